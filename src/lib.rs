@@ -50,8 +50,10 @@
 //! | journal | where a group is durable first, until the files of the volumes are synced |
 //! | lead | a person and what they look for, as a client submits it |
 //! | offer page | what shows a person the offers of one rate table, by an address that is the whole right to see them |
+//! | outbox | what is outstanding of a subscription to events, and which of it is due |
 //! | outcome | what became of a seat at a table: offers, no offers, a failure, or no answer in time; also of one that was not asked after all |
 //! | permit | the right of new work to be in flight |
+//! | postback | an event of a lead that is pushed to its company, by a file that is a subscription |
 //! | quote | the part of an offer that depends on the lead |
 //! | rate table | the offers for one lead, complete when no ask is pending |
 //! | reason | why a seat has, or has not, offers at a rate table |
@@ -82,6 +84,7 @@
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
 //!      admin also names private_file: the digest of the console's secret
+//!      postbacks: for daemon, admin and cli, names analytics, records, wire, store and what these name; partners for what a name may be
 //!      prefills: for http and persons, names shares, store and model; partner_health: a leaf, for matching, admin and cli
 //!      sandbox: for cli only, names partners, for the shape of a case, and declaration; shares, load_shedder: leaves, for web, http and matching; ids: a leaf, for whoever makes one
 //!      bootstrap: for daemon, names store and run_file: the first start; planted: a leaf, the bugs that tests plant
@@ -104,6 +107,7 @@
 //! | [`hindsight`] | what the records say afterwards, and what the files say of a lead that is not submitted: explanation, replay, dry run, timing, funnel |
 //! | [`mod@reference`] | look-ups for pages: universities, cars, featured institutions; what stands in the place of sample partners |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
+//! | [`postbacks`] | pushing events of leads to their companies, in order and until they are acknowledged |
 //! | [`web`] | serving HTTP at all: accept loop, TLS, limits, router, caller, bodies, failures |
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
 //! | [`admin`] | health, metrics and what commands ask for, on a thread of its own, or over a stopped daemon's store in the process of the command; [`admin::console`] what an operator looks at in a browser |
@@ -203,6 +207,7 @@ pub mod planted;
 #[cfg(test)]
 #[path = "../tests/it/kit/planted_runs.rs"]
 mod planted_runs;
+pub mod postbacks;
 pub mod prefills;
 pub mod private_file;
 pub mod rate_table;

@@ -23,7 +23,7 @@ pub(super) async fn erase(context: Context<App>) -> Result<Reply, Failure> {
     known(&context.app, lead)?;
     context.app.note(&Actor::of_command(&context), Note::of("lead.erase").about(lead)).await?;
     let erasure = found(lead, move || runtime.block_on(erasure::erase(&engine, lead))).await?;
-    audit!(context, "lead.erase", %lead, "personal data of a lead");
+    audit!(context, "lead.erase", %lead, "personal data of a lead erased");
     Reply::json(&erasure)
 }
 
@@ -32,7 +32,7 @@ pub(super) async fn export(context: Context<App>) -> Result<Reply, Failure> {
     let engine = Arc::clone(&context.app.engine);
     let dossier = found(lead, move || dossier::dossier(&engine, lead)).await?;
     context.app.note(&Actor::of_command(&context), Note::of("lead.export").about(lead)).await?;
-    audit!(context, "lead.export", %lead, "personal data of a lead");
+    audit!(context, "lead.export", %lead, "personal data of a lead exported");
     Reply::json(&dossier)
 }
 

@@ -8,7 +8,9 @@
 //! - `GET /console` and what is below it is for people with a browser, who sign in
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
 //!   `POST /persons/find`, `/persons/export` and `/persons/erase`, `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
-//!   `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`, `GET /audit` and `/audit/verdict`, `POST /replay`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
+//!   `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and `/postbacks/{name}/test`,
+//!   `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`, `GET /audit` and `/audit/verdict`,
+//!   `POST /replay`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
 //!   key of the run file, wherever they come from: an address of loopback proves nothing, since any user of the machine has one
 
 pub mod audit;
@@ -27,6 +29,7 @@ pub mod password;
 mod password_hash;
 mod pausing;
 pub mod persons;
+pub mod postbacks;
 mod reload;
 pub mod replay;
 mod stopped;
@@ -55,6 +58,7 @@ use self::password::Password;
 use self::password_hash::PasswordHashes;
 use crate::config::Settings;
 use crate::matching::Engine;
+use crate::postbacks::Subscriptions;
 use crate::reload::Reloader;
 use crate::run_file::RunFile;
 use crate::store::Store;
@@ -80,6 +84,8 @@ pub struct Parts {
     pub run_file: RunFile,
     /// The settings in force, whatever is reloaded.
     pub settings: watch::Receiver<Arc<Settings>>,
+    /// Which events are pushed to whom, whatever is reloaded.
+    pub subscriptions: watch::Receiver<Arc<Subscriptions>>,
     /// The last lines of the log.
     pub tail: Tail,
     /// What was made to sign in to the console with, if it was.
@@ -108,6 +114,7 @@ pub struct App {
     index: String,
     /// The settings in force, whatever is reloaded.
     settings: watch::Receiver<Arc<Settings>>,
+    subscriptions: watch::Receiver<Arc<Subscriptions>>,
     tail: Tail,
     chronicle: Chronicle,
     console: Console,
@@ -127,6 +134,7 @@ impl App {
             reloader,
             run_file,
             settings,
+            subscriptions,
             tail,
             secret,
             password,
@@ -148,6 +156,7 @@ impl App {
             reloader,
             run_file,
             settings,
+            subscriptions,
             tail,
             rests: true,
             elsewhere,
@@ -163,6 +172,11 @@ impl App {
     /// The settings as of now.
     fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.settings.borrow())
+    }
+
+    /// The subscriptions as of now.
+    fn subscriptions(&self) -> Arc<Subscriptions> {
+        Arc::clone(&self.subscriptions.borrow())
     }
 
     /// Every metric as of now, in the Prometheus text format.
@@ -234,6 +248,10 @@ const ROUTES: &[Row] = &[
         "Removes a suppression list.",
         handler!(suppressions::remove),
     ),
+    command(Method::GET, "/postbacks", "Tells how postbacks stand.", handler!(postbacks::list)),
+    command(Method::GET, "/postbacks/{name}/dead", "Lists dead letters.", handler!(postbacks::dead)),
+    command(Method::POST, "/postbacks/{name}/retry", "Sends dead letters again.", handler!(postbacks::retry)),
+    command(Method::POST, "/postbacks/{name}/test", "Sends a test event.", handler!(postbacks::test)),
     command(Method::GET, "/leads/{uuid}", "Tells all that is held on a person.", handler!(leads::export)),
     command(Method::DELETE, "/leads/{uuid}", "Erases a person.", handler!(leads::erase)),
     command(Method::POST, "/persons/find", "Finds the leads of a person.", handler!(persons::find)),

@@ -8,13 +8,17 @@ use super::audit::Actor;
 use super::command::{ORDER_BYTES, blocking, order};
 use super::{App, pausing};
 use crate::hindsight::timing::timings;
+use crate::matching::limiter::State;
 use crate::matching::pausing::Pausable;
 use crate::web::{Context, Failure, Reply, query};
 
-/// The worst first, and those who are as well as each other as the files have them.
+/// The worst first, and those who are as well as each other as the files have them. Who is not asked for want of its suppression list
+/// is among the worst: nobody meant that.
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     let mut standings = context.app.engine.standings();
-    standings.sort_by_key(|standing| Reverse(standing.health.health.badness()));
+    standings.sort_by_key(|standing| {
+        Reverse((standing.health.health.badness(), standing.state == State::ListMissing))
+    });
     Reply::json(&standings)
 }
 

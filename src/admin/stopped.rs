@@ -18,6 +18,7 @@ use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Engine, Rules};
 use crate::model::BaseUrl;
 use crate::partners::Book;
+use crate::postbacks::Subscriptions;
 use crate::records::Records;
 use crate::reload;
 use crate::run_file::RunFile;
@@ -64,6 +65,9 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
     };
     let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_default());
     let (clients, rules) = (PartnerClients::new(settings.wire), Rules::from(&settings));
+    // What is wrong with the files is told by the commands that ask for them, and keeps no other from its work.
+    let none = |_| Subscriptions::none(&settings.postbacks);
+    let subscriptions = Subscriptions::load(&settings.postbacks).unwrap_or_else(none);
     let (of_engine, sessions) = (store.clone(), SessionRules::of(&settings, None, None));
     App {
         health: Arc::new(Health::new(store.clone())),
@@ -80,6 +84,7 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         replays: Arc::new(Semaphore::new(1)),
         run_file,
         index: String::new(),
+        subscriptions: watch::channel(Arc::new(subscriptions)).1,
         settings: watch::channel(Arc::new(settings)).1,
         tail: Tail::default(),
         chronicle: Chronicle::default(),

@@ -12,7 +12,7 @@ use super::unwritten::unwritten;
 use crate::matching::Engine;
 use crate::matching::suppressions::Digests;
 use crate::model::{Lead, SuppressionDigest, SuppressionKind};
-use crate::partners::is_key;
+use crate::partners::{Book, is_key};
 use crate::store::suppressions::{NotAdded, SuppressionLists};
 use crate::web::{Context, Failure, Reply};
 
@@ -69,27 +69,19 @@ pub struct ListedSuppressions {
 pub struct Removed {
     /// Whether there was one.
     pub found: bool,
+    /// The partners that name it, by key: they are not asked any more.
+    pub partners: Vec<String>,
 }
 
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     let engine = &context.app.engine;
     let (lists, book) = (engine.suppressions.now(), engine.book());
-    let partners = |name: &str| {
-        let mut keys: Vec<String> = book
-            .seats()
-            .iter()
-            .filter(|seat| seat.identity.suppress.iter().any(|list| list == name))
-            .map(|seat| seat.identity.key.clone())
-            .collect();
-        keys.dedup();
-        keys
-    };
     let listed = lists.all().map(|(list, entries)| ListedSuppressions {
         name: list.name.clone(),
         kind: list.kind,
         entries,
         updated_at: list.updated_at,
-        partners: partners(&list.name),
+        partners: naming_partners(&book, &list.name),
     });
     Reply::json(&listed.collect::<Vec<_>>())
 }
@@ -137,7 +129,16 @@ pub(super) async fn remove(context: Context<App>) -> Result<Reply, Failure> {
         context.app.note_if_can(&Actor::of_command(&context), note).await;
         audit!(context, "suppressions.remove", list = name, "suppression list removed");
     }
-    Reply::json(&Removed { found })
+    let partners = naming_partners(&context.app.engine.book(), &name);
+    Reply::json(&Removed { found, partners })
+}
+
+/// The partners whose files name a list, by key.
+fn naming_partners(book: &Book, list: &str) -> Vec<String> {
+    let seats = book.seats().iter().filter(|seat| seat.identity.suppress.iter().any(|named| named == list));
+    let mut keys: Vec<String> = seats.map(|seat| seat.identity.key.clone()).collect();
+    keys.dedup();
+    keys
 }
 
 /// On which lists somebody is. Whoever asks has the lead; nothing of it is kept.

@@ -10,6 +10,7 @@ use super::trouble::Trouble;
 use crate::admin::StoppedAdmin;
 use crate::config::Settings;
 use crate::partners::Book;
+use crate::postbacks::Subscriptions;
 use crate::run_file::RunFile;
 use crate::store::{Damage, Store};
 
@@ -32,6 +33,15 @@ impl AdminClient {
         let open = || {
             let book = Book::load(&settings.partners.path).map_err(Trouble::Faults)?;
             Ok((super::open_store(settings)?, book))
+        };
+        Self::find_or(settings, open).await
+    }
+
+    /// The running daemon, or else the store with the files of postbacks, which must be good then.
+    pub async fn find_with_postbacks(settings: &Settings) -> Result<Self, Trouble> {
+        let open = || {
+            Subscriptions::load(&settings.postbacks).map_err(Trouble::Faults)?;
+            Ok((super::open_store(settings)?, Book::of(Vec::new())))
         };
         Self::find_or(settings, open).await
     }

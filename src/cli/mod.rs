@@ -19,6 +19,7 @@ mod packaged;
 mod page;
 mod partners;
 mod person;
+mod postbacks;
 mod progress;
 mod reload;
 mod replay;
@@ -152,6 +153,14 @@ Examples:
   offerd suppressions list
   offerd suppressions remove do_not_contact")]
     Suppressions(suppressions::Command),
+    /// Look after what is pushed to companies, of a running daemon or of a stopped one's store
+    #[command(subcommand)]
+    #[command(after_help = "\
+Examples:
+  offerd postbacks list
+  offerd postbacks test acme_events
+  offerd postbacks retry acme_events --all")]
+    Postbacks(postbacks::Command),
     /// Have a running daemon take in its settings and partner files anew, all or nothing
     Reload(reload::Arguments),
     /// Show for a lead, partner by partner and offer by offer, what matches and what does not
@@ -203,6 +212,7 @@ pub fn run() -> ExitCode {
         Command::Partners(command) => block_on(partners::run(config, command)),
         Command::Person(command) => block_on(person::run(config, command)),
         Command::Suppressions(command) => block_on(suppressions::run(config, command)),
+        Command::Postbacks(command) => block_on(postbacks::run(config, command)),
         Command::Reload(arguments) => block_on(reload::run(config, &arguments)),
         Command::Explain(arguments) => block_on(explain::run(config, &arguments)),
         Command::Transcript(arguments) => block_on(transcript::run(config, &arguments)),

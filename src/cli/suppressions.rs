@@ -61,7 +61,8 @@ A line of the file is the SHA-256, as 64 hexadecimal digits, of
 or, with --plain, the same in plain, which is hashed before it is sent and never stored:
   ada@example.com    (206) 555-0100    Ada, Lovelace, 1815-12-10
 
-What is on the list stays on it, so a file can be added again.")]
+What is on the list stays on it, so a file can be added again. Good lines are added also where others are bad, which
+the exit code 1 says.")]
 pub struct Add {
     /// Name of the list, as partner files name it in `suppress`
     name: String,
@@ -117,7 +118,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
             admin
         }
         Command::Remove { name } => {
-            let admin = AdminClient::find(&settings).await?;
+            let admin = AdminClient::find_with_partners(&settings).await?;
             let missing =
                 || format!("there is no list `{name}`; `offerd suppressions list` shows those there are");
             if !is_key(&name) {
@@ -128,6 +129,12 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
                 return Err(Trouble::Other(missing()));
             }
             eprintln!("the list {name} is removed");
+            if !removed.partners.is_empty() {
+                let partners = removed.partners.join(", ");
+                eprintln!(
+                    "their files name it, so that these are asked about nobody until it is there again: {partners}"
+                );
+            }
             admin
         }
     };

@@ -1,6 +1,6 @@
 //! What is checked of the raw settings: bounds, addresses, and what must fit together.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use ipnet::IpNet;
 use super::colour::Colour;
 use super::raw::{
     OneOrMany, Raw, RawApi, RawApproval, RawBrand, RawConsole, RawLimits, RawLog, RawMatching, RawOfferPages,
-    RawReference, RawStore, RawTls, RawTracing,
+    RawPostbacks, RawProxy, RawReference, RawStore, RawTls, RawTracing,
 };
 use super::settings::{
     AnalyticsSettings, ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings,
     DescribedSetting, EngineSettings, IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings,
-    MatchingSettings, OfferPageSettings, PathSettings, PrefillSettings, RateSettings, ReferenceSettings,
-    Settings, ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings,
-    TranscriptSettings, WireSettings,
+    MatchingSettings, OfferPageSettings, PathSettings, PostbackSettings, PrefillSettings, ProxySettings,
+    ROLES, RateSettings, ReferenceSettings, Settings, ShutdownSettings, StoreSettings, TlsSettings,
+    TokenSettings, TracingSettings, TranscriptSettings, WireSettings,
 };
 use super::web_address;
 use crate::declaration::{HumanDuration, quoted};
@@ -78,6 +78,7 @@ pub(super) fn checked(
             kept: duration("transcripts.kept", raw.transcripts.kept, MILLISECOND, CENTURY, found),
             call_bytes: count("transcripts.call_bytes", raw.transcripts.call_bytes, 1024, 1_048_576, found),
         },
+        postbacks: postbacks(&raw.postbacks, found),
         tokens: TokenSettings { bootstrap: raw.tokens.bootstrap },
         shutdown: ShutdownSettings {
             drain: duration("shutdown.drain", raw.shutdown.drain, Duration::ZERO, HOUR, found),
@@ -124,7 +125,34 @@ fn console(raw: RawConsole, found: &mut Found) -> ConsoleSettings {
             found,
         ),
         sign_ins_failed: failed("console.sign_ins_failed", raw.sign_ins_failed, found),
+        proxy: proxy(raw.proxy, found),
     }
+}
+
+/// A proxy that signs people in. Whoever could send its header from elsewhere would be whom they like.
+fn proxy(raw: RawProxy, found: &mut Found) -> Option<ProxySettings> {
+    const KEY: &str = "console.proxy";
+    let RawProxy { header, from, role } = raw;
+    let header = header.to_ascii_lowercase();
+    let network =
+        |text: String| text.parse::<IpAddr>().map_or(text, |address| IpNet::from(address).to_string());
+    let networks = networks(KEY, OneOrMany::Many(from.into_iter().map(network).collect()), found);
+    if header.is_empty() && networks.is_empty() && role.is_empty() {
+        return None;
+    }
+    let is_of_a_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    let is_ours = ["cookie", "host", "origin", "authorization", "content-length", "content-type"];
+    if header.is_empty() || !header.chars().all(is_of_a_name) || is_ours.contains(&header.as_str()) {
+        let message = format!("`header` must name a header such as `x-forwarded-user`, got `{header}`");
+        fault(KEY, message, found);
+    }
+    if networks.is_empty() {
+        fault(KEY, "`from` must hold the addresses that the proxy comes from".to_owned(), found);
+    }
+    if !role.is_empty() && !ROLES.contains(&role.as_str()) {
+        fault(KEY, format!("`role` must be empty, or one of {}, got `{role}`", ROLES.join(", ")), found);
+    }
+    Some(ProxySettings { header, from: networks, role: Some(role).filter(|role| !role.is_empty()) })
 }
 
 fn api(raw: RawApi, listen: SocketAddr, found: &mut Found) -> ApiSettings {
@@ -171,6 +199,22 @@ fn reference(raw: RawReference, found: &mut Found) -> ReferenceSettings {
             100_000,
             found,
         ),
+    }
+}
+
+fn postbacks(raw: &RawPostbacks, found: &mut Found) -> PostbackSettings {
+    let first_backoff = duration("postbacks.first_backoff", raw.first_backoff, MILLISECOND, HOUR, found);
+    let longest_backoff = ("postbacks.longest_backoff", raw.longest_backoff);
+    let kept = |key, kept, found: &mut Found| duration(key, kept, MILLISECOND, CENTURY, found);
+    PostbackSettings {
+        path: path("postbacks.path", &raw.path, found),
+        concurrency: count("postbacks.concurrency", raw.concurrency, 1, 256, found),
+        outstanding: count("postbacks.outstanding", raw.outstanding, 1, 1_000_000, found),
+        first_backoff,
+        longest_backoff: duration(longest_backoff.0, longest_backoff.1, first_backoff, DAY, found),
+        dead_letters: count("postbacks.dead_letters", raw.dead_letters, 0, 1_000_000, found),
+        dead_letters_kept: kept("postbacks.dead_letters_kept", raw.dead_letters_kept, found),
+        vanished_kept: kept("postbacks.vanished_kept", raw.vanished_kept, found),
     }
 }
 

@@ -28,6 +28,7 @@ pub(super) struct Raw {
     pub reference: RawReference,
     pub approval: RawApproval,
     pub transcripts: RawTranscripts,
+    pub postbacks: RawPostbacks,
     pub tokens: RawTokens,
     pub shutdown: RawShutdown,
     pub log: RawLog,
@@ -104,6 +105,18 @@ pub(super) struct RawConsole {
     pub session_idle: HumanDuration,
     pub sign_ins_failed_per_name: i64,
     pub sign_ins_failed: i64,
+    pub proxy: RawProxy,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawProxy {
+    #[serde(default)]
+    pub header: String,
+    #[serde(default)]
+    pub from: Vec<String>,
+    #[serde(default)]
+    pub role: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -222,6 +235,19 @@ pub(super) struct RawApproval {
 pub(super) struct RawTranscripts {
     pub kept: HumanDuration,
     pub call_bytes: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawPostbacks {
+    pub path: String,
+    pub concurrency: i64,
+    pub outstanding: i64,
+    pub first_backoff: HumanDuration,
+    pub longest_backoff: HumanDuration,
+    pub dead_letters: i64,
+    pub dead_letters_kept: HumanDuration,
+    pub vanished_kept: HumanDuration,
 }
 
 #[derive(Debug, Deserialize)]

@@ -54,6 +54,8 @@ pub struct Settings {
     pub approval: ApprovalSettings,
     /// `[transcripts]`
     pub transcripts: TranscriptSettings,
+    /// `[postbacks]`
+    pub postbacks: PostbackSettings,
     /// `[tokens]`
     pub tokens: TokenSettings,
     /// `[shutdown]`
@@ -171,7 +173,23 @@ pub struct ConsoleSettings {
     pub sign_ins_failed_per_name: usize,
     /// How many may in all.
     pub sign_ins_failed: usize,
+    /// What signs people in before they come here, if something does.
+    pub proxy: Option<ProxySettings>,
 }
+
+/// `console.proxy`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProxySettings {
+    /// The header that names the user, in small letters.
+    pub header: String,
+    /// Where it comes from.
+    pub from: Vec<IpNet>,
+    /// The role of who is no user here, one of [`ROLES`]; nothing where they are refused.
+    pub role: Option<String>,
+}
+
+/// The roles of users, as the store knows them.
+pub const ROLES: [&str; 4] = ["viewer", "analyst", "operator", "administrator"];
 
 /// `[audit]`
 #[derive(Debug, Clone, Copy)]
@@ -388,6 +406,27 @@ pub struct TranscriptSettings {
     pub kept: Duration,
     /// Bytes of the bodies of one call.
     pub call_bytes: usize,
+}
+
+/// `[postbacks]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PostbackSettings {
+    /// Where the files are.
+    pub path: PathBuf,
+    /// Calls of one subscription that are under way at a time.
+    pub concurrency: usize,
+    /// Events of one that were taken from the feed and not acknowledged.
+    pub outstanding: usize,
+    /// How long an event waits after its first failure.
+    pub first_backoff: Duration,
+    /// How long it waits at most.
+    pub longest_backoff: Duration,
+    /// Dead letters of one subscription.
+    pub dead_letters: usize,
+    /// How long they are kept.
+    pub dead_letters_kept: Duration,
+    /// How long the place of a subscription is kept whose file is gone.
+    pub vanished_kept: Duration,
 }
 
 /// `[tokens]`

@@ -329,6 +329,9 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         ("log.format", _) => "json".into(),
         ("console.sign_in", _) => "remote".into(),
         ("console.session_life" | "console.session_idle", _) => "7h".into(),
+        ("console.proxy", _) => toml::toml! { header = "x-forwarded-user"
+        from = ["10.0.0.5"] }
+        .into(),
         ("audit.keep", _) => "7days".into(),
         ("limits.prefill_lifetime", _) => "90s".into(),
         ("offer_pages.open_for", _) => "7days".into(),

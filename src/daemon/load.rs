@@ -8,6 +8,7 @@ use crate::declaration::Fault;
 use crate::http::identities::Identities;
 use crate::matching::partner_clients::PartnerClients;
 use crate::partners::Book;
+use crate::postbacks::Subscriptions;
 use crate::reference::Vehicles;
 use crate::store::MasterKey;
 
@@ -18,6 +19,8 @@ pub struct Loaded {
     pub settings: Settings,
     /// The book of the partner files that they name.
     pub book: Book,
+    /// Which events are pushed to whom.
+    pub subscriptions: Subscriptions,
     /// The cars of the file that they name.
     pub vehicles: Vehicles,
 }
@@ -36,12 +39,20 @@ pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
         faults.extend(found);
         Vehicles::default()
     });
+    let subscriptions = Subscriptions::load(&settings.postbacks).unwrap_or_else(|found| {
+        faults.extend(found);
+        Subscriptions::none(&settings.postbacks)
+    });
     match Book::load(&settings.partners.path) {
         Ok(book) => {
             let closed = PartnerClients::new(settings.wire).opened(&book).err().into_iter().flatten();
             let whole = |file: PathBuf| settings.partners.path.join(file);
             faults.extend(closed.map(|fault| Fault { file: fault.file.map(whole), ..fault }));
-            if faults.is_empty() { Ok(Loaded { settings, book, vehicles }) } else { Err(faults) }
+            if faults.is_empty() {
+                Ok(Loaded { settings, book, subscriptions, vehicles })
+            } else {
+                Err(faults)
+            }
         }
         Err(of_partners) => {
             faults.extend(of_partners);

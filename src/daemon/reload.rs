@@ -21,6 +21,7 @@ use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Configuration, Engine};
 use crate::partners::Book;
 use crate::partners::diff::BookDiff;
+use crate::postbacks::{self, Subscriptions};
 use crate::reference::Vehicles;
 use crate::reload::{BookFigures, Outcome, Report};
 use crate::store::tokens::Tokens;
@@ -35,6 +36,8 @@ pub struct Reloading {
     pub settings: Settings,
     /// The same, for who shows them.
     pub in_force: watch::Sender<Arc<Settings>>,
+    /// Which events are pushed to whom.
+    pub pushed: watch::Sender<Arc<Subscriptions>>,
     /// Matches leads under a book and rules.
     pub engine: Arc<Engine>,
     /// Whom the public listeners welcome.
@@ -78,7 +81,7 @@ impl Reloading {
         let reading = tokio::task::spawn_blocking(move || load(config.as_deref()));
         let read =
             reading.await.map_err(|_| Kept::Failed("the files could not be read to their end".to_owned()))?;
-        let Loaded { settings: later, book, vehicles } = read.map_err(Kept::Faulty)?;
+        let Loaded { settings: later, book, subscriptions, vehicles } = read.map_err(Kept::Faulty)?;
         let (settings, settings_diff) = self.settings.reloaded(&later).map_err(Kept::Faulty)?;
         let shown = self.shown.clone();
         let reading = tokio::task::spawn_blocking(move || shown.read_again());
@@ -91,6 +94,11 @@ impl Reloading {
         let kept = self.engine.records.templates.keep(&book).await;
         kept.map_err(|failure| Kept::Failed(format!("the book's templates could not be stored: {failure}")))?;
 
+        let begun = postbacks::begin(&self.engine.records.store, &subscriptions).await;
+        begun.map_err(|failure| {
+            Kept::Failed(format!("where postbacks begin could not be stored: {failure}"))
+        })?;
+
         let engine = Arc::clone(&self.engine);
         let counting = tokio::task::spawn_blocking(move || {
             engine.limiter.look_back(&engine.records, &book);
@@ -98,19 +106,22 @@ impl Reloading {
         });
         let book = counting.await.map_err(|_| Kept::Failed("the asks could not be counted".to_owned()))?;
 
+        let holders = Tokens::of(self.engine.records.store.clone()).holders();
         let report = Report {
             book: BookFigures::from(&book),
             partners: BookDiff::between(&old.book, &book),
             settings: settings_diff,
             remarks: [
                 book.remarks().iter().map(ToString::to_string).collect(),
-                later.offer_pages.without_token(&Tokens::of(self.engine.records.store.clone()).holders()),
+                later.offer_pages.without_token(&holders),
+                subscriptions.without_token(&holders),
                 self.engine.missing_lists(&book),
             ]
             .concat(),
         };
         self.take_in(settings, book, clients, renewals);
         self.vehicles.send_replace(Arc::new(vehicles));
+        self.pushed.send_replace(Arc::new(subscriptions));
         Ok(report)
     }
 

@@ -29,6 +29,7 @@ use crate::matching::{Engine, Matchmaker, recovery, shown_posts};
 use crate::model::BaseUrl;
 use crate::partners::Book;
 use crate::persons::index;
+use crate::postbacks::{self, Keeper, Running, Subscriptions};
 use crate::records::Records;
 use crate::reload::{Requests, channel as reload_requests};
 use crate::run_file::{RunFile, Written};
@@ -50,6 +51,7 @@ pub(super) struct Started {
     public: Public,
     /// What is done beside, until the store closes.
     aside: Vec<JoinHandle<()>>,
+    postbacks: Running,
     reloading: Reloading,
     reloads: Requests,
     delivery: Option<Delivery>,
@@ -65,7 +67,7 @@ impl Started {
     /// Starts everything in its order; what is pending goes on, and once this returns the daemon is ready.
     pub(super) async fn from(
         config: Option<PathBuf>,
-        Loaded { settings, book, vehicles }: Loaded,
+        Loaded { settings, book, subscriptions, vehicles }: Loaded,
         bound: Bound,
         opened: Opened,
         Telling { filter, metrics }: Telling,
@@ -86,21 +88,20 @@ impl Started {
         let health = Arc::new(Health::new(store.clone()));
         let (reloader, reloads) = reload_requests();
         let (in_force, settings_in_force) = watch::channel(Arc::new(settings.clone()));
-        let password = Password::find(settings.console.password_file.as_deref())?;
-        let (secret, shown_secret) = console_secret(&settings, password.is_some())?;
-        let admin_app = admin::App::new(admin::Parts {
+        let (pushed, subscribed) = subscribed(&store, subscriptions).await?;
+        let (admin_app, sign_in) = admin_app(&settings, |secret, password| admin::Parts {
             health: Arc::clone(&health),
             metrics,
             engine: Arc::clone(&engine),
             reloader,
             run_file: run_file.clone(),
             settings: settings_in_force,
+            subscriptions: subscribed.clone(),
             tail: filter.tail(),
             secret,
             password,
             elsewhere: elsewhere(),
-        });
-        let sign_in = shown_secret.map(|secret| SignIn { secret, link: admin_app.first_link() });
+        })?;
         let admin = admin::start(admin, admin_app);
 
         let reception = http::Reception::new(&settings.api);
@@ -109,13 +110,15 @@ impl Started {
         let app = http::App::new(matchmaker.clone(), tokens.clone(), &settings, integrations_url, looked_up);
         let app = Arc::new(app.beside(elsewhere()));
         let aside = aside(&settings, &matchmaker, &app);
+        let postbacks = keep_postbacks(&store, subscribed, &app)?;
         let spread = threads.for_connections();
         let [api, integrations] = [api, integrations].map(|listener| listener.on(spread.clone()));
         let public = Public::serve(api, integrations, app, &reception);
         welcome(&settings, &tokens, &run_file, sign_in).await?;
 
         tell_ready(&health, &store, &run_file);
-        let reloading = Reloading { config, settings, in_force, engine, reception, vehicles, shown, filter };
+        let reloading =
+            Reloading { config, settings, in_force, pushed, engine, reception, vehicles, shown, filter };
         Ok(Self {
             store,
             threads,
@@ -125,6 +128,7 @@ impl Started {
             admin,
             public,
             aside,
+            postbacks,
             reloading,
             reloads,
             delivery,
@@ -187,6 +191,7 @@ impl Started {
         }
         self.run_file.remove();
         self.aside.iter().for_each(JoinHandle::abort);
+        self.postbacks.stop();
         self.matchmaker.engine().statistics.failures.flush();
         self.admin.stop();
         guard.at(Stage::Closing);
@@ -252,6 +257,41 @@ fn aside(settings: &Settings, matchmaker: &Matchmaker, app: &http::App) -> Vec<J
         tokio::spawn(funnel::keep(Arc::clone(matchmaker.engine()), move || gate.queueing())),
         tokio::spawn(index::keep(Arc::clone(matchmaker.engine()), move || queue.queueing())),
     ]
+}
+
+/// The admin pages, made of what opens the console; and what an operator is greeted with who has just begun.
+fn admin_app(
+    settings: &Settings,
+    parts: impl FnOnce(Option<Password>, Option<Password>) -> admin::Parts,
+) -> Result<(admin::App, Option<SignIn>), Fatal> {
+    let password = Password::find(settings.console.password_file.as_deref())?;
+    let (secret, shown_secret) = console_secret(settings, password.is_some())?;
+    let app = admin::App::new(parts(secret, password));
+    let sign_in = shown_secret.map(|secret| SignIn { secret, link: app.first_link() });
+    Ok((app, sign_in))
+}
+
+/// The subscriptions in force: what arrives from here on is told by those that are new.
+async fn subscribed(
+    store: &Store,
+    subscriptions: Subscriptions,
+) -> Result<(watch::Sender<Arc<Subscriptions>>, watch::Receiver<Arc<Subscriptions>>), Fatal> {
+    let begun = postbacks::begin(store, &subscriptions).await;
+    begun.map_err(|failure| format!("where postbacks begin could not be stored: {failure}"))?;
+    let holders = Tokens::of(store.clone()).holders();
+    subscriptions.without_token(&holders).iter().for_each(|remark| warn!("{remark}"));
+    Ok(watch::channel(Arc::new(subscriptions)))
+}
+
+/// Pushes events to companies on a thread of their own.
+fn keep_postbacks(
+    store: &Store,
+    subscribed: watch::Receiver<Arc<Subscriptions>>,
+    app: &http::App,
+) -> Result<Running, Fatal> {
+    let gate = Arc::clone(&app.gate);
+    let started = Keeper::start(store.clone(), subscribed, move || gate.queueing());
+    started.map_err(|error| format!("the thread of postbacks could not be started: {error}"))
 }
 
 /// Greets an operator who has just begun, and tells any of looks of pages that nobody will see.

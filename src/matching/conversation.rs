@@ -11,7 +11,7 @@ use super::late_asks::AnswerReader;
 use super::partner_clients::{PartnerClient, Rendered, Trouble};
 use super::question::Question;
 use crate::partners::catalog::CatalogOffer;
-use crate::partners::http::{Exchange, HttpSource, MappingError, Next, Reading, Received};
+use crate::partners::http::{Answered, Exchange, HttpSource, MappingError, Next, Reading, Received};
 use crate::telemetry::traces::{TRACEPARENT, TraceContext};
 use crate::wire::Reply;
 
@@ -33,40 +33,53 @@ impl Conversation<'_> {
         &self,
         rendered: Option<Rendered>,
         mut calls: Calls,
-        mut seen: impl FnMut(&Exchange, &Reply),
+        seen: impl FnMut(&Exchange, &Reply),
     ) -> Result<Option<Conversed>, Trouble> {
         let taken_up = calls.taken_up(self.source)?;
-        let mut rendered = rendered.filter(|_| taken_up.is_none());
+        let rendered = rendered.filter(|_| taken_up.is_none());
         let mut exchange = taken_up.unwrap_or_default();
         calls.callback.iter().for_each(|callback| exchange.call_back_at(callback.url()));
+        let ended = self.converse(rendered, &mut calls, &mut exchange, seen).await;
+        let ended = ended.map_err(|trouble| trouble.in_call(self.source, &exchange))?;
+        Ok(ended.map(|(reply, ended)| Conversed { exchange, reply, ended }))
+    }
+
+    /// Makes one call after the other, until one has the last answer, or that which ends them, with how it is read.
+    async fn converse(
+        &self,
+        mut rendered: Option<Rendered>,
+        calls: &mut Calls,
+        exchange: &mut Exchange,
+        mut seen: impl FnMut(&Exchange, &Reply),
+    ) -> Result<Option<(Reply, Option<Reading>)>, Trouble> {
         loop {
-            let answer = self.answer(&exchange, rendered.take(), &mut calls).await;
+            let answer = self.answer(exchange, rendered.take(), calls).await;
             let Some(reply) = answer.map_err(|trouble| calls.cause(trouble))? else { return Ok(None) };
-            seen(&exchange, &reply);
-            let (once, awaited) = (self.source.is_once(&exchange), self.source.awaited(&exchange));
-            let next = self.source.take(&mut exchange, received(&reply), self.question.given());
+            seen(exchange, &reply);
+            let (once, awaited) = (self.source.is_once(exchange), self.source.awaited(exchange));
+            let next = self.source.take(exchange, received(&reply), self.question.given());
             let next = next.map_err(|error| Trouble::Answer(self.source.places.locate(&error)))?;
             if let Next::Read = next {
-                return Ok(Some(Conversed { exchange, reply, ended: None }));
+                return Ok(Some((reply, None)));
             }
             if let Next::Ended(reading) = next {
-                return Ok(Some(Conversed { exchange, reply, ended: Some(reading) }));
+                return Ok(Some((reply, Some(reading))));
             }
             self.client.wired.endpoint.judged(true);
             match next {
                 Next::Bid(bid) => {
                     calls.choose(self.source.post(), bid, self.deadline).await?;
                     if self.source.post().when_shown {
-                        calls.note(&exchange, self.deadline).await?;
-                        return Ok(Some(Conversed { exchange, reply, ended: None }));
+                        calls.note(exchange, self.deadline).await?;
+                        return Ok(Some((reply, None)));
                     }
                 }
                 // Who may call us is waited for in its turn.
                 Next::Again(wait) if awaited.is_none() => self.wait(wait).await?,
                 _ => {}
             }
-            if once && !self.source.is_once(&exchange) {
-                calls.note(&exchange, self.deadline).await?;
+            if once && !self.source.is_once(exchange) {
+                calls.note(exchange, self.deadline).await?;
             }
         }
     }
@@ -136,7 +149,7 @@ pub struct Conversed {
 }
 
 impl Conversed {
-    /// What the partner said. `offers` are those of the catalog that fit the lead.
+    /// What the partner said, its offers sold for what it has bid. `offers` are those of the catalog that fit the lead.
     ///
     /// # Errors
     /// The first mapping that could not be run.
@@ -148,7 +161,13 @@ impl Conversed {
     ) -> Result<Reading, MappingError> {
         let Self { exchange, reply, ended } = self;
         let read = || source.answer(&exchange, received(&reply), question.given(), &question.facts(), offers);
-        ended.map_or_else(read, Ok)
+        let mut reading = ended.map_or_else(read, Ok)?;
+        if let (Answered::Offers(quotes), Some(bid)) = (&mut reading.answered, exchange.bid())
+            && bid > 0.0
+        {
+            quotes.iter_mut().for_each(|quote| quote.sold_for(bid));
+        }
+        Ok(reading)
     }
 }
 

@@ -19,7 +19,7 @@ use super::partner_clients::{PartnerClient, PartnerClients};
 use super::rate_table_actor::RateTableActor;
 use super::rendering::render;
 use super::shown_posts::ShownTables;
-use super::suppressions::{Digests, Suppressions};
+use super::suppressions::{Digests, Suppressed, Suppressions};
 use super::transcripts::Transcripts;
 use crate::model::{BaseUrl, Lead, ProductType, Viewer};
 use crate::partner_health::{Health, Judgement};
@@ -153,11 +153,10 @@ impl Engine {
     /// are no tests its share.
     pub fn left_out(&self, test: bool, uuid: Uuid, lead: &Lead, seats: &[&Seat]) -> Vec<Option<Denied>> {
         let (lists, digests) = (self.suppressions.now(), Digests::new(lead));
-        let left_out = seats.iter().map(|seat| {
-            if lists.against(seat, &digests).is_some() {
-                return Some(Denied::Suppressed);
-            }
-            (!test && !seat.is_in_share(uuid)).then_some(Denied::Share)
+        let left_out = seats.iter().map(|seat| match lists.against(seat, &digests) {
+            Some(Suppressed::Listed(_)) => Some(Denied::Suppressed),
+            Some(Suppressed::Missing(_)) => Some(Denied::ListMissing),
+            None => (!test && !seat.is_in_share(uuid)).then_some(Denied::Share),
         });
         left_out.collect()
     }
@@ -168,7 +167,7 @@ impl Engine {
         let missing = book.seats().iter().filter_map(|seat| {
             let name = lists.missing(seat)?;
             let key = &seat.identity.key;
-            Some(format!("{key} is not asked, since its suppression list `{name}` is missing: `offerd suppressions add {name} FILE`"))
+            Some(format!("{key} is not asked, since its suppression list `{name}` is missing: `offerd suppressions add {name} FILE --kind KIND`"))
         });
         let mut sentences: Vec<String> = missing.collect();
         sentences.dedup();

@@ -31,7 +31,7 @@ use crate::partners::catalog::CatalogOffer;
 use crate::partners::http::auth::BearerToken;
 use crate::partners::http::source::WireRules;
 use crate::partners::http::{Answered, Exchange, HttpRequest, HttpSource, MappingError, Reading, Secrets};
-use crate::partners::{Book, Quote, Seat};
+use crate::partners::{Book, Seat};
 use crate::rate_table::bids::in_words;
 use crate::rate_table::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use crate::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
@@ -285,13 +285,14 @@ impl PartnerClient {
             Err(Trouble::NotSent(reason, cause)) => return Ok(Outcome::NoOffers(reason).because(cause)),
             Err(trouble) => return Err(trouble),
         };
-        let bid = conversed.exchange.bid();
+        let (bid, reached) = (conversed.exchange.bid(), conversed.exchange.clone());
         let begun = std::time::Instant::now();
         let answered = read(seat, offers, question, conversed).await?;
         mapping += begun.elapsed();
         self.wired.mappings.record(mapping.as_secs_f64());
         facts.mapped = mapping;
-        let answered = answered.map_err(|error| Trouble::Answer(source.places.locate(&error)));
+        let answered =
+            answered.map_err(|error| Trouble::Answer(source.places.locate(&error)).in_call(source, &reached));
         // A partner that declines is well; one that answers with garbage or an error is not.
         self.wired
             .endpoint
@@ -304,10 +305,11 @@ impl PartnerClient {
             self.words.count(if is_nobodys { word } else { UNNAMED.to_owned() });
         }
         let outcome = match answered {
-            Answered::Offers(quotes) => offered(quotes, bid),
+            Answered::Offers(quotes) if quotes.is_empty() => Outcome::NoOffers(NoOfferReason::Declined),
+            Answered::Offers(quotes) => Outcome::Offers(quotes),
             Answered::Declined(Some(reason)) => Outcome::NoOffers(NoOfferReason::Rejected(reason)),
             Answered::Declined(None) => Outcome::NoOffers(NoOfferReason::Declined),
-            Answered::Failed(cause) => return Err(Trouble::Answer(cause)),
+            Answered::Failed(cause) => return Err(Trouble::Answer(cause).in_call(source, &reached)),
         };
         let (is_sold, when_shown) = (!outcome.quotes().is_empty(), source.post().when_shown);
         let end = match (told, bid) {
@@ -391,14 +393,6 @@ fn reading(
     conversed.reading(source, question, &fitting)
 }
 
-/// Offers, of a partner that has bid for the lead or not.
-fn offered(mut quotes: Vec<Quote>, bid: Option<f64>) -> Outcome {
-    if let Some(bid) = bid.filter(|bid| *bid > 0.0) {
-        quotes.iter_mut().for_each(|quote| quote.sold_for(bid));
-    }
-    if quotes.is_empty() { Outcome::NoOffers(NoOfferReason::Declined) } else { Outcome::Offers(quotes) }
-}
-
 /// A seat's request, not sent yet.
 pub struct Rendered {
     /// `None` for a test lead of a partner that has no sandbox.
@@ -446,14 +440,38 @@ pub(super) enum Trouble {
     Answer(String),
     TimedOut,
     Pending,
+    /// In one of several calls, which is named first.
+    In(String, Box<Self>),
 }
 
 impl Trouble {
     /// Whether nothing went wrong but that time ran out.
     pub(super) fn is_timeout(&self) -> bool {
         use CallError::{NoTime, TimedOut};
-        matches!(self, Self::NotCalled | Self::TimedOut | Self::Pending)
-            || matches!(self, Self::Call(TimedOut { .. } | NoTime))
+        match self {
+            Self::In(_, trouble) => trouble.is_timeout(),
+            Self::NotCalled | Self::TimedOut | Self::Pending => true,
+            Self::Call(error) => matches!(error, TimedOut { .. } | NoTime),
+            _ => false,
+        }
+    }
+
+    /// The same, with the call that an exchange had come to where there are several: whoever reads it wants to know whether the partner
+    /// was about to be sent the person.
+    pub(super) fn in_call(self, source: &HttpSource, exchange: &Exchange) -> Self {
+        match (self, source.step_key(exchange)) {
+            (trouble @ (Self::NotSent(..) | Self::Unsure | Self::In(..)), _) | (trouble, None) => trouble,
+            (trouble, Some(key)) => {
+                let place = match exchange.bid() {
+                    Some(bid) => {
+                        format!("{key}, the post, after {} was taken", in_words(bid).trim_end_matches(','))
+                    }
+                    None if source.is_ping(exchange) => format!("{key}, the ping"),
+                    None => key.to_owned(),
+                };
+                Self::In(place, Box::new(trouble))
+            }
+        }
     }
 
     /// How the ask ends, and the cause in words.
@@ -474,6 +492,10 @@ impl Trouble {
                 Outcome::Failed(Failure::KeptOut),
                 "the store could not take down that it is sent the lead, so it was not".to_owned(),
             ),
+            Self::In(place, trouble) => {
+                let (outcome, cause) = trouble.outcome();
+                (outcome, format!("in {place}: {cause}"))
+            }
             Self::Request(cause) => (Outcome::Failed(Failure::Request), cause),
             Self::Answer(cause) => (Outcome::Failed(Failure::Answer), cause),
             Self::TimedOut => (Outcome::TimedOut, "time ran out while a token was fetched".to_owned()),

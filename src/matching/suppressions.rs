@@ -153,7 +153,7 @@ impl Suppressed {
             }
             Self::Missing(name) => (
                 "every suppression list that its file names",
-                format!("no list `{name}`; `offerd suppressions add {name} FILE` makes it"),
+                format!("no list `{name}`; `offerd suppressions add {name} FILE --kind KIND` makes it"),
             ),
         }
     }

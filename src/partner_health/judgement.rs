@@ -73,7 +73,9 @@ pub(super) fn judge(now: &Span, lately: &Span, usual: &Counts, silences: u64) ->
     let failed = Ends::of(now, lately, |counts| counts.failed, usual);
     let timed_out = Ends::of(now, lately, |counts| counts.timed_out, usual);
     let found = silent(silences, timed_out.now.usual)
-        .or_else(|| failed.too_many().map(|told| (Health::Failing, told.words("asks failed"))))
+        .or_else(|| {
+            failed.too_many().map(|told| (Health::Failing, told.words("asks failed") + &late(&timed_out.now)))
+        })
         .or_else(|| timed_out.too_many().map(|told| (Health::Slow, told.words("asks ran out of time"))))
         .or_else(|| slower(&now.counts, usual))
         .or_else(|| declines_more(lately, usual));
@@ -146,6 +148,14 @@ impl Share {
 /// The usual share, drawn to that of a partner of which nothing is known where it has been asked little.
 fn shrunk(seen: f64, of: f64) -> f64 {
     (seen + USUAL * USUAL_OF) / (of + USUAL_OF)
+}
+
+/// How many ran out of time beside.
+fn late(timed_out: &Share) -> String {
+    match timed_out.seen.round() {
+        0.0 => String::new(),
+        late => format!("; {late} more ran out of time"),
+    }
 }
 
 fn silent(silences: u64, usual: f64) -> Option<(Health, String)> {

@@ -43,8 +43,10 @@ pub struct Erasure {
 pub struct Destroyed {
     /// The lead as it was sent.
     pub leads: u64,
-    /// What partners were sent and answered.
+    /// What partners answered, and how far calls to them had come.
     pub answers: u64,
+    /// Transcripts of what partners were sent and answered.
+    pub transcripts: u64,
     /// What was done with it since.
     pub lead_actions: u64,
     /// What partners reported.
@@ -142,7 +144,8 @@ impl Destroyed {
         let count = |tree| sealed.iter().filter(|(of, _)| *of == tree).count() as u64;
         Self {
             leads: count(Tree::Leads),
-            answers: count(Tree::Answers) + count(Tree::Calls) + count(Tree::Transcripts),
+            answers: count(Tree::Answers) + count(Tree::Calls),
+            transcripts: count(Tree::Transcripts),
             lead_actions: count(Tree::LeadActions),
             partner_reports: count(Tree::PartnerEvents),
             client_tags: count(Tree::LeadClientTags),

@@ -25,6 +25,8 @@ pub enum Denied {
     Dates,
     /// The lead is not in its share.
     Share,
-    /// Somebody is on one of its suppression lists, or one of them is missing.
+    /// Somebody is on one of its suppression lists; in tables of earlier builds also that one of them was missing.
     Suppressed,
+    /// A suppression list that it names is missing.
+    ListMissing,
 }

@@ -93,9 +93,10 @@ reasons! {
     Dates "dates" Schedule "before its first day or after its last";
     /// The lead is not in its share.
     Share "share" Limit "the lead is not in its share";
-    /// Somebody is on one of its suppression lists, or one of them is missing. Of all classes that of caps and shares tells
-    /// a client least.
+    /// Somebody is on one of its suppression lists. Of all classes that of caps and shares tells a client least.
     Suppressed "suppressed" Limit "left out because of its suppression lists";
+    /// A suppression list that it names is missing.
+    ListMissing "list_missing" Limit "left out because a suppression list that it names is missing";
     /// As many others were asked as may be.
     NoRoom "no_room" Limit "as many others were asked as may be";
     /// The lead does not ask for the product type.
@@ -154,6 +155,7 @@ impl From<Denied> for Reason {
             Denied::Dates => Self::Dates,
             Denied::Share => Self::Share,
             Denied::Suppressed => Self::Suppressed,
+            Denied::ListMissing => Self::ListMissing,
         }
     }
 }

@@ -77,6 +77,8 @@ pub enum Tree {
     Transcripts,
     /// How far the feeds are read by who follows them.
     Followers,
+    /// How far the feeds are pushed to companies, and what of them is not acknowledged.
+    Postbacks,
     /// Who uses the console.
     Users,
     /// Who did what.
@@ -130,7 +132,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 37] = [
+pub const TREES: [TreeRow; 38] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
@@ -202,6 +204,9 @@ pub const TREES: [TreeRow; 37] = [
         key: "rate table uuid, seat (u16), when it was written in ms (i64)", value: "id of a term's key (u64), and sealed with that the calls of an ask" },
     TreeRow { tree: Tree::Followers, prefix: b'F', name: "followers", seal: Seal::Open, kept: Kept::Base,
         key: "name of the follower, company uuid", value: "the arrival of the first record that is not read, in us (u64)" },
+    TreeRow { tree: Tree::Postbacks, prefix: b'W', name: "postbacks", seal: Seal::Open, kept: Kept::Base,
+        key: "name of the subscription, zero byte, company uuid, what it is (a byte), arrival in µs (u64), sequence (u32) and which event (u16), or nothing",
+        value: "how far the feed is taken in; how calls ended last; of an event that is not acknowledged the lead's uuid, its type, attempts and times" },
     TreeRow { tree: Tree::Users, prefix: b'U', name: "users", seal: Seal::Own, kept: Kept::Base,
         key: "name in small letters", value: "role, hash of the password, whether they are kept out (JSON)" },
     TreeRow { tree: Tree::Audit, prefix: b'Y', name: "audit", seal: Seal::Own, kept: Kept::Base,

@@ -151,6 +151,14 @@ pub const STORE_COMMIT_SECONDS: &str = "offerd_store_commit_seconds";
 pub const STORE_CHECKPOINT_SECONDS: &str = "offerd_store_checkpoint_seconds";
 /// What was kept of what partners were sent and answered.
 pub const TRANSCRIPTS: &str = "offerd_transcripts_total";
+/// Events that were pushed to companies.
+pub const POSTBACKS: &str = "offerd_postbacks_total";
+/// Those that were not acknowledged yet.
+pub const POSTBACKS_OUTSTANDING: &str = "offerd_postbacks_outstanding";
+/// Those that were given up.
+pub const POSTBACKS_DEAD: &str = "offerd_postbacks_dead";
+/// How long the oldest waits that was not acknowledged.
+pub const POSTBACK_LAG: &str = "offerd_postback_lag_seconds";
 /// Spans that a collector took.
 pub const TRACE_SPANS: &str = "offerd_trace_spans_total";
 /// Spans that none took.
@@ -205,7 +213,7 @@ pub const METRICS: &[Metric] = &[
     counter(HTTP_CONNECTIONS_CLOSED, &["listener", "reason"], "Idle connections closed to make room for new ones, by what was full: listener, address, descriptors."),
     gauge(DESCRIPTORS_MAX, &[], "Files and connections that the process may have open, as it was raised at the start."),
     counter(HTTP_ACCEPT_ERRORS, &["listener"], "Connections that could not be accepted."),
-    counter(CONSOLE_SIGN_INS_REFUSED, &["reason"], "Attempts to sign in to the console that failed: wrong, or too_many within a minute, of which no password is looked at."),
+    counter(CONSOLE_SIGN_INS_REFUSED, &["reason"], "Attempts to sign in to the console that failed: wrong, or too_many within a minute, of which no password is looked at; and of a proxy (console.proxy) that names somebody: untrusted, from another address, or unknown."),
     gauge(LIVE_TABLES, &[], "Rate tables in memory: those that are being built, and complete ones that linger (matching.linger)."),
     gauge(OPEN_TABLES, &[], "Rate tables that are being built; the limit is matching.live_tables."),
     gauge(KEPT_TABLE_BYTES, &[], "Complete rate tables that are kept as they are shown, in bytes; the limit is limits.shown_bytes."),
@@ -243,6 +251,10 @@ pub const METRICS: &[Metric] = &[
     counter(RELOADS, &["result"], "Reloads of settings and partner files: ok, refused, failed."),
     gauge(RELOADED_AT, &[], "When settings and partner files were last taken in, at the start or by a reload, Unix seconds."),
     gauge(BOOK_FINGERPRINT, &[], "A number that is the same for the same partner files: 48 bits of a digest."),
+    counter(POSTBACKS, &["subscription", "result"], "Events that were pushed to companies, and events given up: ok, failed (and tried again), dead (the subscription's give_up_after), gone (no longer in the feed, or client tags of an erased lead), dropped (dead letters beyond postbacks.dead_letters and postbacks.dead_letters_kept)."),
+    gauge(POSTBACKS_OUTSTANDING, &["subscription"], "Events that were taken from the feed and not acknowledged; the limit is postbacks.outstanding, beyond which they wait in the feed."),
+    gauge(POSTBACKS_DEAD, &["subscription"], "Events that were given up and are kept; the limit is postbacks.dead_letters."),
+    gauge(POSTBACK_LAG, &["subscription"], "How long the event waits that was taken from the feed first and not acknowledged."),
     counter(TRACE_SPANS, &[], "Spans that the collector of traces took."),
     counter(TRACE_SPANS_DROPPED, &["reason"], "Spans that were dropped: queue_full, not_delivered."),
     counter(FEED_PAGES_CUT, &["feed"], "Feed pages that ended early because of analytics.page_records_max."),

@@ -196,6 +196,27 @@ async fn why_a_bid_is_not_taken_is_told_as_it_was() {
 }
 
 #[tokio::test]
+async fn a_failure_says_whether_the_partner_was_about_to_be_sent_the_person() {
+    let failing = |at: &'static str| {
+        FarSide::start(move |request| match request.head.starts_with(at) {
+            true => Deed::Json(500, "{}".to_owned()),
+            false => Deed::Json(200, json!({"bid": 9.5, "ping": "P-7"}).to_string()),
+        })
+    };
+    for (at, told) in [
+        ("POST /ping", "in steps[0], the ping: the answer has status 500"),
+        ("POST /post", "in steps[1], the post, after its bid of $9.50 was taken: the answer has status 500"),
+    ] {
+        let far = failing(at).await;
+        let daemon = Daemon::with_partners(vec![buyer("buyer", &far, "")]).start().await;
+        let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+        let why = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
+        let why = String::from_utf8_lossy(&why.stdout).into_owned();
+        assert!(why.contains(told), "{why}");
+    }
+}
+
+#[tokio::test]
 async fn an_answer_without_a_bid_is_no_decline() {
     let far = FarSide::start(|_| Deed::Json(200, json!({"ping": "P-7", "price": 9.5}).to_string())).await;
     let daemon = Daemon::with_partners(vec![buyer("buyer", &far, "")]).start().await;

@@ -62,6 +62,7 @@ mod persons;
 mod planted;
 mod plausibility;
 mod polling_cost;
+mod postbacks;
 mod power;
 mod prefills;
 mod promises;

@@ -239,7 +239,7 @@ async fn what_is_not_in_an_answer_is_told_with_what_is() {
     for wanted in [
         "offer 0: `offer.apr` is not in the answer; there are aprr, term",
         "offer 0 is not shown: it has no APR\n",
-        "offer 1 is not shown: `answer.offer.apr`: must be a number from 0 to 400\n",
+        "offer 1 is not shown: `answer.offer.apr`: must be a number from 0 to 400, got a text\n",
         "8 % APR",
     ] {
         assert!(shown.contains(wanted), "{wanted} is not in {shown}");

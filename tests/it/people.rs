@@ -248,6 +248,9 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("GET", "/console/partners/{partner}/pause", Some(Role::Viewer)),
     ("GET", "/console/partners/{partner}/resume", Some(Role::Viewer)),
     ("GET", "/console/partners/{partner}/timeouts", Some(Role::Analyst)),
+    ("GET", "/console/postbacks", Some(Role::Operator)),
+    ("GET", "/console/postbacks/{name}/retry", Some(Role::Operator)),
+    ("GET", "/console/postbacks/{name}/test", Some(Role::Operator)),
     ("GET", "/console/rateTables", Some(Role::Operator)),
     ("GET", "/console/rateTables/{uuid}", Some(Role::Operator)),
     ("GET", "/console/rateTables/{uuid}/reveal", Some(Role::Operator)),
@@ -265,6 +268,8 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("POST", "/console/links", None),
     ("POST", "/console/partners/{partner}/pause", Some(Role::Operator)),
     ("POST", "/console/partners/{partner}/resume", Some(Role::Operator)),
+    ("POST", "/console/postbacks/{name}/retry", Some(Role::Operator)),
+    ("POST", "/console/postbacks/{name}/test", Some(Role::Operator)),
     ("POST", "/console/rateTables/{uuid}/reveal", Some(Role::Operator)),
     ("POST", "/console/rateTables/{uuid}/transcript", Some(Role::Operator)),
     ("POST", "/console/secret", None),
@@ -285,8 +290,11 @@ fn each_path_of_the_console_stands_in_the_table_of_roles() {
 }
 
 fn filled(path: &str, table: &str) -> String {
-    let filled =
-        path.replace("{uuid}", table).replace("{partner}", "prompt_0").replace("{chapter}", "metrics");
+    let filled = path
+        .replace("{uuid}", table)
+        .replace("{partner}", "prompt_0")
+        .replace("{chapter}", "metrics")
+        .replace("{name}", "none");
     filled
         .replace("{file}", "console.css")
         .replace("{page}", "no")
@@ -430,4 +438,87 @@ async fn a_console_that_nobody_signs_in_to_says_so_on_every_page_and_gives_no_mo
     let guarded = Daemon::with_partners(prompt_partners(1)).start().await;
     let page = crate::console::html(&guarded, "/console").await;
     assert!(!page.contains("Nobody has to sign in here"));
+}
+
+/// A look by a proxy that names somebody.
+async fn by_proxy(daemon: &Daemon, path: &str, names: &[&str]) -> Answer {
+    let headers: Vec<(&str, &str)> = names.iter().map(|name| ("x-forwarded-user", *name)).collect();
+    Browser::new(daemon).send(Method::GET, path, &headers, String::new()).await
+}
+
+fn proxy(from: &str, role: &str) -> String {
+    format!(r#"{{ header = "X-Forwarded-User", from = ["{from}"], role = "{role}" }}"#)
+}
+
+#[tokio::test]
+async fn whom_a_trusted_proxy_names_is_let_in_with_their_role_while_they_are_a_user() {
+    let plan = Daemon::with_partners(prompt_partners(1)).setting("console.proxy", &proxy("127.0.0.1", ""));
+    let daemon = plan.start().await;
+    add(&daemon, "ana", "analyst");
+    add(&daemon, "olga", "operator");
+    let page = by_proxy(&daemon, "/console/funnel", &["Ana"]).await;
+    assert_eq!(page.status, 200, "{}", text(&page));
+    assert!(text(&page).contains("user ana by proxy") && !text(&page).contains("/console/signOut"));
+    assert_eq!(by_proxy(&daemon, "/console/rateTables", &["ana"]).await.status, 403);
+    for names in [&["nobody"][..], &["ana", "olga"], &["ana\" x"], &[""]] {
+        assert_eq!(by_proxy(&daemon, "/console", names).await.status, 403, "{names:?}");
+    }
+    assert_eq!(by_proxy(&daemon, "/console", &[]).await.status, 303, "who is not named signs in");
+
+    // Forms work, each with what its own page holds.
+    let own = csrf(&text(&by_proxy(&daemon, "/console/partners/prompt_0", &["olga"]).await));
+    let foreign = csrf(&text(&by_proxy(&daemon, "/console/account", &["ana"]).await));
+    let pause = async |csrf: &str| {
+        let headers = [("content-type", "application/x-www-form-urlencoded"), ("x-forwarded-user", "olga")];
+        let path = "/console/partners/prompt_0/pause";
+        Browser::new(&daemon).send(Method::POST, path, &headers, format!("csrf={csrf}")).await.status
+    };
+    assert_eq!([pause(&foreign).await, pause("guessed").await, pause(&own).await], [403, 403, 303]);
+    daemon.logged("who=\"console, user olga by proxy\"").await;
+
+    assert!(daemon.command(&["user", "disable", "olga"]).status.success());
+    assert_eq!(by_proxy(&daemon, "/console", &["olga"]).await.status, 403);
+    assert!(daemon.metrics().await.contains(r#"offerd_console_sign_ins_refused_total{reason="unknown"} "#));
+}
+
+#[tokio::test]
+async fn a_header_that_names_somebody_is_refused_from_any_other_address() {
+    let plan = Daemon::with_partners(prompt_partners(1));
+    let daemon = plan.setting("console.proxy", &proxy("10.0.0.5", "administrator")).start().await;
+    add(&daemon, "maren", "administrator");
+    for path in ["/console", "/console/signIn", "/console/audit", "/console/none"] {
+        let answer = by_proxy(&daemon, path, &["maren"]).await;
+        assert_eq!(answer.status, 403, "{path}");
+        assert!(text(&answer).contains("console.proxy") && !text(&answer).contains("Sections"), "{path}");
+    }
+    let maren = Browser::of(&daemon, "maren").await;
+    let forged = maren.send(Method::GET, "/console", &[("x-forwarded-user", "maren")], String::new()).await;
+    assert_eq!(forged.status, 403, "not even to who has signed in");
+    assert!(
+        daemon.metrics().await.contains(r#"offerd_console_sign_ins_refused_total{reason="untrusted"} 5"#)
+    );
+}
+
+#[tokio::test]
+async fn who_is_no_user_has_the_role_that_the_settings_say() {
+    let plan = Daemon::with_partners(prompt_partners(1));
+    let daemon = plan.setting("console.proxy", &proxy("127.0.0.0/8", "viewer")).start().await;
+    assert_eq!(by_proxy(&daemon, "/console", &["somebody@example.com"]).await.status, 200);
+    assert_eq!(by_proxy(&daemon, "/console/funnel", &["somebody@example.com"]).await.status, 403);
+}
+
+#[test]
+fn a_proxy_that_anybody_could_play_is_no_setting() {
+    for (proxy, told) in [
+        (r#"{ header = "x-user", from = [] }"#, "`from` must hold"),
+        (r#"{ header = "cookie", from = ["10.0.0.5"] }"#, "`header` must name"),
+        (
+            r#"{ header = "x-user", from = ["here"], role = "king" }"#,
+            "`role` must be empty, or one of viewer",
+        ),
+    ] {
+        let plan = Daemon::with_partners(prompt_partners(1)).setting("console.proxy", proxy);
+        let checked = plan.command(&["check"]).output().unwrap();
+        assert!(checked.status.code() == Some(64) && said(&checked).contains(told), "{}", said(&checked));
+    }
 }

@@ -41,6 +41,8 @@ mod now;
 mod nowhere;
 mod partner;
 mod partners;
+mod postbacks;
+mod proxy;
 mod rate_tables;
 pub mod secret;
 mod section;
@@ -91,6 +93,11 @@ pub(super) const ROUTES: &[Row] = &[
     get("/console/partners/{partner}/resume", "Leads back to the partner.", page!(Viewer, partner::back)),
     post("/console/partners/{partner}/resume", "Ends a pause.", act!(Operator, partner::resume)),
     get("/console/funnel", "How many leads get how far.", page!(Analyst, funnel::show)),
+    get("/console/postbacks", "What is pushed to companies.", page!(Operator, postbacks::show)),
+    get("/console/postbacks/{name}/test", "Leads back to postbacks.", page!(Operator, postbacks::back)),
+    post("/console/postbacks/{name}/test", "Sends a test event.", page!(Operator, postbacks::test)),
+    get("/console/postbacks/{name}/retry", "Leads back to postbacks.", page!(Operator, postbacks::back)),
+    post("/console/postbacks/{name}/retry", "Sends again what was given up.", act!(Operator, postbacks::retry)),
     get("/console/catalogue", "What is on offer.", page!(Viewer, catalogue::show)),
     get("/console/catalogue/try", "Asks for a lead to try.", page!(Viewer, catalogue::trial::ask)),
     post("/console/catalogue/try", "Tells what matches a lead.", page!(Viewer, catalogue::trial::show)),

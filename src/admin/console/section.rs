@@ -16,6 +16,8 @@ pub(super) enum Section {
     RateTables,
     /// How many leads get how far.
     Funnel,
+    /// What is pushed to companies.
+    Postbacks,
     /// What is on offer.
     Catalogue,
     /// The daemon itself.
@@ -36,11 +38,12 @@ pub(super) struct Entry {
 
 impl Section {
     /// Every section.
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Now,
         Self::Partners,
         Self::RateTables,
         Self::Funnel,
+        Self::Postbacks,
         Self::Catalogue,
         Self::System,
         Self::Audit,
@@ -54,6 +57,7 @@ impl Section {
             Self::Partners => "Partners",
             Self::RateTables => "Rate tables",
             Self::Funnel => "Funnel",
+            Self::Postbacks => "Postbacks",
             Self::Catalogue => "Catalogue",
             Self::System => "System",
             Self::Audit => "Audit",
@@ -68,6 +72,7 @@ impl Section {
             Self::Partners => "/console/partners",
             Self::RateTables => "/console/rateTables",
             Self::Funnel => "/console/funnel",
+            Self::Postbacks => "/console/postbacks",
             Self::Catalogue => "/console/catalogue",
             Self::System => "/console/system",
             Self::Audit => "/console/audit",

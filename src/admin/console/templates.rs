@@ -28,6 +28,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("partners.html", include_str!("templates/partners.html")),
     ("audit.html", include_str!("templates/audit.html")),
     ("account.html", include_str!("templates/account.html")),
+    ("postbacks.html", include_str!("templates/postbacks.html")),
     ("sign_in.html", include_str!("templates/sign_in.html")),
     ("handbook.html", include_str!("templates/handbook.html")),
     ("system.html", include_str!("templates/system.html")),

@@ -124,6 +124,7 @@ impl View {
             standing => Value::from_safe_string(visit.standing()?),
             who => visit.signed_in(),
             user => visit.user(),
+            signs_out => visit.session().is_some(),
             // Said on every page: nobody else would be told.
             unguarded => visit.is_unguarded(),
             csrf => visit.csrf(),

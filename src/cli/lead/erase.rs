@@ -51,6 +51,7 @@ lead {lead_uuid} is erased: its key is destroyed, and what was sealed with it ca
 destroyed
   {:>6}  lead as it was sent
   {:>6}  answers of partners
+  {:>6}  transcripts of calls to partners
   {:>6}  actions
   {:>6}  reports of partners
   {:>6}  client tags
@@ -65,6 +66,7 @@ remaining, without anything that names the person
 Backups of the store that were made before, with the keys of that time, still hold it until they are destroyed.",
         destroyed.leads,
         destroyed.answers,
+        destroyed.transcripts,
         destroyed.lead_actions,
         destroyed.partner_reports,
         destroyed.client_tags,

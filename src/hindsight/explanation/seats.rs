@@ -178,9 +178,11 @@ impl<'a> KnownTable<'a> {
             Some(Denied::PerMonth) => ("fewer asks in the month than its cap", "the cap was reached"),
             Some(Denied::Dates) => ("a day between its first and its last", "another day"),
             Some(Denied::Share) => ("a lead in its share", "not in it"),
-            Some(Denied::Suppressed) => {
-                ("a person on none of its suppression lists", "one who is on one, or a list that was missing")
-            }
+            Some(Denied::Suppressed) => ("a person on none of its suppression lists", "one who is on one"),
+            Some(Denied::ListMissing) => (
+                "every suppression list that its file names",
+                "one that was missing, so that nobody is asked about",
+            ),
             Some(Denied::Exclusive) => {
                 let taker = self.exclusive(product_type).unwrap_or("another one");
                 ("no exclusive partner that takes the lead", taker)

@@ -159,7 +159,7 @@ impl Limiter {
             Some(Denied::PerMonth) => {
                 (State::Capped, DateTime::from_timestamp_millis(limits.month_of(now).end))
             }
-            Some(Denied::Exclusive | Denied::Share | Denied::Suppressed) | None => {
+            Some(Denied::Exclusive | Denied::Share | Denied::Suppressed | Denied::ListMissing) | None => {
                 (State::Active, limits.next_change(now))
             }
         };

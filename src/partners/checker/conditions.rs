@@ -75,10 +75,11 @@ impl Checker<'_> {
     fn condition(&mut self, subject: Subject, declared: &declared::Condition) -> Vec<Condition> {
         let (kind, zipcode) = (subject.kind(), subject.zipcode());
         let wanted: Vec<&str> = words_for(kind, zipcode.is_some()).collect();
+        let before = self.count();
         let tests = self.tests(kind, declared);
         let begins = if zipcode.is_some() { self.prefixes(declared) } else { Vec::new() };
         self.wrong_words(&wanted, declared);
-        if tests.is_empty() && begins.is_empty() {
+        if tests.is_empty() && begins.is_empty() && self.count() == before {
             self.at("", format!("must have a condition: {}", wanted.join(", ")));
         }
         let or_missing = declared.or_missing;

@@ -113,6 +113,11 @@ impl HttpSource {
         (step < self.steps.len()).then_some(Exchange { step, kept, bid: progress.bid, callback_url: None })
     }
 
+    /// Whether the call that an exchange has come to is answered with a bid.
+    pub fn is_ping(&self, exchange: &Exchange) -> bool {
+        self.steps[exchange.step].bid.is_some()
+    }
+
     /// The call that an exchange has come to, by its key, where there are several.
     pub fn step_key(&self, exchange: &Exchange) -> Option<&str> {
         let prefix = self.steps[exchange.step].prefix.trim_end_matches('.');

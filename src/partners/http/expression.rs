@@ -32,6 +32,9 @@ pub(super) const TEMPLATE: &str = "template";
 const FAULTS: [&str; 5] =
     [moment::NO_FORMAT, moment::NO_ZONE, signing::NO_DIGEST, signing::NO_TEXT, jws::NO_ALGORITHM];
 
+/// What is wrong with a call of a filter.
+const ARGUMENTS: &str = "gives a filter or a function fewer or more arguments than it takes";
+
 /// An expression: `lead.financialInformation.annualIncome / 12`.
 pub struct Expression {
     text: String,
@@ -280,9 +283,7 @@ fn never_right(error: &Option<Error>) -> Result<(), String> {
             Err(format!("filter `{name}` is unknown; there are {}{hint}", known.join(", ")))
         }
         ErrorKind::InvalidOperation if is_fault(detail) => Err(detail.to_owned()),
-        ErrorKind::MissingArgument | ErrorKind::TooManyArguments => {
-            Err("gives a filter or a function fewer or more arguments than it takes".to_owned())
-        }
+        ErrorKind::MissingArgument | ErrorKind::TooManyArguments => Err(ARGUMENTS.to_owned()),
         UnknownFunction | UnknownMethod | UnknownTest => Err(format!("names what there is not: {detail}")),
         _ => Ok(()),
     }
@@ -294,7 +295,7 @@ fn is_fault(detail: &str) -> bool {
 
 /// Whether a fault repeats nothing of a mapping but a word of ours, or one that is nearly one: no part of a secret.
 pub(super) fn is_of_known_words(fault: &str) -> bool {
-    is_fault(fault) || fault.starts_with("filter `") && fault.contains("did you mean")
+    is_fault(fault) || fault == ARGUMENTS || fault.starts_with("filter `") && fault.contains("did you mean")
 }
 
 fn empty() -> Value {

@@ -118,6 +118,11 @@ pub(super) fn fault(
     let Known { secrets, kept, ping } = declared;
     let known = stage.names(!kept.is_empty(), ping);
     if !known.contains(&first) {
+        if ping && OF_THE_PERSON.contains(&first) {
+            return Some(format!(
+                "uses `{first}`, which leads to the person: a ping goes to who may not be sent the lead; `ask_uuid` names the ask"
+            ));
+        }
         let bare = text.trim() == variable && rest.is_empty();
         // A word on its own is a text without its quotes, whatever it says.
         let near = nearest(first, known.iter().copied());

@@ -188,7 +188,8 @@ impl Known {
 }
 
 /// A company's id follows from its name, so that two who make it at once make one.
-fn company_uuid(name: &str) -> Uuid {
+/// What a company is known by whose first token is made under this name.
+pub fn company_uuid(name: &str) -> Uuid {
     let digest: [u8; 32] = Sha256::digest(name.as_bytes()).into();
     Uuid::new_v8(std::array::from_fn(|nth| digest[nth]))
 }

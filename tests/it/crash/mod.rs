@@ -3,6 +3,7 @@
 mod calls;
 mod campaign;
 mod model;
+mod postbacks;
 
 use serde_json::Value;
 

@@ -20,6 +20,8 @@ pub struct Received {
 pub enum Deed {
     /// Answers with JSON.
     Json(u16, String),
+    /// Answers so twice.
+    Twice(u16, String),
     /// Answers with JSON once it is told to.
     JsonWhenTold(Arc<Notify>, String),
     /// Answers with something that is no HTTP.
@@ -89,13 +91,8 @@ async fn serve(
         let deed = decide(&request);
         log.lock().expect("nobody panics while holding it").push(request);
         let sent = match deed {
-            Deed::Json(status, body) => {
-                let head = format!(
-                    "HTTP/1.1 {status} Said\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-                    body.len()
-                );
-                stream.write_all(format!("{head}{body}").as_bytes()).await
-            }
+            Deed::Json(status, body) => stream.write_all(json(status, &body).as_bytes()).await,
+            Deed::Twice(status, body) => stream.write_all(json(status, &body).repeat(2).as_bytes()).await,
             Deed::JsonWhenTold(told, body) => {
                 told.notified().await;
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
@@ -124,6 +121,15 @@ async fn serve(
             return;
         }
     }
+}
+
+/// An answer with JSON.
+fn json(status: u16, body: &str) -> String {
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 {status} Said\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+    );
+    format!("{head}{body}")
 }
 
 /// Reads one request; `None` when the other side has hung up.

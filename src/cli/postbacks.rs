@@ -1,0 +1,215 @@
+//! `offerd postbacks list|dead|retry|test`
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use comfy_table::{Color, Table};
+use hyper::Method;
+use uuid::Uuid;
+
+use super::admin_client::AdminClient;
+use super::page;
+use super::trouble::Trouble;
+use crate::postbacks::{DeadLetter, Retried, Retry, Standing, Trial};
+
+/// What to do with what is pushed to companies.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show for each subscription how far behind it is, what failed, and how the last call ended
+    #[command(after_help = "\
+Examples:
+  offerd postbacks list
+  offerd postbacks list --json | jq '.[] | select(.failingSince)'
+
+The lag is how long the oldest event waits that was not acknowledged. What a call ended with is the status of its answer or, without
+one, why there was none. No daemon need run for this.")]
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the events of a subscription that were given up
+    #[command(after_help = "\
+Examples:
+  offerd postbacks dead acme_events
+  offerd postbacks dead acme_events --json | jq -r '.[].leadUuid' | sort -u")]
+    Dead {
+        /// Subscription, by the name of its file
+        name: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Send events again that were given up, of one lead or all of a subscription
+    #[command(after_help = "\
+Examples:
+  offerd postbacks retry acme_events --lead 01a1fcce-e71a-773e-b126-2445db4ef9dc
+  offerd postbacks retry acme_events --all
+
+They are tried as if they had just arrived, each before what is younger of its lead. A stopped daemon sends them once it runs.")]
+    Retry(RetryArguments),
+    /// Send a test event now and show what came back
+    #[command(after_help = "\
+Examples:
+  offerd postbacks test acme_events
+
+The event is a conversion of a lead that there is not, and says that it is a test; client tags are `test`. It is sent once, past all that
+waits, whatever the file's `events` and `tags` are. Exit code 0: the receiver has answered 2xx.")]
+    Test {
+        /// Subscription, by the name of its file
+        name: String,
+        /// As JSON: `request`, `headers`, `body`, and `answer` or `failure`
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `postbacks retry`
+#[derive(Debug, Args)]
+pub struct RetryArguments {
+    /// Subscription, by the name of its file
+    name: String,
+    /// Those of this lead
+    #[arg(long, value_name = "UUID", required_unless_present = "all", conflicts_with = "all")]
+    lead: Option<Uuid>,
+    /// All of them
+    #[arg(long)]
+    all: bool,
+    /// As JSON: how many are `putBack`
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `offerd postbacks`.
+pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
+    let settings = super::settings(config)?;
+    let admin = AdminClient::find_with_postbacks(&settings).await?;
+    let done = execute(&admin, command).await;
+    admin.close()?;
+    done
+}
+
+async fn execute(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
+    match command {
+        Command::List { json } => {
+            let standings: Vec<Standing> = admin.ask(Method::GET, "/postbacks").await?;
+            if json { page::print_json(&standings)? } else { page::print_table(table(&standings)) }
+        }
+        Command::Dead { name, json } => {
+            let path = path(&name, "dead")?;
+            let letters: Option<Vec<DeadLetter>> = admin.find_one(Method::GET, &path).await?;
+            let letters = letters.ok_or_else(|| missing(&name))?;
+            if json { page::print_json(&letters)? } else { page::print_table(letter_table(&letters)) }
+        }
+        Command::Retry(RetryArguments { name, lead, json, .. }) => {
+            known(admin, &name).await?;
+            let order = Retry { lead_uuid: lead };
+            let retried: Retried = admin.post(&path(&name, "retry")?, &order).await?;
+            if json {
+                page::print_json(&retried)?;
+            } else {
+                let told = page::counted(retried.put_back, "event");
+                page::print(format_args!("{told} of {name} will be sent again"));
+            }
+        }
+        Command::Test { name, json } => {
+            known(admin, &name).await?;
+            let trial: Trial = admin.ask(Method::POST, &path(&name, "test")?).await?;
+            if json {
+                page::print_json(&trial)?
+            } else {
+                show(&trial)
+            }
+            if !trial.is_good() {
+                return Err(Trouble::Told(ExitCode::FAILURE));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where something of a subscription is asked for.
+fn path(name: &str, what: &str) -> Result<String, String> {
+    match crate::partners::is_key(name) {
+        true => Ok(format!("/postbacks/{name}/{what}")),
+        false => Err(missing(name)),
+    }
+}
+
+async fn known(admin: &AdminClient, name: &str) -> Result<(), String> {
+    let standings: Vec<Standing> = admin.ask(Method::GET, "/postbacks").await?;
+    standings.iter().any(|one| one.name == name).then_some(()).ok_or_else(|| missing(name))
+}
+
+fn missing(name: &str) -> String {
+    format!("there is no subscription `{name}`; `offerd postbacks list` shows those there are")
+}
+
+fn table(standings: &[Standing]) -> Table {
+    let header =
+        ["subscription", "company", "calls", "lag", "outstanding", "failing since", "dead", "last answer"];
+    let mut table = page::table(header);
+    for one in standings {
+        let state = match (one.paused, one.test) {
+            (true, _) => ", paused",
+            (false, true) => ", tests",
+            (false, false) => "",
+        };
+        let since = one.failing_since.map_or_else(String::new, page::moment_of);
+        let tone = if one.failing_since.is_some() { Color::Red } else { Color::Reset };
+        let dead = if one.dead > 0 { Color::Red } else { Color::Reset };
+        table.add_row([
+            one.name.as_str().into(),
+            one.company.as_str().into(),
+            format!("{}{state}", one.host).into(),
+            one.lag_seconds.map_or_else(|| "none".to_owned(), lag).into(),
+            one.outstanding.to_string().into(),
+            page::toned(since, tone),
+            page::toned(one.dead, dead),
+            one.last.as_ref().map_or_else(|| "none yet".to_owned(), ToString::to_string).into(),
+        ]);
+    }
+    table
+}
+
+fn letter_table(letters: &[DeadLetter]) -> Table {
+    let mut table = page::table(["lead", "event", "attempts", "given up", "last answer"]);
+    for letter in letters {
+        table.add_row([
+            letter.lead_uuid.to_string(),
+            letter.event_type.to_string(),
+            letter.attempts.to_string(),
+            page::moment_of(letter.given_up_at),
+            letter.last.as_ref().map(ToString::to_string).unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
+/// Whole seconds, as people write them.
+fn lag(seconds: f64) -> String {
+    humantime::format_duration(Duration::from_secs(seconds as u64)).to_string()
+}
+
+fn show(trial: &Trial) {
+    let headers = |headers: &[(String, String)]| {
+        headers.iter().map(|(name, value)| format!("\n  {name}: {value}")).collect::<String>()
+    };
+    page::print(format_args!("{}{}", trial.request, headers(&trial.headers)));
+    if !trial.body.is_empty() {
+        page::print(format_args!("\n  {}", trial.body));
+    }
+    if let Some(answer) = &trial.answer {
+        let [connect, wait, read] = answer.took_ms;
+        let took = format!("connected in {connect} ms, answered {wait} ms later, read in {read} ms");
+        page::print(format_args!("\n{} ({took}){}", answer.status, headers(&answer.headers)));
+        if !answer.body.is_empty() {
+            page::print(format_args!("\n  {}", answer.body));
+        }
+    }
+    if let Some(failure) = &trial.failure {
+        page::print(format_args!("\nno answer: {failure}"));
+    }
+}

@@ -1,0 +1,73 @@
+//! From when on a new subscription is told, and what becomes of one whose file is gone.
+
+use std::time::Duration;
+
+use super::ledger::{Ledger, unreadable};
+use super::record::{Cursor, Keys, What};
+use super::subscriptions::Subscriptions;
+use crate::store::{Commit, CommitError, Store, Tree, codec};
+
+/// Records of a vanished subscription that are removed at once.
+const AT_ONCE: usize = 500;
+
+/// Notes for each subscription that sends something and is new that it begins here: once this returns, it is told what arrives from now on,
+/// whatever happens to the process. One that was there before goes on where it was.
+///
+/// # Errors
+/// Why the store failed.
+pub async fn begin(store: &Store, subscriptions: &Subscriptions) -> Result<(), CommitError> {
+    let mut commit = Commit::new().mark_time();
+    let now_us = store.aged_us(Duration::ZERO);
+    for subscription in subscriptions.active() {
+        let ledger = Ledger::of(store, subscription);
+        let cursor = match ledger.cursor()? {
+            Some(Cursor { vanished_ms: None, .. }) => continue,
+            Some(cursor) => Cursor { vanished_ms: None, ..cursor },
+            None => Cursor { next_us: now_us, vanished_ms: None },
+        };
+        commit = commit.put(Tree::Postbacks, ledger.keys.all(What::Cursor), codec::encode(&cursor));
+    }
+    store.commit(commit).await
+}
+
+/// Notes of which subscriptions there is no file any more, and forgets those of which there was none for as long as they are kept.
+///
+/// # Errors
+/// Why the store failed.
+pub(super) async fn forget_vanished(store: &Store, subscriptions: &Subscriptions) -> Result<(), CommitError> {
+    let declared: Vec<Keys> = subscriptions.all().iter().map(|one| Ledger::of(store, one).keys).collect();
+    let kept_ms = i64::try_from(subscriptions.settings.vanished_kept.as_millis()).unwrap_or(i64::MAX);
+    let now_ms = store.now_ms();
+    let mut start = Vec::new();
+    while let Some(first) = store.scan_from(Tree::Postbacks, &start, []).next() {
+        let (key, _) = first.map_err(unreadable)?;
+        let Some(keys) = Keys::around(&key) else { break };
+        start = keys.behind();
+        if declared.contains(&keys) {
+            continue;
+        }
+        let place = keys.all(What::Cursor);
+        let found = store.get(Tree::Postbacks, &place).map_err(unreadable)?;
+        let cursor = found.and_then(|bytes| codec::decode::<Cursor>(&bytes).ok());
+        match cursor {
+            Some(Cursor { vanished_ms: None, next_us }) => {
+                let cursor = Cursor { next_us, vanished_ms: Some(now_ms) };
+                store.commit(Commit::new().put(Tree::Postbacks, place, codec::encode(&cursor))).await?;
+            }
+            Some(Cursor { vanished_ms: Some(since_ms), .. }) if now_ms - since_ms < kept_ms => {}
+            _ => forget(store, &keys).await?,
+        }
+    }
+    Ok(())
+}
+
+/// Removes all that is held of a subscription; the cursor, whose key is the first, with the last of it.
+async fn forget(store: &Store, keys: &Keys) -> Result<(), CommitError> {
+    let all = store.scan(Tree::Postbacks, keys.prefix()).filter_map(Result::ok).map(|(key, _)| key);
+    let all: Vec<Vec<u8>> = all.collect();
+    for some in all.rchunks(AT_ONCE) {
+        let commit = some.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Postbacks, key));
+        store.commit(commit).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! The shape of `<name>.toml` in `postbacks.path`, as an operator writes it. The file's name is that of the subscription.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::declaration::HumanDuration;
+use crate::model::EventType;
+
+/// A whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Declared {
+    /// Name of the company whose events are told, as its tokens were made with.
+    pub company: String,
+    /// How they are told.
+    pub kind: Kind,
+    /// Where to; with `kind = "url"` with macros in its path and query.
+    pub url: String,
+    /// What webhooks are signed with; two while keys are exchanged.
+    #[serde(default)]
+    pub secrets: Vec<DeclaredSecret>,
+    /// `GET` or `POST`, of `kind = "url"` only; `GET` when absent.
+    pub method: Option<Method>,
+    /// Which events; all when absent.
+    pub events: Option<Vec<EventType>>,
+    /// Client tags that the lead must have, each with one of these values.
+    #[serde(default)]
+    pub tags: BTreeMap<String, Vec<String>>,
+    /// Whether the events of test leads are told, rather than those of live ones.
+    #[serde(default)]
+    pub test: bool,
+    /// Hosts, addresses and networks that may be called although they are private.
+    #[serde(default)]
+    pub allow_addresses: Vec<String>,
+    /// Longest wait for an answer.
+    #[serde(default = "ten_seconds")]
+    pub timeout: HumanDuration,
+    /// How long an event is tried before it is a dead letter.
+    #[serde(default = "three_days")]
+    pub give_up_after: HumanDuration,
+    /// Sends nothing for now; what arrives meanwhile is sent afterwards, unless it was paused from the beginning.
+    #[serde(default)]
+    pub paused: bool,
+}
+
+/// How events are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kind {
+    /// As JSON, signed as Standard Webhooks has it.
+    Webhook,
+    /// By a call of a URL that says what happened.
+    Url,
+}
+
+/// How a URL is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(super) enum Method {
+    /// With GET.
+    #[serde(rename = "GET")]
+    Get,
+    /// With POST, without a body.
+    #[serde(rename = "POST")]
+    Post,
+}
+
+/// Where a secret is: `{ file = "PATH" }` or `{ credential = "NAME" }`.
+#[derive(Debug, Deserialize)]
+#[serde(from = "toml::Value")]
+pub(super) enum DeclaredSecret {
+    /// In a file.
+    File(PathBuf),
+    /// In a credential of the service manager.
+    Credential(String),
+    /// Nowhere that is known. What stood there is forgotten: it may be the secret itself.
+    Misplaced,
+}
+
+impl From<toml::Value> for DeclaredSecret {
+    fn from(value: toml::Value) -> Self {
+        let entries: Vec<(String, toml::Value)> = value.as_table().cloned().into_iter().flatten().collect();
+        match &entries[..] {
+            [(key, toml::Value::String(path))] if key == "file" => Self::File(path.into()),
+            [(key, toml::Value::String(name))] if key == "credential" => Self::Credential(name.clone()),
+            _ => Self::Misplaced,
+        }
+    }
+}
+
+fn ten_seconds() -> HumanDuration {
+    Duration::from_secs(10).into()
+}
+
+fn three_days() -> HumanDuration {
+    Duration::from_secs(3 * 24 * 3600).into()
+}

@@ -1,0 +1,153 @@
+//! The keeper: one thread, on which each subscription in force has its task, so that no receiver waits for another, and no lead for any.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use metrics::{counter, gauge};
+use tokio::sync::watch;
+use tokio::task::JoinHandle as Task;
+use tokio::time::{Instant, sleep_until};
+use tracing::error;
+
+use super::beginning::forget_vanished;
+use super::follower::{Follower, Queueing};
+use super::ledger::Ledger;
+use super::sender::wire;
+use super::subscription::Subscription;
+use super::subscriptions::Subscriptions;
+use crate::config::PostbackSettings;
+use crate::store::Store;
+use crate::telemetry::metrics::{POSTBACK_LAG, POSTBACKS, POSTBACKS_DEAD, POSTBACKS_OUTSTANDING};
+use crate::wire::Wire;
+
+/// Between two looks at what is too old.
+const SWEEP_EVERY: Duration = Duration::from_secs(20);
+
+/// Runs the subscriptions in force.
+pub struct Keeper {
+    store: Store,
+    wire: Wire,
+    queueing: Queueing,
+    tasks: BTreeMap<String, (Arc<Subscription>, PostbackSettings, Task<()>)>,
+}
+
+/// A keeper that runs.
+#[derive(Debug)]
+pub struct Running {
+    stop: watch::Sender<bool>,
+    thread: JoinHandle<()>,
+}
+
+impl Keeper {
+    /// Starts the thread. It makes room for new work by how long that queues.
+    ///
+    /// # Errors
+    /// That there is none to be had.
+    pub fn start(
+        store: Store,
+        subscriptions: watch::Receiver<Arc<Subscriptions>>,
+        queueing: impl Fn() -> Duration + Send + Sync + 'static,
+    ) -> std::io::Result<Running> {
+        let (stop, mut stopping) = watch::channel(false);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let keeper = Self { store, wire: wire(), queueing: Arc::new(queueing), tasks: BTreeMap::new() };
+        let thread = std::thread::Builder::new().name("postbacks".to_owned()).spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = keeper.keep(subscriptions) => {}
+                    // A sender that is gone means the same.
+                    _ = stopping.wait_for(|stop| *stop) => {}
+                }
+            });
+            // Whatever reads or resolves is not waited for.
+            runtime.shutdown_background();
+        })?;
+        Ok(Running { stop, thread })
+    }
+
+    async fn keep(mut self, mut subscriptions: watch::Receiver<Arc<Subscriptions>>) {
+        let mut sweep_at = Instant::now();
+        loop {
+            let in_force = Arc::clone(&subscriptions.borrow_and_update());
+            self.take_in(&in_force).await;
+            tokio::select! {
+                changed = subscriptions.changed() => if changed.is_err() { return },
+                () = sleep_until(sweep_at) => {
+                    self.sweep(&in_force).await;
+                    sweep_at = Instant::now() + SWEEP_EVERY;
+                }
+            }
+        }
+    }
+
+    /// Ends the tasks of subscriptions that are not in force as they were, and begins those that are not running.
+    async fn take_in(&mut self, in_force: &Subscriptions) {
+        let running: Vec<String> = self.tasks.keys().cloned().collect();
+        for name in running {
+            let (subscription, settings, task) = &self.tasks[&name];
+            let same = in_force.active().any(|one| one == subscription) && *settings == in_force.settings;
+            if !same || task.is_finished() {
+                self.end(&name).await;
+            }
+        }
+        for subscription in in_force.active() {
+            if !self.tasks.contains_key(&subscription.name) {
+                self.begin(subscription, &in_force.settings).await;
+            }
+        }
+    }
+
+    async fn begin(&mut self, subscription: &Arc<Subscription>, settings: &PostbackSettings) {
+        let name = &subscription.name;
+        // Told from the start on, as 0, so that growth is seen.
+        for result in ["ok", "failed", "dead", "gone", "dropped"] {
+            counter!(POSTBACKS, "subscription" => name.clone(), "result" => result).increment(0);
+        }
+        let declared = Arc::clone(subscription);
+        let queueing = Arc::clone(&self.queueing);
+        match Follower::of(&self.store, &self.wire, declared, settings, queueing).await {
+            Ok(follower) => {
+                let task = tokio::spawn(follower.run());
+                self.tasks.insert(name.clone(), (Arc::clone(subscription), settings.clone(), task));
+            }
+            Err(cause) => error!(subscription = name, cause, "postbacks cannot be sent; tried again"),
+        }
+    }
+
+    /// What was under way is sent again by who comes next.
+    async fn end(&mut self, name: &str) {
+        let Some((_, _, task)) = self.tasks.remove(name) else { return };
+        task.abort();
+        let _ = task.await;
+        for metric in [POSTBACK_LAG, POSTBACKS_OUTSTANDING, POSTBACKS_DEAD] {
+            gauge!(metric, "subscription" => name.to_owned()).set(0.0);
+        }
+    }
+
+    /// Removes what is kept no longer.
+    async fn sweep(&self, in_force: &Subscriptions) {
+        let PostbackSettings { dead_letters, dead_letters_kept, .. } = in_force.settings;
+        for subscription in in_force.all() {
+            let name = subscription.name.clone();
+            let ledger = Ledger::of(&self.store, subscription);
+            if let Ok((removed, left)) = ledger.sweep(dead_letters, dead_letters_kept).await {
+                gauge!(POSTBACKS_DEAD, "subscription" => name.clone()).set(left as f64);
+                counter!(POSTBACKS, "subscription" => name, "result" => "dropped").increment(removed as u64);
+            }
+        }
+        // What fails is tried again by the next sweep; the store says itself what is wrong with it.
+        let _ = forget_vanished(&self.store, in_force).await;
+    }
+}
+
+impl Running {
+    /// Ends it at once; what was under way is sent again after the next start.
+    pub fn stop(self) {
+        self.stop.send_replace(true);
+        if self.thread.join().is_err() {
+            error!("the thread of postbacks panicked");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The ledger of a subscription: what the store holds of it, and how that changes. It blocks while it reads.
+
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use super::message::{Message, told};
+use super::record::{Cursor, Delivery, Ended, Keys, Place, Tried, What};
+use super::subscription::Subscription;
+use crate::model::{ClientTags, LeadEvent};
+use crate::records::reading;
+use crate::store::entities::CompanyRecord;
+use crate::store::tokens::{Tokens, company_uuid};
+use crate::store::{Commit, CommitError, FeedKey, Store, Tree, codec};
+
+/// Records of the feed that are taken in at once: a few milliseconds.
+const STEP: usize = 64;
+
+/// Dead letters that are removed at once.
+const AT_ONCE: usize = 500;
+
+/// What the store holds of one subscription. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct Ledger {
+    pub(super) store: Store,
+    pub(super) company: CompanyRecord,
+    pub(super) keys: Keys,
+}
+
+/// What was taken from the feed, once the commit is acknowledged.
+pub(super) struct Taken {
+    pub commit: Commit,
+    pub deliveries: Vec<(Place, Delivery)>,
+    /// Whether there may be more.
+    pub more: bool,
+}
+
+/// What became of the event of a delivery.
+pub(super) enum Found {
+    /// It is there, with the client tags of its lead where they are wanted.
+    Event(Box<Message>, Option<ClientTags>),
+    /// It was dropped for its age, or cannot be read, or its URL names client tags of a lead that is erased.
+    Gone,
+}
+
+/// The company of this name. One that has no token yet will be known by this uuid when it has.
+fn company_of(store: &Store, name: &str) -> CompanyRecord {
+    let known = Tokens::of(store.clone()).companies().into_iter().find(|company| company.name == name);
+    known.unwrap_or_else(|| CompanyRecord {
+        uuid: company_uuid(name),
+        name: name.to_owned(),
+        duplicate_look_back_minutes: None,
+    })
+}
+
+impl Ledger {
+    /// That of a subscription.
+    pub(super) fn of(store: &Store, subscription: &Subscription) -> Self {
+        let company = company_of(store, &subscription.company);
+        let keys = Keys::of(&subscription.name, company.uuid);
+        Self { store: store.clone(), company, keys }
+    }
+
+    /// How far the feed is taken in; nothing where it never was.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(super) fn cursor(&self) -> Result<Option<Cursor>, CommitError> {
+        let found = self.store.get(Tree::Postbacks, self.keys.all(What::Cursor)).map_err(unreadable)?;
+        found.map(|bytes| codec::decode(&bytes).map_err(unreadable)).transpose()
+    }
+
+    /// How calls ended last.
+    pub(super) fn tried(&self) -> Option<Tried> {
+        let found = self.store.get(Tree::Postbacks, self.keys.all(What::Tried)).ok().flatten();
+        found.and_then(|bytes| codec::decode(&bytes).ok())
+    }
+
+    /// The deliveries of a kind, the oldest first. What cannot be read is reported by the store, and left out.
+    pub(super) fn deliveries(&self, what: What) -> impl Iterator<Item = (Place, Delivery)> {
+        let found = self.store.scan(Tree::Postbacks, self.keys.all(what)).filter_map(Result::ok);
+        found.filter_map(|(key, bytes)| Some((Place::at_end_of(&key)?, codec::decode(&bytes).ok()?)))
+    }
+
+    /// Whether something may be taken in.
+    pub(super) fn has_news(&self) -> Result<bool, CommitError> {
+        let Some(cursor) = self.cursor()? else { return Ok(false) };
+        let start = FeedKey::first_at(self.company.uuid, cursor.next_us).to_bytes();
+        let in_feed = self.store.scan_from(Tree::LeadEvents, start, self.company.uuid).next().is_some();
+        let put_back = || self.store.scan(Tree::Postbacks, self.keys.all(What::PutBack)).next().is_some();
+        Ok(in_feed || put_back())
+    }
+
+    /// Takes from the feed what `subscription` wants of what arrived up to `until_us`, and what was put back: as many as there is `room`
+    /// for, but for those that arrived together.
+    ///
+    /// # Errors
+    /// The cursor cannot be read.
+    pub(super) fn take(
+        &self,
+        subscription: &Subscription,
+        until_us: u64,
+        room: usize,
+    ) -> Result<Option<Taken>, CommitError> {
+        let Some(before) = self.cursor()? else { return Ok(None) };
+        let now_ms = self.store.now_ms();
+        let mut deliveries: Vec<(Place, Delivery)> = self.deliveries(What::PutBack).take(room).collect();
+        let mut commit = deliveries.iter().fold(self.guarded(before), |commit, (place, _)| {
+            commit.remove(Tree::Postbacks, self.keys.one(What::PutBack, *place))
+        });
+        let (mut after, mut more) = (before, deliveries.len() == room);
+        let start = FeedKey::first_at(self.company.uuid, before.next_us).to_bytes();
+        for (nth, record) in self.store.scan_from(Tree::LeadEvents, start, self.company.uuid).enumerate() {
+            let Ok((key, payload)) = record else { break };
+            let Some(key) = FeedKey::parse(&key).filter(|key| key.arrival_us <= until_us) else { break };
+            if nth == STEP || deliveries.len() >= room {
+                more = true;
+                break;
+            }
+            deliveries.extend(self.wanted(subscription, key, &payload, now_ms));
+            // No two records share an arrival.
+            after.next_us = key.arrival_us + 1;
+        }
+        if after == before && deliveries.is_empty() {
+            return Ok(None);
+        }
+        commit = commit.put(Tree::Postbacks, self.keys.all(What::Cursor), codec::encode(&after));
+        for (place, delivery) in &deliveries {
+            let key = self.keys.one(What::Outstanding, *place);
+            commit = commit.put(Tree::Postbacks, key, codec::encode(delivery));
+        }
+        Ok(Some(Taken { commit, deliveries, more }))
+    }
+
+    /// A commit that is written only if the cursor is where it was.
+    fn guarded(&self, cursor: Cursor) -> Commit {
+        Commit::new().unchanged(Tree::Postbacks, self.keys.all(What::Cursor), codec::encode(&cursor))
+    }
+
+    /// The deliveries of a record of the feed.
+    fn wanted(
+        &self,
+        subscription: &Subscription,
+        key: FeedKey,
+        payload: &[u8],
+        now_ms: i64,
+    ) -> Vec<(Place, Delivery)> {
+        let events = told(&self.company, key.arrival_us, payload).unwrap_or_else(|error| {
+            tracing::warn!(subscription = subscription.name, error, "a record of the feed cannot be told");
+            Vec::new()
+        });
+        let is_wanted = |event: &LeadEvent| {
+            subscription.wants(event)
+                && (!subscription.reads_tags()
+                    || self.tags(event.lead_uuid).is_some_and(|tags| subscription.fits(&tags)))
+        };
+        let wanted = events.into_iter().zip(0..).filter(|(event, _)| is_wanted(event));
+        let delivery = |(event, nth): (LeadEvent, u16)| {
+            let place = Place { arrival_us: key.arrival_us, sequence: key.sequence, nth };
+            let delivery = Delivery {
+                lead: event.lead_uuid,
+                event_type: event.event_type,
+                taken_ms: now_ms,
+                attempts: 0,
+                next_ms: now_ms,
+                last: None,
+            };
+            (place, delivery)
+        };
+        wanted.map(delivery).collect()
+    }
+
+    /// The client tags of a lead; nothing of one that is erased.
+    fn tags(&self, lead: Uuid) -> Option<ClientTags> {
+        let record = reading::lead(&self.store, lead).ok().flatten()?;
+        Some(record.lead.client_tags.clone().unwrap_or_default())
+    }
+
+    /// The event of a delivery.
+    pub(super) fn find(&self, subscription: &Subscription, place: Place) -> Found {
+        let Place { arrival_us, sequence, nth } = place;
+        let key = FeedKey { company: self.company.uuid, arrival_us, sequence }.to_bytes();
+        let payload = self.store.get(Tree::LeadEvents, key).ok().flatten();
+        let events = payload.and_then(|payload| told(&self.company, arrival_us, &payload).ok());
+        let event = events.into_iter().flatten().nth(nth.into());
+        let Some(event) = event else { return Found::Gone };
+        let tags = if subscription.names_tags() { self.tags(event.lead_uuid) } else { None };
+        if subscription.names_tags() && tags.is_none() {
+            return Found::Gone;
+        }
+        let message = Message::of(&subscription.name, self.company.uuid, place, event);
+        Found::Event(Box::new(message), tags)
+    }
+
+    /// What is written when a delivery is outstanding no more.
+    pub(super) fn settled(&self, place: Place, tried: Option<&Tried>) -> Commit {
+        let commit = Commit::new().remove(Tree::Postbacks, self.keys.one(What::Outstanding, place));
+        self.noting(commit, tried)
+    }
+
+    /// What is written when a delivery is to be tried again.
+    pub(super) fn failed(&self, place: Place, delivery: &Delivery, tried: Option<&Tried>) -> Commit {
+        let key = self.keys.one(What::Outstanding, place);
+        self.noting(Commit::new().put(Tree::Postbacks, key, codec::encode(delivery)), tried)
+    }
+
+    /// What is written when a delivery is given up.
+    pub(super) fn given_up(&self, place: Place, delivery: &Delivery, tried: Option<&Tried>) -> Commit {
+        let key = self.keys.one(What::Dead, place);
+        self.settled(place, tried).put(Tree::Postbacks, key, codec::encode(delivery))
+    }
+
+    fn noting(&self, commit: Commit, tried: Option<&Tried>) -> Commit {
+        match tried {
+            Some(tried) => commit.put(Tree::Postbacks, self.keys.all(What::Tried), codec::encode(tried)),
+            None => commit,
+        }
+    }
+
+    /// Removes the dead letters that are too old, and the oldest beyond `most`. Gives how many were removed, and how many are left.
+    ///
+    /// # Errors
+    /// Why the store failed.
+    pub(super) async fn sweep(&self, most: usize, kept: Duration) -> Result<(usize, usize), CommitError> {
+        let kept_ms = i64::try_from(kept.as_millis()).unwrap_or(i64::MAX);
+        let since_ms = self.store.now_ms().saturating_sub(kept_ms);
+        let all: Vec<(Place, i64)> =
+            self.deliveries(What::Dead).map(|(place, letter)| (place, letter.next_ms)).collect();
+        let surplus = all.len().saturating_sub(most);
+        let is_old = |nth: usize, at_ms: i64| nth < surplus || at_ms < since_ms;
+        let old = all.iter().enumerate().filter(|(nth, (_, at_ms))| is_old(*nth, *at_ms));
+        let old: Vec<Vec<u8>> = old.map(|(_, (place, _))| self.keys.one(What::Dead, *place)).collect();
+        for some in old.chunks(AT_ONCE) {
+            let commit = some.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Postbacks, key));
+            self.store.commit(commit).await?;
+        }
+        Ok((old.len(), all.len() - old.len()))
+    }
+}
+
+/// Of an attempt that ended so, after those before.
+pub(super) fn tried_after(before: Option<&Tried>, last: Ended) -> Tried {
+    let failing_since_ms = match last.is_good() {
+        true => None,
+        false => Some(before.and_then(|before| before.failing_since_ms).unwrap_or(last.at_ms)),
+    };
+    Tried { last, failing_since_ms }
+}
+
+pub(super) fn unreadable(reason: impl std::fmt::Display) -> CommitError {
+    CommitError::Failed(format!("a record of a postback cannot be read: {reason}"))
+}

@@ -1,0 +1,66 @@
+//! How subscriptions stand, as it is listed.
+
+use serde::{Deserialize, Serialize};
+
+use super::ledger::Ledger;
+use super::record::{Ended, What};
+use super::subscription::Subscription;
+use super::subscriptions::Subscriptions;
+use crate::store::{Store, Tree};
+
+/// How a subscription stands. Times are Unix milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Standing {
+    /// Its name.
+    pub name: String,
+    /// Whose events it tells.
+    pub company: String,
+    /// How: `webhook` or `url`.
+    pub kind: String,
+    /// Whom it calls.
+    pub host: String,
+    /// Whether it tells of test leads.
+    pub test: bool,
+    /// Whether it sends nothing for now.
+    pub paused: bool,
+    /// How long the oldest event waits that was not acknowledged, in seconds; nothing when none does.
+    pub lag_seconds: Option<f64>,
+    /// Events that were taken from the feed and not acknowledged.
+    pub outstanding: usize,
+    /// Since when calls fail.
+    pub failing_since: Option<i64>,
+    /// Events that were given up.
+    pub dead: usize,
+    /// How the last call ended.
+    pub last: Option<Ended>,
+}
+
+/// All of them, in the order of their names. Blocks while it reads.
+pub fn standings(store: &Store, subscriptions: &Subscriptions) -> Vec<Standing> {
+    subscriptions.all().iter().map(|subscription| standing(store, subscription)).collect()
+}
+
+fn standing(store: &Store, subscription: &Subscription) -> Standing {
+    let ledger = Ledger::of(store, subscription);
+    let count = |what| store.scan(Tree::Postbacks, ledger.keys.all(what)).filter(Result::is_ok).count();
+    let (mut outstanding, mut oldest_ms) = (0, None::<i64>);
+    for (_, delivery) in ledger.deliveries(What::Outstanding).chain(ledger.deliveries(What::PutBack)) {
+        outstanding += 1;
+        oldest_ms = Some(oldest_ms.map_or(delivery.taken_ms, |oldest| oldest.min(delivery.taken_ms)));
+    }
+    let tried = ledger.tried();
+    Standing {
+        name: subscription.name.clone(),
+        company: subscription.company.clone(),
+        kind: subscription.channel.word().to_owned(),
+        host: subscription.host.clone(),
+        test: subscription.test,
+        paused: subscription.paused,
+        lag_seconds: oldest_ms.map(|oldest_ms| (store.now_ms() - oldest_ms).max(0) as f64 / 1000.0),
+        outstanding,
+        failing_since: tried.as_ref().and_then(|tried| tried.failing_since_ms),
+        dead: count(What::Dead),
+        last: tried.map(|tried| tried.last),
+    }
+}

@@ -136,7 +136,7 @@ fn proxy(raw: RawProxy, found: &mut Found) -> Option<ProxySettings> {
     let header = header.to_ascii_lowercase();
     let network =
         |text: String| text.parse::<IpAddr>().map_or(text, |address| IpNet::from(address).to_string());
-    let networks = networks(KEY, OneOrMany::Many(from.into_iter().map(network).collect()), found);
+    let networks = networks(KEY, OneOrMany::Many(Vec::from(from).into_iter().map(network).collect()), found);
     if header.is_empty() && networks.is_empty() && role.is_empty() {
         return None;
     }

@@ -111,11 +111,8 @@ pub(super) struct RawConsole {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawProxy {
-    #[serde(default)]
     pub header: String,
-    #[serde(default)]
-    pub from: Vec<String>,
-    #[serde(default)]
+    pub from: OneOrMany,
     pub role: String,
 }
 

@@ -446,14 +446,15 @@ async fn by_proxy(daemon: &Daemon, path: &str, names: &[&str]) -> Answer {
     Browser::new(daemon).send(Method::GET, path, &headers, String::new()).await
 }
 
-fn proxy(from: &str, role: &str) -> String {
-    format!(r#"{{ header = "X-Forwarded-User", from = ["{from}"], role = "{role}" }}"#)
+/// A daemon that such a proxy stands in front of.
+async fn behind_a_proxy(from: &str, role: &str) -> Daemon {
+    let plan = Daemon::with_partners(prompt_partners(1)).setting("console.proxy.header", "X-Forwarded-User");
+    plan.setting("console.proxy.from", from).setting("console.proxy.role", role).start().await
 }
 
 #[tokio::test]
 async fn whom_a_trusted_proxy_names_is_let_in_with_their_role_while_they_are_a_user() {
-    let plan = Daemon::with_partners(prompt_partners(1)).setting("console.proxy", &proxy("127.0.0.1", ""));
-    let daemon = plan.start().await;
+    let daemon = behind_a_proxy("127.0.0.1", "").await;
     add(&daemon, "ana", "analyst");
     add(&daemon, "olga", "operator");
     let page = by_proxy(&daemon, "/console/funnel", &["Ana"]).await;
@@ -483,8 +484,7 @@ async fn whom_a_trusted_proxy_names_is_let_in_with_their_role_while_they_are_a_u
 
 #[tokio::test]
 async fn a_header_that_names_somebody_is_refused_from_any_other_address() {
-    let plan = Daemon::with_partners(prompt_partners(1));
-    let daemon = plan.setting("console.proxy", &proxy("10.0.0.5", "administrator")).start().await;
+    let daemon = behind_a_proxy("10.0.0.5", "administrator").await;
     add(&daemon, "maren", "administrator");
     for path in ["/console", "/console/signIn", "/console/audit", "/console/none"] {
         let answer = by_proxy(&daemon, path, &["maren"]).await;
@@ -501,8 +501,7 @@ async fn a_header_that_names_somebody_is_refused_from_any_other_address() {
 
 #[tokio::test]
 async fn who_is_no_user_has_the_role_that_the_settings_say() {
-    let plan = Daemon::with_partners(prompt_partners(1));
-    let daemon = plan.setting("console.proxy", &proxy("127.0.0.0/8", "viewer")).start().await;
+    let daemon = behind_a_proxy("127.0.0.0/8", "viewer").await;
     assert_eq!(by_proxy(&daemon, "/console", &["somebody@example.com"]).await.status, 200);
     assert_eq!(by_proxy(&daemon, "/console/funnel", &["somebody@example.com"]).await.status, 403);
 }
@@ -517,7 +516,8 @@ fn a_proxy_that_anybody_could_play_is_no_setting() {
             "`role` must be empty, or one of viewer",
         ),
     ] {
-        let plan = Daemon::with_partners(prompt_partners(1)).setting("console.proxy", proxy);
+        let plan = Daemon::with_partners(prompt_partners(1));
+        plan.write_settings(&format!("[console]\nproxy = {proxy}\n"));
         let checked = plan.command(&["check"]).output().unwrap();
         assert!(checked.status.code() == Some(64) && said(&checked).contains(told), "{}", said(&checked));
     }

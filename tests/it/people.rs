@@ -211,6 +211,40 @@ async fn users_of_a_stopped_daemon_are_seen_to_as_well() {
 }
 
 #[tokio::test]
+async fn an_administrator_sees_to_users_in_the_browser() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    add(&daemon, "maren", "administrator");
+    let maren = Browser::of(&daemon, "maren").await;
+    let added = maren.post("/console/people", &[("name", "Robin"), ("role", "viewer")]).await;
+    assert_eq!(added.status, 200, "{}", text(&added));
+    let page = text(&added).replace("&#x2f;", "/");
+    let (_, link) = page.split_once("href=\"/console/signIn?code=").expect("a link for robin");
+    let code = link.split('"').next().unwrap();
+    let mut robin = Browser::new(&daemon);
+    assert_eq!(robin.sign_in(&[("code", code)]).await.header("location"), Some("/console/account"));
+    for (fields, words, signed_in) in [
+        (&[("do", "role"), ("role", "operator")][..], "robin has another role", false),
+        (&[("do", "disable")], "disabled", false),
+        (&[("do", "enable")], "may sign in again", false),
+        (&[("do", "remove")], "They are removed", false),
+    ] {
+        let changed = text(&maren.post("/console/people/robin", fields).await);
+        assert!(changed.contains(words), "{changed}");
+        assert_eq!(robin.is_signed_in().await, signed_in);
+    }
+    for (path, fields, status) in [
+        ("/console/people", &[("name", "a b"), ("role", "viewer")][..], 400),
+        ("/console/people", &[("name", "maren"), ("role", "viewer")], 400),
+        ("/console/people", &[("name", "sam"), ("role", "king")], 400),
+        ("/console/people/maren", &[("do", "nothing")], 400),
+        ("/console/people/nobody", &[("do", "disable")], 404),
+    ] {
+        assert_eq!(maren.post(path, fields).await.status, status, "{path} {fields:?}");
+    }
+    assert!(maren.is_signed_in().await);
+}
+
+#[tokio::test]
 async fn guessing_one_name_is_stopped_and_keeps_no_other_out() {
     let plan = Daemon::with_partners(prompt_partners(1)).setting("console.sign_ins_failed_per_name", "3");
     let daemon = plan.start().await;
@@ -248,6 +282,8 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("GET", "/console/partners/{partner}/pause", Some(Role::Viewer)),
     ("GET", "/console/partners/{partner}/resume", Some(Role::Viewer)),
     ("GET", "/console/partners/{partner}/timeouts", Some(Role::Analyst)),
+    ("GET", "/console/people", Some(Role::Administrator)),
+    ("GET", "/console/people/{name}", Some(Role::Administrator)),
     ("GET", "/console/postbacks", Some(Role::Operator)),
     ("GET", "/console/postbacks/{name}/retry", Some(Role::Operator)),
     ("GET", "/console/postbacks/{name}/test", Some(Role::Operator)),
@@ -268,6 +304,8 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("POST", "/console/links", None),
     ("POST", "/console/partners/{partner}/pause", Some(Role::Operator)),
     ("POST", "/console/partners/{partner}/resume", Some(Role::Operator)),
+    ("POST", "/console/people", Some(Role::Administrator)),
+    ("POST", "/console/people/{name}", Some(Role::Administrator)),
     ("POST", "/console/postbacks/{name}/retry", Some(Role::Operator)),
     ("POST", "/console/postbacks/{name}/test", Some(Role::Operator)),
     ("POST", "/console/rateTables/{uuid}/reveal", Some(Role::Operator)),
@@ -501,7 +539,7 @@ async fn a_header_that_names_somebody_is_refused_from_any_other_address() {
 
 #[tokio::test]
 async fn who_is_no_user_has_the_role_that_the_settings_say() {
-    let daemon = behind_a_proxy("127.0.0.0/8", "viewer").await;
+    let daemon = behind_a_proxy("10.0.0.0/8, 127.0.0.0/8", "viewer").await;
     assert_eq!(by_proxy(&daemon, "/console", &["somebody@example.com"]).await.status, 200);
     assert_eq!(by_proxy(&daemon, "/console/funnel", &["somebody@example.com"]).await.status, 403);
 }

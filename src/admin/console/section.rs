@@ -22,6 +22,8 @@ pub(super) enum Section {
     Catalogue,
     /// The daemon itself.
     System,
+    /// Who uses the console.
+    People,
     /// Who did what.
     Audit,
     /// How to do all this.
@@ -38,7 +40,7 @@ pub(super) struct Entry {
 
 impl Section {
     /// Every section.
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Now,
         Self::Partners,
         Self::RateTables,
@@ -46,6 +48,7 @@ impl Section {
         Self::Postbacks,
         Self::Catalogue,
         Self::System,
+        Self::People,
         Self::Audit,
         Self::Handbook,
     ];
@@ -60,6 +63,7 @@ impl Section {
             Self::Postbacks => "Postbacks",
             Self::Catalogue => "Catalogue",
             Self::System => "System",
+            Self::People => "People",
             Self::Audit => "Audit",
             Self::Handbook => "Handbook",
         }
@@ -75,6 +79,7 @@ impl Section {
             Self::Postbacks => "/console/postbacks",
             Self::Catalogue => "/console/catalogue",
             Self::System => "/console/system",
+            Self::People => "/console/people",
             Self::Audit => "/console/audit",
             Self::Handbook => "/console/handbook",
         }

@@ -87,6 +87,11 @@ impl View {
         Ok(Self { title: title.to_owned(), section: None, status, fresh: None, main, elsewhere: None })
     }
 
+    /// The same with another status.
+    pub(super) fn with_status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
+    }
+
     /// No page, but where there is one.
     pub(super) fn at(path: String) -> Self {
         let (title, main) = (String::new(), String::new());

@@ -41,8 +41,10 @@
 //! | book | the seats of all partner files, compiled, and exchanged as a whole by a reload |
 //! | breaker | what keeps calls back from a far side that mostly fails |
 //! | callback | a partner's answer to an ask by a call of its own |
+//! | cell | what was counted at a company on a day, of one value of a dimension or of one pair of two |
 //! | commit | guards and writes that the store takes all or not at all |
 //! | data key | what the records of one lead are sealed with, destroyed to erase it |
+//! | dimension | by what a report is divided: day, company, product, sub-type, partner, client tag, rating, state |
 //! | feed | what happened to the leads of a company, in order of arrival |
 //! | group | the commits that one sync makes durable |
 //! | guard | what must hold of the store for a commit to be taken |
@@ -80,7 +82,8 @@
 //!      who names a room may name those below it: http and admin also matching, records and store; analytics names store, reference partners
 //!      http names analytics and reference, admin and daemon persons, cli persons, transfer and hindsight; persons and transfer also name conversions
 //!      admin also names partners and rate_table, cli partners: how partners behave, and what they offer
-//!      admin and daemon also name run_file → private_file, and reload → config, partners: how commands find a daemon, and what a reload says
+//!      admin and daemon also name run_file → private_file, and reload → config, partners, postbacks: how commands find a daemon, and what a reload says
+//!      reports: for admin, daemon and cli, names config, records and what is below it
 //!      daemon and cli also name reload, and declaration: its faults; reference that too, and ids; daemon reference: the list of cars
 //!      cli also names wire: TLS with our own listeners; and web: the body of an answer, whoever gives it
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
@@ -107,6 +110,7 @@
 //! | [`transfer`] | a whole store as lines of JSON, out and in |
 //! | [`prefills`] | data of leads that are given in one place and taken up in another, for some minutes |
 //! | [`hindsight`] | what the records say afterwards, and what the files say of a lead that is not submitted: explanation, replay, dry run, timing, funnel |
+//! | [`reports`] | what became of leads by day, company, product, partner, tag, rating and state: counted as records arrive, summed up when it is asked for |
 //! | [`mod@reference`] | look-ups for pages: universities, cars, featured institutions; what stands in the place of sample partners |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`postbacks`] | pushing events of leads to their companies, in order and until they are acknowledged |
@@ -216,6 +220,7 @@ pub mod rate_table;
 pub mod records;
 pub mod reference;
 pub mod reload;
+pub mod reports;
 pub mod run_file;
 pub mod sandbox;
 pub mod shares;

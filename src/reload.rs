@@ -9,13 +9,14 @@ use crate::config::SettingsDiff;
 use crate::declaration::Fault;
 use crate::partners::Book;
 use crate::partners::diff::BookDiff;
+use crate::postbacks::SubscriptionsDiff;
 
 /// How a reload ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "camelCase")]
 pub enum Outcome {
     /// What the files say is in force.
-    Reloaded(Report),
+    Reloaded(Box<Report>),
     /// Something in the files is wrong, so nothing has changed.
     Refused {
         /// All that is wrong.
@@ -35,6 +36,9 @@ pub struct Report {
     pub book: BookFigures,
     /// In the partner files.
     pub partners: BookDiff,
+    /// In what is pushed to companies.
+    #[serde(default)]
+    pub subscriptions: SubscriptionsDiff,
     /// In the settings.
     pub settings: SettingsDiff,
     /// What is no fault, but may not be what was meant, a sentence each.
@@ -67,7 +71,7 @@ impl Outcome {
 impl Report {
     /// Whether nothing is in force that was not before.
     pub fn changes_nothing(&self) -> bool {
-        self.partners.is_empty() && self.settings.changed.is_empty()
+        self.partners.is_empty() && self.subscriptions.is_empty() && self.settings.changed.is_empty()
     }
 }
 

@@ -10,7 +10,7 @@
 //!   `POST /persons/find`, `/persons/export` and `/persons/erase`, `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
 //!   `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and `/postbacks/{name}/test`,
 //!   `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`, `GET /audit` and `/audit/verdict`,
-//!   `POST /replay`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
+//!   `POST /replay`, `GET /report`, `POST /report/rebuild`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
 //!   key of the run file, wherever they come from: an address of loopback proves nothing, since any user of the machine has one
 
 pub mod audit;
@@ -32,6 +32,7 @@ pub mod persons;
 pub mod postbacks;
 mod reload;
 pub mod replay;
+pub mod reports;
 mod stopped;
 pub mod store;
 pub mod suppressions;
@@ -60,6 +61,7 @@ use crate::config::Settings;
 use crate::matching::Engine;
 use crate::postbacks::Subscriptions;
 use crate::reload::Reloader;
+use crate::reports::Reports;
 use crate::run_file::RunFile;
 use crate::store::Store;
 use crate::store::audit::AuditLog;
@@ -78,6 +80,8 @@ pub struct Parts {
     pub metrics: metrics::Handle,
     /// Matches leads.
     pub engine: Arc<Engine>,
+    /// What is counted.
+    pub reports: Reports,
     /// Takes in settings and partner files anew.
     pub reloader: Reloader,
     /// Where the listeners are, and the key that opens the commands.
@@ -106,6 +110,8 @@ pub struct App {
     store: Store,
     /// Made when it is asked for: of a stopped daemon's store not every command needs it.
     engine: LazyLock<Arc<Engine>, Box<dyn FnOnce() -> Arc<Engine> + Send>>,
+    /// Likewise; nothing where what is counted cannot be read.
+    reports: LazyLock<Option<Reports>, Box<dyn FnOnce() -> Option<Reports> + Send>>,
     reloader: Reloader,
     /// One replay at a time.
     replays: Arc<Semaphore>,
@@ -131,6 +137,7 @@ impl App {
             health,
             metrics,
             engine,
+            reports,
             reloader,
             run_file,
             settings,
@@ -153,6 +160,7 @@ impl App {
             health,
             metrics,
             engine: LazyLock::new(Box::new(move || engine)),
+            reports: LazyLock::new(Box::new(move || Some(reports))),
             reloader,
             run_file,
             settings,
@@ -275,6 +283,13 @@ const ROUTES: &[Row] = &[
         "/replay",
         "Runs stored leads against other partner files.",
         handler!(replay::replay),
+    ),
+    command(Method::GET, "/report", "Counts what became of leads.", handler!(reports::report)),
+    command(
+        Method::POST,
+        "/report/rebuild",
+        "Counts anew from the records that there are.",
+        handler!(reports::rebuild),
     ),
     command(Method::POST, "/store/check", "Reads every record.", handler!(store::check)),
     command(Method::GET, "/backup", "Gives the whole store as one sealed file.", handler!(backup::backup)),

@@ -21,6 +21,7 @@ use crate::partners::Book;
 use crate::postbacks::Subscriptions;
 use crate::records::Records;
 use crate::reload;
+use crate::reports::Reports;
 use crate::run_file::RunFile;
 use crate::store::Store;
 use crate::store::audit::AuditLog;
@@ -68,6 +69,8 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
     // What is wrong with the files is told by the commands that ask for them, and keeps no other from its work.
     let none = |_| Subscriptions::none(&settings.postbacks);
     let subscriptions = Subscriptions::load(&settings.postbacks).unwrap_or_else(none);
+    let of_reports = store.clone();
+    let rules_of_reports = settings.reports.clone();
     let (of_engine, sessions) = (store.clone(), SessionRules::of(&settings, None, None));
     App {
         health: Arc::new(Health::new(store.clone())),
@@ -77,6 +80,10 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         audit: AuditLog::of(store.clone()),
         engine: LazyLock::new(Box::new(move || {
             Arc::new(Engine::new(Records::of(of_engine), book, clients, rules, base_url))
+        })),
+        reports: LazyLock::new(Box::new(move || {
+            let reports = Reports::of(Records::of(of_reports), rules_of_reports);
+            reports.inspect_err(|error| tracing::error!(%error, "no reports can be made")).ok()
         })),
         store,
         // Nobody takes in what has changed: whatever comes next reads the files anew.

@@ -15,6 +15,7 @@ use crate::config::Settings;
 use crate::daemon;
 use crate::declaration::Fault;
 use crate::partners::Book;
+use crate::postbacks::Subscriptions;
 
 /// `check`
 #[derive(Debug, Args)]
@@ -36,7 +37,7 @@ pub struct Arguments {
 pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
     let loaded = daemon::load(config);
     let strangers = match &loaded {
-        Ok(daemon::Loaded { settings, .. }) => strangers(settings).await,
+        Ok(daemon::Loaded { settings, subscriptions, .. }) => strangers(settings, subscriptions).await,
         Err(_) => Vec::new(),
     };
     let checked = loaded
@@ -73,10 +74,10 @@ fn counts(book: &Book) -> (usize, usize, usize) {
     (book.partners().len(), book.seats().len(), book.offers())
 }
 
-/// Companies that have looks of their own and no token, as far as a running daemon knows: a stopped one's store is not opened for
+/// Companies that have looks of their own, or are told of events, and have no token, as far as a running daemon knows: a stopped one's store is not opened for
 /// this, and the next start tells.
-async fn strangers(settings: &Settings) -> Vec<String> {
-    if settings.offer_pages.companies.is_empty() {
+async fn strangers(settings: &Settings, subscriptions: &Subscriptions) -> Vec<String> {
+    if settings.offer_pages.companies.is_empty() && subscriptions.all().is_empty() {
         return Vec::new();
     }
     let Ok(Some(daemon)) = AdminClient::of_daemon(settings).await else { return Vec::new() };
@@ -85,7 +86,8 @@ async fn strangers(settings: &Settings) -> Vec<String> {
         Holder::Company(name) => Some(name),
         Holder::Partner(_) => None,
     });
-    settings.offer_pages.without_token(&companies.collect())
+    let companies = companies.collect();
+    [settings.offer_pages.without_token(&companies), subscriptions.without_token(&companies)].concat()
 }
 
 /// What is no fault, but may not be what was meant.

@@ -23,6 +23,7 @@ mod postbacks;
 mod progress;
 mod reload;
 mod replay;
+mod report;
 mod restore;
 mod sandbox;
 mod serve;
@@ -169,6 +170,8 @@ Examples:
     Transcript(transcript::Arguments),
     /// Run stored leads against changed partner files, and show which offers would be won and lost; nobody is called
     Replay(replay::Arguments),
+    /// Count what became of leads: by day, company, product, partner, client tag, rating and state, for any days
+    Report(report::Arguments),
     /// Write the whole store into one sealed file, of a running daemon or of a stopped one's store
     Backup(backup::Arguments),
     /// Make a store of a backup, or check one
@@ -217,6 +220,7 @@ pub fn run() -> ExitCode {
         Command::Explain(arguments) => block_on(explain::run(config, &arguments)),
         Command::Transcript(arguments) => block_on(transcript::run(config, &arguments)),
         Command::Replay(arguments) => block_on(replay::run(config, &arguments)),
+        Command::Report(arguments) => block_on(report::run(config, &arguments)),
         Command::Backup(arguments) => block_on(backup::run(config, &arguments)),
         Command::Restore(arguments) => restore::run(config, &arguments),
         Command::Export(arguments) => block_on(transfer::export(config, &arguments)),

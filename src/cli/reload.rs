@@ -12,6 +12,7 @@ use super::page;
 use super::trouble::{BAD_CONFIGURATION, Trouble};
 use crate::config::{SettingChange, Settings};
 use crate::partners::diff::{Aspect, OffersDiff, PartnerDiff, PartnerFigures, ProductDiff};
+use crate::postbacks::SubscriptionsDiff;
 use crate::reload::{Outcome, Report};
 use crate::run_file::RunFile;
 
@@ -83,7 +84,7 @@ async fn reload(settings: &Settings) -> Result<Outcome, String> {
 
 /// The report for people.
 fn text(report: &Report) -> String {
-    let Report { book, partners, settings, remarks } = report;
+    let Report { book, partners, subscriptions, settings, remarks } = report;
     let mut text = String::new();
     if report.changes_nothing() {
         text.push_str("reloaded; nothing has changed\n");
@@ -99,6 +100,10 @@ fn text(report: &Report) -> String {
     for partner in &partners.changed {
         text.push_str(&format!("  ~ {}\n", partner.partner));
         lines_of(partner).iter().for_each(|line| text.push_str(&format!("      {line}\n")));
+    }
+    let SubscriptionsDiff { added, removed, changed } = subscriptions;
+    for (sign, names) in [('+', added), ('-', removed), ('~', changed)] {
+        names.iter().for_each(|name| text.push_str(&format!("  {sign} postbacks {name}\n")));
     }
     for change in &settings.changed {
         text.push_str(&format!("  ~ {}\n", setting(change)));

@@ -5,19 +5,20 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use chrono_tz::Tz;
 use ipnet::IpNet;
 
 use super::colour::Colour;
 use super::raw::{
     OneOrMany, Raw, RawApi, RawApproval, RawBrand, RawConsole, RawLimits, RawLog, RawMatching, RawOfferPages,
-    RawPostbacks, RawProxy, RawReference, RawStore, RawTls, RawTracing,
+    RawPostbacks, RawProxy, RawReference, RawReports, RawStore, RawTls, RawTracing,
 };
 use super::settings::{
     AnalyticsSettings, ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings,
     DescribedSetting, EngineSettings, IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings,
     MatchingSettings, OfferPageSettings, PathSettings, PostbackSettings, PrefillSettings, ProxySettings,
-    ROLES, RateSettings, ReferenceSettings, Settings, ShutdownSettings, StoreSettings, TlsSettings,
-    TokenSettings, TracingSettings, TranscriptSettings, WireSettings,
+    ROLES, RateSettings, ReferenceSettings, ReportSettings, Settings, ShutdownSettings, StoreSettings,
+    TlsSettings, TokenSettings, TracingSettings, TranscriptSettings, WireSettings,
 };
 use super::web_address;
 use crate::declaration::{HumanDuration, quoted};
@@ -70,6 +71,7 @@ pub(super) fn checked(
                 found,
             ),
         },
+        reports: reports(raw.reports, found),
         store,
         partners: PathSettings { path: path("partners.path", &raw.partners.path, found) },
         reference: reference(raw.reference, found),
@@ -89,6 +91,15 @@ pub(super) fn checked(
         table,
     }
 }
+
+/// Time zones that days are counted by at most: each takes as much room as the first.
+const ZONES_MAX: usize = 4;
+
+/// Tags that are counted at most: each more makes a pair with every other dimension.
+const TAGS_MAX: usize = 8;
+
+/// What reports are by beside tags.
+const DIMENSIONS: [&str; 8] = ["day", "month", "company", "product", "subType", "partner", "rating", "state"];
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -203,19 +214,70 @@ fn reference(raw: RawReference, found: &mut Found) -> ReferenceSettings {
 }
 
 fn postbacks(raw: &RawPostbacks, found: &mut Found) -> PostbackSettings {
-    let first_backoff = duration("postbacks.first_backoff", raw.first_backoff, MILLISECOND, HOUR, found);
-    let longest_backoff = ("postbacks.longest_backoff", raw.longest_backoff);
     let kept = |key, kept, found: &mut Found| duration(key, kept, MILLISECOND, CENTURY, found);
     PostbackSettings {
         path: path("postbacks.path", &raw.path, found),
         concurrency: count("postbacks.concurrency", raw.concurrency, 1, 256, found),
         outstanding: count("postbacks.outstanding", raw.outstanding, 1, 1_000_000, found),
-        first_backoff,
-        longest_backoff: duration(longest_backoff.0, longest_backoff.1, first_backoff, DAY, found),
+        first_backoff: duration("postbacks.first_backoff", raw.first_backoff, MILLISECOND, HOUR, found),
+        longest_backoff: duration("postbacks.longest_backoff", raw.longest_backoff, MILLISECOND, DAY, found),
         dead_letters: count("postbacks.dead_letters", raw.dead_letters, 0, 1_000_000, found),
         dead_letters_kept: kept("postbacks.dead_letters_kept", raw.dead_letters_kept, found),
         vanished_kept: kept("postbacks.vanished_kept", raw.vanished_kept, found),
     }
+}
+
+fn reports(raw: RawReports, found: &mut Found) -> ReportSettings {
+    ReportSettings {
+        zones: zones(raw.zones.into(), found),
+        tags: tags(raw.tags.into(), found),
+        tag_values: count("reports.tag_values", raw.tag_values, 1, 100_000, found),
+        cells_in_memory: count("reports.cells_in_memory", raw.cells_in_memory, 1_000, 10_000_000, found),
+        write_every: duration("reports.write_every", raw.write_every, SECOND, 7 * DAY, found),
+        groups: count("reports.groups", raw.groups, 1_000, 50_000_000, found),
+        rows: count("reports.rows", raw.rows, 1, 1_000_000, found),
+        at_once: count("reports.at_once", raw.at_once, 1, 64, found),
+    }
+}
+
+/// Time zones by whose days is counted.
+fn zones(names: Vec<String>, found: &mut Found) -> Vec<Tz> {
+    let mut zones = Vec::new();
+    for name in &names {
+        match name.parse::<Tz>() {
+            Ok(zone) if !zones.contains(&zone) => zones.push(zone),
+            Ok(_) => fault("reports.zones", format!("names `{name}` twice"), found),
+            Err(_) => {
+                let message = format!(
+                    "must be time zones by their IANA names such as `America/New_York`, got `{name}`"
+                );
+                fault("reports.zones", message, found);
+            }
+        }
+    }
+    if zones.is_empty() || zones.len() > ZONES_MAX {
+        let message = format!("must be 1 to {ZONES_MAX} time zones, got {}", names.len());
+        fault("reports.zones", message, found);
+    }
+    zones
+}
+
+/// Tags that are counted.
+fn tags(names: Vec<String>, found: &mut Found) -> Vec<String> {
+    for (nth, name) in names.iter().enumerate() {
+        if DIMENSIONS.contains(&name.as_str()) {
+            let message =
+                format!("must be names of client tags that are no dimensions of reports, got `{name}`");
+            fault("reports.tags", message, found);
+        }
+        if name.is_empty() || names[..nth].contains(name) {
+            fault("reports.tags", format!("must be names, each once, got `{name}`"), found);
+        }
+    }
+    if names.len() > TAGS_MAX {
+        fault("reports.tags", format!("must be {TAGS_MAX} at most, got {}", names.len()), found);
+    }
+    names
 }
 
 fn approval(raw: &RawApproval, found: &mut Found) -> ApprovalSettings {

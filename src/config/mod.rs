@@ -20,6 +20,6 @@ pub use settings::{
     ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings, DescribedSetting,
     IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings,
     PathSettings, PostbackSettings, PrefillSettings, ProxySettings, ROLES, RateSettings, ReferenceSettings,
-    Settings, ShutdownSettings, SignIn, StoreSettings, TlsSettings, TokenSettings, TranscriptSettings,
-    WireSettings,
+    ReportSettings, Settings, ShutdownSettings, SignIn, StoreSettings, TlsSettings, TokenSettings,
+    TranscriptSettings, WireSettings,
 };

@@ -22,6 +22,7 @@ pub(super) struct Raw {
     pub limits: RawLimits,
     pub engine: RawEngine,
     pub analytics: RawAnalytics,
+    pub reports: RawReports,
     pub wire: RawWire,
     pub store: RawStore,
     pub partners: RawPath,
@@ -178,6 +179,19 @@ pub(super) struct RawEngine {
 pub(super) struct RawWire {
     pub max_ejected_percent: i64,
     pub simulate_only: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawReports {
+    pub zones: OneOrMany,
+    pub tags: OneOrMany,
+    pub tag_values: i64,
+    pub cells_in_memory: i64,
+    pub write_every: HumanDuration,
+    pub groups: i64,
+    pub rows: i64,
+    pub at_once: i64,
 }
 
 #[derive(Debug, Deserialize)]

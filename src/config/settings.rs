@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chrono_tz::Tz;
 use ipnet::IpNet;
 use serde::Deserialize;
 
@@ -42,6 +43,8 @@ pub struct Settings {
     pub engine: EngineSettings,
     /// `[analytics]`
     pub analytics: AnalyticsSettings,
+    /// `[reports]`
+    pub reports: ReportSettings,
     /// `[wire]`
     pub wire: WireSettings,
     /// `[store]`
@@ -328,6 +331,27 @@ pub struct WireSettings {
 pub struct EngineSettings {
     /// Threads that leads run on; 0 for one per core.
     pub threads: usize,
+}
+
+/// `[reports]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportSettings {
+    /// The time zones by whose days is counted, at least one; the first is that of a report which names none.
+    pub zones: Vec<Tz>,
+    /// The client tags that are counted, by name.
+    pub tags: Vec<String>,
+    /// Values of one of them that are counted each, of one company.
+    pub tag_values: usize,
+    /// Cells that are kept in memory before they are written.
+    pub cells_in_memory: usize,
+    /// After how long they are written in any case.
+    pub write_every: Duration,
+    /// Groups of one report.
+    pub groups: usize,
+    /// Rows of one report that are told.
+    pub rows: usize,
+    /// Reports that are made at once.
+    pub at_once: usize,
 }
 
 /// `[analytics]`

@@ -46,22 +46,33 @@ fn lists_are_given_by_the_environment_with_commas() {
         "LIMITS__EXEMPT",
         "LIMITS__TRUSTED_PROXIES",
         "OFFER_PAGES__FRAME_ANCESTORS",
+        "REPORTS__ZONES",
+        "REPORTS__TAGS",
     ];
     assert_eq!(lists, keys.len(), "each list of the defaults is among the keys");
-    let settings = |values: [&str; 5]| {
+    let settings = |values: [&str; 7]| {
         let name = |key: &str| format!("OFFERD__{key}");
         let variables = keys.iter().zip(values).map(|(key, value)| (name(key), value.to_owned()));
         Settings::from_layers(None, variables).unwrap()
     };
 
     let origins = "https://a.example,https://b.example";
-    let two = settings(["acme, shop", origins, "10.0.0.0/8,::1/128", "192.0.2.0/24 ,", origins]);
+    let two = settings([
+        "acme, shop",
+        origins,
+        "10.0.0.0/8,::1/128",
+        "192.0.2.0/24 ,",
+        origins,
+        "UTC,Asia/Tokyo",
+        "a, b",
+    ]);
     assert_eq!(two.api.vendor, ["acme", "shop"]);
     assert_eq!(two.api.cors_origins, ["https://a.example", "https://b.example"]);
     assert_eq!((two.limits.exempt.len(), two.limits.trusted_proxies.len()), (2, 1));
+    assert_eq!((two.reports.zones.len(), &two.reports.tags[..]), (2, &["a".to_owned(), "b".to_owned()][..]));
     assert_eq!(two.offer_pages.frame_ancestors, two.api.cors_origins);
 
-    let none = settings([""; 5]);
+    let none = settings(["", "", "", "", "", "UTC", ""]);
     assert!(none.api.vendor.is_empty() && none.api.cors_origins.is_empty());
     assert!(none.limits.exempt.is_empty() && none.limits.trusted_proxies.is_empty());
     assert!(none.offer_pages.frame_ancestors.is_empty());
@@ -349,8 +360,10 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         (_, toml::Value::Table(_)) => toml::toml! { certificate = "certificate.pem"
         key = "key.pem" }
         .into(),
+        ("reports.write_every", _) => "2h".into(),
         (_, toml::Value::Boolean(value)) => (!value).into(),
         (_, toml::Value::Integer(value)) => (value + 1).into(),
+        ("reports.zones", _) => toml::Value::Array(vec!["America/New_York".into()]),
         (_, toml::Value::Array(_)) => toml::Value::Array(vec!["https://acme.example".into()]),
         (_, _) => "7ms".into(),
     }

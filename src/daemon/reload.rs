@@ -21,7 +21,7 @@ use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Configuration, Engine};
 use crate::partners::Book;
 use crate::partners::diff::BookDiff;
-use crate::postbacks::{self, Subscriptions};
+use crate::postbacks::{self, Subscriptions, SubscriptionsDiff};
 use crate::reference::Vehicles;
 use crate::reload::{BookFigures, Outcome, Report};
 use crate::store::tokens::Tokens;
@@ -63,7 +63,7 @@ impl Reloading {
         let began = [Some(NotifyState::Reloading), NotifyState::monotonic_usec_now().ok()];
         notify(&began.into_iter().flatten().collect::<Vec<_>>());
         let outcome = match self.swap().await {
-            Ok(report) => Outcome::Reloaded(report),
+            Ok(report) => Outcome::Reloaded(Box::new(report)),
             Err(Kept::Faulty(faults)) => Outcome::Refused { faults },
             Err(Kept::Failed(cause)) => Outcome::Failed { cause },
         };
@@ -110,6 +110,7 @@ impl Reloading {
         let report = Report {
             book: BookFigures::from(&book),
             partners: BookDiff::between(&old.book, &book),
+            subscriptions: SubscriptionsDiff::between(&self.pushed.borrow(), &subscriptions),
             settings: settings_diff,
             remarks: [
                 book.remarks().iter().map(ToString::to_string).collect(),
@@ -153,7 +154,8 @@ pub fn note_book(book: &Book) {
 /// One line of the log, and one for each fault and each setting that waits.
 fn tell(outcome: &Outcome) {
     match outcome {
-        Outcome::Reloaded(Report { book, partners, settings, remarks }) => {
+        Outcome::Reloaded(report) => {
+            let Report { book, partners, subscriptions, settings, remarks } = &**report;
             remarks.iter().for_each(|remark| warn!("{remark}"));
             for SettingChange { key, before, after, source } in &settings.waiting_for_restart {
                 warn!(key, running = before, set = after, source, "a setting waits for a restart");
@@ -165,6 +167,9 @@ fn tell(outcome: &Outcome) {
                 added = partners.added.len(),
                 removed = partners.removed.len(),
                 changed = partners.changed.len(),
+                subscriptions_added = subscriptions.added.len(),
+                subscriptions_removed = subscriptions.removed.len(),
+                subscriptions_changed = subscriptions.changed.len(),
                 settings_changed = settings.changed.len(),
                 waiting_for_restart = settings.waiting_for_restart.len(),
                 "settings and partners reloaded"

@@ -32,6 +32,7 @@ use crate::persons::index;
 use crate::postbacks::{self, Keeper, Running, Subscriptions};
 use crate::records::Records;
 use crate::reload::{Requests, channel as reload_requests};
+use crate::reports::{self, Reports};
 use crate::run_file::{RunFile, Written};
 use crate::store::audit::{AuditEntry, AuditLog};
 use crate::store::tokens::Tokens;
@@ -55,6 +56,7 @@ pub(super) struct Started {
     reloading: Reloading,
     reloads: Requests,
     delivery: Option<Delivery>,
+    reports: Reports,
 }
 
 /// The listeners that leads come on.
@@ -84,7 +86,7 @@ impl Started {
         note_book(&engine.book());
         recovery::recover(&matchmaker).await;
 
-        let written = written(&run_file, &settings)?;
+        let (reports, written) = (counts(&engine, &settings)?, written(&run_file, &settings)?);
         let health = Arc::new(Health::new(store.clone()));
         let (reloader, reloads) = reload_requests();
         let (in_force, settings_in_force) = watch::channel(Arc::new(settings.clone()));
@@ -93,6 +95,7 @@ impl Started {
             health: Arc::clone(&health),
             metrics,
             engine: Arc::clone(&engine),
+            reports: reports.clone(),
             reloader,
             run_file: run_file.clone(),
             settings: settings_in_force,
@@ -106,14 +109,12 @@ impl Started {
 
         let reception = http::Reception::new(&settings.api);
         let (vehicles, looked_up) = watch::channel(Arc::new(vehicles));
-        let integrations_url = &run_file.integrations;
-        let app = http::App::new(matchmaker.clone(), tokens.clone(), &settings, integrations_url, looked_up);
+        let url = &run_file.integrations;
+        let app = http::App::new(matchmaker.clone(), tokens.clone(), &settings, url, looked_up);
         let app = Arc::new(app.beside(elsewhere()));
-        let aside = aside(&settings, &matchmaker, &app);
+        let aside = aside(&settings, &matchmaker, &app, &reports);
         let postbacks = keep_postbacks(&store, subscribed, &app)?;
-        let spread = threads.for_connections();
-        let [api, integrations] = [api, integrations].map(|listener| listener.on(spread.clone()));
-        let public = Public::serve(api, integrations, app, &reception);
+        let public = Public::serve([api, integrations], &threads, app, &reception);
         welcome(&settings, &tokens, &run_file, sign_in).await?;
 
         tell_ready(&health, &store, &run_file);
@@ -132,6 +133,7 @@ impl Started {
             reloading,
             reloads,
             delivery,
+            reports,
         })
     }
 
@@ -195,6 +197,9 @@ impl Started {
         self.matchmaker.engine().statistics.failures.flush();
         self.admin.stop();
         guard.at(Stage::Closing);
+        if let Err(failure) = self.reports.write().await {
+            warn!(%failure, "what was counted for reports since it was written is counted again at the next start");
+        }
         let closed = self.store.close().map_err(|error| error.to_string());
         self.threads.end();
         info!("stopped");
@@ -207,11 +212,13 @@ impl Started {
 
 impl Public {
     fn serve(
-        api: Listener,
-        integrations: Listener,
+        listeners: [Listener; 2],
+        threads: &EngineThreads,
         app: Arc<http::App>,
         reception: &http::Reception,
     ) -> Self {
+        let spread = threads.for_connections();
+        let [api, integrations] = listeners.map(|listener| listener.on(spread.clone()));
         let (stop, stopping) = watch::channel(false);
         let serving = [
             tokio::spawn(http::serve_api(api, Arc::clone(&app), reception, stopped(stopping.clone()))),
@@ -240,9 +247,20 @@ fn elsewhere() -> Arc<Elsewhere> {
     Arc::new(Elsewhere::new(listeners))
 }
 
+/// What is counted for reports.
+fn counts(engine: &Engine, settings: &Settings) -> Result<Reports, Fatal> {
+    Reports::of(engine.records.clone(), settings.reports.clone()).map_err(|error| error.to_string())
+}
+
 /// What runs beside, from the start to the drain.
-fn aside(settings: &Settings, matchmaker: &Matchmaker, app: &http::App) -> Vec<JoinHandle<()>> {
+fn aside(
+    settings: &Settings,
+    matchmaker: &Matchmaker,
+    app: &http::App,
+    reports: &Reports,
+) -> Vec<JoinHandle<()>> {
     let (recovering, gate, queue) = (matchmaker.clone(), Arc::clone(&app.gate), Arc::clone(&app.gate));
+    let gate_of_reports = Arc::clone(&app.gate);
     let (prefills, engine) = (Arc::clone(&app.prefills), Arc::clone(matchmaker.engine()));
     vec![
         tokio::spawn(async move { engine.statistics.failures.keep().await }),
@@ -256,6 +274,7 @@ fn aside(settings: &Settings, matchmaker: &Matchmaker, app: &http::App) -> Vec<J
         tokio::spawn(async move { prefills.sweep().await }),
         tokio::spawn(funnel::keep(Arc::clone(matchmaker.engine()), move || gate.queueing())),
         tokio::spawn(index::keep(Arc::clone(matchmaker.engine()), move || queue.queueing())),
+        tokio::spawn(reports::keep(reports.clone(), move || gate_of_reports.queueing())),
     ]
 }
 

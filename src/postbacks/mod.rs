@@ -43,6 +43,6 @@ pub use keeper::{Keeper, Running};
 pub use record::Ended;
 pub use standing::{Standing, standings};
 pub use subscription::{Channel, Subscription};
-pub use subscriptions::Subscriptions;
+pub use subscriptions::{Subscriptions, SubscriptionsDiff};
 pub use trial::{Trial, TrialAnswer, try_out};
 pub use url_template::MACROS;

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use super::check;
 use super::subscription::Subscription;
+use serde::{Deserialize, Serialize};
+
 use crate::config::PostbackSettings;
 use crate::declaration::{Fault, Source};
 
@@ -75,6 +77,36 @@ impl Subscriptions {
             format!("{}: `company` names `{company}`, which has no token", file.display())
         });
         told.collect()
+    }
+}
+
+/// Which subscriptions came, went, and are not as they were, by their names.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubscriptionsDiff {
+    /// Those that came.
+    pub added: Vec<String>,
+    /// Those that went.
+    pub removed: Vec<String>,
+    /// Those whose files say something else, or whose secrets are others.
+    pub changed: Vec<String>,
+}
+
+impl SubscriptionsDiff {
+    /// What is different in `after`.
+    pub fn between(before: &Subscriptions, after: &Subscriptions) -> Self {
+        let names = |these: &Subscriptions, fits: &dyn Fn(&Subscription) -> bool| -> Vec<String> {
+            these.all.iter().filter(|one| fits(one)).map(|one| one.name.clone()).collect()
+        };
+        Self {
+            added: names(after, &|one| before.named(&one.name).is_none()),
+            removed: names(before, &|one| after.named(&one.name).is_none()),
+            changed: names(after, &|one| before.named(&one.name).is_some_and(|known| **known != *one)),
+        }
+    }
+
+    /// Whether nothing is.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 }
 

@@ -8,6 +8,13 @@ use serde::{Serialize, de::DeserializeOwned};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodecError(String);
 
+impl CodecError {
+    /// Of a payload that is read without serde: where it does not fit.
+    pub fn of(place: &str) -> Self {
+        Self(place.to_owned())
+    }
+}
+
 impl fmt::Display for CodecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "payload does not decode: {}", self.0)

@@ -83,6 +83,8 @@ pub enum Tree {
     Users,
     /// Who did what.
     Audit,
+    /// What is counted for reports, and how far.
+    Reports,
 }
 
 /// Whether the records of a tree are sealed, and with what ([`super::sealing`]).
@@ -132,7 +134,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 38] = [
+pub const TREES: [TreeRow; 39] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
@@ -211,6 +213,9 @@ pub const TREES: [TreeRow; 38] = [
         key: "name in small letters", value: "role, hash of the password, whether they are kept out (JSON)" },
     TreeRow { tree: Tree::Audit, prefix: b'Y', name: "audit", seal: Seal::Own, kept: Kept::Base,
         key: "1, number (u64); or 0", value: "who did what, when and why, and the hash of the record before (JSON); number and hash of the last that went (JSON)" },
+    TreeRow { tree: Tree::Reports, prefix: b'R', name: "reports", seal: Seal::Own, kept: Kept::Base,
+        key: "what it is, time zone, zero byte, which count of it (u32); of names: company uuid, dimension, number of the first (u32); of blocks: company uuid, test, grain, dimensions, day (u32), part (u32)",
+        value: "how far is counted; names; blocks of cells" },
 ];
 
 impl Tree {
@@ -288,7 +293,8 @@ mod tests {
                 Tree::LoanReports,
                 Tree::Suppressions,
                 Tree::Users,
-                Tree::Audit
+                Tree::Audit,
+                Tree::Reports
             ]
         );
         assert_eq!(sealed(Seal::Passing), [Tree::Prefills]);

@@ -139,6 +139,14 @@ pub const HTTP_ACCEPT_ERRORS: &str = "offerd_http_accept_errors_total";
 pub const CONSOLE_SIGN_INS_REFUSED: &str = "offerd_console_sign_ins_refused_total";
 /// Feed pages that ended at `analytics.page_records_max`.
 pub const FEED_PAGES_CUT: &str = "offerd_feed_pages_cut_total";
+/// Cells of reports that are counted and not written.
+pub const REPORT_CELLS: &str = "offerd_report_cells";
+/// Values of tags beyond `reports.tag_values`.
+pub const REPORT_TAGS_BEYOND: &str = "offerd_report_tags_beyond_total";
+/// Time that a report takes.
+pub const REPORT_SECONDS: &str = "offerd_report_seconds";
+/// Reports that were not made.
+pub const REPORTS_REFUSED: &str = "offerd_reports_refused_total";
 /// Commits waiting for the store's writer.
 pub const STORE_QUEUE_DEPTH: &str = "offerd_store_queue_depth";
 /// Commits made durable together.
@@ -258,6 +266,10 @@ pub const METRICS: &[Metric] = &[
     counter(TRACE_SPANS, &[], "Spans that the collector of traces took."),
     counter(TRACE_SPANS_DROPPED, &["reason"], "Spans that were dropped: queue_full, not_delivered."),
     counter(FEED_PAGES_CUT, &["feed"], "Feed pages that ended early because of analytics.page_records_max."),
+    gauge(REPORT_CELLS, &["zone"], "Cells of reports that are counted and not written yet; the limit is reports.cells_in_memory."),
+    counter(REPORT_TAGS_BEYOND, &["tag"], "What counted under (other), since a company has as many values of the tag as reports.tag_values."),
+    seconds(REPORT_SECONDS, &[], "Time that a report takes."),
+    counter(REPORTS_REFUSED, &["reason"], "Reports that were not made: busy (reports.at_once), large (reports.groups)."),
     gauge(STORE_QUEUE_DEPTH, &[], "Commits waiting for the store's writer; the limit is store.queue."),
     sizes(STORE_GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),
     counter(STORE_CHANGES, &["tree"], "Records that were written or removed."),
@@ -308,6 +320,7 @@ const FROM_ZERO: &[(&str, Labels)] = &[
             ],
         )],
     ),
+    (REPORTS_REFUSED, &[("reason", &["busy", "large"])]),
     (HTTP_REQUESTS_REFUSED, &[("reason", &["address_rate", "company_rate", "requests", "late"])]),
     (
         HTTP_CONNECTIONS_REFUSED,

@@ -70,6 +70,7 @@ mod rate_tables;
 mod reload;
 mod repeats;
 mod replay;
+mod reports;
 mod retention;
 mod sample_catalogue;
 mod samples;

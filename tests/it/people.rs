@@ -291,6 +291,8 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("GET", "/console/rateTables/{uuid}", Some(Role::Operator)),
     ("GET", "/console/rateTables/{uuid}/reveal", Some(Role::Operator)),
     ("GET", "/console/rateTables/{uuid}/transcript", Some(Role::Operator)),
+    ("GET", "/console/reports", Some(Role::Analyst)),
+    ("GET", "/console/reports/download", Some(Role::Analyst)),
     ("GET", "/console/signIn", None),
     ("GET", "/console/signOut", Some(Role::Viewer)),
     ("GET", "/console/system", Some(Role::Operator)),

@@ -1,5 +1,7 @@
 //! Lines over days or months.
 
+use std::borrow::Cow;
+
 use minijinja::value::Value;
 use plotters::prelude::*;
 
@@ -12,7 +14,7 @@ const LABELS: usize = 8;
 /// A line: its name, and a value for each day or month.
 pub(super) struct Plot {
     /// Its name.
-    pub(super) name: &'static str,
+    pub(super) name: Cow<'static, str>,
     /// Its values.
     pub(super) values: Vec<f64>,
 }
@@ -29,10 +31,10 @@ pub(super) fn days(
     write: fn(&Value) -> String,
 ) -> Result<Value, Failure> {
     if plots.len() > 1 {
-        chart.series = plots.iter().map(|plot| plot.name.to_owned()).collect();
+        chart.series = plots.iter().map(|plot| plot.name.to_string()).collect();
     }
     chart.columns =
-        std::iter::once("Time").chain(plots.iter().map(|plot| plot.name)).map(str::to_owned).collect();
+        std::iter::once("Time").chain(plots.iter().map(|plot| &*plot.name)).map(str::to_owned).collect();
     chart.rows = rows(days, plots, write);
     let values = || plots.iter().flat_map(|plot| plot.values.iter().copied());
     // Payouts that were taken back may be more than what was paid.
@@ -80,7 +82,7 @@ mod tests {
     fn each_day_is_a_row_of_the_figures_and_no_day_or_one_can_be_drawn() {
         for count in [0, 1, 31] {
             let labels: Vec<String> = (0..count).map(|nth| format!("day {nth}")).collect();
-            let plot = Plot { name: "Leads", values: (0..count).map(f64::from).collect() };
+            let plot = Plot { name: "Leads".into(), values: (0..count).map(f64::from).collect() };
             let chart = Chart { id: "leads".into(), ..Chart::default() };
             let drawn = days(chart, HALF, &labels, &[plot], format::count).unwrap().to_string();
             assert_eq!(drawn.matches("<td>day ").count(), usize::try_from(count).unwrap(), "{drawn}");

@@ -279,7 +279,7 @@ fn charts(series: &[(NaiveDate, Tally)], grain: Grain) -> Result<Vec<(String, Va
     let per = if grain == Grain::Day { "day" } else { "month" };
     let periods: Vec<String> = series.iter().map(|(day, _)| written(*day, grain)).collect();
     let line = |name: &'static str, of: fn(&Tally) -> f64| Plot {
-        name,
+        name: name.into(),
         values: series.iter().map(|(_, tally)| of(tally)).collect(),
     };
     let chart = |id: &str, title: &str, source: &str, lines: &[Plot], write: fn(&Value) -> String| {

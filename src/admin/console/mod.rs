@@ -45,6 +45,7 @@ mod people;
 mod postbacks;
 mod proxy;
 mod rate_tables;
+mod reports;
 pub mod secret;
 mod section;
 mod session;
@@ -94,6 +95,8 @@ pub(super) const ROUTES: &[Row] = &[
     get("/console/partners/{partner}/resume", "Leads back to the partner.", page!(Viewer, partner::back)),
     post("/console/partners/{partner}/resume", "Ends a pause.", act!(Operator, partner::resume)),
     get("/console/funnel", "How many leads get how far.", page!(Analyst, funnel::show)),
+    get("/console/reports", "What became of leads, by what one chooses.", page!(Analyst, reports::show)),
+    get("/console/reports/download", "The same as a file.", act!(Analyst, reports::download)),
     get("/console/postbacks", "What is pushed to companies.", page!(Operator, postbacks::show)),
     get("/console/postbacks/{name}/test", "Leads back to postbacks.", page!(Operator, postbacks::back)),
     post("/console/postbacks/{name}/test", "Sends a test event.", page!(Operator, postbacks::test)),

@@ -16,6 +16,8 @@ pub(super) enum Section {
     RateTables,
     /// How many leads get how far.
     Funnel,
+    /// What became of them, by what one chooses.
+    Reports,
     /// What is pushed to companies.
     Postbacks,
     /// What is on offer.
@@ -40,11 +42,12 @@ pub(super) struct Entry {
 
 impl Section {
     /// Every section.
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: &[Self] = &[
         Self::Now,
         Self::Partners,
         Self::RateTables,
         Self::Funnel,
+        Self::Reports,
         Self::Postbacks,
         Self::Catalogue,
         Self::System,
@@ -60,6 +63,7 @@ impl Section {
             Self::Partners => "Partners",
             Self::RateTables => "Rate tables",
             Self::Funnel => "Funnel",
+            Self::Reports => "Reports",
             Self::Postbacks => "Postbacks",
             Self::Catalogue => "Catalogue",
             Self::System => "System",
@@ -76,6 +80,7 @@ impl Section {
             Self::Partners => "/console/partners",
             Self::RateTables => "/console/rateTables",
             Self::Funnel => "/console/funnel",
+            Self::Reports => "/console/reports",
             Self::Postbacks => "/console/postbacks",
             Self::Catalogue => "/console/catalogue",
             Self::System => "/console/system",
@@ -93,6 +98,6 @@ impl Section {
             path: section.path(),
             current: Some(section) == current,
         };
-        Self::ALL.into_iter().filter(is_seen).map(entry).collect()
+        Self::ALL.iter().copied().filter(is_seen).map(entry).collect()
     }
 }

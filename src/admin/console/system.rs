@@ -321,12 +321,15 @@ fn told(outcome: Outcome) -> ReloadView {
             faults: Vec::new(),
         },
         Outcome::Reloaded(report) => {
-            let crate::reload::Report { partners, settings, .. } = report;
+            let crate::reload::Report { partners, subscriptions, settings, .. } = *report;
             let words = format!(
-                "Taken in: {} partners added, {} removed, {} changed; {} settings changed, {} wait for a restart.",
+                "Taken in: {} partners added, {} removed, {} changed; {} postbacks added, {} removed, {} changed; {} settings changed, {} wait for a restart.",
                 partners.added.len(),
                 partners.removed.len(),
                 partners.changed.len(),
+                subscriptions.added.len(),
+                subscriptions.removed.len(),
+                subscriptions.changed.len(),
                 settings.changed.len(),
                 settings.waiting_for_restart.len()
             );

@@ -1,0 +1,143 @@
+//! `GET /report`: what `offerd report` calls, and other tools may; `POST /report/rebuild`, which answers line by line: how far it is,
+//! then what was counted.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream;
+use hyper::header::{ACCEPT, CONTENT_DISPOSITION, HeaderValue};
+use serde::{Deserialize, Serialize};
+use tokio::sync::OwnedSemaphorePermit;
+use tracing::error;
+
+use super::App;
+use super::command::{blocking, unavailable};
+use crate::model::{ApiError, ErrorType};
+use crate::reports::query::{Query, QueryFaults};
+use crate::reports::report::Report;
+use crate::reports::{Rebuild, RebuildProgress, Rebuilt, ReportFault, Reports, csv};
+use crate::web::{Context, Failure, Reply};
+
+/// Seconds after which it may be tried again when another count is made anew.
+const RETRY_AFTER_S: u32 = 10;
+
+/// A line of the answer to a rebuild.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RebuildLine {
+    /// How far it is.
+    Progress(RebuildProgress),
+    /// What was counted; the last line.
+    Rebuilt(Rebuilt),
+    /// Why it ended before that; the last line.
+    Failed(String),
+}
+
+/// As JSON, or as CSV for who accepts that or asks for it by `format=csv`.
+pub(super) async fn report(context: Context<App>) -> Result<Reply, Failure> {
+    let mut pairs = context.request.query.clone();
+    let format = pairs.iter().rposition(|(name, _)| name == "format").map(|at| pairs.remove(at).1);
+    let accepts_csv =
+        context.request.headers.get(ACCEPT).is_some_and(|types| types.as_bytes() == b"text/csv");
+    let is_csv = match format.as_deref() {
+        Some("csv") => true,
+        Some("json") => false,
+        Some(other) => {
+            return Err(Failure::bad_attribute("format", format!("must be json or csv, got `{other}`")));
+        }
+        None => accepts_csv,
+    };
+    let report = made(&context.app, &pairs).await?;
+    if is_csv { as_csv(&report) } else { Reply::json(&report) }
+}
+
+/// A report as a file for spreadsheets.
+///
+/// # Errors
+/// Our fault.
+pub(super) fn as_csv(report: &Report) -> Result<Reply, Failure> {
+    let text = csv::written(report).map_err(super::command::our_fault("a report could not be written"))?;
+    let mut name = String::from("attachment; filename=\"report");
+    // Writing to a string does not fail.
+    let _ = write!(name, "-{}-{}.csv\"", report.from, report.to);
+    let reply = Reply::bytes("text/csv; charset=utf-8", text);
+    Ok(match HeaderValue::try_from(name) {
+        Ok(name) => reply.header(CONTENT_DISPOSITION, name),
+        Err(_) => reply,
+    })
+}
+
+/// The counts, where they can be read.
+///
+/// # Errors
+/// That they cannot.
+pub(super) fn reports(app: &App) -> Result<Reports, Failure> {
+    let none = || unavailable("What is counted for reports cannot be read; the log tells why".to_owned());
+    app.reports.clone().ok_or_else(none)
+}
+
+/// Makes the report that parameters ask for, on a thread that may block.
+///
+/// # Errors
+/// 422 with everything that is wrong with them; 503 while as many are made as may be.
+pub(super) async fn made(app: &Arc<App>, pairs: &[(String, String)]) -> Result<Report, Failure> {
+    let reports = reports(app)?;
+    let query = reports.query(pairs).map_err(unfit)?;
+    asked(reports, query).await?.map_err(failed)
+}
+
+/// The same of a question that is read already.
+pub(super) async fn asked(reports: Reports, query: Query) -> Result<Result<Report, ReportFault>, Failure> {
+    blocking("a report could not be made", move || reports.report(&query)).await
+}
+
+/// What whoever asks is told.
+pub(super) fn failed(fault: ReportFault) -> Failure {
+    match fault {
+        ReportFault::Query(faults) => unfit(faults),
+        ReportFault::Busy => unavailable(
+            "As many reports are made as may be at once (`reports.at_once`); try again".to_owned(),
+        ),
+        ReportFault::Unreadable(error) => {
+            error!(%error, "a report could not be made");
+            unavailable("The store cannot be read; the log tells why".to_owned())
+        }
+    }
+}
+
+fn unfit(faults: QueryFaults) -> Failure {
+    let fault = |(name, wanted): (String, String)| {
+        let message = format!("{name} {wanted}");
+        ApiError::at(name, ErrorType::Malformed, message)
+    };
+    Failure::malformed(faults.into_iter().map(fault).collect())
+}
+
+pub(super) async fn rebuild(context: Context<App>) -> Result<Reply, Failure> {
+    let permit = Arc::clone(&context.app.replays).try_acquire_owned();
+    let permit = permit.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
+    let begun = Rebuild::begin(reports(&context.app)?, context.app.rests).await;
+    let rebuild = begun.map_err(super::command::our_fault("a count could not be made anew"))?;
+    let lines = stream::unfold(Some((rebuild, permit)), |under_way| async {
+        let (line, under_way) = go_on(under_way?).await;
+        let mut json = serde_json::to_vec(&line).expect("a line has string keys");
+        json.push(b'\n');
+        Some((Ok(Bytes::from(json)), under_way))
+    });
+    Ok(Reply::stream("application/x-ndjson", lines))
+}
+
+type UnderWay = (Rebuild, OwnedSemaphorePermit);
+
+/// Takes the next step; one that nobody reads goes no further, and what was in force stays.
+async fn go_on((mut rebuild, permit): UnderWay) -> (RebuildLine, Option<UnderWay>) {
+    match rebuild.step().await {
+        Ok(Some(progress)) => (RebuildLine::Progress(progress), Some((rebuild, permit))),
+        Ok(None) => (RebuildLine::Rebuilt(rebuild.rebuilt()), None),
+        Err(failure) => {
+            error!(%failure, "a count could not be made anew");
+            (RebuildLine::Failed(format!("the count could not be made anew: {failure}")), None)
+        }
+    }
+}

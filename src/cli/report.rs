@@ -1,0 +1,242 @@
+//! `offerd report`, `offerd report rebuild`: what became of leads, counted by day, partner, tag and more.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+use comfy_table::{CellAlignment, Table};
+use form_urlencoded::Serializer;
+use hyper::Method;
+
+use super::admin_client::AdminClient;
+use super::progress::Bar;
+use super::trouble::Trouble;
+use super::{page, progress};
+use crate::admin::reports::RebuildLine;
+use crate::reports::csv;
+use crate::reports::figures::{Figure, Figures};
+use crate::reports::report::Report;
+use crate::reports::{RebuildProgress, Rebuilt};
+
+/// Rows that a table has where `--limit` does not say.
+const ROWS: usize = 100;
+
+/// How far a rebuild is.
+const BAR: &str = "{bar:30} {percent} %, {eta} left";
+
+/// `offerd report`
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  offerd report --by partner
+  offerd report --from 2026-01-01 --to 2026-03-31 --by partner,campaign --where company=Acme --compare
+  offerd report --by day --where partner=tidelark_savings --zone America/New_York
+  offerd report --by campaign,state --sort=-payouts --format csv --output campaigns.csv
+
+Dimensions are day, month, company, product, subType, partner, rating, state, and the client tags of the setting `reports.tags`: two at
+most in `--by`, and with those of `--where` two beside day, month and company. Figures are leads, asks, offers, shown, clicks, applied,
+funded, payouts, earningsPerClick and earningsPerLead. A lead counts in the row of each partner that it was sent, so rows may add up to more
+than the total. What a partner never reports is a dash, or empty, rather than 0."
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// First day, such as 2026-01-01; 30 days back when not given
+    #[arg(long, value_name = "DAY")]
+    from: Option<String>,
+    /// Last day; today when not given
+    #[arg(long, value_name = "DAY")]
+    to: Option<String>,
+    /// By which dimensions
+    #[arg(long, value_name = "DIMENSION", value_delimiter = ',')]
+    by: Vec<String>,
+    /// Only what has this value; may be given again for another dimension
+    #[arg(long = "where", value_name = "DIMENSION=VALUE")]
+    filters: Vec<String>,
+    /// By whose days, of the setting `reports.zones`; the first of them when not given
+    #[arg(long, value_name = "ZONE")]
+    zone: Option<String>,
+    /// Test leads, rather than live ones
+    #[arg(long)]
+    test: bool,
+    /// Beside each figure that of the range before, of the same length
+    #[arg(long)]
+    compare: bool,
+    /// In which order: a dimension or a figure, with `-` before it for the greatest first
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    sort: Option<String>,
+    /// Only so many rows; 100 of a table when not given
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// As what
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+    /// File to write it to, rather than to standard output
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// As what a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// For spreadsheets
+    Csv,
+    /// For programs
+    Json,
+}
+
+/// What to do with what is counted.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Count anew from the records that there are, beside the count in force, and put it in its place. What was counted of leads
+    /// whose time is over (`store.retention`) is in no record any more, and goes
+    #[command(after_help = "\
+Examples:
+  offerd report rebuild
+  offerd report rebuild --json")]
+    Rebuild {
+        /// As JSON: the `zones` and the `cells` that were counted
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Runs `offerd report`.
+pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+    let settings = super::settings(config)?;
+    let admin = AdminClient::find(&settings).await?;
+    if let Some(Command::Rebuild { json }) = arguments.command {
+        rebuild(&admin, json).await?;
+        return Ok(admin.close()?);
+    }
+    let report: Report = {
+        let _waiting = progress::waiting("summing up");
+        admin.ask(Method::GET, &format!("/report?{}", arguments.query())).await?
+    };
+    admin.close()?;
+    Ok(arguments.write(&report)?)
+}
+
+impl Arguments {
+    /// What is asked for, as the admin listener reads it.
+    fn query(&self) -> String {
+        let mut query = Serializer::new(String::new());
+        let mut pair = |name: &str, value: Option<&str>| {
+            if let Some(value) = value {
+                query.append_pair(name, value);
+            }
+        };
+        pair("from", self.from.as_deref());
+        pair("to", self.to.as_deref());
+        self.by.iter().for_each(|by| pair("by", Some(by)));
+        self.filters.iter().for_each(|filter| pair("where", Some(filter)));
+        pair("zone", self.zone.as_deref());
+        pair("leads", self.test.then_some("test"));
+        pair("compare", self.compare.then_some("true"));
+        pair("sort", self.sort.as_deref());
+        let limit = self.limit.or((self.format == Format::Table).then_some(ROWS));
+        pair("limit", limit.map(|limit| limit.to_string()).as_deref());
+        query.finish()
+    }
+
+    fn write(&self, report: &Report) -> Result<(), String> {
+        let text = match self.format {
+            Format::Table => None,
+            Format::Csv => Some(csv::written(report)?.trim_end().to_owned()),
+            Format::Json => Some(serde_json::to_string_pretty(report).map_err(|error| error.to_string())?),
+        };
+        match (&self.output, text) {
+            (Some(file), text) => {
+                let text = text.unwrap_or_else(|| format!("{}\n{}", table(report), summary(report)));
+                std::fs::write(file, text + "\n")
+                    .map_err(|error| format!("{} cannot be written: {error}", file.display()))
+            }
+            (None, Some(text)) => {
+                page::print(text);
+                Ok(())
+            }
+            (None, None) => {
+                page::print_table(table(report));
+                page::print(summary(report));
+                Ok(())
+            }
+        }
+    }
+}
+
+fn table(report: &Report) -> Table {
+    let headings = Figure::ALL.map(|figure| figure.heading().to_lowercase());
+    let mut table = page::table(report.by.iter().cloned().chain(headings).collect::<Vec<_>>());
+    for row in &report.rows {
+        add(&mut table, &row.by, (&row.figures, row.before.as_ref()));
+    }
+    let mut whole = vec![String::new(); report.by.len()];
+    if let Some(first) = whole.first_mut() {
+        "total".clone_into(first);
+    }
+    add(&mut table, &whole, (&report.total, report.total_before.as_ref()));
+    for column in table.column_iter_mut().skip(report.by.len()) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn add(table: &mut Table, by: &[String], (figures, before): (&Figures, Option<&Figures>)) {
+    let cells = Figure::ALL.map(|figure| cell(figure, figures, before));
+    table.add_row(by.iter().cloned().chain(cells).collect::<Vec<_>>());
+}
+
+/// A figure, and below it how much it has changed.
+fn cell(figure: Figure, figures: &Figures, before: Option<&Figures>) -> String {
+    let written = |value: f64| if figure.is_dollars() { page::dollars(value) } else { format!("{value}") };
+    let now = figures.get(figure).map_or("–".to_owned(), written);
+    match before.map(|before| before.get(figure)) {
+        None => now,
+        Some(then) => format!("{now} ({})", then.map_or("–".to_owned(), written)),
+    }
+}
+
+fn summary(report: &Report) -> String {
+    let Report { from, to, zone, .. } = report;
+    let mut lines = vec![format!("{from} to {to}, days of {zone}")];
+    if let Some((first, last)) = report.before {
+        lines.push(format!("in brackets: {first} to {last}"));
+    }
+    if report.rows_left_out > 0 {
+        let more = page::counted(report.rows_left_out, "more row");
+        lines.push(format!("{more}; `--limit` and `--sort` choose among them"));
+    }
+    if let Some(at) = report.uncounted_from {
+        let at = page::moment_of(at);
+        lines.push(format!("not counted yet: what arrived from {at} on; a running daemon counts it"));
+    }
+    lines.join("\n")
+}
+
+async fn rebuild(admin: &AdminClient, json: bool) -> Result<(), String> {
+    let rebuilt = rebuilt(admin).await?;
+    if json {
+        return page::print_json(&rebuilt);
+    }
+    page::print(format!("{} cells counted, by days of {}", rebuilt.cells, rebuilt.zones.join(", ")));
+    Ok(())
+}
+
+async fn rebuilt(admin: &AdminClient) -> Result<Rebuilt, String> {
+    let bar = Bar::begin(BAR);
+    let mut lines = admin.lines("/report/rebuild", &()).await?;
+    while let Some(line) = lines.next().await? {
+        match line {
+            RebuildLine::Progress(RebuildProgress { at, since, .. }) => {
+                let now = chrono::Utc::now().timestamp_millis();
+                bar.show((at - since).max(0).cast_unsigned(), (now - since).max(1).cast_unsigned());
+            }
+            RebuildLine::Rebuilt(rebuilt) => return Ok(rebuilt),
+            RebuildLine::Failed(why) => return Err(why),
+        }
+    }
+    Err("the daemon ended before the count did".to_owned())
+}

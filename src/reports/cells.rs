@@ -1,0 +1,169 @@
+//! Cells that are not written yet: what was counted since the last write.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use chrono::NaiveDate;
+use uuid::Uuid;
+
+use super::dimension::{Kind, Slot};
+use super::measure::Measures;
+
+/// Whose a cell is, and of which day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct At {
+    /// The company.
+    pub company: Uuid,
+    /// Whether it is of test leads.
+    pub test: bool,
+    /// The day, in the time zone of the count.
+    pub day: NaiveDate,
+}
+
+/// The numbers of a cell's values, in the order of its kind; 0 where it has none.
+pub type Ids = (u32, u32);
+
+/// The cells of one kind.
+pub type OfKind = HashMap<Ids, Measures>;
+
+/// The cells of one company and day.
+pub type OfDay = BTreeMap<Kind, OfKind>;
+
+/// What something has of each dimension, by the dimension's number. It counts in the cell of each; where it has nothing of a
+/// dimension it has no cells of that.
+#[derive(Debug, Clone, Default)]
+pub struct Values(pub Vec<Vec<u32>>);
+
+/// Cells by place.
+#[derive(Debug, Clone, Default)]
+pub struct Cells {
+    by: BTreeMap<At, OfDay>,
+    count: usize,
+}
+
+impl Values {
+    fn of(&self, slot: Option<Slot>) -> &[u32] {
+        match slot {
+            None => &[0],
+            Some(Slot(nth)) => self.0.get(usize::from(nth)).map_or(&[], Vec::as_slice),
+        }
+    }
+
+    /// The cells of a kind that it counts in.
+    pub fn ids(&self, Kind(one, other): Kind) -> impl Iterator<Item = Ids> {
+        let others = self.of(other);
+        self.of(one).iter().flat_map(move |one| others.iter().map(move |other| (*one, *other)))
+    }
+
+    fn slots(&self) -> u8 {
+        u8::try_from(self.0.len()).unwrap_or(u8::MAX)
+    }
+}
+
+impl Cells {
+    /// Adds to every cell of these values.
+    pub fn add(&mut self, at: At, values: &Values, measures: Measures) {
+        let of_day = self.by.entry(at).or_default();
+        for kind in Kind::all(values.slots()) {
+            for ids in values.ids(kind) {
+                self.count += usize::from(add(of_day, kind, ids, &measures));
+            }
+        }
+    }
+
+    /// Adds once to each cell that any of several has, of the kinds that `is_wanted`.
+    pub fn add_once(
+        &mut self,
+        at: At,
+        several: &[Values],
+        is_wanted: impl Fn(Kind) -> bool,
+        measures: Measures,
+    ) {
+        let of_day = self.by.entry(at).or_default();
+        let slots = several.iter().map(Values::slots).max().unwrap_or(0);
+        for kind in Kind::all(slots).filter(|kind| is_wanted(*kind)) {
+            let cells: BTreeSet<Ids> = several.iter().flat_map(|values| values.ids(kind)).collect();
+            for ids in cells {
+                self.count += usize::from(add(of_day, kind, ids, &measures));
+            }
+        }
+    }
+
+    /// Takes in others.
+    pub fn merge(&mut self, others: Self) {
+        for (at, kinds) in others.by {
+            let of_day = self.by.entry(at).or_default();
+            for (kind, cells) in kinds {
+                for (ids, measures) in cells {
+                    self.count += usize::from(add(of_day, kind, ids, &measures));
+                }
+            }
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &BTreeMap<At, OfDay> {
+        &self.by
+    }
+
+    /// Those of some days of a company.
+    pub fn days(
+        &self,
+        company: Uuid,
+        test: bool,
+        first: NaiveDate,
+        last: NaiveDate,
+    ) -> impl Iterator<Item = (NaiveDate, &OfDay)> {
+        let at = |day| At { company, test, day };
+        let days = (first <= last).then(|| self.by.range(at(first)..=at(last)));
+        days.into_iter().flatten().map(|(at, of_day)| (at.day, of_day))
+    }
+}
+
+/// Adds to a cell; whether it is new.
+fn add(of_day: &mut OfDay, kind: Kind, ids: Ids, measures: &Measures) -> bool {
+    let cells = of_day.entry(kind).or_default();
+    let before = cells.len();
+    cells.entry(ids).or_default().add(measures);
+    cells.len() > before
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reports::measure::Measure;
+
+    fn at() -> At {
+        At { company: Uuid::nil(), test: false, day: NaiveDate::default() }
+    }
+
+    fn leads(cells: &Cells, kind: Kind, ids: Ids) -> i64 {
+        cells.all()[&at()].get(&kind).and_then(|of| of.get(&ids)).map_or(0, |found| found.get(Measure::Leads))
+    }
+
+    #[test]
+    fn what_has_two_values_of_a_dimension_counts_for_each_and_once_in_the_whole() {
+        let mut cells = Cells::default();
+        let values = Values(vec![vec![3, 4], vec![], vec![7]]);
+        cells.add(at(), &values, Measures::of(Measure::Leads, 1));
+        let pair = Kind(Some(Slot(0)), Some(Slot(2)));
+        assert_eq!(leads(&cells, Kind::WHOLE, (0, 0)), 1);
+        assert_eq!((leads(&cells, pair, (3, 7)), leads(&cells, pair, (4, 7))), (1, 1));
+        assert_eq!(leads(&cells, Kind(Some(Slot(1)), None), (0, 0)), 0);
+        // The whole, two singles of one dimension, one of the other, and two pairs.
+        assert_eq!(cells.count(), 6);
+    }
+
+    #[test]
+    fn of_several_that_share_a_cell_one_counts() {
+        let mut cells = Cells::default();
+        let seats = [Values(vec![vec![3], vec![8]]), Values(vec![vec![4], vec![8]])];
+        let single = Kind(Some(Slot(1)), None);
+        cells.add_once(at(), &seats, |kind| kind.has(Slot(1)), Measures::of(Measure::Leads, 1));
+        assert_eq!((leads(&cells, single, (8, 0)), leads(&cells, Kind::WHOLE, (0, 0))), (1, 0));
+    }
+}

@@ -1,0 +1,249 @@
+//! A count of one time zone: what the store has of it, and what was counted since.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use chrono::{DateTime, NaiveDate};
+use chrono_tz::Tz;
+use metrics::{counter, gauge};
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::SLOTS_MAX;
+use super::blocks::{self, Place, unreadable};
+use super::cells::{At, Cells, Values};
+use super::dimension::{Kind, Slot, TAGS_MAX};
+use super::key::{self, Space};
+use super::measure::Measures;
+use super::names::{NONE, Names, OTHER, UNKNOWN};
+use super::state::State;
+use super::subject::{AtPartner, Person};
+use crate::config::ReportSettings;
+use crate::store::{Commit, CommitError, Store, Tree, codec};
+use crate::telemetry::metrics::{REPORT_CELLS, REPORT_TAGS_BEYOND};
+
+/// Values of a dimension that is no tag, at most: more than there can be of each.
+const VALUES_MAX: usize = 100_000;
+
+/// A count, as far as it has come.
+#[derive(Debug)]
+pub struct Count {
+    /// Which it is.
+    pub space: Space,
+    /// How far it has come.
+    pub state: State,
+    rules: Arc<ReportSettings>,
+    /// As the store has it; `None` where it has none.
+    stored: Option<Vec<u8>>,
+    names: HashMap<(Uuid, Slot), Names>,
+    /// Counted and not written.
+    pub pending: Cells,
+    /// Handed to the store, and not known to be written; with how often was written then.
+    pub writing: Option<(u32, Cells)>,
+    written_at: Instant,
+}
+
+/// Whose something is that is counted, and when it was.
+#[derive(Debug, Clone, Copy)]
+pub struct When {
+    /// The company.
+    pub company: Uuid,
+    /// Whether the lead is a test.
+    pub test: bool,
+    /// When, Unix milliseconds.
+    pub at: i64,
+}
+
+/// Cells that are being written.
+pub struct Draft {
+    /// What is to be committed.
+    pub commit: Commit,
+    /// The days and months that get a part.
+    pub places: Vec<Place>,
+    /// The state that it writes.
+    pub state: Vec<u8>,
+    /// The count that it is of.
+    pub space: Space,
+}
+
+impl Count {
+    /// The count of a zone that is in force; an empty one where there is none.
+    ///
+    /// # Errors
+    /// That it cannot be read.
+    pub fn load(store: &Store, zone: Tz, rules: Arc<ReportSettings>) -> Result<Self, CommitError> {
+        let found = store.get(Tree::Reports, key::in_force(zone)).map_err(unreadable)?;
+        let generation = found.map(|bytes| codec::decode(&bytes).map_err(unreadable)).transpose()?;
+        Self::of(store, Space { zone, generation: generation.unwrap_or(0) }, rules)
+    }
+
+    /// One of a zone's counts.
+    ///
+    /// # Errors
+    /// That it cannot be read.
+    pub fn of(store: &Store, space: Space, rules: Arc<ReportSettings>) -> Result<Self, CommitError> {
+        let stored = store.get(Tree::Reports, space.state()).map_err(unreadable)?;
+        let state = stored.as_ref().map(|bytes| codec::decode(bytes).map_err(unreadable)).transpose()?;
+        let mut state: State = state.unwrap_or_default();
+        for tag in &rules.tags {
+            if !state.tags.contains(tag) && state.tags.len() < TAGS_MAX {
+                state.tags.push(tag.clone());
+            }
+        }
+        let mut names: HashMap<(Uuid, Slot), Names> = HashMap::new();
+        for record in store.scan(Tree::Reports, space.names()) {
+            let (key, bytes) = record.map_err(unreadable)?;
+            let Some(place) = space.names_of(&key) else { continue };
+            names.entry(place).or_default().load(codec::decode(&bytes).map_err(unreadable)?);
+        }
+        let (pending, written_at) = (Cells::default(), Instant::now());
+        Ok(Self { space, state, rules, stored, names, pending, writing: None, written_at })
+    }
+
+    /// The names of a dimension at a company.
+    pub fn names(&self, company: Uuid, slot: Slot) -> &Names {
+        static NO_OWN: LazyLock<Names> = LazyLock::new(Names::default);
+        self.names.get(&(company, slot)).unwrap_or(&NO_OWN)
+    }
+
+    /// The day of a time in this count's zone.
+    pub fn day(&self, at: i64) -> NaiveDate {
+        let at = DateTime::from_timestamp_millis(at).unwrap_or_default();
+        at.with_timezone(&self.space.zone).date_naive()
+    }
+
+    /// Adds what happened, of a lead and perhaps of a partner's place.
+    pub fn add(&mut self, when: When, person: &Person, at_partner: Option<&AtPartner>, measures: Measures) {
+        let values = self.values(when.company, person, at_partner);
+        let at = At { company: when.company, test: when.test, day: self.day(when.at) };
+        self.pending.add(at, &values, measures);
+    }
+
+    /// Adds a lead by the partners that have places at its first table, once for each value.
+    pub fn add_by_partner(&mut self, when: When, person: &Person, places: &[AtPartner], measures: Measures) {
+        let values: Vec<Values> =
+            places.iter().map(|place| self.values(when.company, person, Some(place))).collect();
+        let at = At { company: when.company, test: when.test, day: self.day(when.at) };
+        let is_by_partner = |kind: Kind| kind.has(Slot::PARTNER) || kind.has(Slot::SUB_TYPE);
+        self.pending.add_once(at, &values, is_by_partner, measures);
+    }
+
+    /// The numbers of what something has of each dimension. A lead that is of no place yet has nothing of partners, and the products
+    /// that it asks for.
+    fn values(&mut self, company: Uuid, person: &Person, at_partner: Option<&AtPartner>) -> Values {
+        let lead = if person.record.is_some() { NONE } else { UNKNOWN };
+        let mut slots = vec![Vec::new(); usize::from(Slot::tag(self.state.tags.len()).0)];
+        let mut set = |slot: Slot, ids: Vec<u32>| slots[usize::from(slot.0)] = ids;
+        match at_partner {
+            Some(place) => {
+                let product = place.product_type.iter().map(|product| product.as_str());
+                set(Slot::PRODUCT, self.ids(company, Slot::PRODUCT, product, NONE));
+                let sub_types = place.sub_types.iter().map(|sub_type| sub_type.as_str());
+                set(Slot::SUB_TYPE, self.ids(company, Slot::SUB_TYPE, sub_types, NONE));
+                let partner = place.partner.iter().map(String::as_str);
+                set(Slot::PARTNER, self.ids(company, Slot::PARTNER, partner, UNKNOWN));
+            }
+            None => {
+                let products = person.asks_for().into_iter().map(|product| product.as_str());
+                set(Slot::PRODUCT, self.ids(company, Slot::PRODUCT, products, lead));
+            }
+        }
+        set(Slot::RATING, self.ids(company, Slot::RATING, person.rating().into_iter(), lead));
+        set(Slot::STATE, self.ids(company, Slot::STATE, person.state().into_iter(), lead));
+        for (nth, tag) in self.state.tags.clone().iter().enumerate() {
+            let slot = Slot::tag(nth);
+            set(slot, self.ids(company, slot, person.tag(tag).into_iter(), lead));
+        }
+        Values(slots)
+    }
+
+    /// The numbers of values, each once; `instead` where there is none.
+    fn ids<'v>(
+        &mut self,
+        company: Uuid,
+        slot: Slot,
+        values: impl Iterator<Item = &'v str>,
+        instead: u32,
+    ) -> Vec<u32> {
+        let is_tag = slot >= Slot::TAG;
+        let most = if is_tag { self.rules.tag_values } else { VALUES_MAX };
+        let names = self.names.entry((company, slot)).or_default();
+        let mut ids: Vec<u32> = values.map(|value| names.id(value, most)).collect();
+        if is_tag && ids.contains(&OTHER) {
+            let tag = self.state.tags[usize::from(slot.0 - Slot::TAG.0)].clone();
+            counter!(REPORT_TAGS_BEYOND, "tag" => tag).increment(1);
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        if ids.is_empty() { vec![instead] } else { ids }
+    }
+
+    /// Whether what was counted is to be written by now.
+    pub fn is_due(&self) -> bool {
+        gauge!(REPORT_CELLS, "zone" => self.space.zone.name()).set(self.pending.count() as f64);
+        self.pending.count() >= self.rules.cells_in_memory
+            || self.written_at.elapsed() >= self.rules.write_every
+    }
+
+    /// What is to be committed so that the store has all that was counted; `None` where it has.
+    pub fn draft(&mut self) -> Option<Draft> {
+        if self.writing.is_some() {
+            return None;
+        }
+        let part = self.state.writes;
+        let mut state = self.state.clone();
+        state.writes += 1;
+        self.written_at = Instant::now();
+        if self.stored.as_ref() == Some(&codec::encode(&self.state)) && self.pending.count() == 0 {
+            return None;
+        }
+        let bytes = codec::encode(&state);
+        let mut commit = self.guarded().put(Tree::Reports, self.space.state(), bytes.clone());
+        for ((company, slot), names) in &self.names {
+            if let Some((first, names)) = names.unwritten() {
+                let key = self.space.some_names(*company, *slot, first);
+                commit = commit.put(Tree::Reports, key, codec::encode(names));
+            }
+        }
+        let parts = blocks::parts(&self.pending);
+        for (place, blocks) in &parts {
+            commit = blocks::put(commit, self.space, *place, part, blocks);
+        }
+        self.state = state;
+        self.writing = Some((self.state.writes, std::mem::take(&mut self.pending)));
+        Some(Draft { commit, places: parts.into_keys().collect(), state: bytes, space: self.space })
+    }
+
+    /// A commit that is taken only if nobody else has counted since.
+    fn guarded(&self) -> Commit {
+        match &self.stored {
+            Some(stored) => Commit::new().unchanged(Tree::Reports, self.space.state(), stored.as_slice()),
+            None => Commit::new().absent(Tree::Reports, self.space.state()),
+        }
+    }
+
+    /// Notes that the draft was written.
+    pub fn note_written(&mut self, state: Vec<u8>) {
+        self.stored = Some(state);
+        self.names.values_mut().for_each(Names::note_written);
+        self.writing = None;
+    }
+
+    /// What merges the parts of a day or month, where there are many.
+    ///
+    /// # Errors
+    /// That they cannot be read.
+    pub fn merge(&mut self, store: &Store, place: Place) -> Result<Option<(Commit, Vec<u8>)>, CommitError> {
+        let part = self.state.writes;
+        let Some(merged) = blocks::merged(store, self.space, place, part)? else { return Ok(None) };
+        let stored = self.stored.as_deref().unwrap_or_default();
+        let mut state: State = codec::decode(stored).map_err(unreadable)?;
+        state.writes += 1;
+        self.state.writes += 1;
+        let bytes = codec::encode(&state);
+        let commit = merged.unchanged(Tree::Reports, self.space.state(), stored);
+        Ok(Some((commit.put(Tree::Reports, self.space.state(), bytes.clone()), bytes)))
+    }
+}
+
+const _: () = assert!(SLOTS_MAX == Slot::TAG.0 as usize + TAGS_MAX);

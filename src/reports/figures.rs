@@ -1,0 +1,194 @@
+//! The figures of a row: what was counted, and what follows from it.
+
+use serde::{Deserialize, Serialize};
+
+use super::measure::{Measure, Measures};
+
+/// What a row can be ordered by, and shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figure {
+    /// Leads.
+    Leads,
+    /// Asks.
+    Asks,
+    /// Offers.
+    Offers,
+    /// Offers shown.
+    Shown,
+    /// Clicks.
+    Clicks,
+    /// Applications.
+    Applied,
+    /// Fundings.
+    Funded,
+    /// Payouts, dollars.
+    Payouts,
+    /// Payouts by clicks, dollars.
+    EarningsPerClick,
+    /// Payouts by leads, dollars.
+    EarningsPerLead,
+}
+
+impl Figure {
+    /// Every one, in the order in which they are told.
+    pub const ALL: [Self; 10] = [
+        Self::Leads,
+        Self::Asks,
+        Self::Offers,
+        Self::Shown,
+        Self::Clicks,
+        Self::Applied,
+        Self::Funded,
+        Self::Payouts,
+        Self::EarningsPerClick,
+        Self::EarningsPerLead,
+    ];
+
+    /// Its name in questions and answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Leads => "leads",
+            Self::Asks => "asks",
+            Self::Offers => "offers",
+            Self::Shown => "shown",
+            Self::Clicks => "clicks",
+            Self::Applied => "applied",
+            Self::Funded => "funded",
+            Self::Payouts => "payouts",
+            Self::EarningsPerClick => "earningsPerClick",
+            Self::EarningsPerLead => "earningsPerLead",
+        }
+    }
+
+    /// Its heading for people.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::Leads => "Leads",
+            Self::Asks => "Asks",
+            Self::Offers => "Offers",
+            Self::Shown => "Shown",
+            Self::Clicks => "Clicks",
+            Self::Applied => "Applied",
+            Self::Funded => "Funded",
+            Self::Payouts => "Payouts",
+            Self::EarningsPerClick => "A click",
+            Self::EarningsPerLead => "A lead",
+        }
+    }
+
+    /// Whether it is an amount of dollars, rather than a count.
+    pub fn is_dollars(self) -> bool {
+        matches!(self, Self::Payouts | Self::EarningsPerClick | Self::EarningsPerLead)
+    }
+
+    /// Its value in what was counted, for comparing; nothing by nothing is least.
+    pub fn weight(self, counted: &Measures) -> f64 {
+        let of = |measure| counted.get(measure) as f64;
+        let ratio = |by: Measure| if of(by) > 0.0 { counted.payout_dollars() / of(by) } else { f64::MIN };
+        match self {
+            Self::Leads => of(Measure::Leads),
+            Self::Asks => of(Measure::Asks),
+            Self::Offers => of(Measure::Offers),
+            Self::Shown => of(Measure::Shown),
+            Self::Clicks => of(Measure::Clicks),
+            Self::Applied => of(Measure::Applied),
+            Self::Funded => of(Measure::Funded),
+            Self::Payouts => of(Measure::Payouts),
+            Self::EarningsPerClick => ratio(Measure::Clicks),
+            Self::EarningsPerLead => ratio(Measure::Leads),
+        }
+    }
+}
+
+/// The figures of a row. What is missing was never reported by the partner, or by any; or would be divided by nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Figures {
+    /// Leads that were taken in.
+    pub leads: i64,
+    /// Asks of partners.
+    pub asks: i64,
+    /// Offers that they answered with.
+    pub offers: i64,
+    /// Offers that were shown.
+    pub shown: i64,
+    /// Clicks on offers.
+    pub clicks: i64,
+    /// Applications.
+    pub applied: Option<i64>,
+    /// Fundings.
+    pub funded: Option<i64>,
+    /// Payouts less those taken back, in dollars.
+    pub payouts: Option<f64>,
+    /// Payouts by clicks, in dollars.
+    pub earnings_per_click: Option<f64>,
+    /// Payouts by leads, in dollars.
+    pub earnings_per_lead: Option<f64>,
+}
+
+impl Figures {
+    /// What follows from what was counted, where `has_reported` says of a measure whether it was ever reported.
+    pub fn of(counted: &Measures, has_reported: impl Fn(Measure) -> bool) -> Self {
+        let count = |measure| counted.get(measure);
+        let reported = |measure| {
+            let count = count(measure);
+            (count != 0 || has_reported(measure)).then_some(count)
+        };
+        let payouts = reported(Measure::Payouts).map(|_| counted.payout_dollars());
+        let by = |measure| payouts.filter(|_| count(measure) > 0).map(|sum| sum / count(measure) as f64);
+        Self {
+            leads: count(Measure::Leads),
+            asks: count(Measure::Asks),
+            offers: count(Measure::Offers),
+            shown: count(Measure::Shown),
+            clicks: count(Measure::Clicks),
+            applied: reported(Measure::Applied),
+            funded: reported(Measure::Funded),
+            payouts,
+            earnings_per_click: by(Measure::Clicks),
+            earnings_per_lead: by(Measure::Leads),
+        }
+    }
+
+    /// One of them; `None` where it is missing.
+    pub fn get(&self, figure: Figure) -> Option<f64> {
+        match figure {
+            Figure::Leads => Some(self.leads as f64),
+            Figure::Asks => Some(self.asks as f64),
+            Figure::Offers => Some(self.offers as f64),
+            Figure::Shown => Some(self.shown as f64),
+            Figure::Clicks => Some(self.clicks as f64),
+            Figure::Applied => self.applied.map(|count| count as f64),
+            Figure::Funded => self.funded.map(|count| count as f64),
+            Figure::Payouts => self.payouts,
+            Figure::EarningsPerClick => self.earnings_per_click,
+            Figure::EarningsPerLead => self.earnings_per_lead,
+        }
+    }
+
+    /// Whether a figure is missing because nobody ever reported it.
+    pub fn is_unreported(&self, figure: Figure) -> bool {
+        match figure {
+            Figure::Applied | Figure::Funded | Figure::Payouts => self.get(figure).is_none(),
+            Figure::EarningsPerClick | Figure::EarningsPerLead => self.payouts.is_none(),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_never_reported_is_missing_and_nothing_is_divided_by_nothing() {
+        let mut counted = Measures::of(Measure::Leads, 4);
+        counted.add(&Measures::of_payout(250.5));
+        let figures = Figures::of(&counted, |_| false);
+        assert_eq!((figures.applied, figures.payouts), (None, Some(2.505)));
+        assert_eq!((figures.earnings_per_lead, figures.earnings_per_click), (Some(0.62625), None));
+        let figures = Figures::of(&Measures::default(), |measure| measure == Measure::Funded);
+        assert_eq!((figures.applied, figures.funded), (None, Some(0)));
+        assert!(figures.is_unreported(Figure::EarningsPerLead) && !figures.is_unreported(Figure::Clicks));
+    }
+}

@@ -1,0 +1,332 @@
+//! The fold: follows the feeds, company by company, and counts their records.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use tracing::{error, warn};
+use uuid::Uuid;
+
+use super::blocks::unreadable;
+use super::count::{Count, When};
+use super::measure::{Measure, Measures};
+use super::state::Cursor;
+use super::subject::{self, AtPartner, Person, partner_of};
+use crate::model::{EventType, ProductSubType, ProductType};
+use crate::partners::{Fingerprint, Quote, SeatTemplate};
+use crate::rate_table::record::{Answer, TableHead};
+use crate::rate_table::table::Table;
+use crate::records::{Records, Unavailable, reading};
+use crate::store::codec::CodecError;
+use crate::store::entities::{Happening, HappeningDetails, HappeningRecord, PayoutRecord, PayoutSource};
+use crate::store::{CommitError, FeedKey, Store, Tree};
+
+/// Records of a feed, and tables, that a step counts at most: a few milliseconds, in which leads do without a core.
+pub const STEP: usize = 64;
+
+/// How long before a payout what earned it may have arrived, microseconds: both are of one commit.
+const EARNED_WITHIN_US: u64 = 100_000;
+
+/// Counts what the feeds tell.
+pub struct Fold<'a> {
+    records: &'a Records,
+    count: &'a mut Count,
+    people: HashMap<Uuid, Arc<Person>>,
+    sub_types: HashMap<Fingerprint, Option<ProductSubType>>,
+    most: usize,
+}
+
+/// The next records of a feed.
+struct Next<T> {
+    /// Those that can be read, each with its arrival.
+    lists: Vec<(u64, T)>,
+    /// How many there are.
+    records: usize,
+    /// Where to go on behind them.
+    next_us: u64,
+}
+
+/// What a payout is tied to.
+struct Earned {
+    payout: f64,
+    product_type: Option<ProductType>,
+    source: Option<PayoutSource>,
+}
+
+impl<'a> Fold<'a> {
+    /// Counts into a count, in steps of so many records.
+    pub fn new(records: &'a Records, count: &'a mut Count, most: usize) -> Self {
+        Self { records, count, people: HashMap::new(), sub_types: HashMap::new(), most }
+    }
+
+    /// Counts the next records of each company; whether there may be more.
+    ///
+    /// # Errors
+    /// That the store cannot be read; what was counted before stays counted.
+    pub fn round(&mut self) -> Result<bool, CommitError> {
+        let mut more = false;
+        for company in companies(&self.records.store) {
+            more |= self.step(company)?;
+        }
+        Ok(more)
+    }
+
+    fn step(&mut self, company: Uuid) -> Result<bool, CommitError> {
+        let before = self.count.state.cursors.get(&company).copied().unwrap_or_default();
+        let events = self.next(Tree::LeadEvents, company, before.events_us, HappeningRecord::read)?;
+        let payouts = self.next(Tree::LeadPayouts, company, before.payouts_us, PayoutRecord::read)?;
+        for (_, record) in events.lists {
+            for (happening, taken_back, details) in record.each_with_details() {
+                self.happened(company, &happening, taken_back.is_some(), details)?;
+            }
+        }
+        for (arrival_us, record) in payouts.lists {
+            for (payout, product_type, source) in record.each_with_source() {
+                let at = source.as_ref().and_then(|source| source.takes_back).unwrap_or(payout.booked_at_ms);
+                let when = When { company, test: false, at };
+                self.paid(
+                    when,
+                    payout.lead,
+                    arrival_us,
+                    Earned { payout: payout.cents, product_type, source },
+                );
+            }
+        }
+        let completed = self.completed(company);
+        for table in &completed {
+            self.table(company, *table)?;
+            self.count.state.open.remove(&(company, *table));
+        }
+        let after = Cursor { events_us: events.next_us, payouts_us: payouts.next_us };
+        if after != before {
+            self.count.state.cursors.insert(company, after);
+        }
+        Ok([events.records, payouts.records, completed.len()].contains(&self.most))
+    }
+
+    /// The next lists of a feed. What cannot be read is reported, and counts nothing.
+    fn next<T>(
+        &self,
+        feed: Tree,
+        company: Uuid,
+        from_us: u64,
+        decode: fn(&[u8]) -> Result<T, CodecError>,
+    ) -> Result<Next<T>, CommitError> {
+        let mut next = Next { lists: Vec::new(), records: 0, next_us: from_us };
+        let start = FeedKey::first_at(company, from_us).to_bytes();
+        for record in self.records.store.scan_from(feed, start, company).take(self.most) {
+            let (key, bytes) = record.map_err(unreadable)?;
+            let Some(key) = FeedKey::parse(&key) else { continue };
+            next.records += 1;
+            // No two records share an arrival.
+            next.next_us = key.arrival_us + 1;
+            match decode(&bytes) {
+                Ok(list) => next.lists.push((key.arrival_us, list)),
+                Err(error) => warn!(feed = feed.name(), %error, "a record of a feed cannot be counted"),
+            }
+        }
+        Ok(next)
+    }
+
+    /// Counts what happened to a lead, or takes it back, on the day on which it happened.
+    fn happened(
+        &mut self,
+        company: Uuid,
+        happening: &Happening,
+        is_taken_back: bool,
+        details: HappeningDetails,
+    ) -> Result<(), CommitError> {
+        let when = When { company, test: happening.test, at: happening.at };
+        let measure = match happening.event_type {
+            EventType::LeadCreated => {
+                let person = self.person(happening.lead);
+                self.count.add(when, &person, None, Measures::of(Measure::Leads, 1));
+                return Ok(());
+            }
+            EventType::AppSubmitted => return self.submitted(when, happening),
+            EventType::OfferClicked => Measure::Clicks,
+            EventType::Applied => Measure::Applied,
+            EventType::Funded => Measure::Funded,
+            _ => return Ok(()),
+        };
+        let person = self.person(happening.lead);
+        let place = self.place(&person, happening, details);
+        if let Some(partner) = place.partner.as_deref().filter(|_| Measure::REPORTED.contains(&measure)) {
+            self.count.state.note_reported(partner, measure);
+        }
+        let one = if is_taken_back { -1 } else { 1 };
+        self.count.add(when, &person, Some(&place), Measures::of(measure, one));
+        Ok(())
+    }
+
+    fn place(&self, person: &Person, happening: &Happening, details: HappeningDetails) -> AtPartner {
+        let institution = happening.institution.as_ref().map(|(uuid, _)| *uuid);
+        let product_type = happening.product_type;
+        AtPartner {
+            product_type,
+            sub_types: details.product_sub_type.into_iter().collect(),
+            partner: partner_of(self.records, person, details.offer, institution, product_type),
+        }
+    }
+
+    /// Counts a payout, or takes it back, on the day on which it was booked.
+    fn paid(&mut self, when: When, lead: Uuid, arrival_us: u64, earned: Earned) {
+        let Earned { payout, product_type, source } = earned;
+        let person = self.person(lead);
+        let details =
+            source.as_ref().and_then(|source| self.earned_by(when.company, arrival_us, source.uuid));
+        let details = details.unwrap_or_default();
+        let institution = source.and_then(|source| source.institution).map(|(uuid, _)| uuid);
+        let place = AtPartner {
+            product_type,
+            sub_types: details.product_sub_type.into_iter().collect(),
+            partner: partner_of(self.records, &person, details.offer, institution, product_type),
+        };
+        if let Some(partner) = &place.partner {
+            self.count.state.note_reported(partner, Measure::Payouts);
+        }
+        self.count.add(when, &person, Some(&place), Measures::of_payout(payout));
+    }
+
+    /// What is known of the event that earned a payout: both are of one commit, so that it arrived just before.
+    fn earned_by(&self, company: Uuid, arrival_us: u64, cause: Uuid) -> Option<HappeningDetails> {
+        let from = FeedKey::first_at(company, arrival_us.saturating_sub(EARNED_WITHIN_US)).to_bytes();
+        let near = self.records.store.scan_from(Tree::LeadEvents, from, company).filter_map(Result::ok);
+        let near =
+            near.take_while(|(key, _)| FeedKey::parse(key).is_some_and(|key| key.arrival_us < arrival_us));
+        let happenings = near.filter_map(|(_, bytes)| HappeningRecord::read(&bytes).ok());
+        let mut happenings = happenings.flat_map(HappeningRecord::each_with_details);
+        happenings.find(|(happening, ..)| happening.cause == Some(cause)).map(|(_, _, details)| details)
+    }
+
+    /// A table was made: its lead counts by the partners that have places at it if it is its first; its asks and offers count
+    /// once it is complete.
+    fn submitted(&mut self, when: When, happening: &Happening) -> Result<(), CommitError> {
+        let Some(head) = self.head_of(happening) else { return Ok(()) };
+        let person = self.person(happening.lead);
+        if person.is_first(self.records, head.uuid) {
+            let places: Vec<AtPartner> =
+                subject::seats(self.records, &head).iter().map(|seat| AtPartner::of(seat)).collect();
+            let when = When { at: happening.lead_created_at, ..when };
+            self.count.add_by_partner(when, &person, &places, Measures::of(Measure::Leads, 1));
+        }
+        if self.is_open(head.uuid) {
+            self.count.state.open.insert((when.company, head.uuid));
+            return Ok(());
+        }
+        self.table(when.company, head.uuid)
+    }
+
+    /// The table that was made: the event names it, or else, that of an earlier build, it is that of its lead which was made at
+    /// that time.
+    fn head_of(&self, happening: &Happening) -> Option<TableHead> {
+        let head = |table| reading::head(&self.records.store, table).ok().flatten();
+        if let Some(table) = happening.cause {
+            return head(table);
+        }
+        let tables = reading::listed_tables(&self.records.store, happening.lead);
+        tables.filter_map(head).find(|head| head.created_at == happening.at)
+    }
+
+    /// Counts the asks and offers of a complete table, on the day on which it was made; one whose lead is erased has none any
+    /// more.
+    fn table(&mut self, company: Uuid, table: Uuid) -> Result<(), CommitError> {
+        let Ok(read) = self.read_table(table) else { return Ok(()) };
+        let Some((table, answers)) = read else { return Ok(()) };
+        let head = Arc::clone(table.head());
+        let when = When { company, test: head.test, at: head.created_at };
+        let person = self.person(head.lead);
+        for answer in &answers {
+            let seat = &table.seats()[usize::from(answer.seat)];
+            if answer.outcome.was_asked() {
+                let asked = AtPartner::of(seat);
+                self.count.add(when, &person, Some(&asked), Measures::of(Measure::Asks, 1));
+            }
+            for quote in answer.outcome.quotes() {
+                self.offer(when, &person, seat, quote, Measure::Offers);
+            }
+        }
+        for (seat, quote) in table.shown() {
+            self.offer(when, &person, seat, quote, Measure::Shown);
+        }
+        Ok(())
+    }
+
+    /// A table with its answers; `None` where there are none, or none any more.
+    fn read_table(&self, table: Uuid) -> Result<Option<(Table, Vec<Answer>)>, Unavailable> {
+        let Some(head) = reading::head(&self.records.store, table)? else { return Ok(None) };
+        let seats = subject::seats(self.records, &head);
+        if seats.len() < head.seats.len() {
+            error!(rate_table = %table, "a rate table cannot be counted: the store has lost the template of a seat");
+            return Ok(None);
+        }
+        let mut folded = Table::new(Arc::new(head), seats);
+        let mut all = Vec::new();
+        for answers in reading::answers(&self.records.store, table) {
+            all.extend(answers?.into_iter().filter(|answer| folded.apply(answer).is_ok()));
+        }
+        Ok((!all.is_empty()).then_some((folded, all)))
+    }
+
+    fn offer(&mut self, when: When, person: &Person, seat: &SeatTemplate, quote: &Quote, measure: Measure) {
+        let sub_type = self.sub_type(quote);
+        let place = AtPartner::of(seat).with(sub_type);
+        self.count.add(when, person, Some(&place), Measures::of(measure, 1));
+    }
+
+    /// The finer kind of an offer, looked for once in each template.
+    fn sub_type(&mut self, quote: &Quote) -> Option<ProductSubType> {
+        let templates = &self.records.templates;
+        let find = || templates.of(quote).ok().and_then(|template| template.product_sub_type());
+        if quote.own.is_some() { find() } else { *self.sub_types.entry(quote.text).or_insert_with(find) }
+    }
+
+    /// The tables of a company that were open when they were met, and are not any more.
+    fn completed(&self, company: Uuid) -> Vec<Uuid> {
+        let noted = self.count.state.open.range((company, Uuid::nil())..=(company, Uuid::max()));
+        noted.map(|(_, table)| *table).filter(|table| !self.is_open(*table)).take(self.most).collect()
+    }
+
+    fn is_open(&self, table: Uuid) -> bool {
+        // What cannot be read may still be open.
+        !matches!(self.records.store.get(Tree::OpenTables, table.as_bytes()), Ok(None))
+    }
+
+    fn person(&mut self, lead: Uuid) -> Arc<Person> {
+        // What is read for one step is of a few leads.
+        let read = || Arc::new(Person::of(self.records, lead));
+        Arc::clone(self.people.entry(lead).or_insert_with(read))
+    }
+}
+
+/// The companies that have a feed, each found by one look behind the one before.
+pub fn companies(store: &Store) -> BTreeSet<Uuid> {
+    let mut found = BTreeSet::new();
+    for feed in [Tree::LeadEvents, Tree::LeadPayouts] {
+        let mut start = Uuid::nil();
+        while let Some(company) = first_company(store, feed, start) {
+            found.insert(company);
+            let Some(next) = company.as_u128().checked_add(1) else { break };
+            start = Uuid::from_u128(next);
+        }
+    }
+    found
+}
+
+fn first_company(store: &Store, feed: Tree, start: Uuid) -> Option<Uuid> {
+    let (key, _) = store.scan_from(feed, start, []).next()?.ok()?;
+    FeedKey::parse(&key).map(|key| key.company)
+}
+
+/// The arrival of the first record of all companies that a count has not come to, in microseconds.
+pub fn behind(store: &Store, count: &Count) -> Option<u64> {
+    let next = |feed, company, from_us| {
+        let start = FeedKey::first_at(company, from_us).to_bytes();
+        let (key, _) = store.scan_from(feed, start, company).next()?.ok()?;
+        FeedKey::parse(&key).map(|key| key.arrival_us)
+    };
+    let ahead = companies(store).into_iter().flat_map(|company| {
+        let Cursor { events_us, payouts_us } = count.state.cursors.get(&company).copied().unwrap_or_default();
+        [next(Tree::LeadEvents, company, events_us), next(Tree::LeadPayouts, company, payouts_us)]
+    });
+    ahead.flatten().min()
+}

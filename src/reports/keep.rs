@@ -1,0 +1,156 @@
+//! The count goes on beside the leads, and is written seldom.
+
+use std::sync::RwLock;
+use std::time::{Duration, Instant};
+
+use tracing::{error, info};
+
+use super::count::{Count, Draft};
+use super::fold::{Fold, STEP};
+use super::key::Space;
+use super::{Reports, write};
+use crate::store::CommitError;
+
+/// Between two looks at the feeds when everything is counted.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// How long new work may queue before the count makes room, and how often as long as a step took it rests then.
+const BUSY: Duration = Duration::from_millis(1);
+const REST_WHEN_BUSY: u32 = 19;
+
+/// Follows the feeds for as long as the store takes commits. While it catches up it rests for as long as a step took, so that it has
+/// half a core at most; while new work queues it has a twentieth, since the leads of the moment come first.
+pub async fn keep(reports: Reports, queueing: impl Fn() -> Duration) {
+    loop {
+        let begun = Instant::now();
+        let pause = match reports.round(STEP).await {
+            Ok(more) => rest(more, begun.elapsed(), queueing()),
+            Err(CommitError::Busy) => LOOK_AGAIN,
+            Err(CommitError::Closed) => return,
+            Err(failure) => {
+                error!(%failure, "what was counted for reports since it was written is counted again");
+                LOOK_AGAIN
+            }
+        };
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// How long to rest after a step that took so long.
+fn rest(more: bool, took: Duration, queueing: Duration) -> Duration {
+    match more {
+        true if queueing > BUSY => (took * REST_WHEN_BUSY).min(LOOK_AGAIN),
+        true => took,
+        false => LOOK_AGAIN,
+    }
+}
+
+impl Reports {
+    /// Takes a step for each company and time zone, of so many records of a feed at most, and writes what is due. Whether there may be
+    /// more to count.
+    ///
+    /// # Errors
+    /// Why the store failed. What was counted since the last write is counted again then.
+    pub async fn round(&self, most: usize) -> Result<bool, CommitError> {
+        let mut more = false;
+        for place in 0..self.counts.len() {
+            let reports = self.clone();
+            more |= blocking(move || reports.step(place, most)).await??;
+            if super::read(&self.counts[place]).is_due() {
+                self.write_place(place).await?;
+            }
+        }
+        Ok(more)
+    }
+
+    /// Writes all that is counted.
+    ///
+    /// # Errors
+    /// Why the store did not take it.
+    pub async fn write(&self) -> Result<(), CommitError> {
+        for place in 0..self.counts.len() {
+            self.write_place(place).await?;
+        }
+        Ok(())
+    }
+
+    fn step(&self, place: usize, most: usize) -> Result<bool, CommitError> {
+        let mut count = write(&self.counts[place]);
+        let stepped = Fold::new(&self.records, &mut count, most).round();
+        if stepped.is_err() {
+            self.reload(&mut count)?;
+        }
+        stepped
+    }
+
+    /// A count as the store has it: what was counted in part is counted again.
+    fn reload(&self, count: &mut Count) -> Result<(), CommitError> {
+        *count = Count::of(&self.records.store, count.space, std::sync::Arc::clone(&self.rules))?;
+        Ok(())
+    }
+
+    /// Notes what became of a write. A count that was put in the place of another meanwhile has no part in it.
+    fn note(
+        &self,
+        counted: &RwLock<Count>,
+        space: Space,
+        outcome: &Result<(), CommitError>,
+        state: Vec<u8>,
+    ) -> Result<(), CommitError> {
+        let mut count = write(counted);
+        if count.space != space {
+            return Ok(());
+        }
+        match outcome {
+            Ok(()) => count.note_written(state),
+            Err(CommitError::Closed) => {}
+            Err(_) => self.reload(&mut count)?,
+        }
+        Ok(())
+    }
+
+    async fn write_place(&self, place: usize) -> Result<(), CommitError> {
+        written(self, &self.counts[place]).await
+    }
+}
+
+/// Writes what a count has, then merges the days and months that have many parts.
+///
+/// # Errors
+/// Why the store did not take it.
+pub async fn written(reports: &Reports, counted: &RwLock<Count>) -> Result<(), CommitError> {
+    let Some(Draft { commit, places, state, space }) = write(counted).draft() else { return Ok(()) };
+    let outcome = reports.records.store.commit(commit).await;
+    reports.note(counted, space, &outcome, state)?;
+    outcome?;
+    info!(zone = space.zone.name(), parts = places.len(), "the count for reports is written");
+    for place in places {
+        let merge = write(counted).merge(&reports.records.store, place)?;
+        let Some((commit, state)) = merge else { continue };
+        let outcome = reports.records.store.commit(commit).await;
+        reports.note(counted, space, &outcome, state)?;
+        outcome?;
+    }
+    Ok(())
+}
+
+/// Reads on a thread that may block.
+pub async fn blocking<T: Send + 'static>(
+    read: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, CommitError> {
+    tokio::task::spawn_blocking(read).await.map_err(|error| CommitError::Failed(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_catches_up_with_half_a_core_unless_the_process_is_late() {
+        let ms = Duration::from_millis(1);
+        assert_eq!(rest(true, 7 * ms, BUSY), 7 * ms);
+        assert_eq!(rest(true, 7 * ms, BUSY + ms), 133 * ms, "the leads of the moment come first");
+        assert_eq!(rest(true, 70 * ms, BUSY + ms), LOOK_AGAIN, "but never is it put off for longer");
+        assert_eq!(rest(false, 7 * ms, Duration::ZERO), LOOK_AGAIN);
+    }
+}

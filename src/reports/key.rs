@@ -1,0 +1,150 @@
+//! Where what is counted stands in the store.
+
+use chrono::{Datelike, NaiveDate};
+use chrono_tz::Tz;
+use uuid::Uuid;
+
+use super::dimension::{Kind, Slot};
+
+/// A count: of one time zone, and which after how many others of it. A new one is made aside, and put in the place of the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// By whose days is counted.
+    pub zone: Tz,
+    /// How often it was counted anew.
+    pub generation: u32,
+}
+
+/// How finely a time is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Grain {
+    /// By day.
+    Day,
+    /// By month.
+    Month,
+}
+
+impl Grain {
+    /// The first day of the day or month that a day is in.
+    pub fn period(self, day: NaiveDate) -> NaiveDate {
+        match self {
+            Self::Day => day,
+            Self::Month => day.with_day(1).unwrap_or(day),
+        }
+    }
+}
+
+/// The kind under which the cells of all kinds stand together, where there are few.
+pub const TOGETHER: [u8; 2] = [0xfe, 0xfe];
+
+/// How the kind of a block is written.
+pub fn kind_bytes(Kind(one, other): Kind) -> [u8; 2] {
+    [one, other].map(|slot| slot.map_or(0xff, |Slot(nth)| nth))
+}
+
+/// The key of which count of a zone is in force.
+pub fn in_force(zone: Tz) -> Vec<u8> {
+    [b"g", zone.name().as_bytes()].concat()
+}
+
+impl Space {
+    fn prefix(self, what: u8) -> Vec<u8> {
+        let mut key = vec![what];
+        key.extend_from_slice(self.zone.name().as_bytes());
+        key.push(0);
+        key.extend_from_slice(&self.generation.to_be_bytes());
+        key
+    }
+
+    /// What the keys of this count begin with.
+    pub fn prefixes(self) -> [Vec<u8>; 3] {
+        [b'c', b'v', b'b'].map(|what| self.prefix(what))
+    }
+
+    /// The key of how far it has come.
+    pub fn state(self) -> Vec<u8> {
+        self.prefix(b'c')
+    }
+
+    /// The keys of its names.
+    pub fn names(self) -> Vec<u8> {
+        self.prefix(b'v')
+    }
+
+    /// The key of some names of a dimension at a company: the first has this number.
+    pub fn some_names(self, company: Uuid, Slot(slot): Slot, first: u32) -> Vec<u8> {
+        [&self.names()[..], company.as_bytes(), &[slot], &first.to_be_bytes()].concat()
+    }
+
+    /// The company and dimension of such a key.
+    pub fn names_of(self, key: &[u8]) -> Option<(Uuid, Slot)> {
+        let rest = key.get(self.names().len()..)?;
+        Some((Uuid::from_slice(rest.get(..16)?).ok()?, Slot(*rest.get(16)?)))
+    }
+}
+
+/// The blocks of a company, of one kind, in the order of time.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// The count.
+    pub space: Space,
+    /// The company.
+    pub company: Uuid,
+    /// Whether of test leads.
+    pub test: bool,
+    /// Whether of days or of months.
+    pub grain: Grain,
+    /// Of which kind.
+    pub kind: [u8; 2],
+}
+
+impl Row {
+    /// What their keys begin with.
+    pub fn prefix(&self) -> Vec<u8> {
+        let grain = if self.grain == Grain::Day { b'd' } else { b'm' };
+        let head = self.space.prefix(b'b');
+        [&head[..], self.company.as_bytes(), &[u8::from(self.test), grain], &self.kind].concat()
+    }
+
+    /// What the keys of one day or month begin with.
+    pub fn period(&self, period: NaiveDate) -> Vec<u8> {
+        // Days before the first year are no days of ours.
+        let days = u32::try_from(period.num_days_from_ce()).unwrap_or(0);
+        [&self.prefix()[..], &days.to_be_bytes()].concat()
+    }
+
+    /// The key of a block: which of those of its day or month.
+    pub fn block(&self, period: NaiveDate, part: u32) -> Vec<u8> {
+        [&self.period(period)[..], &part.to_be_bytes()].concat()
+    }
+
+    /// The day or month of such a key.
+    pub fn period_of(&self, key: &[u8]) -> Option<NaiveDate> {
+        let days = key.get(self.prefix().len()..)?.first_chunk::<4>()?;
+        NaiveDate::from_num_days_from_ce_opt(i32::try_from(u32::from_be_bytes(*days)).ok()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_found_by_its_day() {
+        let space = Space { zone: chrono_tz::America::New_York, generation: 7 };
+        let row = Row {
+            space,
+            company: Uuid::from_u128(3),
+            test: false,
+            grain: Grain::Day,
+            kind: kind_bytes(Kind::WHOLE),
+        };
+        let day = NaiveDate::from_ymd_opt(2026, 2, 28).unwrap();
+        let key = row.block(day, 9);
+        assert!(key.starts_with(&row.period(day)) && key < row.period(day.succ_opt().unwrap()));
+        assert_eq!(row.period_of(&key), Some(day));
+        assert!(space.prefixes().iter().any(|prefix| key.starts_with(prefix)));
+        let names = space.some_names(row.company, Slot::STATE, 3);
+        assert_eq!(space.names_of(&names), Some((row.company, Slot::STATE)));
+    }
+}

@@ -1,0 +1,196 @@
+//! Reports: what became of leads, by day, company, product, partner, tag, rating and state, any two of these, over any days.
+//!
+//! Nothing is counted when it happens. A [`fold`] follows the feeds, company by company, in the order of arrival, and adds what it
+//! finds to [`cells`]: one for each value of each dimension and of each pair of them, by company and day. They are [written](blocks)
+//! seldom and many at once, in [blocks](block) of some two bytes a cell, in one commit with [how far](state) the fold has come. So each
+//! record is counted once, whatever crashes, and a count can always be made [anew](rebuild) from the records. A report sums up the
+//! blocks of its months and days, and what is not written yet; how many leads there were does not matter to it.
+//!
+//! # What is counted, and where it is recorded
+//!
+//! | measure | one for each | on the day | product, sub-type, partner |
+//! |---|---|---|---|
+//! | leads | `leadCreated` in the feed of lead events | of the lead | the product types that it asks for; by partner and sub-type those that have places at its first rate table, each once |
+//! | asks | answer of a partner that was asked, in a complete rate table | of the table | of its place at the table; each sub-type that its catalog has |
+//! | offers | offer of such an answer | of the table | of the place; the sub-type of the offer |
+//! | shown | offer that the complete table shows | of the table | likewise |
+//! | clicks | `offerClicked` | of the event | as in the feed |
+//! | applied, funded | `applied`, `funded`, less those taken back | of the event, also when it comes late or is taken back later | as in the feed |
+//! | payouts | payout in its feed, less those taken back | on which it was booked, also when it is taken back later | as in the feed; the sub-type of the event that earned it |
+//!
+//! The partner of an event is the one at the table of its offer, or else at the lead's tables, whose institution it names. Rating,
+//! state and tags are what the lead says when the record is counted; a lead with several values of a tag counts under each. Days
+//! are those of the zones that `reports.zones` lists; each has a count of its own.
+//!
+//! `(none)` stands for what a lead or event has not, `(unknown)` for what cannot be known any more because the lead was erased before
+//! it was counted, and `(other)` for values of a tag beyond `reports.tag_values`. What a partner has never reported is missing from
+//! its rows, rather than 0. Since a lead counts in the row of each partner that it was sent, rows may add up to more than the
+//! whole, which is counted by itself.
+//!
+//! Cells stay when the records that they were counted from are dropped for their age, or erased: they name no lead.
+
+mod block;
+mod blocks;
+mod cells;
+pub mod count;
+mod cover;
+pub mod csv;
+mod dimension;
+pub mod figures;
+mod fold;
+mod keep;
+mod key;
+mod measure;
+mod names;
+pub mod query;
+mod rebuild;
+pub mod report;
+mod state;
+mod subject;
+mod sums;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Instant;
+
+use chrono::Utc;
+use chrono_tz::Tz;
+use metrics::{counter, histogram};
+use tokio::sync::Semaphore;
+
+use self::count::Count;
+pub use self::dimension::Dimension;
+pub use self::keep::keep;
+use self::query::{Query, QueryFaults};
+pub use self::rebuild::{Rebuild, RebuildProgress, Rebuilt};
+use self::report::Report;
+use self::sums::SumFault;
+use crate::config::ReportSettings;
+use crate::records::Records;
+use crate::store::tokens::Tokens;
+use crate::store::{CommitError, Tree, codec};
+use crate::telemetry::metrics::{REPORT_SECONDS, REPORTS_REFUSED};
+
+/// Dimensions that cells can be of: five of the lead and its offers, and the tags.
+const SLOTS_MAX: usize = 13;
+
+/// How often a report is read again because cells were written meanwhile.
+const TRIES: usize = 4;
+
+/// The counts of a store, one for each time zone. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Reports {
+    records: Records,
+    rules: Arc<ReportSettings>,
+    counts: Arc<Vec<RwLock<Count>>>,
+    places: Arc<Semaphore>,
+}
+
+/// Why there is no report.
+#[derive(Debug)]
+pub enum ReportFault {
+    /// What is wrong with what was asked.
+    Query(QueryFaults),
+    /// As many reports are made as may be at once.
+    Busy,
+    /// The store cannot be read.
+    Unreadable(CommitError),
+}
+
+impl Reports {
+    /// The counts of a store, as far as they have come.
+    ///
+    /// # Errors
+    /// That they cannot be read.
+    pub fn of(records: Records, rules: ReportSettings) -> Result<Self, CommitError> {
+        let rules = Arc::new(rules);
+        let load = |zone: &Tz| Count::load(&records.store, *zone, Arc::clone(&rules)).map(RwLock::new);
+        let counts = rules.zones.iter().map(load).collect::<Result<_, _>>()?;
+        let places = Arc::new(Semaphore::new(rules.at_once));
+        Ok(Self { records, counts: Arc::new(counts), places, rules })
+    }
+
+    /// The limits and names that reports go by.
+    pub fn rules(&self) -> &ReportSettings {
+        &self.rules
+    }
+
+    /// The tags that are counted, in the order of their numbers.
+    pub fn tags(&self) -> Vec<String> {
+        self.counts.first().map_or_else(Vec::new, |count| read(count).state.tags.clone())
+    }
+
+    /// Reads what is asked for in parameters.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn query(&self, pairs: &[(String, String)]) -> Result<Query, QueryFaults> {
+        let today = |zone: Tz| Utc::now().with_timezone(&zone).date_naive();
+        Query::read(pairs, &self.rules, &self.tags(), today)
+    }
+
+    /// Makes a report. Blocks for as long as reading takes.
+    ///
+    /// # Errors
+    /// [`ReportFault`]
+    pub fn report(&self, query: &Query) -> Result<Report, ReportFault> {
+        let refused = |reason: &'static str| counter!(REPORTS_REFUSED, "reason" => reason).increment(1);
+        let Ok(_place) = self.places.try_acquire() else {
+            refused("busy");
+            return Err(ReportFault::Busy);
+        };
+        let begun = Instant::now();
+        let made = self.made(query);
+        histogram!(REPORT_SECONDS).record(begun.elapsed().as_secs_f64());
+        made.map_err(|fault| match fault {
+            SumFault::Unreadable(error) => ReportFault::Unreadable(error),
+            SumFault::Large => {
+                refused("large");
+                let most = self.rules.groups;
+                let wanted = format!(
+                    "must make {most} groups at most (`reports.groups`); fewer days, a filter by `where`, or another dimension would"
+                );
+                ReportFault::Query(vec![("by".to_owned(), wanted)])
+            }
+        })
+    }
+
+    fn made(&self, query: &Query) -> Result<Report, SumFault> {
+        let named = Tokens::of(self.records.store.clone()).companies();
+        let named: Vec<_> = named.into_iter().map(|company| (company.uuid, company.name)).collect();
+        for attempt in 1.. {
+            let count = read(self.count(query.zone));
+            let companies = report::companies(query, &count, named.clone());
+            let before = self.writes(&count).map_err(SumFault::Unreadable)?;
+            let with_writing = count.writing.as_ref().is_some_and(|(writes, _)| before < *writes);
+            let limits = (self.rules.groups, with_writing);
+            let made = report::report(&self.records.store, &count, query, &companies, limits);
+            // What was written meanwhile may count twice, or not at all.
+            if attempt >= TRIES || self.writes(&count).map_err(SumFault::Unreadable)? == before {
+                return made;
+            }
+        }
+        unreachable!("the last try is answered")
+    }
+
+    /// How often was written.
+    fn writes(&self, count: &Count) -> Result<u32, CommitError> {
+        let found = self.records.store.get(Tree::Reports, count.space.state()).map_err(blocks::unreadable)?;
+        let state = found.map(|bytes| codec::decode::<state::State>(&bytes).map_err(blocks::unreadable));
+        Ok(state.transpose()?.map_or(0, |state| state.writes))
+    }
+
+    fn count(&self, zone: Tz) -> &RwLock<Count> {
+        let place = self.rules.zones.iter().position(|known| *known == zone).unwrap_or(0);
+        &self.counts[place]
+    }
+}
+
+fn read(count: &RwLock<Count>) -> RwLockReadGuard<'_, Count> {
+    count.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write(count: &RwLock<Count>) -> RwLockWriteGuard<'_, Count> {
+    count.write().unwrap_or_else(PoisonError::into_inner)
+}

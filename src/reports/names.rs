@@ -1,0 +1,94 @@
+//! The values of a dimension, each under a number: names stand once, cells hold numbers.
+
+use std::collections::HashMap;
+
+/// What is not known any more: the lead was erased before it was counted.
+pub const UNKNOWN: u32 = 0;
+/// What there is none of.
+pub const NONE: u32 = 1;
+/// What is beyond the values that are counted each.
+pub const OTHER: u32 = 2;
+
+/// How the numbers that mean no value of their own are told.
+const RESERVED: [&str; 3] = ["(unknown)", "(none)", "(other)"];
+
+/// Bytes of a value that is counted by itself at most.
+const LONGEST: usize = 200;
+
+/// The values of one dimension at one company.
+#[derive(Debug, Clone)]
+pub struct Names {
+    ids: HashMap<String, u32>,
+    names: Vec<String>,
+    /// How many of them the store has.
+    written: usize,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        let names: Vec<String> = RESERVED.map(str::to_owned).to_vec();
+        let ids = (0..).zip(&names).map(|(id, name)| (name.clone(), id)).collect();
+        Self { ids, written: names.len(), names }
+    }
+}
+
+impl Names {
+    /// Takes in values that the store has, in the order of their numbers.
+    pub fn load(&mut self, stored: Vec<String>) {
+        for name in stored {
+            self.ids.insert(name.clone(), self.names.len() as u32);
+            self.names.push(name);
+        }
+        self.written = self.names.len();
+    }
+
+    /// The number of a value, which gets one while there are fewer than `most`.
+    pub fn id(&mut self, name: &str, most: usize) -> u32 {
+        if let Some(known) = self.ids.get(name) {
+            return *known;
+        }
+        if name.len() > LONGEST || self.names.len() - RESERVED.len() >= most {
+            return OTHER;
+        }
+        let id = self.names.len() as u32;
+        self.ids.insert(name.to_owned(), id);
+        self.names.push(name.to_owned());
+        id
+    }
+
+    /// The number of a value that has one.
+    pub fn find(&self, name: &str) -> Option<u32> {
+        self.ids.get(name).copied()
+    }
+
+    /// Every value, by number.
+    pub fn all(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The values that the store does not have yet, and the number of the first.
+    pub fn unwritten(&self) -> Option<(u32, &[String])> {
+        let rest = &self.names[self.written..];
+        (!rest.is_empty()).then_some((self.written as u32, rest))
+    }
+
+    /// Notes that the store has them all.
+    pub fn note_written(&mut self) {
+        self.written = self.names.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_beyond_the_limit_and_overlong_ones_count_together() {
+        let mut names = Names::default();
+        let ids = ["a", "b", "a", "c"].map(|name| names.id(name, 2));
+        assert_eq!(ids, [3, 4, 3, OTHER]);
+        assert_eq!(names.id(&"x".repeat(LONGEST + 1), 9), OTHER);
+        assert_eq!((names.id("(none)", 2), names.find("c")), (NONE, None));
+        assert_eq!(names.unwritten().unwrap(), (3, &["a".to_owned(), "b".to_owned()][..]));
+    }
+}

@@ -1,0 +1,235 @@
+//! The answer: rows, the whole, and the range before beside both.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use chrono::{Datelike, Days, Months, NaiveDate};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::count::Count;
+use super::dimension::{Dimension, Slot};
+use super::figures::{Figure, Figures};
+use super::measure::{Measure, Measures};
+use super::query::{Order, OrderBy, Query, Range};
+use super::sums::{Group, Groups, SumFault, Sums};
+use crate::store::Store;
+
+/// A report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// The first day.
+    pub from: NaiveDate,
+    /// The last day.
+    pub to: NaiveDate,
+    /// The days before, first and last, where they are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<(NaiveDate, NaiveDate)>,
+    /// By whose days.
+    pub zone: String,
+    /// Whether of test leads.
+    pub test: bool,
+    /// The dimensions of the rows, by name.
+    pub by: Vec<String>,
+    /// What it is confined to: dimension and value.
+    #[serde(rename = "where")]
+    pub filters: Vec<(String, String)>,
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// The whole: each lead once, whatever rows it counts in.
+    pub total: Figures,
+    /// The same of the days before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_before: Option<Figures>,
+    /// How many rows more there are.
+    pub rows_left_out: usize,
+    /// The arrival of the first record that is not counted yet, Unix milliseconds; none when all are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncounted_from: Option<i64>,
+}
+
+/// A row of a report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    /// Its values, in the order of the dimensions.
+    pub by: Vec<String>,
+    /// Its figures.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// The figures of the days before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Figures>,
+}
+
+/// A row before it is told.
+struct Draft {
+    group: Group,
+    now: Measures,
+    before: Measures,
+}
+
+/// Makes the report of a count.
+///
+/// # Errors
+/// [`SumFault`]
+pub fn report(
+    store: &Store,
+    count: &Count,
+    query: &Query,
+    companies: &[(Uuid, String)],
+    limits: (usize, bool),
+) -> Result<Report, SumFault> {
+    let mut sums = Sums::of(store, count, query, companies, limits);
+    let earlier = query.range.before().filter(|_| query.compare);
+    let total = sums.whole(query.range)?;
+    let total_before = earlier.map(|range| sums.whole(range)).transpose()?;
+    let now = if query.by.is_empty() { Groups::default() } else { sums.groups(query.range)? };
+    let before = match earlier.filter(|_| !query.by.is_empty()) {
+        Some(range) => moved(sums.groups(range)?, query, range),
+        None => Groups::default(),
+    };
+    let telling = Telling { query, count, labels: [0, 1].map(|place| sums.labels[place].names.clone()) };
+    let mut drafts = drafts(now, before);
+    let rows_left_out = drafts.len().saturating_sub(query.limit);
+    telling.sort(&mut drafts);
+    let figures = |measures: &Measures| telling.figures(measures, &[]);
+    Ok(Report {
+        from: query.range.first,
+        to: query.range.last,
+        before: earlier.map(|range| (range.first, range.last)),
+        zone: query.zone.name().to_owned(),
+        test: query.test,
+        by: query.by.iter().map(ToString::to_string).collect(),
+        filters: query.filters.iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
+        rows: drafts.iter().map(|draft| telling.row(draft)).collect(),
+        total: figures(&total),
+        total_before: total_before.as_ref().map(figures),
+        rows_left_out,
+        uncounted_from: super::fold::behind(store, count).and_then(|at| i64::try_from(at / 1000).ok()),
+    })
+}
+
+/// Groups of the days before, each under the day or month that it is compared with.
+fn moved(groups: Groups, query: &Query, earlier: Range) -> Groups {
+    let Some(place) = query.place(Dimension::is_time) else { return groups };
+    let months = query.range.whole_months();
+    let moved = |number: u32| -> Option<u32> {
+        let day = NaiveDate::from_num_days_from_ce_opt(i32::try_from(number).ok()?)?;
+        let day = match (&query.by[place], months) {
+            (Dimension::Month, Some(months)) => day.checked_add_months(Months::new(months))?,
+            // A month that is cut has none to be compared with.
+            (Dimension::Month, None) => return None,
+            _ => day
+                .checked_add_days(Days::new((query.range.first - earlier.first).num_days().unsigned_abs()))?,
+        };
+        u32::try_from(day.num_days_from_ce()).ok()
+    };
+    let group = |(one, other): Group| -> Option<Group> {
+        Some(if place == 0 { (moved(one)?, other) } else { (one, moved(other)?) })
+    };
+    let mut all = Groups::default();
+    for (at, measures) in groups {
+        if let Some(at) = group(at) {
+            all.entry(at).or_default().add(&measures);
+        }
+    }
+    all
+}
+
+fn drafts(now: Groups, mut before: Groups) -> Vec<Draft> {
+    let mut drafts: Vec<Draft> = Vec::with_capacity(now.len());
+    for (group, now) in now {
+        drafts.push(Draft { group, now, before: before.remove(&group).unwrap_or_default() });
+    }
+    drafts.extend(before.into_iter().map(|(group, before)| Draft {
+        group,
+        now: Measures::default(),
+        before,
+    }));
+    drafts
+}
+
+/// How rows are told.
+struct Telling<'a> {
+    query: &'a Query,
+    count: &'a Count,
+    labels: [Vec<String>; 2],
+}
+
+impl Telling<'_> {
+    /// Brings the first rows to the front, in their order, and drops the others.
+    fn sort(&self, drafts: &mut Vec<Draft>) {
+        let Order { by, descending } = self.query.order;
+        let compare = |one: &Draft, other: &Draft| -> Ordering {
+            let order = match by {
+                OrderBy::Figure(figure) => figure.weight(&one.now).total_cmp(&figure.weight(&other.now)),
+                OrderBy::Dimension(place) => self.compare(place, one, other),
+            };
+            let order = if descending { order.reverse() } else { order };
+            order.then_with(|| self.compare(0, one, other)).then_with(|| self.compare(1, one, other))
+        };
+        if drafts.len() > self.query.limit {
+            drafts.select_nth_unstable_by(self.query.limit, compare);
+            drafts.truncate(self.query.limit);
+        }
+        drafts.sort_unstable_by(compare);
+    }
+
+    fn compare(&self, place: usize, one: &Draft, other: &Draft) -> Ordering {
+        let number = |draft: &Draft| if place == 0 { draft.group.0 } else { draft.group.1 };
+        match self.query.by.get(place) {
+            Some(by) if !by.is_time() => {
+                let label = |draft| self.labels[place].get(number(draft) as usize);
+                label(one).cmp(&label(other))
+            }
+            _ => number(one).cmp(&number(other)),
+        }
+    }
+
+    fn row(&self, draft: &Draft) -> Row {
+        let numbers = [draft.group.0, draft.group.1];
+        let places = self.query.by.iter().enumerate();
+        let by: Vec<String> = places.map(|(place, by)| self.value(place, by, numbers[place])).collect();
+        let figures = self.figures(&draft.now, &by);
+        let before = self.query.compare.then(|| self.figures(&draft.before, &by));
+        Row { by, figures, before }
+    }
+
+    fn value(&self, place: usize, by: &Dimension, number: u32) -> String {
+        let day = || NaiveDate::from_num_days_from_ce_opt(number.cast_signed()).unwrap_or_default();
+        match by {
+            Dimension::Day => day().to_string(),
+            Dimension::Month => day().format("%Y-%m").to_string(),
+            _ => self.labels[place].get(number as usize).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// The figures of a row with those values, where nothing stands for what its partner never reports.
+    fn figures(&self, measures: &Measures, by: &[String]) -> Figures {
+        let place = self.query.place(|by| by.slot() == Some(Slot::PARTNER));
+        let of_row = place.and_then(|place| by.get(place)).map(String::as_str);
+        let partner = of_row.or_else(|| self.query.filter(Some(Slot::PARTNER)));
+        Figures::of(measures, |measure: Measure| self.count.state.has_reported(partner, measure))
+    }
+}
+
+/// The figures that rows have, in their order.
+pub fn columns(report: &Report) -> Vec<String> {
+    let figures = Figure::ALL.map(|figure| figure.name().to_owned());
+    let before = figures.iter().map(|name| format!("{name}Before")).filter(|_| report.before.is_some());
+    report.by.iter().cloned().chain(figures.iter().cloned()).chain(before).collect()
+}
+
+/// The companies of a report: those that have a name or were ever counted, confined to the one that is asked for.
+pub fn companies(query: &Query, count: &Count, named: Vec<(Uuid, String)>) -> Vec<(Uuid, String)> {
+    let known: HashSet<Uuid> = named.iter().map(|(uuid, _)| *uuid).collect();
+    let nameless = count.state.cursors.keys().filter(|uuid| !known.contains(uuid));
+    let nameless: Vec<_> = nameless.map(|uuid| (*uuid, uuid.to_string())).collect();
+    let wanted = query.filters.iter().find(|(by, _)| *by == Dimension::Company).map(|(_, value)| value);
+    let is_wanted = |(uuid, name): &(Uuid, String)| {
+        wanted.is_none_or(|wanted| wanted.eq_ignore_ascii_case(name) || *wanted == uuid.to_string())
+    };
+    named.into_iter().chain(nameless).filter(is_wanted).collect()
+}

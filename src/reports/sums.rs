@@ -1,0 +1,292 @@
+//! Sums of cells over days and companies, by group.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use chrono::{Datelike, NaiveDate};
+use uuid::Uuid;
+
+use super::block;
+use super::blocks::{Blocks, unreadable};
+use super::cells::Ids;
+use super::count::Count;
+use super::cover::{Stretch, cover, days};
+use super::dimension::{Dimension, Kind, Slot};
+use super::key::{Grain, TOGETHER, kind_bytes};
+use super::measure::Measures;
+use super::query::{Query, Range};
+use crate::store::{CommitError, Store, Tree, codec};
+
+/// A group: the numbers of its values in the dimensions of the report; 0 where there are fewer than two.
+pub type Group = (u32, u32);
+
+/// The values of a dimension that a report is by, over all companies.
+#[derive(Debug, Default)]
+pub struct Labels {
+    ids: HashMap<String, u32>,
+    /// By number.
+    pub names: Vec<String>,
+}
+
+/// Sums by group.
+pub type Groups = HashMap<Group, Measures, BuildHasherDefault<OfGroup>>;
+
+/// Spreads the numbers of a group, which nobody outside chooses.
+#[derive(Debug, Default, Clone)]
+pub struct OfGroup(u64);
+
+/// Why there are no sums.
+#[derive(Debug)]
+pub enum SumFault {
+    /// There are more groups than a report may have.
+    Large,
+    /// The store cannot be read.
+    Unreadable(CommitError),
+}
+
+/// Sums up cells.
+pub struct Sums<'a> {
+    store: &'a Store,
+    count: &'a Count,
+    query: &'a Query,
+    /// The companies that are looked at: uuid and name.
+    companies: &'a [(Uuid, String)],
+    /// The values of each dimension of the report.
+    pub labels: [Labels; 2],
+    most: usize,
+    /// Whether what is being written has to be added, since the store does not have it yet.
+    with_writing: bool,
+}
+
+/// What the number of a cell means for its group.
+enum Role {
+    /// Nothing: the report is not by this dimension.
+    None,
+    /// Only this one is looked at.
+    Only(u32),
+    /// It is the number in the dimension of this place, under which all companies have it.
+    Place(usize, Vec<u32>),
+}
+
+/// How the cells of one company become groups.
+struct Grouping {
+    roles: [Role; 2],
+    base: Group,
+    /// The place of a dimension that is a time, if there is one.
+    time: Option<(usize, bool)>,
+}
+
+impl Hasher for OfGroup {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.0 = (self.0.rotate_left(5) ^ u64::from(number)).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+}
+
+impl Labels {
+    fn id(&mut self, name: &str) -> u32 {
+        if let Some(known) = self.ids.get(name) {
+            return *known;
+        }
+        let id = self.names.len() as u32;
+        self.names.push(name.to_owned());
+        self.ids.insert(name.to_owned(), id);
+        id
+    }
+}
+
+impl<'a> Sums<'a> {
+    /// Sums of a count, as the store has it and what was counted since, in so many groups at most.
+    pub fn of(
+        store: &'a Store,
+        count: &'a Count,
+        query: &'a Query,
+        companies: &'a [(Uuid, String)],
+        (most, with_writing): (usize, bool),
+    ) -> Self {
+        Self { store, count, query, companies, labels: Default::default(), most, with_writing }
+    }
+
+    /// The groups of a range.
+    ///
+    /// # Errors
+    /// [`SumFault`]
+    pub fn groups(&mut self, range: Range) -> Result<Groups, SumFault> {
+        let kind = self.query.kind();
+        let stretches = match self.query.place(|by| *by == Dimension::Day) {
+            Some(_) => vec![days(range)],
+            None => cover(range),
+        };
+        let mut groups = Groups::default();
+        for (company, name) in self.companies {
+            let Some(grouping) = self.grouping(kind, *company, name) else { continue };
+            for stretch in &stretches {
+                self.sum(*company, kind, stretch, &grouping, &mut groups)?;
+            }
+        }
+        groups.retain(|_, measures| !measures.is_empty());
+        Ok(groups)
+    }
+
+    /// The whole of a range: each lead counts once, whatever rows it counts in.
+    ///
+    /// # Errors
+    /// [`SumFault`]
+    pub fn whole(&mut self, range: Range) -> Result<Measures, SumFault> {
+        let kind = self.query.kind_of_totals();
+        let mut groups = Groups::default();
+        for (company, _) in self.companies {
+            let Some(roles) = self.roles(kind, *company, false) else { continue };
+            let grouping = Grouping { roles, base: (0, 0), time: None };
+            for stretch in cover(range) {
+                self.sum(*company, kind, &stretch, &grouping, &mut groups)?;
+            }
+        }
+        Ok(groups.into_values().next().unwrap_or_default())
+    }
+
+    /// How cells of a company become groups; `None` where it has none of what the report is confined to.
+    fn grouping(&mut self, kind: Kind, company: Uuid, name: &str) -> Option<Grouping> {
+        let roles = self.roles(kind, company, true)?;
+        let mut base = (0, 0);
+        if let Some(place) = self.query.place(|by| *by == Dimension::Company) {
+            set(&mut base, place, self.labels[place].id(name));
+        }
+        let time = self.query.place(Dimension::is_time);
+        let time = time.map(|place| (place, self.query.by[place] == Dimension::Month));
+        Some(Grouping { roles, base, time })
+    }
+
+    fn roles(&mut self, Kind(one, other): Kind, company: Uuid, by_rows: bool) -> Option<[Role; 2]> {
+        Some([self.role(one, company, by_rows)?, self.role(other, company, by_rows)?])
+    }
+
+    /// What the numbers of a dimension mean; `None` where no cell of the company is looked at.
+    fn role(&mut self, slot: Option<Slot>, company: Uuid, by_rows: bool) -> Option<Role> {
+        let Some(slot) = slot else { return Some(Role::None) };
+        let names = self.count.names(company, slot);
+        let only = self.query.filter(Some(slot)).map(|value| names.find(value));
+        let place = self.query.place(|by| by.slot() == Some(slot)).filter(|_| by_rows);
+        match (place, only) {
+            (_, Some(None)) => None,
+            (None, only) => Some(only.flatten().map_or(Role::None, Role::Only)),
+            (Some(place), only) => {
+                let labels = &mut self.labels[place];
+                let all = names.all().iter().enumerate();
+                let is_wanted = |nth: usize| only.flatten().is_none_or(|only| only as usize == nth);
+                let ids = all.map(|(nth, name)| if is_wanted(nth) { labels.id(name) } else { u32::MAX });
+                Some(Role::Place(place, ids.collect()))
+            }
+        }
+    }
+
+    fn sum(
+        &self,
+        company: Uuid,
+        kind: Kind,
+        stretch: &Stretch,
+        grouping: &Grouping,
+        groups: &mut Groups,
+    ) -> Result<(), SumFault> {
+        for is_together in [true, false] {
+            self.stored(company, (kind, is_together), stretch, grouping, groups)?;
+        }
+        let writing = self.count.writing.as_ref().filter(|_| self.with_writing).map(|(_, cells)| cells);
+        for cells in writing.into_iter().chain([&self.count.pending]) {
+            let Range { first, last } = stretch.range;
+            for (day, of_day) in cells.days(company, self.query.test, first, last) {
+                let base = grouping.base_at(day);
+                for (ids, measures) in of_day.get(&kind).into_iter().flatten() {
+                    grouping.add(base, *ids, measures, stretch.is_less, groups);
+                }
+            }
+        }
+        if groups.len() > self.most { Err(SumFault::Large) } else { Ok(()) }
+    }
+
+    /// Adds what the store has of a stretch.
+    fn stored(
+        &self,
+        company: Uuid,
+        (kind, is_together): (Kind, bool),
+        stretch: &Stretch,
+        grouping: &Grouping,
+        groups: &mut Groups,
+    ) -> Result<(), SumFault> {
+        let place = super::blocks::Place {
+            company,
+            test: self.query.test,
+            grain: stretch.grain,
+            period: stretch.range.first,
+        };
+        let row = place.row(self.count.space, if is_together { TOGETHER } else { kind_bytes(kind) });
+        let start = row.period(stretch.grain.period(stretch.range.first));
+        for record in self.store.scan_from(Tree::Reports, start, row.prefix()) {
+            let (key, bytes) = record.map_err(fault)?;
+            let Some(period) = row.period_of(&key) else { continue };
+            if period > stretch.range.last {
+                break;
+            }
+            let base = grouping.base_at(period);
+            let mut tell = |ids: Ids, measures: &Measures| {
+                grouping.add(base, ids, measures, stretch.is_less, groups);
+            };
+            if is_together {
+                let blocks: Blocks = codec::decode(&bytes).map_err(fault)?;
+                for (_, block) in blocks.iter().filter(|(of, _)| *of == kind) {
+                    block::read(block, &mut tell).map_err(fault)?;
+                }
+            } else {
+                block::read(&bytes, tell).map_err(fault)?;
+            }
+            if groups.len() > self.most {
+                return Err(SumFault::Large);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Grouping {
+    /// The group of a day or month, as far as that decides it.
+    fn base_at(&self, period: NaiveDate) -> Group {
+        let mut base = self.base;
+        if let Some((place, by_month)) = self.time {
+            let period = if by_month { Grain::Month.period(period) } else { period };
+            set(&mut base, place, u32::try_from(period.num_days_from_ce()).unwrap_or(0));
+        }
+        base
+    }
+
+    fn add(&self, base: Group, ids: Ids, measures: &Measures, is_less: bool, groups: &mut Groups) {
+        let mut group = base;
+        for (role, id) in self.roles.iter().zip([ids.0, ids.1]) {
+            match role {
+                Role::None => {}
+                Role::Only(only) if *only == id => {}
+                Role::Only(_) => return,
+                Role::Place(place, labels) => match labels.get(id as usize) {
+                    Some(label) if *label != u32::MAX => set(&mut group, *place, *label),
+                    _ => return,
+                },
+            }
+        }
+        let sum = groups.entry(group).or_default();
+        if is_less { sum.take(measures) } else { sum.add(measures) }
+    }
+}
+
+fn set(group: &mut Group, place: usize, id: u32) {
+    if place == 0 { group.0 = id } else { group.1 = id }
+}
+
+fn fault(reason: impl std::fmt::Display) -> SumFault {
+    SumFault::Unreadable(unreadable(reason))
+}

@@ -1,0 +1,623 @@
+//! Whatever happens, in whatever order, and wherever the count is stopped, reports say what the records say.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
+
+use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use proptest::prelude::*;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::figures::Figure;
+use super::report::Report;
+use super::{Rebuild, Reports};
+use crate::config::{ReportSettings, Settings};
+use crate::conversions::click::{Click, click};
+use crate::conversions::partner_events::report;
+use crate::matching::recovery::recover;
+use crate::matching::tests::world::*;
+use crate::matching::{Submission, Until};
+use crate::model::{
+    CreditBands, EventType, Lead, LeadAction, PartnerEvent, PartnerEventType, PartnerReport, Reference,
+};
+use crate::partner_files::{PartnerFile, partner};
+use crate::rate_table::record::TableHead;
+use crate::records::reading;
+use crate::store::entities::{HappeningRecord, LeadRecord, PayoutRecord};
+use crate::store::{CommitError, FeedKey, Store, Tree, codec};
+
+const COMPANIES: [Uuid; 2] = [COMPANY, Uuid::from_u128(8)];
+
+/// What happens.
+#[derive(Debug, Clone)]
+enum Deed {
+    /// A lead comes in.
+    Submit {
+        company: usize,
+        test: bool,
+        products: Vec<&'static str>,
+        state: &'static str,
+        tags: Vec<&'static str>,
+    },
+    /// Somebody opens an offer.
+    Click { table: usize, number: u16 },
+    /// A partner reports on an offer, perhaps days later.
+    Report { table: usize, number: u16, funded: bool, payout: Option<u32>, days_ago: i64 },
+    /// The partner takes a report back.
+    Revoke { report: usize },
+    /// Time passes, and tables complete.
+    Wait,
+    /// The count goes on.
+    Count,
+    /// What was counted is written.
+    Write,
+    /// The disk fails while it is written, and the daemon starts again.
+    FailInWrite,
+    /// The daemon stops, and starts again; what was not written is counted again.
+    Restart,
+}
+
+fn any_deed() -> impl Strategy<Value = Deed> {
+    let products = prop::sample::subsequence(vec!["loan", "savings", "other"], 0..=3);
+    let tags = prop::sample::subsequence(vec!["spring", "summer", "autumn"], 0..=2);
+    let state = prop::sample::select(vec!["CA", "TX", ""]);
+    let submit = (0..2_usize, prop::bool::weighted(0.2), products, state, tags).prop_map(
+        |(company, test, products, state, tags)| Deed::Submit { company, test, products, state, tags },
+    );
+    let offer = || (any::<usize>(), 1..4_u16);
+    let report = (offer(), any::<bool>(), prop::option::of(1..10_000_u32), 0..40_i64);
+    prop_oneof![
+        4 => submit,
+        3 => offer().prop_map(|(table, number)| Deed::Click { table, number }),
+        3 => report.prop_map(|((table, number), funded, payout, days_ago)| {
+            Deed::Report { table, number, funded, payout, days_ago }
+        }),
+        1 => any::<usize>().prop_map(|report| Deed::Revoke { report }),
+        2 => Just(Deed::Wait),
+        3 => Just(Deed::Count),
+        2 => Just(Deed::Write),
+        1 => Just(Deed::FailInWrite),
+        1 => Just(Deed::Restart),
+    ]
+}
+
+fn partners() -> Vec<PartnerFile> {
+    vec![
+        partner("bank").loan("").savings(""),
+        partner("slow").loan(&simulate("2s")),
+        partner("second").second_look(1.5, &simulate("1s")),
+    ]
+}
+
+/// A world in which deeds are done.
+struct Story {
+    world: World,
+    reports: Reports,
+    tables: Vec<Uuid>,
+    told: Vec<(String, String)>,
+}
+
+fn reports_with(world: &World, tag_values: usize) -> Reports {
+    let settings = Settings::from_layers(None, []).unwrap().reports;
+    let zones = ["UTC", "Asia/Tokyo"].map(|zone| zone.parse().unwrap()).to_vec();
+    let records = world.matchmaker.engine().records.clone();
+    Reports::of(records, ReportSettings { zones, tag_values, ..settings }).unwrap()
+}
+
+fn reports_of(world: &World) -> Reports {
+    reports_with(world, 5000)
+}
+
+impl Story {
+    async fn begin() -> Self {
+        let world = World::of(&partners()).await;
+        Self { reports: reports_of(&world), world, tables: Vec::new(), told: Vec::new() }
+    }
+
+    fn store(&self) -> &Store {
+        &self.world.matchmaker.engine().records.store
+    }
+
+    async fn restart(self) -> Self {
+        let Self { world, reports, tables, told } = self;
+        drop(reports);
+        world.matchmaker.drain().await;
+        // The actors are gone before the store is opened again.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let world = world.crash(&partners()).await;
+        recover(&world.matchmaker).await;
+        Self { reports: reports_of(&world), world, tables, told }
+    }
+
+    async fn go_on(mut self, deed: Deed) -> Self {
+        match deed {
+            Deed::Submit { company, test, products, state, tags } => {
+                let lead = lead(&products, state, &tags);
+                self.submit(COMPANIES[company], test, lead).await;
+            }
+            Deed::Click { table, number } => self.click(table, number).await,
+            Deed::Report { table, number, funded, payout, days_ago } => {
+                if let Some(offer) = self.offer(table, number) {
+                    self.report(offer, funded, payout, days_ago).await;
+                }
+            }
+            Deed::Revoke { report: nth } => {
+                if !self.told.is_empty() {
+                    let (partner, transaction) = self.told[nth % self.told.len()].clone();
+                    let engine = self.world.matchmaker.engine();
+                    report(engine, &partner, &PartnerReport::Revocation(transaction)).await.unwrap();
+                }
+            }
+            Deed::Wait => tokio::time::sleep(Duration::from_millis(1_300)).await,
+            Deed::Count => drop(self.reports.round(3).await.unwrap()),
+            Deed::Write => self.reports.write().await.unwrap(),
+            Deed::FailInWrite => {
+                self.world.disk.set(true);
+                let _ = self.reports.write().await;
+                return self.restart().await;
+            }
+            Deed::Restart => return self.restart().await,
+        }
+        self
+    }
+
+    async fn submit(&mut self, company: Uuid, test: bool, lead: Lead) {
+        let submission = Submission {
+            company,
+            test,
+            look_back_minutes: None,
+            bands: CreditBands::CURRENT,
+            newer_values: false,
+            idempotency_key: None,
+            lead,
+            trace: None,
+            permit: crate::load_shedder::Permit::default(),
+        };
+        let shown = self.world.matchmaker.submit(submission, Until::Prompt).await.unwrap();
+        self.tables.push(uuid(&shown));
+    }
+
+    async fn click(&self, table: usize, number: u16) {
+        let engine = self.world.matchmaker.engine();
+        if let Some(offer) = self.offer(table, number) {
+            let Click::Offer(opened) = click(engine, offer).unwrap() else { panic!("it is shown") };
+            opened.record(engine).await.unwrap();
+        }
+    }
+
+    /// An offer of one of the tables, if it shows that many.
+    fn offer(&self, nth: usize, number: u16) -> Option<Uuid> {
+        let table = *self.tables.get(nth.checked_rem(self.tables.len())?)?;
+        let engine = self.world.matchmaker.engine();
+        let shown = reading::table(&engine.records, table).unwrap().unwrap();
+        shown.offer(number).map(|_| engine.records.templates.ids.uuid(table, number))
+    }
+
+    async fn report(&mut self, offer: Uuid, funded: bool, payout: Option<u32>, days_ago: i64) {
+        let engine = self.world.matchmaker.engine();
+        let (table, number) = reading::offer(&engine.records, offer).unwrap().unwrap();
+        let table = reading::table(&engine.records, table).unwrap().unwrap();
+        let partner = table.offer(number).unwrap().0.key.clone();
+        let transaction_id = format!("t{}", self.told.len());
+        let event = PartnerEvent {
+            transaction_id: transaction_id.clone(),
+            event_type: if funded { PartnerEventType::Funded } else { PartnerEventType::Applied },
+            reference: Reference { offer_uuid: Some(offer), ..Reference::default() },
+            occurred_at: Some((Utc::now() - TimeDelta::days(days_ago)).into()),
+            amount_in_cents: None,
+            payout_in_cents: payout.map(|tenths| f64::from(tenths) / 10.0),
+            reject_reason: None,
+        };
+        report(engine, &partner, &PartnerReport::Event(event)).await.unwrap();
+        self.told.push((partner, transaction_id));
+    }
+
+    /// Counts until nothing is left.
+    async fn finish(&self) {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        while self.reports.round(3).await.unwrap() {}
+    }
+
+    fn ask(&self, query: &str) -> Report {
+        let pairs: Vec<(String, String)> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        self.reports.report(&self.reports.query(&pairs).unwrap()).unwrap()
+    }
+}
+
+fn lead(products: &[&str], state: &str, campaigns: &[&str]) -> Lead {
+    let mut lead = json!({
+        "productTypes": products,
+        "loanInformation": {"loanAmount": 10000},
+        "creditInformation": {"providedCreditRating": "good"},
+        "clientTags": {"campaign": campaigns, "affiliate": ["north"], "other": ["x"]},
+    });
+    if !state.is_empty() {
+        lead["personalInformation"] = json!({"state": state});
+    }
+    Lead::read(lead.to_string().as_bytes()).unwrap()
+}
+
+/// Something that counts: the values that it has of each dimension by name, and how much of which figure.
+#[derive(Debug, Clone)]
+struct Fact {
+    company: Uuid,
+    test: bool,
+    at: i64,
+    values: BTreeMap<&'static str, BTreeSet<String>>,
+    figure: Figure,
+    count: i64,
+    /// Which it is, so that it counts once where it stands for several places.
+    id: usize,
+    /// Whether it counts where rows are by partner or sub-type, or only there.
+    by_partner: Option<bool>,
+}
+
+/// What the records say, each looked at by itself.
+fn facts(story: &Story) -> Vec<Fact> {
+    let store = story.store();
+    let mut facts = Vec::new();
+    let leads: HashMap<Uuid, LeadRecord> = store
+        .scan(Tree::Leads, [])
+        .map(|record| codec::decode_json(&record.unwrap().1).unwrap())
+        .map(|record: LeadRecord| (record.uuid, record))
+        .collect();
+    of_leads(&leads, &mut facts);
+    of_tables(story, &leads, &mut facts);
+    of_events(store, &leads, &mut facts);
+    facts
+}
+
+fn set<T: ToString>(values: impl IntoIterator<Item = T>) -> BTreeSet<String> {
+    let set: BTreeSet<String> = values.into_iter().map(|value| value.to_string()).collect();
+    if set.is_empty() { BTreeSet::from(["(none)".to_owned()]) } else { set }
+}
+
+fn of_lead(record: &LeadRecord) -> BTreeMap<&'static str, BTreeSet<String>> {
+    let tags = record.lead.client_tags.as_ref().unwrap();
+    let person = record.lead.personal_information.as_ref();
+    BTreeMap::from([
+        ("rating", set(["good"])),
+        ("state", set(person.and_then(|person| person.state))),
+        ("campaign", set(&tags.0["campaign"])),
+        ("affiliate", set(["north"])),
+    ])
+}
+
+fn of_leads(leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
+    for record in leads.values() {
+        let products = crate::model::ProductType::ALL.iter();
+        let mut values = of_lead(record);
+        values.insert("product", set(products.filter(|product| record.lead.asks_for(**product))));
+        facts.push(Fact {
+            company: record.company,
+            test: record.test,
+            at: record.created_at,
+            values,
+            figure: Figure::Leads,
+            count: 1,
+            id: facts.len(),
+            by_partner: Some(false),
+        });
+    }
+}
+
+fn of_tables(story: &Story, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
+    let records = &story.world.matchmaker.engine().records;
+    for (_, bytes) in story.store().scan(Tree::RateTables, []).map(Result::unwrap) {
+        let head: TableHead = codec::decode(&bytes).unwrap();
+        let table = reading::table(records, head.uuid).unwrap().unwrap();
+        let record = &leads[&head.lead];
+        let id = facts.len();
+        let mut note = |seat: &crate::partners::SeatTemplate, subs: BTreeSet<String>, figure, by_partner| {
+            let mut values = of_lead(record);
+            values.insert("product", set([seat.product_type]));
+            values.insert("partner", set([&seat.key]));
+            values.insert("subType", subs);
+            let at = if figure == Figure::Leads { record.created_at } else { head.created_at };
+            let id = if figure == Figure::Leads { id } else { facts.len() };
+            let (company, test) = (head.company, head.test);
+            facts.push(Fact { company, test, at, values, figure, count: 1, id, by_partner });
+        };
+        for seat in table.seats() {
+            note(seat, set(&seat.sub_types), Figure::Leads, Some(true));
+        }
+        for answer in reading::answers(&records.store, head.uuid).flat_map(Result::unwrap) {
+            let seat = &table.seats()[usize::from(answer.seat)];
+            if answer.outcome.was_asked() {
+                note(seat, set(&seat.sub_types), Figure::Asks, None);
+            }
+            for quote in answer.outcome.quotes() {
+                note(
+                    seat,
+                    set(records.templates.of(quote).unwrap().product_sub_type()),
+                    Figure::Offers,
+                    None,
+                );
+            }
+        }
+        for (seat, quote) in table.shown() {
+            note(seat, set(records.templates.of(quote).unwrap().product_sub_type()), Figure::Shown, None);
+        }
+    }
+}
+
+fn of_events(store: &Store, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
+    let mut sub_types: HashMap<Uuid, BTreeSet<String>> = HashMap::new();
+    // Whom an action is of says the record of the action; the count goes by the institution.
+    let partner = |lead: Uuid, cause: Uuid| {
+        let action = store.get(Tree::LeadActions, [&lead.as_bytes()[..], cause.as_bytes()].concat()).unwrap();
+        let action: LeadAction = codec::decode_json(&action.unwrap()).unwrap();
+        set(action.originator_key)
+    };
+    for (key, bytes) in store.scan(Tree::LeadEvents, []).map(Result::unwrap) {
+        let company = FeedKey::parse(&key).unwrap().company;
+        for (happening, taken_back, details) in HappeningRecord::read(&bytes).unwrap().each_with_details() {
+            let figure = match happening.event_type {
+                EventType::OfferClicked => Figure::Clicks,
+                EventType::Applied => Figure::Applied,
+                EventType::Funded => Figure::Funded,
+                _ => continue,
+            };
+            let cause = happening.cause.unwrap();
+            sub_types.insert(cause, set(details.product_sub_type));
+            let mut values = of_lead(&leads[&happening.lead]);
+            values.insert("product", set(happening.product_type));
+            values.insert("subType", set(details.product_sub_type));
+            values.insert("partner", partner(happening.lead, cause));
+            let count = if taken_back.is_some() { -1 } else { 1 };
+            let (test, at, id) = (happening.test, happening.at, facts.len());
+            facts.push(Fact { company, test, at, values, figure, count, id, by_partner: None });
+        }
+    }
+    for (key, bytes) in store.scan(Tree::LeadPayouts, []).map(Result::unwrap) {
+        let company = FeedKey::parse(&key).unwrap().company;
+        for (payout, product_type, source) in PayoutRecord::read(&bytes).unwrap().each_with_source() {
+            let source = source.unwrap();
+            let mut values = of_lead(&leads[&payout.lead]);
+            values.insert("product", set(product_type));
+            values.insert("subType", sub_types[&source.uuid].clone());
+            values.insert("partner", partner(payout.lead, source.uuid));
+            let at = source.takes_back.unwrap_or(payout.booked_at_ms);
+            let count = (payout.cents * 1000.0).round() as i64;
+            let id = facts.len();
+            facts.push(Fact {
+                company,
+                test: false,
+                at,
+                values,
+                figure: Figure::Payouts,
+                count,
+                id,
+                by_partner: None,
+            });
+        }
+    }
+}
+
+/// What a report would say by the facts: of each row its figures but for the quotients.
+fn recounted(
+    facts: &[Fact],
+    by: &[&'static str],
+    (zone, first, last): (chrono_tz::Tz, NaiveDate, NaiveDate),
+) -> BTreeMap<Vec<String>, [i64; 8]> {
+    let is_by_partner = by.iter().any(|by| ["partner", "subType"].contains(by));
+    let mut rows: BTreeMap<Vec<String>, [i64; 8]> = BTreeMap::new();
+    let mut counted = BTreeSet::new();
+    for fact in facts {
+        let day = DateTime::from_timestamp_millis(fact.at).unwrap().with_timezone(&zone).date_naive();
+        let is_meant = fact.by_partner.is_none_or(|only| only == is_by_partner);
+        if fact.test || !is_meant || day < first || day > last {
+            continue;
+        }
+        let of = |by: &&'static str| match *by {
+            "day" => set([day]),
+            "month" => set([day.format("%Y-%m")]),
+            "company" => set([fact.company]),
+            stored => fact.values[stored].clone(),
+        };
+        let mut keys: Vec<Vec<String>> = vec![Vec::new()];
+        for values in by.iter().map(of) {
+            let longer = |key: &Vec<String>| {
+                values
+                    .iter()
+                    .map(|value| [&key[..], std::slice::from_ref(value)].concat())
+                    .collect::<Vec<_>>()
+            };
+            keys = keys.iter().flat_map(longer).collect();
+        }
+        for key in keys {
+            if counted.insert((fact.id, fact.figure.name(), key.clone())) {
+                rows.entry(key).or_default()[fact.figure as usize] += fact.count;
+            }
+        }
+    }
+    rows.retain(|_, figures| *figures != [0; 8]);
+    rows
+}
+
+fn told(report: &Report) -> BTreeMap<Vec<String>, [i64; 8]> {
+    let figures = |row: &super::report::Row| -> [i64; 8] {
+        let of = |figure: Figure| row.figures.get(figure).unwrap_or(0.0);
+        let mut figures = [0; 8];
+        for (nth, figure) in Figure::ALL.into_iter().take(8).enumerate() {
+            let factor = if figure == Figure::Payouts { 100_000.0 } else { 1.0 };
+            figures[nth] = (of(figure) * factor).round() as i64;
+        }
+        figures
+    };
+    report.rows.iter().map(|row| (row.by.clone(), figures(row))).collect()
+}
+
+const BY: [&[&str]; 12] = [
+    &["company"],
+    &["day"],
+    &["month", "partner"],
+    &["partner"],
+    &["product"],
+    &["product", "subType"],
+    &["partner", "campaign"],
+    &["campaign", "state"],
+    &["day", "campaign"],
+    &["company", "partner"],
+    &["rating", "affiliate"],
+    &["subType", "state"],
+];
+
+/// Every report that is tried says what the records say.
+fn compared(story: &Story) -> Result<(), TestCaseError> {
+    let facts = facts(story);
+    let today = Utc::now().date_naive();
+    for by in BY {
+        for (zone, days) in [("UTC", 0), ("UTC", 12), ("UTC", 70), ("Asia/Tokyo", 45)] {
+            // A day more: it is tomorrow in Tokyo already.
+            let (first, last) = (today - TimeDelta::days(days), today + TimeDelta::days(1));
+            let report = story.ask(&format!("from={first}&to={last}&by={}&zone={zone}", by.join(",")));
+            let expected = recounted(&facts, by, (zone.parse().unwrap(), first, last));
+            prop_assert_eq!(told(&report), expected, "{:?} {} {}", by, zone, days);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn reports_equal_what_all_records_say_wherever_the_count_was_stopped(
+        deeds in prop::collection::vec(any_deed(), 1..40),
+    ) {
+        paused(async {
+            let mut story = Story::begin().await;
+            for deed in deeds {
+                story = story.go_on(deed).await;
+            }
+            story.finish().await;
+            prop_assert_eq!(story.ask("").uncounted_from, None);
+            compared(&story)?;
+            story.reports.write().await.unwrap();
+            compared(&story)?;
+            let story = story.restart().await;
+            compared(&story)
+        })?;
+    }
+}
+
+async fn rebuilt(reports: &Reports) {
+    let mut rebuild = Rebuild::begin(reports.clone(), false).await.unwrap();
+    while rebuild.step().await.unwrap().is_some() {}
+}
+
+#[test]
+fn a_count_that_is_made_anew_says_the_same() {
+    paused(async {
+        let mut story = Story::begin().await;
+        for nth in 0..12_usize {
+            let company = nth % 2;
+            let tags = vec![if nth % 3 == 0 { "spring" } else { "summer" }];
+            story = story
+                .go_on(Deed::Submit { company, test: false, products: vec!["loan"], state: "CA", tags })
+                .await
+                .go_on(Deed::Click { table: nth, number: 1 })
+                .await
+                .go_on(Deed::Report { table: nth, number: 1, funded: true, payout: Some(55), days_ago: 35 })
+                .await
+                .go_on(Deed::Count)
+                .await
+                .go_on(Deed::Write)
+                .await;
+        }
+        story = story.go_on(Deed::Revoke { report: 3 }).await;
+        story.finish().await;
+        let all = |story: &Story| -> Vec<Report> {
+            let asked = BY.iter().map(|by| format!("from=2020-01-01&by={}&compare=true", by.join(",")));
+            asked.map(|query| story.ask(&query)).collect()
+        };
+        let counted = all(&story);
+        assert_eq!(counted[0].total.leads, 12);
+        assert_eq!(counted[0].total.funded, Some(11));
+        rebuilt(&story.reports).await;
+        assert_eq!(all(&story), counted);
+        let story = story.restart().await;
+        assert_eq!(all(&story), counted, "it is in force after a start");
+    });
+}
+
+#[test]
+fn what_is_asked_for_is_told() {
+    paused(async {
+        let mut story = Story::begin().await;
+        story.reports = reports_with(&story.world, 2);
+        for tags in [vec!["spring"], vec!["summer", "spring"], vec!["autumn"]] {
+            let submit = Deed::Submit { company: 0, test: false, products: vec!["loan"], state: "TX", tags };
+            story = story.go_on(submit).await;
+        }
+        story = story.go_on(Deed::Click { table: 0, number: 1 }).await;
+        story.finish().await;
+
+        // Two values of a tag are counted each, the rest together; a lead with two counts for both, and once in the whole.
+        let report = story.ask("by=campaign&sort=campaign");
+        let rows: Vec<(&str, i64)> =
+            report.rows.iter().map(|row| (row.by[0].as_str(), row.figures.leads)).collect();
+        assert_eq!(rows, [("(other)", 1), ("spring", 2), ("summer", 1)]);
+        assert_eq!((report.total.leads, report.rows_left_out), (3, 0));
+
+        // No partner has reported anything: that is not the same as nothing.
+        let report = story.ask("by=partner&sort=-clicks&limit=1&where=state%3DTX&compare=true");
+        assert_eq!((report.rows.len(), report.rows_left_out), (1, 1));
+        assert_eq!((report.rows[0].by[0].as_str(), report.rows[0].figures.clicks), ("p0", 1));
+        assert_eq!((report.rows[0].figures.applied, report.total.payouts), (None, None));
+        assert_eq!(report.total_before.unwrap().leads, 0);
+        story.report(story.offer(0, 1).unwrap(), false, None, 0).await;
+        story.finish().await;
+        let report = story.ask("by=partner&sort=partner");
+        let applied: Vec<_> =
+            report.rows.iter().map(|row| (row.by[0].as_str(), row.figures.applied)).collect();
+        assert_eq!(applied, [("p0", Some(1)), ("p1", None)]);
+        assert!(story.ask("by=partner&where=company%3Dnobody").rows.is_empty());
+    });
+}
+
+#[test]
+fn a_lead_that_is_erased_before_it_is_counted_counts_as_unknown() {
+    paused(async {
+        let submit =
+            |state| Deed::Submit { company: 0, test: false, products: vec!["loan"], state, tags: vec!["a"] };
+        let story = Story::begin().await.go_on(submit("CA")).await.go_on(submit("TX")).await;
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        let engine = story.world.matchmaker.engine();
+        let head = reading::head(story.store(), story.tables[0]).unwrap().unwrap();
+        crate::persons::erasure::erase(engine, head.lead).await.unwrap();
+        story.finish().await;
+        let rows = story.ask("by=state,campaign&sort=state").rows;
+        let rows: Vec<_> = rows.iter().map(|row| (row.by.join(" "), row.figures.leads)).collect();
+        assert_eq!(rows, [("(unknown) (unknown)".to_owned(), 1), ("TX a".to_owned(), 1)]);
+    });
+}
+
+#[test]
+fn parts_are_merged_and_a_second_writer_counts_nothing_twice() {
+    paused(async {
+        let mut story = Story::begin().await;
+        let other = reports_of(&story.world);
+        for nth in 0..20 {
+            let submit = Deed::Submit {
+                company: 0,
+                test: false,
+                products: vec!["loan"],
+                state: "CA",
+                tags: vec!["a"],
+            };
+            story = story.go_on(submit).await.go_on(Deed::Count).await.go_on(Deed::Write).await;
+            if nth == 9 {
+                while other.round(3).await.unwrap() {}
+                assert!(matches!(other.write().await, Err(CommitError::Guard { .. })));
+            }
+        }
+        story.finish().await;
+        story.reports.write().await.unwrap();
+        assert_eq!(story.ask("by=campaign").rows[0].figures.leads, 20);
+        let parts = story.store().scan(Tree::Reports, b"b").count();
+        // Days and months of two zones.
+        assert!(parts <= 4 * 8, "{parts}");
+    });
+}

@@ -78,8 +78,8 @@ fn of_operators(sign_in: &SignIn) -> String {
     let (SignIn { secret, link }, program) = (sign_in, program());
     format!(
         "\
-It asks who looks at it. Sign in with this secret, which is shown only now, or with the link, which is good for one use
-within ten minutes; `{program} console` prints another.
+It asks who looks at it. The link, which is good for one use within ten minutes, makes you its first administrator, with a name and a
+password of yours. The secret, which is shown only now, signs in too; `{program} console` prints another link.
 
   secret        {secret}
   link          {link}

@@ -35,6 +35,7 @@
 //! | word | means |
 //! |---|---|
 //! | ask | a seat's being asked for one rate table, which ends in exactly one outcome; it may take several calls |
+//! | audit | who did what, when and why, each record with the hash of the one before it |
 //! | base | the volume of what must be found without knowing when it was written |
 //! | bid | what a partner offers for a lead before it is sent the person: the answer to a ping, which the post follows if it is chosen |
 //! | book | the seats of all partner files, compiled, and exchanged as a whole by a reload |
@@ -59,6 +60,7 @@
 //! | quote | the part of an offer that depends on the lead |
 //! | rate table | the offers for one lead, complete when no ask is pending |
 //! | reason | why a seat has, or has not, offers at a rate table |
+//! | role | what a user of the console may see and do; each may all that those before it may |
 //! | seal | the encryption of a record that may tell of a person |
 //! | seat | a partner's place at the rate tables of one product type |
 //! | second look | the seats that are asked only when no other had a loan offer |
@@ -148,7 +150,7 @@
 //! - An endpoint: its handler in `http/current`, its row in `http/routes.rs`, its operation in `http/openapi` (of what no client
 //!   calls in a section behind the clients'), its call and its row in `handbook/client.md`, of which `tests/openapi/postman.py` makes the collection
 //!   anew; who may call it, in `tests/it/access.rs`; what the older edition says differently in [`http::v1`], what newer versions have otherwise in `handbook/moving.md`. Of the
-//!   operator's: its handler and row in [`admin`].
+//!   operator's: its handler and row in [`admin`], in the console with the least role that may, in `tests/it/people.rs` too.
 //! - A kind of record: its row in `store/trees.rs`; what writes and reads it in the room that it is of. If it is about a person, it must
 //!   be named in [`persons`] (dossier, erasure), in [`transfer`] (`line.rs`, `import.rs`), in `store/salvage/rescue.rs` and in `handbook/privacy.md`; if it
 //!   grows and is not of a volume, in `store/retention.rs`.

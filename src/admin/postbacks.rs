@@ -35,18 +35,18 @@ pub(super) async fn retry(mut context: Context<App>) -> Result<Reply, Failure> {
     let retried = postbacks::retry(&context.app.store, &subscription, which).await;
     let retried = retried.map_err(|cause| unwritten("what is to be sent again", &cause))?;
     let put_back = retried.put_back;
-    audit!(context, "postbacks.retry", subscription = subscription.name, put_back, "dead letters put back");
-    let note = Note::of("postbacks.retry").about(&subscription.name);
+    let note = Note::of("postbacks.retry").about(format!("{}: {put_back} letters", subscription.name));
     context.app.note_if_can(&Actor::of_command(&context), note).await;
+    audit!(context, "postbacks.retry", subscription = subscription.name, put_back, "dead letters put back");
     Reply::json(&retried)
 }
 
 /// Sends a test event and shows the answer.
 pub(super) async fn test(context: Context<App>) -> Result<Reply, Failure> {
     let subscription = named(&context)?;
-    audit!(context, "postbacks.test", subscription = subscription.name, "test event sent");
     let note = Note::of("postbacks.test").about(&subscription.name);
     context.app.note_if_can(&Actor::of_command(&context), note).await;
+    audit!(context, "postbacks.test", subscription = subscription.name, "test event sent");
     let trial = postbacks::try_out(&subscription).await.map_err(unavailable)?;
     Reply::json(&trial)
 }

@@ -1,6 +1,6 @@
 //! What is checked of the raw settings: bounds, addresses, and what must fit together.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use ipnet::IpNet;
 use super::colour::Colour;
 use super::raw::{
     OneOrMany, Raw, RawApi, RawApproval, RawBrand, RawConsole, RawLimits, RawLog, RawMatching, RawOfferPages,
-    RawPostbacks, RawReference, RawReports, RawStore, RawTls, RawTracing,
+    RawPostbacks, RawProxy, RawReference, RawReports, RawStore, RawTls, RawTracing,
 };
 use super::settings::{
     AnalyticsSettings, ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings,
     DescribedSetting, EngineSettings, IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings,
-    MatchingSettings, OfferPageSettings, PathSettings, PostbackSettings, PrefillSettings, RateSettings,
-    ReferenceSettings, ReportSettings, Settings, ShutdownSettings, StoreSettings, TlsSettings, TokenSettings,
-    TracingSettings, TranscriptSettings, WireSettings,
+    MatchingSettings, OfferPageSettings, PathSettings, PostbackSettings, PrefillSettings, ProxySettings,
+    ROLES, RateSettings, ReferenceSettings, ReportSettings, Settings, ShutdownSettings, StoreSettings,
+    TlsSettings, TokenSettings, TracingSettings, TranscriptSettings, WireSettings,
 };
 use super::web_address;
 use crate::declaration::{HumanDuration, quoted};
@@ -136,7 +136,34 @@ fn console(raw: RawConsole, found: &mut Found) -> ConsoleSettings {
             found,
         ),
         sign_ins_failed: failed("console.sign_ins_failed", raw.sign_ins_failed, found),
+        proxy: proxy(raw.proxy, found),
     }
+}
+
+/// A proxy that signs people in. Whoever could send its header from elsewhere would be whom they like.
+fn proxy(raw: RawProxy, found: &mut Found) -> Option<ProxySettings> {
+    const KEY: &str = "console.proxy";
+    let RawProxy { header, from, role } = raw;
+    let header = header.to_ascii_lowercase();
+    let network =
+        |text: String| text.parse::<IpAddr>().map_or(text, |address| IpNet::from(address).to_string());
+    let networks = networks(KEY, OneOrMany::Many(Vec::from(from).into_iter().map(network).collect()), found);
+    if header.is_empty() && networks.is_empty() && role.is_empty() {
+        return None;
+    }
+    let is_of_a_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    let is_ours = ["cookie", "host", "origin", "authorization", "content-length", "content-type"];
+    if header.is_empty() || !header.chars().all(is_of_a_name) || is_ours.contains(&header.as_str()) {
+        let message = format!("`header` must name a header such as `x-forwarded-user`, got `{header}`");
+        fault(KEY, message, found);
+    }
+    if networks.is_empty() {
+        fault(KEY, "`from` must hold the addresses that the proxy comes from".to_owned(), found);
+    }
+    if !role.is_empty() && !ROLES.contains(&role.as_str()) {
+        fault(KEY, format!("`role` must be empty, or one of {}, got `{role}`", ROLES.join(", ")), found);
+    }
+    Some(ProxySettings { header, from: networks, role: Some(role).filter(|role| !role.is_empty()) })
 }
 
 fn api(raw: RawApi, listen: SocketAddr, found: &mut Found) -> ApiSettings {

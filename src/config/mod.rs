@@ -19,7 +19,7 @@ pub use reload::{RELOADABLE, SettingChange, SettingsDiff, is_reloadable};
 pub use settings::{
     ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings, DescribedSetting,
     IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings,
-    PathSettings, PostbackSettings, PrefillSettings, RateSettings, ReferenceSettings, ReportSettings,
-    Settings, ShutdownSettings, SignIn, StoreSettings, TlsSettings, TokenSettings, TranscriptSettings,
-    WireSettings,
+    PathSettings, PostbackSettings, PrefillSettings, ProxySettings, ROLES, RateSettings, ReferenceSettings,
+    ReportSettings, Settings, ShutdownSettings, SignIn, StoreSettings, TlsSettings, TokenSettings,
+    TranscriptSettings, WireSettings,
 };

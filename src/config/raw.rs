@@ -106,6 +106,15 @@ pub(super) struct RawConsole {
     pub session_idle: HumanDuration,
     pub sign_ins_failed_per_name: i64,
     pub sign_ins_failed: i64,
+    pub proxy: RawProxy,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawProxy {
+    pub header: String,
+    pub from: OneOrMany,
+    pub role: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -176,7 +176,23 @@ pub struct ConsoleSettings {
     pub sign_ins_failed_per_name: usize,
     /// How many may in all.
     pub sign_ins_failed: usize,
+    /// What signs people in before they come here, if something does.
+    pub proxy: Option<ProxySettings>,
 }
+
+/// `console.proxy`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProxySettings {
+    /// The header that names the user, in small letters.
+    pub header: String,
+    /// Where it comes from.
+    pub from: Vec<IpNet>,
+    /// The role of who is no user here, one of [`ROLES`]; nothing where they are refused.
+    pub role: Option<String>,
+}
+
+/// The roles of users, as the store knows them.
+pub const ROLES: [&str; 4] = ["viewer", "analyst", "operator", "administrator"];
 
 /// `[audit]`
 #[derive(Debug, Clone, Copy)]

@@ -38,7 +38,8 @@ fn a_file_goes_over_the_defaults_and_the_environment_over_both() {
 
 #[test]
 fn lists_are_given_by_the_environment_with_commas() {
-    let lists = DEFAULTS.lines().filter(|line| line.contains(" = [")).count();
+    let is_list = |line: &&str| line.split_once(" = ").is_some_and(|(_, value)| value.starts_with('['));
+    let lists = DEFAULTS.lines().filter(is_list).count();
     let keys = [
         "API__VENDOR",
         "API__CORS_ORIGINS",
@@ -340,6 +341,10 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         ("log.format", _) => "json".into(),
         ("console.sign_in", _) => "remote".into(),
         ("console.session_life" | "console.session_idle", _) => "7h".into(),
+        ("console.proxy", _) => toml::toml! { header = "x-forwarded-user"
+        from = ["10.0.0.5"]
+        role = "viewer" }
+        .into(),
         ("audit.keep", _) => "7days".into(),
         ("limits.prefill_lifetime", _) => "90s".into(),
         ("offer_pages.open_for", _) => "7days".into(),

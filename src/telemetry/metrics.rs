@@ -221,7 +221,7 @@ pub const METRICS: &[Metric] = &[
     counter(HTTP_CONNECTIONS_CLOSED, &["listener", "reason"], "Idle connections closed to make room for new ones, by what was full: listener, address, descriptors."),
     gauge(DESCRIPTORS_MAX, &[], "Files and connections that the process may have open, as it was raised at the start."),
     counter(HTTP_ACCEPT_ERRORS, &["listener"], "Connections that could not be accepted."),
-    counter(CONSOLE_SIGN_INS_REFUSED, &["reason"], "Attempts to sign in to the console that failed: wrong, or too_many within a minute, of which no password is looked at."),
+    counter(CONSOLE_SIGN_INS_REFUSED, &["reason"], "Attempts to sign in to the console that failed: wrong, or too_many within a minute, of which no password is looked at; and of a proxy (console.proxy) that names somebody: untrusted, from another address, or unknown."),
     gauge(LIVE_TABLES, &[], "Rate tables in memory: those that are being built, and complete ones that linger (matching.linger)."),
     gauge(OPEN_TABLES, &[], "Rate tables that are being built; the limit is matching.live_tables."),
     gauge(KEPT_TABLE_BYTES, &[], "Complete rate tables that are kept as they are shown, in bytes; the limit is limits.shown_bytes."),

@@ -78,6 +78,8 @@ const PAGES: &[(&str, &str)] = &[
     ("/console/catalogue?q=loan&page=2", "Catalogue"),
     ("/console/catalogue/try?product=mortgage", "Try a lead"),
     ("/console/system", "System"),
+    ("/console/audit?time=all", "Audit"),
+    ("/console/people", "People"),
     ("/console/handbook", "First hour as an operator"),
     ("/console/handbook/metrics", "What each metric means"),
 ];

@@ -211,6 +211,40 @@ async fn users_of_a_stopped_daemon_are_seen_to_as_well() {
 }
 
 #[tokio::test]
+async fn an_administrator_sees_to_users_in_the_browser() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    add(&daemon, "maren", "administrator");
+    let maren = Browser::of(&daemon, "maren").await;
+    let added = maren.post("/console/people", &[("name", "Robin"), ("role", "viewer")]).await;
+    assert_eq!(added.status, 200, "{}", text(&added));
+    let page = text(&added).replace("&#x2f;", "/");
+    let (_, link) = page.split_once("href=\"/console/signIn?code=").expect("a link for robin");
+    let code = link.split('"').next().unwrap();
+    let mut robin = Browser::new(&daemon);
+    assert_eq!(robin.sign_in(&[("code", code)]).await.header("location"), Some("/console/account"));
+    for (fields, words, signed_in) in [
+        (&[("do", "role"), ("role", "operator")][..], "robin has another role", false),
+        (&[("do", "disable")], "disabled", false),
+        (&[("do", "enable")], "may sign in again", false),
+        (&[("do", "remove")], "They are removed", false),
+    ] {
+        let changed = text(&maren.post("/console/people/robin", fields).await);
+        assert!(changed.contains(words), "{changed}");
+        assert_eq!(robin.is_signed_in().await, signed_in);
+    }
+    for (path, fields, status) in [
+        ("/console/people", &[("name", "a b"), ("role", "viewer")][..], 400),
+        ("/console/people", &[("name", "maren"), ("role", "viewer")], 400),
+        ("/console/people", &[("name", "sam"), ("role", "king")], 400),
+        ("/console/people/maren", &[("do", "nothing")], 400),
+        ("/console/people/nobody", &[("do", "disable")], 404),
+    ] {
+        assert_eq!(maren.post(path, fields).await.status, status, "{path} {fields:?}");
+    }
+    assert!(maren.is_signed_in().await);
+}
+
+#[tokio::test]
 async fn guessing_one_name_is_stopped_and_keeps_no_other_out() {
     let plan = Daemon::with_partners(prompt_partners(1)).setting("console.sign_ins_failed_per_name", "3");
     let daemon = plan.start().await;
@@ -248,6 +282,8 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("GET", "/console/partners/{partner}/pause", Some(Role::Viewer)),
     ("GET", "/console/partners/{partner}/resume", Some(Role::Viewer)),
     ("GET", "/console/partners/{partner}/timeouts", Some(Role::Analyst)),
+    ("GET", "/console/people", Some(Role::Administrator)),
+    ("GET", "/console/people/{name}", Some(Role::Administrator)),
     ("GET", "/console/postbacks", Some(Role::Operator)),
     ("GET", "/console/postbacks/{name}/retry", Some(Role::Operator)),
     ("GET", "/console/postbacks/{name}/test", Some(Role::Operator)),
@@ -270,6 +306,8 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("POST", "/console/links", None),
     ("POST", "/console/partners/{partner}/pause", Some(Role::Operator)),
     ("POST", "/console/partners/{partner}/resume", Some(Role::Operator)),
+    ("POST", "/console/people", Some(Role::Administrator)),
+    ("POST", "/console/people/{name}", Some(Role::Administrator)),
     ("POST", "/console/postbacks/{name}/retry", Some(Role::Operator)),
     ("POST", "/console/postbacks/{name}/test", Some(Role::Operator)),
     ("POST", "/console/rateTables/{uuid}/reveal", Some(Role::Operator)),
@@ -292,8 +330,11 @@ fn each_path_of_the_console_stands_in_the_table_of_roles() {
 }
 
 fn filled(path: &str, table: &str) -> String {
-    let filled =
-        path.replace("{uuid}", table).replace("{partner}", "prompt_0").replace("{chapter}", "metrics");
+    let filled = path
+        .replace("{uuid}", table)
+        .replace("{partner}", "prompt_0")
+        .replace("{chapter}", "metrics")
+        .replace("{name}", "none");
     filled
         .replace("{file}", "console.css")
         .replace("{page}", "no")
@@ -437,4 +478,87 @@ async fn a_console_that_nobody_signs_in_to_says_so_on_every_page_and_gives_no_mo
     let guarded = Daemon::with_partners(prompt_partners(1)).start().await;
     let page = crate::console::html(&guarded, "/console").await;
     assert!(!page.contains("Nobody has to sign in here"));
+}
+
+/// A look by a proxy that names somebody.
+async fn by_proxy(daemon: &Daemon, path: &str, names: &[&str]) -> Answer {
+    let headers: Vec<(&str, &str)> = names.iter().map(|name| ("x-forwarded-user", *name)).collect();
+    Browser::new(daemon).send(Method::GET, path, &headers, String::new()).await
+}
+
+/// A daemon that such a proxy stands in front of.
+async fn behind_a_proxy(from: &str, role: &str) -> Daemon {
+    let plan = Daemon::with_partners(prompt_partners(1)).setting("console.proxy.header", "X-Forwarded-User");
+    plan.setting("console.proxy.from", from).setting("console.proxy.role", role).start().await
+}
+
+#[tokio::test]
+async fn whom_a_trusted_proxy_names_is_let_in_with_their_role_while_they_are_a_user() {
+    let daemon = behind_a_proxy("127.0.0.1", "").await;
+    add(&daemon, "ana", "analyst");
+    add(&daemon, "olga", "operator");
+    let page = by_proxy(&daemon, "/console/funnel", &["Ana"]).await;
+    assert_eq!(page.status, 200, "{}", text(&page));
+    assert!(text(&page).contains("user ana by proxy") && !text(&page).contains("/console/signOut"));
+    assert_eq!(by_proxy(&daemon, "/console/rateTables", &["ana"]).await.status, 403);
+    for names in [&["nobody"][..], &["ana", "olga"], &["ana\" x"], &[""]] {
+        assert_eq!(by_proxy(&daemon, "/console", names).await.status, 403, "{names:?}");
+    }
+    assert_eq!(by_proxy(&daemon, "/console", &[]).await.status, 303, "who is not named signs in");
+
+    // Forms work, each with what its own page holds.
+    let own = csrf(&text(&by_proxy(&daemon, "/console/partners/prompt_0", &["olga"]).await));
+    let foreign = csrf(&text(&by_proxy(&daemon, "/console/account", &["ana"]).await));
+    let pause = async |csrf: &str| {
+        let headers = [("content-type", "application/x-www-form-urlencoded"), ("x-forwarded-user", "olga")];
+        let path = "/console/partners/prompt_0/pause";
+        Browser::new(&daemon).send(Method::POST, path, &headers, format!("csrf={csrf}")).await.status
+    };
+    assert_eq!([pause(&foreign).await, pause("guessed").await, pause(&own).await], [403, 403, 303]);
+    daemon.logged("who=\"console, user olga by proxy\"").await;
+
+    assert!(daemon.command(&["user", "disable", "olga"]).status.success());
+    assert_eq!(by_proxy(&daemon, "/console", &["olga"]).await.status, 403);
+    assert!(daemon.metrics().await.contains(r#"offerd_console_sign_ins_refused_total{reason="unknown"} "#));
+}
+
+#[tokio::test]
+async fn a_header_that_names_somebody_is_refused_from_any_other_address() {
+    let daemon = behind_a_proxy("10.0.0.5", "administrator").await;
+    add(&daemon, "maren", "administrator");
+    for path in ["/console", "/console/signIn", "/console/audit", "/console/none"] {
+        let answer = by_proxy(&daemon, path, &["maren"]).await;
+        assert_eq!(answer.status, 403, "{path}");
+        assert!(text(&answer).contains("console.proxy") && !text(&answer).contains("Sections"), "{path}");
+    }
+    let maren = Browser::of(&daemon, "maren").await;
+    let forged = maren.send(Method::GET, "/console", &[("x-forwarded-user", "maren")], String::new()).await;
+    assert_eq!(forged.status, 403, "not even to who has signed in");
+    assert!(
+        daemon.metrics().await.contains(r#"offerd_console_sign_ins_refused_total{reason="untrusted"} 5"#)
+    );
+}
+
+#[tokio::test]
+async fn who_is_no_user_has_the_role_that_the_settings_say() {
+    let daemon = behind_a_proxy("10.0.0.0/8, 127.0.0.0/8", "viewer").await;
+    assert_eq!(by_proxy(&daemon, "/console", &["somebody@example.com"]).await.status, 200);
+    assert_eq!(by_proxy(&daemon, "/console/funnel", &["somebody@example.com"]).await.status, 403);
+}
+
+#[test]
+fn a_proxy_that_anybody_could_play_is_no_setting() {
+    for (proxy, told) in [
+        (r#"{ header = "x-user", from = [] }"#, "`from` must hold"),
+        (r#"{ header = "cookie", from = ["10.0.0.5"] }"#, "`header` must name"),
+        (
+            r#"{ header = "x-user", from = ["here"], role = "king" }"#,
+            "`role` must be empty, or one of viewer",
+        ),
+    ] {
+        let plan = Daemon::with_partners(prompt_partners(1));
+        plan.write_settings(&format!("[console]\nproxy = {proxy}\n"));
+        let checked = plan.command(&["check"]).output().unwrap();
+        assert!(checked.status.code() == Some(64) && said(&checked).contains(told), "{}", said(&checked));
+    }
 }

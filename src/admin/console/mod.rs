@@ -41,7 +41,9 @@ mod now;
 mod nowhere;
 mod partner;
 mod partners;
+mod people;
 mod postbacks;
+mod proxy;
 mod rate_tables;
 mod reports;
 pub mod secret;
@@ -112,6 +114,10 @@ pub(super) const ROUTES: &[Row] = &[
     get("/console/handbook/{chapter}", "A chapter of the handbook.", page!(Viewer, handbook::show)),
     get("/console/account", "Who one is.", page!(Viewer, account::show)),
     post("/console/account", "Sets a password, or makes a user of oneself.", act!(Viewer, account::set)),
+    get("/console/people", "Who uses the console.", page!(Administrator, people::show)),
+    post("/console/people", "Adds a user.", page!(Administrator, people::add)),
+    get("/console/people/{name}", "Leads back to the people.", page!(Administrator, people::back)),
+    post("/console/people/{name}", "Changes or removes a user.", page!(Administrator, people::change)),
     get("/console/audit", "Who did what, when and why.", page!(Administrator, audit::show)),
     get("/console/audit/download", "The same as a file.", act!(Administrator, audit::download)),
     get("/console/signIn", "Where one signs in.", open_to_all(handler!(sign_in::show))),

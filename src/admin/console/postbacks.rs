@@ -55,8 +55,9 @@ pub(super) async fn back(_: Arc<Visit>) -> Result<View, Failure> {
 /// Sends a test event, and shows what came of it.
 pub(super) async fn test(visit: Arc<Visit>) -> Result<View, Failure> {
     let subscription = named(&visit)?;
+    let note = Note::of("postbacks.test").about(&subscription.name);
+    visit.app.note_if_can(&visit.actor(), note).await;
     audit!(visit, "postbacks.test", subscription = subscription.name, "test event sent");
-    visit.app.note_if_can(&visit.actor(), Note::of("postbacks.test").about(&subscription.name)).await;
     let trial = postbacks::try_out(&subscription).await;
     let page = page(&visit, Some((subscription.name.clone(), trial))).await?;
     visit.view(&page)
@@ -67,8 +68,9 @@ pub(super) async fn retry(visit: Arc<Visit>) -> Result<Reply, Failure> {
     let subscription = named(&visit)?;
     let retried = postbacks::retry(&visit.app.store, &subscription, Retry::default()).await;
     let put_back = retried.map_err(|cause| unwritten("what is to be sent again", &cause))?.put_back;
+    let note = Note::of("postbacks.retry").about(format!("{}: {put_back} letters", subscription.name));
+    visit.app.note_if_can(&visit.actor(), note).await;
     audit!(visit, "postbacks.retry", subscription = subscription.name, put_back, "dead letters put back");
-    visit.app.note_if_can(&visit.actor(), Note::of("postbacks.retry").about(&subscription.name)).await;
     see(PATH)
 }
 

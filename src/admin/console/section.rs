@@ -24,6 +24,8 @@ pub(super) enum Section {
     Catalogue,
     /// The daemon itself.
     System,
+    /// Who uses the console.
+    People,
     /// Who did what.
     Audit,
     /// How to do all this.
@@ -40,7 +42,7 @@ pub(super) struct Entry {
 
 impl Section {
     /// Every section.
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: &[Self] = &[
         Self::Now,
         Self::Partners,
         Self::RateTables,
@@ -49,6 +51,7 @@ impl Section {
         Self::Postbacks,
         Self::Catalogue,
         Self::System,
+        Self::People,
         Self::Audit,
         Self::Handbook,
     ];
@@ -64,6 +67,7 @@ impl Section {
             Self::Postbacks => "Postbacks",
             Self::Catalogue => "Catalogue",
             Self::System => "System",
+            Self::People => "People",
             Self::Audit => "Audit",
             Self::Handbook => "Handbook",
         }
@@ -80,6 +84,7 @@ impl Section {
             Self::Postbacks => "/console/postbacks",
             Self::Catalogue => "/console/catalogue",
             Self::System => "/console/system",
+            Self::People => "/console/people",
             Self::Audit => "/console/audit",
             Self::Handbook => "/console/handbook",
         }
@@ -93,6 +98,6 @@ impl Section {
             path: section.path(),
             current: Some(section) == current,
         };
-        Self::ALL.into_iter().filter(is_seen).map(entry).collect()
+        Self::ALL.iter().copied().filter(is_seen).map(entry).collect()
     }
 }

@@ -28,6 +28,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("timeouts.html", include_str!("templates/timeouts.html")),
     ("partners.html", include_str!("templates/partners.html")),
     ("audit.html", include_str!("templates/audit.html")),
+    ("people.html", include_str!("templates/people.html")),
     ("account.html", include_str!("templates/account.html")),
     ("postbacks.html", include_str!("templates/postbacks.html")),
     ("sign_in.html", include_str!("templates/sign_in.html")),

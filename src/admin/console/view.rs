@@ -87,6 +87,11 @@ impl View {
         Ok(Self { title: title.to_owned(), section: None, status, fresh: None, main, elsewhere: None })
     }
 
+    /// The same with another status.
+    pub(super) fn with_status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
+    }
+
     /// No page, but where there is one.
     pub(super) fn at(path: String) -> Self {
         let (title, main) = (String::new(), String::new());
@@ -124,6 +129,7 @@ impl View {
             standing => Value::from_safe_string(visit.standing()?),
             who => visit.signed_in(),
             user => visit.user(),
+            signs_out => visit.session().is_some(),
             // Said on every page: nobody else would be told.
             unguarded => visit.is_unguarded(),
             csrf => visit.csrf(),

@@ -20,7 +20,7 @@ use super::super::transcripts::reason_given;
 use super::session::{Person, Session};
 use super::templates::render;
 use super::view::{Page, View, sealed, see};
-use super::{live, sign_in};
+use super::{live, proxy, sign_in};
 use crate::model::Attribute;
 use crate::store::users::Role;
 use crate::web::{Context, Failure, Params, Reply};
@@ -79,8 +79,16 @@ pub(super) struct Visit {
     form: Option<Vec<(String, String)>>,
     /// Who is signed in.
     session: Option<Arc<Session>>,
+    /// Whom a proxy has signed in.
+    proxied: Option<Proxied>,
     /// From which address they look, where that is known.
     address: Option<IpAddr>,
+}
+
+/// Somebody whom a proxy has signed in, and what stands in every form of theirs.
+struct Proxied {
+    person: Person,
+    csrf: String,
 }
 
 /// What a page may offer its reader.
@@ -121,7 +129,8 @@ impl Visit {
 
     /// What stands in every form as the field `csrf`.
     pub(super) fn csrf(&self) -> &str {
-        self.session.as_ref().map_or(&self.app.console.csrf, |session| &session.csrf)
+        let proxied = self.proxied.as_ref().map(|proxied| &proxied.csrf);
+        proxied.or(self.session.as_ref().map(|session| &session.csrf)).unwrap_or(&self.app.console.csrf)
     }
 
     /// By what right somebody is signed in; nobody where nobody has to.
@@ -131,7 +140,8 @@ impl Visit {
 
     /// Who is signed in.
     pub(super) fn person(&self) -> Option<&Person> {
-        self.session().map(|session| &session.person)
+        let proxied = self.proxied.as_ref().map(|proxied| &proxied.person);
+        proxied.or(self.session().map(|session| &session.person))
     }
 
     /// The user who is signed in, by name.
@@ -190,7 +200,10 @@ impl Visit {
 
     /// Whether a page that is kept open may still be shown.
     pub(super) fn may_stay(&self) -> bool {
-        self.session().is_none_or(|session| self.app.console.sessions.holds(session))
+        match &self.proxied {
+            Some(proxied) => proxy::holds(&self.app, &proxied.person),
+            None => self.session().is_none_or(|session| self.app.console.sessions.holds(session)),
+        }
     }
 
     /// The masked attributes of a lead that are to be shown, which the fields `reveal` of a form name: the one that was asked
@@ -329,8 +342,16 @@ pub(super) async fn enter_unasked(mut context: Context<App>) -> Result<Visit, Re
     }
     let query = std::mem::take(&mut request.query);
     let address = request.client(&app.settings().limits.trusted_proxies);
-    let visit = Visit { app, query, params, form, session, address };
-    if !visit.app.console.sessions.required() && !is_local(&request.headers) {
+    let named = proxy::named(&app, &request);
+    let mut visit = Visit { app, query, params, form, session, proxied: None, address };
+    match named {
+        Ok(person) => visit.proxied = person.map(|person| Proxied::of(&visit.app, person)),
+        Err(failure) => {
+            visit.session = None;
+            return Err(View::failure(None, &failure).and_then(|view| view.reply(&visit)));
+        }
+    }
+    if visit.is_unguarded() && visit.proxied.is_none() && !is_local(&request.headers) {
         let failure = Failure::forbidden(
             "the console is open on loopback only by the names of loopback; \
              for another name set `console.sign_in` to \"always\"",
@@ -343,6 +364,15 @@ pub(super) async fn enter_unasked(mut context: Context<App>) -> Result<Visit, Re
         return Err(View::failure(None, &failure).and_then(|view| view.reply(&visit)));
     }
     Ok(visit)
+}
+
+impl Proxied {
+    /// There is no session that could hold what stands in their forms, so it is made of a secret of ours and the name.
+    fn of(app: &App, person: Person) -> Self {
+        use sha2::{Digest, Sha256};
+        let digest = Sha256::digest(format!("{} {}", app.console.csrf, person.who));
+        Self { person, csrf: digest.iter().map(|byte| format!("{byte:02x}")).collect() }
+    }
 }
 
 impl Visit {

@@ -372,9 +372,11 @@ mod tests {
         assert!(store.get(Tree::Pauses, "p").unwrap().is_some());
     }
 
+    type Change = fn(AuditRecord) -> Commit;
+
     #[tokio::test]
     async fn any_change_shows() {
-        let changes: [(&str, fn(AuditRecord) -> Commit); 3] = [
+        let changes: [(&str, Change); 3] = [
             ("record 5 does not follow", |record| {
                 let other = AuditRecord { who: "somebody else".to_owned(), ..record };
                 Commit::new().put(Tree::Audit, key(4), codec::encode_json(&other))

@@ -25,10 +25,11 @@ pub(super) struct Attempts {
 }
 
 /// Leave to try once.
+#[derive(Debug)]
 #[must_use = "it counts as failed until it has succeeded"]
 pub(in crate::admin::console) struct Attempt(Failed);
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Failed {
     name: Hash,
     at: Instant,

@@ -1,0 +1,114 @@
+//! `GET`, `POST /console/people`, `POST /console/people/{name}`: who uses the console, and what is done about them.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::super::users::{self, ListedUser, NewUser, UserChange};
+use super::section::Section;
+use super::view::{Page, View};
+use super::visit::Visit;
+use crate::store::users::{Role, UserRecord};
+use crate::web::Failure;
+
+/// Where the page is.
+const PATH: &str = "/console/people";
+
+#[derive(Debug, Serialize)]
+struct People {
+    users: Vec<ListedUser>,
+    roles: [&'static str; 4],
+    /// Whose link was just made, and its address within this listener.
+    link: Option<(String, String)>,
+    /// What was just done, in words.
+    done: Option<String>,
+    /// What was wrong with what was sent.
+    trouble: Option<String>,
+}
+
+/// What came of a form.
+#[derive(Default)]
+struct Outcome {
+    link: Option<(String, String)>,
+    done: Option<String>,
+}
+
+impl Page for People {
+    const SECTION: Section = Section::People;
+    const TEMPLATE: &'static str = "people.html";
+}
+
+/// Shows the page.
+pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+    page(&visit, Ok(Outcome::default())).await
+}
+
+/// Leads to the page from where its forms are sent.
+pub(super) async fn back(_: Arc<Visit>) -> Result<View, Failure> {
+    Ok(View::at(PATH.to_owned()))
+}
+
+/// Adds a user, and shows the link that invites them.
+pub(super) async fn add(visit: Arc<Visit>) -> Result<View, Failure> {
+    let done = added(&visit).await;
+    page(&visit, done).await
+}
+
+/// Does about a user what the form says.
+pub(super) async fn change(visit: Arc<Visit>) -> Result<View, Failure> {
+    let name = visit.params.get("name").unwrap_or_default().to_owned();
+    let done = changed(&visit, &name).await;
+    page(&visit, done).await
+}
+
+async fn added(visit: &Visit) -> Result<Outcome, Failure> {
+    let name = visit.field("name").unwrap_or_default().trim().to_owned();
+    let new = NewUser { name, role: role(visit)?, password: None };
+    let user = users::add(&visit.app, &visit.actor(), new).await?;
+    let done = Some(format!("{} is added as {}.", user.name, user.role.word()));
+    Ok(Outcome { done, ..invited(visit, &user.name).await? })
+}
+
+async fn changed(visit: &Visit, name: &str) -> Result<Outcome, Failure> {
+    let nothing = UserChange::default();
+    let (what, words) = match visit.field("do").unwrap_or_default() {
+        "invite" => return invited(visit, name).await,
+        "remove" => {
+            users::remove(&visit.app, &visit.actor(), name).await?;
+            return Ok(Outcome { done: Some("They are removed.".to_owned()), link: None });
+        }
+        "role" => (UserChange { role: Some(role(visit)?), ..nothing }, "has another role"),
+        "disable" => (UserChange { disabled: Some(true), ..nothing }, "is kept out"),
+        "enable" => (UserChange { disabled: Some(false), ..nothing }, "may sign in again"),
+        _ => return Err(Failure::bad_attribute("do", "must be invite, role, disable, enable or remove")),
+    };
+    let UserRecord { name, .. } = users::change(&visit.app, &visit.actor(), name, what).await?;
+    Ok(Outcome { done: Some(format!("{name} {words}.")), link: None })
+}
+
+/// A link is shown as a path, so that a browser copies it as it reaches us itself.
+async fn invited(visit: &Visit, name: &str) -> Result<Outcome, Failure> {
+    let link = users::invited(&visit.app, &visit.actor(), name).await?;
+    let path = link.url.strip_prefix(&visit.app.run_file.admin).unwrap_or(&link.url).to_owned();
+    Ok(Outcome { link: Some((name.to_owned(), path)), done: None })
+}
+
+fn role(visit: &Visit) -> Result<Role, Failure> {
+    let role = visit.field("role").and_then(Role::named);
+    role.ok_or_else(|| Failure::bad_attribute("role", "must be a role"))
+}
+
+async fn page(visit: &Visit, outcome: Result<Outcome, Failure>) -> Result<View, Failure> {
+    let (Outcome { link, done }, failure) = match outcome {
+        Ok(outcome) => (outcome, None),
+        Err(failure) => (Outcome::default(), Some(failure)),
+    };
+    let messages = failure.iter().flat_map(|failure| &failure.errors);
+    let trouble = messages.filter_map(|error| error.message.clone()).next();
+    let users = visit.reading(users::all).await?;
+    let view = visit.view(&People { users, roles: Role::ALL.map(Role::word), link, done, trouble })?;
+    Ok(match failure {
+        Some(failure) => view.with_status(failure.status),
+        None => view,
+    })
+}

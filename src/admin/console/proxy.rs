@@ -1,0 +1,79 @@
+//! A proxy that signs people in: whom its header names, where it may come from, and what they may.
+
+use metrics::counter;
+use tracing::info;
+
+use super::super::{App, users};
+use super::session::Person;
+use crate::config::ProxySettings;
+use crate::store::users::{Role, UserRecord, Users};
+use crate::telemetry::logging::AUDIT;
+use crate::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
+use crate::web::{Failure, Request};
+
+/// Whom the proxy names; nobody where it names nobody, or none is set.
+///
+/// # Errors
+/// Why it is not believed.
+pub(super) fn named(app: &App, request: &Request) -> Result<Option<Person>, Failure> {
+    let settings = app.settings();
+    let Some(proxy) = &settings.console.proxy else { return Ok(None) };
+    let mut values = request.headers.get_all(proxy.header.as_str()).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let address = request.peer.map(|peer| peer.0.ip().to_canonical());
+    if !address.is_some_and(|address| proxy.from.iter().any(|network| network.contains(&address))) {
+        return Err(refused(
+            "untrusted",
+            "what names a user is taken from the proxy of `console.proxy` only",
+        ));
+    }
+    let name = value.to_str().ok().filter(|name| Users::fault(name).is_none());
+    match (name, values.next()) {
+        (Some(name), None) => of(app, proxy, name).map(Some),
+        _ => Err(refused("unknown", "the proxy names nobody who could be a user, or two at once")),
+    }
+}
+
+/// Whether what a proxy said of somebody before would be said still.
+pub(super) fn holds(app: &App, person: &Person) -> bool {
+    let settings = app.settings();
+    let Some((proxy, name)) = settings.console.proxy.as_ref().zip(person.user.as_deref()) else {
+        return true;
+    };
+    of(app, proxy, name).is_ok_and(|now| now == *person)
+}
+
+fn of(app: &App, proxy: &ProxySettings, name: &str) -> Result<Person, Failure> {
+    let by_proxy = |user: &UserRecord| {
+        let person = Person::of(user);
+        Person { who: format!("{} by proxy", person.who), ..person }
+    };
+    match (users::find(app, name)?, proxy.role.as_deref().and_then(Role::named)) {
+        (Some(user), _) if user.disabled => Err(refused("unknown", "this user is disabled")),
+        (Some(user), _) => Ok(by_proxy(&user)),
+        (None, Some(role)) => {
+            let unknown = by_proxy(&UserRecord::new(name, role, None));
+            Ok(Person { user: None, ..unknown })
+        }
+        (None, None) => Err(refused(
+            "unknown",
+            "nobody has added this user; an administrator does with `offerd user add`",
+        )),
+    }
+}
+
+fn refused(reason: &'static str, message: &str) -> Failure {
+    counter!(CONSOLE_SIGN_INS_REFUSED, "reason" => reason).increment(1);
+    info!(target: AUDIT, action = "console.proxy_refused", reason, "nobody was let in to the console");
+    Failure::forbidden(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_settings_know_every_role() {
+        assert_eq!(Role::ALL.map(Role::word), crate::config::ROLES);
+    }
+}

@@ -89,7 +89,7 @@
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
 //!      admin also names private_file: the digest of the console's secret
-//!      postbacks: for daemon, admin and cli, names analytics, records, wire, store and what these name; partners for what a name may be
+//!      postbacks: for daemon, admin and cli, names analytics, wire, store and what these name; partners for what a name may be
 //!      prefills: for http and persons, names shares, store and model; partner_health: a leaf, for matching, admin and cli
 //!      sandbox: for cli only, names partners, for the shape of a case, and declaration; shares, load_shedder: leaves, for web, http and matching; ids: a leaf, for whoever makes one
 //!      bootstrap: for daemon, names store and run_file: the first start; planted: a leaf, the bugs that tests plant

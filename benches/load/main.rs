@@ -16,6 +16,7 @@ mod kit;
 mod pages;
 mod process;
 mod rates;
+mod reports;
 mod stored;
 mod weights;
 
@@ -45,7 +46,7 @@ fn main() {
         row.measure(&runtime);
     }
     println!();
-    for (name, measure) in weights::ROWS.into_iter().chain(pages::ROWS) {
+    for (name, measure) in weights::ROWS.into_iter().chain(pages::ROWS).chain(reports::ROWS) {
         if is_wanted(name) {
             measure(name, &runtime);
         }

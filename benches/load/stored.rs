@@ -36,6 +36,11 @@ const DAY_MS: u64 = 24 * 3600 * 1000;
 
 /// Fills the store of a plan with leads and their complete tables, in which each partner has an offer.
 pub fn fill(plan: &Plan, leads: u64, runtime: &Runtime) {
+    fill_with(plan, leads, runtime, &|_| lead());
+}
+
+/// The same with leads of one's own, by number.
+pub fn fill_with(plan: &Plan, leads: u64, runtime: &Runtime, lead: &dyn Fn(u64) -> String) {
     let book = Book::load(plan.partners()).expect("the partners are good");
     let now = u64::try_from(Utc::now().timestamp_millis()).expect("it is after 1970");
     let at = |nth: u64| now - DAYS * DAY_MS + nth * DAYS * DAY_MS / leads;
@@ -60,7 +65,7 @@ pub fn fill(plan: &Plan, leads: u64, runtime: &Runtime) {
     for flush in (0..leads).step_by(PER_FLUSH as usize) {
         clock_ms.store(at(flush), Ordering::Relaxed);
         let commits: Vec<_> = (flush..leads.min(flush + PER_FLUSH))
-            .map(|nth| store.commit(taken_in(&store, &texts, &book, company, nth, at(nth))))
+            .map(|nth| store.commit(taken_in(&store, &texts, &book, company, (nth, at(nth)), &lead(nth))))
             .collect();
         for written in runtime.block_on(join_all(commits)) {
             written.expect("a commit is written");
@@ -72,8 +77,15 @@ pub fn fill(plan: &Plan, leads: u64, runtime: &Runtime) {
 }
 
 /// What is written when a lead is taken in whose partners answer at once.
-fn taken_in(store: &Store, texts: &Templates, book: &Book, company: Uuid, nth: u64, at_ms: u64) -> Commit {
-    let body = lead().replace(MARK, &format!("{nth:08}"));
+fn taken_in(
+    store: &Store,
+    texts: &Templates,
+    book: &Book,
+    company: Uuid,
+    (nth, at_ms): (u64, u64),
+    lead: &str,
+) -> Commit {
+    let body = lead.replace(MARK, &format!("{nth:08}"));
     let uuid = || ids::timed_at(at_ms);
     let (at, table) = (at_ms as i64, table_uuid_of(uuid));
     let record = LeadRecord {

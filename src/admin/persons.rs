@@ -9,11 +9,12 @@ use tokio::runtime::Handle;
 use super::App;
 use super::audit::{Actor, Note, audit};
 use super::command::{ORDER_BYTES, blocking, order, unavailable};
-use super::suppressions::digest;
+use super::suppressions::{digest, leave_alone, load, not_left_alone};
 use crate::matching::Engine;
-use crate::model::SuppressionKind;
+use crate::model::{SuppressionDigest, SuppressionKind};
 use crate::persons::request::{self, NotDone, Who};
 use crate::records::contacts::KINDS;
+use crate::store::left_alone;
 use crate::web::{Context, Failure, Reply};
 
 /// Whom a request is about.
@@ -24,6 +25,14 @@ pub struct PersonOrder {
     pub kind: SuppressionKind,
     /// The SHA-256 of its normal form, 64 hexadecimal digits.
     pub digest: String,
+}
+
+/// Whether somebody is, or was until now, on the list of who asked to be left alone.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Suppressed {
+    /// Whether they are, or were.
+    pub was_suppressed: bool,
 }
 
 pub(super) async fn find(mut context: Context<App>) -> Result<Reply, Failure> {
@@ -65,13 +74,41 @@ pub(super) async fn erase(mut context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&receipt)
 }
 
-async fn who(context: &mut Context<App>) -> Result<Who, Failure> {
+pub(super) async fn suppress(mut context: Context<App>) -> Result<Reply, Failure> {
+    let (kind, digest) = named(&mut context).await?;
+    let engine = Arc::clone(&context.app.engine);
+    leave_alone(&engine, kind, &[digest]).await?;
+    load(engine).await?;
+    context.app.note_if_can(&Actor::of_command(&context), Note::of("person.suppress")).await;
+    audit!(context, "person.suppress", kind = kind.word(), "a person is asked about nowhere any more");
+    Reply::json(&Suppressed { was_suppressed: true })
+}
+
+pub(super) async fn unsuppress(mut context: Context<App>) -> Result<Reply, Failure> {
+    let (kind, digest) = named(&mut context).await?;
+    let engine = Arc::clone(&context.app.engine);
+    let (store, key_file) = (&engine.records.store, engine.suppressions.key_file());
+    let done = left_alone::ask_again(store, key_file, kind, &digest).await;
+    let was_suppressed = done.map_err(not_left_alone)?;
+    load(Arc::clone(&engine)).await?;
+    context.app.note_if_can(&Actor::of_command(&context), Note::of("person.unsuppress")).await;
+    audit!(context, "person.unsuppress", kind = kind.word(), "a person may be asked about again");
+    Reply::json(&Suppressed { was_suppressed })
+}
+
+/// Whom it is about, by whatever names people.
+async fn named(context: &mut Context<App>) -> Result<(SuppressionKind, SuppressionDigest), Failure> {
     let PersonOrder { kind, digest: text } = order(context, ORDER_BYTES).await?;
+    let digest =
+        digest(&text).ok_or_else(|| Failure::bad_attribute("digest", "must be 64 hexadecimal digits"))?;
+    Ok((kind, digest))
+}
+
+async fn who(context: &mut Context<App>) -> Result<Who, Failure> {
+    let (kind, digest) = named(context).await?;
     if !KINDS.contains(&kind) {
         return Err(Failure::bad_attribute("kind", "must be `email` or `phone`, by which leads are found"));
     }
-    let digest =
-        digest(&text).ok_or_else(|| Failure::bad_attribute("digest", "must be 64 hexadecimal digits"))?;
     Ok(Who { kind, digest })
 }
 

@@ -5,16 +5,19 @@ use std::sync::Arc;
 
 use super::App;
 use super::audit::{Actor, Note, audit};
-use super::command::{ORDER_BYTES, blocking, order, unavailable};
+use super::command::{ORDER_BYTES, blocking, order, our_fault, unavailable};
 use super::unwritten::unwritten;
 use crate::postbacks::{self, Retry, Subscription};
 use crate::web::{Context, Failure, Reply};
+
+/// What the log says where that is not known.
+const UNREAD: &str = "what is held of postbacks could not be read";
 
 /// How all of them stand.
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     let (store, subscriptions) = (context.app.store.clone(), context.app.subscriptions());
     let read = move || postbacks::standings(&store, &subscriptions);
-    Reply::json(&blocking("postbacks could not be read", read).await?)
+    Reply::json(&blocking(UNREAD, read).await?.map_err(our_fault(UNREAD))?)
 }
 
 /// What was given up of one.
@@ -22,7 +25,7 @@ pub(super) async fn dead(context: Context<App>) -> Result<Reply, Failure> {
     let subscription = named(&context)?;
     let store = context.app.store.clone();
     let read = move || postbacks::dead_letters(&store, &subscription);
-    Reply::json(&blocking("dead letters could not be read", read).await?)
+    Reply::json(&blocking(UNREAD, read).await?.map_err(our_fault(UNREAD))?)
 }
 
 /// Sends what was given up again.

@@ -16,7 +16,7 @@ use super::command::{blocking, unavailable};
 use crate::model::{ApiError, ErrorType};
 use crate::reports::query::{Query, QueryFaults};
 use crate::reports::report::Report;
-use crate::reports::{Rebuild, RebuildProgress, Rebuilt, ReportFault, Reports, csv};
+use crate::reports::{Rebuild, RebuildProgress, Rebuilt, ReportFault, Reports, spreadsheet};
 use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which it may be tried again when another count is made anew.
@@ -57,7 +57,8 @@ pub(super) async fn report(context: Context<App>) -> Result<Reply, Failure> {
 /// # Errors
 /// Our fault.
 pub(super) fn as_csv(report: &Report) -> Result<Reply, Failure> {
-    let text = csv::written(report).map_err(super::command::our_fault("a report could not be written"))?;
+    let text =
+        spreadsheet::written(report).map_err(super::command::our_fault("a report could not be written"))?;
     let mut name = String::from("attachment; filename=\"report");
     // Writing to a string does not fail.
     let _ = write!(name, "-{}-{}.csv\"", report.from, report.to);

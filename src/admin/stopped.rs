@@ -25,6 +25,7 @@ use crate::reports::Reports;
 use crate::run_file::RunFile;
 use crate::store::Store;
 use crate::store::audit::AuditLog;
+use crate::store::left_alone;
 use crate::telemetry::metrics;
 use crate::telemetry::tail::Tail;
 use crate::web::{AnswerBody, InProcess};
@@ -65,6 +66,7 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         locked: false,
     };
     let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_default());
+    let key_file = left_alone::key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);
     let (clients, rules) = (PartnerClients::new(settings.wire), Rules::from(&settings));
     // What is wrong with the files is told by the commands that ask for them, and keeps no other from its work.
     let none = |_| Subscriptions::none(&settings.postbacks);
@@ -79,7 +81,8 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         password_hashes: PasswordHashes::default(),
         audit: AuditLog::of(store.clone()),
         engine: LazyLock::new(Box::new(move || {
-            Arc::new(Engine::new(Records::of(of_engine), book, clients, rules, base_url))
+            let engine = Engine::new(Records::of(of_engine), book, clients, rules, base_url);
+            Arc::new(engine.leaving_alone(key_file))
         })),
         reports: LazyLock::new(Box::new(move || {
             let reports = Reports::of(Records::of(of_reports), rules_of_reports);

@@ -7,13 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::App;
 use super::audit::{Actor, Note, audit};
-use super::command::{ORDER_BYTES, blocking, order};
+use super::command::{ORDER_BYTES, blocking, order, unavailable};
 use super::unwritten::unwritten;
 use crate::matching::Engine;
 use crate::matching::suppressions::Digests;
 use crate::model::{Lead, SuppressionDigest, SuppressionKind};
 use crate::partners::{Book, is_key};
-use crate::store::suppressions::{NotAdded, SuppressionLists};
+use crate::store::Store;
+use crate::store::left_alone::{self, EVERYWHERE, NotLeftAlone};
+use crate::store::suppressions::{NotAdded, SuppressionList, SuppressionLists};
 use crate::web::{Context, Failure, Reply};
 
 /// Most digests that are sent at once.
@@ -76,14 +78,20 @@ pub struct Removed {
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     let engine = &context.app.engine;
     let (lists, book) = (engine.suppressions.now(), engine.book());
-    let listed = lists.all().map(|(list, entries)| ListedSuppressions {
-        name: list.name.clone(),
-        kind: list.kind,
-        entries,
-        updated_at: list.updated_at,
-        partners: naming_partners(&book, &list.name),
-    });
-    Reply::json(&listed.collect::<Vec<_>>())
+    let told =
+        |name: &str, list: &SuppressionList, entries: usize, partners: Vec<String>| ListedSuppressions {
+            name: name.to_owned(),
+            kind: list.kind,
+            entries,
+            updated_at: list.updated_at,
+            partners,
+        };
+    let ours = lists.left_alone().all();
+    let ours = ours.map(|(list, entries)| told(EVERYWHERE, list, entries, vec!["all".to_owned()]));
+    let named = lists.all();
+    let named =
+        named.map(|(list, entries)| told(&list.name, list, entries, naming_partners(&book, &list.name)));
+    Reply::json(&ours.chain(named).collect::<Vec<_>>())
 }
 
 pub(super) async fn add(mut context: Context<App>) -> Result<Reply, Failure> {
@@ -94,22 +102,23 @@ pub(super) async fn add(mut context: Context<App>) -> Result<Reply, Failure> {
     let digests = digests.iter().map(|text| digest(text)).collect::<Option<Vec<_>>>();
     let digests =
         digests.ok_or_else(|| Failure::bad_attribute("digests", "must be 64 hexadecimal digits each"))?;
-    let lists = SuppressionLists::of(context.app.store.clone());
-    lists.add(&name, kind, &digests).await.map_err(|failure| match failure {
-        NotAdded::OtherKind(other) => Failure::bad_attribute(
-            "kind",
-            format!(
-                "must be `{}`, as the list `{name}` is; name another list, or remove this one first",
-                other.word()
-            ),
-        ),
-        NotAdded::Store(failure) => unwritten("the suppression list", &failure),
-    })?;
+    let engine = Arc::clone(&context.app.engine);
+    if name == EVERYWHERE {
+        leave_alone(&engine, kind, &digests).await?;
+    } else {
+        add_to(engine.records.store.clone(), &name, kind, &digests).await?;
+    }
     if !last {
         return Reply::json(&Added { entries: None });
     }
     load(Arc::clone(&context.app.engine)).await?;
-    let entries = context.app.engine.suppressions.now().entries(&name);
+    let lists = context.app.engine.suppressions.now();
+    let entries = match name == EVERYWHERE {
+        true => {
+            lists.left_alone().all().find(|(list, _)| list.kind == kind).map_or(0, |(_, entries)| entries)
+        }
+        false => lists.entries(&name),
+    };
     let note = Note::of("suppressions.add").about(&name);
     context.app.note_if_can(&Actor::of_command(&context), note).await;
     audit!(context, "suppressions.add", list = name, entries, "suppression list added to");
@@ -119,6 +128,7 @@ pub(super) async fn add(mut context: Context<App>) -> Result<Reply, Failure> {
 pub(super) async fn remove(context: Context<App>) -> Result<Reply, Failure> {
     let name = context.params.get("name").unwrap_or_default().to_owned();
     let found = match is_key(&name) {
+        true if name == EVERYWHERE => left_alone::end(&context.app.store).await,
         true => SuppressionLists::of(context.app.store.clone()).remove(&name).await,
         false => Ok(false),
     };
@@ -131,6 +141,45 @@ pub(super) async fn remove(context: Context<App>) -> Result<Reply, Failure> {
     }
     let partners = naming_partners(&context.app.engine.book(), &name);
     Reply::json(&Removed { found, partners })
+}
+
+/// Adds to a list that partner files name.
+async fn add_to(
+    store: Store,
+    name: &str,
+    kind: SuppressionKind,
+    digests: &[SuppressionDigest],
+) -> Result<(), Failure> {
+    let lists = SuppressionLists::of(store);
+    lists.add(name, kind, digests).await.map_err(|failure| match failure {
+        NotAdded::OtherKind(other) => Failure::bad_attribute(
+            "kind",
+            format!(
+                "must be `{}`, as the list `{name}` is; name another list, or remove this one first",
+                other.word()
+            ),
+        ),
+        NotAdded::Store(failure) => unwritten("the suppression list", &failure),
+    })
+}
+
+/// Adds to those who asked to be left alone by everybody.
+pub(super) async fn leave_alone(
+    engine: &Engine,
+    kind: SuppressionKind,
+    digests: &[SuppressionDigest],
+) -> Result<(), Failure> {
+    let (store, key_file) = (&engine.records.store, engine.suppressions.key_file());
+    let added = left_alone::leave_alone(store, key_file, kind, digests).await;
+    added.map_err(not_left_alone)
+}
+
+/// 503, with what is wrong with the key or with the store.
+pub(super) fn not_left_alone(failure: NotLeftAlone) -> Failure {
+    match failure {
+        NotLeftAlone::Locked(told) => unavailable(told),
+        NotLeftAlone::Store(failure) => unwritten("who asked to be left alone", &failure),
+    }
 }
 
 /// The partners whose files name a list, by key.
@@ -148,7 +197,7 @@ pub(super) async fn naming(mut context: Context<App>) -> Result<Reply, Failure> 
 }
 
 /// Takes in what the store has by now, on a thread that may block.
-async fn load(engine: Arc<Engine>) -> Result<(), Failure> {
+pub(super) async fn load(engine: Arc<Engine>) -> Result<(), Failure> {
     let work = move || engine.suppressions.load(&engine.records.store);
     blocking("the suppression lists could not be read", work).await
 }

@@ -12,7 +12,7 @@ use super::files;
 use super::suppressions::hex;
 use super::trouble::Trouble;
 use super::{page, progress};
-use crate::admin::persons::PersonOrder;
+use crate::admin::persons::{PersonOrder, Suppressed};
 use crate::model::SuppressionKind;
 use crate::persons::request::{FoundLead, Receipt};
 
@@ -50,9 +50,33 @@ Examples:
     Erase {
         #[command(flatten)]
         who: Who,
+        /// Leave them alone from now on, too, as `suppress` does
+        #[arg(long)]
+        suppress: bool,
         /// The receipt as JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Leave a person alone: no partner is asked about them from now on, whoever submits them
+    #[command(after_help = "\
+Examples:
+  offerd person suppress --email ada@example.com
+  offerd person suppress --person 'Ada, Lovelace, 1985-12-10'
+  offerd suppressions add everywhere opted_out.txt --kind email --plain
+  offerd suppressions list
+
+What is kept of them is a hash under a key that lies outside of the store and of its backups (store.suppression_key_file).")]
+    Suppress {
+        #[command(flatten)]
+        who: Somebody,
+    },
+    /// Take a person off that list again
+    #[command(after_help = "\
+Examples:
+  offerd person unsuppress --email ada@example.com")]
+    Unsuppress {
+        #[command(flatten)]
+        who: Somebody,
     },
 }
 
@@ -66,6 +90,21 @@ pub struct Who {
     /// A phone number that they gave; `-` reads it from standard input
     #[arg(long, value_name = "NUMBER")]
     phone: Option<String>,
+}
+
+/// Whom it is about, by whatever lists name people by.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct Somebody {
+    /// An email address; `-` reads it from standard input, where no list of processes shows it
+    #[arg(long, value_name = "ADDRESS")]
+    email: Option<String>,
+    /// A phone number; `-` reads it from standard input
+    #[arg(long, value_name = "NUMBER")]
+    phone: Option<String>,
+    /// First name, last name and day of birth; `-` reads them from standard input
+    #[arg(long, value_name = "NAME")]
+    person: Option<String>,
 }
 
 /// Runs `offerd person`.
@@ -96,12 +135,39 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
             files::give(out.as_deref(), &held, "all that is held on them")?;
             Ok(admin.close()?)
         }
-        Command::Erase { who, json } => {
+        Command::Suppress { who } => {
+            let order = who.order()?;
+            let admin = AdminClient::find(&settings).await?;
+            let _: Suppressed = admin.post("/persons/suppress", &order).await?;
+            eprintln!("{LEFT_ALONE}");
+            Ok(admin.close()?)
+        }
+        Command::Unsuppress { who } => {
+            let order = who.order()?;
+            let admin = AdminClient::find(&settings).await?;
+            let done: Suppressed = admin.post("/persons/unsuppress", &order).await?;
+            eprintln!(
+                "{}",
+                if done.was_suppressed {
+                    "they may be asked about again"
+                } else {
+                    "they were not left alone by this"
+                }
+            );
+            Ok(admin.close()?)
+        }
+        Command::Erase { who, suppress, json } => {
             let order = who.order()?;
             let admin = AdminClient::find(&settings).await?;
             let waiting = progress::waiting("erasing");
+            if suppress {
+                let _: Suppressed = admin.post("/persons/suppress", &order).await?;
+            }
             let receipt: Receipt = admin.post("/persons/erase", &order).await?;
             drop(waiting);
+            if suppress {
+                eprintln!("{LEFT_ALONE}");
+            }
             if json {
                 page::print_json(&receipt)?
             } else {
@@ -112,28 +178,40 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
     }
 }
 
+/// What is said of who is left alone.
+const LEFT_ALONE: &str = "no partner is asked about them from now on; `offerd person unsuppress` ends that";
+
 /// What is said where no lead is found.
 const NOBODY: &str = "no lead is found by this; one that was erased is found by nothing";
 
 impl Who {
     /// What is sent of it: its digest.
     fn order(&self) -> Result<PersonOrder, Trouble> {
-        let (kind, given) = match (&self.email, &self.phone) {
-            (Some(email), _) => (SuppressionKind::Email, email),
-            (_, Some(phone)) => (SuppressionKind::Phone, phone),
-            (None, None) => unreachable!("the command line wants one of them"),
-        };
-        let mut line = given.clone();
-        if given == "-" {
-            line.clear();
-            let read = stdin().lock().read_line(&mut line);
-            read.map_err(|error| Trouble::Other(format!("standard input cannot be read: {error}")))?;
-        }
-        let digest = kind.of_line(&line);
-        let digest =
-            digest.ok_or_else(|| Trouble::Other(format!("--{} must be {}", kind.word(), kind.wanted())))?;
-        Ok(PersonOrder { kind, digest: hex(&digest) })
+        let given = [(SuppressionKind::Email, &self.email), (SuppressionKind::Phone, &self.phone)];
+        order(given.into_iter().find_map(|(kind, given)| Some((kind, given.as_deref()?))))
     }
+}
+
+impl Somebody {
+    fn order(&self) -> Result<PersonOrder, Trouble> {
+        let person = (SuppressionKind::Person, &self.person);
+        let given = [(SuppressionKind::Email, &self.email), (SuppressionKind::Phone, &self.phone), person];
+        order(given.into_iter().find_map(|(kind, given)| Some((kind, given.as_deref()?))))
+    }
+}
+
+fn order(given: Option<(SuppressionKind, &str)>) -> Result<PersonOrder, Trouble> {
+    let (kind, given) = given.expect("the command line wants one of them");
+    let mut line = given.to_owned();
+    if given == "-" {
+        line.clear();
+        let read = stdin().lock().read_line(&mut line);
+        read.map_err(|error| Trouble::Other(format!("standard input cannot be read: {error}")))?;
+    }
+    let digest = kind.of_line(&line);
+    let digest =
+        digest.ok_or_else(|| Trouble::Other(format!("--{} must be {}", kind.word(), kind.wanted())))?;
+    Ok(PersonOrder { kind, digest: hex(&digest) })
 }
 
 fn table(found: &[FoundLead]) -> Table {

@@ -12,13 +12,16 @@ use super::progress::Bar;
 use super::trouble::Trouble;
 use super::{page, progress};
 use crate::admin::reports::RebuildLine;
-use crate::reports::csv;
 use crate::reports::figures::{Figure, Figures};
 use crate::reports::report::Report;
 use crate::reports::{RebuildProgress, Rebuilt};
+use crate::reports::{columnar, spreadsheet};
 
 /// Rows that a table has where `--limit` does not say.
 const ROWS: usize = 100;
+
+/// What who wants Parquet on standard output is told.
+const WANTS_A_FILE: &str = "`--format parquet` is written to a file: name it by `--output FILE`";
 
 /// How far a rebuild is.
 const BAR: &str = "{bar:30} {percent} %, {eta} left";
@@ -33,6 +36,7 @@ Examples:
   offerd report --from 2026-01-01 --to 2026-03-31 --by partner,campaign --where company=Acme --compare
   offerd report --by day --where partner=tidelark_savings --zone America/New_York
   offerd report --by campaign,state --sort=-payouts --format csv --output campaigns.csv
+  offerd report --from 2026-01-01 --by day,partner --format parquet --output partners.parquet
 
 Dimensions are day, month, company, product, subType, partner, rating, state, and the client tags of the setting `reports.tags`: two at
 most in `--by`, and with those of `--where` two beside day, month and company. Figures are leads, asks, offers, shown, clicks, applied,
@@ -86,6 +90,8 @@ enum Format {
     Csv,
     /// For programs
     Json,
+    /// For tools that read tables by column; to a file only
+    Parquet,
 }
 
 /// What to do with what is counted.
@@ -106,6 +112,9 @@ Examples:
 
 /// Runs `offerd report`.
 pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+    if arguments.format == Format::Parquet && arguments.output.is_none() {
+        return Err(Trouble::Other(WANTS_A_FILE.to_owned()));
+    }
     let settings = super::settings(config)?;
     let admin = AdminClient::find(&settings).await?;
     if let Some(Command::Rebuild { json }) = arguments.command {
@@ -145,14 +154,18 @@ impl Arguments {
     fn write(&self, report: &Report) -> Result<(), String> {
         let text = match self.format {
             Format::Table => None,
-            Format::Csv => Some(csv::written(report)?.trim_end().to_owned()),
+            Format::Parquet => {
+                let bytes = columnar::written(report).map_err(|error| error.to_string())?;
+                let file = self.output.as_deref().ok_or(WANTS_A_FILE)?;
+                return written(file, &bytes);
+            }
+            Format::Csv => Some(spreadsheet::written(report)?.trim_end().to_owned()),
             Format::Json => Some(serde_json::to_string_pretty(report).map_err(|error| error.to_string())?),
         };
         match (&self.output, text) {
             (Some(file), text) => {
                 let text = text.unwrap_or_else(|| format!("{}\n{}", table(report), summary(report)));
-                std::fs::write(file, text + "\n")
-                    .map_err(|error| format!("{} cannot be written: {error}", file.display()))
+                written(file, (text + "\n").as_bytes())
             }
             (None, Some(text)) => {
                 page::print(text);
@@ -165,6 +178,10 @@ impl Arguments {
             }
         }
     }
+}
+
+fn written(file: &Path, bytes: &[u8]) -> Result<(), String> {
+    std::fs::write(file, bytes).map_err(|error| format!("{} cannot be written: {error}", file.display()))
 }
 
 fn table(report: &Report) -> Table {

@@ -587,9 +587,11 @@ fn store(raw: RawStore, live_tables: usize, is_default_queue: bool, found: &mut 
         fault("store.retention", message, found);
     }
     let clock_jump = duration("store.clock_jump", raw.clock_jump, SECOND, DAY, found);
+    let named = |file: String| Some(file).filter(|path| !path.is_empty()).map(PathBuf::from);
     StoreSettings {
         path: path("store.path", &raw.path, found),
-        master_key_file: Some(raw.master_key_file).filter(|path| !path.is_empty()).map(PathBuf::from),
+        master_key_file: named(raw.master_key_file),
+        suppression_key_file: named(raw.suppression_key_file),
         queue,
         changes_per_record: count("store.changes_per_record", raw.changes_per_record, 1, 65_536, found),
         group: count("store.group", raw.group, 1, 65_536, found),

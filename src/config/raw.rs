@@ -205,6 +205,7 @@ pub(super) struct RawAnalytics {
 pub(super) struct RawStore {
     pub path: String,
     pub master_key_file: String,
+    pub suppression_key_file: String,
     pub queue: i64,
     pub changes_per_record: i64,
     pub group: i64,

@@ -368,6 +368,8 @@ pub struct StoreSettings {
     pub path: PathBuf,
     /// File with the master key, if one is named.
     pub master_key_file: Option<PathBuf>,
+    /// File with the key of who asked to be left alone, if one is named.
+    pub suppression_key_file: Option<PathBuf>,
     /// Commits that wait for the writer.
     pub queue: usize,
     /// Changes of one record that may wait for each other.

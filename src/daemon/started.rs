@@ -35,6 +35,7 @@ use crate::reload::{Requests, channel as reload_requests};
 use crate::reports::{self, Reports};
 use crate::run_file::{RunFile, Written};
 use crate::store::audit::{AuditEntry, AuditLog};
+use crate::store::left_alone;
 use crate::store::tokens::Tokens;
 use crate::store::{Commit, Store};
 use crate::telemetry::logging::AUDIT;
@@ -378,7 +379,8 @@ fn engine(
     let called_back_at = settings.integrations.base_url.as_deref().unwrap_or(integrations);
     let told = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let clients = PartnerClients::new(settings.wire).opened(&book).map_err(told)?;
-    let engine = Engine::new(records, book, clients, settings.into(), base_url);
+    let key_file = left_alone::key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);
+    let engine = Engine::new(records, book, clients, settings.into(), base_url).leaving_alone(key_file);
     engine.missing_lists(&engine.book()).iter().for_each(|remark| warn!("{remark}"));
     Ok(engine.called_back_at(called_back_at).keeping(settings.limits.shown_bytes))
 }

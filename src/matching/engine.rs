@@ -1,6 +1,7 @@
 //! What the rate tables share: the records, the configuration of the day, the tables that are live.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use actix::Addr;
@@ -88,7 +89,7 @@ impl Engine {
     ) -> Self {
         let statistics = AskStatistics::recalled(&records, &book, Utc::now().timestamp_millis());
         statistics.begin(&book);
-        let suppressions = Suppressions::of(&records.store);
+        let suppressions = Suppressions::of(&records.store, PathBuf::new());
         let limiter = Limiter::of(&records, &book, clock);
         let configuration = Configuration::new(Arc::new(book), clients, rules, &records.templates.ids);
         let configuration = RwLock::new(Arc::new(configuration));
@@ -117,6 +118,12 @@ impl Engine {
     #[must_use]
     pub fn traced(self, traces: Traces) -> Self {
         Self { traces, ..self }
+    }
+
+    /// Knows who asked to be left alone by the key in this file.
+    #[must_use]
+    pub fn leaving_alone(self, key_file: PathBuf) -> Self {
+        Self { suppressions: Suppressions::of(&self.records.store, key_file), ..self }
     }
 
     /// Has partners call back at this address, that of the integrations listener.
@@ -153,9 +160,11 @@ impl Engine {
     /// are no tests its share.
     pub fn left_out(&self, test: bool, uuid: Uuid, lead: &Lead, seats: &[&Seat]) -> Vec<Option<Denied>> {
         let (lists, digests) = (self.suppressions.now(), Digests::new(lead));
-        let left_out = seats.iter().map(|seat| match lists.against(seat, &digests) {
-            Some(Suppressed::Listed(_)) => Some(Denied::Suppressed),
-            Some(Suppressed::Missing(_)) => Some(Denied::ListMissing),
+        let against_all = lists.against_all(lead);
+        let against = |seat: &Seat| against_all.clone().or_else(|| lists.against(seat, &digests));
+        let left_out = seats.iter().map(|seat| match against(seat) {
+            Some(Suppressed::Listed(_) | Suppressed::LeftAlone) => Some(Denied::Suppressed),
+            Some(Suppressed::Missing(_) | Suppressed::Locked(_)) => Some(Denied::ListMissing),
             None => (!test && !seat.is_in_share(uuid)).then_some(Denied::Share),
         });
         left_out.collect()

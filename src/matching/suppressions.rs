@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use metrics::gauge;
@@ -10,16 +11,24 @@ use serde::{Deserialize, Serialize};
 use crate::model::{Lead, SuppressionDigest, SuppressionKind};
 use crate::partners::Seat;
 use crate::store::Store;
+use crate::store::left_alone::{EVERYWHERE, LeftAlone};
 use crate::store::suppressions::{SuppressionList, SuppressionLists};
 use crate::telemetry::metrics::SUPPRESSION_ENTRIES;
 
 /// The lists of a store, as of now. Shared by everything that asks.
 #[derive(Debug, Default)]
-pub struct Suppressions(RwLock<Arc<Lists>>);
+pub struct Suppressions {
+    lists: RwLock<Arc<Lists>>,
+    /// Where the key of who asked to be left alone lies.
+    key_file: PathBuf,
+}
 
 /// The lists of one moment.
 #[derive(Debug, Default)]
-pub struct Lists(BTreeMap<String, List>);
+pub struct Lists {
+    named: BTreeMap<String, List>,
+    left_alone: LeftAlone,
+}
 
 /// One list.
 #[derive(Debug)]
@@ -36,6 +45,10 @@ pub enum Suppressed {
     Listed(String),
     /// The partner names it, and nobody has added anything to it, so that nobody knows who is on it.
     Missing(String),
+    /// Whom the lead is about asked to be left alone by everybody.
+    LeftAlone,
+    /// Some have asked that, and nobody knows who, since the key is not there; a sentence.
+    Locked(String),
 }
 
 /// The digests by which lists may name whom a lead is about, each made when it is first asked for.
@@ -53,25 +66,39 @@ pub struct OnLists {
     pub listed: Vec<String>,
     /// Every list.
     pub known: Vec<String>,
+    /// Whether they asked to be left alone by everybody.
+    #[serde(default)]
+    pub left_alone: bool,
 }
 
 impl Suppressions {
-    /// The lists of a store.
-    pub fn of(store: &Store) -> Self {
-        let suppressions = Self::default();
+    /// The lists of a store. The key of who asked to be left alone lies in a file.
+    pub fn of(store: &Store, key_file: PathBuf) -> Self {
+        let suppressions = Self { key_file, ..Self::default() };
         suppressions.load(store);
         suppressions
+    }
+
+    /// Where the key of who asked to be left alone lies, or will.
+    pub fn key_file(&self) -> &Path {
+        &self.key_file
     }
 
     /// Takes in what the store has by now. Reads all of it, so it may take a second for some millions.
     pub fn load(&self, store: &Store) {
         let read = SuppressionLists::of(store.clone()).read().into_iter();
-        let loaded = Lists(read.map(|(name, (about, digests))| (name, List { about, digests })).collect());
-        for (name, list) in &loaded.0 {
+        let named = read.map(|(name, (about, digests))| (name, List { about, digests })).collect();
+        let loaded = Lists { named, left_alone: LeftAlone::read(store, &self.key_file) };
+        for (name, list) in &loaded.named {
             gauge!(SUPPRESSION_ENTRIES, "list" => name.clone()).set(list.digests.len() as f64);
         }
-        let mut now = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        for name in now.0.keys().filter(|name| !loaded.0.contains_key(*name)) {
+        let left_alone: usize = loaded.left_alone.all().map(|(_, count)| count).sum();
+        gauge!(SUPPRESSION_ENTRIES, "list" => EVERYWHERE).set(left_alone as f64);
+        if let LeftAlone::Locked(told) = &loaded.left_alone {
+            tracing::error!("{told}");
+        }
+        let mut now = self.lists.write().unwrap_or_else(PoisonError::into_inner);
+        for name in now.named.keys().filter(|name| !loaded.named.contains_key(*name)) {
             gauge!(SUPPRESSION_ENTRIES, "list" => name.clone()).set(0.0);
         }
         *now = Arc::new(loaded);
@@ -79,14 +106,31 @@ impl Suppressions {
 
     /// The lists as of now; who holds them keeps them, whatever is added later.
     pub fn now(&self) -> Arc<Lists> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.lists.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Lists {
+    /// What keeps every partner from being asked about somebody, if anything.
+    pub fn against_all(&self, lead: &Lead) -> Option<Suppressed> {
+        let asked = |kind: SuppressionKind| self.left_alone.has_any(kind, &kind.normal_of_lead(lead));
+        match &self.left_alone {
+            LeftAlone::Nobody => None,
+            LeftAlone::Locked(told) => Some(Suppressed::Locked(told.clone())),
+            LeftAlone::Known(..) => {
+                SuppressionKind::ALL.into_iter().any(asked).then_some(Suppressed::LeftAlone)
+            }
+        }
+    }
+
+    /// Who asked to be left alone.
+    pub fn left_alone(&self) -> &LeftAlone {
+        &self.left_alone
+    }
+
     /// What keeps a partner from being asked about somebody, if anything.
     pub fn against(&self, seat: &Seat, digests: &Digests) -> Option<Suppressed> {
-        seat.identity.suppress.iter().find_map(|name| match self.0.get(name) {
+        seat.identity.suppress.iter().find_map(|name| match self.named.get(name) {
             None => Some(Suppressed::Missing(name.clone())),
             Some(list) => list.has_any(digests.of(list.about.kind)).then(|| Suppressed::Listed(name.clone())),
         })
@@ -94,24 +138,25 @@ impl Lists {
 
     /// The first list that a partner names and that is not there.
     pub fn missing<'s>(&self, seat: &'s Seat) -> Option<&'s str> {
-        seat.identity.suppress.iter().find(|name| !self.0.contains_key(*name)).map(String::as_str)
+        seat.identity.suppress.iter().find(|name| !self.named.contains_key(*name)).map(String::as_str)
     }
 
     /// The lists that somebody is on, and all of them.
     pub fn naming(&self, digests: &Digests) -> OnLists {
         let is_on = |list: &List| list.has_any(digests.of(list.about.kind));
-        let listed = self.0.iter().filter(|(_, list)| is_on(list)).map(|(name, _)| name.clone());
-        OnLists { listed: listed.collect(), known: self.0.keys().cloned().collect() }
+        let listed = self.named.iter().filter(|(_, list)| is_on(list)).map(|(name, _)| name.clone());
+        let left_alone = self.against_all(digests.lead) == Some(Suppressed::LeftAlone);
+        OnLists { listed: listed.collect(), known: self.named.keys().cloned().collect(), left_alone }
     }
 
     /// Every list, with how many are on it.
     pub fn all(&self) -> impl Iterator<Item = (&SuppressionList, usize)> {
-        self.0.values().map(|list| (&list.about, list.digests.len()))
+        self.named.values().map(|list| (&list.about, list.digests.len()))
     }
 
     /// How many are on a list.
     pub fn entries(&self, name: &str) -> usize {
-        self.0.get(name).map_or(0, |list| list.digests.len())
+        self.named.get(name).map_or(0, |list| list.digests.len())
     }
 }
 
@@ -135,6 +180,9 @@ impl<'l> Digests<'l> {
 impl OnLists {
     /// What is against asking a partner.
     pub fn against(&self, seat: &Seat) -> Option<Suppressed> {
+        if self.left_alone {
+            return Some(Suppressed::LeftAlone);
+        }
         seat.identity.suppress.iter().find_map(|name| {
             if !self.known.contains(name) {
                 return Some(Suppressed::Missing(name.clone()));
@@ -151,6 +199,10 @@ impl Suppressed {
             Self::Listed(name) => {
                 ("a person on none of its suppression lists", format!("one who is on `{name}`"))
             }
+            Self::LeftAlone => {
+                ("a person who may be asked about", "one who asked to be left alone".to_owned())
+            }
+            Self::Locked(told) => ("the key of who asked to be left alone", told.clone()),
             Self::Missing(name) => (
                 "every suppression list that its file names",
                 format!("no list `{name}`; `offerd suppressions add {name} FILE --kind KIND` makes it"),

@@ -1,6 +1,7 @@
 //! Dead letters: events that were given up, which can be looked at and sent again.
 
 use serde::{Deserialize, Serialize};
+use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use super::ledger::Ledger;
@@ -45,13 +46,16 @@ pub struct Retried {
 }
 
 /// The dead letters of a subscription, the oldest event first. Blocks while it reads.
-pub fn dead_letters(store: &Store, subscription: &Subscription) -> Vec<DeadLetter> {
-    let ledger = Ledger::of(store, subscription);
-    let letters = ledger.deliveries(What::Dead).map(|(_, letter)| {
+///
+/// # Errors
+/// The disk does not read.
+pub fn dead_letters(store: &Store, subscription: &Subscription) -> Result<Vec<DeadLetter>, CommitError> {
+    let letters = Ledger::of(store, subscription).deliveries(What::Dead)?;
+    let shown = |(_, letter): (Place, Delivery)| {
         let Delivery { lead, event_type, attempts, next_ms, last, .. } = letter;
         DeadLetter { lead_uuid: lead, event_type, attempts, given_up_at: next_ms, last }
-    });
-    letters.collect()
+    };
+    Ok(letters.into_iter().map(shown).collect())
 }
 
 /// Has dead letters be sent again, as if they had just arrived, before what is younger of their leads.
@@ -61,8 +65,10 @@ pub fn dead_letters(store: &Store, subscription: &Subscription) -> Vec<DeadLette
 pub async fn retry(store: &Store, subscription: &Subscription, retry: Retry) -> Result<Retried, CommitError> {
     let ledger = Ledger::of(store, subscription);
     let is_meant = |letter: &Delivery| retry.lead_uuid.is_none_or(|lead| letter.lead == lead);
-    let letters: Vec<(Place, Delivery)> =
-        ledger.deliveries(What::Dead).filter(|(_, letter)| is_meant(letter)).collect();
+    let reads = ledger.clone();
+    let read = spawn_blocking(move || reads.deliveries(What::Dead)).await;
+    let mut letters = read.map_err(|error| CommitError::Failed(error.to_string()))??;
+    letters.retain(|(_, letter)| is_meant(letter));
     let now_ms = store.now_ms();
     for some in letters.chunks(AT_ONCE) {
         let commit = some.iter().fold(Commit::new(), |commit, (place, letter)| {

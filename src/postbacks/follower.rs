@@ -10,7 +10,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::backoff;
-use super::ledger::{Found, Ledger, Taken, tried_after, unreadable};
+use super::ledger::{Found, Ledger, Taken, tried_after};
 use super::outbox::Outbox;
 use super::record::{Delivery, Ended, Place, Tried, What};
 use super::sender::{Sender, Sent};
@@ -48,7 +48,7 @@ pub(super) struct Follower {
     outbox: Outbox,
     attempts: FuturesUnordered<BoxFuture<'static, (Place, Settled)>>,
     look_at: Instant,
-    /// While the breaker keeps calls back.
+    /// While nothing is to be sent.
     held_until: Option<Instant>,
 }
 
@@ -58,7 +58,7 @@ enum Settled {
     Done,
     /// It is to be sent again, and until then nothing at all where the receiver says so.
     Again(Delivery, Option<Duration>),
-    /// Nothing was sent, because the breaker is open.
+    /// Nothing was sent, because the breaker is open, or the disk does not read.
     Held(Delivery),
 }
 
@@ -81,10 +81,13 @@ impl Follower {
         let read = spawn_blocking(move || {
             let ledger = Ledger::of(&reads, &declared);
             let mut outbox = Outbox::default();
-            ledger.deliveries(What::Outstanding).for_each(|(place, delivery)| outbox.add(place, delivery));
-            (ledger.tried(), ledger, outbox)
+            for (place, delivery) in ledger.deliveries(What::Outstanding)? {
+                outbox.add(place, delivery);
+            }
+            Ok::<_, CommitError>((ledger.tried(), ledger, outbox))
         });
-        let (tried, ledger, outbox) = read.await.map_err(|error| error.to_string())?;
+        let read = read.await.map_err(|error| error.to_string())?;
+        let (tried, ledger, outbox) = read.map_err(|error| error.to_string())?;
         let tried = Mutex::new(tried);
         let shared = Shared { subscription, settings: settings.clone(), ledger, sender, tried };
         Ok(Self {
@@ -125,11 +128,7 @@ impl Follower {
             return Ok(LOOK_AGAIN);
         }
         let shared = Arc::clone(&self.shared);
-        if !blocking(move || shared.ledger.has_news()).await?? {
-            return Ok(LOOK_AGAIN);
-        }
-        // All that arrived up to then can be read once this is answered, whichever volume it lies in.
-        let until_us = self.shared.ledger.store.closed_us().map_err(unreadable)?;
+        let Some(until_us) = blocking(move || shared.ledger.news()).await?? else { return Ok(LOOK_AGAIN) };
         self.shared.ledger.store.commit(Commit::new()).await?;
         let shared = Arc::clone(&self.shared);
         let taken = blocking(move || shared.ledger.take(&shared.subscription, until_us, room)).await??;
@@ -202,8 +201,10 @@ impl Shared {
         let shared = Arc::clone(&self);
         let found = spawn_blocking(move || shared.ledger.find(&shared.subscription, place)).await;
         let call = match &found {
-            Ok(Found::Event(message, tags)) => self.subscription.call(message, tags.as_ref()),
-            Ok(Found::Gone) | Err(_) => None,
+            Ok(Ok(Found::Event(message, tags))) => self.subscription.call(message, tags.as_ref()),
+            Ok(Ok(Found::Gone)) => None,
+            // It may be there once the disk reads again.
+            Ok(Err(_)) | Err(_) => return Settled::Held(delivery),
         };
         let Some(call) = call else {
             self.written(|| self.ledger.settled(place, None)).await;

@@ -6,10 +6,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use metrics::{counter, gauge};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::task::JoinHandle as Task;
+use tokio::task::{JoinHandle as Task, spawn_blocking};
 use tokio::time::{Instant, sleep_until};
-use tracing::error;
+use tracing::{error, warn};
 
 use super::beginning::forget_vanished;
 use super::follower::{Follower, Queueing};
@@ -18,7 +19,7 @@ use super::sender::wire;
 use super::subscription::Subscription;
 use super::subscriptions::Subscriptions;
 use crate::config::PostbackSettings;
-use crate::store::Store;
+use crate::store::{CommitError, Store};
 use crate::telemetry::metrics::{POSTBACK_LAG, POSTBACKS, POSTBACKS_DEAD, POSTBACKS_OUTSTANDING};
 use crate::wire::Wire;
 
@@ -126,20 +127,25 @@ impl Keeper {
         }
     }
 
-    /// Removes what is kept no longer.
-    async fn sweep(&self, in_force: &Subscriptions) {
-        let PostbackSettings { dead_letters, dead_letters_kept, .. } = in_force.settings;
-        for subscription in in_force.all() {
-            let name = subscription.name.clone();
-            let ledger = Ledger::of(&self.store, subscription);
-            if let Ok((removed, left)) = ledger.sweep(dead_letters, dead_letters_kept).await {
-                gauge!(POSTBACKS_DEAD, "subscription" => name.clone()).set(left as f64);
-                counter!(POSTBACKS, "subscription" => name, "result" => "dropped").increment(removed as u64);
-            }
+    /// Removes what is kept no longer, on a thread that may block: what fails is tried again by the next sweep.
+    async fn sweep(&self, in_force: &Arc<Subscriptions>) {
+        let (store, in_force, runtime) = (self.store.clone(), Arc::clone(in_force), Handle::current());
+        let sweeping = spawn_blocking(move || runtime.block_on(sweep(&store, &in_force)));
+        if let Ok(Err(error)) = sweeping.await {
+            warn!(%error, "what is kept of postbacks could not be looked through");
         }
-        // What fails is tried again by the next sweep; the store says itself what is wrong with it.
-        let _ = forget_vanished(&self.store, in_force).await;
     }
+}
+
+async fn sweep(store: &Store, in_force: &Subscriptions) -> Result<(), CommitError> {
+    let PostbackSettings { dead_letters, dead_letters_kept, .. } = in_force.settings;
+    for subscription in in_force.all() {
+        let name = subscription.name.clone();
+        let (removed, left) = Ledger::of(store, subscription).sweep(dead_letters, dead_letters_kept).await?;
+        gauge!(POSTBACKS_DEAD, "subscription" => name.clone()).set(left as f64);
+        counter!(POSTBACKS, "subscription" => name, "result" => "dropped").increment(removed as u64);
+    }
+    forget_vanished(store, in_force).await
 }
 
 impl Running {

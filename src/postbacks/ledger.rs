@@ -7,11 +7,10 @@ use uuid::Uuid;
 use super::message::{Message, told};
 use super::record::{Cursor, Delivery, Ended, Keys, Place, Tried, What};
 use super::subscription::Subscription;
-use crate::model::{ClientTags, LeadEvent};
-use crate::records::reading;
-use crate::store::entities::CompanyRecord;
+use crate::model::ClientTags;
+use crate::store::entities::{CompanyRecord, LeadRecord};
 use crate::store::tokens::{Tokens, company_uuid};
-use crate::store::{Commit, CommitError, FeedKey, Store, Tree, codec};
+use crate::store::{Commit, CommitError, FeedKey, ReadError, Store, Tree, codec};
 
 /// Records of the feed that are taken in at once: a few milliseconds.
 const STEP: usize = 64;
@@ -76,19 +75,32 @@ impl Ledger {
         found.and_then(|bytes| codec::decode(&bytes).ok())
     }
 
-    /// The deliveries of a kind, the oldest first. What cannot be read is reported by the store, and left out.
-    pub(super) fn deliveries(&self, what: What) -> impl Iterator<Item = (Place, Delivery)> {
-        let found = self.store.scan(Tree::Postbacks, self.keys.all(what)).filter_map(Result::ok);
-        found.filter_map(|(key, bytes)| Some((Place::at_end_of(&key)?, codec::decode(&bytes).ok()?)))
+    /// The deliveries of a kind, the oldest first. A broken one is reported by the store, and left out.
+    ///
+    /// # Errors
+    /// The disk does not read.
+    pub(super) fn deliveries(&self, what: What) -> Result<Vec<(Place, Delivery)>, CommitError> {
+        let mut deliveries = Vec::new();
+        for record in self.store.scan(Tree::Postbacks, self.keys.all(what)) {
+            let (key, bytes) = record.map_err(unreadable)?;
+            if let (Some(place), Ok(delivery)) = (Place::at_end_of(&key), codec::decode(&bytes)) {
+                deliveries.push((place, delivery));
+            }
+        }
+        Ok(deliveries)
     }
 
-    /// Whether something may be taken in.
-    pub(super) fn has_news(&self) -> Result<bool, CommitError> {
-        let Some(cursor) = self.cursor()? else { return Ok(false) };
+    /// Up to which arrival something may be taken in, if anything may. All that arrived up to then can be read, whichever volume it lies
+    /// in, once a commit is acknowledged that was begun after this.
+    ///
+    /// # Errors
+    /// The disk does not read.
+    pub(super) fn news(&self) -> Result<Option<u64>, CommitError> {
+        let Some(cursor) = self.cursor()? else { return Ok(None) };
         let start = FeedKey::first_at(self.company.uuid, cursor.next_us).to_bytes();
         let in_feed = self.store.scan_from(Tree::LeadEvents, start, self.company.uuid).next().is_some();
         let put_back = || self.store.scan(Tree::Postbacks, self.keys.all(What::PutBack)).next().is_some();
-        Ok(in_feed || put_back())
+        if in_feed || put_back() { self.store.closed_us().map(Some).map_err(unreadable) } else { Ok(None) }
     }
 
     /// Takes from the feed what `subscription` wants of what arrived up to `until_us`, and what was put back: as many as there is `room`
@@ -104,7 +116,8 @@ impl Ledger {
     ) -> Result<Option<Taken>, CommitError> {
         let Some(before) = self.cursor()? else { return Ok(None) };
         let now_ms = self.store.now_ms();
-        let mut deliveries: Vec<(Place, Delivery)> = self.deliveries(What::PutBack).take(room).collect();
+        let mut deliveries = self.deliveries(What::PutBack)?;
+        deliveries.truncate(room);
         let mut commit = deliveries.iter().fold(self.guarded(before), |commit, (place, _)| {
             commit.remove(Tree::Postbacks, self.keys.one(What::PutBack, *place))
         });
@@ -117,7 +130,7 @@ impl Ledger {
                 more = true;
                 break;
             }
-            deliveries.extend(self.wanted(subscription, key, &payload, now_ms));
+            deliveries.extend(self.wanted(subscription, key, &payload, now_ms)?);
             // No two records share an arrival.
             after.next_us = key.arrival_us + 1;
         }
@@ -144,52 +157,59 @@ impl Ledger {
         key: FeedKey,
         payload: &[u8],
         now_ms: i64,
-    ) -> Vec<(Place, Delivery)> {
+    ) -> Result<Vec<(Place, Delivery)>, CommitError> {
         let events = told(&self.company, key.arrival_us, payload).unwrap_or_else(|error| {
             tracing::warn!(subscription = subscription.name, error, "a record of the feed cannot be told");
             Vec::new()
         });
-        let is_wanted = |event: &LeadEvent| {
-            subscription.wants(event)
-                && (!subscription.reads_tags()
-                    || self.tags(event.lead_uuid).is_some_and(|tags| subscription.fits(&tags)))
-        };
-        let wanted = events.into_iter().zip(0..).filter(|(event, _)| is_wanted(event));
-        let delivery = |(event, nth): (LeadEvent, u16)| {
-            let place = Place { arrival_us: key.arrival_us, sequence: key.sequence, nth };
-            let delivery = Delivery {
-                lead: event.lead_uuid,
-                event_type: event.event_type,
-                taken_ms: now_ms,
-                attempts: 0,
-                next_ms: now_ms,
-                last: None,
-            };
-            (place, delivery)
-        };
-        wanted.map(delivery).collect()
+        let mut deliveries = Vec::new();
+        for (event, nth) in events.into_iter().zip(0..) {
+            if subscription.wants(&event) && self.fits(subscription, event.lead_uuid)? {
+                let place = Place { arrival_us: key.arrival_us, sequence: key.sequence, nth };
+                deliveries.push((place, Delivery::of(&event, now_ms)));
+            }
+        }
+        Ok(deliveries)
     }
 
-    /// The client tags of a lead; nothing of one that is erased.
-    fn tags(&self, lead: Uuid) -> Option<ClientTags> {
-        let record = reading::lead(&self.store, lead).ok().flatten()?;
-        Some(record.lead.client_tags.clone().unwrap_or_default())
+    /// Whether the client tags of a lead are as a subscription wants them; of one that is erased they are not.
+    fn fits(&self, subscription: &Subscription, lead: Uuid) -> Result<bool, CommitError> {
+        let fits = |tags: ClientTags| subscription.fits(&tags);
+        Ok(!subscription.reads_tags() || self.tags(lead)?.is_some_and(fits))
+    }
+
+    /// The client tags of a lead; nothing of one that is erased, or cannot be read any more.
+    fn tags(&self, lead: Uuid) -> Result<Option<ClientTags>, CommitError> {
+        let Some(bytes) = self.readable(Tree::Leads, lead.as_bytes())? else { return Ok(None) };
+        let record = codec::decode_json::<LeadRecord>(&bytes).ok();
+        Ok(record.map(|record| record.lead.client_tags.clone().unwrap_or_default()))
     }
 
     /// The event of a delivery.
-    pub(super) fn find(&self, subscription: &Subscription, place: Place) -> Found {
+    ///
+    /// # Errors
+    /// The disk does not read: it may be there.
+    pub(super) fn find(&self, subscription: &Subscription, place: Place) -> Result<Found, CommitError> {
         let Place { arrival_us, sequence, nth } = place;
         let key = FeedKey { company: self.company.uuid, arrival_us, sequence }.to_bytes();
-        let payload = self.store.get(Tree::LeadEvents, key).ok().flatten();
+        let payload = self.readable(Tree::LeadEvents, &key)?;
         let events = payload.and_then(|payload| told(&self.company, arrival_us, &payload).ok());
-        let event = events.into_iter().flatten().nth(nth.into());
-        let Some(event) = event else { return Found::Gone };
-        let tags = if subscription.names_tags() { self.tags(event.lead_uuid) } else { None };
+        let Some(event) = events.into_iter().flatten().nth(nth.into()) else { return Ok(Found::Gone) };
+        let tags = if subscription.names_tags() { self.tags(event.lead_uuid)? } else { None };
         if subscription.names_tags() && tags.is_none() {
-            return Found::Gone;
+            return Ok(Found::Gone);
         }
         let message = Message::of(&subscription.name, self.company.uuid, place, event);
-        Found::Event(Box::new(message), tags)
+        Ok(Found::Event(Box::new(message), tags))
+    }
+
+    /// A record, unless there is none or it is broken for good.
+    fn readable(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, CommitError> {
+        match self.store.get(tree, key) {
+            Ok(found) => Ok(found),
+            Err(ReadError::Broken(_)) => Ok(None),
+            Err(error) => Err(unreadable(error)),
+        }
     }
 
     /// What is written when a delivery is outstanding no more.
@@ -224,11 +244,10 @@ impl Ledger {
     pub(super) async fn sweep(&self, most: usize, kept: Duration) -> Result<(usize, usize), CommitError> {
         let kept_ms = i64::try_from(kept.as_millis()).unwrap_or(i64::MAX);
         let since_ms = self.store.now_ms().saturating_sub(kept_ms);
-        let all: Vec<(Place, i64)> =
-            self.deliveries(What::Dead).map(|(place, letter)| (place, letter.next_ms)).collect();
+        let all = self.deliveries(What::Dead)?;
         let surplus = all.len().saturating_sub(most);
         let is_old = |nth: usize, at_ms: i64| nth < surplus || at_ms < since_ms;
-        let old = all.iter().enumerate().filter(|(nth, (_, at_ms))| is_old(*nth, *at_ms));
+        let old = all.iter().enumerate().filter(|(nth, (_, letter))| is_old(*nth, letter.next_ms));
         let old: Vec<Vec<u8>> = old.map(|(_, (place, _))| self.keys.one(What::Dead, *place)).collect();
         for some in old.chunks(AT_ONCE) {
             let commit = some.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Postbacks, key));

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::model::EventType;
+use crate::model::{EventType, LeadEvent};
 use crate::wire::CallError;
 
 /// What a record of a subscription is.
@@ -120,6 +120,20 @@ pub(super) struct Delivery {
     pub next_ms: i64,
     /// How the last attempt ended.
     pub last: Option<Ended>,
+}
+
+impl Delivery {
+    /// That of an event, which is due at once.
+    pub(super) fn of(event: &LeadEvent, now_ms: i64) -> Self {
+        Self {
+            lead: event.lead_uuid,
+            event_type: event.event_type,
+            taken_ms: now_ms,
+            attempts: 0,
+            next_ms: now_ms,
+            last: None,
+        }
+    }
 }
 
 /// How calls ended last.

@@ -6,7 +6,7 @@ use super::ledger::Ledger;
 use super::record::{Ended, What};
 use super::subscription::Subscription;
 use super::subscriptions::Subscriptions;
-use crate::store::{Store, Tree};
+use crate::store::{CommitError, Store};
 
 /// How a subscription stands. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,20 +37,19 @@ pub struct Standing {
 }
 
 /// All of them, in the order of their names. Blocks while it reads.
-pub fn standings(store: &Store, subscriptions: &Subscriptions) -> Vec<Standing> {
+///
+/// # Errors
+/// The disk does not read.
+pub fn standings(store: &Store, subscriptions: &Subscriptions) -> Result<Vec<Standing>, CommitError> {
     subscriptions.all().iter().map(|subscription| standing(store, subscription)).collect()
 }
 
-fn standing(store: &Store, subscription: &Subscription) -> Standing {
+fn standing(store: &Store, subscription: &Subscription) -> Result<Standing, CommitError> {
     let ledger = Ledger::of(store, subscription);
-    let count = |what| store.scan(Tree::Postbacks, ledger.keys.all(what)).filter(Result::is_ok).count();
-    let (mut outstanding, mut oldest_ms) = (0, None::<i64>);
-    for (_, delivery) in ledger.deliveries(What::Outstanding).chain(ledger.deliveries(What::PutBack)) {
-        outstanding += 1;
-        oldest_ms = Some(oldest_ms.map_or(delivery.taken_ms, |oldest| oldest.min(delivery.taken_ms)));
-    }
+    let outstanding = [ledger.deliveries(What::Outstanding)?, ledger.deliveries(What::PutBack)?].concat();
+    let oldest_ms = outstanding.iter().map(|(_, delivery)| delivery.taken_ms).min();
     let tried = ledger.tried();
-    Standing {
+    Ok(Standing {
         name: subscription.name.clone(),
         company: subscription.company.clone(),
         kind: subscription.channel.word().to_owned(),
@@ -58,9 +57,9 @@ fn standing(store: &Store, subscription: &Subscription) -> Standing {
         test: subscription.test,
         paused: subscription.paused,
         lag_seconds: oldest_ms.map(|oldest_ms| (store.now_ms() - oldest_ms).max(0) as f64 / 1000.0),
-        outstanding,
+        outstanding: outstanding.len(),
         failing_since: tried.as_ref().and_then(|tried| tried.failing_since_ms),
-        dead: count(What::Dead),
+        dead: ledger.deliveries(What::Dead)?.len(),
         last: tried.map(|tried| tried.last),
-    }
+    })
 }

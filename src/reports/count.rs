@@ -7,6 +7,7 @@ use chrono::{DateTime, NaiveDate};
 use chrono_tz::Tz;
 use metrics::{counter, gauge};
 use tokio::time::Instant;
+use tracing::warn;
 use uuid::Uuid;
 
 use super::SLOTS_MAX;
@@ -74,7 +75,18 @@ impl Count {
     pub fn load(store: &Store, zone: Tz, rules: Arc<ReportSettings>) -> Result<Self, CommitError> {
         let found = store.get(Tree::Reports, key::in_force(zone)).map_err(unreadable)?;
         let generation = found.map(|bytes| codec::decode(&bytes).map_err(unreadable)).transpose()?;
-        Self::of(store, Space { zone, generation: generation.unwrap_or(0) }, rules)
+        let space = Space { zone, generation: generation.unwrap_or(0) };
+        let count = Self::of(store, space, Arc::clone(&rules))?;
+        let is_lost = count.stored.is_none() && store.scan(Tree::Reports, space.blocks()).next().is_some();
+        if !is_lost {
+            return Ok(count);
+        }
+        // Nobody knows how far it had come: what is counted of it would count twice.
+        warn!(
+            zone = zone.name(),
+            "the count for reports is damaged, and made anew from the records that there are"
+        );
+        Self::of(store, Space { generation: space.generation.wrapping_add(1), ..space }, rules)
     }
 
     /// One of a zone's counts.
@@ -93,8 +105,8 @@ impl Count {
         let mut names: HashMap<(Uuid, Slot), Names> = HashMap::new();
         for record in store.scan(Tree::Reports, space.names()) {
             let (key, bytes) = record.map_err(unreadable)?;
-            let Some(place) = space.names_of(&key) else { continue };
-            names.entry(place).or_default().load(codec::decode(&bytes).map_err(unreadable)?);
+            let Some((place, first)) = space.names_of(&key) else { continue };
+            names.entry(place).or_default().load(first, codec::decode(&bytes).map_err(unreadable)?);
         }
         let (pending, written_at) = (Cells::default(), Instant::now());
         Ok(Self { space, state, rules, stored, names, pending, writing: None, written_at })
@@ -150,11 +162,20 @@ impl Count {
         }
         set(Slot::RATING, self.ids(company, Slot::RATING, person.rating().into_iter(), lead));
         set(Slot::STATE, self.ids(company, Slot::STATE, person.state().into_iter(), lead));
-        for (nth, tag) in self.state.tags.clone().iter().enumerate() {
+        // One that is not to be counted any more keeps its number, and what was counted.
+        let rules = Arc::clone(&self.rules);
+        for tag in &rules.tags {
+            let Some(nth) = self.state.tags.iter().position(|known| known == tag) else { continue };
             let slot = Slot::tag(nth);
             set(slot, self.ids(company, slot, person.tag(tag).into_iter(), lead));
         }
         Values(slots)
+    }
+
+    /// The number of a value of a dimension at a company.
+    pub fn id(&mut self, company: Uuid, slot: Slot, value: &str) -> u32 {
+        let most = if slot >= Slot::TAG { self.rules.tag_values } else { VALUES_MAX };
+        self.names.entry((company, slot)).or_default().id(value, most)
     }
 
     /// The numbers of values, each once; `instead` where there is none.
@@ -165,11 +186,8 @@ impl Count {
         values: impl Iterator<Item = &'v str>,
         instead: u32,
     ) -> Vec<u32> {
-        let is_tag = slot >= Slot::TAG;
-        let most = if is_tag { self.rules.tag_values } else { VALUES_MAX };
-        let names = self.names.entry((company, slot)).or_default();
-        let mut ids: Vec<u32> = values.map(|value| names.id(value, most)).collect();
-        if is_tag && ids.contains(&OTHER) {
+        let mut ids: Vec<u32> = values.map(|value| self.id(company, slot, value)).collect();
+        if slot >= Slot::TAG && ids.contains(&OTHER) {
             let tag = self.state.tags[usize::from(slot.0 - Slot::TAG.0)].clone();
             counter!(REPORT_TAGS_BEYOND, "tag" => tag).increment(1);
         }

@@ -71,15 +71,21 @@ impl Space {
         self.prefix(b'v')
     }
 
+    /// The keys of its blocks.
+    pub fn blocks(self) -> Vec<u8> {
+        self.prefix(b'b')
+    }
+
     /// The key of some names of a dimension at a company: the first has this number.
     pub fn some_names(self, company: Uuid, Slot(slot): Slot, first: u32) -> Vec<u8> {
         [&self.names()[..], company.as_bytes(), &[slot], &first.to_be_bytes()].concat()
     }
 
-    /// The company and dimension of such a key.
-    pub fn names_of(self, key: &[u8]) -> Option<(Uuid, Slot)> {
-        let rest = key.get(self.names().len()..)?;
-        Some((Uuid::from_slice(rest.get(..16)?).ok()?, Slot(*rest.get(16)?)))
+    /// The company and dimension of such a key, and the number of the first.
+    pub fn names_of(self, key: &[u8]) -> Option<((Uuid, Slot), u32)> {
+        let (company, rest) = key.get(self.names().len()..)?.split_first_chunk()?;
+        let (slot, first) = rest.split_first()?;
+        Some(((Uuid::from_bytes(*company), Slot(*slot)), u32::from_be_bytes(first.try_into().ok()?)))
     }
 }
 
@@ -145,6 +151,6 @@ mod tests {
         assert_eq!(row.period_of(&key), Some(day));
         assert!(space.prefixes().iter().any(|prefix| key.starts_with(prefix)));
         let names = space.some_names(row.company, Slot::STATE, 3);
-        assert_eq!(space.names_of(&names), Some((row.company, Slot::STATE)));
+        assert_eq!(space.names_of(&names), Some(((row.company, Slot::STATE), 3)));
     }
 }

@@ -12,6 +12,9 @@ pub const OTHER: u32 = 2;
 /// How the numbers that mean no value of their own are told.
 const RESERVED: [&str; 3] = ["(unknown)", "(none)", "(other)"];
 
+/// How a value is told whose record is damaged.
+const LOST: &str = "(lost)";
+
 /// Bytes of a value that is counted by itself at most.
 const LONGEST: usize = 200;
 
@@ -33,9 +36,10 @@ impl Default for Names {
 }
 
 impl Names {
-    /// Takes in values that the store has, in the order of their numbers.
-    pub fn load(&mut self, stored: Vec<String>) {
-        for name in stored {
+    /// Takes in values that the store has, of which the first has this number; those before that are lost if they are not known.
+    pub fn load(&mut self, first: u32, stored: Vec<String>) {
+        let missing = (first as usize).saturating_sub(self.names.len());
+        for name in std::iter::repeat_n(LOST.to_owned(), missing).chain(stored) {
             self.ids.insert(name.clone(), self.names.len() as u32);
             self.names.push(name);
         }
@@ -81,6 +85,15 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_that_is_lost_takes_its_own_values_along_and_no_others() {
+        let mut names = Names::default();
+        names.load(3, vec!["a".to_owned()]);
+        names.load(6, vec!["d".to_owned()]);
+        assert_eq!(names.all()[3..], ["a", LOST, LOST, "d"]);
+        assert_eq!((names.find("d"), names.id("e", 9)), (Some(6), 7));
+    }
 
     #[test]
     fn values_beyond_the_limit_and_overlong_ones_count_together() {

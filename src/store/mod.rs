@@ -139,7 +139,7 @@ pub use self::{
     manifest::FORMAT,
     options::StoreOptions,
     records::Scan,
-    registry::{audit, contacts, entities, partner_keys, pauses, suppressions, tokens, users},
+    registry::{audit, contacts, entities, left_alone, partner_keys, pauses, suppressions, tokens, users},
     retention::{Dropped, RetentionError},
     sealing::{MasterKey, MasterKeyError, SealingError},
     space::SpaceFault,

@@ -17,6 +17,7 @@ mod connections;
 mod console;
 mod console_catalogue;
 mod console_funnel;
+mod console_reports;
 mod console_tables;
 mod crash;
 mod dashboards;

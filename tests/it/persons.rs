@@ -111,3 +111,51 @@ async fn what_names_nobody_is_told_without_repeating_it() {
     assert!(daemon.command(&["person", "export", "--email", EMAIL, "--out", file]).status.success());
     assert!(!daemon.command(&["person", "export", "--email", EMAIL, "--out", file]).status.success());
 }
+
+#[tokio::test]
+async fn who_asked_to_be_left_alone_is_asked_about_nowhere_also_after_an_erasure_and_not_without_the_key() {
+    let daemon = daemon().await;
+    let offers = async |daemon: &Daemon, email: &str| {
+        let table = daemon.submit_blocking(lead(email, PHONE)).await.json();
+        table["savingsOffers"].as_array().unwrap().len()
+    };
+    assert_eq!(offers(&daemon, EMAIL).await, 1);
+    let erased = daemon.command(&["person", "erase", "--email", EMAIL, "--suppress", "--json"]);
+    assert!(erased.status.success(), "{}", String::from_utf8_lossy(&erased.stderr));
+    assert_eq!((offers(&daemon, EMAIL).await, offers(&daemon, "else@quillfeather.example").await), (0, 1));
+    let daemon = daemon.kill().start().await;
+    assert_eq!(offers(&daemon, EMAIL).await, 0);
+    let listed = daemon.command(&["suppressions", "list"]);
+    assert!(String::from_utf8_lossy(&listed.stdout).contains("everywhere"));
+
+    // Without the key nobody can be told from anybody.
+    let (_, stopped) = daemon.terminate();
+    let key = stopped.plan.store().with_file_name("store.suppression-key");
+    let lent = key.with_extension("lent");
+    std::fs::rename(&key, &lent).unwrap();
+    let daemon = stopped.plan.start().await;
+    assert_eq!(offers(&daemon, "else@quillfeather.example").await, 0);
+    assert!(daemon.log().contains("the key of who asked to be left alone is not there"));
+    let (_, stopped) = daemon.terminate();
+    std::fs::rename(&lent, &key).unwrap();
+    let daemon = stopped.plan.start().await;
+    assert_eq!((offers(&daemon, EMAIL).await, offers(&daemon, "else@quillfeather.example").await), (0, 1));
+    assert!(daemon.command(&["person", "unsuppress", "--email", EMAIL]).status.success());
+    assert_eq!(offers(&daemon, EMAIL).await, 1);
+
+    let file = daemon.file("opted_out.txt");
+    std::fs::write(&file, format!("{PHONE}\n")).unwrap();
+    let added = daemon.command(&[
+        "suppressions",
+        "add",
+        "everywhere",
+        file.to_str().unwrap(),
+        "--kind",
+        "phone",
+        "--plain",
+    ]);
+    assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
+    assert_eq!(offers(&daemon, EMAIL).await, 0);
+    assert!(daemon.command(&["suppressions", "remove", "everywhere"]).status.success());
+    assert_eq!(offers(&daemon, EMAIL).await, 1);
+}

@@ -290,6 +290,9 @@ async fn a_test_event_is_sent_at_once_and_its_answer_is_shown() {
     command(&daemon, &["test", "network"]);
     assert!(far.received()[1].head.starts_with("GET /pb?cid=test "), "{:?}", far.received());
     assert_eq!(standing(&daemon, "acme")["last"], Value::Null, "nothing of it is kept");
+    let listed = daemon.command(&["audit", "list", "--action", "postbacks.test"]);
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    assert!(listed.contains("acme") && listed.contains("network"), "{listed}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,5 +1,7 @@
 //! Reports: by a command, at the admin listener, of a daemon that runs and of one that is stopped.
 
+mod recount;
+
 use std::process::Output;
 use std::time::Duration;
 

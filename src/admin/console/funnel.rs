@@ -9,6 +9,7 @@ use minijinja::value::Value;
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::super::App;
 use super::chart::{Chart, HALF};
 use super::days::{Plot, days};
 use super::format;
@@ -17,8 +18,9 @@ use super::view::{Page, View};
 use super::visit::Visit;
 use crate::hindsight::funnel;
 use crate::hindsight::funnel::{Grain, Scope, Span, Tally};
-use crate::matching::Engine;
 use crate::model::ProductType;
+use crate::reports::Reports;
+use crate::reports::figures::Figure;
 use crate::store::tokens::Tokens;
 use crate::web::Failure;
 
@@ -91,11 +93,12 @@ struct Choice {
 struct Stage {
     name: &'static str,
     source: &'static str,
-    count: u64,
+    /// How many; nothing where no partner ever reported any.
+    count: Option<u64>,
     /// Length of its bar out of 1000.
     length: f64,
-    /// Of the stage before.
-    share: Option<f64>,
+    /// How many of the leads or clicks, or how many there are to each, in words.
+    share: Option<String>,
 }
 
 /// Figures of several, beside each other.
@@ -128,6 +131,8 @@ struct Read {
     behind: Option<i64>,
     /// Leads of the other kind, where there are none of this.
     elsewhere: u64,
+    /// What partners report at all.
+    reported: Vec<Figure>,
 }
 
 impl Page for FunnelPage {
@@ -138,7 +143,7 @@ impl Page for FunnelPage {
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let wish = Wish::of(&visit)?;
-    let read = visit.reading(move |app| Read::of(&app.engine, wish)).await?;
+    let read = visit.reading(move |app| Read::of(app, wish)).await?;
     let sum = read.series.iter().fold(Tally::default(), |sum, (_, tally)| sum.plus(*tally));
     let mut periods = read.series.iter().map(|(period, _)| *period);
     let (first, last) = (periods.clone().next(), periods.next_back());
@@ -149,7 +154,7 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
         test: wish.scope.test,
         first: first.map(|day| day.to_string()).unwrap_or_default(),
         last: last.max(Some(wish.span.last)).map(|day| day.to_string()).unwrap_or_default(),
-        stages: stages(&sum),
+        stages: stages(&sum, |figure| read.reported.contains(&figure)),
         offers: sum.offers,
         offers_per_table: ratio(sum.offers as f64, sum.with_offers),
         suppressed: sum.suppressed,
@@ -191,8 +196,8 @@ fn time(visit: &Visit) -> (&'static str, &'static str, Length) {
 }
 
 impl Read {
-    fn of(engine: &Engine, Wish { scope, span }: Wish) -> Self {
-        let store = &engine.records.store;
+    fn of(app: &App, Wish { scope, span }: Wish) -> Self {
+        let store = &app.engine.records.store;
         let mut companies: Vec<(Uuid, String)> = Tokens::of(store.clone())
             .companies()
             .into_iter()
@@ -218,6 +223,7 @@ impl Read {
             by_company,
             companies,
             behind: funnel::behind(store).map(|at| at.millis()),
+            reported: app.reports.as_ref().map_or_else(Vec::new, Reports::reported),
         }
     }
 }
@@ -249,23 +255,41 @@ fn of_companies(visit: &Visit, read: &Read) -> Table {
     }
 }
 
-fn stages(sum: &Tally) -> Vec<Stage> {
+/// The stages, where `is_reported` says whether any partner ever reports one.
+fn stages(sum: &Tally, is_reported: impl Fn(Figure) -> bool) -> Vec<Stage> {
+    const LEADS: (&str, &str) = ("leads", "lead");
+    const CLICKS: (&str, &str) = ("clicks", "click");
+    let (of_leads, of_clicks) = (Some((sum.leads, LEADS)), Some((sum.clicks, CLICKS)));
     let counts = [
-        ("Leads", "leadCreated in lead_events", sum.leads),
-        ("Rate tables", "appSubmitted in lead_events", sum.rate_tables),
-        ("With offers", "answers of complete rate_tables", sum.with_offers),
-        ("Clicks", "offerClicked in lead_events", sum.clicks),
-        ("Applied", "applied in lead_events", sum.applied),
-        ("Funded", "funded in lead_events", sum.funded),
+        ("Leads", "leadCreated in lead_events", sum.leads, None, None),
+        ("Rate tables", "appSubmitted in lead_events", sum.rate_tables, of_leads, None),
+        ("With offers", "answers of complete rate_tables", sum.with_offers, of_leads, None),
+        ("Clicks", "offerClicked in lead_events", sum.clicks, of_leads, None),
+        ("Applied", "applied in lead_events", sum.applied, of_clicks, Some(Figure::Applied)),
+        ("Funded", "funded in lead_events", sum.funded, of_clicks, Some(Figure::Funded)),
     ];
-    let most = counts.iter().map(|(.., count)| *count).max().unwrap_or_default();
-    let mut before = None;
-    let stage = |(name, source, count)| {
-        let share = before.replace(count).and_then(|before| ratio(count as f64, before));
+    let most = counts.iter().map(|(_, _, count, ..)| *count).max().unwrap_or_default();
+    let stage = |(name, source, count, of, reported): (_, _, u64, Option<(u64, _)>, Option<Figure>)| {
+        let is_told = count > 0 || reported.is_none_or(&is_reported);
         let length = ratio(count as f64 * 1000.0, most).unwrap_or_default();
-        Stage { name, source, count, length: (length * 10.0).round() / 10.0, share }
+        Stage {
+            name,
+            source,
+            count: is_told.then_some(count),
+            length: (length * 10.0).round() / 10.0,
+            share: of.filter(|_| is_told).and_then(|(whole, words)| share(count, whole, words)),
+        }
     };
     counts.into_iter().map(stage).collect()
+}
+
+/// A share of what there are as many of or more; else how many there are to each, since nothing has more than all of it.
+fn share(count: u64, whole: u64, (all, each): (&str, &str)) -> Option<String> {
+    let ratio = ratio(count as f64, whole)?;
+    Some(match ratio {
+        0.0..=1.0 => format!("{} of {all}", format::percent(&Value::from(ratio))),
+        _ => format!("{ratio:.2} a {each}"),
+    })
 }
 
 /// One by the other; `None` by nothing.
@@ -376,12 +400,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_of_the_stage_before_and_of_nothing_there_is_none() {
-        let sum = Tally { leads: 200, rate_tables: 100, with_offers: 50, ..Tally::default() };
-        let stages = stages(&sum);
-        let shares: Vec<Option<f64>> = stages.iter().map(|stage| stage.share).collect();
-        assert_eq!(shares, [None, Some(0.5), Some(0.5), Some(0.0), None, None]);
-        assert_eq!((stages[0].length, stages[2].length), (1000.0, 250.0));
-        assert!(super::stages(&Tally::default()).iter().all(|stage| stage.length == 0.0));
+    fn a_share_is_of_leads_or_clicks_and_nothing_is_more_than_all_of_them() {
+        let sum = Tally {
+            leads: 200,
+            rate_tables: 100,
+            with_offers: 50,
+            clicks: 390,
+            applied: 39,
+            ..Tally::default()
+        };
+        let stages = stages(&sum, |_| true);
+        let shares: Vec<Option<&str>> = stages.iter().map(|stage| stage.share.as_deref()).collect();
+        let wanted =
+            ["50.0 % of leads", "25.0 % of leads", "1.95 a lead", "10.0 % of clicks", "0 % of clicks"];
+        assert_eq!(shares[0], None);
+        assert_eq!(shares[1..], wanted.map(Some));
+        assert_eq!((stages[3].length, stages[0].length), (1000.0, 512.8));
+        assert!(super::stages(&Tally::default(), |_| true).iter().all(|stage| stage.share.is_none()));
+    }
+
+    #[test]
+    fn what_no_partner_reports_is_not_taken_for_nothing() {
+        let sum = Tally { leads: 2, clicks: 1, ..Tally::default() };
+        let stages = stages(&sum, |figure| figure == Figure::Applied);
+        let told: Vec<Option<u64>> = stages[4..].iter().map(|stage| stage.count).collect();
+        assert_eq!(told, [Some(0), None]);
     }
 }

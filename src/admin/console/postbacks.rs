@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::super::audit::Note;
+use super::super::command::our_fault;
 use super::super::unwritten::unwritten;
 use super::section::Section;
 use super::view::{Page, View, see};
 use super::visit::{Visit, audit};
-use crate::admin::audit::Note;
 use crate::postbacks::{self, Retry, Standing, Subscription, Trial};
 use crate::web::{Failure, Reply};
 
@@ -76,7 +77,8 @@ pub(super) async fn retry(visit: Arc<Visit>) -> Result<Reply, Failure> {
 async fn page(visit: &Visit, tested: Option<(String, Result<Trial, String>)>) -> Result<Postbacks, Failure> {
     let subscriptions = visit.app.subscriptions();
     let path = subscriptions.settings.path.display().to_string();
-    let standings = visit.reading(move |app| postbacks::standings(&app.store, &subscriptions)).await?;
+    let read = visit.reading(move |app| postbacks::standings(&app.store, &subscriptions)).await?;
+    let standings = read.map_err(our_fault("what is held of postbacks could not be read"))?;
     let row = |standing: Standing| Row {
         state: match (standing.paused, standing.failing_since) {
             (true, _) => ("idle", "paused"),

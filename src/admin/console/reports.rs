@@ -11,7 +11,7 @@ use super::chart::{Chart, WIDE};
 use super::days::{Plot, days};
 use super::format;
 use super::section::Section;
-use super::view::{Page, View};
+use super::view::{Page, View, sealed};
 use super::visit::Visit;
 use crate::reports::figures::{Figure, Figures};
 use crate::reports::query::{Order, OrderBy, Query};
@@ -137,7 +137,7 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
 
 /// Gives the whole report as a file.
 pub(super) async fn download(visit: Arc<Visit>) -> Result<Reply, Failure> {
-    as_csv(&made(&visit.app, &visit.query).await?)
+    as_csv(&made(&visit.app, &visit.query).await?).map(sealed)
 }
 
 impl Form {

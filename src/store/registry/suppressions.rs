@@ -1,11 +1,10 @@
 //! Suppression lists: digests of whom partners are not to be asked about. They stay when a lead is erased, since who asked to be left
 //! alone is to be left alone; so all of this tree is sealed.
 
-use std::collections::BTreeMap;
-
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
 
+use super::left_alone::{OURS, Ours};
 use crate::ids;
 use crate::model::{SuppressionDigest, SuppressionKind};
 use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
@@ -94,9 +93,42 @@ impl SuppressionLists {
         Ok(!keys.is_empty())
     }
 
-    /// Every list by name, with what is on it, in order and each once. Reads all of it.
-    pub fn read(&self) -> BTreeMap<String, (SuppressionList, Vec<SuppressionDigest>)> {
-        let mut found: BTreeMap<String, (SuppressionList, Vec<SuppressionDigest>)> = BTreeMap::new();
+    /// Takes a digest off a list. True if it was on it.
+    ///
+    /// # Errors
+    /// Why the store did not take it.
+    pub async fn take_off(&self, name: &str, digest: &SuppressionDigest) -> Result<bool, CommitError> {
+        let mut commit = Commit::new();
+        let mut was_on = false;
+        for (part, bytes) in self.store.scan(Tree::Suppressions, key(name)).filter_map(Result::ok) {
+            let digests = bytes.as_chunks::<32>().0;
+            // What names the list is no part of it.
+            if part.len() == key(name).len() || !digests.contains(digest) {
+                continue;
+            }
+            was_on = true;
+            let others: Vec<u8> = digests.iter().filter(|kept| *kept != digest).flatten().copied().collect();
+            commit = match others.is_empty() {
+                true => commit.remove(Tree::Suppressions, part),
+                false => commit.put(Tree::Suppressions, part, others),
+            };
+        }
+        self.store.commit(commit).await?;
+        Ok(was_on)
+    }
+
+    /// Every list that partner files can name, with what is on it, in order and each once. Reads all of it.
+    pub fn read(&self) -> Ours {
+        self.read_all().into_iter().filter(|(name, _)| !name.starts_with(OURS)).collect()
+    }
+
+    /// Those of the daemon itself.
+    pub(super) fn read_ours(&self) -> Ours {
+        self.read_all().into_iter().filter(|(name, _)| name.starts_with(OURS)).collect()
+    }
+
+    fn read_all(&self) -> Ours {
+        let mut found = Ours::new();
         for (key, bytes) in self.store.scan(Tree::Suppressions, []).filter_map(Result::ok) {
             let Some(end) = key.iter().position(|byte| *byte == 0) else { continue };
             let name = String::from_utf8_lossy(&key[..end]).into_owned();

@@ -116,6 +116,11 @@ impl MasterKey {
         hex(&Sha256::digest([b"offerd master key ", &self.key.bytes()[..]].concat())[..4])
     }
 
+    /// What it is made of.
+    pub(in crate::store) fn bytes(&self) -> &[u8] {
+        self.key.bytes()
+    }
+
     /// Where it was found, for messages.
     pub fn place(&self) -> &str {
         &self.place

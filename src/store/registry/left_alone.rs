@@ -1,0 +1,244 @@
+//! Who asked to be left alone by everybody: the list of the daemon itself, which every partner respects.
+//!
+//! It outlives an erasure, so it is kept such that neither the store nor a backup tells who is on it: of each digest there is only the HMAC
+//! under a key that lies outside of both, in a file of its own. Without that key nobody can be told from anybody, so that nobody is asked
+//! about anybody until it is there again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use ring::hmac;
+
+use super::suppressions::{NotAdded, SuppressionList, SuppressionLists};
+use crate::model::{SuppressionDigest, SuppressionKind};
+use crate::store::sealing::MasterKeyError;
+use crate::store::{CommitError, MasterKey, Store};
+
+/// The name under which the command line knows it.
+pub const EVERYWHERE: &str = "everywhere";
+
+/// Names of ours begin with it, which no other list's does.
+pub(super) const OURS: char = '_';
+
+/// The list that shows which key is the right one.
+const CHECK: &str = "_key";
+
+/// What is hashed for it.
+const CHECKED: &[u8] = b"offerd suppression key";
+
+/// Where the key lies that was not placed elsewhere: beside the store.
+pub fn key_file(placed: Option<&Path>, store: &Path) -> PathBuf {
+    let mut name = store.file_name().unwrap_or_default().to_owned();
+    name.push(".suppression-key");
+    placed.map_or_else(|| store.with_file_name(name), Path::to_owned)
+}
+
+/// Who asked to be left alone, as of the store.
+#[derive(Debug, Default)]
+pub enum LeftAlone {
+    /// Nobody has.
+    #[default]
+    Nobody,
+    /// Those that are known by this key.
+    Known(Key, Vec<(SuppressionList, Vec<SuppressionDigest>)>),
+    /// Some have, and the key is not there, or another one's; a sentence.
+    Locked(String),
+}
+
+/// The key that who asked is known by.
+pub struct Key(hmac::Key);
+
+impl Key {
+    /// What is kept of a digest.
+    pub fn kept(&self, digest: &SuppressionDigest) -> SuppressionDigest {
+        self.hashed(digest)
+    }
+
+    fn of(key: &MasterKey) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, key.bytes()))
+    }
+
+    fn hashed(&self, bytes: &[u8]) -> SuppressionDigest {
+        let mut digest = SuppressionDigest::default();
+        digest.copy_from_slice(hmac::sign(&self.0, bytes).as_ref());
+        digest
+    }
+}
+
+/// Tells nothing of the key.
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key")
+    }
+}
+
+impl LeftAlone {
+    /// Those of a store whose key lies in a file. Reads all of it.
+    pub fn read(store: &Store, file: &Path) -> Self {
+        let lists = SuppressionLists::of(store.clone()).read_ours();
+        let Some((_, check)) = lists.get(CHECK) else { return Self::Nobody };
+        let key = match MasterKey::read(file) {
+            Ok(key) => Key::of(&key),
+            Err(error) => return Self::Locked(locked(&error.to_string())),
+        };
+        if !check.contains(&key.hashed(CHECKED)) {
+            return Self::Locked(locked(&format!("`{}` is another one's", file.display())));
+        }
+        let kinds = lists.into_iter().filter(|(name, _)| name != CHECK);
+        Self::Known(key, kinds.map(|(_, list)| list).collect())
+    }
+
+    /// Whether any of these is among them.
+    pub fn has_any<'d>(
+        &self,
+        kind: SuppressionKind,
+        digests: impl IntoIterator<Item = &'d SuppressionDigest>,
+    ) -> bool {
+        let Self::Known(key, kinds) = self else { return false };
+        let Some((_, kept)) = kinds.iter().find(|(list, _)| list.kind == kind) else { return false };
+        digests.into_iter().any(|digest| kept.binary_search(&key.kept(digest)).is_ok())
+    }
+
+    /// How many there are of each kind.
+    pub fn all(&self) -> impl Iterator<Item = (&SuppressionList, usize)> {
+        let kinds = if let Self::Known(_, kinds) = self { &kinds[..] } else { &[] };
+        kinds.iter().map(|(list, digests)| (list, digests.len()))
+    }
+}
+
+/// What is wrong with the key, and what to do.
+fn locked(why: &str) -> String {
+    format!(
+        "the key of who asked to be left alone is not there: {why}; put the file back, or name it as `store.suppression_key_file`. Until then nobody is asked about anybody; `offerd suppressions remove {EVERYWHERE}` ends the list"
+    )
+}
+
+/// Adds digests to those who asked to be left alone. The key is made when they are the first.
+///
+/// # Errors
+/// Why nothing was added, or not all.
+pub async fn leave_alone(
+    store: &Store,
+    file: &Path,
+    kind: SuppressionKind,
+    digests: &[SuppressionDigest],
+) -> Result<(), NotLeftAlone> {
+    let lists = SuppressionLists::of(store.clone());
+    let key = match LeftAlone::read(store, file) {
+        LeftAlone::Known(key, _) => key,
+        LeftAlone::Locked(told) => return Err(NotLeftAlone::Locked(told)),
+        LeftAlone::Nobody => {
+            let found = if file.exists() { MasterKey::read(file) } else { MasterKey::create(file) };
+            let key =
+                Key::of(&found.map_err(|error: MasterKeyError| NotLeftAlone::Locked(error.to_string()))?);
+            lists
+                .add(CHECK, SuppressionKind::Person, &[key.hashed(CHECKED)])
+                .await
+                .map_err(NotLeftAlone::by)?;
+            key
+        }
+    };
+    let kept: Vec<SuppressionDigest> = digests.iter().map(|digest| key.kept(digest)).collect();
+    lists.add(&name(kind), kind, &kept).await.map_err(NotLeftAlone::by)
+}
+
+/// Takes somebody off again. True if they were on it.
+///
+/// # Errors
+/// Why that is not known, or was not done.
+pub async fn ask_again(
+    store: &Store,
+    file: &Path,
+    kind: SuppressionKind,
+    digest: &SuppressionDigest,
+) -> Result<bool, NotLeftAlone> {
+    match LeftAlone::read(store, file) {
+        LeftAlone::Nobody => Ok(false),
+        LeftAlone::Locked(told) => Err(NotLeftAlone::Locked(told)),
+        LeftAlone::Known(key, _) => {
+            let lists = SuppressionLists::of(store.clone());
+            lists.take_off(&name(kind), &key.kept(digest)).await.map_err(NotLeftAlone::Store)
+        }
+    }
+}
+
+/// Ends the whole list, of a key that is lost too. True if there was one.
+///
+/// # Errors
+/// Why the store did not take it; it may be ended in part then.
+pub async fn end(store: &Store) -> Result<bool, CommitError> {
+    let lists = SuppressionLists::of(store.clone());
+    for kind in SuppressionKind::ALL {
+        lists.remove(&name(kind)).await?;
+    }
+    // Last, so that it can be ended again after a failure.
+    lists.remove(CHECK).await
+}
+
+fn name(kind: SuppressionKind) -> String {
+    format!("{OURS}{}", kind.word())
+}
+
+/// Why nobody was added, or taken off.
+#[derive(Debug)]
+pub enum NotLeftAlone {
+    /// The key is not there; a sentence.
+    Locked(String),
+    /// The store did not take it.
+    Store(CommitError),
+}
+
+impl NotLeftAlone {
+    fn by(failure: NotAdded) -> Self {
+        match failure {
+            NotAdded::Store(failure) => Self::Store(failure),
+            NotAdded::OtherKind(_) => unreachable!("each kind has a list of its own"),
+        }
+    }
+}
+
+/// A list of ours, with what is on it.
+pub(super) type Ours = BTreeMap<String, (SuppressionList, Vec<SuppressionDigest>)>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::StoreOptions;
+
+    #[tokio::test]
+    async fn who_asked_is_known_by_the_key_alone_and_without_it_the_list_is_locked() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(StoreOptions::new(directory.path().join("data"))).unwrap();
+        let file = key_file(None, &directory.path().join("data"));
+        let (asked, other) = ([7; 32], [8; 32]);
+        assert!(matches!(LeftAlone::read(&store, &file), LeftAlone::Nobody));
+        leave_alone(&store, &file, SuppressionKind::Email, &[asked]).await.unwrap();
+        leave_alone(&store, &file, SuppressionKind::Phone, &[other]).await.unwrap();
+        let read = || LeftAlone::read(&store, &file);
+        assert!(
+            read().has_any(SuppressionKind::Email, [&other, &asked])
+                && !read().has_any(SuppressionKind::Email, [&other])
+        );
+        let counted: Vec<_> = read().all().map(|(list, count)| (list.kind, count)).collect();
+        assert_eq!(counted, [(SuppressionKind::Email, 1), (SuppressionKind::Phone, 1)]);
+        // No list of the store is one that a file could name, and none holds the digest.
+        let lists = SuppressionLists::of(store.clone());
+        assert!(lists.read().is_empty());
+        assert!(lists.read_ours().values().all(|(_, kept)| !kept.contains(&asked)));
+
+        let lent = directory.path().join("lent");
+        std::fs::rename(&file, &lent).unwrap();
+        assert!(matches!(read(), LeftAlone::Locked(_)));
+        MasterKey::create(&file).unwrap();
+        let LeftAlone::Locked(told) = read() else { panic!("it is another key") };
+        assert!(told.contains("another one's") && told.contains("suppressions remove everywhere"), "{told}");
+        assert!(leave_alone(&store, &file, SuppressionKind::Email, &[other]).await.is_err());
+        std::fs::rename(&lent, &file).unwrap();
+
+        assert!(ask_again(&store, &file, SuppressionKind::Email, &asked).await.unwrap());
+        assert!(!ask_again(&store, &file, SuppressionKind::Email, &asked).await.unwrap());
+        assert!(!read().has_any(SuppressionKind::Email, [&asked]));
+        assert!(end(&store).await.unwrap() && !end(&store).await.unwrap());
+        assert!(matches!(read(), LeftAlone::Nobody));
+    }
+}

@@ -1,0 +1,69 @@
+//! Reports in the console: what is asked for stands in the address, so that a page can be kept and sent on.
+
+use hyper::Method;
+use serde_json::json;
+
+use crate::console::{html, page};
+use crate::kit::Daemon;
+use crate::kit::partners::partner;
+
+async fn counted() -> Daemon {
+    let partners = vec![partner("bank").loan(""), partner("lender").loan("")];
+    let daemon = Daemon::with_partners(partners).start().await;
+    for campaign in ["spring", "spring", "<b>autumn</b>"] {
+        let lead = json!({
+            "productTypes": ["loan"],
+            "loanInformation": {"loanAmount": 10000},
+            "creditInformation": {"providedCreditRating": "good"},
+            "clientTags": {"campaign": [campaign]},
+        });
+        assert_eq!(daemon.submit_blocking(lead.to_string()).await.status, 200);
+    }
+    let looking = async {
+        while !html(&daemon, "/console/reports?leads=test").await.contains("<strong>6</strong>") {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), looking).await.expect("it is counted");
+    daemon
+}
+
+#[tokio::test]
+async fn rows_are_ordered_by_their_headings_and_drawn() {
+    let daemon = counted().await;
+    let told = html(&daemon, "/console/reports?leads=test&by=campaign&by=partner&compare=true").await;
+    let row = "<th scope=\"row\">spring</th><th scope=\"row\">bank</th><td class=\"num\" data-label=\"Leads\">2<br>";
+    assert!(told.contains(row), "{told}");
+    assert!(told.contains("&lt;b&gt;autumn") && !told.contains("<b>autumn"), "a tag is text: {told}");
+    assert!(told.contains("Leads by campaign and partner"), "there are bars: {told}");
+    assert!(told.contains(">not reported"), "no partner has reported anything: {told}");
+    assert!(told.contains("aria-sort=\"descending\"") && told.contains("sort=-clicks"), "{told}");
+    let by_name = html(&daemon, "/console/reports?leads=test&by=campaign&sort=-campaign").await;
+    assert!(by_name.find(">spring<") < by_name.find("autumn"), "{by_name}");
+    let by_day = html(&daemon, "/console/reports?leads=test&by=day").await;
+    assert!(by_day.contains("<h2>Leads by day</h2>") && by_day.contains("<svg"), "a line: {by_day}");
+}
+
+#[tokio::test]
+async fn the_whole_report_is_a_file() {
+    let daemon = counted().await;
+    let told = html(&daemon, "/console/reports?leads=test&by=campaign").await;
+    assert!(told.contains("/console/reports/download?leads=test&amp;by=campaign"), "{told}");
+    let url = format!("{}/console/reports/download?leads=test&by=campaign", daemon.admin);
+    let file = daemon.request(Method::GET, &url, "", "").await;
+    let name = file.header("content-disposition").unwrap_or_default().to_owned();
+    assert!(file.status == 200 && name.starts_with("attachment; filename=\"report-"), "{name}");
+    assert_eq!(String::from_utf8_lossy(&file.body).lines().count(), 3);
+}
+
+#[tokio::test]
+async fn what_cannot_be_asked_for_is_told_above_the_form_which_keeps_it() {
+    let daemon = counted().await;
+    let answer = page(&daemon, "/console/reports?from=2026-02-30&by=day&by=day&where=state").await;
+    let told = String::from_utf8_lossy(&answer.body).into_owned();
+    assert_eq!(answer.status, 200, "{told}");
+    for fault in ["from must be a day such as", "by must name a dimension once", "such as state=CA"] {
+        assert!(told.contains(fault), "{fault}: {told}");
+    }
+    assert!(told.contains("value=\"2026-02-30\"") && told.contains("value=\"state\""), "{told}");
+}

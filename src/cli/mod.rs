@@ -145,6 +145,11 @@ Examples:
     Partners(partners::Command),
     /// Do what a person asks for, by their email address or phone number: find, export or erase all of their leads
     #[command(subcommand)]
+    #[command(after_help = "\
+Examples:
+  offerd person find --email ada@example.com
+  offerd person export --email ada@example.com --out ada.json
+  offerd person erase --email ada@example.com")]
     Person(person::Command),
     /// Keep lists of whom partners are not to be asked about, of a running daemon or of a stopped one's store
     #[command(subcommand)]

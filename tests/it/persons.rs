@@ -46,7 +46,7 @@ async fn leads_are_found_by_any_contact_however_it_is_written_and_over_a_restart
     let first = submitted(&daemon, lead(EMAIL, PHONE)).await;
     let second = submitted(&daemon, lead("other@quillfeather.example", PHONE)).await;
     submitted(&daemon, lead("else@quillfeather.example", "206-555-0199")).await;
-    assert_eq!(found(&daemon, ["--email", "ottoline@QUILLFEATHER.example"]), [first.clone()]);
+    assert_eq!(found(&daemon, ["--email", "ottoline@QUILLFEATHER.example"]), std::slice::from_ref(&first));
     assert_eq!(found(&daemon, ["--phone", "+1 206 555 0142"]), [first.clone(), second.clone()]);
     let daemon = daemon.kill().start().await;
     assert_eq!(found(&daemon, ["--phone", PHONE]), [first, second]);
@@ -57,13 +57,13 @@ async fn leads_are_found_by_any_contact_however_it_is_written_and_over_a_restart
 async fn a_lead_that_has_grown_is_found_by_what_it_had_and_by_what_it_has() {
     let daemon = daemon().await;
     let uuid = submitted(&daemon, lead(EMAIL, PHONE)).await;
-    assert_eq!(found(&daemon, ["--email", EMAIL]), [uuid.clone()]);
+    assert_eq!(found(&daemon, ["--email", EMAIL]), std::slice::from_ref(&uuid));
     let later = json!({"personalInformation": {"email": "new@quillfeather.example"}}).to_string();
     let url = format!("{}/leads/{uuid}", daemon.api);
     let grown = daemon.request(Method::PATCH, &url, &daemon.confidential, &later).await;
     assert!(grown.status < 300, "{}", grown.status);
     for email in [EMAIL, "new@quillfeather.example"] {
-        assert_eq!(found(&daemon, ["--email", email]), [uuid.clone()], "{email}");
+        assert_eq!(found(&daemon, ["--email", email]), std::slice::from_ref(&uuid), "{email}");
     }
     asked(&daemon, &["erase", "--phone", PHONE, "--json"]);
     for email in [EMAIL, "new@quillfeather.example"] {

@@ -343,11 +343,14 @@ fn suppression(criterion: &mut Criterion) {
         added.expect("people are stored");
     }
     let (seat, lead) = (named(&["people"]), lead());
+    let key_file = directory.path().join("suppression-key");
 
     let mut group = criterion.benchmark_group("suppression");
     group.sample_size(10);
-    group.bench_function("load/1000000", |bencher| bencher.iter(|| Suppressions::of(&store)));
-    let suppressions = Suppressions::of(&store);
+    group.bench_function("load/1000000", |bencher| {
+        bencher.iter(|| Suppressions::of(&store, key_file.clone()));
+    });
+    let suppressions = Suppressions::of(&store, key_file.clone());
     group.sample_size(100);
     group.bench_function("look_up/1000000", |bencher| {
         bencher.iter(|| suppressions.now().against(&seat.seats()[0], &Digests::new(black_box(&lead))));

@@ -110,41 +110,14 @@ pub struct Somebody {
 /// Runs `offerd person`.
 pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
     let settings = super::settings(config)?;
+    let order = command.order()?;
+    let admin = AdminClient::find(&settings).await?;
     match command {
-        Command::Find { who, json } => {
-            let order = who.order()?;
-            let admin = AdminClient::find(&settings).await?;
-            let waiting = progress::waiting("looking them up");
-            let found: Vec<FoundLead> = admin.post("/persons/find", &order).await?;
-            drop(waiting);
-            if json {
-                page::print_json(&found)?;
-            } else if found.is_empty() {
-                page::print(NOBODY);
-            } else {
-                page::print_table(table(&found));
-            }
-            Ok(admin.close()?)
-        }
-        Command::Export { who, out } => {
-            let order = who.order()?;
-            let admin = AdminClient::find(&settings).await?;
-            let waiting = progress::waiting("gathering all that is held");
-            let held: Box<RawValue> = admin.post("/persons/export", &order).await?;
-            drop(waiting);
-            files::give(out.as_deref(), &held, "all that is held on them")?;
-            Ok(admin.close()?)
-        }
-        Command::Suppress { who } => {
-            let order = who.order()?;
-            let admin = AdminClient::find(&settings).await?;
-            let _: Suppressed = admin.post("/persons/suppress", &order).await?;
-            eprintln!("{LEFT_ALONE}");
-            Ok(admin.close()?)
-        }
-        Command::Unsuppress { who } => {
-            let order = who.order()?;
-            let admin = AdminClient::find(&settings).await?;
+        Command::Find { json, .. } => find(&admin, &order, json).await?,
+        Command::Export { out, .. } => export(&admin, &order, out.as_deref()).await?,
+        Command::Erase { suppress, json, .. } => erase(&admin, &order, suppress, json).await?,
+        Command::Suppress { .. } => leave_alone(&admin, &order).await?,
+        Command::Unsuppress { .. } => {
             let done: Suppressed = admin.post("/persons/unsuppress", &order).await?;
             eprintln!(
                 "{}",
@@ -154,28 +127,50 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
                     "they were not left alone by this"
                 }
             );
-            Ok(admin.close()?)
-        }
-        Command::Erase { who, suppress, json } => {
-            let order = who.order()?;
-            let admin = AdminClient::find(&settings).await?;
-            let waiting = progress::waiting("erasing");
-            if suppress {
-                let _: Suppressed = admin.post("/persons/suppress", &order).await?;
-            }
-            let receipt: Receipt = admin.post("/persons/erase", &order).await?;
-            drop(waiting);
-            if suppress {
-                eprintln!("{LEFT_ALONE}");
-            }
-            if json {
-                page::print_json(&receipt)?
-            } else {
-                page::print(told(&receipt))
-            }
-            Ok(admin.close()?)
         }
     }
+    Ok(admin.close()?)
+}
+
+async fn find(admin: &AdminClient, order: &PersonOrder, json: bool) -> Result<(), Trouble> {
+    let waiting = progress::waiting("looking them up");
+    let found: Vec<FoundLead> = admin.post("/persons/find", order).await?;
+    drop(waiting);
+    if json {
+        return Ok(page::print_json(&found)?);
+    }
+    match found.is_empty() {
+        true => page::print(NOBODY),
+        false => page::print_table(table(&found)),
+    }
+    Ok(())
+}
+
+async fn export(admin: &AdminClient, order: &PersonOrder, out: Option<&Path>) -> Result<(), Trouble> {
+    let waiting = progress::waiting("gathering all that is held");
+    let held: Box<RawValue> = admin.post("/persons/export", order).await?;
+    drop(waiting);
+    Ok(files::give(out, &held, "all that is held on them")?)
+}
+
+async fn erase(admin: &AdminClient, order: &PersonOrder, suppress: bool, json: bool) -> Result<(), Trouble> {
+    if suppress {
+        leave_alone(admin, order).await?;
+    }
+    let waiting = progress::waiting("erasing");
+    let receipt: Receipt = admin.post("/persons/erase", order).await?;
+    drop(waiting);
+    if json {
+        return Ok(page::print_json(&receipt)?);
+    }
+    page::print(told(&receipt));
+    Ok(())
+}
+
+async fn leave_alone(admin: &AdminClient, order: &PersonOrder) -> Result<(), Trouble> {
+    let _: Suppressed = admin.post("/persons/suppress", order).await?;
+    eprintln!("{LEFT_ALONE}");
+    Ok(())
 }
 
 /// What is said of who is left alone.
@@ -183,6 +178,18 @@ const LEFT_ALONE: &str = "no partner is asked about them from now on; `offerd pe
 
 /// What is said where no lead is found.
 const NOBODY: &str = "no lead is found by this; one that was erased is found by nothing";
+
+impl Command {
+    /// Whom it is about, as it is sent: a digest.
+    fn order(&self) -> Result<PersonOrder, Trouble> {
+        match self {
+            Command::Find { who, .. } | Command::Export { who, .. } | Command::Erase { who, .. } => {
+                who.order()
+            }
+            Command::Suppress { who } | Command::Unsuppress { who } => who.order(),
+        }
+    }
+}
 
 impl Who {
     /// What is sent of it: its digest.

@@ -96,6 +96,8 @@ fn taken_in(
         updated_at: at,
         bands: CreditBands::CURRENT,
         newer_values: false,
+        consents_stated_at: None,
+        earlier_consents: Vec::new(),
         first_table: Some(table),
         lead: Lead::read(body.as_bytes()).expect("the sample lead is good"),
     };

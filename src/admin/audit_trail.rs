@@ -7,6 +7,7 @@ use tracing::error;
 
 use super::App;
 use super::command::{blocking, unavailable};
+use crate::reports::spreadsheet::harmless;
 use crate::store::ReadError;
 use crate::store::audit::{AuditFilter, AuditRecord};
 use crate::web::{Context, Failure, Reply};
@@ -71,14 +72,10 @@ pub fn csv(records: &[AuditRecord]) -> Result<Vec<u8>, csv::Error> {
         let at = at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
         let role = role.map_or("", |role| role.word());
         let [object, reason] = [object, reason].map(|text| text.as_deref().unwrap_or_default());
-        let texts = [who.as_str(), role, from, action, object, reason, previous].map(plain);
+        let texts = [who.as_str(), role, from, action, object, reason, previous].map(harmless);
         lines.write_record([number.to_string(), at].iter().chain(&texts))?;
     }
     lines.into_inner().map_err(|error| error.into_error().into())
-}
-
-fn plain(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
 }
 
 #[cfg(test)]

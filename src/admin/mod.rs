@@ -7,7 +7,7 @@
 //! - `GET /metrics` in the Prometheus text format
 //! - `GET /console` and what is below it is for people with a browser, who sign in
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
-//!   `POST /persons/find`, `/persons/export`, `/persons/erase`, `/persons/suppress` and `/persons/unsuppress`, `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
+//!   `POST /persons/find`, `/persons/export`, `/persons/erase`, `/persons/suppress` and `/persons/unsuppress`, `GET /consents`, `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
 //!   `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and `/postbacks/{name}/test`,
 //!   `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`, `GET /audit` and `/audit/verdict`,
 //!   `POST /replay`, `GET /report`, `POST /report/rebuild`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
@@ -18,6 +18,7 @@ pub mod audit_trail;
 pub mod backup;
 mod chronicle;
 mod command;
+mod consents;
 pub mod console;
 mod health;
 pub mod key_ring;
@@ -272,6 +273,7 @@ const ROUTES: &[Row] = &[
     command(Method::POST, "/persons/erase", "Erases all leads of a person.", handler!(persons::erase)),
     command(Method::POST, "/persons/suppress", "Leaves a person alone.", handler!(persons::suppress)),
     command(Method::POST, "/persons/unsuppress", "Ends that.", handler!(persons::unsuppress)),
+    command(Method::GET, "/consents", "Tells who agreed to what, and when.", handler!(consents::list)),
     command(
         Method::GET,
         "/masterKey",

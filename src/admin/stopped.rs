@@ -15,6 +15,7 @@ use super::password_hash::PasswordHashes;
 use super::{App, Health, surface};
 use crate::config::Settings;
 use crate::matching::partner_clients::PartnerClients;
+use crate::matching::suppressions::Suppressions;
 use crate::matching::{Engine, Rules};
 use crate::model::BaseUrl;
 use crate::partners::Book;
@@ -81,8 +82,8 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         password_hashes: PasswordHashes::default(),
         audit: AuditLog::of(store.clone()),
         engine: LazyLock::new(Box::new(move || {
-            let engine = Engine::new(Records::of(of_engine), book, clients, rules, base_url);
-            Arc::new(engine.leaving_alone(key_file))
+            let suppressions = Suppressions::of(&of_engine, key_file);
+            Arc::new(Engine::new(Records::of(of_engine), book, clients, rules, base_url, suppressions))
         })),
         reports: LazyLock::new(Box::new(move || {
             let reports = Reports::of(Records::of(of_reports), rules_of_reports);

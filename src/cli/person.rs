@@ -11,7 +11,7 @@ use super::admin_client::AdminClient;
 use super::files;
 use super::suppressions::hex;
 use super::trouble::Trouble;
-use super::{page, progress};
+use super::{consents, page, progress};
 use crate::admin::persons::{PersonOrder, Suppressed};
 use crate::model::SuppressionKind;
 use crate::persons::request::{FoundLead, Receipt};
@@ -70,6 +70,8 @@ What is kept of them is a hash under a key that lies outside of the store and of
         #[command(flatten)]
         who: Somebody,
     },
+    /// Who agreed to what, and when: the consents that leads state, with the texts that were shown
+    Consents(consents::Arguments),
     /// Take a person off that list again
     #[command(after_help = "\
 Examples:
@@ -110,24 +112,14 @@ pub struct Somebody {
 /// Runs `offerd person`.
 pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
     let settings = super::settings(config)?;
-    let order = command.order()?;
     let admin = AdminClient::find(&settings).await?;
     match command {
-        Command::Find { json, .. } => find(&admin, &order, json).await?,
-        Command::Export { out, .. } => export(&admin, &order, out.as_deref()).await?,
-        Command::Erase { suppress, json, .. } => erase(&admin, &order, suppress, json).await?,
-        Command::Suppress { .. } => leave_alone(&admin, &order).await?,
-        Command::Unsuppress { .. } => {
-            let done: Suppressed = admin.post("/persons/unsuppress", &order).await?;
-            eprintln!(
-                "{}",
-                if done.was_suppressed {
-                    "they may be asked about again"
-                } else {
-                    "they were not left alone by this"
-                }
-            );
-        }
+        Command::Find { who, json } => find(&admin, &who.order()?, json).await?,
+        Command::Export { who, out } => export(&admin, &who.order()?, out.as_deref()).await?,
+        Command::Erase { who, suppress, json } => erase(&admin, &who.order()?, suppress, json).await?,
+        Command::Suppress { who } => leave_alone(&admin, &who.order()?).await?,
+        Command::Unsuppress { who } => ask_again(&admin, &who.order()?).await?,
+        Command::Consents(arguments) => consents::run(&admin, &arguments).await?,
     }
     Ok(admin.close()?)
 }
@@ -167,6 +159,13 @@ async fn erase(admin: &AdminClient, order: &PersonOrder, suppress: bool, json: b
     Ok(())
 }
 
+async fn ask_again(admin: &AdminClient, order: &PersonOrder) -> Result<(), Trouble> {
+    let done: Suppressed = admin.post("/persons/unsuppress", order).await?;
+    let (ended, never) = ("they may be asked about again", "they were not left alone by this");
+    eprintln!("{}", if done.was_suppressed { ended } else { never });
+    Ok(())
+}
+
 async fn leave_alone(admin: &AdminClient, order: &PersonOrder) -> Result<(), Trouble> {
     let _: Suppressed = admin.post("/persons/suppress", order).await?;
     eprintln!("{LEFT_ALONE}");
@@ -178,18 +177,6 @@ const LEFT_ALONE: &str = "no partner is asked about them from now on; `offerd pe
 
 /// What is said where no lead is found.
 const NOBODY: &str = "no lead is found by this; one that was erased is found by nothing";
-
-impl Command {
-    /// Whom it is about, as it is sent: a digest.
-    fn order(&self) -> Result<PersonOrder, Trouble> {
-        match self {
-            Command::Find { who, .. } | Command::Export { who, .. } | Command::Erase { who, .. } => {
-                who.order()
-            }
-            Command::Suppress { who } | Command::Unsuppress { who } => who.order(),
-        }
-    }
-}
 
 impl Who {
     /// What is sent of it: its digest.

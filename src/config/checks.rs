@@ -456,6 +456,7 @@ fn limits(raw: RawLimits, max_body_bytes: i64, found: &mut Found) -> LimitSettin
         clicks_per_offer,
         clicks_kept_per_offer: kept("limits.clicks_kept_per_offer", raw.clicks_kept_per_offer),
         displays_kept_per_offer: kept("limits.displays_kept_per_offer", raw.displays_kept_per_offer),
+        consents_kept_per_lead: kept("limits.consents_kept_per_lead", raw.consents_kept_per_lead) as usize,
         publishable_merge: duration(
             "limits.publishable_merge",
             raw.publishable_merge,

@@ -14,6 +14,7 @@ pub const RELOADABLE: &[&str] = &[
     "approval.reports_kept",
     "approval.reports_per_company",
     "limits.clicks_kept_per_offer",
+    "limits.consents_kept_per_lead",
     "limits.displays_kept_per_offer",
     "log.filter",
     "matching.deadline",

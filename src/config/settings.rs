@@ -240,6 +240,8 @@ pub struct LimitSettings {
     pub clicks_kept_per_offer: u64,
     /// Displays of one offer that images tell of and that are kept.
     pub displays_kept_per_offer: u64,
+    /// Most statements of a lead's consents that are kept beside the latest.
+    pub consents_kept_per_lead: usize,
     /// How long after a lead was made a publishable token may merge into it.
     pub publishable_merge: Duration,
     /// Data of leads that wait to be taken up.

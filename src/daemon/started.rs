@@ -25,6 +25,7 @@ use crate::declaration::Fault;
 use crate::hindsight::funnel;
 use crate::http;
 use crate::matching::partner_clients::PartnerClients;
+use crate::matching::suppressions::Suppressions;
 use crate::matching::{Engine, Matchmaker, recovery, shown_posts};
 use crate::model::BaseUrl;
 use crate::partners::Book;
@@ -380,7 +381,8 @@ fn engine(
     let told = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let clients = PartnerClients::new(settings.wire).opened(&book).map_err(told)?;
     let key_file = left_alone::key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);
-    let engine = Engine::new(records, book, clients, settings.into(), base_url).leaving_alone(key_file);
+    let suppressions = Suppressions::of(&records.store, key_file);
+    let engine = Engine::new(records, book, clients, settings.into(), base_url, suppressions);
     engine.missing_lists(&engine.book()).iter().for_each(|remark| warn!("{remark}"));
     Ok(engine.called_back_at(called_back_at).keeping(settings.limits.shown_bytes))
 }

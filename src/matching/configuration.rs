@@ -61,6 +61,8 @@ pub struct Rules {
     pub clicks_kept_per_offer: u64,
     /// Most displays of one offer that are kept where images tell of them.
     pub displays_kept_per_offer: u64,
+    /// Most statements of a lead's consents that are kept beside the latest.
+    pub consents_kept_per_lead: usize,
     /// Reports of approval probability that are kept.
     pub loan_reports: Kept,
     /// How much of what partners are sent and answer is kept, and how long.
@@ -69,7 +71,8 @@ pub struct Rules {
 
 impl From<&Settings> for Rules {
     fn from(settings: &Settings) -> Self {
-        let LimitSettings { clicks_kept_per_offer, displays_kept_per_offer, .. } = settings.limits;
+        let LimitSettings { clicks_kept_per_offer, displays_kept_per_offer, consents_kept_per_lead, .. } =
+            settings.limits;
         let approval = settings.approval;
         let loan_reports = Kept { time: approval.reports_kept, per_company: approval.reports_per_company };
         let transcripts = settings.transcripts;
@@ -90,6 +93,7 @@ impl From<&Settings> for Rules {
             offers_per_partner: settings.offers_per_partner,
             clicks_kept_per_offer,
             displays_kept_per_offer,
+            consents_kept_per_lead,
             loan_reports,
             transcripts,
         }

@@ -1,7 +1,6 @@
 //! What the rate tables share: the records, the configuration of the day, the tables that are live.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use actix::Addr;
@@ -73,9 +72,10 @@ impl Engine {
         clients: PartnerClients,
         rules: Rules,
         base_url: BaseUrl,
+        suppressions: Suppressions,
     ) -> Self {
         let clock = records.store.clock();
-        Self::with_clock(records, book, clients, rules, base_url, clock)
+        Self::with_clock(records, book, clients, rules, base_url, suppressions, clock)
     }
 
     /// Like [`new`](Self::new), with a clock of one's own, for tests.
@@ -85,11 +85,11 @@ impl Engine {
         clients: PartnerClients,
         rules: Rules,
         base_url: BaseUrl,
+        suppressions: Suppressions,
         clock: Clock,
     ) -> Self {
         let statistics = AskStatistics::recalled(&records, &book, Utc::now().timestamp_millis());
         statistics.begin(&book);
-        let suppressions = Suppressions::of(&records.store, PathBuf::new());
         let limiter = Limiter::of(&records, &book, clock);
         let configuration = Configuration::new(Arc::new(book), clients, rules, &records.templates.ids);
         let configuration = RwLock::new(Arc::new(configuration));
@@ -118,12 +118,6 @@ impl Engine {
     #[must_use]
     pub fn traced(self, traces: Traces) -> Self {
         Self { traces, ..self }
-    }
-
-    /// Knows who asked to be left alone by the key in this file.
-    #[must_use]
-    pub fn leaving_alone(self, key_file: PathBuf) -> Self {
-        Self { suppressions: Suppressions::of(&self.records.store, key_file), ..self }
     }
 
     /// Has partners call back at this address, that of the integrations listener.

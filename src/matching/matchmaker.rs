@@ -34,10 +34,10 @@ use crate::rate_table::table::Table;
 use crate::records::identity::identity_of;
 use crate::records::offer_ids::table_uuid;
 use crate::records::writing::{IdentityLookBack, LeadCommit};
-use crate::records::{Unavailable, contacts, reading, writing};
+use crate::records::{Unavailable, consents, contacts, reading, writing};
 use crate::store::entities::LeadRecord;
 use crate::store::{Commit, CommitError, Health, Tree, Turn};
-use crate::telemetry::metrics::SUBMITS_REFUSED;
+use crate::telemetry::metrics::{CONSENTS_CUT, SUBMITS_REFUSED};
 use crate::telemetry::traces::{LeadTrace, TraceContext};
 
 /// Takes leads in, and shows rate tables. Cheap to clone.
@@ -167,7 +167,10 @@ impl Matchmaker {
             let Some((earlier, grown)) = self.merged(growth)? else { return Ok(None) };
             let commit = contacts::grown(&self.engine.records.store, (&earlier, &grown));
             match self.engine.commit(commit).await {
-                Ok(()) => return Ok(Some(grown)),
+                Ok(()) => {
+                    counter!(CONSENTS_CUT).increment(consents::cut(&earlier, &grown) as u64);
+                    return Ok(Some(grown));
+                }
                 Err(CommitError::Guard { .. }) => {}
                 Err(CommitError::Erased) => return Ok(None),
                 Err(failure) => return Err(Refused::by(&grown, failure)),
@@ -220,6 +223,8 @@ impl Matchmaker {
             updated_at,
             ..earlier.clone()
         };
+        let most = self.engine.configuration().rules.consents_kept_per_lead;
+        let grown = consents::kept(&earlier, grown, most);
         Ok(Some((earlier, grown)))
     }
 

@@ -50,6 +50,8 @@ impl Submission {
             bands,
             newer_values,
             first_table: None,
+            consents_stated_at: None,
+            earlier_consents: Vec::new(),
             lead,
         }
     }

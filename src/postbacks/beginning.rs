@@ -17,7 +17,7 @@ const AT_ONCE: usize = 500;
 /// Why the store failed.
 pub async fn begin(store: &Store, subscriptions: &Subscriptions) -> Result<(), CommitError> {
     let mut commit = Commit::new().mark_time();
-    let now_us = store.aged_us(Duration::ZERO);
+    let (now_us, mut is_new) = (store.aged_us(Duration::ZERO), false);
     for subscription in subscriptions.active() {
         let ledger = Ledger::of(store, subscription);
         let cursor = match ledger.cursor()? {
@@ -26,8 +26,9 @@ pub async fn begin(store: &Store, subscriptions: &Subscriptions) -> Result<(), C
             None => Cursor { next_us: now_us, vanished_ms: None },
         };
         commit = commit.put(Tree::Postbacks, ledger.keys.all(What::Cursor), codec::encode(&cursor));
+        is_new = true;
     }
-    store.commit(commit).await
+    if is_new { store.commit(commit).await } else { Ok(()) }
 }
 
 /// Notes of which subscriptions there is no file any more, and forgets those of which there was none for as long as they are kept.

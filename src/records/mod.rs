@@ -7,6 +7,7 @@
 //! [`contacts`] are what leads are found by, [`following`] how the feeds are read in the background.
 
 pub mod callback_ids;
+pub mod consents;
 pub mod contacts;
 pub mod following;
 pub mod history;

@@ -295,6 +295,8 @@ mod tests {
             bands: CreditBands::CURRENT,
             newer_values: false,
             first_table: None,
+            consents_stated_at: None,
+            earlier_consents: Vec::new(),
             lead: Lead::read(lead.as_bytes()).unwrap(),
         }
     }

@@ -22,7 +22,8 @@ pub fn written(report: &Report) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| error.to_string())
 }
 
-fn harmless(value: &str) -> String {
+/// A text that no spreadsheet takes for a formula.
+pub fn harmless(value: &str) -> String {
     let is_formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']);
     if is_formula { format!("'{value}") } else { value.to_owned() }
 }

@@ -72,10 +72,13 @@ every = "4s"
     assert_eq!(in_json.count(), 5, "{json}");
 
     // Who says where to call and how that is signed, and is not asked now, is told nothing.
+    let mut secret = tempfile::NamedTempFile::new().unwrap();
+    std::io::Write::write_all(&mut secret, b"k3y").unwrap();
+    let signed = format!("[products.loan.http.secrets]\nx = {{ file = \"{}\" }}", secret.path().display());
     let careful = lender
-        .replaced("json = { amount = \"lead.loanInformation.loanAmount\" }\n\n[[products.loan.http.steps]]\ncallback", "json = { to = \"callback_url\" }\n\n[[products.loan.http.steps]]\nverify = \"body == header.x\"\ncallback")
+        .replaced("json = { amount = \"lead.loanInformation.loanAmount\" }\n\n[[products.loan.http.steps]]\ncallback", "json = { to = \"callback_url\" }\n\n[[products.loan.http.steps]]\nverify = \"body == secret.x\"\ncallback")
         .replaced("wait = \"5s\"\n", "")
-        .replaced("every = \"4s\"", "every = \"1s\"")
+        .replaced("every = \"4s\"", &format!("every = \"1s\"\n\n{signed}"))
         .replaced("needs = ", "paused = true\nneeds = ");
     let told = stderr(&Daemon::with_partners(vec![careful]).command(&["check"]).output().unwrap());
     assert!(!told.contains("far.toml:"), "{told}");

@@ -133,12 +133,12 @@ async fn who_asked_to_be_left_alone_is_asked_about_nowhere_also_after_an_erasure
     let key = stopped.plan.store().with_file_name("store.suppression-key");
     let lent = key.with_extension("lent");
     std::fs::rename(&key, &lent).unwrap();
-    let daemon = stopped.plan.start().await;
+    let daemon = stopped.start().await;
     assert_eq!(offers(&daemon, "else@quillfeather.example").await, 0);
-    assert!(daemon.log().contains("the key of who asked to be left alone is not there"));
+    assert!(daemon.log().contains("the key of who asked to be left alone cannot be used"));
     let (_, stopped) = daemon.terminate();
     std::fs::rename(&lent, &key).unwrap();
-    let daemon = stopped.plan.start().await;
+    let daemon = stopped.start().await;
     assert_eq!((offers(&daemon, EMAIL).await, offers(&daemon, "else@quillfeather.example").await), (0, 1));
     assert!(daemon.command(&["person", "unsuppress", "--email", EMAIL]).status.success());
     assert_eq!(offers(&daemon, EMAIL).await, 1);
@@ -158,4 +158,51 @@ async fn who_asked_to_be_left_alone_is_asked_about_nowhere_also_after_an_erasure
     assert_eq!(offers(&daemon, EMAIL).await, 0);
     assert!(daemon.command(&["suppressions", "remove", "everywhere"]).status.success());
     assert_eq!(offers(&daemon, EMAIL).await, 1);
+}
+
+#[tokio::test]
+async fn who_agreed_to_what_is_told_with_each_text_that_was_shown_and_its_time() {
+    let daemon = daemon().await;
+    let consenting = |text: &str| {
+        let stated = json!({"consentsToTcpa": true, "tcpaLanguage": text});
+        json!({"productTypes": ["savings"], "legalInformation": stated}).to_string()
+    };
+    let first = submitted(&daemon, consenting("You may call me.")).await;
+    let second = submitted(&daemon, consenting("You may call me.")).await;
+    let erased = submitted(&daemon, consenting("You may call me.")).await;
+    assert!(daemon.command(&["lead", "erase", &erased]).status.success());
+    let url = format!("{}/leads/{second}", daemon.api);
+    let later = json!({"legalInformation": {"consentsToTcpa": false, "tcpaLanguage": "Call me not."}});
+    assert!(daemon.request(Method::PATCH, &url, &daemon.confidential, &later.to_string()).await.status < 300);
+
+    let daemon = daemon.kill().start().await;
+    let lines = |command: &[&str]| -> Vec<Value> {
+        let output =
+            daemon.command(&[&["person", "consents", "--test", "--format", "json"], command].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let told = |line: &Value| {
+        let text = |name: &str| line[name].as_str().unwrap().to_owned();
+        [text("leads"), text("superseded"), text("consentsToTcpa"), text("tcpaLanguage")]
+    };
+    let summary: Vec<[String; 4]> = lines(&[]).iter().map(told).collect();
+    assert_eq!(summary, [["2", "1", "true", "You may call me."], ["1", "0", "false", "Call me not."]]);
+
+    let live = daemon.command(&["person", "consents", "--format", "csv"]);
+    assert!(live.status.success() && live.stdout.is_empty());
+
+    let each = lines(&["--each"]);
+    let of = |uuid: &str| each.iter().filter(|line| line["leadUuid"] == uuid).collect::<Vec<_>>();
+    assert_eq!((of(&first).len(), of(&second).len(), of(&erased).len()), (1, 2, 0));
+    let [earlier, now] = of(&second)[..] else { panic!("both") };
+    assert_eq!((earlier["superseded"].as_str(), now["superseded"].as_str()), (Some("true"), Some("false")));
+    assert!(earlier["statedAt"].as_str() < now["statedAt"].as_str());
+    assert!(lines(&["--to", "2020-01-01"]).is_empty());
+
+    let dossier = daemon.command(&["lead", "export", &second]);
+    let dossier: Value = serde_json::from_slice(&dossier.stdout).unwrap();
+    let kept = &dossier["lead"]["earlierConsents"][0]["legalInformation"];
+    assert_eq!(kept["tcpaLanguage"], "You may call me.");
 }

@@ -19,6 +19,7 @@ use crate::matching::partner_clients::PartnerClients;
 use crate::matching::refused::Refused;
 use crate::matching::showing::rate_table;
 use crate::matching::submission::Submission;
+use crate::matching::suppressions::Suppressions;
 use crate::model::{BaseUrl, CreditBands, Lead, Viewer};
 use crate::partner_files::{PartnerFile, partner};
 use crate::partners::Book;
@@ -60,6 +61,7 @@ pub(crate) fn rules() -> Rules {
         offers_per_partner: 40,
         clicks_kept_per_offer: 10,
         displays_kept_per_offer: 10,
+        consents_kept_per_lead: 10,
         loan_reports: Kept { time: Duration::from_secs(60), per_company: 10 },
         transcripts: TranscriptSettings { kept: Duration::from_secs(3600), call_bytes: 4096 },
     }
@@ -82,7 +84,8 @@ pub(crate) async fn matchmaker(
     records.templates.keep(&book).await.unwrap();
     let base_url = BaseUrl::from("http://offers.example".to_owned());
     let clients = PartnerClients::new(WireSettings::default());
-    let engine = Engine::with_clock(records, book, clients, rules, base_url, clock.clone());
+    let suppressions = Suppressions::of(&records.store, PathBuf::new());
+    let engine = Engine::with_clock(records, book, clients, rules, base_url, suppressions, clock.clone());
     Matchmaker::new(engine, vec![Arbiter::current()])
 }
 

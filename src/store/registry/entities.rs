@@ -5,7 +5,9 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::model::{CreditBands, EventType, Lead, ProductSubType, ProductType, RejectReason, TokenKind};
+use crate::model::{
+    CreditBands, EventType, Lead, LeadLegalInformation, ProductSubType, ProductType, RejectReason, TokenKind,
+};
 use crate::store::codec::{self, CodecError};
 
 /// A supply partner: who posts leads. JSON, by uuid.
@@ -61,6 +63,12 @@ pub struct LeadRecord {
     /// build that had all tables of a lead in [`Tree::LeadTables`](crate::store::Tree::LeadTables).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_table: Option<Uuid>,
+    /// When what it says of consents was stated, Unix milliseconds; none where that was when it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consents_stated_at: Option<i64>,
+    /// What it said of consents before, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_consents: Vec<StatedConsents>,
     /// What was sent.
     pub lead: Lead,
 }
@@ -70,6 +78,16 @@ impl LeadRecord {
     pub(in crate::store) fn first_table_in(payload: &[u8]) -> Option<Uuid> {
         codec::decode_json::<Self>(payload).ok()?.first_table
     }
+}
+
+/// What a person agreed to, with the texts that they were shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatedConsents {
+    /// When it was stated, Unix milliseconds.
+    pub stated_at: i64,
+    /// What was stated.
+    pub legal_information: LeadLegalInformation,
 }
 
 /// Something that happened to a lead.

@@ -79,7 +79,13 @@ impl LeftAlone {
         let Some((_, check)) = lists.get(CHECK) else { return Self::Nobody };
         let key = match MasterKey::read(file) {
             Ok(key) => Key::of(&key),
-            Err(error) => return Self::Locked(locked(&error.to_string())),
+            Err(MasterKeyError::Io { place, source }) => {
+                return Self::Locked(locked(&format!("{place}: {source}")));
+            }
+            Err(MasterKeyError::Malformed { place, length }) => {
+                let wanted = format!("{place} must have 64 hexadecimal digits, got {length} characters");
+                return Self::Locked(locked(&wanted));
+            }
         };
         if !check.contains(&key.hashed(CHECKED)) {
             return Self::Locked(locked(&format!("`{}` is another one's", file.display())));
@@ -109,7 +115,7 @@ impl LeftAlone {
 /// What is wrong with the key, and what to do.
 fn locked(why: &str) -> String {
     format!(
-        "the key of who asked to be left alone is not there: {why}; put the file back, or name it as `store.suppression_key_file`. Until then nobody is asked about anybody; `offerd suppressions remove {EVERYWHERE}` ends the list"
+        "the key of who asked to be left alone cannot be used: {why}; put the file back, or name it as `store.suppression_key_file`. Until then nobody is asked about anybody; `offerd suppressions remove {EVERYWHERE}` ends the list"
     )
 }
 

@@ -1,0 +1,187 @@
+//! Lines of fields, as a table, as CSV or as JSON: written as they come, so that there may be any number of them.
+
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use comfy_table::Table;
+use serde_json::Value;
+
+use super::files::{Making, cannot_make};
+use super::page;
+use crate::reports::spreadsheet::harmless;
+
+/// Rows of a table at most.
+const ROWS: usize = 1000;
+
+/// Characters of a text that a table shows.
+const SHOWN: usize = 60;
+
+/// What a line says, under its names; each line has the same ones.
+pub type Fields = Vec<(&'static str, Option<String>)>;
+
+/// How lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people: long texts are cut, and so are many lines
+    Table,
+    /// For spreadsheets
+    Csv,
+    /// For programs: an object a line
+    Json,
+}
+
+/// Lines in the making.
+pub struct Lines {
+    format: Format,
+    table: Option<Table>,
+    rows: usize,
+    /// Nothing once the reader has seen enough.
+    out: Option<Out>,
+    made: Option<(Making, File, PathBuf)>,
+}
+
+type Out = BufWriter<Box<dyn Write>>;
+
+impl Lines {
+    /// Begins lines on standard output, or in a file that only its owner may read and that is there when it is whole.
+    ///
+    /// # Errors
+    /// That the file cannot be made.
+    pub fn begin(format: Format, file: Option<&Path>) -> Result<Self, String> {
+        let (made, out): (_, Box<dyn Write>) = match file {
+            None => (None, Box::new(io::stdout())),
+            Some(file) => {
+                let begun =
+                    Making::begin(file).and_then(|(making, made)| Ok((making, made.try_clone()?, made)));
+                let (making, made, out) = begun.map_err(|error| cannot_make(file, &error))?;
+                (Some((making, made, file.to_owned())), Box::new(out))
+            }
+        };
+        Ok(Self { format, table: None, rows: 0, out: Some(BufWriter::new(out)), made })
+    }
+
+    /// Whether no more lines are taken: a table is long enough, or the reader has gone (`| head`).
+    pub fn is_full(&self) -> bool {
+        self.out.is_none() || self.format == Format::Table && self.rows > ROWS
+    }
+
+    /// One more line.
+    ///
+    /// # Errors
+    /// That it cannot be written.
+    pub fn add(&mut self, fields: Fields) -> Result<(), String> {
+        self.rows += 1;
+        match self.format {
+            Format::Table if self.rows > ROWS => Ok(()),
+            Format::Table => {
+                let table = self.table.get_or_insert_with(|| page::table(names(&fields)));
+                table.add_row(fields.into_iter().map(|(_, text)| cut(text.as_deref().unwrap_or("–"))));
+                Ok(())
+            }
+            Format::Csv => {
+                let header = if self.rows == 1 { csv_line(names(&fields))? } else { Vec::new() };
+                let texts = fields.iter().map(|(_, text)| text.as_deref().unwrap_or_default());
+                let line = csv_line(texts.map(harmless))?;
+                self.write(&[header, line].concat())
+            }
+            Format::Json => {
+                let value = |text: Option<String>| text.map_or(Value::Null, Value::String);
+                let pairs = fields.into_iter().map(|(name, text)| (name.to_owned(), value(text)));
+                let line = Value::Object(pairs.collect()).to_string() + "\n";
+                self.write(line.as_bytes())
+            }
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let Some(out) = &mut self.out else { return Ok(()) };
+        let written = out.write_all(bytes);
+        self.told(written)
+    }
+
+    /// A reader that has seen enough is no failure.
+    fn told(&mut self, written: io::Result<()>) -> Result<(), String> {
+        match written {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => self.out = None,
+            written => written.map_err(|error| format!("the lines cannot be written: {error}"))?,
+        }
+        Ok(())
+    }
+
+    /// Writes what is left; a file has its name then.
+    ///
+    /// # Errors
+    /// That it cannot be written.
+    pub fn end(mut self) -> Result<(), String> {
+        if let Some(table) = self.table.take() {
+            match self.made {
+                None => page::print_table(table),
+                Some(_) => self.write(format!("{table}\n").as_bytes())?,
+            }
+        }
+        if self.format == Format::Table && self.rows > ROWS {
+            eprintln!("there are more than {ROWS} lines; `--format csv` writes them all");
+        }
+        if let Some(mut out) = self.out.take() {
+            let written = out.flush();
+            self.told(written)?;
+        }
+        if let Some((making, made, file)) = self.made {
+            making.finish(&made).map_err(|error| cannot_make(&file, &error))?;
+            eprintln!("{} is written", file.display());
+        }
+        Ok(())
+    }
+}
+
+fn names(fields: &Fields) -> impl Iterator<Item = &'static str> {
+    fields.iter().map(|(name, _)| *name)
+}
+
+fn csv_line<T: AsRef<[u8]>>(texts: impl Iterator<Item = T>) -> Result<Vec<u8>, String> {
+    let mut line = csv::Writer::from_writer(Vec::new());
+    line.write_record(texts).map_err(|error| error.to_string())?;
+    line.into_inner().map_err(|error| error.to_string())
+}
+
+fn cut(text: &str) -> String {
+    let mut letters = text.chars();
+    let shown: String = letters.by_ref().take(SHOWN).collect();
+    if letters.next().is_some() { shown + "…" } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(format: Format, lines: &[&str]) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("lines");
+        let mut out = Lines::begin(format, Some(&file)).unwrap();
+        for text in lines {
+            out.add(vec![("name", Some((*text).to_owned())), ("none", None)]).unwrap();
+        }
+        assert!(!file.exists(), "it has its name when it is whole");
+        out.end().unwrap();
+        std::fs::read_to_string(file).unwrap()
+    }
+
+    #[test]
+    fn for_spreadsheets_no_value_is_a_formula() {
+        assert_eq!(written(Format::Csv, &["=1+1", "a,\"b\""]), "name,none\n'=1+1,\n\"a,\"\"b\"\"\",\n");
+    }
+
+    #[test]
+    fn for_programs_each_line_is_an_object() {
+        assert_eq!(written(Format::Json, &["a"]), "{\"name\":\"a\",\"none\":null}\n");
+    }
+
+    #[test]
+    fn for_people_long_texts_are_cut() {
+        let long = "x".repeat(SHOWN + 1);
+        let table = written(Format::Table, &[&long]);
+        assert!(table.contains(&("x".repeat(SHOWN) + "…")) && !table.contains(&long), "{table}");
+    }
+}

@@ -1,0 +1,151 @@
+//! Who agreed to what, and when: what leads state of consents, in order of arrival and page by page, so that any number of
+//! leads can be walked.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::model::{EventType, LeadLegalInformation, Timestamp};
+use crate::records::{Unavailable, consents, following, reading};
+use crate::store::entities::{HappeningRecord, LeadRecord};
+use crate::store::{FeedKey, Store, Tree};
+
+/// Records of feeds that are read for one page.
+const PAGE: usize = 2000;
+
+/// Which leads are wanted.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// Whose; nothing stands for all.
+    pub company: Option<Uuid>,
+    /// When they came, Unix milliseconds.
+    pub came: Range<u64>,
+    /// Test leads, or live ones.
+    pub test: bool,
+}
+
+/// Where a page ends, and the next begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Place {
+    /// Whose feed is being read.
+    pub company: Uuid,
+    /// From which arrival on, microseconds since 1970.
+    pub from_us: u64,
+}
+
+/// What some leads state.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConsentPage {
+    /// What is stated, each once.
+    pub statements: Vec<LeadLegalInformation>,
+    /// Who stated it, and when.
+    pub consents: Vec<Consent>,
+    /// Leads that are not there any more, because they were erased or their time is over.
+    pub gone: u64,
+    /// Where to go on; nothing at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<Place>,
+}
+
+/// That somebody stated something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Consent {
+    /// Their lead.
+    pub lead_uuid: Uuid,
+    /// Whose it is.
+    pub company_uuid: Uuid,
+    /// When it was stated.
+    pub stated_at: Timestamp,
+    /// What was stated: its place among the statements of the page.
+    pub statement: usize,
+    /// Whether something else was stated later.
+    pub superseded: bool,
+}
+
+/// The next page.
+///
+/// # Errors
+/// [`Unavailable`] when the store cannot be read.
+pub fn page(store: &Store, wanted: &Wanted, from: Option<Place>) -> Result<ConsentPage, Unavailable> {
+    let since_us = wanted.came.start.saturating_mul(1000);
+    let companies = following::companies(store).into_iter();
+    let companies = companies.filter(|company| wanted.company.is_none_or(|wanted| wanted == *company));
+    let mut rest = companies.skip_while(|company| from.is_some_and(|place| *company < place.company));
+    let Some(company) = rest.next() else { return Ok(ConsentPage::default()) };
+    let from_us = from.filter(|place| place.company == company).map_or(since_us, |place| place.from_us);
+
+    let mut page = Gathering::default();
+    let here = page.read(store, wanted, Place { company, from_us })?;
+    let next = here.or_else(|| Some(Place { company: rest.next()?, from_us: since_us }));
+    Ok(ConsentPage { next, ..page.page })
+}
+
+/// A page in the making.
+#[derive(Default)]
+struct Gathering {
+    page: ConsentPage,
+    places: HashMap<String, usize>,
+}
+
+impl Gathering {
+    /// Reads on in a feed; returns where the next page goes on in it, if it does.
+    fn read(&mut self, store: &Store, wanted: &Wanted, from: Place) -> Result<Option<Place>, Unavailable> {
+        let start = FeedKey::first_at(from.company, from.from_us).to_bytes();
+        let mut next = None;
+        for (nth, record) in store.scan_from(Tree::LeadEvents, start, from.company).enumerate() {
+            let (key, bytes) = record.map_err(unread)?;
+            let Some(key) = FeedKey::parse(&key) else { continue };
+            if key.arrival_us >= wanted.came.end.saturating_mul(1000) {
+                return Ok(None);
+            }
+            if nth == PAGE {
+                next = Some(Place { from_us: key.arrival_us, ..from });
+                break;
+            }
+            let happenings = HappeningRecord::read(&bytes).map_err(unread)?.happenings;
+            for made in happenings {
+                if made.event_type == EventType::LeadCreated && made.test == wanted.test {
+                    self.add(reading::lead(store, made.lead)?);
+                }
+            }
+        }
+        Ok(next)
+    }
+
+    fn add(&mut self, lead: Option<LeadRecord>) {
+        let Some(lead) = lead else {
+            self.page.gone += 1;
+            return;
+        };
+        let stated = consents::stated(&lead);
+        let last = stated.len() - 1;
+        for (nth, one) in stated.into_iter().enumerate() {
+            let statement = self.place(one.legal_information);
+            self.page.consents.push(Consent {
+                lead_uuid: lead.uuid,
+                company_uuid: lead.company,
+                stated_at: Timestamp::from_millis(one.stated_at).unwrap_or_default(),
+                statement,
+                superseded: nth < last,
+            });
+        }
+    }
+
+    fn place(&mut self, statement: LeadLegalInformation) -> usize {
+        let name = serde_json::to_string(&statement).unwrap_or_default();
+        *self.places.entry(name).or_insert_with(|| {
+            self.page.statements.push(statement);
+            self.page.statements.len() - 1
+        })
+    }
+}
+
+fn unread(failure: impl std::fmt::Display) -> Unavailable {
+    tracing::error!(%failure, "the consents of leads could not be read");
+    Unavailable
+}

@@ -44,7 +44,9 @@
 //! | cell | what was counted at a company on a day, of one value of a dimension or of one pair of two |
 //! | commit | guards and writes that the store takes all or not at all |
 //! | data key | what the records of one lead are sealed with, destroyed to erase it |
-//! | dimension | by what a report is divided: day, company, product, sub-type, partner, client tag, rating, state |
+//! | control | the leads of an experiment that get none of its variants |
+//! | dimension | by what a report is divided: day, company, product, sub-type, partner, client tag, rating, state, experiment |
+//! | experiment | a rule that gives a share of leads another deadline or other partners; each of its leads draws one variant |
 //! | feed | what happened to the leads of a company, in order of arrival |
 //! | group | the commits that one sync makes durable |
 //! | guard | what must hold of the store for a commit to be taken |
@@ -67,6 +69,7 @@
 //! | segment | a file of the journal, of fixed length and used again |
 //! | suppression list | digests of people about whom the partners that name it are not asked |
 //! | template | the part of an offer that does not depend on the lead, stored once |
+//! | treatment | what the variants of its lead change of a rate table |
 //! | transcript | what a partner was sent about a lead and what came back, where its file wants that kept |
 //! | tree | one kind of record, with its key, its seal and its place |
 //! | turn | the right to change a record by what it holds, which who wants to waits for in line |
@@ -84,6 +87,7 @@
 //!      admin also names partners and rate_table, cli partners: how partners behave, and what they offer
 //!      admin and daemon also name run_file → private_file, and reload → config, partners, postbacks: how commands find a daemon, and what a reload says
 //!      reports: for admin, daemon and cli, names config, records and what is below it
+//!      experiments → config, rate_table, store: for matching, hindsight, reload, admin, daemon and cli
 //!      daemon and cli also name reload, and declaration: its faults; reference that too, and ids; daemon reference: the list of cars
 //!      cli also names wire: TLS with our own listeners; and web: the body of an answer, whoever gives it
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
@@ -102,6 +106,7 @@
 //! | [`config`] | the settings, layered and checked |
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
 //! | [`store`] | the record: one writer thread, a journal, record files by time and what finds records in them; [`store::sealing`] the keys of personal data, [`store::backup`] backups |
+//! | [`experiments`] | rules from files: which leads draw which variant, and what that changes |
 //! | [`rate_table`] | what becomes of a lead's asks, as one machine: standing, answers, ranking, second look; no actor, clock or store |
 //! | [`matching`] | what is live: seating, actors, budgets, recovery |
 //! | [`records`] | what is written of leads and rate tables, and how it is read again |
@@ -110,7 +115,7 @@
 //! | [`transfer`] | a whole store as lines of JSON, out and in |
 //! | [`prefills`] | data of leads that are given in one place and taken up in another, for some minutes |
 //! | [`hindsight`] | what the records say afterwards, and what the files say of a lead that is not submitted: explanation, replay, dry run, timing, funnel |
-//! | [`reports`] | what became of leads by day, company, product, partner, tag, rating and state: counted as records arrive, summed up when it is asked for |
+//! | [`reports`] | what became of leads by day, company, product, partner, tag, rating, state and experiment: counted as records arrive, summed up when it is asked for |
 //! | [`mod@reference`] | look-ups for pages: universities, cars, featured institutions; what stands in the place of sample partners |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`postbacks`] | pushing events of leads to their companies, in order and until they are acknowledged |
@@ -195,6 +200,7 @@ pub mod config;
 pub mod conversions;
 pub mod daemon;
 pub mod declaration;
+pub mod experiments;
 pub mod handbook;
 pub mod hindsight;
 pub mod http;

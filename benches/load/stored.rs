@@ -97,6 +97,7 @@ fn taken_in(
         bands: CreditBands::CURRENT,
         newer_values: false,
         first_table: Some(table),
+        experiments: Default::default(),
         lead: Lead::read(body.as_bytes()).expect("the sample lead is good"),
     };
     let facts = Facts::new(&record.lead, Utc::now().date_naive(), record.bands).submitted_by(record.company);
@@ -112,6 +113,7 @@ fn taken_in(
         deadline: at + 15_000,
         seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
         book: book.fingerprint(),
+        treatments: Vec::new(),
         kept_out: Vec::new(),
     };
     let identity =

@@ -8,7 +8,7 @@
 //! - `GET /console` and what is below it is for people with a browser, who sign in
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
 //!   `POST /persons/find`, `/persons/export`, `/persons/erase`, `/persons/suppress` and `/persons/unsuppress`, `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
-//!   `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and `/postbacks/{name}/test`,
+//!   `GET /experiments` and `GET /experiments/{rule}`, `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and `/postbacks/{name}/test`,
 //!   `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`, `GET /audit` and `/audit/verdict`,
 //!   `POST /replay`, `GET /report`, `POST /report/rebuild`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
 //!   key of the run file, wherever they come from: an address of loopback proves nothing, since any user of the machine has one
@@ -19,6 +19,7 @@ pub mod backup;
 mod chronicle;
 mod command;
 pub mod console;
+pub mod experiments;
 mod health;
 pub mod key_ring;
 pub mod leads;
@@ -255,6 +256,13 @@ const ROUTES: &[Row] = &[
         "/suppressions/{name}",
         "Removes a suppression list.",
         handler!(suppressions::remove),
+    ),
+    command(Method::GET, "/experiments", "Tells how experiments stand.", handler!(experiments::list)),
+    command(
+        Method::GET,
+        "/experiments/{rule}",
+        "Compares the variants of an experiment.",
+        handler!(experiments::compare),
     ),
     command(Method::GET, "/postbacks", "Tells how postbacks stand.", handler!(postbacks::list)),
     command(Method::GET, "/postbacks/{name}/dead", "Lists dead letters.", handler!(postbacks::dead)),

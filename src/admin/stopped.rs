@@ -14,6 +14,7 @@ use super::key_ring::KeyRing;
 use super::password_hash::PasswordHashes;
 use super::{App, Health, surface};
 use crate::config::Settings;
+use crate::experiments::Rules as Experiments;
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Engine, Rules};
 use crate::model::BaseUrl;
@@ -71,6 +72,7 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
     // What is wrong with the files is told by the commands that ask for them, and keeps no other from its work.
     let none = |_| Subscriptions::none(&settings.postbacks);
     let subscriptions = Subscriptions::load(&settings.postbacks).unwrap_or_else(none);
+    let experiments = Experiments::load(&settings, Some(&book)).unwrap_or_default();
     let of_reports = store.clone();
     let rules_of_reports = settings.reports.clone();
     let (of_engine, sessions) = (store.clone(), SessionRules::of(&settings, None, None));
@@ -82,7 +84,7 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         audit: AuditLog::of(store.clone()),
         engine: LazyLock::new(Box::new(move || {
             let engine = Engine::new(Records::of(of_engine), book, clients, rules, base_url);
-            Arc::new(engine.leaving_alone(key_file))
+            Arc::new(engine.leaving_alone(key_file).experimenting(experiments))
         })),
         reports: LazyLock::new(Box::new(move || {
             let reports = Reports::of(Records::of(of_reports), rules_of_reports);

@@ -10,15 +10,17 @@ use ipnet::IpNet;
 
 use super::colour::Colour;
 use super::raw::{
-    OneOrMany, Raw, RawApi, RawApproval, RawBrand, RawConsole, RawLimits, RawLog, RawMatching, RawOfferPages,
-    RawPostbacks, RawProxy, RawReference, RawReports, RawStore, RawTls, RawTracing,
+    OneOrMany, Raw, RawApi, RawApproval, RawBrand, RawConsole, RawExperiments, RawLimits, RawLog,
+    RawMatching, RawOfferPages, RawPostbacks, RawProxy, RawReference, RawReports, RawStore, RawTls,
+    RawTracing,
 };
 use super::settings::{
     AnalyticsSettings, ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings,
-    DescribedSetting, EngineSettings, IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings,
-    MatchingSettings, OfferPageSettings, PathSettings, PostbackSettings, PrefillSettings, ProxySettings,
-    ROLES, RateSettings, ReferenceSettings, ReportSettings, Settings, ShutdownSettings, StoreSettings,
-    TlsSettings, TokenSettings, TracingSettings, TranscriptSettings, WireSettings,
+    DescribedSetting, EngineSettings, ExperimentSettings, IntegrationsSettings, LimitSettings,
+    ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings, PathSettings, PostbackSettings,
+    PrefillSettings, ProxySettings, ROLES, RateSettings, ReferenceSettings, ReportSettings, Settings,
+    ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings, TranscriptSettings,
+    WireSettings,
 };
 use super::web_address;
 use crate::declaration::{HumanDuration, quoted};
@@ -81,6 +83,7 @@ pub(super) fn checked(
             call_bytes: count("transcripts.call_bytes", raw.transcripts.call_bytes, 1024, 1_048_576, found),
         },
         postbacks: postbacks(&raw.postbacks, found),
+        experiments: experiments(&raw.experiments, found),
         tokens: TokenSettings { bootstrap: raw.tokens.bootstrap },
         shutdown: ShutdownSettings {
             drain: duration("shutdown.drain", raw.shutdown.drain, Duration::ZERO, HOUR, found),
@@ -99,7 +102,8 @@ const ZONES_MAX: usize = 4;
 const TAGS_MAX: usize = 8;
 
 /// What reports are by beside tags.
-const DIMENSIONS: [&str; 8] = ["day", "month", "company", "product", "subType", "partner", "rating", "state"];
+const DIMENSIONS: [&str; 9] =
+    ["day", "month", "company", "product", "subType", "partner", "rating", "state", "experiment"];
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -224,6 +228,13 @@ fn postbacks(raw: &RawPostbacks, found: &mut Found) -> PostbackSettings {
         dead_letters: count("postbacks.dead_letters", raw.dead_letters, 0, 1_000_000, found),
         dead_letters_kept: kept("postbacks.dead_letters_kept", raw.dead_letters_kept, found),
         vanished_kept: kept("postbacks.vanished_kept", raw.vanished_kept, found),
+    }
+}
+
+fn experiments(raw: &RawExperiments, found: &mut Found) -> ExperimentSettings {
+    ExperimentSettings {
+        path: path("experiments.path", &raw.path, found),
+        compared_leads: count("experiments.compared_leads", raw.compared_leads, 1_000, 10_000_000, found),
     }
 }
 
@@ -399,7 +410,13 @@ fn is_origin(text: &str) -> bool {
 }
 
 fn matching(raw: &RawMatching, is_default_reserve: bool, found: &mut Found) -> MatchingSettings {
-    let deadline = duration("matching.deadline", raw.deadline, 10 * MILLISECOND, 5 * MINUTE, found);
+    let deadline = duration(
+        "matching.deadline",
+        raw.deadline,
+        MatchingSettings::DEADLINE_MIN,
+        MatchingSettings::DEADLINE_MAX,
+        found,
+    );
     let mut within = |key: &str, value| duration(key, value, Duration::ZERO, 5 * MINUTE, found);
     let submit_wait = within("matching.submit_wait", raw.submit_wait);
     let response_margin = within("matching.response_margin", raw.response_margin);

@@ -30,6 +30,7 @@ pub(super) struct Raw {
     pub approval: RawApproval,
     pub transcripts: RawTranscripts,
     pub postbacks: RawPostbacks,
+    pub experiments: RawExperiments,
     pub tokens: RawTokens,
     pub shutdown: RawShutdown,
     pub log: RawLog,
@@ -247,6 +248,13 @@ pub(super) struct RawApproval {
 pub(super) struct RawTranscripts {
     pub kept: HumanDuration,
     pub call_bytes: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawExperiments {
+    pub path: String,
+    pub compared_leads: i64,
 }
 
 #[derive(Debug, Deserialize)]

@@ -13,6 +13,8 @@ pub const RELOADABLE: &[&str] = &[
     "api.vendor",
     "approval.reports_kept",
     "approval.reports_per_company",
+    "experiments.compared_leads",
+    "experiments.path",
     "limits.clicks_kept_per_offer",
     "limits.displays_kept_per_offer",
     "log.filter",

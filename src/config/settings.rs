@@ -59,6 +59,8 @@ pub struct Settings {
     pub transcripts: TranscriptSettings,
     /// `[postbacks]`
     pub postbacks: PostbackSettings,
+    /// `[experiments]`
+    pub experiments: ExperimentSettings,
     /// `[tokens]`
     pub tokens: TokenSettings,
     /// `[shutdown]`
@@ -317,6 +319,13 @@ pub struct MatchingSettings {
     pub offers_per_partner: usize,
 }
 
+impl MatchingSettings {
+    /// The shortest deadline that may be set.
+    pub const DEADLINE_MIN: Duration = Duration::from_millis(10);
+    /// The longest.
+    pub const DEADLINE_MAX: Duration = Duration::from_secs(300);
+}
+
 /// `[wire]`
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WireSettings {
@@ -432,6 +441,15 @@ pub struct TranscriptSettings {
     pub kept: Duration,
     /// Bytes of the bodies of one call.
     pub call_bytes: usize,
+}
+
+/// `[experiments]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExperimentSettings {
+    /// Where the files are.
+    pub path: PathBuf,
+    /// Leads of one rule that a comparison reads.
+    pub compared_leads: usize,
 }
 
 /// `[postbacks]`

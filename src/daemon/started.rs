@@ -22,6 +22,7 @@ use crate::admin::{self, Admin, Health};
 use crate::bootstrap::{self, SignIn};
 use crate::config::Settings;
 use crate::declaration::Fault;
+use crate::experiments::Rules as Experiments;
 use crate::hindsight::funnel;
 use crate::http;
 use crate::matching::partner_clients::PartnerClients;
@@ -70,7 +71,7 @@ impl Started {
     /// Starts everything in its order; what is pending goes on, and once this returns the daemon is ready.
     pub(super) async fn from(
         config: Option<PathBuf>,
-        Loaded { settings, book, subscriptions, vehicles }: Loaded,
+        Loaded { settings, book, subscriptions, experiments, vehicles }: Loaded,
         bound: Bound,
         opened: Opened,
         Telling { filter, metrics }: Telling,
@@ -81,7 +82,7 @@ impl Started {
         let run_file = run_file(config.as_ref(), [&api, &integrations, &admin]);
         let threads = EngineThreads::start(settings.engine.threads);
         let (traces, delivery) = traces(&settings)?;
-        let engine = engine(records, book, &settings, [&api.url(), &integrations.url()])?.traced(traces);
+        let engine = engine(records, (book, experiments), &settings, [&api, &integrations])?.traced(traces);
         let matchmaker = Matchmaker::new(engine, threads.arbiters());
         let engine = Arc::clone(matchmaker.engine());
         note_book(&engine.book());
@@ -371,18 +372,21 @@ fn written(run_file: &RunFile, settings: &Settings) -> Result<Written, Fatal> {
 /// are, it tells them so, unless the settings say how they are reached.
 fn engine(
     records: Records,
-    book: Book,
+    (book, experiments): (Book, Experiments),
     settings: &Settings,
-    [api, integrations]: [&str; 2],
+    [api, integrations]: [&Listener; 2],
 ) -> Result<Engine, Fatal> {
-    let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_else(|| api.to_owned()));
-    let called_back_at = settings.integrations.base_url.as_deref().unwrap_or(integrations);
+    let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_else(|| api.url()));
+    let called_back_at = settings.integrations.base_url.clone().unwrap_or_else(|| integrations.url());
     let told = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let clients = PartnerClients::new(settings.wire).opened(&book).map_err(told)?;
     let key_file = left_alone::key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);
+    let holders = Tokens::of(records.store.clone()).holders();
     let engine = Engine::new(records, book, clients, settings.into(), base_url).leaving_alone(key_file);
-    engine.missing_lists(&engine.book()).iter().for_each(|remark| warn!("{remark}"));
-    Ok(engine.called_back_at(called_back_at).keeping(settings.limits.shown_bytes))
+    let remarks = [engine.missing_lists(&engine.book()), experiments.without_token(&holders)];
+    remarks.iter().flatten().for_each(|remark| warn!("{remark}"));
+    let engine = engine.experimenting(experiments);
+    Ok(engine.called_back_at(&called_back_at).keeping(settings.limits.shown_bytes))
 }
 
 /// Traces to the collector in the settings, and what sends them there.

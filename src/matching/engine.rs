@@ -22,6 +22,7 @@ use super::rendering::render;
 use super::shown_posts::ShownTables;
 use super::suppressions::{Digests, Suppressed, Suppressions};
 use super::transcripts::Transcripts;
+use crate::experiments::Rules as Experiments;
 use crate::model::{BaseUrl, Lead, ProductType, Viewer};
 use crate::partner_health::{Health, Judgement};
 use crate::partners::{Book, Seat};
@@ -118,6 +119,14 @@ impl Engine {
     #[must_use]
     pub fn traced(self, traces: Traces) -> Self {
         Self { traces, ..self }
+    }
+
+    /// Has these experiments from the beginning.
+    #[must_use]
+    pub fn experimenting(mut self, experiments: Experiments) -> Self {
+        let configuration = self.configuration.get_mut().unwrap_or_else(PoisonError::into_inner);
+        Arc::get_mut(configuration).expect("nobody has taken it yet").experiments = experiments;
+        self
     }
 
     /// Knows who asked to be left alone by the key in this file.

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::admission::LivePlace;
 use super::audience::Audience;
-use super::budget::Budget;
+use super::budget::{Budget, TimeRules};
 use super::configuration::Configuration;
 use super::engine::Engine;
 use super::idempotency::Held;
@@ -179,7 +179,10 @@ impl RateTableActor {
     pub fn new(engine: Arc<Engine>, start: Start, beginning: Beginning) -> Self {
         Self {
             engine,
-            budget: Budget::until(start.deadline, start.configuration.rules.time),
+            budget: Budget::until(
+                start.deadline,
+                TimeRules { deadline: beginning.table.head().longest(), ..start.configuration.rules.time },
+            ),
             table: Machine::new(beginning),
             prepared: None,
             waiting: None,

@@ -1,5 +1,7 @@
 //! A lead as it comes in: new, or to be merged into one that is there.
 
+use std::collections::BTreeMap;
+
 use uuid::Uuid;
 
 use super::idempotency::IdempotencyKey;
@@ -50,6 +52,7 @@ impl Submission {
             bands,
             newer_values,
             first_table: None,
+            experiments: BTreeMap::new(),
             lead,
         }
     }

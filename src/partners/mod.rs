@@ -36,6 +36,7 @@ pub mod zipcode_prefixes;
 
 pub use book::{Book, Fit};
 pub use checker::is_key;
+pub use draw::drawn;
 pub use facts::Facts;
 pub use fingerprint::Fingerprint;
 pub use identity::Identity;

@@ -3,6 +3,7 @@
 //! Folding the answers over the head gives the table again, byte for byte ([`super::table`]).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -10,6 +11,7 @@ use uuid::Uuid;
 use super::cause::Cause;
 use super::denied::Denied;
 use super::outcome::Outcome;
+use super::treatment::{self, Treatment};
 use crate::partners::{Fingerprint, Template};
 
 /// Written once, with the lead.
@@ -37,6 +39,16 @@ pub struct TableHead {
     pub book: Fingerprint,
     /// The seats that the lead fits and that limits kept from being asked, at most [`MAX_KEPT_OUT`].
     pub kept_out: Vec<KeptOut>,
+    /// The variants that its lead has of the rules which ran when it was made. Heads of earlier builds end before them.
+    #[serde(default, deserialize_with = "treatment::at_the_end")]
+    pub treatments: Vec<Treatment>,
+}
+
+impl TableHead {
+    /// How long the table may take.
+    pub fn longest(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.deadline - self.created_at).unwrap_or(0))
+    }
 }
 
 /// A seat that has no place at a table although the lead fits it.
@@ -210,3 +222,62 @@ pub const NUMBER_BITS: u32 = 12;
 
 /// Offers that a table numbers at most; what comes after is cut and counted.
 pub const MAX_OFFERS: u16 = (1 << NUMBER_BITS) - 1;
+
+#[cfg(test)]
+mod tests {
+    use super::super::treatment::Change;
+    use super::*;
+
+    /// A head, as it ended before it told of experiments.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    struct HeadWithoutTreatments {
+        uuid: Uuid,
+        lead: Uuid,
+        company: Uuid,
+        test: bool,
+        loan_amount: Option<i32>,
+        wants_loans: bool,
+        created_at: i64,
+        deadline: i64,
+        seats: Vec<Fingerprint>,
+        book: Fingerprint,
+        kept_out: Vec<KeptOut>,
+    }
+
+    fn earlier() -> HeadWithoutTreatments {
+        HeadWithoutTreatments {
+            uuid: Uuid::from_u128(1),
+            lead: Uuid::from_u128(2),
+            company: Uuid::from_u128(3),
+            test: true,
+            loan_amount: Some(10_000),
+            wants_loans: true,
+            created_at: 5,
+            deadline: 2_005,
+            seats: vec![Fingerprint([7; 16])],
+            book: Fingerprint([8; 16]),
+            kept_out: vec![KeptOut { seat: Fingerprint([9; 16]), by: Some(Denied::Experiment) }],
+        }
+    }
+
+    #[test]
+    fn heads_of_earlier_builds_are_read_and_earlier_builds_read_these() {
+        let stored = postcard::to_stdvec(&earlier()).unwrap();
+        let read: TableHead = postcard::from_bytes(&stored).unwrap();
+        assert_eq!((read.treatments.len(), read.longest()), (0, Duration::from_secs(2)));
+        let treatment = Treatment {
+            rule: "quick".to_owned(),
+            variant: "two".to_owned(),
+            changes: vec![Change::Deadline { ms: 2_000 }, Change::SecondLook(false)],
+        };
+        let head = TableHead { treatments: vec![treatment], ..read };
+        let stored = postcard::to_stdvec(&head).unwrap();
+        assert_eq!(postcard::from_bytes(&stored), Ok(head.clone()));
+        assert_eq!(postcard::from_bytes(&stored), Ok(earlier()));
+
+        let json = serde_json::to_value(earlier()).unwrap();
+        assert_eq!(serde_json::from_value::<TableHead>(json).unwrap().treatments, []);
+        let json = serde_json::to_value(&head).unwrap();
+        assert_eq!(serde_json::from_value::<TableHead>(json).unwrap(), head);
+    }
+}

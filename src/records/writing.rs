@@ -295,6 +295,7 @@ mod tests {
             bands: CreditBands::CURRENT,
             newer_values: false,
             first_table: None,
+            experiments: Default::default(),
             lead: Lead::read(lead.as_bytes()).unwrap(),
         }
     }

@@ -159,6 +159,10 @@ pub const STORE_COMMIT_SECONDS: &str = "offerd_store_commit_seconds";
 pub const STORE_CHECKPOINT_SECONDS: &str = "offerd_store_checkpoint_seconds";
 /// What was kept of what partners were sent and answered.
 pub const TRANSCRIPTS: &str = "offerd_transcripts_total";
+/// Leads that drew a variant of an experiment.
+pub const EXPERIMENT_LEADS: &str = "offerd_experiment_leads_total";
+/// Comparisons of variants.
+pub const EXPERIMENT_COMPARISONS: &str = "offerd_experiment_comparisons_total";
 /// Events that were pushed to companies.
 pub const POSTBACKS: &str = "offerd_postbacks_total";
 /// Those that were not acknowledged yet.
@@ -259,6 +263,8 @@ pub const METRICS: &[Metric] = &[
     counter(RELOADS, &["result"], "Reloads of settings and partner files: ok, refused, failed."),
     gauge(RELOADED_AT, &[], "When settings and partner files were last taken in, at the start or by a reload, Unix seconds."),
     gauge(BOOK_FINGERPRINT, &[], "A number that is the same for the same partner files: 48 bits of a digest."),
+    counter(EXPERIMENT_LEADS, &["rule", "variant"], "Leads taken in that drew a variant of an experiment, the control too."),
+    counter(EXPERIMENT_COMPARISONS, &["result"], "Comparisons of the variants of an experiment: whole, cut (more leads than experiments.compared_leads), busy (another one was under way)."),
     counter(POSTBACKS, &["subscription", "result"], "Events that were pushed to companies, and events given up: ok, failed (and tried again), dead (the subscription's give_up_after), gone (no longer in the feed, or client tags of an erased lead), dropped (dead letters beyond postbacks.dead_letters and postbacks.dead_letters_kept)."),
     gauge(POSTBACKS_OUTSTANDING, &["subscription"], "Events that were taken from the feed and not acknowledged; the limit is postbacks.outstanding, beyond which they wait in the feed."),
     gauge(POSTBACKS_DEAD, &["subscription"], "Events that were given up and are kept; the limit is postbacks.dead_letters."),

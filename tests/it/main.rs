@@ -28,6 +28,7 @@ mod edges;
 mod eligibility;
 mod embed;
 mod event_import;
+mod experiments;
 mod explain;
 mod fuzz_corpora;
 mod growing_leads;

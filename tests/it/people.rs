@@ -274,6 +274,8 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("GET", "/console/audit/download", Some(Role::Administrator)),
     ("GET", "/console/catalogue", Some(Role::Viewer)),
     ("GET", "/console/catalogue/try", Some(Role::Viewer)),
+    ("GET", "/console/experiments", Some(Role::Analyst)),
+    ("GET", "/console/experiments/download", Some(Role::Analyst)),
     ("GET", "/console/funnel", Some(Role::Analyst)),
     ("GET", "/console/handbook", Some(Role::Viewer)),
     ("GET", "/console/handbook/{chapter}", Some(Role::Viewer)),

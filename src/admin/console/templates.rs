@@ -30,6 +30,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("audit.html", include_str!("templates/audit.html")),
     ("people.html", include_str!("templates/people.html")),
     ("account.html", include_str!("templates/account.html")),
+    ("experiments.html", include_str!("templates/experiments.html")),
     ("postbacks.html", include_str!("templates/postbacks.html")),
     ("sign_in.html", include_str!("templates/sign_in.html")),
     ("handbook.html", include_str!("templates/handbook.html")),

@@ -11,7 +11,7 @@ use crate::cli::trouble::Trouble;
 use crate::cli::{page, progress};
 use crate::config::Settings;
 use crate::hindsight::explanation::{
-    LeadExplanation, OfferReason, Reason, SeatExplanation, TableExplanation,
+    LeadExplanation, OfferReason, Reason, SeatExplanation, TableExplanation, TreatmentExplanation,
 };
 
 /// Explains a stored lead, a rate table, or the one that shows an offer.
@@ -75,6 +75,9 @@ fn heading(explained: &LeadExplanation, table: &TableExplanation) -> String {
     let pending = if table.pending { ", not complete yet" } else { "" };
     let mut heading =
         format!("rate table {} of lead {}{test}, {}{pending}", table.uuid, explained.lead, table.created_at);
+    for TreatmentExplanation { rule, variant, about } in &table.experiments {
+        heading.push_str(&format!("\nexperiment {rule}: variant {variant}, {about}"));
+    }
     if !table.same_files {
         heading.push_str(
             "\n! the partner files have changed since: conditions below are those of now, not those it was made with",

@@ -15,6 +15,7 @@ use crate::rate_table::progress::Standing;
 use crate::rate_table::reason::Reason;
 use crate::rate_table::record::{Answer, Ask, KeptOut};
 use crate::rate_table::table::Table;
+use crate::rate_table::treatment::{self, Treatment};
 use crate::records::templates::Templates;
 use crate::records::{Records, Unavailable, reading};
 use crate::store::entities::LeadRecord;
@@ -65,7 +66,7 @@ pub fn of_table(
             Some(Denied::Share) => !seat.is_in_share(record.uuid),
             _ => false,
         };
-        (!told_by_file).then(|| told.refusal(by, seat.product_type))
+        (!told_by_file).then(|| told.refusal(by, &seat.known_as))
     };
     // Whom limits left no room is recorded.
     let judged = judge(book, &facts, at, usize::MAX, &counted);
@@ -80,7 +81,7 @@ pub fn of_table(
     let left =
         told.kept_out.iter().filter(|(text, _)| judged_seat(&judged, &text.key, text.product_type).is_none());
     seats.extend(left.map(|(text, kept_out)| {
-        let refusals = vec![told.refusal(kept_out.by, text.product_type)];
+        let refusals = vec![told.refusal(kept_out.by, text)];
         SeatExplanation { refusals, ..bare(text, Reason::from(kept_out.by)) }
     }));
     Ok(seats)
@@ -159,15 +160,16 @@ impl<'a> KnownTable<'a> {
             asked_at,
             budget_ms: ask.map(|ask| ask.budget_ms),
             ended_after_ms: asked_at.and_then(|asked_at| u64::try_from(answer.at - asked_at.millis()).ok()),
-            refusals: held_back.map(|(_, by)| self.refusal(*by, text.product_type)).into_iter().collect(),
+            refusals: held_back.map(|(_, by)| self.refusal(*by, text)).into_iter().collect(),
             offers,
             ..told
         }
     }
 
-    /// What a limit wanted and found.
-    fn refusal(&self, by: Option<Denied>, product_type: ProductType) -> Refusal {
+    /// What a limit, or an experiment, wanted and found.
+    fn refusal(&self, by: Option<Denied>, seat: &SeatTemplate) -> Refusal {
         let (wanted, found) = match by {
+            Some(Denied::Experiment) => return self.left_out(seat),
             None => ("a place at the rate table", "as many partners were asked as may be"),
             Some(Denied::Paused) => ("not paused", "paused by command"),
             Some(Denied::Schedule) => ("hours of its schedule", "closed then"),
@@ -184,11 +186,19 @@ impl<'a> KnownTable<'a> {
                 "one that was missing, so that nobody is asked about",
             ),
             Some(Denied::Exclusive) => {
-                let taker = self.exclusive(product_type).unwrap_or("another one");
+                let taker = self.exclusive(seat.product_type).unwrap_or("another one");
                 ("no exclusive partner that takes the lead", taker)
             }
         };
         Refusal::new(wanted, found)
+    }
+
+    /// Which variant has no place for a seat.
+    fn left_out(&self, seat: &SeatTemplate) -> Refusal {
+        let head = self.table.head();
+        let by = treatment::leaving_out(&head.treatments, seat, head.wants_loans);
+        let by = by.map_or_else(|| "an experiment".to_owned(), Treatment::label);
+        Refusal::new("a variant that asks it", by)
     }
 
     /// Who of the table is exclusive in its file.

@@ -2,6 +2,8 @@
 //!
 //! A feed is appended to by lists: the records of one list arrived at one instant. They are postcard.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -61,6 +63,9 @@ pub struct LeadRecord {
     /// build that had all tables of a lead in [`Tree::LeadTables`](crate::store::Tree::LeadTables).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_table: Option<Uuid>,
+    /// The variant that it has of each experiment that held for it when it was taken in, by the name of the rule.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub experiments: BTreeMap<String, String>,
     /// What was sent.
     pub lead: Lead,
 }

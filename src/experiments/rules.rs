@@ -51,6 +51,16 @@ impl Rules {
         if faults.is_empty() { Ok(Self(all)) } else { Err(faults) }
     }
 
+    /// These rules, for tests.
+    #[cfg(test)]
+    pub(crate) fn of(texts: &[(&str, &str)], settings: &Settings) -> Self {
+        let rule = |(name, text): &(&str, &str)| {
+            let source = Source::parse(Path::new(name), text).expect("TOML");
+            check::rule(name, &source, &settings.matching, None).expect("a good rule")
+        };
+        Self(texts.iter().map(rule).collect())
+    }
+
     /// All of them.
     pub fn all(&self) -> &[Rule] {
         &self.0

@@ -50,7 +50,8 @@ async fn the_whole_report_is_a_file() {
     let told = html(&daemon, "/console/reports?leads=test&by=campaign").await;
     assert!(told.contains("download?leads=test&amp;by=campaign"), "{told}");
     let url = format!("{}/console/reports/download?leads=test&by=campaign", daemon.admin);
-    let file = daemon.request(Method::GET, &url, "", "").await;
+    let cookie = [("cookie", daemon.signed_in().await)];
+    let file = daemon.request_with(Method::GET, &url, "", &cookie, "").await;
     let name = file.header("content-disposition").unwrap_or_default().to_owned();
     assert!(file.status == 200 && name.starts_with("attachment; filename=\"report-"), "{name}");
     assert_eq!(String::from_utf8_lossy(&file.body).lines().count(), 3);

@@ -195,14 +195,30 @@ async fn second_look_can_be_left_out() {
     assert_eq!(alone["specialOffers"].as_array().unwrap().len(), 1, "that is no second look");
 }
 
+#[tokio::test]
+async fn test_leads_draw_too_and_of_a_lead_in_a_file_is_told_what_such_leads_draw() {
+    let daemon = plan(&[("narrow", without_bank())]).start().await;
+    let drawn = variant(&daemon, &lead(&daemon).await, "narrow");
+    let listed = until_counted(&daemon, "narrow", ("testLeads", 1)).await;
+    let variants = listed["variants"].as_array().unwrap();
+    let of = variants.iter().find(|one| one["variant"] == drawn.as_str()).unwrap();
+    assert_eq!((&of["testLeads"], &of["leads"]), (&json!(1), &json!(0)));
+
+    let file = daemon.file("lead.json");
+    std::fs::write(&file, r#"{"productTypes":["savings"]}"#).unwrap();
+    let told = daemon.command(&["explain", file.to_str().unwrap()]);
+    let told = String::from_utf8(told.stdout).unwrap();
+    assert!(told.contains("experiment narrow: of such leads draw alone (without bank) 50 %"), "{told}");
+}
+
 /// Waits until so many leads of a rule are counted.
-async fn until_counted(daemon: &Daemon, rule: &str, leads: i64) -> Value {
+async fn until_counted(daemon: &Daemon, rule: &str, (which, leads): (&str, i64)) -> Value {
     let looking = async {
         loop {
             let all = told(daemon, &["experiment", "list", "--json"]);
             let found = all.as_array().unwrap().iter().find(|one| one["rule"] == rule).cloned().unwrap();
             let counted =
-                found["variants"].as_array().unwrap().iter().map(|one| one["leads"].as_i64().unwrap());
+                found["variants"].as_array().unwrap().iter().map(|one| one[which].as_i64().unwrap());
             if counted.sum::<i64>() == leads {
                 return found;
             }
@@ -235,7 +251,7 @@ async fn drawn(daemon: &Daemon) -> Drawn {
             assert_eq!(daemon.request(Method::GET, &url, "", "").await.status, 302);
         }
     }
-    let listed = until_counted(daemon, "narrow", LEADS).await;
+    let listed = until_counted(daemon, "narrow", ("leads", LEADS)).await;
     for variant in listed["variants"].as_array().unwrap() {
         assert_eq!(variant["leads"], drawn.leads[variant["variant"].as_str().unwrap()], "{listed}");
         assert_eq!(variant["percent"], 50.0);
@@ -304,7 +320,7 @@ async fn what_was_drawn_is_compared_after_a_kill_when_the_rule_is_gone_and_of_a_
     assert_eq!(told(&daemon, &COMPARE), compared);
     std::fs::remove_file(daemon.file("config/experiments/narrow.toml")).unwrap();
     assert!(daemon.command(&["reload"]).status.success());
-    let listed = until_counted(&daemon, "narrow", LEADS).await;
+    let listed = until_counted(&daemon, "narrow", ("leads", LEADS)).await;
     assert_eq!(listed["state"], "removed");
     assert_eq!(told(&daemon, &COMPARE), compared);
     let (_, stopped) = daemon.terminate();

@@ -74,10 +74,11 @@ fn counts(book: &Book) -> (usize, usize, usize) {
     (book.partners().len(), book.seats().len(), book.offers())
 }
 
-/// Companies that have looks of their own, or are told of events, and have no token, as far as a running daemon knows: a stopped one's store is not opened for
+/// Companies that have looks of their own, are told of events or have a ranking, and have no token, as far as a running daemon knows: a stopped one's store is not opened for
 /// this, and the next start tells.
 async fn strangers(settings: &Settings, subscriptions: &Subscriptions) -> Vec<String> {
-    if settings.offer_pages.companies.is_empty() && subscriptions.all().is_empty() {
+    let names_companies = settings.ranking.named.values().any(|ranking| !ranking.companies.is_empty());
+    if settings.offer_pages.companies.is_empty() && subscriptions.all().is_empty() && !names_companies {
         return Vec::new();
     }
     let Ok(Some(daemon)) = AdminClient::of_daemon(settings).await else { return Vec::new() };
@@ -87,7 +88,12 @@ async fn strangers(settings: &Settings, subscriptions: &Subscriptions) -> Vec<St
         Holder::Partner(_) => None,
     });
     let companies = companies.collect();
-    [settings.offer_pages.without_token(&companies), subscriptions.without_token(&companies)].concat()
+    [
+        settings.offer_pages.without_token(&companies),
+        subscriptions.without_token(&companies),
+        settings.ranking.without_token(&companies),
+    ]
+    .concat()
 }
 
 /// What is no fault, but may not be what was meant.

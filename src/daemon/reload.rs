@@ -115,6 +115,7 @@ impl Reloading {
             remarks: [
                 book.remarks().iter().map(ToString::to_string).collect(),
                 later.offer_pages.without_token(&holders),
+                later.ranking.without_token(&holders),
                 subscriptions.without_token(&holders),
                 self.engine.missing_lists(&book),
             ]
@@ -132,6 +133,9 @@ impl Reloading {
         clients.set_rules(settings.wire);
         let ids = &self.engine.records.templates.ids;
         self.engine.configure(Configuration::new(Arc::new(book), clients, rules, ids));
+        if let Some(rankings) = &self.engine.rankings {
+            rankings.change(settings.ranking.clone());
+        }
         self.reception.change(&settings.api);
         renewals.show();
         if let Err(cause) = self.filter.set(&settings.log.filter) {

@@ -46,7 +46,7 @@
 //! | data key | what the records of one lead are sealed with, destroyed to erase it |
 //! | control | the leads of an experiment that get none of its variants |
 //! | dimension | by what a report is divided: day, company, product, sub-type, partner, client tag, rating, state, experiment |
-//! | experiment | a rule that gives a share of leads another deadline or other partners; each of its leads draws one variant |
+//! | experiment | a rule that gives a share of leads another deadline, ranking or set of partners; each of its leads draws one variant |
 //! | feed | what happened to the leads of a company, in order of arrival |
 //! | group | the commits that one sync makes durable |
 //! | guard | what must hold of the store for a commit to be taken |
@@ -60,6 +60,7 @@
 //! | permit | the right of new work to be in flight |
 //! | postback | an event of a lead that is pushed to its company, by a file that is a subscription |
 //! | quote | the part of an offer that depends on the lead |
+//! | ranking | how much interest, conversion, payout and consumer rating count in the score of an offer |
 //! | rate table | the offers for one lead, complete when no ask is pending |
 //! | reason | why a seat has, or has not, offers at a rate table |
 //! | role | what a user of the console may see and do; each may all that those before it may |
@@ -87,6 +88,7 @@
 //!      admin also names partners and rate_table, cli partners: how partners behave, and what they offer
 //!      admin and daemon also name run_file → private_file, and reload → config, partners, postbacks: how commands find a daemon, and what a reload says
 //!      reports: for admin, daemon and cli, names config, records and what is below it
+//!      ranking: for matching, admin, daemon and cli, names the same
 //!      experiments → config, rate_table, store: for matching, hindsight, reload, admin, daemon and cli
 //!      daemon and cli also name reload, and declaration: its faults; reference that too, and ids; daemon reference: the list of cars
 //!      cli also names wire: TLS with our own listeners; and web: the body of an answer, whoever gives it
@@ -116,6 +118,7 @@
 //! | [`prefills`] | data of leads that are given in one place and taken up in another, for some minutes |
 //! | [`hindsight`] | what the records say afterwards, and what the files say of a lead that is not submitted: explanation, replay, dry run, timing, funnel |
 //! | [`reports`] | what became of leads by day, company, product, partner, tag, rating, state and experiment: counted as records arrive, summed up when it is asked for |
+//! | [`ranking`] | what a company's own clicks teach of conversions, learnt as they arrive, and by what its offers are ranked |
 //! | [`mod@reference`] | look-ups for pages: universities, cars, featured institutions; what stands in the place of sample partners |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`postbacks`] | pushing events of leads to their companies, in order and until they are acknowledged |
@@ -222,6 +225,7 @@ mod planted_runs;
 pub mod postbacks;
 pub mod prefills;
 pub mod private_file;
+pub mod ranking;
 pub mod rate_table;
 pub mod records;
 pub mod reference;

@@ -10,7 +10,7 @@
 //!   `POST /persons/find`, `/persons/export`, `/persons/erase`, `/persons/suppress` and `/persons/unsuppress`, `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
 //!   `GET /experiments` and `GET /experiments/{rule}`, `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and `/postbacks/{name}/test`,
 //!   `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`, `GET /audit` and `/audit/verdict`,
-//!   `POST /replay`, `GET /report`, `POST /report/rebuild`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
+//!   `POST /replay`, `GET /ranking`, `GET /report`, `POST /report/rebuild`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
 //!   key of the run file, wherever they come from: an address of loopback proves nothing, since any user of the machine has one
 
 pub mod audit;
@@ -31,6 +31,7 @@ mod password_hash;
 mod pausing;
 pub mod persons;
 pub mod postbacks;
+mod ranking;
 mod reload;
 pub mod replay;
 pub mod reports;
@@ -294,6 +295,7 @@ const ROUTES: &[Row] = &[
         "Runs stored leads against other partner files.",
         handler!(replay::replay),
     ),
+    command(Method::GET, "/ranking", "Tells what was learnt of clicks.", handler!(ranking::ranking)),
     command(Method::GET, "/report", "Counts what became of leads.", handler!(reports::report)),
     command(
         Method::POST,

@@ -20,6 +20,7 @@ use crate::matching::{Engine, Rules};
 use crate::model::BaseUrl;
 use crate::partners::Book;
 use crate::postbacks::Subscriptions;
+use crate::ranking::Rankings;
 use crate::records::Records;
 use crate::reload;
 use crate::reports::Reports;
@@ -75,6 +76,7 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
     let experiments = Experiments::load(&settings, Some(&book)).unwrap_or_default();
     let of_reports = store.clone();
     let rules_of_reports = settings.reports.clone();
+    let rules_of_rankings = settings.ranking.clone();
     let (of_engine, sessions) = (store.clone(), SessionRules::of(&settings, None, None));
     App {
         health: Arc::new(Health::new(store.clone())),
@@ -83,8 +85,16 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         password_hashes: PasswordHashes::default(),
         audit: AuditLog::of(store.clone()),
         engine: LazyLock::new(Box::new(move || {
-            let engine = Engine::new(Records::of(of_engine), book, clients, rules, base_url);
-            Arc::new(engine.leaving_alone(key_file).experimenting(experiments))
+            let records = Records::of(of_engine);
+            let rankings = Rankings::of(records.clone(), rules_of_rankings);
+            let rankings =
+                rankings.inspect_err(|error| tracing::error!(%error, "what was learnt is not known")).ok();
+            let engine = Engine::new(records, book, clients, rules, base_url).leaving_alone(key_file);
+            let engine = engine.experimenting(experiments);
+            Arc::new(match rankings {
+                Some(rankings) => engine.ranking(rankings),
+                None => engine,
+            })
         })),
         reports: LazyLock::new(Box::new(move || {
             let reports = Reports::of(Records::of(of_reports), rules_of_reports);

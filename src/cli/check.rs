@@ -77,16 +77,18 @@ fn counts(book: &Book) -> (usize, usize, usize) {
     (book.partners().len(), book.seats().len(), book.offers())
 }
 
-/// Companies that have looks of their own, are told of events or are in an experiment, and have no token, as far as a running daemon knows: a stopped one's store is not opened for
-/// this, and the next start tells.
+/// Companies that have looks of their own, are told of events, have a ranking or are in an experiment, and have no token, as far as a running
+/// daemon knows: a stopped one's store is not opened for this, and the next start tells.
 async fn strangers(
     settings: &Settings,
     subscriptions: &Subscriptions,
     experiments: &Experiments,
 ) -> Vec<String> {
+    let names_companies = settings.ranking.named.values().any(|ranking| !ranking.companies.is_empty());
     if settings.offer_pages.companies.is_empty()
         && subscriptions.all().is_empty()
         && experiments.all().is_empty()
+        && !names_companies
     {
         return Vec::new();
     }
@@ -101,6 +103,7 @@ async fn strangers(
         settings.offer_pages.without_token(&companies),
         subscriptions.without_token(&companies),
         experiments.without_token(&companies),
+        settings.ranking.without_token(&companies),
     ]
     .concat()
 }

@@ -22,6 +22,7 @@ mod partners;
 mod person;
 mod postbacks;
 mod progress;
+mod ranking;
 mod reload;
 mod replay;
 mod report;
@@ -187,6 +188,8 @@ Examples:
     Replay(replay::Arguments),
     /// Count what became of leads: by day, company, product, partner, client tag, rating, state and experiment, for any days
     Report(report::Arguments),
+    /// Show what a company's own clicks have taught of conversions, and by what its offers are ranked
+    Ranking(ranking::Arguments),
     /// Write the whole store into one sealed file, of a running daemon or of a stopped one's store
     Backup(backup::Arguments),
     /// Make a store of a backup, or check one
@@ -237,6 +240,7 @@ pub fn run() -> ExitCode {
         Command::Transcript(arguments) => block_on(transcript::run(config, &arguments)),
         Command::Replay(arguments) => block_on(replay::run(config, &arguments)),
         Command::Report(arguments) => block_on(report::run(config, &arguments)),
+        Command::Ranking(arguments) => block_on(ranking::run(config, &arguments)),
         Command::Backup(arguments) => block_on(backup::run(config, &arguments)),
         Command::Restore(arguments) => restore::run(config, &arguments),
         Command::Export(arguments) => block_on(transfer::export(config, &arguments)),

@@ -9,6 +9,7 @@ use chrono_tz::Tz;
 use ipnet::IpNet;
 
 use super::colour::Colour;
+use super::ranking_checks::ranking;
 use super::raw::{
     OneOrMany, Raw, RawApi, RawApproval, RawBrand, RawConsole, RawExperiments, RawLimits, RawLog,
     RawMatching, RawOfferPages, RawPostbacks, RawProxy, RawReference, RawReports, RawStore, RawTls,
@@ -74,6 +75,7 @@ pub(super) fn checked(
             ),
         },
         reports: reports(raw.reports, found),
+        ranking: ranking(raw.ranking, found),
         store,
         partners: PathSettings { path: path("partners.path", &raw.partners.path, found) },
         reference: reference(raw.reference, found),
@@ -106,11 +108,11 @@ const DIMENSIONS: [&str; 9] =
     ["day", "month", "company", "product", "subType", "partner", "rating", "state", "experiment"];
 
 const MILLISECOND: Duration = Duration::from_millis(1);
-const SECOND: Duration = Duration::from_secs(1);
-const DAY: Duration = Duration::from_secs(24 * 3600);
+pub(super) const SECOND: Duration = Duration::from_secs(1);
+pub(super) const DAY: Duration = Duration::from_secs(24 * 3600);
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
-const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
+pub(super) const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
 
 /// The addresses of the api, the integrations and the admin listener, each another one.
 fn listeners(raw: &Raw, found: &mut Found) -> [SocketAddr; 3] {
@@ -626,7 +628,7 @@ fn store(raw: RawStore, live_tables: usize, is_default_queue: bool, found: &mut 
     }
 }
 
-fn fault(key: &str, message: String, found: &mut Found) {
+pub(super) fn fault(key: &str, message: String, found: &mut Found) {
     found.push((key.to_owned(), message));
 }
 
@@ -644,14 +646,14 @@ fn path(key: &str, text: &str, found: &mut Found) -> PathBuf {
     PathBuf::from(text)
 }
 
-fn count(key: &str, number: i64, least: i64, greatest: i64, found: &mut Found) -> usize {
+pub(super) fn count(key: &str, number: i64, least: i64, greatest: i64, found: &mut Found) -> usize {
     if !(least..=greatest).contains(&number) {
         fault(key, format!("must be from {least} to {greatest}, got {number}"), found);
     }
     usize::try_from(number.clamp(least, greatest)).unwrap_or(usize::MAX)
 }
 
-fn duration(
+pub(super) fn duration(
     key: &str,
     value: HumanDuration,
     least: Duration,

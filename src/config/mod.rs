@@ -6,6 +6,7 @@
 mod checks;
 mod colour;
 mod layers;
+mod ranking_checks;
 mod raw;
 mod reload;
 mod settings;
@@ -19,7 +20,7 @@ pub use reload::{RELOADABLE, SettingChange, SettingsDiff, is_reloadable};
 pub use settings::{
     ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings, DescribedSetting,
     ExperimentSettings, IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings,
-    OfferPageSettings, PathSettings, PostbackSettings, PrefillSettings, ProxySettings, ROLES, RateSettings,
-    ReferenceSettings, ReportSettings, Settings, ShutdownSettings, SignIn, StoreSettings, TlsSettings,
-    TokenSettings, TranscriptSettings, WireSettings,
+    NamedRanking, OfferPageSettings, PathSettings, PostbackSettings, PrefillSettings, ProxySettings, ROLES,
+    RankingSettings, RateSettings, ReferenceSettings, ReportSettings, Settings, ShutdownSettings, SignIn,
+    StoreSettings, TlsSettings, TokenSettings, TranscriptSettings, WireSettings,
 };

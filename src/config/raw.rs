@@ -23,6 +23,7 @@ pub(super) struct Raw {
     pub engine: RawEngine,
     pub analytics: RawAnalytics,
     pub reports: RawReports,
+    pub ranking: RawRanking,
     pub wire: RawWire,
     pub store: RawStore,
     pub partners: RawPath,
@@ -193,6 +194,34 @@ pub(super) struct RawReports {
     pub groups: i64,
     pub rows: i64,
     pub at_once: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawRanking {
+    pub default: String,
+    pub named: BTreeMap<String, RawNamedRanking>,
+    pub prior_rate: f64,
+    pub prior_strength: f64,
+    pub least: f64,
+    pub most: f64,
+    pub unrated: f64,
+    pub matures_after: HumanDuration,
+    pub half_life: HumanDuration,
+    pub window: HumanDuration,
+    pub refresh: HumanDuration,
+    pub cohorts: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawNamedRanking {
+    pub interest: f64,
+    pub conversion: f64,
+    pub payout: f64,
+    pub consumer_rating: f64,
+    #[serde(default)]
+    pub companies: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -118,6 +118,7 @@ impl Reloading {
             remarks: [
                 book.remarks().iter().map(ToString::to_string).collect(),
                 later.offer_pages.without_token(&holders),
+                later.ranking.without_token(&holders),
                 subscriptions.without_token(&holders),
                 experiments.without_token(&holders),
                 self.engine.missing_lists(&book),
@@ -143,6 +144,9 @@ impl Reloading {
         let ids = &self.engine.records.templates.ids;
         let configuration = Configuration::new(Arc::new(book), clients, rules, ids);
         self.engine.configure(configuration.experimenting(experiments));
+        if let Some(rankings) = &self.engine.rankings {
+            rankings.change(settings.ranking.clone());
+        }
         self.reception.change(&settings.api);
         renewals.show();
         if let Err(cause) = self.filter.set(&settings.log.filter) {

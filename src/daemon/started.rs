@@ -31,6 +31,7 @@ use crate::model::BaseUrl;
 use crate::partners::Book;
 use crate::persons::index;
 use crate::postbacks::{self, Keeper, Running, Subscriptions};
+use crate::ranking::{self, Rankings};
 use crate::records::Records;
 use crate::reload::{Requests, channel as reload_requests};
 use crate::reports::{self, Reports};
@@ -264,7 +265,11 @@ fn aside(
     let (recovering, gate, queue) = (matchmaker.clone(), Arc::clone(&app.gate), Arc::clone(&app.gate));
     let gate_of_reports = Arc::clone(&app.gate);
     let (prefills, engine) = (Arc::clone(&app.prefills), Arc::clone(matchmaker.engine()));
-    vec![
+    let learning = engine.rankings.clone().map(|rankings| {
+        let gate = Arc::clone(&app.gate);
+        tokio::spawn(ranking::keep(rankings, move || gate.queueing()))
+    });
+    let mut aside = vec![
         tokio::spawn(async move { engine.statistics.failures.keep().await }),
         tokio::spawn(shown_posts::keep(Arc::clone(matchmaker.engine()))),
         tokio::spawn(async move { recovery::recover_when_mended(&recovering).await }),
@@ -277,7 +282,9 @@ fn aside(
         tokio::spawn(funnel::keep(Arc::clone(matchmaker.engine()), move || gate.queueing())),
         tokio::spawn(index::keep(Arc::clone(matchmaker.engine()), move || queue.queueing())),
         tokio::spawn(reports::keep(reports.clone(), move || gate_of_reports.queueing())),
-    ]
+    ];
+    aside.extend(learning);
+    aside
 }
 
 /// The admin pages, made of what opens the console; and what an operator is greeted with who has just begun.
@@ -328,7 +335,9 @@ async fn welcome(
     } else if let Some(sign_in) = &sign_in {
         bootstrap::show_secret(run_file, sign_in);
     }
-    settings.offer_pages.without_token(&tokens.holders()).iter().for_each(|remark| warn!("{remark}"));
+    let holders = tokens.holders();
+    let remarks = [settings.offer_pages.without_token(&holders), settings.ranking.without_token(&holders)];
+    remarks.iter().flatten().for_each(|remark| warn!("{remark}"));
     Ok(())
 }
 
@@ -382,7 +391,10 @@ fn engine(
     let clients = PartnerClients::new(settings.wire).opened(&book).map_err(told)?;
     let key_file = left_alone::key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);
     let holders = Tokens::of(records.store.clone()).holders();
-    let engine = Engine::new(records, book, clients, settings.into(), base_url).leaving_alone(key_file);
+    let rankings =
+        Rankings::of(records.clone(), settings.ranking.clone()).map_err(|error| error.to_string())?;
+    let engine = Engine::new(records, book, clients, settings.into(), base_url);
+    let engine = engine.leaving_alone(key_file).ranking(rankings);
     let remarks = [engine.missing_lists(&engine.book()), experiments.without_token(&holders)];
     remarks.iter().flatten().for_each(|remark| warn!("{remark}"));
     let engine = engine.experimenting(experiments);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::declared::{Declared, DeclaredVariant};
 use super::rule::{CONTROL, Rule, Variant};
-use crate::config::MatchingSettings;
+use crate::config::{MatchingSettings, Settings};
 use crate::declaration::{Fault, FileReading, Source, did_you_mean, nearest, quoted, read};
 use crate::partners::{Book, is_key};
 use crate::rate_table::treatment::Change;
@@ -14,7 +14,7 @@ use crate::store::tokens::company_uuid;
 /// What is wrong with a file, by key, and what it is held against.
 struct Checker<'s> {
     source: &'s Source,
-    matching: &'s MatchingSettings,
+    settings: &'s Settings,
     /// The partners that there are; none where their files are faulty.
     book: Option<&'s Book>,
     faults: Vec<Fault>,
@@ -33,13 +33,13 @@ impl Checker<'_> {
 pub(super) fn rule(
     name: &str,
     source: &Source,
-    matching: &MatchingSettings,
+    settings: &Settings,
     book: Option<&Book>,
 ) -> Result<Rule, Vec<Fault>> {
     let FileReading { value, faults, .. } = read::<Declared>(source);
     // Where a key stands in for another, what else is found may only follow from that.
     let Some(declared) = value.filter(|_| faults.is_empty()) else { return Err(faults) };
-    let mut checker = Checker { source, matching, book, faults };
+    let mut checker = Checker { source, settings, book, faults };
     if !is_key(name) {
         checker.fault("", "must be named by lower-case letters, digits, `-` and `_`, and end in `.toml`");
     }
@@ -121,6 +121,10 @@ fn checked(key: &str, declared: &DeclaredVariant, checker: &mut Checker<'_>) -> 
         let deadline = deadline_of(&format!("{key}.deadline"), deadline.0, checker);
         changes.push(Change::Deadline { ms: deadline.as_millis() as u64 });
     }
+    if let Some(ranking) = &declared.ranking {
+        ranking_of(&format!("{key}.ranking"), ranking, checker);
+        changes.push(Change::Ranking(ranking.clone()));
+    }
     if let Some(partners) = &declared.partners {
         known(&format!("{key}.partners"), partners, checker);
         changes.push(Change::OnlyPartners(partners.clone()));
@@ -141,7 +145,7 @@ fn checked(key: &str, declared: &DeclaredVariant, checker: &mut Checker<'_>) -> 
 
 /// A deadline that a table can have.
 fn deadline_of(key: &str, deadline: Duration, checker: &mut Checker<'_>) -> Duration {
-    let MatchingSettings { response_margin, least_budget, .. } = *checker.matching;
+    let MatchingSettings { response_margin, least_budget, .. } = checker.settings.matching;
     let (least, most) = (response_margin + least_budget, MatchingSettings::DEADLINE_MAX);
     if deadline < least.max(MatchingSettings::DEADLINE_MIN) || deadline > most {
         let [least, most, deadline] = [least, most, deadline].map(humantime::format_duration);
@@ -153,6 +157,19 @@ fn deadline_of(key: &str, deadline: Duration, checker: &mut Checker<'_>) -> Dura
         );
     }
     deadline
+}
+
+/// A ranking that the settings name.
+fn ranking_of(key: &str, ranking: &str, checker: &mut Checker<'_>) {
+    let named = &checker.settings.ranking.named;
+    if named.contains_key(ranking) {
+        return;
+    }
+    let there_are: Vec<String> = named.keys().map(|name| format!("`{name}`")).collect();
+    let there_are = if there_are.is_empty() { "none".to_owned() } else { there_are.join(", ") };
+    let near = did_you_mean(nearest(ranking, named.keys().map(String::as_str)));
+    let wanted = "must be a ranking of the settings (`ranking.named`, `ranking.default`)";
+    checker.fault(key, format!("{wanted}, of which there are: {there_are}; got `{ranking}`{near}"));
 }
 
 /// Partners that have files.

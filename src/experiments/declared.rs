@@ -34,6 +34,8 @@ pub(super) struct DeclaredVariant {
     pub percent: f64,
     /// How long its rate tables may take, instead of `matching.deadline`.
     pub deadline: Option<HumanDuration>,
+    /// A ranking of the settings, instead of the company's.
+    pub ranking: Option<String>,
     /// Keys of the only partners that are asked.
     pub partners: Option<Vec<String>>,
     /// Keys of partners that are not asked.

@@ -1,4 +1,4 @@
-//! Experiments: a rule gives a share of the leads that it holds for another deadline, another set of partners, or no second look.
+//! Experiments: a rule gives a share of the leads that it holds for another deadline, ranking or set of partners, or no second look.
 //!
 //! # From a file to a figure
 //!

@@ -42,7 +42,7 @@ impl Rules {
             let text = std::fs::read_to_string(&file).map_err(|error| vec![fault(&file, "", unread(error))]);
             let source = text.and_then(|text| Source::parse(&file, &text).map_err(|fault| vec![fault]));
             let name = file.file_stem().unwrap_or_default().to_string_lossy();
-            match source.and_then(|source| check::rule(&name, &source, &settings.matching, book)) {
+            match source.and_then(|source| check::rule(&name, &source, settings, book)) {
                 Ok(rule) => all.push(rule),
                 Err(found) => faults.extend(found),
             }
@@ -56,7 +56,7 @@ impl Rules {
     pub(crate) fn of(texts: &[(&str, &str)], settings: &Settings) -> Self {
         let rule = |(name, text): &(&str, &str)| {
             let source = Source::parse(Path::new(name), text).expect("TOML");
-            check::rule(name, &source, &settings.matching, None).expect("a good rule")
+            check::rule(name, &source, settings, None).expect("a good rule")
         };
         Self(texts.iter().map(rule).collect())
     }

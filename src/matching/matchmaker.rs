@@ -281,6 +281,8 @@ impl Matchmaker {
         let rules = &configuration.rules;
         let longest = treatment::deadline(&seating.treatments).unwrap_or(rules.time.deadline);
         let submit_wait = rules.submit_wait;
+        let named = treatment::ranking(&seating.treatments);
+        let ranked_by = self.engine.ranked_by(record.company, record.test, named);
         let head = head(&record, &seating, longest, table);
         trace.note("offerd.rate_table", head.uuid.to_string());
         trace.note("offerd.test", head.test);
@@ -302,6 +304,7 @@ impl Matchmaker {
             configuration,
             lead_created_at: record.created_at,
             bands: record.bands,
+            ranked_by,
             lead: Arc::new(std::mem::take(&mut record.lead)),
             fits: seating.plan.fits.into_iter().map(Some).collect(),
             calls: HashMap::new(),
@@ -364,6 +367,11 @@ impl Matchmaker {
                 fits,
                 lead: Arc::new(lead.unwrap_or_default()),
                 bands,
+                ranked_by: self.engine.ranked_by(
+                    head.company,
+                    head.test,
+                    treatment::ranking(&head.treatments),
+                ),
                 calls: reading::calls(&self.engine.records.store, table)?,
                 first: None,
                 held: None,

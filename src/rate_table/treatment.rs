@@ -33,6 +33,8 @@ pub enum Change {
     WithoutPartners(Vec<String>),
     /// Whether partners with second look are asked when no other had a loan offer.
     SecondLook(bool),
+    /// By which ranking of the settings offers have their scores.
+    Ranking(String),
 }
 
 impl Change {
@@ -42,12 +44,13 @@ impl Change {
             Self::Deadline { .. } => "the deadline",
             Self::OnlyPartners(_) | Self::WithoutPartners(_) => "the partners",
             Self::SecondLook(_) => "second look",
+            Self::Ranking(_) => "the ranking",
         }
     }
 
     fn leaves_out(&self, seat: &SeatTemplate, wants_loans: bool) -> bool {
         match self {
-            Self::Deadline { .. } | Self::SecondLook(true) => false,
+            Self::Deadline { .. } | Self::SecondLook(true) | Self::Ranking(_) => false,
             Self::OnlyPartners(partners) => !partners.contains(&seat.key),
             Self::WithoutPartners(partners) => partners.contains(&seat.key),
             // Of a lead that wants no loan everybody is asked at once.
@@ -66,6 +69,7 @@ impl fmt::Display for Change {
             Self::WithoutPartners(partners) => write!(f, "without {}", partners.join(", ")),
             Self::SecondLook(true) => f.write_str("with second look"),
             Self::SecondLook(false) => f.write_str("without second look"),
+            Self::Ranking(name) => write!(f, "ranked by {name}"),
         }
     }
 }
@@ -89,6 +93,14 @@ impl Treatment {
 pub fn deadline(treatments: &[Treatment]) -> Option<Duration> {
     treatments.iter().flat_map(|treatment| &treatment.changes).find_map(|change| match change {
         Change::Deadline { ms } => Some(Duration::from_millis(*ms)),
+        _ => None,
+    })
+}
+
+/// The name of the ranking that a table has by its treatments, if they give one.
+pub fn ranking(treatments: &[Treatment]) -> Option<&str> {
+    treatments.iter().flat_map(|treatment| &treatment.changes).find_map(|change| match change {
+        Change::Ranking(name) => Some(name.as_str()),
         _ => None,
     })
 }

@@ -15,7 +15,8 @@ use crate::rate_table::asks::Asks;
 use crate::rate_table::call_record::{CallRecord, CallRecordWithoutLater};
 use crate::rate_table::outcome::Outcome;
 use crate::rate_table::record::{
-    Answer, AnswerRecord, AnswerRecordWithoutExpiries, AnswerRecordWithoutTexts, TableHead,
+    Answer, AnswerRecord, AnswerRecordWithoutExpiries, AnswerRecordWithoutRankings, AnswerRecordWithoutTexts,
+    TableHead,
 };
 use crate::rate_table::table::Table;
 use crate::store::codec::{self, CodecError};
@@ -219,6 +220,7 @@ pub fn answer_records(store: &Store, table: Uuid) -> impl Iterator<Item = Result
 /// Reads an answer record, also one of an earlier build, which ends earlier.
 fn answer_record(payload: &[u8]) -> Result<AnswerRecord, CodecError> {
     codec::decode(payload)
+        .or_else(|_| codec::decode::<AnswerRecordWithoutRankings>(payload).map(AnswerRecord::from))
         .or_else(|_| codec::decode::<AnswerRecordWithoutTexts>(payload).map(AnswerRecord::from))
         .map(AnswerRecord::told_to_offers)
         .or_else(|_| codec::decode::<AnswerRecordWithoutExpiries>(payload).map(AnswerRecord::from))
@@ -391,6 +393,7 @@ mod tests {
             expires_at,
             own: expires_at.map(|_| Arc::clone(&own)),
             doubt: None,
+            ranked: None,
         };
         let answer = |seat, outcome| Answer { seat, at: 5, outcome, cause: None };
         let answers = vec![

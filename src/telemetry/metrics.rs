@@ -147,6 +147,12 @@ pub const REPORT_TAGS_BEYOND: &str = "offerd_report_tags_beyond_total";
 pub const REPORT_SECONDS: &str = "offerd_report_seconds";
 /// Reports that were not made.
 pub const REPORTS_REFUSED: &str = "offerd_reports_refused_total";
+/// Counts that rankings learn from.
+pub const RANKING_COHORTS: &str = "offerd_ranking_cohorts";
+/// Such counts that made room.
+pub const RANKING_COHORTS_DROPPED: &str = "offerd_ranking_cohorts_dropped_total";
+/// Age of what offers are ranked by.
+pub const RANKING_LEARNT_AT: &str = "offerd_ranking_learnt_at_seconds";
 /// Commits waiting for the store's writer.
 pub const STORE_QUEUE_DEPTH: &str = "offerd_store_queue_depth";
 /// Commits made durable together.
@@ -276,6 +282,9 @@ pub const METRICS: &[Metric] = &[
     counter(REPORT_TAGS_BEYOND, &["tag"], "What counted under (other), since a company has as many values of the tag as reports.tag_values."),
     seconds(REPORT_SECONDS, &[], "Time that a report takes."),
     counter(REPORTS_REFUSED, &["reason"], "Reports that were not made: busy (reports.at_once), large (reports.groups)."),
+    gauge(RANKING_COHORTS, &[], "Counts of a day, an offer and a rating that rankings learn from; the limit is ranking.cohorts."),
+    counter(RANKING_COHORTS_DROPPED, &[], "Such counts that count no more because of ranking.cohorts: those of the oldest days."),
+    gauge(RANKING_LEARNT_AT, &[], "When what offers are ranked by was summed up last, in seconds since 1970; it is renewed every ranking.refresh."),
     gauge(STORE_QUEUE_DEPTH, &[], "Commits waiting for the store's writer; the limit is store.queue."),
     sizes(STORE_GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),
     counter(STORE_CHANGES, &["tree"], "Records that were written or removed."),

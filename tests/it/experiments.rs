@@ -196,6 +196,34 @@ async fn second_look_can_be_left_out() {
 }
 
 #[tokio::test]
+async fn another_ranking_scores_the_offers_of_the_variant() {
+    let lenders = vec![
+        partner("dearer").loan(""),
+        partner("lender").loan("").replaced("fixed = 100.0", "fixed = 80.0"),
+    ];
+    let plan = Daemon::with_partners(lenders);
+    plan.write_settings(
+        "[ranking.named.even]\ninterest = 1.0\nconversion = 0.0\npayout = 0.0\nconsumer_rating = 0.0\n",
+    );
+    rule(plan.directory(), "order", "[[variants]]\nname = 'even'\npercent = 50\nranking = 'even'\n");
+    let daemon = plan.start().await.with_live_company();
+    let lead = json!({
+        "productTypes": ["loan"],
+        "loanInformation": {"loanAmount": 10000},
+        "creditInformation": {"providedCreditRating": "good"},
+    });
+    let mut scores: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    while scores.len() < 2 {
+        let table = daemon.submit_blocking(lead.to_string()).await.json();
+        let offers = table["loanOffers"].as_array().unwrap();
+        let of_table = offers.iter().map(|offer| offer["recommendationScore"].as_f64().unwrap()).collect();
+        scores.insert(variant(&daemon, &table, "order"), of_table);
+    }
+    assert!(scores["control"][0] > scores["control"][1], "{scores:?}");
+    assert_eq!(scores["even"][0], scores["even"][1], "{scores:?}");
+}
+
+#[tokio::test]
 async fn test_leads_draw_too_and_of_a_lead_in_a_file_is_told_what_such_leads_draw() {
     let daemon = plan(&[("narrow", without_bank())]).start().await;
     let drawn = variant(&daemon, &lead(&daemon).await, "narrow");
@@ -337,7 +365,7 @@ async fn every_fault_of_every_file_is_told_at_once() {
             "odd",
             "starts = 2026-02-01T00:00:00Z\nends = 2026-01-01T00:00:00Z\ncompanies = []\n[tags]\ncampaign = []\n\
              [[variants]]\nname = 'control'\npercent = 60\ndeadline = '1h'\n\
-             [[variants]]\nname = 'B'\npercent = 60\npartners = ['bnak']\nwithout_partners = ['bank']\n\
+             [[variants]]\nname = 'B'\npercent = 60\nranking = 'best'\npartners = ['bnak']\nwithout_partners = ['bank']\n\
              [[variants]]\nname = 'none'\npercent = 0\n",
         ),
     ];
@@ -355,6 +383,7 @@ async fn every_fault_of_every_file_is_told_at_once() {
         "`variants[0].name` is that of the leads that get no variant",
         "`variants[0].deadline` must be",
         "`variants[1].name` must be lower-case letters",
+        "`variants[1].ranking` must be a ranking of the settings",
         "`variants[1].partners[0]` names `bnak`, which is no partner; did you mean `bank`?",
         "`variants[1].without_partners` does not go with `partners`",
         "`variants[2].percent` must be above 0",

@@ -68,6 +68,7 @@ mod postbacks;
 mod power;
 mod prefills;
 mod promises;
+mod ranking;
 mod rate_tables;
 mod reload;
 mod repeats;

@@ -289,6 +289,7 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("GET", "/console/postbacks", Some(Role::Operator)),
     ("GET", "/console/postbacks/{name}/retry", Some(Role::Operator)),
     ("GET", "/console/postbacks/{name}/test", Some(Role::Operator)),
+    ("GET", "/console/ranking", Some(Role::Analyst)),
     ("GET", "/console/rateTables", Some(Role::Operator)),
     ("GET", "/console/rateTables/{uuid}", Some(Role::Operator)),
     ("GET", "/console/rateTables/{uuid}/reveal", Some(Role::Operator)),

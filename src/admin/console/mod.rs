@@ -45,6 +45,7 @@ mod partners;
 mod people;
 mod postbacks;
 mod proxy;
+mod ranking;
 mod rate_tables;
 mod reports;
 pub mod secret;
@@ -96,6 +97,7 @@ pub(super) const ROUTES: &[Row] = &[
     get("/console/partners/{partner}/resume", "Leads back to the partner.", page!(Viewer, partner::back)),
     post("/console/partners/{partner}/resume", "Ends a pause.", act!(Operator, partner::resume)),
     get("/console/funnel", "How many leads get how far.", page!(Analyst, funnel::show)),
+    get("/console/ranking", "What was learnt of clicks.", page!(Analyst, ranking::show)),
     get("/console/reports", "What became of leads, by what one chooses.", page!(Analyst, reports::show)),
     get("/console/reports/download", "The same as a file.", act!(Analyst, reports::download)),
     get("/console/experiments", "Which variants are tried, and what came of them.", page!(Analyst, experiments::show)),

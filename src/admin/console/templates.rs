@@ -18,6 +18,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("failure.html", include_str!("templates/failure.html")),
     ("now.html", include_str!("templates/now.html")),
     ("funnel.html", include_str!("templates/funnel.html")),
+    ("ranking.html", include_str!("templates/ranking.html")),
     ("reports.html", include_str!("templates/reports.html")),
     ("catalogue.html", include_str!("templates/catalogue.html")),
     ("trial.html", include_str!("templates/trial.html")),

@@ -7,12 +7,14 @@
 
 mod offer_reason;
 mod seats;
+mod standing;
 
 use chrono::DateTime;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use self::offer_reason::OfferReason;
+pub use self::standing::Standing;
 pub use crate::hindsight::judgement::Refusal;
 use crate::model::{ProductType, RejectReason, Timestamp};
 use crate::partners::Book;
@@ -131,6 +133,9 @@ pub struct OfferExplanation {
     pub score: Option<f64>,
     /// What became of it.
     pub why: OfferReason,
+    /// Where it stands and why, where a ranking was in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Standing>,
     /// What is against it.
     pub refusals: Vec<Refusal>,
 }

@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 
 use super::super::judgement::{OfferJudgement, Refusal, SeatJudgement, judge};
+use super::standing::{self, Standing};
 use super::{OfferExplanation, OfferReason, SeatExplanation};
 use crate::model::{ProductType, Timestamp};
 use crate::partners::{Book, Facts, Quote, Seat, SeatTemplate};
 use crate::rate_table::asks::Asks;
 use crate::rate_table::call_record::LaterEnd;
 use crate::rate_table::denied::Denied;
-use crate::rate_table::progress::Standing;
+use crate::rate_table::progress::Standing as Place;
 use crate::rate_table::reason::Reason;
 use crate::rate_table::record::{Answer, Ask, KeptOut};
 use crate::rate_table::table::Table;
@@ -30,6 +31,8 @@ struct KnownTable<'a> {
     later: HashMap<u16, LaterEnd>,
     /// The answers in the order in which they were recorded.
     answers: Vec<Recorded>,
+    /// Where its offers stand that were ranked, by their numbers.
+    standings: HashMap<u16, Standing>,
     /// Those whom limits kept out.
     kept_out: Vec<(std::sync::Arc<SeatTemplate>, KeptOut)>,
 }
@@ -110,7 +113,8 @@ impl<'a> KnownTable<'a> {
         let kept_out = head.kept_out.iter().filter_map(known).collect();
         let calls = reading::calls(store, head.uuid)?.into_iter();
         let later = calls.filter_map(|(seat, call)| Some((seat, call.later?.end))).collect();
-        Ok(Self { table, templates, book, asks: reading::asks(store, head.uuid)?, later, answers, kept_out })
+        let (asks, standings) = (reading::asks(store, head.uuid)?, standing::of_table(table, templates));
+        Ok(Self { table, templates, book, asks, later, answers, standings, kept_out })
     }
 
     /// What kept a seat out, if it is recorded that something did.
@@ -127,7 +131,7 @@ impl<'a> KnownTable<'a> {
         let Some(Recorded { answer, ask, first_number }) =
             answers.find(|recorded| usize::from(recorded.answer.seat) == seat)
         else {
-            let held = self.table.progress().standing(Standing::Held).any(|held| held == seat)
+            let held = self.table.progress().standing(Place::Held).any(|held| held == seat)
                 && !self.asks.is_released(seat);
             let why = if held { Reason::Held } else { Reason::Pending };
             let asked_at = why.was_asked().then(|| self.asked_at(seat, None));
@@ -223,7 +227,9 @@ impl<'a> KnownTable<'a> {
     fn answered(&self, seat: &SeatTemplate, quotes: &[Quote], first_number: u16) -> Vec<OfferExplanation> {
         let auction_open =
             self.table.progress().pending().any(|pending| self.table.seats()[pending].second_look);
+        let not_shown = |quote: &Quote| quote.ranked.as_deref().map(Standing::of);
         let offers = quotes.iter().zip(first_number..).map(|(quote, number)| OfferExplanation {
+            standing: self.standings.get(&number).cloned().or_else(|| not_shown(quote)),
             name: self.templates.offer_name(quote.text),
             uuid: Some(self.templates.ids.uuid(self.table.head().uuid, number)),
             score: Some(quote.score),
@@ -268,7 +274,7 @@ fn unanswered(judged: Option<&SeatJudgement>, answered: &[OfferExplanation]) -> 
 fn offer_of_file(offer: &OfferJudgement, otherwise: OfferReason) -> OfferExplanation {
     let refusals = offer.outcome.as_ref().err().cloned().unwrap_or_default();
     let why = if refusals.is_empty() { otherwise } else { OfferReason::Unmet };
-    OfferExplanation { name: offer.name.to_owned(), uuid: None, score: None, why, refusals }
+    OfferExplanation { name: offer.name.to_owned(), uuid: None, score: None, why, standing: None, refusals }
 }
 
 fn judged_seat<'e, 'b>(

@@ -156,7 +156,7 @@ impl TablePage {
             experiments: explained.experiments.clone(),
             timeline: (!timeline.is_empty()).then_some(timeline),
             asks: asks(&explained, &transcribed),
-            offers: arrays(&snapshot.json),
+            offers: arrays(&snapshot.json, &explained.seats),
             without: judged.iter().filter(|seat| !shows(seat)).map(|seat| Without::of(seat)).collect(),
             not_wanted: not_wanted.len(),
             told: person::told(&record.lead, revealed),

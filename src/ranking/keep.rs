@@ -63,7 +63,11 @@ impl Rankings {
             let records = self.0.records.clone();
             let draft = blocking(move || Fold::step(&records, company, most)).await??;
             let Some(Draft { commit, days, step }) = draft else { continue };
-            self.0.records.store.commit(commit).await?;
+            if let Err(failure) = self.0.records.store.commit(commit).await {
+                // What has become of it nobody knows: the counts are read again.
+                self.drop_counts();
+                return Err(failure);
+            }
             let cohorts = self.rules().cohorts;
             self.with_counts(|counts| {
                 days.iter().for_each(|((whose, day), now)| counts.put(*whose, *day, now, cohorts));

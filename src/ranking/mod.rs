@@ -17,6 +17,8 @@ mod keep;
 mod key;
 pub mod report;
 mod snapshot;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Display;
@@ -133,6 +135,11 @@ impl Rankings {
             *counts = Some(Counts::load(&self.0.records.store, self.rules().cohorts)?);
         }
         Ok(with(counts.as_mut().expect("they were read")))
+    }
+
+    /// Has the counts read again before they are used.
+    fn drop_counts(&self) {
+        *self.0.counts.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     fn companies(&self) -> HashMap<String, Uuid> {

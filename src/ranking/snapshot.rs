@@ -35,7 +35,8 @@ impl Snapshot {
     ) -> Self {
         let RankingSettings { prior_rate: rate, prior_strength: strength, least, most, .. } = *rules;
         let ranking = |(name, weights): (&String, &NamedRanking)| {
-            let ranking = Ranking { name: name.clone(), weights: weights.into(), learnt_at };
+            let ranking =
+                Ranking { name: name.clone(), weights: weights.into(), unrated: rules.unrated, learnt_at };
             (name.clone(), Arc::new(ranking))
         };
         let of_company = |(name, ranking): (&String, &NamedRanking)| {
@@ -58,7 +59,6 @@ impl Snapshot {
         let name = named.or_else(own).or(self.rules.default.as_deref())?;
         Some(RankedBy {
             ranking: Arc::clone(self.rankings.get(name)?),
-            unrated: self.rules.unrated,
             conversions: Arc::clone(self.conversions(whose)),
         })
     }

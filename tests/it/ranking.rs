@@ -78,8 +78,8 @@ async fn click(daemon: &Daemon, offer: &str) {
     assert_eq!(daemon.request(Method::GET, &url, "", "").await.status, 302);
 }
 
-async fn funded(daemon: &Daemon, partner: &str, transaction: &str, offer: &str) {
-    let report = json!({"transactionId": transaction, "eventType": "funded", "clickId": offer});
+async fn funded(daemon: &Daemon, partner: &str, transaction: &str, about: (&str, &str)) {
+    let report = json!({"transactionId": transaction, "eventType": "funded", about.0: about.1});
     let url = format!("{}/partnerEvents", daemon.integrations);
     let answer = daemon.request(Method::POST, &url, partner, &report.to_string()).await;
     assert_eq!(answer.status, 201, "{}", answer.json());
@@ -89,12 +89,16 @@ async fn funded(daemon: &Daemon, partner: &str, transaction: &str, offer: &str) 
 async fn taught(daemon: &Daemon, company: &str, leads: usize) {
     let partner = token(daemon, &["--partner", "lender"]);
     for nth in 0..leads {
-        for (key, _, _, offer) in offers(&table(daemon, company).await) {
+        let table = table(daemon, company).await;
+        for (key, _, _, offer) in offers(&table) {
             click(daemon, &offer).await;
             // It counts once, however often it is opened.
             click(daemon, &offer).await;
             if key == "lender" {
-                funded(daemon, &partner, &format!("T-{nth}"), &offer).await;
+                // A partner may know the lead only.
+                let by_lead = ("leadUuid", table["leadUuid"].as_str().unwrap());
+                let about = if nth == 0 { by_lead } else { ("clickId", &*offer) };
+                funded(daemon, &partner, &format!("T-{nth}"), about).await;
             }
         }
     }
@@ -181,6 +185,66 @@ async fn who_asks_is_told_what_was_learnt_and_why_each_offer_stands_where_it_sta
     let text = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
     let text = String::from_utf8(text.stdout).unwrap();
     assert!(text.contains("place 1 of its list") && text.contains("expected_value: interest"), "{text}");
+}
+
+#[tokio::test]
+async fn a_company_has_a_ranking_of_its_own_and_a_reload_takes_in_another() {
+    let settings = |own: &str, default: &str| {
+        format!(
+            "[ranking]\ndefault = '{default}'\n[ranking.named.for_people]\ninterest = 1.0\nconversion = 0.0\npayout = 0.0\n\
+             consumer_rating = 0.0\ncompanies = ['{own}']\n"
+        )
+    };
+    let plan = Daemon::with_partners(lenders());
+    plan.write_settings(&settings("Own", ""));
+    let daemon = plan.start().await;
+    let [own, other] =
+        ["Own", "Other"].map(|name| token(&daemon, &["--company", name, "--kind", "confidential"]));
+    daemon.write_settings(&settings("Own", "expected_value"));
+    reloaded(&daemon);
+    let score = offers(&table(&daemon, &own).await)[0].1;
+    assert!(
+        (score - 0.80 * 100.0 / 107.0).abs() < 1e-5,
+        "what the offer is worth to the person alone: {score}"
+    );
+    assert_eq!(offers(&table(&daemon, &other).await)[0].2, 0.05, "of others the default, by its prior");
+
+    daemon.write_settings(&settings("Other", ""));
+    reloaded(&daemon);
+    assert_eq!(offers(&table(&daemon, &own).await)[0].1, 8.0, "by the files again");
+
+    daemon.write_settings(
+        "[ranking]\ndefault = 'nothing'\n[ranking.named.a]\ninterest = 5.0\nconversion = 0.0\n\
+        payout = 0.0\nconsumer_rating = 0.0\n",
+    );
+    let told = daemon.command(&["reload"]);
+    let told = String::from_utf8(told.stderr).unwrap() + &String::from_utf8(told.stdout).unwrap();
+    for wanted in ["must be empty, `expected_value` or a ranking of", "must be from 0 to 4, got 5"] {
+        assert!(told.contains(wanted), "{told}");
+    }
+}
+
+fn reloaded(daemon: &Daemon) {
+    let output = daemon.command(&["reload"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[tokio::test]
+async fn the_console_shows_the_same_and_each_offer_why_it_stands_where_it_stands() {
+    let daemon = learning(Daemon::with_partners(lenders())).start().await;
+    let table = daemon.submit_blocking(lead("good")).await.json();
+    let cookie = daemon.signed_in().await.to_owned();
+    let page = async |path: &str| {
+        let url = format!("{}{path}", daemon.admin);
+        let answer = daemon.request_with(Method::GET, &url, "", &[("cookie", &cookie)], String::new()).await;
+        assert_eq!(answer.status, 200, "{path}");
+        String::from_utf8(answer.body.to_vec()).unwrap()
+    };
+    let shown = page("/console/ranking").await;
+    assert!(shown.contains("expected_value") && shown.contains("Nothing yet"), "{shown}");
+    let shown = page(&format!("/console/rateTables/{}", table["uuid"].as_str().unwrap())).await;
+    assert!(shown.contains("why it stands here") && shown.contains("expected_value: interest"), "{shown}");
+    assert!(shown.contains("the prior of the settings"), "{shown}");
 }
 
 /// Waits until four clicks on each lender's offers are learnt, and the fundings of one.

@@ -5,6 +5,7 @@
 //! ask that failed, or that the lead's `sandbox` tag decided, ends as it did. Who was out of room, over a cap or a budget, paused
 //! from the command line or left out because of a suppression list then, still is; shares, days, schedules and exclusive partners are judged by the files.
 //! Variants of experiments are those of then.
+//! Where a ranking was in force it still is, with what was believed of each offer's conversion then.
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use super::report::{SeatKey, TableOutcome};
 use crate::matching::partner_actor::highest;
 use crate::matching::trigger::Trigger;
 use crate::model::ProductType;
+use crate::partners::ranking::RankedBy;
 use crate::partners::{Book, Facts, Fit, Quote, Seat};
 use crate::rate_table::asks::Asks;
 use crate::rate_table::denied::Denied;
@@ -35,6 +37,8 @@ pub struct Stored<'a> {
     pub answers: &'a [Answer],
     /// Whom second look asked.
     pub asks: &'a Asks,
+    /// What its offers were ranked by, where a ranking was in force.
+    pub ranked_by: Option<RankedBy>,
     /// Whom limits kept out when it was made.
     pub kept_out: &'a [(SeatKey, Option<Denied>)],
 }
@@ -65,7 +69,8 @@ impl Stored<'_> {
         let facts = Facts::new(&self.record.lead, created_at.date_naive(), self.record.bands)
             .with_newer_values(self.record.newer_values)
             .submitted_by(self.record.company)
-            .of_lead(self.record.uuid);
+            .of_lead(self.record.uuid)
+            .ranked_by(self.ranked_by.as_ref());
         let judge = |seats: &[&Seat]| {
             let denied = seats.iter().map(|seat| self.denied(seat, created_at)).collect();
             verdicts(seats, most.seats, head.lead, denied)

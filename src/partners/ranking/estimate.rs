@@ -66,6 +66,8 @@ pub struct Conversions {
     /// What is believed without.
     pub prior: Prior,
     products: HashMap<ProductType, Level<Level<Level<Level<()>, Band>, String>, String>>,
+    /// What is taken as it was once believed, whatever was seen.
+    recorded: HashMap<(ProductType, String, String), Estimate>,
 }
 
 /// By what people are told apart: their credit rating, if it is known.
@@ -121,7 +123,15 @@ impl Seen {
 impl Conversions {
     /// Nothing was seen yet.
     pub fn nothing_seen(prior: Prior) -> Self {
-        Self { prior, products: HashMap::new() }
+        Self { prior, products: HashMap::new(), recorded: HashMap::new() }
+    }
+
+    /// What was believed of the offers of one table, to rank it once more: the mean of that of any other offer.
+    pub fn recorded(believed: impl IntoIterator<Item = ((ProductType, String, String), Estimate)>) -> Self {
+        let recorded: HashMap<_, _> = believed.into_iter().collect();
+        let sum: f64 = recorded.values().map(|estimate: &Estimate| estimate.rate).sum();
+        let rate = if recorded.is_empty() { 0.5 } else { sum / recorded.len() as f64 };
+        Self { recorded, ..Self::nothing_seen(Prior { rate, strength: 1.0, least: 0.0, most: 1.0 }) }
     }
 
     /// Adds what was seen of an offer by people of a rating.
@@ -137,14 +147,20 @@ impl Conversions {
 
     /// What is believed of an offer to people of a rating.
     pub fn estimate(&self, place: &Place<'_>, band: Band) -> Estimate {
-        let product = self.products.get(&place.product_type);
-        let partner = product.and_then(|product| product.each.get(place.partner));
-        let offer = partner.and_then(|partner| partner.each.get(place.offer));
-        let of_band = offer.and_then(|offer| offer.each.get(&band));
+        let Place { product_type, partner, offer } = *place;
+        if !self.recorded.is_empty()
+            && let Some(estimate) = self.recorded.get(&(product_type, partner.to_owned(), offer.to_owned()))
+        {
+            return *estimate;
+        }
+        let product = self.products.get(&product_type);
+        let of_partner = product.and_then(|product| product.each.get(partner));
+        let of_offer = of_partner.and_then(|partner| partner.each.get(offer));
+        let of_band = of_offer.and_then(|offer| offer.each.get(&band));
         self.of([
             product.map(|level| level.seen),
-            partner.map(|level| level.seen),
-            offer.map(|level| level.seen),
+            of_partner.map(|level| level.seen),
+            of_offer.map(|level| level.seen),
             of_band.map(|level| level.seen),
         ])
     }

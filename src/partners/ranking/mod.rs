@@ -88,6 +88,8 @@ pub struct Ranking {
     pub name: String,
     /// Its weights.
     pub weights: Weights,
+    /// The consumer rating that counts for an offer without one, out of 100.
+    pub unrated: f64,
     /// When what it knew of conversions was summed up, Unix milliseconds; 0 where nothing was.
     pub learnt_at: i64,
 }
@@ -110,8 +112,6 @@ pub struct Ranked {
 pub struct RankedBy {
     /// The ranking.
     pub ranking: Arc<Ranking>,
-    /// The consumer rating that counts for an offer without one, out of 100.
-    pub unrated: f64,
     /// What the company's own clicks have taught.
     pub conversions: Arc<Conversions>,
 }
@@ -152,7 +152,8 @@ impl RankedBy {
             }
         };
         let interest = merits.suitability * price(terms) * reach(terms, facts.loan_amount());
-        let consumer_rating = (merits.consumer_rating.unwrap_or(self.unrated) / 100.0).clamp(0.01, 1.0);
+        let consumer_rating =
+            (merits.consumer_rating.unwrap_or(self.ranking.unrated) / 100.0).clamp(0.01, 1.0);
         let parts = Parts { interest, conversion, payout: merits.payout, consumer_rating };
         Ranked { by: Arc::clone(&self.ranking), parts, from, seen }
     }

@@ -175,6 +175,16 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_draws_apart_from_the_share_of_a_partner() {
+        let rule = rule("half", &[50.0]);
+        let drawn = (0..4000)
+            .map(Uuid::from_u128)
+            .filter(|lead| rule.draw(*lead) == "v0" && drawn(&["share", "half", "loan"], *lead) < 0.5);
+        let both = drawn.count() as f64;
+        assert!((both - 1000.0).abs() <= bound(4000.0, 0.25), "{both}");
+    }
+
+    #[test]
     fn a_lead_keeps_its_variant_when_the_control_gives_up_a_part_to_a_later_one() {
         let (before, after) = (rule("r", &[20.0]), rule("r", &[20.0, 30.0]));
         for lead in (0..2000).map(Uuid::from_u128) {

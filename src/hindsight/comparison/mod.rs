@@ -82,8 +82,14 @@ impl Difference {
     /// It and its interval, as people read them.
     pub fn written(&self, of: Outcome) -> String {
         let sign = if self.value > 0.0 { "+" } else { "" };
-        let [value, low, high] = [self.value, self.low, self.high].map(|value| of.written(value));
-        format!("{sign}{value} ({low} to {high})")
+        let written = |value: f64| match of.is_share() {
+            true => format!("{:.2}", value * 100.0),
+            false => of.written(value),
+        };
+        let [value, low, high] = [self.value, self.low, self.high].map(written);
+        // Of a hundred leads, rather than of the control's share.
+        let unit = if of.is_share() { " points" } else { "" };
+        format!("{sign}{value}{unit} ({low} to {high})")
     }
 
     /// What is said of it.
@@ -91,7 +97,7 @@ impl Difference {
         match self.leads_missing {
             _ if self.differs => "differs".to_owned(),
             Some(leads) => format!("{leads} more leads of each would tell"),
-            None => "no difference".to_owned(),
+            None => "no difference seen".to_owned(),
         }
     }
 }

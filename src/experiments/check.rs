@@ -105,8 +105,9 @@ fn shares(variants: &[DeclaredVariant], checker: &mut Checker<'_>) {
             checker.fault(&format!("variants[{nth}].percent"), format!("{wanted}, got {percent}"));
         }
     }
-    let given: f64 = variants.iter().map(|variant| variant.percent).sum();
-    if given >= 100.0 && variants.iter().all(|variant| variant.percent < 100.0) {
+    let given: f64 =
+        variants.iter().map(|variant| variant.percent).filter(|percent| percent.is_finite()).sum();
+    if given >= 100.0 && !variants.iter().any(|variant| variant.percent >= 100.0) {
         checker.fault(
             "variants",
             format!("must leave leads for the control: together below 100 percent, got {given}"),

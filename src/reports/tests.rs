@@ -512,6 +512,11 @@ fn adds_up(story: &Story) -> Result<(), TestCaseError> {
     let mut reading = Reading::begin(records, "all", ["b", "a"].into_iter(), (0, false), 1_000);
     while reading.step() {}
     let report = story.ask("from=2020-01-01&by=experiment");
+    let mut few = Reading::begin(records, "all", [].into_iter(), (0, false), 1);
+    while few.step() {}
+    let few = few.comparison();
+    let read: u64 = few.variants.iter().map(|variant| variant.leads).sum();
+    prop_assert_eq!((read, few.cut), (report.total.leads.min(1) as u64, report.total.leads > 1));
     for variant in reading.comparison().variants {
         let label = format!("all/{}", variant.variant);
         let row = report.rows.iter().find(|row| row.by == [label.clone()]);

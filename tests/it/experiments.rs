@@ -314,6 +314,23 @@ async fn variants_are_reported_and_compared() {
 }
 
 #[tokio::test]
+async fn with_enough_leads_what_differs_is_said_to() {
+    let plan = Daemon::with_partners(vec![partner("bank").savings("")]);
+    rule(plan.directory(), "narrow", &without_bank());
+    let daemon = plan.start().await.with_live_company();
+    for _ in 0..300 {
+        lead(&daemon).await;
+    }
+    let compared = told(&daemon, &COMPARE);
+    let alone = &compared["variants"][1];
+    assert_eq!((&alone["variant"], &alone["figures"][0]["of"]), (&json!("alone"), &json!("withOffers")));
+    let difference = &alone["figures"][0]["difference"];
+    assert_eq!((&difference["value"], &difference["differs"]), (&json!(-1.0), &json!(true)), "{compared}");
+    assert!(difference["high"].as_f64().unwrap() < -0.9, "{compared}");
+    assert_eq!(alone["figures"][3]["difference"]["differs"], false, "nobody was funded: {compared}");
+}
+
+#[tokio::test]
 async fn a_comparison_is_a_table_a_file_for_spreadsheets_or_a_page() {
     let daemon = plan(&[("narrow", without_bank())]).start().await.with_live_company();
     drawn(&daemon).await;
@@ -366,7 +383,8 @@ async fn every_fault_of_every_file_is_told_at_once() {
             "starts = 2026-02-01T00:00:00Z\nends = 2026-01-01T00:00:00Z\ncompanies = []\n[tags]\ncampaign = []\n\
              [[variants]]\nname = 'control'\npercent = 60\ndeadline = '1h'\n\
              [[variants]]\nname = 'B'\npercent = 60\nranking = 'best'\npartners = ['bnak']\nwithout_partners = ['bank']\n\
-             [[variants]]\nname = 'none'\npercent = 0\n",
+             [[variants]]\nname = 'none'\npercent = 0\n\
+             [[variants]]\nname = 'odd'\npercent = nan\n",
         ),
     ];
     let plan = plan(&files.map(|(name, text)| (name, text.to_owned())));
@@ -387,6 +405,7 @@ async fn every_fault_of_every_file_is_told_at_once() {
         "`variants[1].partners[0]` names `bnak`, which is no partner; did you mean `bank`?",
         "`variants[1].without_partners` does not go with `partners`",
         "`variants[2].percent` must be above 0",
+        "`variants[3].percent` must be above 0 and below 100, of a hundred leads, got NaN",
         "`variants` must leave leads for the control",
     ] {
         assert!(told.contains(fault), "{fault}: {told}");

@@ -155,6 +155,8 @@
 //!   lines in `config/default.toml` and `handbook/metrics.md`.
 //! - A reason that clients are shown: a row in [`rate_table::reason`]; a new class also in `PartnerResult` ([`model`]). Why a submit is
 //!   refused: [`matching::refused`].
+//! - A part of a score: in [`partners::ranking`] its figure with its bounds and in what [`partners::catalog`] knows of an offer, its weight in
+//!   [`config`], its row in `handbook/tuning.md`. What is stored of it with an offer ([`rate_table::record`]) is read by position.
 //! - An endpoint: its handler in `http/current`, its row in `http/routes.rs`, its operation in `http/openapi` (of what no client
 //!   calls in a section behind the clients'), its call and its row in `handbook/client.md`, of which `tests/openapi/postman.py` makes the collection
 //!   anew; who may call it, in `tests/it/access.rs`; what the older edition says differently in [`http::v1`], what newer versions have otherwise in `handbook/moving.md`. Of the

@@ -22,6 +22,8 @@ pub struct Counts {
     cohorts: usize,
     /// The first day that counts; earlier ones made room.
     first: u32,
+    /// Days that made room, and whose they were: the store has them until they are too old.
+    dropped: BTreeMap<u32, BTreeSet<Whose>>,
     /// Whose counts have changed since they were summed up last.
     changed: BTreeSet<Whose>,
 }
@@ -52,6 +54,7 @@ impl Counts {
     /// Takes a day as it is now. With more than so many cohorts the oldest days make room.
     pub fn put(&mut self, whose: Whose, day: u32, now: &Day, most: usize) {
         if day < self.first {
+            self.dropped.entry(day).or_default().insert(whose);
             return;
         }
         let cohorts = now.cells.iter().map(|cell| {
@@ -74,7 +77,8 @@ impl Counts {
         let dropped: usize = of_day.values().map(Vec::len).sum();
         self.cohorts -= dropped;
         self.first = day + 1;
-        self.changed.extend(of_day.into_keys());
+        self.changed.extend(of_day.keys());
+        self.dropped.entry(day).or_default().extend(of_day.into_keys());
         counter!(RANKING_COHORTS_DROPPED).increment(dropped as u64);
         warn!(
             dropped,
@@ -87,10 +91,12 @@ impl Counts {
         let kept = self.days.split_off(&day);
         let old = std::mem::replace(&mut self.days, kept);
         self.cohorts -= old.values().flat_map(HashMap::values).map(Vec::len).sum::<usize>();
-        let keys = old.into_iter().flat_map(|(day, of_day)| {
-            of_day.into_keys().map(move |whose| key::day(whose, day)).collect::<Vec<_>>()
-        });
-        keys.collect()
+        let dropped = std::mem::take(&mut self.dropped);
+        let (gone, dropped) = dropped.into_iter().partition(|(dropped, _)| *dropped < day);
+        self.dropped = dropped;
+        let gone: BTreeMap<u32, BTreeSet<Whose>> = gone;
+        let old = old.into_iter().map(|(day, of_day)| (day, of_day.into_keys().collect())).chain(gone);
+        old.flat_map(|(day, whose)| whose.into_iter().map(move |whose| key::day(whose, day))).collect()
     }
 
     /// Whose counts there are, or were.

@@ -87,8 +87,11 @@ fn rules() -> RankingSettings {
     RankingSettings { matures_after: Duration::ZERO, half_life: None, ..rules.unwrap().ranking }
 }
 
-/// By company, test, partner, offer and rating: offers that were clicked on, and whether they have converted.
-type Truth = BTreeMap<(Uuid, bool, String, String, String), BTreeMap<Uuid, bool>>;
+/// Company, whether a test, partner, offer and rating.
+type Counted = (Uuid, bool, String, String, String);
+
+/// By where they count: offers that were clicked on, and whether they have converted.
+type Truth = BTreeMap<Counted, BTreeMap<Uuid, bool>>;
 
 /// A world in which deeds are done.
 struct Story {
@@ -167,7 +170,7 @@ impl Story {
     }
 
     /// An offer of one of the tables, if it shows that many, and where it counts.
-    fn offer(&self, nth: usize, number: u16) -> Option<(Uuid, String, (Uuid, bool, String, String, String))> {
+    fn offer(&self, nth: usize, number: u16) -> Option<(Uuid, String, Counted)> {
         let (table, company, test, rating) = *self.tables.get(nth.checked_rem(self.tables.len())?)?;
         let engine = self.world.matchmaker.engine();
         let shown = reading::table(&engine.records, table).unwrap().unwrap();
@@ -222,7 +225,7 @@ impl Story {
     }
 
     /// What was learnt, when all is.
-    async fn learnt(&self) -> BTreeMap<(Uuid, bool, String, String, String), (usize, usize)> {
+    async fn learnt(&self) -> BTreeMap<Counted, (usize, usize)> {
         while self.rankings.round(3).await.unwrap() != Step::Nothing {}
         self.rankings.learn_now().await.unwrap();
         let mut learnt = BTreeMap::new();
@@ -317,7 +320,11 @@ fn beyond_the_limit_the_oldest_days_make_room() {
     counts.put(WHOSE, 97, &day("loan", 5, 0), 2);
     let sum = counts.sum(WHOSE, &rules(), 101 * 86_400_000 - 1);
     assert_eq!(sum.known().last().unwrap().estimate.seen.clicks, 2.0);
-    assert_eq!(counts.forget_before(100).len(), 1, "and what is too old is forgotten");
+    assert_eq!(
+        counts.forget_before(100).len(),
+        3,
+        "and what is too old is forgotten, whether it counted or not"
+    );
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! have clicked on stands where they have put it.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use serde::{Deserialize, Serialize};
 
@@ -65,10 +66,19 @@ pub struct Estimate {
 pub struct Conversions {
     /// What is believed without.
     pub prior: Prior,
-    products: HashMap<ProductType, Level<Level<Level<Level<()>, Band>, String>, String>>,
+    products: HashMap<ProductType, OfProduct>,
     /// What is taken as it was once believed, whatever was seen.
     recorded: HashMap<(ProductType, String, String), Estimate>,
 }
+
+/// Of an offer, by rating.
+type OfOffer = Level<Seen, Band>;
+
+/// Of a partner, by the keys of its offers.
+type OfPartner = Level<OfOffer, String>;
+
+/// Of a product type, by the keys of its partners.
+type OfProduct = Level<OfPartner, String>;
 
 /// By what people are told apart: their credit rating, if it is known.
 pub type Band = Option<ProvidedCreditRating>;
@@ -94,12 +104,12 @@ pub struct Known<'a> {
 
 /// What was seen at all places of a kind, and at each.
 #[derive(Debug, Clone, PartialEq)]
-struct Level<T, K: std::hash::Hash + Eq = ()> {
+struct Level<T, K: Hash + Eq> {
     seen: Seen,
     each: HashMap<K, T>,
 }
 
-impl<T, K: std::hash::Hash + Eq> Default for Level<T, K> {
+impl<T, K: Hash + Eq> Default for Level<T, K> {
     fn default() -> Self {
         Self { seen: Seen::default(), each: HashMap::new() }
     }
@@ -142,7 +152,7 @@ impl Conversions {
         partner.seen.add(seen);
         let offer = named(&mut partner.each, place.offer);
         offer.seen.add(seen);
-        offer.each.entry(band).or_default().seen.add(seen);
+        offer.each.entry(band).or_default().add(seen);
     }
 
     /// What is believed of an offer to people of a rating.
@@ -161,7 +171,7 @@ impl Conversions {
             product.map(|level| level.seen),
             of_partner.map(|level| level.seen),
             of_offer.map(|level| level.seen),
-            of_band.map(|level| level.seen),
+            of_band.copied(),
         ])
     }
 
@@ -194,8 +204,8 @@ impl Conversions {
                 for (offer, level) in &level.each {
                     let levels = [levels[0], levels[1], Some(level.seen), None];
                     all.push(Known { offer: Some(offer), estimate: self.of(levels), ..known });
-                    all.extend(level.each.iter().map(|(band, level)| {
-                        let levels = [levels[0], levels[1], levels[2], Some(level.seen)];
+                    all.extend(level.each.iter().map(|(band, seen)| {
+                        let levels = [levels[0], levels[1], levels[2], Some(*seen)];
                         Known { offer: Some(offer), band: Some(*band), estimate: self.of(levels), ..known }
                     }));
                 }

@@ -230,6 +230,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::{CreditBands, Lead};
+    use crate::partner_files::partner;
+    use crate::partners::Book;
 
     fn parts() -> impl Strategy<Value = Parts> {
         (0.0..=1.0, 0.0..=1.0, 0.0..=1e6, 0.01..=1.0).prop_map(
@@ -275,6 +278,64 @@ mod tests {
             let most = parts.payout.max(1.0).powf(weights.payout);
             prop_assert!(score.is_finite() && score >= 0.0 && score <= most * 1.000_01, "{score}");
         }
+    }
+
+    /// What lenders offer of whom each pays something else.
+    fn quoted(payouts: &[u32], order: &[usize]) -> Vec<(String, f64)> {
+        let files = payouts.iter().enumerate().map(|(nth, payout)| {
+            let key = format!("lender{nth}");
+            let file = partner(&key).loan("").replaced("fixed = 100.0", &format!("fixed = {payout}.0"));
+            (format!("{key}.toml").into(), file.text())
+        });
+        let book = Book::from_texts(files).expect("the partners of a test are good");
+        let weights = Weights { interest: 1.0, conversion: 1.0, payout: 1.0, consumer_rating: 1.0 };
+        let ranking = Ranking { name: "all".to_owned(), weights, unrated: 50.0, learnt_at: 0 };
+        let prior = Prior { rate: 0.1, strength: 10.0, least: 0.01, most: 0.9 };
+        let by =
+            RankedBy { ranking: Arc::new(ranking), conversions: Arc::new(Conversions::nothing_seen(prior)) };
+        let lead = serde_json::json!({
+            "productTypes": ["loan"],
+            "loanInformation": {"loanAmount": 10000},
+            "creditInformation": {"providedCreditRating": "good"},
+        });
+        let lead = Lead::read(lead.to_string().as_bytes()).expect("a lead");
+        let facts =
+            Facts::new(&lead, chrono::NaiveDate::default(), CreditBands::CURRENT).ranked_by(Some(&by));
+        let quote = |nth: &usize| {
+            let seat = &book.seats()[*nth];
+            let quote = seat.offers[0].quote(&facts).expect("it fits");
+            assert_eq!(quote.score, quote.ranked.expect("it is ranked").score());
+            (seat.identity.key.clone(), quote.score)
+        };
+        let mut quoted: Vec<_> = order.iter().map(quote).collect();
+        quoted.sort_by(|(one, high), (two, low)| low.total_cmp(high).then(one.cmp(two)));
+        quoted
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+
+        #[test]
+        fn offers_stand_in_the_same_order_whichever_came_first(
+            (payouts, order) in prop::collection::vec(1..500_u32, 1..6).prop_flat_map(|payouts| {
+                let order: Vec<usize> = (0..payouts.len()).collect();
+                (Just(payouts), Just(order).prop_shuffle())
+            }),
+        ) {
+            let in_turn: Vec<usize> = (0..payouts.len()).collect();
+            prop_assert_eq!(quoted(&payouts, &order), quoted(&payouts, &in_turn));
+        }
+    }
+
+    #[test]
+    fn who_has_bought_the_lead_is_worth_what_it_pays_to_whom_it_is_offered() {
+        let weights = Weights { interest: 1.0, conversion: 1.0, payout: 1.0, consumer_rating: 0.0 };
+        let ranking = Ranking { name: "all".to_owned(), weights, unrated: 50.0, learnt_at: 0 };
+        let parts = Parts { interest: 0.5, conversion: 0.1, payout: 100.0, consumer_rating: 0.5 };
+        let seen = Seen { clicks: 7.0, conversions: 1.0 };
+        let mut ranked = Ranked { by: Arc::new(ranking), parts, from: ConversionFrom::Band, seen };
+        ranked.sold_for(30.0);
+        assert_eq!((ranked.score(), ranked.from, ranked.seen), (15.0, ConversionFrom::Sold, Seen::default()));
     }
 
     #[test]

@@ -144,6 +144,7 @@ fn answers() -> Answers {
         deadline: 0,
         seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
         book: book.fingerprint(),
+        treatments: Vec::new(),
         kept_out: Vec::new(),
     };
     let directory = tempfile::tempdir().expect("a directory for the store");
@@ -306,6 +307,7 @@ fn limits(criterion: &mut Criterion) {
                 deadline: now,
                 seats: book.seats().iter().map(|seat| seat.text.fingerprint).collect(),
                 book: book.fingerprint(),
+                treatments: Vec::new(),
                 kept_out: Vec::new(),
             };
             commit.put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(&head))

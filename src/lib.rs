@@ -44,7 +44,9 @@
 //! | cell | what was counted at a company on a day, of one value of a dimension or of one pair of two |
 //! | commit | guards and writes that the store takes all or not at all |
 //! | data key | what the records of one lead are sealed with, destroyed to erase it |
-//! | dimension | by what a report is divided: day, company, product, sub-type, partner, client tag, rating, state |
+//! | control | the leads of an experiment that get none of its variants |
+//! | dimension | by what a report is divided: day, company, product, sub-type, partner, client tag, rating, state, experiment |
+//! | experiment | a rule that gives a share of leads another deadline, ranking or set of partners; each of its leads draws one variant |
 //! | feed | what happened to the leads of a company, in order of arrival |
 //! | group | the commits that one sync makes durable |
 //! | guard | what must hold of the store for a commit to be taken |
@@ -58,6 +60,7 @@
 //! | permit | the right of new work to be in flight |
 //! | postback | an event of a lead that is pushed to its company, by a file that is a subscription |
 //! | quote | the part of an offer that depends on the lead |
+//! | ranking | how much interest, conversion, payout and consumer rating count in the score of an offer |
 //! | rate table | the offers for one lead, complete when no ask is pending |
 //! | reason | why a seat has, or has not, offers at a rate table |
 //! | role | what a user of the console may see and do; each may all that those before it may |
@@ -67,6 +70,7 @@
 //! | segment | a file of the journal, of fixed length and used again |
 //! | suppression list | digests of people about whom the partners that name it are not asked |
 //! | template | the part of an offer that does not depend on the lead, stored once |
+//! | treatment | what the variants of its lead change of a rate table |
 //! | transcript | what a partner was sent about a lead and what came back, where its file wants that kept |
 //! | tree | one kind of record, with its key, its seal and its place |
 //! | turn | the right to change a record by what it holds, which who wants to waits for in line |
@@ -84,6 +88,8 @@
 //!      admin also names partners and rate_table, cli partners: how partners behave, and what they offer
 //!      admin and daemon also name run_file → private_file, and reload → config, partners, postbacks: how commands find a daemon, and what a reload says
 //!      reports: for admin, daemon and cli, names config, records and what is below it
+//!      ranking: for matching, admin, daemon and cli, names the same
+//!      experiments → config, rate_table, store: for matching, hindsight, reload, admin, daemon and cli
 //!      daemon and cli also name reload, and declaration: its faults; reference that too, and ids; daemon reference: the list of cars
 //!      cli also names wire: TLS with our own listeners; and web: the body of an answer, whoever gives it
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
@@ -102,6 +108,7 @@
 //! | [`config`] | the settings, layered and checked |
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
 //! | [`store`] | the record: one writer thread, a journal, record files by time and what finds records in them; [`store::sealing`] the keys of personal data, [`store::backup`] backups |
+//! | [`experiments`] | rules from files: which leads draw which variant, and what that changes |
 //! | [`rate_table`] | what becomes of a lead's asks, as one machine: standing, answers, ranking, second look; no actor, clock or store |
 //! | [`matching`] | what is live: seating, actors, budgets, recovery |
 //! | [`records`] | what is written of leads and rate tables, and how it is read again |
@@ -110,7 +117,8 @@
 //! | [`transfer`] | a whole store as lines of JSON, out and in |
 //! | [`prefills`] | data of leads that are given in one place and taken up in another, for some minutes |
 //! | [`hindsight`] | what the records say afterwards, and what the files say of a lead that is not submitted: explanation, replay, dry run, timing, funnel |
-//! | [`reports`] | what became of leads by day, company, product, partner, tag, rating and state: counted as records arrive, summed up when it is asked for |
+//! | [`reports`] | what became of leads by day, company, product, partner, tag, rating, state and experiment: counted as records arrive, summed up when it is asked for |
+//! | [`ranking`] | what a company's own clicks teach of conversions, learnt as they arrive, and by what its offers are ranked |
 //! | [`mod@reference`] | look-ups for pages: universities, cars, featured institutions; what stands in the place of sample partners |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`postbacks`] | pushing events of leads to their companies, in order and until they are acknowledged |
@@ -147,6 +155,8 @@
 //!   lines in `config/default.toml` and `handbook/metrics.md`.
 //! - A reason that clients are shown: a row in [`rate_table::reason`]; a new class also in `PartnerResult` ([`model`]). Why a submit is
 //!   refused: [`matching::refused`].
+//! - A part of a score: in [`partners::ranking`] its figure with its bounds and in what [`partners::catalog`] knows of an offer, its weight in
+//!   [`config`], its row in `handbook/tuning.md`. What is stored of it with an offer ([`rate_table::record`]) is read by position.
 //! - An endpoint: its handler in `http/current`, its row in `http/routes.rs`, its operation in `http/openapi` (of what no client
 //!   calls in a section behind the clients'), its call and its row in `handbook/client.md`, of which `tests/openapi/postman.py` makes the collection
 //!   anew; who may call it, in `tests/it/access.rs`; what the older edition says differently in [`http::v1`], what newer versions have otherwise in `handbook/moving.md`. Of the
@@ -195,6 +205,7 @@ pub mod config;
 pub mod conversions;
 pub mod daemon;
 pub mod declaration;
+pub mod experiments;
 pub mod handbook;
 pub mod hindsight;
 pub mod http;
@@ -216,6 +227,7 @@ mod planted_runs;
 pub mod postbacks;
 pub mod prefills;
 pub mod private_file;
+pub mod ranking;
 pub mod rate_table;
 pub mod records;
 pub mod reference;

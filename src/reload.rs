@@ -7,6 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::config::SettingsDiff;
 use crate::declaration::Fault;
+use crate::experiments::RulesDiff;
 use crate::partners::Book;
 use crate::partners::diff::BookDiff;
 use crate::postbacks::SubscriptionsDiff;
@@ -39,6 +40,9 @@ pub struct Report {
     /// In what is pushed to companies.
     #[serde(default)]
     pub subscriptions: SubscriptionsDiff,
+    /// In the experiments.
+    #[serde(default)]
+    pub experiments: RulesDiff,
     /// In the settings.
     pub settings: SettingsDiff,
     /// What is no fault, but may not be what was meant, a sentence each.
@@ -71,7 +75,10 @@ impl Outcome {
 impl Report {
     /// Whether nothing is in force that was not before.
     pub fn changes_nothing(&self) -> bool {
-        self.partners.is_empty() && self.subscriptions.is_empty() && self.settings.changed.is_empty()
+        self.partners.is_empty()
+            && self.subscriptions.is_empty()
+            && self.experiments.is_empty()
+            && self.settings.changed.is_empty()
     }
 }
 

@@ -99,6 +99,7 @@ fn taken_in(
         consents_stated_at: None,
         earlier_consents: Vec::new(),
         first_table: Some(table),
+        experiments: Default::default(),
         lead: Lead::read(body.as_bytes()).expect("the sample lead is good"),
     };
     let facts = Facts::new(&record.lead, Utc::now().date_naive(), record.bands).submitted_by(record.company);
@@ -114,6 +115,7 @@ fn taken_in(
         deadline: at + 15_000,
         seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
         book: book.fingerprint(),
+        treatments: Vec::new(),
         kept_out: Vec::new(),
     };
     let identity =

@@ -8,9 +8,9 @@
 //! - `GET /console` and what is below it is for people with a browser, who sign in
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
 //!   `POST /persons/find`, `/persons/export`, `/persons/erase`, `/persons/suppress` and `/persons/unsuppress`, `GET /consents`, `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
-//!   `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and `/postbacks/{name}/test`,
+//!   `GET /experiments` and `GET /experiments/{rule}`, `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and `/postbacks/{name}/test`,
 //!   `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`, `GET /audit` and `/audit/verdict`,
-//!   `POST /replay`, `GET /report`, `POST /report/rebuild`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
+//!   `POST /replay`, `GET /ranking`, `GET /report`, `POST /report/rebuild`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
 //!   key of the run file, wherever they come from: an address of loopback proves nothing, since any user of the machine has one
 
 pub mod audit;
@@ -20,6 +20,7 @@ mod chronicle;
 mod command;
 mod consents;
 pub mod console;
+pub mod experiments;
 mod health;
 pub mod key_ring;
 pub mod leads;
@@ -31,6 +32,7 @@ mod password_hash;
 mod pausing;
 pub mod persons;
 pub mod postbacks;
+mod ranking;
 mod reload;
 pub mod replay;
 pub mod reports;
@@ -257,6 +259,13 @@ const ROUTES: &[Row] = &[
         "Removes a suppression list.",
         handler!(suppressions::remove),
     ),
+    command(Method::GET, "/experiments", "Tells how experiments stand.", handler!(experiments::list)),
+    command(
+        Method::GET,
+        "/experiments/{rule}",
+        "Compares the variants of an experiment.",
+        handler!(experiments::compare),
+    ),
     command(Method::GET, "/postbacks", "Tells how postbacks stand.", handler!(postbacks::list)),
     command(Method::GET, "/postbacks/{name}/dead", "Lists dead letters.", handler!(postbacks::dead)),
     command(Method::POST, "/postbacks/{name}/retry", "Sends dead letters again.", handler!(postbacks::retry)),
@@ -288,6 +297,7 @@ const ROUTES: &[Row] = &[
         "Runs stored leads against other partner files.",
         handler!(replay::replay),
     ),
+    command(Method::GET, "/ranking", "Tells what was learnt of clicks.", handler!(ranking::ranking)),
     command(Method::GET, "/report", "Counts what became of leads.", handler!(reports::report)),
     command(
         Method::POST,

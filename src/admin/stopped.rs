@@ -14,12 +14,14 @@ use super::key_ring::KeyRing;
 use super::password_hash::PasswordHashes;
 use super::{App, Health, surface};
 use crate::config::Settings;
+use crate::experiments::Rules as Experiments;
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::suppressions::Suppressions;
 use crate::matching::{Engine, Rules};
 use crate::model::BaseUrl;
 use crate::partners::Book;
 use crate::postbacks::Subscriptions;
+use crate::ranking::Rankings;
 use crate::records::Records;
 use crate::reload;
 use crate::reports::Reports;
@@ -72,8 +74,10 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
     // What is wrong with the files is told by the commands that ask for them, and keeps no other from its work.
     let none = |_| Subscriptions::none(&settings.postbacks);
     let subscriptions = Subscriptions::load(&settings.postbacks).unwrap_or_else(none);
+    let experiments = Experiments::load(&settings, Some(&book)).unwrap_or_default();
     let of_reports = store.clone();
     let rules_of_reports = settings.reports.clone();
+    let rules_of_rankings = settings.ranking.clone();
     let (of_engine, sessions) = (store.clone(), SessionRules::of(&settings, None, None));
     App {
         health: Arc::new(Health::new(store.clone())),
@@ -82,8 +86,17 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         password_hashes: PasswordHashes::default(),
         audit: AuditLog::of(store.clone()),
         engine: LazyLock::new(Box::new(move || {
-            let suppressions = Suppressions::of(&of_engine, key_file);
-            Arc::new(Engine::new(Records::of(of_engine), book, clients, rules, base_url, suppressions))
+            let records = Records::of(of_engine);
+            let rankings = Rankings::of(records.clone(), rules_of_rankings);
+            let rankings =
+                rankings.inspect_err(|error| tracing::error!(%error, "what was learnt is not known")).ok();
+            let suppressions = Suppressions::of(&records.store, key_file);
+            let engine = Engine::new(records, book, clients, rules, base_url, suppressions);
+            let engine = engine.experimenting(experiments);
+            Arc::new(match rankings {
+                Some(rankings) => engine.ranking(rankings),
+                None => engine,
+            })
         })),
         reports: LazyLock::new(Box::new(move || {
             let reports = Reports::of(Records::of(of_reports), rules_of_reports);

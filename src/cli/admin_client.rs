@@ -9,6 +9,7 @@ use super::client::{Answer, Client, Lines, Pieces};
 use super::trouble::Trouble;
 use crate::admin::StoppedAdmin;
 use crate::config::Settings;
+use crate::experiments::Rules as Experiments;
 use crate::partners::Book;
 use crate::postbacks::Subscriptions;
 use crate::run_file::RunFile;
@@ -32,6 +33,16 @@ impl AdminClient {
     pub async fn find_with_partners(settings: &Settings) -> Result<Self, Trouble> {
         let open = || {
             let book = Book::load(&settings.partners.path).map_err(Trouble::Faults)?;
+            Ok((super::open_store(settings)?, book))
+        };
+        Self::find_or(settings, open).await
+    }
+
+    /// The running daemon, or else the store with the files of partners and experiments, which must be good then.
+    pub async fn find_with_experiments(settings: &Settings) -> Result<Self, Trouble> {
+        let open = || {
+            let book = Book::load(&settings.partners.path).map_err(Trouble::Faults)?;
+            Experiments::load(settings, Some(&book)).map_err(Trouble::Faults)?;
             Ok((super::open_store(settings)?, book))
         };
         Self::find_or(settings, open).await

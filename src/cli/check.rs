@@ -14,6 +14,7 @@ use crate::admin::key_ring::{Holder, Listed};
 use crate::config::Settings;
 use crate::daemon;
 use crate::declaration::Fault;
+use crate::experiments::Rules as Experiments;
 use crate::partners::Book;
 use crate::postbacks::Subscriptions;
 
@@ -37,7 +38,9 @@ pub struct Arguments {
 pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
     let loaded = daemon::load(config);
     let strangers = match &loaded {
-        Ok(daemon::Loaded { settings, subscriptions, .. }) => strangers(settings, subscriptions).await,
+        Ok(daemon::Loaded { settings, subscriptions, experiments, .. }) => {
+            strangers(settings, subscriptions, experiments).await
+        }
         Err(_) => Vec::new(),
     };
     let checked = loaded
@@ -74,10 +77,19 @@ fn counts(book: &Book) -> (usize, usize, usize) {
     (book.partners().len(), book.seats().len(), book.offers())
 }
 
-/// Companies that have looks of their own, or are told of events, and have no token, as far as a running daemon knows: a stopped one's store is not opened for
-/// this, and the next start tells.
-async fn strangers(settings: &Settings, subscriptions: &Subscriptions) -> Vec<String> {
-    if settings.offer_pages.companies.is_empty() && subscriptions.all().is_empty() {
+/// Companies that have looks of their own, are told of events, have a ranking or are in an experiment, and have no token, as far as a running
+/// daemon knows: a stopped one's store is not opened for this, and the next start tells.
+async fn strangers(
+    settings: &Settings,
+    subscriptions: &Subscriptions,
+    experiments: &Experiments,
+) -> Vec<String> {
+    let names_companies = settings.ranking.named.values().any(|ranking| !ranking.companies.is_empty());
+    if settings.offer_pages.companies.is_empty()
+        && subscriptions.all().is_empty()
+        && experiments.all().is_empty()
+        && !names_companies
+    {
         return Vec::new();
     }
     let Ok(Some(daemon)) = AdminClient::of_daemon(settings).await else { return Vec::new() };
@@ -87,7 +99,13 @@ async fn strangers(settings: &Settings, subscriptions: &Subscriptions) -> Vec<St
         Holder::Partner(_) => None,
     });
     let companies = companies.collect();
-    [settings.offer_pages.without_token(&companies), subscriptions.without_token(&companies)].concat()
+    [
+        settings.offer_pages.without_token(&companies),
+        subscriptions.without_token(&companies),
+        experiments.without_token(&companies),
+        settings.ranking.without_token(&companies),
+    ]
+    .concat()
 }
 
 /// What is no fault, but may not be what was meant.

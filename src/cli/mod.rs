@@ -9,6 +9,7 @@ mod consents;
 mod console;
 mod doctor;
 mod events;
+mod experiment;
 mod explain;
 mod files;
 mod key;
@@ -23,6 +24,7 @@ mod partners;
 mod person;
 mod postbacks;
 mod progress;
+mod ranking;
 mod reload;
 mod replay;
 mod report;
@@ -161,6 +163,15 @@ Examples:
   offerd suppressions list
   offerd suppressions remove do_not_contact")]
     Suppressions(suppressions::Command),
+    /// Experiments on leads: which rules there are, and their variants compared
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  offerd experiment list
+  offerd experiment compare shorter_deadline"
+    )]
+    Experiment(experiment::Command),
     /// Look after what is pushed to companies, of a running daemon or of a stopped one's store
     #[command(subcommand)]
     #[command(after_help = "\
@@ -177,8 +188,10 @@ Examples:
     Transcript(transcript::Arguments),
     /// Run stored leads against changed partner files, and show which offers would be won and lost; nobody is called
     Replay(replay::Arguments),
-    /// Count what became of leads: by day, company, product, partner, client tag, rating and state, for any days
+    /// Count what became of leads: by day, company, product, partner, client tag, rating, state and experiment, for any days
     Report(report::Arguments),
+    /// Show what a company's own clicks have taught of conversions, and by what its offers are ranked
+    Ranking(ranking::Arguments),
     /// Write the whole store into one sealed file, of a running daemon or of a stopped one's store
     Backup(backup::Arguments),
     /// Make a store of a backup, or check one
@@ -222,12 +235,14 @@ pub fn run() -> ExitCode {
         Command::Partners(command) => block_on(partners::run(config, command)),
         Command::Person(command) => block_on(person::run(config, command)),
         Command::Suppressions(command) => block_on(suppressions::run(config, command)),
+        Command::Experiment(command) => block_on(experiment::run(config, command)),
         Command::Postbacks(command) => block_on(postbacks::run(config, command)),
         Command::Reload(arguments) => block_on(reload::run(config, &arguments)),
         Command::Explain(arguments) => block_on(explain::run(config, &arguments)),
         Command::Transcript(arguments) => block_on(transcript::run(config, &arguments)),
         Command::Replay(arguments) => block_on(replay::run(config, &arguments)),
         Command::Report(arguments) => block_on(report::run(config, &arguments)),
+        Command::Ranking(arguments) => block_on(ranking::run(config, &arguments)),
         Command::Backup(arguments) => block_on(backup::run(config, &arguments)),
         Command::Restore(arguments) => restore::run(config, &arguments),
         Command::Export(arguments) => block_on(transfer::export(config, &arguments)),

@@ -11,6 +11,7 @@ use super::admin_client::AdminClient;
 use super::page;
 use super::trouble::{BAD_CONFIGURATION, Trouble};
 use crate::config::{SettingChange, Settings};
+use crate::experiments::RulesDiff;
 use crate::partners::diff::{Aspect, OffersDiff, PartnerDiff, PartnerFigures, ProductDiff};
 use crate::postbacks::SubscriptionsDiff;
 use crate::reload::{Outcome, Report};
@@ -84,7 +85,7 @@ async fn reload(settings: &Settings) -> Result<Outcome, String> {
 
 /// The report for people.
 fn text(report: &Report) -> String {
-    let Report { book, partners, subscriptions, settings, remarks } = report;
+    let Report { book, partners, subscriptions, experiments, settings, remarks } = report;
     let mut text = String::new();
     if report.changes_nothing() {
         text.push_str("reloaded; nothing has changed\n");
@@ -102,9 +103,9 @@ fn text(report: &Report) -> String {
         lines_of(partner).iter().for_each(|line| text.push_str(&format!("      {line}\n")));
     }
     let SubscriptionsDiff { added, removed, changed } = subscriptions;
-    for (sign, names) in [('+', added), ('-', removed), ('~', changed)] {
-        names.iter().for_each(|name| text.push_str(&format!("  {sign} postbacks {name}\n")));
-    }
+    text.push_str(&named("postbacks", [added, removed, changed]));
+    let RulesDiff { added, removed, changed } = experiments;
+    text.push_str(&named("experiment", [added, removed, changed]));
     for change in &settings.changed {
         text.push_str(&format!("  ~ {}\n", setting(change)));
     }
@@ -117,6 +118,14 @@ fn text(report: &Report) -> String {
     remarks.iter().for_each(|remark| text.push_str(&format!("  ? {remark}\n")));
     let figures = format!("{} partners, {} offers, book {}\n", book.partners, book.offers, book.fingerprint);
     text + &figures
+}
+
+/// A line for each that came, went or is not as it was.
+fn named(what: &str, diff: [&Vec<String>; 3]) -> String {
+    let lines = ['+', '-', '~'].into_iter().zip(diff);
+    lines
+        .flat_map(|(sign, names)| names.iter().map(move |name| format!("  {sign} {what} {name}\n")))
+        .collect()
 }
 
 fn figures(PartnerFigures { partner, products }: &PartnerFigures) -> String {

@@ -38,7 +38,7 @@ Examples:
   offerd report --by campaign,state --sort=-payouts --format csv --output campaigns.csv
   offerd report --from 2026-01-01 --by day,partner --format parquet --output partners.parquet
 
-Dimensions are day, month, company, product, subType, partner, rating, state, and the client tags of the setting `reports.tags`: two at
+Dimensions are day, month, company, product, subType, partner, rating, state, experiment (RULE/VARIANT), and the client tags of the setting `reports.tags`: two at
 most in `--by`, and with those of `--where` two beside day, month and company. Figures are leads, asks, offers, shown, clicks, applied,
 funded, payouts, earningsPerClick and earningsPerLead. A lead counts in the row of each partner that it was sent, so rows may add up to more
 than the total. What a partner never reports is a dash, or empty, rather than 0."

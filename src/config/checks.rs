@@ -9,16 +9,19 @@ use chrono_tz::Tz;
 use ipnet::IpNet;
 
 use super::colour::Colour;
+use super::ranking_checks::ranking;
 use super::raw::{
-    OneOrMany, Raw, RawApi, RawApproval, RawBrand, RawConsole, RawLimits, RawLog, RawMatching, RawOfferPages,
-    RawPostbacks, RawProxy, RawReference, RawReports, RawStore, RawTls, RawTracing,
+    OneOrMany, Raw, RawApi, RawApproval, RawBrand, RawConsole, RawExperiments, RawLimits, RawLog,
+    RawMatching, RawOfferPages, RawPostbacks, RawProxy, RawReference, RawReports, RawStore, RawTls,
+    RawTracing,
 };
 use super::settings::{
     AnalyticsSettings, ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings,
-    DescribedSetting, EngineSettings, IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings,
-    MatchingSettings, OfferPageSettings, PathSettings, PostbackSettings, PrefillSettings, ProxySettings,
-    ROLES, RateSettings, ReferenceSettings, ReportSettings, Settings, ShutdownSettings, StoreSettings,
-    TlsSettings, TokenSettings, TracingSettings, TranscriptSettings, WireSettings,
+    DescribedSetting, EngineSettings, ExperimentSettings, IntegrationsSettings, LimitSettings,
+    ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings, PathSettings, PostbackSettings,
+    PrefillSettings, ProxySettings, ROLES, RateSettings, ReferenceSettings, ReportSettings, Settings,
+    ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings, TranscriptSettings,
+    WireSettings,
 };
 use super::web_address;
 use crate::declaration::{HumanDuration, quoted};
@@ -72,6 +75,7 @@ pub(super) fn checked(
             ),
         },
         reports: reports(raw.reports, found),
+        ranking: ranking(raw.ranking, found),
         store,
         partners: PathSettings { path: path("partners.path", &raw.partners.path, found) },
         reference: reference(raw.reference, found),
@@ -81,6 +85,7 @@ pub(super) fn checked(
             call_bytes: count("transcripts.call_bytes", raw.transcripts.call_bytes, 1024, 1_048_576, found),
         },
         postbacks: postbacks(&raw.postbacks, found),
+        experiments: experiments(&raw.experiments, found),
         tokens: TokenSettings { bootstrap: raw.tokens.bootstrap },
         shutdown: ShutdownSettings {
             drain: duration("shutdown.drain", raw.shutdown.drain, Duration::ZERO, HOUR, found),
@@ -99,14 +104,15 @@ const ZONES_MAX: usize = 4;
 const TAGS_MAX: usize = 8;
 
 /// What reports are by beside tags.
-const DIMENSIONS: [&str; 8] = ["day", "month", "company", "product", "subType", "partner", "rating", "state"];
+const DIMENSIONS: [&str; 9] =
+    ["day", "month", "company", "product", "subType", "partner", "rating", "state", "experiment"];
 
 const MILLISECOND: Duration = Duration::from_millis(1);
-const SECOND: Duration = Duration::from_secs(1);
-const DAY: Duration = Duration::from_secs(24 * 3600);
+pub(super) const SECOND: Duration = Duration::from_secs(1);
+pub(super) const DAY: Duration = Duration::from_secs(24 * 3600);
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
-const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
+pub(super) const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
 
 /// The addresses of the api, the integrations and the admin listener, each another one.
 fn listeners(raw: &Raw, found: &mut Found) -> [SocketAddr; 3] {
@@ -224,6 +230,13 @@ fn postbacks(raw: &RawPostbacks, found: &mut Found) -> PostbackSettings {
         dead_letters: count("postbacks.dead_letters", raw.dead_letters, 0, 1_000_000, found),
         dead_letters_kept: kept("postbacks.dead_letters_kept", raw.dead_letters_kept, found),
         vanished_kept: kept("postbacks.vanished_kept", raw.vanished_kept, found),
+    }
+}
+
+fn experiments(raw: &RawExperiments, found: &mut Found) -> ExperimentSettings {
+    ExperimentSettings {
+        path: path("experiments.path", &raw.path, found),
+        compared_leads: count("experiments.compared_leads", raw.compared_leads, 1_000, 10_000_000, found),
     }
 }
 
@@ -399,7 +412,13 @@ fn is_origin(text: &str) -> bool {
 }
 
 fn matching(raw: &RawMatching, is_default_reserve: bool, found: &mut Found) -> MatchingSettings {
-    let deadline = duration("matching.deadline", raw.deadline, 10 * MILLISECOND, 5 * MINUTE, found);
+    let deadline = duration(
+        "matching.deadline",
+        raw.deadline,
+        MatchingSettings::DEADLINE_MIN,
+        MatchingSettings::DEADLINE_MAX,
+        found,
+    );
     let mut within = |key: &str, value| duration(key, value, Duration::ZERO, 5 * MINUTE, found);
     let submit_wait = within("matching.submit_wait", raw.submit_wait);
     let response_margin = within("matching.response_margin", raw.response_margin);
@@ -610,7 +629,7 @@ fn store(raw: RawStore, live_tables: usize, is_default_queue: bool, found: &mut 
     }
 }
 
-fn fault(key: &str, message: String, found: &mut Found) {
+pub(super) fn fault(key: &str, message: String, found: &mut Found) {
     found.push((key.to_owned(), message));
 }
 
@@ -628,14 +647,14 @@ fn path(key: &str, text: &str, found: &mut Found) -> PathBuf {
     PathBuf::from(text)
 }
 
-fn count(key: &str, number: i64, least: i64, greatest: i64, found: &mut Found) -> usize {
+pub(super) fn count(key: &str, number: i64, least: i64, greatest: i64, found: &mut Found) -> usize {
     if !(least..=greatest).contains(&number) {
         fault(key, format!("must be from {least} to {greatest}, got {number}"), found);
     }
     usize::try_from(number.clamp(least, greatest)).unwrap_or(usize::MAX)
 }
 
-fn duration(
+pub(super) fn duration(
     key: &str,
     value: HumanDuration,
     least: Duration,

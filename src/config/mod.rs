@@ -6,6 +6,7 @@
 mod checks;
 mod colour;
 mod layers;
+mod ranking_checks;
 mod raw;
 mod reload;
 mod settings;
@@ -18,8 +19,8 @@ pub use layers::DEFAULTS;
 pub use reload::{RELOADABLE, SettingChange, SettingsDiff, is_reloadable};
 pub use settings::{
     ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings, DescribedSetting,
-    IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings,
-    PathSettings, PostbackSettings, PrefillSettings, ProxySettings, ROLES, RateSettings, ReferenceSettings,
-    ReportSettings, Settings, ShutdownSettings, SignIn, StoreSettings, TlsSettings, TokenSettings,
-    TranscriptSettings, WireSettings,
+    ExperimentSettings, IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings,
+    NamedRanking, OfferPageSettings, PathSettings, PostbackSettings, PrefillSettings, ProxySettings, ROLES,
+    RankingSettings, RateSettings, ReferenceSettings, ReportSettings, Settings, ShutdownSettings, SignIn,
+    StoreSettings, TlsSettings, TokenSettings, TranscriptSettings, WireSettings,
 };

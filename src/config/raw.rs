@@ -23,6 +23,7 @@ pub(super) struct Raw {
     pub engine: RawEngine,
     pub analytics: RawAnalytics,
     pub reports: RawReports,
+    pub ranking: RawRanking,
     pub wire: RawWire,
     pub store: RawStore,
     pub partners: RawPath,
@@ -30,6 +31,7 @@ pub(super) struct Raw {
     pub approval: RawApproval,
     pub transcripts: RawTranscripts,
     pub postbacks: RawPostbacks,
+    pub experiments: RawExperiments,
     pub tokens: RawTokens,
     pub shutdown: RawShutdown,
     pub log: RawLog,
@@ -197,6 +199,34 @@ pub(super) struct RawReports {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(super) struct RawRanking {
+    pub default: String,
+    pub named: BTreeMap<String, RawNamedRanking>,
+    pub prior_rate: f64,
+    pub prior_strength: f64,
+    pub least: f64,
+    pub most: f64,
+    pub unrated: f64,
+    pub matures_after: HumanDuration,
+    pub half_life: HumanDuration,
+    pub window: HumanDuration,
+    pub refresh: HumanDuration,
+    pub cohorts: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawNamedRanking {
+    pub interest: f64,
+    pub conversion: f64,
+    pub payout: f64,
+    pub consumer_rating: f64,
+    #[serde(default)]
+    pub companies: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct RawAnalytics {
     pub page_records_max: i64,
 }
@@ -248,6 +278,13 @@ pub(super) struct RawApproval {
 pub(super) struct RawTranscripts {
     pub kept: HumanDuration,
     pub call_bytes: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawExperiments {
+    pub path: String,
+    pub compared_leads: i64,
 }
 
 #[derive(Debug, Deserialize)]

@@ -45,6 +45,8 @@ pub struct Settings {
     pub analytics: AnalyticsSettings,
     /// `[reports]`
     pub reports: ReportSettings,
+    /// `[ranking]`
+    pub ranking: RankingSettings,
     /// `[wire]`
     pub wire: WireSettings,
     /// `[store]`
@@ -59,6 +61,8 @@ pub struct Settings {
     pub transcripts: TranscriptSettings,
     /// `[postbacks]`
     pub postbacks: PostbackSettings,
+    /// `[experiments]`
+    pub experiments: ExperimentSettings,
     /// `[tokens]`
     pub tokens: TokenSettings,
     /// `[shutdown]`
@@ -319,6 +323,13 @@ pub struct MatchingSettings {
     pub offers_per_partner: usize,
 }
 
+impl MatchingSettings {
+    /// The shortest deadline that may be set.
+    pub const DEADLINE_MIN: Duration = Duration::from_millis(10);
+    /// The longest.
+    pub const DEADLINE_MAX: Duration = Duration::from_secs(300);
+}
+
 /// `[wire]`
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WireSettings {
@@ -354,6 +365,86 @@ pub struct ReportSettings {
     pub rows: usize,
     /// Reports that are made at once.
     pub at_once: usize,
+}
+
+/// `[ranking]`
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankingSettings {
+    /// The ranking of companies that none names; `None` for none.
+    pub default: Option<String>,
+    /// The rankings, by their names.
+    pub named: BTreeMap<String, NamedRanking>,
+    /// Share of clicks that are believed to convert before any was seen.
+    pub prior_rate: f64,
+    /// How many clicks that belief is worth.
+    pub prior_strength: f64,
+    /// No conversion counts for less.
+    pub least: f64,
+    /// No conversion counts for more.
+    pub most: f64,
+    /// The consumer rating of an offer without one, out of 100.
+    pub unrated: f64,
+    /// How old a day's clicks must be to count.
+    pub matures_after: Duration,
+    /// After how long a click counts for half; `None` for never.
+    pub half_life: Option<Duration>,
+    /// How old clicks are that still count.
+    pub window: Duration,
+    /// Between two sums of what was learnt.
+    pub refresh: Duration,
+    /// Counts of a day, an offer and a rating that are kept in memory.
+    pub cohorts: usize,
+}
+
+impl RankingSettings {
+    /// The ranking that needs no section of its own.
+    pub const EXPECTED_VALUE: &str = "expected_value";
+
+    /// Whether any ranking is named, so that there is something to learn for.
+    pub fn is_on(&self) -> bool {
+        !self.named.is_empty()
+    }
+
+    /// A sentence for each company that a ranking names and that has no token, so that it never has an offer. `known` are the companies
+    /// with tokens.
+    pub fn without_token(&self, known: &BTreeSet<String>) -> Vec<String> {
+        let named = self.named.iter().flat_map(|(name, ranking)| {
+            ranking
+                .companies
+                .iter()
+                .filter(|company| !known.contains(*company))
+                .map(move |company| (name, company))
+        });
+        let sentence = |(name, company): (&String, &String)| {
+            format!(
+                "`ranking.named.{name}` names the company `{company}`, which has no token, so that nothing is ranked for it. Write \
+                 the name as `offerd token list` has it, or make a token with `offerd token create`"
+            )
+        };
+        named.map(sentence).collect()
+    }
+}
+
+impl NamedRanking {
+    /// The expected value in dollars, by the conversion that was measured.
+    pub const fn expected_value() -> Self {
+        Self { interest: 1.0, conversion: 1.0, payout: 1.0, consumer_rating: 0.0, companies: Vec::new() }
+    }
+}
+
+/// A ranking: how much each part of a score counts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NamedRanking {
+    /// Of the person's interest.
+    pub interest: f64,
+    /// Of the conversion.
+    pub conversion: f64,
+    /// Of the payout.
+    pub payout: f64,
+    /// Of the consumer rating.
+    pub consumer_rating: f64,
+    /// The companies whose offers are ranked by it, by their names.
+    pub companies: Vec<String>,
 }
 
 /// `[analytics]`
@@ -434,6 +525,15 @@ pub struct TranscriptSettings {
     pub kept: Duration,
     /// Bytes of the bodies of one call.
     pub call_bytes: usize,
+}
+
+/// `[experiments]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExperimentSettings {
+    /// Where the files are.
+    pub path: PathBuf,
+    /// Leads of one rule that a comparison reads.
+    pub compared_leads: usize,
 }
 
 /// `[postbacks]`

@@ -352,6 +352,14 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         ("offer_pages.colour", _) => "#000000".into(),
         ("offer_pages.dark_colour", _) => "#ffffff".into(),
         ("offer_pages.companies", _) => toml::toml! { Acme = { name = "Acme Loans" } }.into(),
+        ("ranking.default", _) => "expected_value".into(),
+        ("ranking.named", _) => {
+            toml::toml! { a = { interest = 1.0, conversion = 1.0, payout = 1.0, consumer_rating = 0.0 } }
+                .into()
+        }
+        ("ranking.half_life" | "ranking.window", _) => "90days".into(),
+        ("ranking.refresh", _) => "7s".into(),
+        (_, toml::Value::Float(value)) => (value / 2.0).into(),
         ("matching.deadline", _) => "14s".into(),
         ("store.retention" | "store.volume_age" | "store.clock_gap", _) => "90days".into(),
         ("store.clock_jump", _) => "7m".into(),

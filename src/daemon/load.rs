@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::admin::password::Password;
 use crate::config::{Settings, StoreSettings};
 use crate::declaration::Fault;
+use crate::experiments::Rules as Experiments;
 use crate::http::identities::Identities;
 use crate::matching::partner_clients::PartnerClients;
 use crate::partners::Book;
@@ -21,6 +22,8 @@ pub struct Loaded {
     pub book: Book,
     /// Which events are pushed to whom.
     pub subscriptions: Subscriptions,
+    /// The experiments.
+    pub experiments: Experiments,
     /// The cars of the file that they name.
     pub vehicles: Vehicles,
 }
@@ -43,13 +46,18 @@ pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
         faults.extend(found);
         Subscriptions::none(&settings.postbacks)
     });
-    match Book::load(&settings.partners.path) {
+    let book = Book::load(&settings.partners.path);
+    let experiments = Experiments::load(&settings, book.as_ref().ok()).unwrap_or_else(|found| {
+        faults.extend(found);
+        Experiments::default()
+    });
+    match book {
         Ok(book) => {
             let closed = PartnerClients::new(settings.wire).opened(&book).err().into_iter().flatten();
             let whole = |file: PathBuf| settings.partners.path.join(file);
             faults.extend(closed.map(|fault| Fault { file: fault.file.map(whole), ..fault }));
             if faults.is_empty() {
-                Ok(Loaded { settings, book, subscriptions, vehicles })
+                Ok(Loaded { settings, book, subscriptions, experiments, vehicles })
             } else {
                 Err(faults)
             }

@@ -15,6 +15,7 @@ use super::load::{Loaded, certificate_faults, load};
 use super::notify;
 use crate::config::{SettingChange, Settings};
 use crate::declaration::Fault;
+use crate::experiments::{Rules as Experiments, RulesDiff};
 use crate::http::Reception;
 use crate::http::identities::{Identities, Renewals};
 use crate::matching::partner_clients::PartnerClients;
@@ -81,7 +82,8 @@ impl Reloading {
         let reading = tokio::task::spawn_blocking(move || load(config.as_deref()));
         let read =
             reading.await.map_err(|_| Kept::Failed("the files could not be read to their end".to_owned()))?;
-        let Loaded { settings: later, book, subscriptions, vehicles } = read.map_err(Kept::Faulty)?;
+        let Loaded { settings: later, book, subscriptions, experiments, vehicles } =
+            read.map_err(Kept::Faulty)?;
         let (settings, settings_diff) = self.settings.reloaded(&later).map_err(Kept::Faulty)?;
         let shown = self.shown.clone();
         let reading = tokio::task::spawn_blocking(move || shown.read_again());
@@ -111,27 +113,40 @@ impl Reloading {
             book: BookFigures::from(&book),
             partners: BookDiff::between(&old.book, &book),
             subscriptions: SubscriptionsDiff::between(&self.pushed.borrow(), &subscriptions),
+            experiments: RulesDiff::between(&old.experiments, &experiments),
             settings: settings_diff,
             remarks: [
                 book.remarks().iter().map(ToString::to_string).collect(),
                 later.offer_pages.without_token(&holders),
+                later.ranking.without_token(&holders),
                 subscriptions.without_token(&holders),
+                experiments.without_token(&holders),
                 self.engine.missing_lists(&book),
             ]
             .concat(),
         };
-        self.take_in(settings, book, clients, renewals);
+        self.take_in(settings, (book, experiments), clients, renewals);
         self.vehicles.send_replace(Arc::new(vehicles));
         self.pushed.send_replace(Arc::new(subscriptions));
         Ok(report)
     }
 
     /// The swap. Nothing in it can fail.
-    fn take_in(&mut self, settings: Settings, book: Book, clients: PartnerClients, renewals: Renewals) {
+    fn take_in(
+        &mut self,
+        settings: Settings,
+        (book, experiments): (Book, Experiments),
+        clients: PartnerClients,
+        renewals: Renewals,
+    ) {
         let rules = (&settings).into();
         clients.set_rules(settings.wire);
         let ids = &self.engine.records.templates.ids;
-        self.engine.configure(Configuration::new(Arc::new(book), clients, rules, ids));
+        let configuration = Configuration::new(Arc::new(book), clients, rules, ids);
+        self.engine.configure(configuration.experimenting(experiments));
+        if let Some(rankings) = &self.engine.rankings {
+            rankings.change(settings.ranking.clone());
+        }
         self.reception.change(&settings.api);
         renewals.show();
         if let Err(cause) = self.filter.set(&settings.log.filter) {
@@ -155,7 +170,7 @@ pub fn note_book(book: &Book) {
 fn tell(outcome: &Outcome) {
     match outcome {
         Outcome::Reloaded(report) => {
-            let Report { book, partners, subscriptions, settings, remarks } = &**report;
+            let Report { book, partners, subscriptions, experiments, settings, remarks } = &**report;
             remarks.iter().for_each(|remark| warn!("{remark}"));
             for SettingChange { key, before, after, source } in &settings.waiting_for_restart {
                 warn!(key, running = before, set = after, source, "a setting waits for a restart");
@@ -170,6 +185,9 @@ fn tell(outcome: &Outcome) {
                 subscriptions_added = subscriptions.added.len(),
                 subscriptions_removed = subscriptions.removed.len(),
                 subscriptions_changed = subscriptions.changed.len(),
+                experiments_added = experiments.added.len(),
+                experiments_removed = experiments.removed.len(),
+                experiments_changed = experiments.changed.len(),
                 settings_changed = settings.changed.len(),
                 waiting_for_restart = settings.waiting_for_restart.len(),
                 "settings and partners reloaded"

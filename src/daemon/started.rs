@@ -22,6 +22,7 @@ use crate::admin::{self, Admin, Health};
 use crate::bootstrap::{self, SignIn};
 use crate::config::Settings;
 use crate::declaration::Fault;
+use crate::experiments::Rules as Experiments;
 use crate::hindsight::funnel;
 use crate::http;
 use crate::matching::partner_clients::PartnerClients;
@@ -31,6 +32,7 @@ use crate::model::BaseUrl;
 use crate::partners::Book;
 use crate::persons::index;
 use crate::postbacks::{self, Keeper, Running, Subscriptions};
+use crate::ranking::{self, Rankings};
 use crate::records::Records;
 use crate::reload::{Requests, channel as reload_requests};
 use crate::reports::{self, Reports};
@@ -71,7 +73,7 @@ impl Started {
     /// Starts everything in its order; what is pending goes on, and once this returns the daemon is ready.
     pub(super) async fn from(
         config: Option<PathBuf>,
-        Loaded { settings, book, subscriptions, vehicles }: Loaded,
+        Loaded { settings, book, subscriptions, experiments, vehicles }: Loaded,
         bound: Bound,
         opened: Opened,
         Telling { filter, metrics }: Telling,
@@ -82,7 +84,7 @@ impl Started {
         let run_file = run_file(config.as_ref(), [&api, &integrations, &admin]);
         let threads = EngineThreads::start(settings.engine.threads);
         let (traces, delivery) = traces(&settings)?;
-        let engine = engine(records, book, &settings, [&api.url(), &integrations.url()])?.traced(traces);
+        let engine = engine(records, (book, experiments), &settings, [&api, &integrations])?.traced(traces);
         let matchmaker = Matchmaker::new(engine, threads.arbiters());
         let engine = Arc::clone(matchmaker.engine());
         note_book(&engine.book());
@@ -264,7 +266,11 @@ fn aside(
     let (recovering, gate, queue) = (matchmaker.clone(), Arc::clone(&app.gate), Arc::clone(&app.gate));
     let gate_of_reports = Arc::clone(&app.gate);
     let (prefills, engine) = (Arc::clone(&app.prefills), Arc::clone(matchmaker.engine()));
-    vec![
+    let learning = engine.rankings.clone().map(|rankings| {
+        let gate = Arc::clone(&app.gate);
+        tokio::spawn(ranking::keep(rankings, move || gate.queueing()))
+    });
+    let mut aside = vec![
         tokio::spawn(async move { engine.statistics.failures.keep().await }),
         tokio::spawn(shown_posts::keep(Arc::clone(matchmaker.engine()))),
         tokio::spawn(async move { recovery::recover_when_mended(&recovering).await }),
@@ -277,7 +283,9 @@ fn aside(
         tokio::spawn(funnel::keep(Arc::clone(matchmaker.engine()), move || gate.queueing())),
         tokio::spawn(index::keep(Arc::clone(matchmaker.engine()), move || queue.queueing())),
         tokio::spawn(reports::keep(reports.clone(), move || gate_of_reports.queueing())),
-    ]
+    ];
+    aside.extend(learning);
+    aside
 }
 
 /// The admin pages, made of what opens the console; and what an operator is greeted with who has just begun.
@@ -328,7 +336,9 @@ async fn welcome(
     } else if let Some(sign_in) = &sign_in {
         bootstrap::show_secret(run_file, sign_in);
     }
-    settings.offer_pages.without_token(&tokens.holders()).iter().for_each(|remark| warn!("{remark}"));
+    let holders = tokens.holders();
+    let remarks = [settings.offer_pages.without_token(&holders), settings.ranking.without_token(&holders)];
+    remarks.iter().flatten().for_each(|remark| warn!("{remark}"));
     Ok(())
 }
 
@@ -372,19 +382,25 @@ fn written(run_file: &RunFile, settings: &Settings) -> Result<Written, Fatal> {
 /// are, it tells them so, unless the settings say how they are reached.
 fn engine(
     records: Records,
-    book: Book,
+    (book, experiments): (Book, Experiments),
     settings: &Settings,
-    [api, integrations]: [&str; 2],
+    [api, integrations]: [&Listener; 2],
 ) -> Result<Engine, Fatal> {
-    let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_else(|| api.to_owned()));
-    let called_back_at = settings.integrations.base_url.as_deref().unwrap_or(integrations);
+    let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_else(|| api.url()));
+    let called_back_at = settings.integrations.base_url.clone().unwrap_or_else(|| integrations.url());
     let told = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let clients = PartnerClients::new(settings.wire).opened(&book).map_err(told)?;
     let key_file = left_alone::key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);
+    let holders = Tokens::of(records.store.clone()).holders();
+    let rankings =
+        Rankings::of(records.clone(), settings.ranking.clone()).map_err(|error| error.to_string())?;
     let suppressions = Suppressions::of(&records.store, key_file);
     let engine = Engine::new(records, book, clients, settings.into(), base_url, suppressions);
-    engine.missing_lists(&engine.book()).iter().for_each(|remark| warn!("{remark}"));
-    Ok(engine.called_back_at(called_back_at).keeping(settings.limits.shown_bytes))
+    let engine = engine.ranking(rankings);
+    let remarks = [engine.missing_lists(&engine.book()), experiments.without_token(&holders)];
+    remarks.iter().flatten().for_each(|remark| warn!("{remark}"));
+    let engine = engine.experimenting(experiments);
+    Ok(engine.called_back_at(&called_back_at).keeping(settings.limits.shown_bytes))
 }
 
 /// Traces to the collector in the settings, and what sends them there.

@@ -65,7 +65,7 @@ pub const CHAPTERS: &[Chapter] = &[
     chapter!("client", "First hour as a client developer"),
     chapter!("moving", "Moving here from another provider"),
     chapter!("partner", "First hour as a partner"),
-    chapter!("tuning", "Tuning timeouts"),
+    chapter!("tuning", "Tuning timeouts, load and ranking"),
     chapter!("durability", "What survives what"),
     chapter!("backup", "Back up and restore"),
     chapter!("privacy", "Personal data and its keys"),

@@ -3,6 +3,7 @@
 //! submitted, both by the [`judgement`] of the partner files; a [`replay`] runs stored leads against other partner files; [`timing`] shows how long partners took, a
 //! [`funnel`] how far leads come, and a [`transcript`] what partners were sent and answered.
 
+pub mod comparison;
 pub mod dry_run;
 pub mod explanation;
 pub mod funnel;

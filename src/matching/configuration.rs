@@ -10,6 +10,7 @@ use super::budget::TimeRules;
 use super::partner_clients::PartnerClients;
 use super::preview_ids::PreviewIds;
 use crate::config::{LimitSettings, Settings, TranscriptSettings};
+use crate::experiments::Rules as Experiments;
 use crate::partners::Book;
 use crate::records::loan_reports::Kept;
 use crate::records::offer_ids::OfferIds;
@@ -23,6 +24,8 @@ pub struct Configuration {
     pub clients: PartnerClients,
     /// Limits and times.
     pub rules: Rules,
+    /// The experiments of the day.
+    pub experiments: Experiments,
     /// What the panel shows in previews.
     pub previews: PreviewIds,
     /// Whether anybody is posted when its offers are shown.
@@ -34,7 +37,14 @@ impl Configuration {
     pub fn new(book: Arc<Book>, clients: PartnerClients, rules: Rules, ids: &OfferIds) -> Self {
         let mut sources = book.seats().iter().filter_map(|seat| seat.http.as_ref());
         let posts_when_shown = sources.any(|source| source.post().when_shown);
-        Self { previews: PreviewIds::of(&book, ids), posts_when_shown, book, clients, rules }
+        let experiments = Experiments::default();
+        Self { previews: PreviewIds::of(&book, ids), posts_when_shown, book, clients, rules, experiments }
+    }
+
+    /// The same with experiments.
+    #[must_use]
+    pub fn experimenting(self, experiments: Experiments) -> Self {
+        Self { experiments, ..self }
     }
 }
 

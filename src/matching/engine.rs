@@ -21,9 +21,12 @@ use super::rendering::render;
 use super::shown_posts::ShownTables;
 use super::suppressions::{Digests, Suppressed, Suppressions};
 use super::transcripts::Transcripts;
+use crate::experiments::Rules as Experiments;
 use crate::model::{BaseUrl, Lead, ProductType, Viewer};
 use crate::partner_health::{Health, Judgement};
+use crate::partners::ranking::RankedBy;
 use crate::partners::{Book, Seat};
+use crate::ranking::Rankings;
 use crate::rate_table::denied::Denied;
 use crate::rate_table::record::TableHead;
 use crate::rate_table::table::Table;
@@ -60,6 +63,8 @@ pub struct Engine {
     pub callbacks: Callbacks,
     /// What partners are sent and answer, where that is kept.
     pub transcripts: Transcripts,
+    /// What offers are ranked by, where that is known.
+    pub rankings: Option<Rankings>,
     /// The tables that were shown, where that has somebody posted.
     pub shown: ShownTables,
 }
@@ -110,14 +115,35 @@ impl Engine {
             loan_reports,
             callbacks,
             transcripts,
+            rankings: None,
             shown,
         }
+    }
+
+    /// Ranks offers by what was learnt.
+    #[must_use]
+    pub fn ranking(self, rankings: Rankings) -> Self {
+        Self { rankings: Some(rankings), ..self }
+    }
+
+    /// What the offers of a company's table are ranked by: the ranking that is `named`, or else the one that the settings say; `None`
+    /// where none is.
+    pub fn ranked_by(&self, company: Uuid, test: bool, named: Option<&str>) -> Option<Arc<RankedBy>> {
+        self.rankings.as_ref()?.ranked_by(company, test, named)
     }
 
     /// Follows leads with these traces.
     #[must_use]
     pub fn traced(self, traces: Traces) -> Self {
         Self { traces, ..self }
+    }
+
+    /// Has these experiments from the beginning.
+    #[must_use]
+    pub fn experimenting(mut self, experiments: Experiments) -> Self {
+        let configuration = self.configuration.get_mut().unwrap_or_else(PoisonError::into_inner);
+        Arc::get_mut(configuration).expect("nobody has taken it yet").experiments = experiments;
+        self
     }
 
     /// Has partners call back at this address, that of the integrations listener.

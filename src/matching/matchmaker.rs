@@ -1,6 +1,6 @@
 //! The matchmaker: takes leads in, starts their rate tables, and shows them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -31,13 +31,14 @@ use crate::rate_table::asks::Asks;
 use crate::rate_table::machine::Beginning;
 use crate::rate_table::record::TableHead;
 use crate::rate_table::table::Table;
+use crate::rate_table::treatment;
 use crate::records::identity::identity_of;
 use crate::records::offer_ids::table_uuid;
 use crate::records::writing::{IdentityLookBack, LeadCommit};
 use crate::records::{Unavailable, consents, contacts, reading, writing};
 use crate::store::entities::LeadRecord;
 use crate::store::{Commit, CommitError, Health, Tree, Turn};
-use crate::telemetry::metrics::{CONSENTS_CUT, SUBMITS_REFUSED};
+use crate::telemetry::metrics::{CONSENTS_CUT, EXPERIMENT_LEADS, SUBMITS_REFUSED};
 use crate::telemetry::traces::{LeadTrace, TraceContext};
 
 /// Takes leads in, and shows rate tables. Cheap to clone.
@@ -128,11 +129,14 @@ impl Matchmaker {
         let permit = std::mem::take(&mut submission.permit);
         let look_back_minutes = submission.look_back_minutes;
         let table = table_uuid(self.engine.records.store.arrival_ms());
-        let record = LeadRecord { first_table: Some(table), ..submission.record(self.engine.limiter.now()) };
+        let record = LeadRecord { first_table: Some(table), ..self.record(submission, &configuration) };
         let commit = writing::new_lead(&record, self.identity(&record, look_back_minutes).as_ref());
         let lead = LeadCommit { commit, is_new: true };
+        let drawn = record.experiments.clone();
         let arrival = Arrival { record, lead, table, idempotency_key: key.as_ref(), held, trace, permit };
-        self.build(configuration, place, arrival, until).await
+        let shown = self.build(configuration, place, arrival, until).await?;
+        note_drawn(drawn);
+        Ok(shown)
     }
 
     /// Takes a lead in without a rate table: once this returns, it survives a crash.
@@ -142,9 +146,10 @@ impl Matchmaker {
     pub async fn take_lead(&self, submission: Submission) -> Result<LeadRecord, Refused> {
         self.room()?;
         let look_back_minutes = submission.look_back_minutes;
-        let record = submission.record(self.engine.limiter.now());
+        let record = self.record(submission, &self.engine.configuration());
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
         self.engine.commit(commit).await.map_err(|failure| Refused::by(&record, failure))?;
+        note_drawn(record.experiments.clone());
         Ok(record)
     }
 
@@ -279,7 +284,10 @@ impl Matchmaker {
         let begun = Instant::now();
         let seating = Seating::of(&self.engine, &configuration, &record);
         let rules = &configuration.rules;
-        let (longest, submit_wait) = (rules.time.deadline, rules.submit_wait);
+        let longest = treatment::deadline(&seating.treatments).unwrap_or(rules.time.deadline);
+        let submit_wait = rules.submit_wait;
+        let named = treatment::ranking(&seating.treatments);
+        let ranked_by = self.engine.ranked_by(record.company, record.test, named);
         let head = head(&record, &seating, longest, table);
         trace.note("offerd.rate_table", head.uuid.to_string());
         trace.note("offerd.test", head.test);
@@ -301,6 +309,7 @@ impl Matchmaker {
             configuration,
             lead_created_at: record.created_at,
             bands: record.bands,
+            ranked_by,
             lead: Arc::new(std::mem::take(&mut record.lead)),
             fits: seating.plan.fits.into_iter().map(Some).collect(),
             calls: HashMap::new(),
@@ -342,9 +351,9 @@ impl Matchmaker {
                 |fit: &Fit| fit.seat.identity.key == seat.key && fit.seat.product_type == seat.product_type;
             fitting.iter().position(same).map(|position| fitting.swap_remove(position))
         });
-        // A clock that stepped back gives nobody more time than a new lead has.
+        // A clock that stepped back gives nobody more time than the table had when it was new.
         let left = u64::try_from(head.deadline - self.engine.limiter.now()).unwrap_or(0);
-        let left = Duration::from_millis(left).min(configuration.rules.time.deadline);
+        let left = Duration::from_millis(left).min(head.longest());
         let fits: Vec<Option<Fit>> = fits.collect();
         let beginning = Beginning {
             table: stored,
@@ -363,6 +372,11 @@ impl Matchmaker {
                 fits,
                 lead: Arc::new(lead.unwrap_or_default()),
                 bands,
+                ranked_by: self.engine.ranked_by(
+                    head.company,
+                    head.test,
+                    treatment::ranking(&head.treatments),
+                ),
                 calls: reading::calls(&self.engine.records.store, table)?,
                 first: None,
                 held: None,
@@ -394,6 +408,15 @@ impl Matchmaker {
         // An actor that is gone has nothing to leave.
         join_all(self.engine.live.all().iter().map(|actor| actor.send(Leave))).await;
         self.engine.transcripts.written().await;
+    }
+
+    /// A lead as it will be kept, with the variants that it draws.
+    fn record(&self, submission: Submission, configuration: &Configuration) -> LeadRecord {
+        let record = submission.record(self.engine.limiter.now());
+        let tags = record.lead.client_tags.as_ref();
+        let experiments =
+            configuration.experiments.draw(record.uuid, record.company, tags, record.created_at);
+        LeadRecord { experiments, ..record }
     }
 
     /// What the tables share.
@@ -453,6 +476,13 @@ impl Begun {
     }
 }
 
+/// Counts the variants of a lead that was taken in.
+fn note_drawn(variants: BTreeMap<String, String>) {
+    for (rule, variant) in variants {
+        counter!(EXPERIMENT_LEADS, "rule" => rule, "variant" => variant).increment(1);
+    }
+}
+
 /// What is written of a table before anybody is asked.
 fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, uuid: Uuid) -> TableHead {
     let created_at = seating.round.at;
@@ -469,6 +499,7 @@ fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, uuid: Uuid) 
         seats: seating.plan.fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
         book: seating.book,
         kept_out: seating.kept_out(),
+        treatments: seating.treatments.clone(),
     }
 }
 

@@ -8,6 +8,7 @@ use chrono::{NaiveDate, Utc};
 use crate::model::{CreditBands, Lead};
 use crate::partners::Facts;
 use crate::partners::http::{Asked, Given};
+use crate::partners::ranking::RankedBy;
 use crate::rate_table::record::TableHead;
 
 /// One lead's question, the same for every partner.
@@ -19,12 +20,13 @@ pub struct Question {
     today: NaiveDate,
     bands: CreditBands,
     given: OnceLock<Given>,
+    ranked_by: Option<Arc<RankedBy>>,
 }
 
 impl Question {
     /// A question about `lead`, priced on the day it is asked, with scores that become ratings by `bands`.
     pub fn new(lead: Arc<Lead>, bands: CreditBands, asked: Asked) -> Self {
-        Self { lead, asked, today: asked.now.date_naive(), bands, given: OnceLock::new() }
+        Self { lead, asked, today: asked.now.date_naive(), bands, given: OnceLock::new(), ranked_by: None }
     }
 
     /// What those are asked now who have a seat at a table.
@@ -33,9 +35,15 @@ impl Question {
         Self::new(lead, bands, Asked { lead: uuid, rate_table, test, now: Utc::now() })
     }
 
+    /// The same, whose answers are ranked.
+    #[must_use]
+    pub fn ranked_by(self, ranked_by: Option<Arc<RankedBy>>) -> Self {
+        Self { ranked_by, ..self }
+    }
+
     /// The lead as rules see it.
     pub fn facts(&self) -> Facts<'_> {
-        Facts::new(&self.lead, self.today, self.bands)
+        Facts::new(&self.lead, self.today, self.bands).ranked_by(self.ranked_by.as_deref())
     }
 
     /// The lead as mappings see it; made when the first mapping needs it.

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::admission::LivePlace;
 use super::audience::Audience;
-use super::budget::Budget;
+use super::budget::{Budget, TimeRules};
 use super::configuration::Configuration;
 use super::engine::Engine;
 use super::idempotency::Held;
@@ -30,6 +30,7 @@ use super::prepared::Prepared;
 use super::replies::Replies;
 use crate::model::{CreditBands, Lead};
 use crate::partners::Fit;
+use crate::partners::ranking::RankedBy;
 use crate::rate_table::call_record::CallRecord;
 use crate::rate_table::machine::{Beginning, Effect, Machine};
 use crate::rate_table::table::Table;
@@ -48,6 +49,8 @@ pub struct Start {
     pub lead_created_at: i64,
     /// How scores become ratings.
     pub bands: CreditBands,
+    /// What its offers are ranked by, to its end; by what the partner files say without.
+    pub ranked_by: Option<Arc<RankedBy>>,
     /// Per seat of the table, the seat in the book and its fitting offers; `None` for one that left the book.
     pub fits: Vec<Option<Fit>>,
     /// What is on the disk of the calls of its seats.
@@ -179,7 +182,10 @@ impl RateTableActor {
     pub fn new(engine: Arc<Engine>, start: Start, beginning: Beginning) -> Self {
         Self {
             engine,
-            budget: Budget::until(start.deadline, start.configuration.rules.time),
+            budget: Budget::until(
+                start.deadline,
+                TimeRules { deadline: beginning.table.head().longest(), ..start.configuration.rules.time },
+            ),
             table: Machine::new(beginning),
             prepared: None,
             waiting: None,

@@ -7,9 +7,11 @@ use super::configuration::Configuration;
 use super::engine::Engine;
 use super::limiter::Round;
 use crate::model::ProductType;
-use crate::partners::{Facts, Fingerprint, Seat};
+use crate::partners::{Facts, Fingerprint, Fit, Seat};
+use crate::rate_table::denied::Denied;
 use crate::rate_table::record::{KeptOut, MAX_KEPT_OUT};
 use crate::rate_table::seating::SeatingPlan;
+use crate::rate_table::treatment::{Treatment, leaving_out};
 use crate::store::entities::LeadRecord;
 use crate::telemetry::metrics::SEATS_CUT;
 
@@ -22,6 +24,8 @@ pub struct Seating {
     pub round: Round,
     /// The partner files that it was made with.
     pub book: Fingerprint,
+    /// What experiments change.
+    pub treatments: Vec<Treatment>,
 }
 
 impl Seating {
@@ -42,12 +46,18 @@ impl Seating {
             verdicts
         };
         let wants_loans = record.lead.asks_for(ProductType::Loan);
-        let plan = SeatingPlan::new(book.fitting(&facts), wants_loans, most, record.uuid, judge);
+        let treatments = configuration.experiments.treatments(&record.experiments, engine.limiter.now());
+        let (left_out, fits): (Vec<Fit>, Vec<Fit>) = book
+            .fitting(&facts)
+            .into_iter()
+            .partition(|fit| leaving_out(&treatments, &fit.seat.known_as, wants_loans).is_some());
+        let mut plan = SeatingPlan::new(fits, wants_loans, most, record.uuid, judge);
+        plan.kept_out.extend(left_out.into_iter().map(|fit| (fit, Some(Denied::Experiment))));
         let cut = plan.kept_out.iter().filter(|(_, by)| by.is_none()).count();
         if cut > 0 {
             counter!(SEATS_CUT).increment(cut as u64);
         }
-        Self { plan, round: round.expect("a plan is judged once"), book: book.fingerprint() }
+        Self { plan, round: round.expect("a plan is judged once"), book: book.fingerprint(), treatments }
     }
 
     /// Those who have no place, as it is recorded.

@@ -1,5 +1,7 @@
 //! A lead as it comes in: new, or to be merged into one that is there.
 
+use std::collections::BTreeMap;
+
 use uuid::Uuid;
 
 use super::idempotency::IdempotencyKey;
@@ -52,6 +54,7 @@ impl Submission {
             first_table: None,
             consents_stated_at: None,
             earlier_consents: Vec::new(),
+            experiments: BTreeMap::new(),
             lead,
         }
     }

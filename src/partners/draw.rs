@@ -14,17 +14,23 @@ impl Seat {
     /// A number from 0 up to, not including, 1, as good as random and the same for the same purpose, lead and seat, whatever
     /// build draws it.
     pub fn draw(&self, purpose: &str, lead: Uuid) -> f64 {
-        let mut hasher = Sha256::new();
-        for part in [purpose, &self.identity.key, self.product_type.as_str()] {
-            hasher.update(part);
-            hasher.update([0]);
-        }
-        hasher.update(lead);
-        let digest: [u8; 32] = hasher.finalize().into();
-        let bits = u64::from_be_bytes(*digest.first_chunk().expect("a digest has 32 bytes"));
-        // As many bits as a float holds exactly.
-        (bits >> 11) as f64 / (1_u64 << 53) as f64
+        drawn(&[purpose, &self.identity.key, self.product_type.as_str()], lead)
     }
+}
+
+/// A number from 0 up to, not including, 1, as good as random and the same for the same words and lead, whatever build draws it. Other
+/// words draw apart from these.
+pub fn drawn(words: &[&str], lead: Uuid) -> f64 {
+    let mut hasher = Sha256::new();
+    for word in words {
+        hasher.update(word);
+        hasher.update([0]);
+    }
+    hasher.update(lead);
+    let digest: [u8; 32] = hasher.finalize().into();
+    let bits = u64::from_be_bytes(*digest.first_chunk().expect("a digest has 32 bytes"));
+    // As many bits as a float holds exactly.
+    (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 #[cfg(test)]

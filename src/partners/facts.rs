@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 use chrono::{Datelike, NaiveDate};
 use uuid::Uuid;
 
+use super::ranking::RankedBy;
 use crate::model::{
     Attribute, AttributeKind, AttributeValue, CreditBands, Lead, MortgageType, ProvidedCreditRating,
 };
@@ -170,12 +171,14 @@ pub struct Facts<'a> {
     newer_values: bool,
     company: Option<Uuid>,
     uuid: Option<Uuid>,
+    ranked_by: Option<&'a RankedBy>,
 }
 
 impl<'a> Facts<'a> {
     /// Reads `lead` as of `today`, rating scores by `bands` (v1 has bands of its own).
     pub fn new(lead: &'a Lead, today: NaiveDate, bands: CreditBands) -> Self {
-        Self { lead, today, bands, newer_values: lead.has_newer_values(), company: None, uuid: lead.uuid }
+        let newer_values = lead.has_newer_values();
+        Self { lead, today, bands, newer_values, company: None, uuid: lead.uuid, ranked_by: None }
     }
 
     /// The same of a lead whose sender may have said to know values that the specification lacks.
@@ -194,6 +197,17 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn of_lead(self, uuid: Uuid) -> Self {
         Self { uuid: Some(uuid), ..self }
+    }
+
+    /// The same of a lead whose offers are ranked.
+    #[must_use]
+    pub fn ranked_by(self, ranked_by: Option<&'a RankedBy>) -> Self {
+        Self { ranked_by, ..self }
+    }
+
+    /// What its offers are ranked by; by what the partner files say without.
+    pub fn ranking(&self) -> Option<&'a RankedBy> {
+        self.ranked_by
     }
 
     /// The uuid of the lead, where it has one.

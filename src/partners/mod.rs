@@ -4,7 +4,7 @@
 //! ([`eligibility`]) to bitsets ([`index`]) and keeps their [`catalog`] offers, whose [`template`] is prepared at load and
 //! whose [`quote`] is made per lead; [`mod@http`] asks partners that live elsewhere, and [`case`] runs the files that say what
 //! all that should come to. [`mod@base_url`] is how a file names the daemon itself. [`approval`] estimates from the rules how likely they
-//! are to lend. [`limits`] say when and how often a seat is asked. [`diff`] lists what is different in another book.
+//! are to lend, [`ranking`] makes scores of what is known of offers. [`limits`] say when and how often a seat is asked. [`diff`] lists what is different in another book.
 
 pub mod approval;
 mod band;
@@ -29,6 +29,7 @@ pub mod limits;
 pub mod listing;
 pub mod partner;
 pub mod quote;
+pub mod ranking;
 pub mod said;
 pub mod template;
 pub mod zip_state;
@@ -36,6 +37,7 @@ pub mod zipcode_prefixes;
 
 pub use book::{Book, Fit};
 pub use checker::is_key;
+pub use draw::drawn;
 pub use facts::Facts;
 pub use fingerprint::Fingerprint;
 pub use identity::Identity;

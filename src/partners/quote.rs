@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::fingerprint::Fingerprint;
+use super::ranking::Ranked;
 use super::template::Template;
 use crate::model::{MortgageAdjustmentType, MortgageLoanType};
 
@@ -17,7 +18,7 @@ use crate::model::{MortgageAdjustmentType, MortgageLoanType};
 pub struct Quote {
     /// The template it completes.
     pub text: Fingerprint,
-    /// Expected value in dollars: conversion probability × payout × suitability (facts, Firmness).
+    /// Expected value in dollars: conversion probability × payout × suitability (facts, Firmness); or what a ranking makes of it.
     pub score: f64,
     /// What depends on the lead.
     pub terms: Terms,
@@ -33,12 +34,19 @@ pub struct Quote {
     /// What may be wrong with it although it is shown, without what it says; told when it is answered, and kept nowhere.
     #[serde(skip)]
     pub doubt: Option<&'static str>,
+    /// Why it has its score, where the settings name a ranking. The record of the answer keeps it aside too.
+    #[serde(skip)]
+    pub ranked: Option<Box<Ranked>>,
 }
 
 impl Quote {
     /// Of a partner that pays for the lead itself: what it pays is what is expected of the offer.
     pub fn sold_for(&mut self, dollars: f64) {
         self.score = dollars;
+        if let Some(ranked) = &mut self.ranked {
+            ranked.sold_for(dollars);
+            self.score = ranked.score();
+        }
         match &mut self.terms {
             Terms::Loan(terms) => terms.payout = dollars,
             Terms::Special(terms) => terms.payout = dollars,

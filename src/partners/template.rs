@@ -4,6 +4,7 @@
 //! known by its [`Fingerprint`], under which it is also stored, so that a rate table reads the same after the partner's
 //! file has changed. One that is made of words of a partner's answer is kept with that answer. [`write_offer`] joins template and quote to the offer that a client sees.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -113,6 +114,20 @@ impl Template {
         ProductSubType::from_wire(rest.split('"').next()?)
     }
 
+    /// Its JSON with another conversion probability in place of the file's, where it ends with that.
+    fn with_conversion(&self, probability: f64) -> Cow<'_, str> {
+        const KEY: &str = r#""conversionProbability":"#;
+        // A quote within a text is never bare, so that what follows the last such key is its value.
+        match self.json.rfind(KEY) {
+            Some(place) if !self.json[place..].contains([',', '}']) => {
+                let probability = serde_json::Number::from_f64((probability * 1e6).round() / 1e6);
+                let probability = probability.unwrap_or_else(|| 0.into());
+                Cow::Owned(format!("{}{probability}", &self.json[..place + KEY.len()]))
+            }
+            _ => Cow::Borrowed(&*self.json),
+        }
+    }
+
     /// Reads what [`stored`](Self::stored) made; `None` when it is something else.
     pub fn read(fingerprint: Fingerprint, stored: &str) -> Option<Self> {
         let (imprint, json) = stored.split_once('\n')?;
@@ -176,7 +191,10 @@ pub struct OfferPlace<'a> {
 
 /// Writes an offer as the client sees it: the JSON of its template, then what depends on the lead and the table.
 pub fn write_offer(out: &mut Vec<u8>, template: &Template, quote: &Quote, place: OfferPlace<'_>) {
-    out.extend_from_slice(template.json.as_bytes());
+    match &quote.ranked {
+        Some(ranked) => out.extend_from_slice(template.with_conversion(ranked.parts.conversion).as_bytes()),
+        None => out.extend_from_slice(template.json.as_bytes()),
+    }
     let shown = Shown { uuid: place.uuid, url: place.url, recommendation_score: quote.score };
     let ranked = || Ranked {
         uuid: place.uuid,
@@ -379,6 +397,7 @@ mod tests {
                 expires_at: answered,
                 own: None,
                 doubt: None,
+                ranked: None,
             };
             let said = [Some(made_at + OFFER_MS), own.map(|own| made_at + own), answered];
             prop_assert_eq!(Some(template.stands_until(&quote, made_at)), said.into_iter().flatten().min());

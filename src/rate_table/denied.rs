@@ -29,4 +29,6 @@ pub enum Denied {
     Suppressed,
     /// A suppression list that it names is missing.
     ListMissing,
+    /// The variant that the lead has of an experiment leaves it out.
+    Experiment,
 }

@@ -453,6 +453,7 @@ mod tests {
             deadline: 15_000,
             seats: vec![Fingerprint([0; 16]); seats.len()],
             book: Fingerprint([0; 16]),
+            treatments: Vec::new(),
             kept_out: Vec::new(),
         };
         Table::new(Arc::new(head), seats)

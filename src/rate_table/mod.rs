@@ -18,3 +18,4 @@ pub mod record;
 pub mod seating;
 pub mod table;
 pub mod transcript;
+pub mod treatment;

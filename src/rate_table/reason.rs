@@ -97,6 +97,8 @@ reasons! {
     Suppressed "suppressed" Limit "left out because of its suppression lists";
     /// A suppression list that it names is missing.
     ListMissing "list_missing" Limit "left out because a suppression list that it names is missing";
+    /// The lead's variant of an experiment leaves it out.
+    Experiment "experiment" Limit "left out by an experiment";
     /// As many others were asked as may be.
     NoRoom "no_room" Limit "as many others were asked as may be";
     /// The lead does not ask for the product type.
@@ -156,6 +158,7 @@ impl From<Denied> for Reason {
             Denied::Share => Self::Share,
             Denied::Suppressed => Self::Suppressed,
             Denied::ListMissing => Self::ListMissing,
+            Denied::Experiment => Self::Experiment,
         }
     }
 }

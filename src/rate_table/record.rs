@@ -3,6 +3,7 @@
 //! Folding the answers over the head gives the table again, byte for byte ([`super::table`]).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -10,6 +11,8 @@ use uuid::Uuid;
 use super::cause::Cause;
 use super::denied::Denied;
 use super::outcome::Outcome;
+use super::treatment::{self, Treatment};
+use crate::partners::ranking::{ConversionFrom, Parts, Ranked, Ranking, Seen};
 use crate::partners::{Fingerprint, Template};
 
 /// Written once, with the lead.
@@ -37,6 +40,16 @@ pub struct TableHead {
     pub book: Fingerprint,
     /// The seats that the lead fits and that limits kept from being asked, at most [`MAX_KEPT_OUT`].
     pub kept_out: Vec<KeptOut>,
+    /// The variants that its lead has of the rules which ran when it was made. Heads of earlier builds end before them.
+    #[serde(default, deserialize_with = "treatment::at_the_end")]
+    pub treatments: Vec<Treatment>,
+}
+
+impl TableHead {
+    /// How long the table may take.
+    pub fn longest(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.deadline - self.created_at).unwrap_or(0))
+    }
 }
 
 /// A seat that has no place at a table although the lead fits it.
@@ -62,7 +75,7 @@ pub struct Answer {
 }
 
 /// Answers that were written together, and how each was asked for. Records of earlier builds end after the answers, after how they
-/// were asked for, or after until when offers stand.
+/// were asked for, after until when offers stand, or after their words.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AnswerRecord {
     /// In the order of arrival.
@@ -73,6 +86,21 @@ pub struct AnswerRecord {
     pub expiries: Vec<Expiry>,
     /// The offers among them that have words of their own. These may tell of the person, so they are sealed with the answers and go
     /// with them.
+    pub texts: Vec<OwnText>,
+    /// Why the offers among them that were ranked have their scores; none where no ranking was in force.
+    pub rankings: Vec<RankedOffers>,
+}
+
+/// A record of answers, as it ended before offers were ranked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AnswerRecordWithoutRankings {
+    /// In the order of arrival.
+    pub answers: Vec<Answer>,
+    /// Of each answer, in the same order, how it was asked for.
+    pub asked: Vec<Option<Ask>>,
+    /// The offers among them of which the partner said until when they stand.
+    pub expiries: Vec<Expiry>,
+    /// The offers among them that have words of their own.
     pub texts: Vec<OwnText>,
 }
 
@@ -118,6 +146,30 @@ pub struct OwnText {
     pub template: String,
 }
 
+/// Offers that were ranked by one ranking.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RankedOffers {
+    /// The ranking, as it was then.
+    pub by: Ranking,
+    /// The offers.
+    pub offers: Vec<RankedOffer>,
+}
+
+/// Why an offer has its score.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RankedOffer {
+    /// Position of the answer in its record.
+    pub answer: u16,
+    /// Position of the offer in the answer.
+    pub offer: u16,
+    /// What its score is made of.
+    pub parts: Parts,
+    /// Where the conversion is from.
+    pub from: ConversionFrom,
+    /// What was seen there.
+    pub seen: Seen,
+}
+
 /// When an ask began, and how long it could take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
@@ -139,10 +191,11 @@ impl AnswerRecord {
         let expiry = |(answer, offer, at)| Expiry { answer: answer as u16, offer: offer as u16, at };
         let expiries = told.map(expiry).collect();
         let texts = answers.iter().enumerate().flat_map(|(nth, answer)| own_texts(nth, answer)).collect();
-        Self { answers, asked, expiries, texts }
+        let rankings = rankings(&answers);
+        Self { answers, asked, expiries, texts, rankings }
     }
 
-    /// The record as it was read, each offer with until when it stands, and with its own words.
+    /// The record as it was read, each offer with until when it stands, with its own words, and with why it has its score.
     #[must_use]
     pub fn told_to_offers(mut self) -> Self {
         for Expiry { answer, offer, at } in &self.expiries {
@@ -159,6 +212,17 @@ impl AnswerRecord {
             for offer in offers {
                 if let Some(quote) = quotes.get_mut(usize::from(*offer)) {
                     quote.own.clone_from(&template);
+                }
+            }
+        }
+        for RankedOffers { by, offers } in &self.rankings {
+            let by = Arc::new(by.clone());
+            for RankedOffer { answer, offer, parts, from, seen } in offers {
+                let answer = self.answers.get_mut(usize::from(*answer)).map(|answer| &mut answer.outcome);
+                let Some(Outcome::Offers(quotes)) = answer else { continue };
+                if let Some(quote) = quotes.get_mut(usize::from(*offer)) {
+                    let (by, parts, from, seen) = (Arc::clone(&by), *parts, *from, *seen);
+                    quote.ranked = Some(Box::new(Ranked { by, parts, from, seen }));
                 }
             }
         }
@@ -182,8 +246,32 @@ impl From<AnswerRecordWithoutExpiries> for AnswerRecord {
 impl From<AnswerRecordWithoutTexts> for AnswerRecord {
     fn from(record: AnswerRecordWithoutTexts) -> Self {
         let AnswerRecordWithoutTexts { answers, asked, expiries } = record;
-        Self { answers, asked, expiries, texts: Vec::new() }
+        Self { answers, asked, expiries, ..Self::default() }
     }
+}
+
+impl From<AnswerRecordWithoutRankings> for AnswerRecord {
+    fn from(record: AnswerRecordWithoutRankings) -> Self {
+        let AnswerRecordWithoutRankings { answers, asked, expiries, texts } = record;
+        Self { answers, asked, expiries, texts, rankings: Vec::new() }
+    }
+}
+
+/// Why the offers of answers have their scores, under the ranking that gave them.
+fn rankings(answers: &[Answer]) -> Vec<RankedOffers> {
+    let mut rankings: Vec<RankedOffers> = Vec::new();
+    for (nth, answer) in answers.iter().enumerate() {
+        for (offer, quote) in answer.outcome.quotes().iter().enumerate() {
+            let Some(ranked) = &quote.ranked else { continue };
+            let Ranked { ref by, parts, from, seen } = **ranked;
+            let ranked = RankedOffer { answer: nth as u16, offer: offer as u16, parts, from, seen };
+            match rankings.iter_mut().find(|known| known.by == **by) {
+                Some(known) => known.offers.push(ranked),
+                None => rankings.push(RankedOffers { by: (**by).clone(), offers: vec![ranked] }),
+            }
+        }
+    }
+    rankings
 }
 
 /// The words of an answer's offers that are their own, each once.
@@ -210,3 +298,62 @@ pub const NUMBER_BITS: u32 = 12;
 
 /// Offers that a table numbers at most; what comes after is cut and counted.
 pub const MAX_OFFERS: u16 = (1 << NUMBER_BITS) - 1;
+
+#[cfg(test)]
+mod tests {
+    use super::super::treatment::Change;
+    use super::*;
+
+    /// A head, as it ended before it told of experiments.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    struct HeadWithoutTreatments {
+        uuid: Uuid,
+        lead: Uuid,
+        company: Uuid,
+        test: bool,
+        loan_amount: Option<i32>,
+        wants_loans: bool,
+        created_at: i64,
+        deadline: i64,
+        seats: Vec<Fingerprint>,
+        book: Fingerprint,
+        kept_out: Vec<KeptOut>,
+    }
+
+    fn earlier() -> HeadWithoutTreatments {
+        HeadWithoutTreatments {
+            uuid: Uuid::from_u128(1),
+            lead: Uuid::from_u128(2),
+            company: Uuid::from_u128(3),
+            test: true,
+            loan_amount: Some(10_000),
+            wants_loans: true,
+            created_at: 5,
+            deadline: 2_005,
+            seats: vec![Fingerprint([7; 16])],
+            book: Fingerprint([8; 16]),
+            kept_out: vec![KeptOut { seat: Fingerprint([9; 16]), by: Some(Denied::Experiment) }],
+        }
+    }
+
+    #[test]
+    fn heads_of_earlier_builds_are_read_and_earlier_builds_read_these() {
+        let stored = postcard::to_stdvec(&earlier()).unwrap();
+        let read: TableHead = postcard::from_bytes(&stored).unwrap();
+        assert_eq!((read.treatments.len(), read.longest()), (0, Duration::from_secs(2)));
+        let treatment = Treatment {
+            rule: "quick".to_owned(),
+            variant: "two".to_owned(),
+            changes: vec![Change::Deadline { ms: 2_000 }, Change::SecondLook(false)],
+        };
+        let head = TableHead { treatments: vec![treatment], ..read };
+        let stored = postcard::to_stdvec(&head).unwrap();
+        assert_eq!(postcard::from_bytes(&stored), Ok(head.clone()));
+        assert_eq!(postcard::from_bytes(&stored), Ok(earlier()));
+
+        let json = serde_json::to_value(earlier()).unwrap();
+        assert_eq!(serde_json::from_value::<TableHead>(json).unwrap().treatments, []);
+        let json = serde_json::to_value(&head).unwrap();
+        assert_eq!(serde_json::from_value::<TableHead>(json).unwrap(), head);
+    }
+}

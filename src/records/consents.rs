@@ -43,6 +43,8 @@ fn of_lead(lead: &Lead) -> LeadLegalInformation {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::model::CreditBands;
     use uuid::Uuid;
@@ -60,6 +62,7 @@ mod tests {
             first_table: None,
             consents_stated_at: None,
             earlier_consents: Vec::new(),
+            experiments: BTreeMap::new(),
             lead: Lead::read(lead.as_bytes()).unwrap(),
         }
     }

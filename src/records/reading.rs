@@ -15,7 +15,8 @@ use crate::rate_table::asks::Asks;
 use crate::rate_table::call_record::{CallRecord, CallRecordWithoutLater};
 use crate::rate_table::outcome::Outcome;
 use crate::rate_table::record::{
-    Answer, AnswerRecord, AnswerRecordWithoutExpiries, AnswerRecordWithoutTexts, TableHead,
+    Answer, AnswerRecord, AnswerRecordWithoutExpiries, AnswerRecordWithoutRankings, AnswerRecordWithoutTexts,
+    TableHead,
 };
 use crate::rate_table::table::Table;
 use crate::store::codec::{self, CodecError};
@@ -219,6 +220,7 @@ pub fn answer_records(store: &Store, table: Uuid) -> impl Iterator<Item = Result
 /// Reads an answer record, also one of an earlier build, which ends earlier.
 fn answer_record(payload: &[u8]) -> Result<AnswerRecord, CodecError> {
     codec::decode(payload)
+        .or_else(|_| codec::decode::<AnswerRecordWithoutRankings>(payload).map(AnswerRecord::from))
         .or_else(|_| codec::decode::<AnswerRecordWithoutTexts>(payload).map(AnswerRecord::from))
         .map(AnswerRecord::told_to_offers)
         .or_else(|_| codec::decode::<AnswerRecordWithoutExpiries>(payload).map(AnswerRecord::from))
@@ -350,6 +352,7 @@ fn broken(cause: impl std::fmt::Display) -> Unavailable {
 mod tests {
     use super::*;
     use crate::partners::quote::SavingsTerms;
+    use crate::partners::ranking::{ConversionFrom, Parts, Ranked, Ranking, Seen, Weights};
     use crate::partners::template::Ending;
     use crate::partners::{Fingerprint, Quote, Template, Terms};
     use crate::rate_table::outcome::Outcome;
@@ -372,6 +375,13 @@ mod tests {
             expiries: expiries.clone(),
         };
         assert_eq!(answer_record(&codec::encode(&textless)).unwrap().expiries, expiries);
+        let unranked = AnswerRecordWithoutRankings {
+            answers: answers.clone(),
+            asked: asked.clone(),
+            expiries: expiries.clone(),
+            texts: Vec::new(),
+        };
+        assert_eq!(answer_record(&codec::encode(&unranked)).unwrap().expiries, expiries);
         let record = AnswerRecord::new(answers.clone(), asked);
         assert_eq!(answer_record(&codec::encode(&without)), Ok(record.clone()));
         let stored = codec::encode(&record);
@@ -381,7 +391,12 @@ mod tests {
     }
 
     #[test]
-    fn an_offer_is_read_with_until_when_it_stands_and_with_its_own_words() {
+    fn an_offer_is_read_with_until_when_it_stands_with_its_own_words_and_with_why_it_has_its_score() {
+        let weights = Weights { interest: 1.0, conversion: 1.0, payout: 1.0, consumer_rating: 0.0 };
+        let by = Arc::new(Ranking { name: "by_value".to_owned(), weights, unrated: 50.0, learnt_at: 7 });
+        let parts = Parts { interest: 0.5, conversion: 0.1, payout: 30.0, consumer_rating: 0.5 };
+        let seen = Seen { clicks: 20.0, conversions: 2.0 };
+        let ranked = Ranked { by, parts, from: ConversionFrom::Offer, seen };
         let own = Arc::new(Template::new(Ending::Whole, &["words"], None));
         let quote = |expires_at| Quote {
             text: Fingerprint([7; 16]),
@@ -391,6 +406,7 @@ mod tests {
             expires_at,
             own: expires_at.map(|_| Arc::clone(&own)),
             doubt: None,
+            ranked: expires_at.map(|_| Box::new(ranked.clone())),
         };
         let answer = |seat, outcome| Answer { seat, at: 5, outcome, cause: None };
         let answers = vec![
@@ -401,5 +417,6 @@ mod tests {
         let read = answer_record(&stored).unwrap();
         assert_eq!(read.answers, answers);
         assert_eq!((read.texts.len(), &read.texts[0].offers), (1, &vec![1, 2]), "equal words are kept once");
+        assert_eq!((read.rankings.len(), read.rankings[0].offers.len()), (1, 2), "and so is the ranking");
     }
 }

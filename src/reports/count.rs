@@ -169,12 +169,18 @@ impl Count {
             let slot = Slot::tag(nth);
             set(slot, self.ids(company, slot, person.tag(tag).into_iter(), lead));
         }
+        let experiments = person.experiments();
+        if !experiments.is_empty() {
+            slots.resize(SLOTS_MAX, Vec::new());
+            let labels = experiments.iter().map(String::as_str);
+            slots[usize::from(Slot::EXPERIMENT.0)] = self.ids(company, Slot::EXPERIMENT, labels, NONE);
+        }
         Values(slots)
     }
 
     /// The number of a value of a dimension at a company.
     pub fn id(&mut self, company: Uuid, slot: Slot, value: &str) -> u32 {
-        let most = if slot >= Slot::TAG { self.rules.tag_values } else { VALUES_MAX };
+        let most = if slot.is_tag() { self.rules.tag_values } else { VALUES_MAX };
         self.names.entry((company, slot)).or_default().id(value, most)
     }
 
@@ -187,7 +193,7 @@ impl Count {
         instead: u32,
     ) -> Vec<u32> {
         let mut ids: Vec<u32> = values.map(|value| self.id(company, slot, value)).collect();
-        if slot >= Slot::TAG && ids.contains(&OTHER) {
+        if slot.is_tag() && ids.contains(&OTHER) {
             let tag = self.state.tags[usize::from(slot.0 - Slot::TAG.0)].clone();
             counter!(REPORT_TAGS_BEYOND, "tag" => tag).increment(1);
         }
@@ -264,4 +270,7 @@ impl Count {
     }
 }
 
-const _: () = assert!(SLOTS_MAX == Slot::TAG.0 as usize + TAGS_MAX);
+const _: () = assert!(
+    SLOTS_MAX == Slot::EXPERIMENT.0 as usize + 1
+        && Slot::EXPERIMENT.0 as usize == Slot::TAG.0 as usize + TAGS_MAX
+);

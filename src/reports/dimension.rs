@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// Tag names that are counted at most.
 pub const TAGS_MAX: usize = 8;
 
-/// A dimension of what is stored, by its number. Tags stand behind the others, in the order in which they came to be counted.
+/// A dimension of what is stored, by its number. Tags have the numbers from [`Slot::TAG`] on, in the order in which they came to be
+/// counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Slot(pub u8);
 
@@ -25,9 +26,17 @@ impl Slot {
     /// The first tag.
     pub const TAG: Self = Self(5);
 
+    /// Rules of experiments with the variants that the lead has of them. Behind all tags, whose numbers are in use.
+    pub const EXPERIMENT: Self = Self(Self::TAG.0 + TAGS_MAX as u8);
+
     /// The tag of this number.
     pub fn tag(nth: usize) -> Self {
         Self(Self::TAG.0 + nth as u8)
+    }
+
+    /// Whether it is a tag.
+    pub fn is_tag(self) -> bool {
+        (Self::TAG..Self::EXPERIMENT).contains(&self)
     }
 }
 
@@ -77,12 +86,13 @@ pub enum Dimension {
 }
 
 /// The names of the stored dimensions that are not tags.
-const STORED: [(&str, Slot); 5] = [
+const STORED: [(&str, Slot); 6] = [
     ("product", Slot::PRODUCT),
     ("subType", Slot::SUB_TYPE),
     ("partner", Slot::PARTNER),
     ("rating", Slot::RATING),
     ("state", Slot::STATE),
+    ("experiment", Slot::EXPERIMENT),
 ];
 
 /// The dimensions that no cell is of.

@@ -1,4 +1,4 @@
-//! Reports: what became of leads, by day, company, product, partner, tag, rating and state, any two of these, over any days.
+//! Reports: what became of leads, by day, company, product, partner, tag, rating, state and experiment, any two of these, over any days.
 //!
 //! Nothing is counted when it happens. A [`fold`] follows the feeds, company by company, in the order of arrival, and adds what it
 //! finds to [`cells`]: one for each value of each dimension and of each pair of them, by company and day. They are [written](blocks)
@@ -19,7 +19,8 @@
 //! | payouts | payout in its feed, less those taken back | on which it was booked, also when it is taken back later | as in the feed; the sub-type of the event that earned it |
 //!
 //! The partner of an event is the one at the table of its offer, or else at the lead's tables, whose institution it names. Rating,
-//! state and tags are what the lead says when the record is counted; a lead with several values of a tag counts under each. Days
+//! state and tags are what the lead says when the record is counted; a lead with several values of a tag counts under each. Under
+//! `experiment` it counts as `RULE/VARIANT` for each variant that it drew, and a lead that is in no experiment not at all: it costs nothing. Days
 //! are those of the zones that `reports.zones` lists; each has a count of its own.
 //!
 //! `(none)` stands for what a lead or event has not, `(unknown)` for what cannot be known any more because the lead was erased before
@@ -75,8 +76,8 @@ use crate::store::tokens::Tokens;
 use crate::store::{CommitError, Tree, codec};
 use crate::telemetry::metrics::{REPORT_SECONDS, REPORTS_REFUSED};
 
-/// Dimensions that cells can be of: five of the lead and its offers, and the tags.
-const SLOTS_MAX: usize = 13;
+/// Dimensions that cells can be of: five of the lead and its offers, the tags, and experiments.
+const SLOTS_MAX: usize = 14;
 
 /// How often a report is read again because cells were written meanwhile.
 const TRIES: usize = 4;

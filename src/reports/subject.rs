@@ -63,6 +63,12 @@ impl Person {
         values.into_iter().flatten().map(String::as_str).filter(|value| !value.is_empty()).collect()
     }
 
+    /// The experiments that it is in, each as `RULE/VARIANT`.
+    pub fn experiments(&self) -> Vec<String> {
+        let drawn = self.record.iter().flat_map(|record| &record.experiments);
+        drawn.map(|(rule, variant)| format!("{rule}/{variant}")).collect()
+    }
+
     /// Whether a table is the first that was made for it.
     pub fn is_first(&self, records: &Records, table: Uuid) -> bool {
         let Some(record) = &self.record else { return false };

@@ -1,6 +1,7 @@
 //! Whatever happens, in whatever order, and wherever the count is stopped, reports say what the records say.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
@@ -14,9 +15,11 @@ use super::{Rebuild, Reports};
 use crate::config::{ReportSettings, Settings};
 use crate::conversions::click::{Click, click};
 use crate::conversions::partner_events::report;
+use crate::experiments::Rules as Experiments;
+use crate::hindsight::comparison::{Outcome, Reading};
 use crate::matching::recovery::recover;
 use crate::matching::tests::world::*;
-use crate::matching::{Submission, Until};
+use crate::matching::{Configuration, Submission, Until};
 use crate::model::{
     CreditBands, EventType, Lead, LeadAction, PartnerEvent, PartnerEventType, PartnerReport, Reference,
 };
@@ -108,9 +111,25 @@ fn reports_of(world: &World) -> Reports {
     reports_with(world, 5000)
 }
 
+/// One experiment on all leads, and one on those of a campaign.
+fn experiment(world: &World) {
+    let settings = Settings::from_layers(None, []).unwrap();
+    let all =
+        "[[variants]]\nname = 'a'\npercent = 40\n[[variants]]\nname = 'b'\npercent = 30\nsecond_look = false";
+    let some = "tags = { campaign = ['spring'] }\n[[variants]]\nname = 'c'\npercent = 50\ndeadline = '1s'";
+    let rules = Experiments::of(&[("all", all), ("some", some)], &settings);
+    let engine = world.matchmaker.engine();
+    let old = engine.configuration();
+    let clients = old.clients.opened(&old.book).unwrap();
+    let ids = &engine.records.templates.ids;
+    let configuration = Configuration::new(Arc::clone(&old.book), clients, old.rules.clone(), ids);
+    engine.configure(configuration.experimenting(rules));
+}
+
 impl Story {
     async fn begin() -> Self {
         let world = World::of(&partners()).await;
+        experiment(&world);
         Self { reports: reports_of(&world), world, tables: Vec::new(), told: Vec::new() }
     }
 
@@ -125,6 +144,7 @@ impl Story {
         // The actors are gone before the store is opened again.
         tokio::time::sleep(Duration::from_millis(1)).await;
         let world = world.crash(&partners()).await;
+        experiment(&world);
         recover(&world.matchmaker).await;
         Self { reports: reports_of(&world), world, tables, told }
     }
@@ -280,6 +300,11 @@ fn of_lead(record: &LeadRecord) -> BTreeMap<&'static str, BTreeSet<String>> {
         ("state", set(person.and_then(|person| person.state))),
         ("campaign", set(&tags.0["campaign"])),
         ("affiliate", set(["north"])),
+        // A lead that is in none is in no row.
+        (
+            "experiment",
+            record.experiments.iter().map(|(rule, variant)| format!("{rule}/{variant}")).collect(),
+        ),
     ])
 }
 
@@ -448,7 +473,9 @@ fn told(report: &Report) -> BTreeMap<Vec<String>, [i64; 8]> {
     report.rows.iter().map(|row| (row.by.clone(), figures(row))).collect()
 }
 
-const BY: [&[&str]; 12] = [
+const BY: [&[&str]; 14] = [
+    &["experiment"],
+    &["campaign", "experiment"],
     &["company"],
     &["day"],
     &["month", "partner"],
@@ -479,6 +506,30 @@ fn compared(story: &Story) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// A comparison of variants, which reads the records itself, adds up to what the report says of them.
+fn adds_up(story: &Story) -> Result<(), TestCaseError> {
+    let records = &story.world.matchmaker.engine().records;
+    let mut reading = Reading::begin(records, "all", ["b", "a"].into_iter(), (0, false), 1_000);
+    while reading.step() {}
+    let report = story.ask("from=2020-01-01&by=experiment");
+    let mut few = Reading::begin(records, "all", [].into_iter(), (0, false), 1);
+    while few.step() {}
+    let few = few.comparison();
+    let read: u64 = few.variants.iter().map(|variant| variant.leads).sum();
+    prop_assert_eq!((read, few.cut), (report.total.leads.min(1) as u64, report.total.leads > 1));
+    for variant in reading.comparison().variants {
+        let label = format!("all/{}", variant.variant);
+        let row = report.rows.iter().find(|row| row.by == [label.clone()]);
+        let figure = |figure| row.and_then(|row| row.figures.get(figure)).unwrap_or(0.0);
+        let total = |of| variant.figures.iter().find(|figure| figure.of == of).unwrap().total;
+        prop_assert_eq!(variant.leads as f64, figure(Figure::Leads), "{}", label);
+        prop_assert_eq!(total(Outcome::Clicks), figure(Figure::Clicks), "{}", label);
+        prop_assert!((total(Outcome::Earnings) - figure(Figure::Payouts)).abs() < 0.006, "{}", label);
+        prop_assert!(total(Outcome::Funded) <= figure(Figure::Funded).max(0.0), "{}", label);
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
@@ -494,6 +545,7 @@ proptest! {
             story.finish().await;
             prop_assert_eq!(story.ask("").uncounted_from, None);
             compared(&story)?;
+            adds_up(&story)?;
             story.reports.write().await.unwrap();
             compared(&story)?;
             let story = story.restart().await;

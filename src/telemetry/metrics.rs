@@ -149,6 +149,12 @@ pub const REPORT_TAGS_BEYOND: &str = "offerd_report_tags_beyond_total";
 pub const REPORT_SECONDS: &str = "offerd_report_seconds";
 /// Reports that were not made.
 pub const REPORTS_REFUSED: &str = "offerd_reports_refused_total";
+/// Counts that rankings learn from.
+pub const RANKING_COHORTS: &str = "offerd_ranking_cohorts";
+/// Such counts that made room.
+pub const RANKING_COHORTS_DROPPED: &str = "offerd_ranking_cohorts_dropped_total";
+/// Age of what offers are ranked by.
+pub const RANKING_LEARNT_AT: &str = "offerd_ranking_learnt_at_seconds";
 /// Commits waiting for the store's writer.
 pub const STORE_QUEUE_DEPTH: &str = "offerd_store_queue_depth";
 /// Commits made durable together.
@@ -161,6 +167,10 @@ pub const STORE_COMMIT_SECONDS: &str = "offerd_store_commit_seconds";
 pub const STORE_CHECKPOINT_SECONDS: &str = "offerd_store_checkpoint_seconds";
 /// What was kept of what partners were sent and answered.
 pub const TRANSCRIPTS: &str = "offerd_transcripts_total";
+/// Leads that drew a variant of an experiment.
+pub const EXPERIMENT_LEADS: &str = "offerd_experiment_leads_total";
+/// Comparisons of variants.
+pub const EXPERIMENT_COMPARISONS: &str = "offerd_experiment_comparisons_total";
 /// Events that were pushed to companies.
 pub const POSTBACKS: &str = "offerd_postbacks_total";
 /// Those that were not acknowledged yet.
@@ -262,6 +272,8 @@ pub const METRICS: &[Metric] = &[
     counter(RELOADS, &["result"], "Reloads of settings and partner files: ok, refused, failed."),
     gauge(RELOADED_AT, &[], "When settings and partner files were last taken in, at the start or by a reload, Unix seconds."),
     gauge(BOOK_FINGERPRINT, &[], "A number that is the same for the same partner files: 48 bits of a digest."),
+    counter(EXPERIMENT_LEADS, &["rule", "variant"], "Leads taken in that drew a variant of an experiment, the control too."),
+    counter(EXPERIMENT_COMPARISONS, &["result"], "Comparisons of the variants of an experiment: whole, cut (more leads than experiments.compared_leads), busy (another one was under way)."),
     counter(POSTBACKS, &["subscription", "result"], "Events that were pushed to companies, and events given up: ok, failed (and tried again), dead (the subscription's give_up_after), gone (no longer in the feed, or client tags of an erased lead), dropped (dead letters beyond postbacks.dead_letters and postbacks.dead_letters_kept)."),
     gauge(POSTBACKS_OUTSTANDING, &["subscription"], "Events that were taken from the feed and not acknowledged; the limit is postbacks.outstanding, beyond which they wait in the feed."),
     gauge(POSTBACKS_DEAD, &["subscription"], "Events that were given up and are kept; the limit is postbacks.dead_letters."),
@@ -273,6 +285,9 @@ pub const METRICS: &[Metric] = &[
     counter(REPORT_TAGS_BEYOND, &["tag"], "What counted under (other), since a company has as many values of the tag as reports.tag_values."),
     seconds(REPORT_SECONDS, &[], "Time that a report takes."),
     counter(REPORTS_REFUSED, &["reason"], "Reports that were not made: busy (reports.at_once), large (reports.groups)."),
+    gauge(RANKING_COHORTS, &[], "Counts of a day, an offer and a rating that rankings learn from; the limit is ranking.cohorts."),
+    counter(RANKING_COHORTS_DROPPED, &[], "Such counts that count no more because of ranking.cohorts: those of the oldest days."),
+    gauge(RANKING_LEARNT_AT, &[], "When what offers are ranked by was summed up last, in seconds since 1970; it is renewed every ranking.refresh."),
     gauge(STORE_QUEUE_DEPTH, &[], "Commits waiting for the store's writer; the limit is store.queue."),
     sizes(STORE_GROUP_COMMITS, &[], "Commits made durable together; the limit is store.group."),
     counter(STORE_CHANGES, &["tree"], "Records that were written or removed."),

@@ -7,7 +7,8 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::rate_table::asks::Asks;
 use crate::rate_table::call_record::{CallRecord, CallRecordWithoutLater};
 use crate::rate_table::record::{
-    Answer, AnswerRecord, AnswerRecordWithoutExpiries, AnswerRecordWithoutTexts, TableHead,
+    Answer, AnswerRecord, AnswerRecordWithoutExpiries, AnswerRecordWithoutRankings, AnswerRecordWithoutTexts,
+    TableHead,
 };
 use crate::records::postings::Posting;
 use crate::store::entities::{
@@ -93,6 +94,7 @@ fn readable(tree: Tree, payload: &[u8]) -> Option<Box<RawValue>> {
         | Tree::Audit => codec::decode_json(payload).ok(),
         Tree::RateTables => json_of::<TableHead>(payload),
         Tree::Answers => json_of::<AnswerRecord>(payload)
+            .or_else(|| json_of::<AnswerRecordWithoutRankings>(payload))
             .or_else(|| json_of::<AnswerRecordWithoutTexts>(payload))
             .or_else(|| json_of::<AnswerRecordWithoutExpiries>(payload))
             .or_else(|| json_of::<Vec<Answer>>(payload)),
@@ -115,6 +117,7 @@ fn bytes(tree: Tree, value: &RawValue) -> Option<Vec<u8>> {
     match tree {
         Tree::RateTables => postcard_of::<TableHead>(value),
         Tree::Answers => postcard_of::<AnswerRecord>(value)
+            .or_else(|| postcard_of::<AnswerRecordWithoutRankings>(value))
             .or_else(|| postcard_of::<AnswerRecordWithoutTexts>(value))
             .or_else(|| postcard_of::<AnswerRecordWithoutExpiries>(value))
             .or_else(|| postcard_of::<Vec<Answer>>(value)),

@@ -73,6 +73,7 @@ const PAGES: &[(&str, &str)] = &[
     ("/console/funnel?leads=test&time=year&product=loan", "Funnel"),
     ("/console/reports", "Reports"),
     ("/console/reports?leads=test&by=partner&by=state&compare=true", "Reports"),
+    ("/console/experiments", "Experiments"),
     ("/console/postbacks", "Postbacks"),
     ("/console/catalogue", "Catalogue"),
     ("/console/catalogue?q=loan&page=2", "Catalogue"),

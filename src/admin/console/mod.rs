@@ -29,6 +29,7 @@ mod audit;
 mod catalogue;
 mod chart;
 mod days;
+mod experiments;
 mod figures;
 mod format;
 mod funnel;
@@ -44,6 +45,7 @@ mod partners;
 mod people;
 mod postbacks;
 mod proxy;
+mod ranking;
 mod rate_tables;
 mod reports;
 pub mod secret;
@@ -95,8 +97,11 @@ pub(super) const ROUTES: &[Row] = &[
     get("/console/partners/{partner}/resume", "Leads back to the partner.", page!(Viewer, partner::back)),
     post("/console/partners/{partner}/resume", "Ends a pause.", act!(Operator, partner::resume)),
     get("/console/funnel", "How many leads get how far.", page!(Analyst, funnel::show)),
+    get("/console/ranking", "What was learnt of clicks.", page!(Analyst, ranking::show)),
     get("/console/reports", "What became of leads, by what one chooses.", page!(Analyst, reports::show)),
     get("/console/reports/download", "The same as a file.", act!(Analyst, reports::download)),
+    get("/console/experiments", "Which variants are tried, and what came of them.", page!(Analyst, experiments::show)),
+    get("/console/experiments/download", "The same as a file.", act!(Analyst, experiments::download)),
     get("/console/postbacks", "What is pushed to companies.", page!(Operator, postbacks::show)),
     get("/console/postbacks/{name}/test", "Leads back to postbacks.", page!(Operator, postbacks::back)),
     post("/console/postbacks/{name}/test", "Sends a test event.", page!(Operator, postbacks::test)),

@@ -18,6 +18,8 @@ pub(super) enum Section {
     Funnel,
     /// What became of them, by what one chooses.
     Reports,
+    /// Which variants are tried on leads.
+    Experiments,
     /// What is pushed to companies.
     Postbacks,
     /// What is on offer.
@@ -48,6 +50,7 @@ impl Section {
         Self::RateTables,
         Self::Funnel,
         Self::Reports,
+        Self::Experiments,
         Self::Postbacks,
         Self::Catalogue,
         Self::System,
@@ -64,6 +67,7 @@ impl Section {
             Self::RateTables => "Rate tables",
             Self::Funnel => "Funnel",
             Self::Reports => "Reports",
+            Self::Experiments => "Experiments",
             Self::Postbacks => "Postbacks",
             Self::Catalogue => "Catalogue",
             Self::System => "System",
@@ -81,6 +85,7 @@ impl Section {
             Self::RateTables => "/console/rateTables",
             Self::Funnel => "/console/funnel",
             Self::Reports => "/console/reports",
+            Self::Experiments => "/console/experiments",
             Self::Postbacks => "/console/postbacks",
             Self::Catalogue => "/console/catalogue",
             Self::System => "/console/system",

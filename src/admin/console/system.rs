@@ -321,15 +321,18 @@ fn told(outcome: Outcome) -> ReloadView {
             faults: Vec::new(),
         },
         Outcome::Reloaded(report) => {
-            let crate::reload::Report { partners, subscriptions, settings, .. } = *report;
+            let crate::reload::Report { partners, subscriptions, experiments, settings, .. } = *report;
             let words = format!(
-                "Taken in: {} partners added, {} removed, {} changed; {} postbacks added, {} removed, {} changed; {} settings changed, {} wait for a restart.",
+                "Taken in: {} partners added, {} removed, {} changed; {} postbacks added, {} removed, {} changed; {} experiments added, {} removed, {} changed; {} settings changed, {} wait for a restart.",
                 partners.added.len(),
                 partners.removed.len(),
                 partners.changed.len(),
                 subscriptions.added.len(),
                 subscriptions.removed.len(),
                 subscriptions.changed.len(),
+                experiments.added.len(),
+                experiments.removed.len(),
+                experiments.changed.len(),
                 settings.changed.len(),
                 settings.waiting_for_restart.len()
             );

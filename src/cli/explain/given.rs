@@ -12,9 +12,12 @@ use crate::cli::admin_client::AdminClient;
 use crate::cli::lead::read_lead;
 use crate::cli::page;
 use crate::config::Settings;
+use crate::declaration::Fault;
+use crate::experiments::{Rule, RuleState, Rules as Experiments};
 use crate::hindsight::dry_run::{DryRunSeat, dry_run};
 use crate::matching::limiter::SeatStanding;
 use crate::matching::suppressions::OnLists;
+use crate::model::Lead;
 use crate::partners::Book;
 
 /// Explains the lead of a file.
@@ -37,8 +40,31 @@ pub async fn explain(settings: &Settings, book: &Book, arguments: &Arguments) ->
     } else {
         print(&seats, arguments);
         page::print(summary(&seats));
+        let experiments = Experiments::load(settings, Some(book)).map_err(|faults| told(&faults))?;
+        experiments.all().iter().filter_map(|rule| drawn(rule, &lead)).for_each(page::print);
     }
     Ok(())
+}
+
+fn told(faults: &[Fault]) -> String {
+    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// Which variants leads like this one draw of a rule that runs; whose company submits it is not known.
+fn drawn(rule: &Rule, lead: &Lead) -> Option<String> {
+    let company = rule.companies.keys().next().copied().unwrap_or_default();
+    let is_drawn =
+        rule.state(Utc::now()) == RuleState::Running && rule.holds_for(company, lead.client_tags.as_ref());
+    let of = match rule.companies.is_empty() {
+        true => String::new(),
+        false => format!(" of {}", rule.companies.values().cloned().collect::<Vec<_>>().join(", ")),
+    };
+    let variants = rule.variants.iter().map(|variant| {
+        let changes: Vec<String> = variant.changes.iter().map(ToString::to_string).collect();
+        format!("{} ({}) {} %", variant.name, changes.join("; "), variant.percent)
+    });
+    let variants: Vec<String> = variants.collect();
+    is_drawn.then(|| format!("experiment {}: of such leads{of} draw {}", rule.name, variants.join(", ")))
 }
 
 fn wanted<'s>(seats: &'s [DryRunSeat], arguments: &Arguments) -> impl Iterator<Item = &'s DryRunSeat> {

@@ -11,7 +11,8 @@ use crate::cli::trouble::Trouble;
 use crate::cli::{page, progress};
 use crate::config::Settings;
 use crate::hindsight::explanation::{
-    LeadExplanation, OfferReason, Reason, SeatExplanation, TableExplanation,
+    LeadExplanation, OfferExplanation, OfferReason, Reason, SeatExplanation, Standing, TableExplanation,
+    TreatmentExplanation,
 };
 
 /// Explains a stored lead, a rate table, or the one that shows an offer.
@@ -75,6 +76,9 @@ fn heading(explained: &LeadExplanation, table: &TableExplanation) -> String {
     let pending = if table.pending { ", not complete yet" } else { "" };
     let mut heading =
         format!("rate table {} of lead {}{test}, {}{pending}", table.uuid, explained.lead, table.created_at);
+    for TreatmentExplanation { rule, variant, about } in &table.experiments {
+        heading.push_str(&format!("\nexperiment {rule}: variant {variant}, {about}"));
+    }
     if !table.same_files {
         heading.push_str(
             "\n! the partner files have changed since: conditions below are those of now, not those it was made with",
@@ -90,8 +94,7 @@ fn section(seat: &SeatExplanation, matched_only: bool) -> Section {
     let mut section = opened(seat);
     for offer in &seat.offers {
         if offer.why == OfferReason::Shown {
-            let score = offer.score.map(|score| format!("score {score:.2}"));
-            section.offer(&offer.name, (offer.why.sentence(), Color::Green), score.into_iter().collect());
+            section.offer(&offer.name, (offer.why.sentence(), Color::Green), scored(offer));
         } else if !matched_only && offer.why == OfferReason::Unmet {
             section.unmet(&offer.name, &offer.refusals);
         } else if !matched_only {
@@ -99,6 +102,14 @@ fn section(seat: &SeatExplanation, matched_only: bool) -> Section {
         }
     }
     section
+}
+
+/// The score, and what it is made of where a ranking was in force.
+fn scored(offer: &OfferExplanation) -> Vec<String> {
+    let rank = offer.standing.as_ref().and_then(|standing| standing.rank);
+    let rank = rank.map(|rank| format!(", place {rank} of its list")).unwrap_or_default();
+    let score = offer.score.map(|score| format!("score {score:.2}{rank}"));
+    score.into_iter().chain(offer.standing.iter().flat_map(Standing::lines)).collect()
 }
 
 /// With what became of the seat.

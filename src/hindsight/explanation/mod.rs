@@ -7,17 +7,20 @@
 
 mod offer_reason;
 mod seats;
+mod standing;
 
 use chrono::DateTime;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use self::offer_reason::OfferReason;
+pub use self::standing::Standing;
 pub use crate::hindsight::judgement::Refusal;
 use crate::model::{ProductType, RejectReason, Timestamp};
 use crate::partners::Book;
 pub use crate::rate_table::reason::Reason;
 use crate::rate_table::table::Table;
+use crate::rate_table::treatment::Treatment;
 use crate::records::{Records, Unavailable, reading};
 use crate::store::entities::LeadRecord;
 
@@ -54,8 +57,23 @@ pub struct TableExplanation {
     pub same_files: bool,
     /// Whether the lead is still what it was then.
     pub same_lead: bool,
+    /// The variants that its lead has of the experiments which ran when it was made, and what they changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub experiments: Vec<TreatmentExplanation>,
     /// Those who had a place at it, then everybody else.
     pub seats: Vec<SeatExplanation>,
+}
+
+/// What an experiment changed of a rate table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TreatmentExplanation {
+    /// The rule.
+    pub rule: String,
+    /// The variant that the lead has of it.
+    pub variant: String,
+    /// What is different by that, in words.
+    pub about: String,
 }
 
 /// What became of a partner's seat.
@@ -115,6 +133,9 @@ pub struct OfferExplanation {
     pub score: Option<f64>,
     /// What became of it.
     pub why: OfferReason,
+    /// Where it stands and why, where a ranking was in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Standing>,
     /// What is against it.
     pub refusals: Vec<Refusal>,
 }
@@ -169,6 +190,14 @@ fn of_table(
         pending: !table.progress().settled(),
         same_files: head.book == book.fingerprint(),
         same_lead: record.updated_at <= head.created_at,
+        experiments: head.treatments.iter().map(TreatmentExplanation::from).collect(),
         seats: seats::of_table(records, book, record, table)?,
     })
+}
+
+impl From<&Treatment> for TreatmentExplanation {
+    fn from(treatment: &Treatment) -> Self {
+        let Treatment { rule, variant, .. } = treatment.clone();
+        Self { rule, variant, about: treatment.about() }
+    }
 }

@@ -5,16 +5,18 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 
 use super::super::judgement::{OfferJudgement, Refusal, SeatJudgement, judge};
+use super::standing::{self, Standing};
 use super::{OfferExplanation, OfferReason, SeatExplanation};
 use crate::model::{ProductType, Timestamp};
 use crate::partners::{Book, Facts, Quote, Seat, SeatTemplate};
 use crate::rate_table::asks::Asks;
 use crate::rate_table::call_record::LaterEnd;
 use crate::rate_table::denied::Denied;
-use crate::rate_table::progress::Standing;
+use crate::rate_table::progress::Standing as Place;
 use crate::rate_table::reason::Reason;
 use crate::rate_table::record::{Answer, Ask, KeptOut};
 use crate::rate_table::table::Table;
+use crate::rate_table::treatment::{self, Treatment};
 use crate::records::templates::Templates;
 use crate::records::{Records, Unavailable, reading};
 use crate::store::entities::LeadRecord;
@@ -29,6 +31,8 @@ struct KnownTable<'a> {
     later: HashMap<u16, LaterEnd>,
     /// The answers in the order in which they were recorded.
     answers: Vec<Recorded>,
+    /// Where its offers stand that were ranked, by their numbers.
+    standings: HashMap<u16, Standing>,
     /// Those whom limits kept out.
     kept_out: Vec<(std::sync::Arc<SeatTemplate>, KeptOut)>,
 }
@@ -65,7 +69,7 @@ pub fn of_table(
             Some(Denied::Share) => !seat.is_in_share(record.uuid),
             _ => false,
         };
-        (!told_by_file).then(|| told.refusal(by, seat.product_type))
+        (!told_by_file).then(|| told.refusal(by, &seat.known_as))
     };
     // Whom limits left no room is recorded.
     let judged = judge(book, &facts, at, usize::MAX, &counted);
@@ -80,7 +84,7 @@ pub fn of_table(
     let left =
         told.kept_out.iter().filter(|(text, _)| judged_seat(&judged, &text.key, text.product_type).is_none());
     seats.extend(left.map(|(text, kept_out)| {
-        let refusals = vec![told.refusal(kept_out.by, text.product_type)];
+        let refusals = vec![told.refusal(kept_out.by, text)];
         SeatExplanation { refusals, ..bare(text, Reason::from(kept_out.by)) }
     }));
     Ok(seats)
@@ -109,7 +113,8 @@ impl<'a> KnownTable<'a> {
         let kept_out = head.kept_out.iter().filter_map(known).collect();
         let calls = reading::calls(store, head.uuid)?.into_iter();
         let later = calls.filter_map(|(seat, call)| Some((seat, call.later?.end))).collect();
-        Ok(Self { table, templates, book, asks: reading::asks(store, head.uuid)?, later, answers, kept_out })
+        let (asks, standings) = (reading::asks(store, head.uuid)?, standing::of_table(table, templates));
+        Ok(Self { table, templates, book, asks, later, answers, standings, kept_out })
     }
 
     /// What kept a seat out, if it is recorded that something did.
@@ -126,7 +131,7 @@ impl<'a> KnownTable<'a> {
         let Some(Recorded { answer, ask, first_number }) =
             answers.find(|recorded| usize::from(recorded.answer.seat) == seat)
         else {
-            let held = self.table.progress().standing(Standing::Held).any(|held| held == seat)
+            let held = self.table.progress().standing(Place::Held).any(|held| held == seat)
                 && !self.asks.is_released(seat);
             let why = if held { Reason::Held } else { Reason::Pending };
             let asked_at = why.was_asked().then(|| self.asked_at(seat, None));
@@ -159,15 +164,16 @@ impl<'a> KnownTable<'a> {
             asked_at,
             budget_ms: ask.map(|ask| ask.budget_ms),
             ended_after_ms: asked_at.and_then(|asked_at| u64::try_from(answer.at - asked_at.millis()).ok()),
-            refusals: held_back.map(|(_, by)| self.refusal(*by, text.product_type)).into_iter().collect(),
+            refusals: held_back.map(|(_, by)| self.refusal(*by, text)).into_iter().collect(),
             offers,
             ..told
         }
     }
 
-    /// What a limit wanted and found.
-    fn refusal(&self, by: Option<Denied>, product_type: ProductType) -> Refusal {
+    /// What a limit, or an experiment, wanted and found.
+    fn refusal(&self, by: Option<Denied>, seat: &SeatTemplate) -> Refusal {
         let (wanted, found) = match by {
+            Some(Denied::Experiment) => return self.left_out(seat),
             None => ("a place at the rate table", "as many partners were asked as may be"),
             Some(Denied::Paused) => ("not paused", "paused by command"),
             Some(Denied::Schedule) => ("hours of its schedule", "closed then"),
@@ -184,11 +190,19 @@ impl<'a> KnownTable<'a> {
                 "one that was missing, so that nobody is asked about",
             ),
             Some(Denied::Exclusive) => {
-                let taker = self.exclusive(product_type).unwrap_or("another one");
+                let taker = self.exclusive(seat.product_type).unwrap_or("another one");
                 ("no exclusive partner that takes the lead", taker)
             }
         };
         Refusal::new(wanted, found)
+    }
+
+    /// Which variant has no place for a seat.
+    fn left_out(&self, seat: &SeatTemplate) -> Refusal {
+        let head = self.table.head();
+        let by = treatment::leaving_out(&head.treatments, seat, head.wants_loans);
+        let by = by.map_or_else(|| "an experiment".to_owned(), Treatment::label);
+        Refusal::new("a variant that asks it", by)
     }
 
     /// Who of the table is exclusive in its file.
@@ -213,7 +227,9 @@ impl<'a> KnownTable<'a> {
     fn answered(&self, seat: &SeatTemplate, quotes: &[Quote], first_number: u16) -> Vec<OfferExplanation> {
         let auction_open =
             self.table.progress().pending().any(|pending| self.table.seats()[pending].second_look);
+        let not_shown = |quote: &Quote| quote.ranked.as_deref().map(Standing::of);
         let offers = quotes.iter().zip(first_number..).map(|(quote, number)| OfferExplanation {
+            standing: self.standings.get(&number).cloned().or_else(|| not_shown(quote)),
             name: self.templates.offer_name(quote.text),
             uuid: Some(self.templates.ids.uuid(self.table.head().uuid, number)),
             score: Some(quote.score),
@@ -258,7 +274,7 @@ fn unanswered(judged: Option<&SeatJudgement>, answered: &[OfferExplanation]) -> 
 fn offer_of_file(offer: &OfferJudgement, otherwise: OfferReason) -> OfferExplanation {
     let refusals = offer.outcome.as_ref().err().cloned().unwrap_or_default();
     let why = if refusals.is_empty() { otherwise } else { OfferReason::Unmet };
-    OfferExplanation { name: offer.name.to_owned(), uuid: None, score: None, why, refusals }
+    OfferExplanation { name: offer.name.to_owned(), uuid: None, score: None, why, standing: None, refusals }
 }
 
 fn judged_seat<'e, 'b>(

@@ -4,6 +4,8 @@
 //! anew. A partner that is asked over HTTP is taken to answer as it did then; one that was not asked then, to have nothing. An
 //! ask that failed, or that the lead's `sandbox` tag decided, ends as it did. Who was out of room, over a cap or a budget, paused
 //! from the command line or left out because of a suppression list then, still is; shares, days, schedules and exclusive partners are judged by the files.
+//! Variants of experiments are those of then.
+//! Where a ranking was in force it still is, with what was believed of each offer's conversion then.
 
 use std::sync::Arc;
 
@@ -13,6 +15,7 @@ use super::report::{SeatKey, TableOutcome};
 use crate::matching::partner_actor::highest;
 use crate::matching::trigger::Trigger;
 use crate::model::ProductType;
+use crate::partners::ranking::RankedBy;
 use crate::partners::{Book, Facts, Fit, Quote, Seat};
 use crate::rate_table::asks::Asks;
 use crate::rate_table::denied::Denied;
@@ -21,6 +24,7 @@ use crate::rate_table::outcome::{NoOfferReason, Outcome};
 use crate::rate_table::record::{Answer, TableHead};
 use crate::rate_table::seating::{SeatingPlan, verdicts};
 use crate::rate_table::table::Table;
+use crate::rate_table::treatment::leaving_out;
 use crate::store::entities::LeadRecord;
 
 /// What the store has of a table.
@@ -33,6 +37,8 @@ pub struct Stored<'a> {
     pub answers: &'a [Answer],
     /// Whom second look asked.
     pub asks: &'a Asks,
+    /// What its offers were ranked by, where a ranking was in force.
+    pub ranked_by: Option<RankedBy>,
     /// Whom limits kept out when it was made.
     pub kept_out: &'a [(SeatKey, Option<Denied>)],
 }
@@ -63,12 +69,15 @@ impl Stored<'_> {
         let facts = Facts::new(&self.record.lead, created_at.date_naive(), self.record.bands)
             .with_newer_values(self.record.newer_values)
             .submitted_by(self.record.company)
-            .of_lead(self.record.uuid);
+            .of_lead(self.record.uuid)
+            .ranked_by(self.ranked_by.as_ref());
         let judge = |seats: &[&Seat]| {
             let denied = seats.iter().map(|seat| self.denied(seat, created_at)).collect();
             verdicts(seats, most.seats, head.lead, denied)
         };
-        let plan = SeatingPlan::new(book.fitting(&facts), head.wants_loans, most.seats, head.lead, judge);
+        let mut fits = book.fitting(&facts);
+        fits.retain(|fit| leaving_out(&head.treatments, &fit.seat.known_as, head.wants_loans).is_none());
+        let plan = SeatingPlan::new(fits, head.wants_loans, most.seats, head.lead, judge);
 
         let fits = plan.fits;
         let seats: Vec<_> = fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
@@ -160,7 +169,10 @@ impl Stored<'_> {
         });
         let mut reasons = at_first.map(|(_, by)| *by).chain(held_back.map(|(_, by)| *by));
         reasons.find(|by| match by {
-            None | Some(Denied::Schedule | Denied::Exclusive | Denied::Dates | Denied::Share) => false,
+            None
+            | Some(
+                Denied::Schedule | Denied::Exclusive | Denied::Dates | Denied::Share | Denied::Experiment,
+            ) => false,
             Some(_) => true,
         })?
     }

@@ -8,6 +8,7 @@ mod report;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -17,7 +18,9 @@ pub use self::report::{Named, OfferCount, ReplayReport, SeatReplay, Skipped};
 use self::report::{ReplayTally, SeatKey, TableOutcome};
 use crate::matching::configuration::Rules;
 use crate::partners::Book;
+use crate::partners::ranking::{Conversions, Estimate, Ranked, RankedBy};
 use crate::rate_table::record::TableHead;
+use crate::rate_table::table::Table;
 use crate::records::{Records, Unavailable, reading};
 use crate::store::tokens::Tokens;
 use crate::store::{Store, Tree};
@@ -134,6 +137,7 @@ impl Replay {
             record: &record,
             table: &table,
             answers: &answers.concat(),
+            ranked_by: self.ranked_by(&table),
             asks: &reading::asks(&self.records.store, uuid)?,
             kept_out: &kept_out.collect::<Vec<_>>(),
         };
@@ -147,6 +151,21 @@ impl Replay {
         let then = TableOutcome { asked: stored.asked().collect(), offers: offers.collect() };
         self.tally.add(head.lead, &then, &stored.again(&self.book, self.most));
         Ok(())
+    }
+
+    /// What the offers of a table were ranked by.
+    fn ranked_by(&self, table: &Table) -> Option<RankedBy> {
+        let ranked =
+            || table.shown().filter_map(|(seat, quote)| Some((seat, quote, quote.ranked.as_deref()?)));
+        let ranking = ranked().next().map(|(.., ranked)| Arc::clone(&ranked.by))?;
+        let believed = ranked().map(|(seat, quote, ranked)| {
+            let name = self.records.templates.offer_name(quote.text);
+            let offer = name.split('/').next().unwrap_or_default().to_owned();
+            let Ranked { parts, from, seen, .. } = *ranked;
+            let estimate = Estimate { rate: parts.conversion, from, seen, beta: (1.0, 1.0) };
+            ((seat.product_type, seat.key.clone(), offer), estimate)
+        });
+        Some(RankedBy { ranking, conversions: Arc::new(Conversions::recorded(believed)) })
     }
 }
 

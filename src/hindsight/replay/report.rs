@@ -226,6 +226,7 @@ mod tests {
             expires_at: None,
             own: None,
             doubt: None,
+            ranked: None,
         };
         TableOutcome {
             asked: asked.iter().map(|partner| place(partner)).collect(),

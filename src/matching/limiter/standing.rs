@@ -125,6 +125,7 @@ impl Limiter {
     }
 
     fn standing(&self, seat: &Seat) -> SeatStanding {
+        use Denied::{Exclusive, Experiment, ListMissing, Share, Suppressed};
         let limits = &seat.limits;
         let mut counts = self.counts();
         let at = self.now();
@@ -159,7 +160,7 @@ impl Limiter {
             Some(Denied::PerMonth) => {
                 (State::Capped, DateTime::from_timestamp_millis(limits.month_of(now).end))
             }
-            Some(Denied::Exclusive | Denied::Share | Denied::Suppressed | Denied::ListMissing) | None => {
+            Some(Exclusive | Share | Suppressed | ListMissing | Experiment) | None => {
                 (State::Active, limits.next_change(now))
             }
         };

@@ -158,7 +158,8 @@ impl RateTableActor {
 
     /// What is asked now.
     pub(super) fn question(&self) -> Question {
-        Question::of(self.shown().head(), Arc::clone(&self.start.lead), self.start.bands)
+        let question = Question::of(self.shown().head(), Arc::clone(&self.start.lead), self.start.bands);
+        question.ranked_by(self.start.ranked_by.clone())
     }
 
     /// A number that is the same for the same seat of the same table.

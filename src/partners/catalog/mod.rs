@@ -24,6 +24,7 @@ use super::facts::{Facts, Subject};
 use super::fingerprint::Fingerprint;
 use super::identity::Identity;
 use super::quote::{Quote, Terms};
+use super::ranking::{Merits, Place};
 use super::template::{Ending, Imprint, Template};
 use crate::model::{MortgageLoanType, ProductSubType, ProductType};
 
@@ -46,6 +47,12 @@ pub struct CatalogOffer {
     pub pricing: Pricing,
     /// What answers complete, where the partner is asked over HTTP.
     pub base: Option<Arc<Base>>,
+    /// Whose it is.
+    identity: Arc<Identity>,
+    /// The product type of its seat.
+    product_type: ProductType,
+    /// Rating by consumers out of 100, where the file says one.
+    consumer_rating: Option<f64>,
 }
 
 /// Who says what an offer costs.
@@ -132,6 +139,9 @@ impl CatalogOffer {
             conversion_probability: own.conversion_probability,
             pricing: Pricing::Own,
             base: Some(Arc::new(base)),
+            identity: Arc::clone(identity),
+            product_type,
+            consumer_rating: None,
         })
     }
 
@@ -160,7 +170,7 @@ impl CatalogOffer {
     fn priced(
         offer: &declared::Offer,
         product_type: ProductType,
-        identity: &Identity,
+        identity: &Arc<Identity>,
         rule: &Rule,
         pricing: Pricing,
         base: Option<Arc<Base>>,
@@ -185,6 +195,9 @@ impl CatalogOffer {
             conversion_probability: offer.conversion_probability,
             pricing,
             base,
+            identity: Arc::clone(identity),
+            product_type,
+            consumer_rating: offer.consumer_rating,
         }
     }
 
@@ -235,15 +248,28 @@ impl CatalogOffer {
             }
             Pricing::Own => return Err(NoTerms),
         };
-        let score = self.conversion_probability * self.payout.dollars(amount) * suitability;
-        Ok(scored(self.text.fingerprint, terms, score))
+        let merits = Merits {
+            place: self.place(),
+            payout_on: self.payout.on,
+            payout: self.payout.dollars(amount),
+            suitability,
+            declared_conversion: self.conversion_probability,
+            consumer_rating: self.consumer_rating,
+        };
+        Ok(scored(self.text.fingerprint, facts, terms, &merits))
+    }
+
+    /// Where what is learnt of it is kept.
+    fn place(&self) -> Place<'_> {
+        Place { product_type: self.product_type, partner: &self.identity.key, offer: self.key() }
     }
 }
 
-/// A quote with its expected value in dollars.
-fn scored(text: Fingerprint, terms: Terms, score: f64) -> Quote {
-    let score = (score * 1e4).round() / 1e4;
-    Quote { text, score, terms, landing_url: None, expires_at: None, own: None, doubt: None }
+/// A quote with its score: by the ranking that the lead's offers have, or else its expected value in dollars.
+fn scored(text: Fingerprint, facts: &Facts, terms: Terms, merits: &Merits<'_>) -> Quote {
+    let ranked = facts.ranking().map(|by| Box::new(by.rank(facts, &terms, merits)));
+    let score = ranked.as_ref().map_or_else(|| merits.expected_value(), |ranked| ranked.score());
+    Quote { text, score, terms, landing_url: None, expires_at: None, own: None, doubt: None, ranked }
 }
 
 /// The ways in which a declared offer is priced, one for each of its terms; none when it has faults, which the checker then holds.

@@ -2,6 +2,8 @@
 //!
 //! A feed is appended to by lists: the records of one list arrived at one instant. They are postcard.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -69,6 +71,9 @@ pub struct LeadRecord {
     /// What it said of consents before, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier_consents: Vec<StatedConsents>,
+    /// The variant that it has of each experiment that held for it when it was taken in, by the name of the rule.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub experiments: BTreeMap<String, String>,
     /// What was sent.
     pub lead: Lead,
 }

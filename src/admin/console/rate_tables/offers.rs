@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::admin::console::format;
+use crate::hindsight::explanation::{SeatExplanation, Standing};
 
 /// The arrays of a rate table, and what people call them.
 const ARRAYS: [(&str, &str); 5] = [
@@ -57,22 +58,24 @@ struct Card {
     firmness: Option<&'static str>,
     terms: Vec<(&'static str, String)>,
     score: Option<f64>,
+    /// Why it has that score, and stands there; nothing where no ranking was in force.
+    why: Vec<String>,
     /// The offer as JSON.
     json: String,
 }
 
 /// The arrays that have offers. A text that is no rate table has none.
-pub(super) fn arrays(table: &[u8]) -> Vec<Array> {
+pub(super) fn arrays(table: &[u8], explained: &[SeatExplanation]) -> Vec<Array> {
     let Ok(table) = serde_json::from_slice::<Value>(table) else { return Vec::new() };
     let arrays = ARRAYS.into_iter().map(|(attribute, name)| {
         let offers = table[attribute].as_array().map(Vec::as_slice).unwrap_or_default();
-        Array { name, attribute, offers: offers.iter().map(Card::of).collect() }
+        Array { name, attribute, offers: offers.iter().map(|offer| Card::of(offer, explained)).collect() }
     });
     arrays.filter(|array| !array.offers.is_empty()).collect()
 }
 
 impl Card {
-    fn of(offer: &Value) -> Self {
+    fn of(offer: &Value, explained: &[SeatExplanation]) -> Self {
         let details = &offer["details"];
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let first = |values: &[&Value]| values.iter().find_map(|value| text(value)).unwrap_or_default();
@@ -90,9 +93,17 @@ impl Card {
             firmness: firmness.into_iter().find(|(name, _)| is(name)).map(|(_, words)| words),
             terms: terms(offer, details),
             score: offer["recommendationScore"].as_f64(),
+            why: why(&first(&[&offer["uuid"]]), explained),
             json: serde_json::to_string_pretty(offer).unwrap_or_default(),
         }
     }
+}
+
+/// Why an offer stands where it stands.
+fn why(uuid: &str, explained: &[SeatExplanation]) -> Vec<String> {
+    let mut offers = explained.iter().flat_map(|seat| &seat.offers);
+    let offer = offers.find(|offer| offer.uuid.is_some_and(|known| known.to_string() == uuid));
+    offer.and_then(|offer| offer.standing.as_ref()).map(Standing::lines).unwrap_or_default()
 }
 
 fn terms(offer: &Value, details: &Value) -> Vec<(&'static str, String)> {
@@ -143,12 +154,12 @@ mod tests {
             "termLength": 36, "termUnit": "month", "meanApr": 9.5, "minApr": 9, "maxApr": 10, "maxAmount": 15000,
             "recommendationScore": 2.5
         }], "savingsOffers": [{"partner": {"name": "Tidelark"}, "details": {"name": "High", "annualPercentYield": 4.18}}]}"#;
-        let arrays = arrays(table);
+        let arrays = arrays(table, &[]);
         let loan = &arrays[0].offers[0];
         assert_eq!((loan.partner.as_str(), loan.firmness), ("Wrenfold", Some("pre-approved")));
         let terms: Vec<String> = loan.terms.iter().map(|(name, value)| format!("{name} {value}")).collect();
         assert_eq!(terms, ["term 36 months", "APR 9.00–10.00 %", "amount up to $15\u{202f}000"]);
         assert_eq!((arrays[1].name, arrays[1].offers[0].name.as_str()), ("Savings", "High"));
-        assert!(super::arrays(b"none").is_empty());
+        assert!(super::arrays(b"none", &[]).is_empty());
     }
 }

@@ -11,7 +11,9 @@ use super::person::{self, LeadSection};
 use super::timeline::{Timeline, time};
 use crate::admin::console::section::Section;
 use crate::admin::console::view::Page;
-use crate::hindsight::explanation::{OfferReason, SeatExplanation, TableExplanation, explanation};
+use crate::hindsight::explanation::{
+    OfferReason, SeatExplanation, TableExplanation, TreatmentExplanation, explanation,
+};
 use crate::matching::Engine;
 use crate::model::ProductType;
 use crate::rate_table::reason::Reason;
@@ -38,6 +40,8 @@ pub(super) struct TablePage {
     shown: usize,
     same_files: bool,
     same_lead: bool,
+    /// What experiments changed of it.
+    experiments: Vec<TreatmentExplanation>,
     timeline: Option<Timeline>,
     asks: Vec<AskRow>,
     offers: Vec<Array>,
@@ -149,9 +153,10 @@ impl TablePage {
             shown: table.offers(),
             same_files: explained.same_files,
             same_lead: explained.same_lead,
+            experiments: explained.experiments.clone(),
             timeline: (!timeline.is_empty()).then_some(timeline),
             asks: asks(&explained, &transcribed),
-            offers: arrays(&snapshot.json),
+            offers: arrays(&snapshot.json, &explained.seats),
             without: judged.iter().filter(|seat| !shows(seat)).map(|seat| Without::of(seat)).collect(),
             not_wanted: not_wanted.len(),
             told: person::told(&record.lead, revealed),

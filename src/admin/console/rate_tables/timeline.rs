@@ -319,6 +319,7 @@ mod tests {
             pending: false,
             same_files: true,
             same_lead: true,
+            experiments: Vec::new(),
             seats,
         }
     }

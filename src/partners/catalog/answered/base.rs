@@ -30,7 +30,15 @@ pub(super) struct Completed {
     pub(super) pricing: Pricing,
     pub(super) payout: declared::Payout,
     pub(super) conversion_probability: f64,
+    pub(super) consumer_rating: Option<f64>,
     pub(super) text: Template,
+}
+
+impl Completed {
+    /// How it is priced, what it earns and how likely, and what consumers think of it.
+    pub(super) fn said(&self) -> (&Pricing, declared::Payout, f64, Option<f64>) {
+        (&self.pricing, self.payout, self.conversion_probability, self.consumer_rating)
+    }
 }
 
 /// Stands in the place of a file.
@@ -118,8 +126,8 @@ impl Base {
         imprint.name = name.to_owned();
         imprint.landing_url.clone_from(&self.landing_url);
         let text = text_of(&pricing, &offer, identity).with_imprint(imprint);
-        let (payout, conversion_probability) = (offer.payout, offer.conversion_probability);
-        Ok(Completed { pricing, payout, conversion_probability, text })
+        let declared::Offer { payout, conversion_probability, consumer_rating, .. } = offer;
+        Ok(Completed { pricing, payout, conversion_probability, consumer_rating, text })
     }
 
     /// What an offer of a partner's own lacks that no answer brings, whose figures are `answered`: where it would be said, and what

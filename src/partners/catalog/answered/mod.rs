@@ -30,6 +30,7 @@ use crate::partners::Facts;
 use crate::partners::base_url::SAMPLE_PAGES;
 use crate::partners::checker::is_absolute_url;
 use crate::partners::quote::{Quote, Terms};
+use crate::partners::ranking::Merits;
 
 /// The figures that an offer cannot do without, each in any of its ways.
 const REQUIRED: &[(ProductType, &[&str])] = &[
@@ -122,10 +123,12 @@ impl Figures {
             return Err("it names several offers of the file; `key` and `term` tell them apart".into());
         }
         let completed = self.completed(offer, facts)?;
-        let by_file = || (&offer.pricing, offer.payout, offer.conversion_probability);
-        let (pricing, payout, probability) = completed.as_ref().map_or_else(by_file, |completed| {
-            (&completed.pricing, completed.payout, completed.conversion_probability)
-        });
+        let by_file = || {
+            let CatalogOffer { pricing, payout, conversion_probability, consumer_rating, .. } = &**offer;
+            (pricing, *payout, *conversion_probability, *consumer_rating)
+        };
+        let (pricing, payout, declared_conversion, consumer_rating) =
+            completed.as_ref().map_or_else(by_file, Completed::said);
         let (mut terms, suitability, amount) = self.terms(facts, pricing, offer.is_own())?;
         let dollars = payout.dollars(amount);
         match &mut terms {
@@ -134,7 +137,15 @@ impl Figures {
             Terms::Card(_) | Terms::Mortgage(_) | Terms::Savings(_) => {}
         }
         let doubt = self.rules.judge(self, facts, &terms, pricing, amount)?;
-        let mut quote = scored(offer.text.fingerprint, terms, probability * dollars * suitability);
+        let merits = Merits {
+            place: offer.place(),
+            payout_on: payout.on,
+            payout: dollars,
+            suitability,
+            declared_conversion,
+            consumer_rating,
+        };
+        let mut quote = scored(offer.text.fingerprint, facts, terms, &merits);
         quote.landing_url = self.landing_url(offer)?;
         quote.expires_at = self.instant("expires_at");
         quote.doubt = doubt;

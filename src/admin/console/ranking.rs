@@ -1,0 +1,44 @@
+//! `GET /console/ranking`: by what offers are ranked, and what was learnt of clicks, as `offerd ranking` tells it.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::section::Section;
+use super::view::{Page, View};
+use super::visit::Visit;
+use crate::admin::ranking;
+use crate::ranking::report::RankingReport;
+use crate::store::tokens::Tokens;
+use crate::web::Failure;
+
+#[derive(Debug, Serialize)]
+struct RankingPage {
+    companies: Vec<String>,
+    company: Option<String>,
+    partner: Option<String>,
+    test: bool,
+    report: RankingReport,
+}
+
+impl Page for RankingPage {
+    const SECTION: Section = Section::Reports;
+    const TEMPLATE: &'static str = "ranking.html";
+
+    fn title(&self) -> String {
+        "Ranking".to_owned()
+    }
+}
+
+/// Shows the page.
+pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+    let pairs: Vec<(String, String)> = ["company", "partner", "leads"]
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), visit.query_value(name)?.to_owned())))
+        .collect();
+    let wanted = ranking::wanted(&pairs)?;
+    let (company, partner, test) = (wanted.company.clone(), wanted.partner.clone(), wanted.test);
+    let report = ranking::report(&visit.app, wanted).await?;
+    let companies = Tokens::of(visit.app.store.clone()).holders().into_iter().collect();
+    visit.view(&RankingPage { companies, company, partner, test, report })
+}

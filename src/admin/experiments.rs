@@ -1,0 +1,289 @@
+//! `GET /experiments`: how rules of experiments stand; `GET /experiments/{rule}`: their variants compared. What `offerd experiment` calls.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use hyper::header::{ACCEPT, CONTENT_DISPOSITION, HeaderValue};
+use metrics::counter;
+use serde::{Deserialize, Serialize};
+
+use super::App;
+use super::command::{Steps, our_fault, unavailable};
+use super::reports::{asked, failed, reports};
+use crate::experiments::{Rule, RuleState};
+use crate::hindsight::comparison::{Comparison, Reading};
+use crate::rate_table::treatment::Treatment;
+use crate::reports::report::Report;
+use crate::telemetry::metrics::EXPERIMENT_COMPARISONS;
+use crate::web::{Context, Failure, Reply};
+
+/// How much earlier than a rule began leads of it may have arrived, milliseconds: the clock may have stepped back a little since.
+const SLACK_MS: i64 = 60 * 60 * 1000;
+
+/// The day from which on leads are counted: before there were any.
+const FIRST_DAY: &str = "2000-01-01";
+
+/// How a rule stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleStanding {
+    /// Its name.
+    pub rule: String,
+    /// Whether it draws leads.
+    pub state: RuleState,
+    /// From when on it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<DateTime<Utc>>,
+    /// Until when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends: Option<DateTime<Utc>>,
+    /// Names of the companies whose leads it draws; of all without any.
+    pub companies: Vec<String>,
+    /// Client tags that the leads must have.
+    pub tags: BTreeMap<String, Vec<String>>,
+    /// Its variants, the control first.
+    pub variants: Vec<VariantStanding>,
+}
+
+/// How a variant stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VariantStanding {
+    /// Its name.
+    pub variant: String,
+    /// Of a hundred leads, how many get it; none of a rule that is removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percent: Option<f64>,
+    /// What is different, in words.
+    pub about: String,
+    /// Live leads so far.
+    pub leads: i64,
+    /// Test leads so far.
+    pub test_leads: i64,
+}
+
+impl RuleStanding {
+    /// From when to when it runs, as far as its file says.
+    pub fn time(&self) -> String {
+        let day = |moment: DateTime<Utc>| moment.format("%Y-%m-%d %H:%M UTC").to_string();
+        match (self.starts.map(day), self.ends.map(day)) {
+            (Some(starts), Some(ends)) => format!("{starts} to {ends}"),
+            (Some(starts), None) => format!("from {starts}"),
+            (None, Some(ends)) => format!("until {ends}"),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// Whose leads it draws.
+    pub fn whose(&self) -> String {
+        let companies =
+            if self.companies.is_empty() { "all companies".to_owned() } else { self.companies.join(", ") };
+        let tags = self.tags.iter().map(|(tag, values)| format!("{tag} {}", values.join(" or ")));
+        [companies].into_iter().chain(tags).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// How all of them stand.
+pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
+    Reply::json(&standings(&context.app).await?)
+}
+
+/// Compares the variants of one, as JSON, or as CSV for who accepts that or asks for it by `format=csv`.
+pub(super) async fn compare(context: Context<App>) -> Result<Reply, Failure> {
+    let query = |name: &str| {
+        context.request.query.iter().find(|(known, _)| known == name).map(|(_, value)| &value[..])
+    };
+    if let Some((name, _)) =
+        context.request.query.iter().find(|(name, _)| name != "leads" && name != "format")
+    {
+        return Err(Failure::bad_attribute(name, "is no parameter; `leads` and `format` are".to_owned()));
+    }
+    let test = is_test(query("leads"))?;
+    let accepts_csv =
+        context.request.headers.get(ACCEPT).is_some_and(|types| types.as_bytes() == b"text/csv");
+    let is_csv = match query("format") {
+        Some("csv") => true,
+        Some("json") => false,
+        Some(other) => {
+            return Err(Failure::bad_attribute("format", format!("must be json or csv, got `{other}`")));
+        }
+        None => accepts_csv,
+    };
+    let rule = context.params.get("rule").unwrap_or_default();
+    let comparison = compared(&context.app, rule, test).await?;
+    if is_csv { as_csv(&comparison) } else { Reply::json(&comparison) }
+}
+
+/// Whether test leads are asked for.
+pub(super) fn is_test(leads: Option<&str>) -> Result<bool, Failure> {
+    match leads {
+        None | Some("" | "live") => Ok(false),
+        Some("test") => Ok(true),
+        Some(other) => Err(Failure::bad_attribute("leads", format!("must be live or test, got `{other}`"))),
+    }
+}
+
+/// How all rules stand, those too that are removed and have leads.
+pub(super) async fn standings(app: &Arc<App>) -> Result<Vec<RuleStanding>, Failure> {
+    let leads = [counted(app, "live").await?, counted(app, "test").await?];
+    let configuration = app.engine.configuration();
+    let declared = configuration.experiments.all().iter().map(|rule| standing(rule, &leads));
+    let labels = leads.iter().flat_map(BTreeMap::keys).filter_map(|label| label.split_once('/'));
+    let mut removed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (rule, variant) in labels.filter(|(rule, _)| configuration.experiments.named(rule).is_none()) {
+        removed.entry(rule).or_default().insert(variant);
+    }
+    let removed = removed.into_iter().map(|(rule, variants)| RuleStanding {
+        rule: rule.to_owned(),
+        state: RuleState::Removed,
+        starts: None,
+        ends: None,
+        companies: Vec::new(),
+        tags: BTreeMap::new(),
+        variants: variants
+            .into_iter()
+            .map(|name| variant(rule, (name, None), String::new(), &leads))
+            .collect(),
+    });
+    Ok(declared.chain(removed).collect())
+}
+
+type Counted = [BTreeMap<String, i64>; 2];
+
+fn standing(rule: &Rule, leads: &Counted) -> RuleStanding {
+    let about = |name: &str| {
+        let changes = rule.changes(name).unwrap_or_default().to_vec();
+        Treatment { rule: rule.name.clone(), variant: name.to_owned(), changes }.about()
+    };
+    let variants = rule.shares();
+    RuleStanding {
+        rule: rule.name.clone(),
+        state: rule.state(Utc::now()),
+        starts: rule.starts,
+        ends: rule.ends,
+        companies: rule.companies.values().cloned().collect(),
+        tags: rule.tags.clone(),
+        variants: variants
+            .map(|(name, percent)| variant(&rule.name, (name, Some(percent)), about(name), leads))
+            .collect(),
+    }
+}
+
+fn variant(
+    rule: &str,
+    (name, percent): (&str, Option<f64>),
+    about: String,
+    [live, test]: &Counted,
+) -> VariantStanding {
+    let label = format!("{rule}/{name}");
+    let of = |leads: &BTreeMap<String, i64>| leads.get(&label).copied().unwrap_or(0);
+    VariantStanding { variant: name.to_owned(), percent, about, leads: of(live), test_leads: of(test) }
+}
+
+/// The leads of each variant, as reports count them.
+async fn counted(app: &Arc<App>, leads: &str) -> Result<BTreeMap<String, i64>, Failure> {
+    let reports = reports(app)?;
+    let pairs = [("by", "experiment"), ("from", FIRST_DAY), ("leads", leads)];
+    let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let query = reports
+        .query(&pairs)
+        .map_err(|faults| our_fault("leads could not be counted")(format!("{faults:?}")))?;
+    let report: Report = asked(reports, query).await?.map_err(failed)?;
+    let counted =
+        report.rows.into_iter().filter_map(|row| Some((row.by.into_iter().next()?, row.figures.leads)));
+    Ok(counted.collect())
+}
+
+/// Compares the variants of a rule, one comparison at a time.
+///
+/// # Errors
+/// 404 of a rule that there neither is nor was.
+pub(super) async fn compared(app: &Arc<App>, rule: &str, test: bool) -> Result<Comparison, Failure> {
+    let Ok(_permit) = Arc::clone(&app.replays).try_acquire_owned() else {
+        counter!(EXPERIMENT_COMPARISONS, "result" => "busy").increment(1);
+        return Err(unavailable("Another comparison or replay is under way; try again".to_owned()));
+    };
+    let known = standings(app).await?.into_iter().find(|standing| standing.rule == rule);
+    let Some(known) = known else { return Err(Failure::unknown("There is no experiment of this name")) };
+    let since = known.starts.map_or(0, |starts| starts.timestamp_millis() - SLACK_MS);
+    let most = app.settings().experiments.compared_leads;
+    let (records, mut steps) = (app.engine.records.clone(), Steps::begin(app));
+    let variants = known.variants.iter().map(|variant| variant.variant.as_str());
+    let mut reading = Reading::begin(&records, rule, variants, (since, test), most);
+    loop {
+        let step = move || {
+            let more = reading.step();
+            (reading, more)
+        };
+        let (read, more) =
+            steps.take(step).await.map_err(our_fault("an experiment could not be compared"))?;
+        if !more {
+            let comparison = read.comparison();
+            let result = if comparison.cut { "cut" } else { "whole" };
+            counter!(EXPERIMENT_COMPARISONS, "result" => result).increment(1);
+            return Ok(comparison);
+        }
+        reading = read;
+    }
+}
+
+/// A comparison as a file for spreadsheets: a line for each variant and figure.
+///
+/// # Errors
+/// Our fault.
+pub(super) fn as_csv(comparison: &Comparison) -> Result<Reply, Failure> {
+    let text = spreadsheet(comparison).map_err(our_fault("a comparison could not be written"))?;
+    let reply = Reply::bytes("text/csv; charset=utf-8", text);
+    let name = format!("attachment; filename=\"{}.csv\"", comparison.rule);
+    Ok(match HeaderValue::try_from(name) {
+        Ok(name) => reply.header(CONTENT_DISPOSITION, name),
+        Err(_) => reply,
+    })
+}
+
+/// The lines of that file.
+///
+/// # Errors
+/// That they cannot be written.
+pub fn spreadsheet(comparison: &Comparison) -> Result<String, String> {
+    let mut lines = csv::Writer::from_writer(Vec::new());
+    let headings = [
+        "variant",
+        "leads",
+        "figure",
+        "total",
+        "value",
+        "difference",
+        "low",
+        "high",
+        "differs",
+        "leadsMissing",
+    ];
+    let failed = |error: csv::Error| error.to_string();
+    lines.write_record(headings).map_err(failed)?;
+    for variant in &comparison.variants {
+        for figure in &variant.figures {
+            let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+            let difference = figure.difference.as_ref();
+            let record = [
+                variant.variant.clone(),
+                variant.leads.to_string(),
+                figure.of.name().to_owned(),
+                figure.total.to_string(),
+                number(figure.value),
+                number(difference.map(|difference| difference.value)),
+                number(difference.map(|difference| difference.low)),
+                number(difference.map(|difference| difference.high)),
+                difference.map(|difference| difference.differs.to_string()).unwrap_or_default(),
+                difference
+                    .and_then(|difference| difference.leads_missing)
+                    .map(|leads| leads.to_string())
+                    .unwrap_or_default(),
+            ];
+            lines.write_record(record).map_err(failed)?;
+        }
+    }
+    let bytes = lines.into_inner().map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|error| error.to_string())
+}

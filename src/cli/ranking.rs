@@ -1,0 +1,175 @@
+//! `offerd ranking`: what was learnt of clicks, and by what offers are ranked.
+
+use std::path::Path;
+
+use clap::Args;
+use comfy_table::{CellAlignment, Table};
+use form_urlencoded::Serializer;
+use hyper::Method;
+
+use super::admin_client::AdminClient;
+use super::page;
+use super::trouble::Trouble;
+use crate::partners::ranking::ConversionFrom;
+use crate::ranking::report::{RankingReport, Row};
+
+/// `offerd ranking`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  offerd ranking
+  offerd ranking --company Acme --partner tidelark_savings --ratings
+  offerd ranking --company Acme --json
+
+A row is what a company's own clicks have shown of a partner, of one of its offers, or of that to people of one credit rating; older clicks
+count for less than one (`ranking.half_life`). Behind it stands what is believed, which every offer of that row is ranked by that has no row of
+its own, and between which figures it lies with a probability of 90 %.")]
+pub struct Arguments {
+    /// Only this company, by its name
+    #[arg(long, value_name = "NAME")]
+    company: Option<String>,
+    /// Only this partner, by its key
+    #[arg(long, value_name = "KEY")]
+    partner: Option<String>,
+    /// Test leads, rather than live ones
+    #[arg(long)]
+    test: bool,
+    /// Of each offer also what was learnt of each rating
+    #[arg(long)]
+    ratings: bool,
+    /// As JSON: `rankings`, `prior`, `learntAt` and `rows`, those of ratings too
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `offerd ranking`.
+pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+    let settings = super::settings(config)?;
+    let admin = AdminClient::find(&settings).await?;
+    let report: RankingReport = admin.ask(Method::GET, &format!("/ranking?{}", arguments.query())).await?;
+    admin.close()?;
+    if arguments.json {
+        page::print_json(&report)?;
+        return Ok(());
+    }
+    page::print(rankings(&report));
+    let rows: Vec<&Row> =
+        report.rows.iter().filter(|row| arguments.ratings || row.rating.is_none()).collect();
+    if !rows.is_empty() {
+        page::print_table(table(&rows));
+    }
+    page::print(summary(&report, rows.is_empty()));
+    Ok(())
+}
+
+impl Arguments {
+    fn query(&self) -> String {
+        let mut query = Serializer::new(String::new());
+        let test = self.test.then_some("test");
+        for (name, value) in
+            [("company", self.company.as_deref()), ("partner", self.partner.as_deref()), ("leads", test)]
+        {
+            if let Some(value) = value {
+                query.append_pair(name, value);
+            }
+        }
+        query.finish()
+    }
+}
+
+/// The rankings in force, a line each.
+fn rankings(report: &RankingReport) -> String {
+    if report.rankings.is_empty() {
+        return "no ranking is named: offers stand by the expected value that the partner files say"
+            .to_owned();
+    }
+    let line = |(name, ranking): (&String, &crate::ranking::report::Named)| {
+        let weights = ranking.weights;
+        let whose = match (report.default.as_ref() == Some(name), &ranking.companies[..]) {
+            (true, []) => "of all companies".to_owned(),
+            (true, own) => format!("of all companies that no other names, and of {}", own.join(", ")),
+            (false, []) => "of no company".to_owned(),
+            (false, own) => format!("of {}", own.join(", ")),
+        };
+        format!(
+            "{name}: interest ^ {} × conversion ^ {} × payout ^ {} × consumer rating ^ {}, {whose}",
+            weights.interest, weights.conversion, weights.payout, weights.consumer_rating
+        )
+    };
+    report.rankings.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn table(rows: &[&Row]) -> Table {
+    let headings = [
+        "company",
+        "product",
+        "partner",
+        "offer",
+        "rating",
+        "clicks",
+        "conversions",
+        "estimate",
+        "90 %",
+        "from",
+    ];
+    let mut table = page::table(headings.map(str::to_owned).to_vec());
+    for row in rows {
+        let all = || "all".to_owned();
+        table.add_row(vec![
+            row.company.clone(),
+            row.product_type.to_string(),
+            row.partner.clone(),
+            row.offer.clone().unwrap_or_else(all),
+            row.rating.clone().unwrap_or_else(all),
+            format!("{:.1}", row.clicks),
+            format!("{:.1}", row.conversions),
+            percent(row.estimate),
+            format!("{} to {}", percent(row.low), percent(row.high)),
+            from(row.from).to_owned(),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(5).take(4) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.2} %", share * 100.0)
+}
+
+/// What knows most of a row.
+fn from(from: ConversionFrom) -> &'static str {
+    match from {
+        ConversionFrom::Sold => "sold",
+        ConversionFrom::Click => "the click",
+        ConversionFrom::Prior => "the prior",
+        ConversionFrom::Product => "the product",
+        ConversionFrom::Partner => "the partner",
+        ConversionFrom::Offer => "the offer",
+        ConversionFrom::Band => "the rating",
+    }
+}
+
+fn summary(report: &RankingReport, is_empty: bool) -> String {
+    let prior = report.prior;
+    let mut lines = Vec::new();
+    if is_empty && report.learnt_at.is_some() {
+        lines.push("nothing was learnt yet: no click is old enough (`ranking.matures_after`)".to_owned());
+    }
+    lines.push(format!(
+        "believed without any click: {}, worth {} clicks; never less than {}, never more than {}",
+        percent(prior.rate),
+        prior.strength,
+        percent(prior.least),
+        percent(prior.most)
+    ));
+    if let Some(at) = report.learnt_at {
+        lines.push(format!("summed up {}", page::moment_of(at.millis())));
+    }
+    if report.rows_cut > 0 {
+        let more = page::counted(report.rows_cut, "more row");
+        lines.push(format!("{more}; `--company` and `--partner` choose among them"));
+    }
+    lines.join("\n")
+}

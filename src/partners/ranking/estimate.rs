@@ -1,0 +1,296 @@
+//! How likely a click earns the payout, as far as a company's own clicks have shown.
+//!
+//! A click either converts or not, so what is believed of a place is a Beta distribution. It begins as a [`Prior`] of the settings: a
+//! rate, worth so many clicks. Clicks on other partners' offers of the product move it, then clicks on other offers of the partner, then
+//! clicks on the offer by people of other ratings, each time as the prior of what is nearer, worth as many clicks again. What was seen at
+//! the place itself comes last. Every click counts once, so that a new partner begins where its product stands, and an offer that many
+//! have clicked on stands where they have put it.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use serde::{Deserialize, Serialize};
+
+use super::ConversionFrom;
+use crate::model::{ProductType, ProvidedCreditRating};
+
+/// Clicks, and those of them that earned their payout; older ones count for less than one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Seen {
+    /// Offers that were clicked on.
+    pub clicks: f64,
+    /// Those of them that converted.
+    pub conversions: f64,
+}
+
+/// What is believed before anything was seen, and what is never believed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prior {
+    /// Share of clicks that convert.
+    pub rate: f64,
+    /// How many clicks that is worth, above 0.
+    pub strength: f64,
+    /// No estimate is less.
+    pub least: f64,
+    /// No estimate is more.
+    pub most: f64,
+}
+
+/// An offer, within the file of a partner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place<'a> {
+    /// The product type of the seat.
+    pub product_type: ProductType,
+    /// Key of the partner.
+    pub partner: &'a str,
+    /// Key of the offer, which all its terms share.
+    pub offer: &'a str,
+}
+
+/// What is believed of an offer to people of a rating.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Share of clicks that convert, within the bounds of the settings.
+    pub rate: f64,
+    /// What knows most of it.
+    pub from: ConversionFrom,
+    /// What was seen there.
+    pub seen: Seen,
+    /// The Beta distribution that is believed, by its two parameters; the rate is its mean, but for the bounds.
+    pub beta: (f64, f64),
+}
+
+/// What the clicks of one company have shown. Test leads have one of their own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conversions {
+    /// What is believed without.
+    pub prior: Prior,
+    products: HashMap<ProductType, OfProduct>,
+    /// What is taken as it was once believed, whatever was seen.
+    recorded: HashMap<(ProductType, String, String), Estimate>,
+}
+
+/// Of an offer, by rating.
+type OfOffer = Level<Seen, Band>;
+
+/// Of a partner, by the keys of its offers.
+type OfPartner = Level<OfOffer, String>;
+
+/// Of a product type, by the keys of its partners.
+type OfProduct = Level<OfPartner, String>;
+
+/// By what people are told apart: their credit rating, if it is known.
+pub type Band = Option<ProvidedCreditRating>;
+
+/// From the widest to the nearest.
+const LEVELS: [ConversionFrom; 4] =
+    [ConversionFrom::Product, ConversionFrom::Partner, ConversionFrom::Offer, ConversionFrom::Band];
+
+/// What is known of a partner, or of one of its offers, or of that to people of one rating.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Known<'a> {
+    /// The product type.
+    pub product_type: ProductType,
+    /// Key of the partner.
+    pub partner: &'a str,
+    /// Key of the offer; `None` for all of the partner.
+    pub offer: Option<&'a str>,
+    /// The rating; `None` for all.
+    pub band: Option<Band>,
+    /// What is believed: of a partner what an offer that nobody has clicked on begins with, and likewise of an offer.
+    pub estimate: Estimate,
+}
+
+/// What was seen at all places of a kind, and at each.
+#[derive(Debug, Clone, PartialEq)]
+struct Level<T, K: Hash + Eq> {
+    seen: Seen,
+    each: HashMap<K, T>,
+}
+
+impl<T, K: Hash + Eq> Default for Level<T, K> {
+    fn default() -> Self {
+        Self { seen: Seen::default(), each: HashMap::new() }
+    }
+}
+
+impl Seen {
+    fn add(&mut self, other: Self) {
+        self.clicks += other.clicks;
+        self.conversions += other.conversions;
+    }
+
+    /// What was seen here and not there, which is a part of it.
+    fn without(self, part: Self) -> Self {
+        Self {
+            clicks: (self.clicks - part.clicks).max(0.0),
+            conversions: (self.conversions - part.conversions).max(0.0),
+        }
+    }
+}
+
+impl Conversions {
+    /// Nothing was seen yet.
+    pub fn nothing_seen(prior: Prior) -> Self {
+        Self { prior, products: HashMap::new(), recorded: HashMap::new() }
+    }
+
+    /// What was believed of the offers of one table, to rank it once more: the mean of that of any other offer.
+    pub fn recorded(believed: impl IntoIterator<Item = ((ProductType, String, String), Estimate)>) -> Self {
+        let recorded: HashMap<_, _> = believed.into_iter().collect();
+        let sum: f64 = recorded.values().map(|estimate: &Estimate| estimate.rate).sum();
+        let rate = if recorded.is_empty() { 0.5 } else { sum / recorded.len() as f64 };
+        Self { recorded, ..Self::nothing_seen(Prior { rate, strength: 1.0, least: 0.0, most: 1.0 }) }
+    }
+
+    /// Adds what was seen of an offer by people of a rating.
+    pub fn add(&mut self, place: &Place<'_>, band: Band, seen: Seen) {
+        let product = self.products.entry(place.product_type).or_default();
+        product.seen.add(seen);
+        let partner = named(&mut product.each, place.partner);
+        partner.seen.add(seen);
+        let offer = named(&mut partner.each, place.offer);
+        offer.seen.add(seen);
+        offer.each.entry(band).or_default().add(seen);
+    }
+
+    /// What is believed of an offer to people of a rating.
+    pub fn estimate(&self, place: &Place<'_>, band: Band) -> Estimate {
+        let Place { product_type, partner, offer } = *place;
+        if !self.recorded.is_empty()
+            && let Some(estimate) = self.recorded.get(&(product_type, partner.to_owned(), offer.to_owned()))
+        {
+            return *estimate;
+        }
+        let product = self.products.get(&product_type);
+        let of_partner = product.and_then(|product| product.each.get(partner));
+        let of_offer = of_partner.and_then(|partner| partner.each.get(offer));
+        let of_band = of_offer.and_then(|offer| offer.each.get(&band));
+        self.of([
+            product.map(|level| level.seen),
+            of_partner.map(|level| level.seen),
+            of_offer.map(|level| level.seen),
+            of_band.copied(),
+        ])
+    }
+
+    /// What is believed by what was seen of the product, the partner, the offer and the rating.
+    fn of(&self, levels: [Option<Seen>; 4]) -> Estimate {
+        let Prior { rate, strength, least, most } = self.prior;
+        let seen = levels.map(Option::unwrap_or_default);
+        let mut beta = (rate * strength, (1.0 - rate) * strength);
+        for (nth, wider) in seen.into_iter().enumerate() {
+            // What is nearer comes later, and counts once.
+            let Seen { clicks, conversions } = wider.without(seen.get(nth + 1).copied().unwrap_or_default());
+            let mean = beta.0 / (beta.0 + beta.1);
+            let converted = mean * strength + conversions;
+            beta = (converted, (strength + clicks - converted).max(0.0));
+        }
+        let known = LEVELS.into_iter().zip(levels).rev().find_map(|(from, seen)| Some((from, seen?)));
+        let (from, seen) = known.unwrap_or((ConversionFrom::Prior, Seen::default()));
+        Estimate { rate: (beta.0 / (beta.0 + beta.1)).clamp(least, most), from, seen, beta }
+    }
+
+    /// Everything of which something was seen, in the order of the names: each partner, each of its offers, each of their ratings.
+    pub fn known(&self) -> Vec<Known<'_>> {
+        let mut all = Vec::new();
+        for (&product_type, product) in &self.products {
+            for (partner, level) in &product.each {
+                let levels = [Some(product.seen), Some(level.seen), None, None];
+                let known =
+                    Known { product_type, partner, offer: None, band: None, estimate: self.of(levels) };
+                all.push(known);
+                for (offer, level) in &level.each {
+                    let levels = [levels[0], levels[1], Some(level.seen), None];
+                    all.push(Known { offer: Some(offer), estimate: self.of(levels), ..known });
+                    all.extend(level.each.iter().map(|(band, seen)| {
+                        let levels = [levels[0], levels[1], levels[2], Some(*seen)];
+                        Known { offer: Some(offer), band: Some(*band), estimate: self.of(levels), ..known }
+                    }));
+                }
+            }
+        }
+        all.sort_by_key(|known| (known.product_type, known.partner, known.offer, known.band));
+        all
+    }
+}
+
+/// The level of a name; its text is copied only when it is new.
+fn named<'l, T: Default>(each: &'l mut HashMap<String, T>, name: &str) -> &'l mut T {
+    if !each.contains_key(name) {
+        each.insert(name.to_owned(), T::default());
+    }
+    each.get_mut(name).expect("it was put there")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PRIOR: Prior = Prior { rate: 0.1, strength: 20.0, least: 0.01, most: 0.5 };
+
+    fn offer(key: &str) -> Place<'_> {
+        let (partner, offer) = key.split_once(' ').expect("a partner and an offer");
+        Place { product_type: ProductType::Loan, partner, offer }
+    }
+
+    fn seen(clicks: f64, conversions: f64) -> Seen {
+        Seen { clicks, conversions }
+    }
+
+    #[test]
+    fn what_nobody_has_clicked_on_stands_where_its_partner_its_product_or_the_settings_do() {
+        let mut known = Conversions::nothing_seen(PRIOR);
+        let good = Some(ProvidedCreditRating::Good);
+        let fair = Some(ProvidedCreditRating::Fair);
+        assert_eq!(known.estimate(&offer("a one"), good).rate, 0.1);
+        assert_eq!(known.estimate(&offer("a one"), good).from, ConversionFrom::Prior);
+
+        known.add(&offer("a one"), good, seen(80.0, 28.0));
+        let estimate = known.estimate(&offer("a one"), good);
+        assert_eq!((estimate.rate, estimate.from), (0.3, ConversionFrom::Band), "(28 + 2) of 100");
+        for (place, band, from) in [
+            ("a one", fair, ConversionFrom::Offer),
+            ("a two", good, ConversionFrom::Partner),
+            ("b one", good, ConversionFrom::Product),
+        ] {
+            let estimate = known.estimate(&offer(place), band);
+            assert!((estimate.rate - 0.3).abs() < 1e-9, "{place}: each click counts once: {estimate:?}");
+            assert_eq!((estimate.from, estimate.seen), (from, seen(80.0, 28.0)));
+        }
+        let elsewhere = Place { product_type: ProductType::Mortgage, ..offer("a one") };
+        assert_eq!(known.estimate(&elsewhere, good).from, ConversionFrom::Prior);
+    }
+
+    #[test]
+    fn no_estimate_leaves_its_bounds() {
+        let mut known = Conversions::nothing_seen(PRIOR);
+        known.add(&offer("a one"), None, seen(10_000.0, 0.0));
+        known.add(&offer("b one"), None, seen(10_000.0, 10_000.0));
+        assert_eq!(known.estimate(&offer("a one"), None).rate, 0.01);
+        assert_eq!(known.estimate(&offer("b one"), None).rate, 0.5);
+    }
+
+    proptest! {
+        #[test]
+        fn a_conversion_more_is_never_a_lower_estimate(
+            clicks in prop::collection::vec((0..3_usize, 1..50_u32, 0..50_u32), 0..8),
+            nth in 0..3_usize,
+        ) {
+            let places = ["a one", "a two", "b one"];
+            let mut known = Conversions::nothing_seen(PRIOR);
+            for (place, clicks, conversions) in clicks {
+                let conversions = f64::from(conversions.min(clicks));
+                known.add(&offer(places[place]), None, seen(f64::from(clicks), conversions));
+            }
+            let before = known.estimate(&offer(places[nth]), None);
+            prop_assert!(before.beta.0 > 0.0 && before.beta.1 > 0.0);
+            known.add(&offer(places[nth]), None, seen(1.0, 1.0));
+            prop_assert!(known.estimate(&offer(places[nth]), None).rate >= before.rate - 1e-12);
+            prop_assert!((PRIOR.least..=PRIOR.most).contains(&before.rate));
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! Ranking: what an offer's score is made of, where the settings name a ranking.
+//!
+//! Four [`Parts`], each a figure that is 0 or more, are raised to the [`Weights`] of the ranking and multiplied:
+//!
+//! ```text
+//! score = interest ^ w₁ × conversion ^ w₂ × payout ^ w₃ × consumer rating ^ w₄
+//! ```
+//!
+//! | part | is | bounds |
+//! |---|---|---|
+//! | interest | suitability × price × reach: what the offer is worth to the person, before anybody earns by it | 0 to 1 |
+//! | … suitability | how likely they are to get it: 0.95 pre-approved, 0.80 pre-qualified, 0.65 pre-selected, 0.50 else | 0.5 to 0.95 |
+//! | … price | 100 ÷ (100 + APR) of a loan (the mean APR) or a mortgage; (100 + APY) ÷ 110 of savings; 1 of what has no price here | 0 to 1 |
+//! | … reach | the most that a loan may be over what was asked for; 1 where nothing was asked for, or more is offered | 0 to 1 |
+//! | conversion | how many of a hundred clicks earn the payout, over 100 ([`estimate`]); 1 where the click earns it, or the partner has bought the lead | `least` to `most` of the settings, or 1 |
+//! | payout | dollars that one conversion earns; of a partner that has bought the lead what it pays | 0 to 1,000,000 |
+//! | consumer rating | out of 100, over 100; `unrated` of the settings where the offer has none | 0.01 to 1 |
+//!
+//! A part of weight 0 plays no part, and one of weight 2 counts twice. With 1, 1, 1 and 0 the score is the expected value in dollars, as
+//! it is without a ranking, but by the conversion that was measured. It never falls when a part rises, and it does not depend on the
+//! other offers of a table, so that no offer moves another when it arrives. Six significant digits are kept, and shown.
+
+pub mod estimate;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+pub use estimate::{Conversions, Estimate, Place, Prior, Seen};
+
+use super::declared::PayoutStep;
+use super::facts::Facts;
+use super::quote::Terms;
+
+/// How much each part counts: what it is raised to, 0 to 4.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Weights {
+    /// Of the person's interest.
+    pub interest: f64,
+    /// Of the conversion.
+    pub conversion: f64,
+    /// Of the payout.
+    pub payout: f64,
+    /// Of the consumer rating.
+    pub consumer_rating: f64,
+}
+
+/// What a score is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Parts {
+    /// What the offer is worth to the person, 0 to 1.
+    pub interest: f64,
+    /// How likely a click earns the payout, 0 to 1.
+    pub conversion: f64,
+    /// Dollars that a conversion earns.
+    pub payout: f64,
+    /// What consumers think of it, 0.01 to 1.
+    pub consumer_rating: f64,
+}
+
+/// Where a conversion is from. Stored by position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ConversionFrom {
+    /// The partner has bought the lead: there is nothing left to happen.
+    Sold,
+    /// The click itself earns the payout.
+    Click,
+    /// The settings: nothing was seen yet.
+    Prior,
+    /// Clicks on other partners' offers of the product.
+    Product,
+    /// Clicks on other offers of the partner.
+    Partner,
+    /// Clicks on the offer by people of other credit ratings.
+    Offer,
+    /// Clicks on the offer by people of that credit rating.
+    Band,
+}
+
+/// Which ranking an offer was ranked by, as it was then.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ranking {
+    /// Its name in the settings.
+    pub name: String,
+    /// Its weights.
+    pub weights: Weights,
+    /// The consumer rating that counts for an offer without one, out of 100.
+    pub unrated: f64,
+    /// When what it knew of conversions was summed up, Unix milliseconds; 0 where nothing was.
+    pub learnt_at: i64,
+}
+
+/// Why an offer has its score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    /// The ranking.
+    pub by: Arc<Ranking>,
+    /// The parts.
+    pub parts: Parts,
+    /// Where the conversion is from.
+    pub from: ConversionFrom,
+    /// What was seen there; older clicks count for less than one.
+    pub seen: Seen,
+}
+
+/// What the offers of a table are ranked by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankedBy {
+    /// The ranking.
+    pub ranking: Arc<Ranking>,
+    /// What the company's own clicks have taught.
+    pub conversions: Arc<Conversions>,
+}
+
+/// What is known of an offer before anybody ranks it.
+#[derive(Debug, Clone, Copy)]
+pub struct Merits<'a> {
+    /// The partner and the offer in its file.
+    pub place: Place<'a>,
+    /// The step that earns the payout.
+    pub payout_on: PayoutStep,
+    /// Dollars that it earns.
+    pub payout: f64,
+    /// How likely the person is to get it.
+    pub suitability: f64,
+    /// Share of shown offers that earn the payout, as the file says.
+    pub declared_conversion: f64,
+    /// Consumer rating out of 100.
+    pub consumer_rating: Option<f64>,
+}
+
+impl Merits<'_> {
+    /// The score without a ranking: the expected value in dollars, by what the file says (facts, Firmness).
+    pub fn expected_value(&self) -> f64 {
+        (self.declared_conversion * self.payout * self.suitability * 1e4).round() / 1e4
+    }
+}
+
+impl RankedBy {
+    /// Ranks an offer to a lead.
+    pub fn rank(&self, facts: &Facts, terms: &Terms, merits: &Merits<'_>) -> Ranked {
+        let (conversion, from, seen) = match merits.payout_on {
+            PayoutStep::Click => (1.0, ConversionFrom::Click, Seen::default()),
+            _ => {
+                let Estimate { rate, from, seen, .. } =
+                    self.conversions.estimate(&merits.place, facts.rating());
+                (rate, from, seen)
+            }
+        };
+        let interest = merits.suitability * price(terms) * reach(terms, facts.loan_amount());
+        let consumer_rating =
+            (merits.consumer_rating.unwrap_or(self.ranking.unrated) / 100.0).clamp(0.01, 1.0);
+        let parts = Parts { interest, conversion, payout: merits.payout, consumer_rating };
+        Ranked { by: Arc::clone(&self.ranking), parts, from, seen }
+    }
+}
+
+impl Ranked {
+    /// The score.
+    pub fn score(&self) -> f64 {
+        score(&self.parts, &self.by.weights)
+    }
+
+    /// The same of a partner that has bought the lead for so many dollars.
+    pub fn sold_for(&mut self, dollars: f64) {
+        (self.parts.payout, self.parts.conversion) = (dollars, 1.0);
+        (self.from, self.seen) = (ConversionFrom::Sold, Seen::default());
+    }
+}
+
+impl Parts {
+    /// Each part with its name.
+    pub fn named(&self) -> [(&'static str, f64); 4] {
+        [
+            ("interest", self.interest),
+            ("conversion", self.conversion),
+            ("payout", self.payout),
+            ("consumer rating", self.consumer_rating),
+        ]
+    }
+}
+
+impl Weights {
+    /// Each weight, in the order of [`Parts::named`].
+    pub fn each(&self) -> [f64; 4] {
+        [self.interest, self.conversion, self.payout, self.consumer_rating]
+    }
+}
+
+/// The score that parts have by weights: 0 or more, never less for a greater part.
+pub fn score(parts: &Parts, weights: &Weights) -> f64 {
+    let raised = parts.named().into_iter().zip(weights.each()).map(|((_, part), weight)| part.powf(weight));
+    six_digits(raised.product())
+}
+
+/// Rounded to six significant digits, so that what is shown is what offers are sorted by.
+fn six_digits(figure: f64) -> f64 {
+    if !figure.is_finite() || figure <= 0.0 {
+        return 0.0;
+    }
+    let scale = 10_f64.powi(5 - figure.log10().floor() as i32);
+    if scale.is_finite() && scale > 0.0 { (figure * scale).round() / scale } else { 0.0 }
+}
+
+/// What is left of a dollar after a year of the offer's price, or comes of it.
+fn price(terms: &Terms) -> f64 {
+    let after = |apr: f64| 100.0 / (100.0 + apr.max(0.0));
+    match terms {
+        Terms::Loan(loan) => after(loan.apr.mean()),
+        Terms::Mortgage(mortgage) => after(mortgage.apr),
+        Terms::Savings(savings) => ((100.0 + savings.annual_percent_yield) / 110.0).clamp(0.0, 1.0),
+        Terms::Card(_) | Terms::Special(_) => 1.0,
+    }
+}
+
+/// How much of what was asked for may be had, 0 to 1.
+fn reach(terms: &Terms, asked: Option<f64>) -> f64 {
+    match (terms, asked) {
+        (Terms::Loan(loan), Some(asked)) => (f64::from(loan.max_amount) / asked).clamp(0.0, 1.0),
+        _ => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::{CreditBands, Lead};
+    use crate::partner_files::partner;
+    use crate::partners::Book;
+
+    fn parts() -> impl Strategy<Value = Parts> {
+        (0.0..=1.0, 0.0..=1.0, 0.0..=1e6, 0.01..=1.0).prop_map(
+            |(interest, conversion, payout, consumer_rating)| Parts {
+                interest,
+                conversion,
+                payout,
+                consumer_rating,
+            },
+        )
+    }
+
+    fn weights() -> impl Strategy<Value = Weights> {
+        (0.0..=4.0, 0.0..=4.0, 0.0..=4.0, 0.0..=4.0).prop_map(
+            |(interest, conversion, payout, consumer_rating)| Weights {
+                interest,
+                conversion,
+                payout,
+                consumer_rating,
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn a_score_never_falls_when_a_part_rises(parts in parts(), more in parts(), weights in weights()) {
+            let before = score(&parts, &weights);
+            let max = f64::max;
+            let rises = [
+                Parts { interest: max(parts.interest, more.interest), ..parts },
+                Parts { conversion: max(parts.conversion, more.conversion), ..parts },
+                Parts { payout: max(parts.payout, more.payout), ..parts },
+                Parts { consumer_rating: max(parts.consumer_rating, more.consumer_rating), ..parts },
+            ];
+            for higher in rises {
+                prop_assert!(score(&higher, &weights) >= before, "{higher:?} {weights:?}");
+            }
+        }
+
+        #[test]
+        fn a_score_is_a_number_from_0_to_the_greatest_payout_raised_to_its_weight(parts in parts(), weights in weights()) {
+            let score = score(&parts, &weights);
+            let most = parts.payout.max(1.0).powf(weights.payout);
+            prop_assert!(score.is_finite() && score >= 0.0 && score <= most * 1.000_01, "{score}");
+        }
+    }
+
+    /// What lenders offer of whom each pays something else.
+    fn quoted(payouts: &[u32], order: &[usize]) -> Vec<(String, f64)> {
+        let files = payouts.iter().enumerate().map(|(nth, payout)| {
+            let key = format!("lender{nth}");
+            let file = partner(&key).loan("").replaced("fixed = 100.0", &format!("fixed = {payout}.0"));
+            (format!("{key}.toml").into(), file.text())
+        });
+        let book = Book::from_texts(files).expect("the partners of a test are good");
+        let weights = Weights { interest: 1.0, conversion: 1.0, payout: 1.0, consumer_rating: 1.0 };
+        let ranking = Ranking { name: "all".to_owned(), weights, unrated: 50.0, learnt_at: 0 };
+        let prior = Prior { rate: 0.1, strength: 10.0, least: 0.01, most: 0.9 };
+        let by =
+            RankedBy { ranking: Arc::new(ranking), conversions: Arc::new(Conversions::nothing_seen(prior)) };
+        let lead = serde_json::json!({
+            "productTypes": ["loan"],
+            "loanInformation": {"loanAmount": 10000},
+            "creditInformation": {"providedCreditRating": "good"},
+        });
+        let lead = Lead::read(lead.to_string().as_bytes()).expect("a lead");
+        let facts =
+            Facts::new(&lead, chrono::NaiveDate::default(), CreditBands::CURRENT).ranked_by(Some(&by));
+        let quote = |nth: &usize| {
+            let seat = &book.seats()[*nth];
+            let quote = seat.offers[0].quote(&facts).expect("it fits");
+            assert_eq!(quote.score, quote.ranked.expect("it is ranked").score());
+            (seat.identity.key.clone(), quote.score)
+        };
+        let mut quoted: Vec<_> = order.iter().map(quote).collect();
+        quoted.sort_by(|(one, high), (two, low)| low.total_cmp(high).then(one.cmp(two)));
+        quoted
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+
+        #[test]
+        fn offers_stand_in_the_same_order_whichever_came_first(
+            (payouts, order) in prop::collection::vec(1..500_u32, 1..6).prop_flat_map(|payouts| {
+                let order: Vec<usize> = (0..payouts.len()).collect();
+                (Just(payouts), Just(order).prop_shuffle())
+            }),
+        ) {
+            let in_turn: Vec<usize> = (0..payouts.len()).collect();
+            prop_assert_eq!(quoted(&payouts, &order), quoted(&payouts, &in_turn));
+        }
+    }
+
+    #[test]
+    fn who_has_bought_the_lead_is_worth_what_it_pays_to_whom_it_is_offered() {
+        let weights = Weights { interest: 1.0, conversion: 1.0, payout: 1.0, consumer_rating: 0.0 };
+        let ranking = Ranking { name: "all".to_owned(), weights, unrated: 50.0, learnt_at: 0 };
+        let parts = Parts { interest: 0.5, conversion: 0.1, payout: 100.0, consumer_rating: 0.5 };
+        let seen = Seen { clicks: 7.0, conversions: 1.0 };
+        let mut ranked = Ranked { by: Arc::new(ranking), parts, from: ConversionFrom::Band, seen };
+        ranked.sold_for(30.0);
+        assert_eq!((ranked.score(), ranked.from, ranked.seen), (15.0, ConversionFrom::Sold, Seen::default()));
+    }
+
+    #[test]
+    fn with_the_weights_of_an_expected_value_it_is_one() {
+        let parts = Parts { interest: 0.8, conversion: 0.1, payout: 100.0, consumer_rating: 0.5 };
+        let weights = Weights { interest: 1.0, conversion: 1.0, payout: 1.0, consumer_rating: 0.0 };
+        assert_eq!(score(&parts, &weights), 8.0);
+        assert_eq!(score(&Parts { payout: 0.0, ..parts }, &weights), 0.0);
+        assert_eq!(six_digits(123_456.789), 123_457.0);
+        assert_eq!(six_digits(0.000_012_345_678), 0.000_012_345_7);
+    }
+}

@@ -1,0 +1,197 @@
+//! The fold: follows the feed of lead events of a company, and notes which offers were clicked on, and which of these converted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono::NaiveDate;
+use uuid::Uuid;
+
+use super::day::{At, Became, Day, fingerprint};
+use super::key::{self, Whose, day_of};
+use super::unreadable;
+use crate::model::EventType;
+use crate::partners::declared::PayoutStep;
+use crate::partners::ranking::estimate::Band;
+use crate::partners::{Facts, Quote, SeatTemplate};
+use crate::rate_table::table::Table;
+use crate::records::following::{self, Step};
+use crate::records::{Records, reading};
+use crate::store::entities::{Happening, HappeningDetails, HappeningRecord};
+use crate::store::{Commit, CommitError, Tree, codec};
+
+/// What is to be written of a step.
+pub struct Draft {
+    /// What is to be committed; only if no other step was since.
+    pub commit: Commit,
+    /// The days that it changes, as they are then.
+    pub days: BTreeMap<(Whose, u32), Day>,
+    /// Whether there may be more.
+    pub step: Step,
+}
+
+/// Reads what a feed tells.
+pub struct Fold<'r> {
+    records: &'r Records,
+    days: BTreeMap<(Whose, u32), Day>,
+    changed: Vec<(Whose, u32)>,
+}
+
+/// An offer that something happened with.
+struct Named {
+    whose: Whose,
+    day: u32,
+    at: At,
+    fingerprint: u32,
+    /// The step that earns its payout.
+    on: PayoutStep,
+}
+
+impl<'r> Fold<'r> {
+    /// The next records of a company, so many at most; `None` where nothing is to be written.
+    ///
+    /// # Errors
+    /// That the store cannot be read.
+    pub fn step(records: &'r Records, company: Uuid, most: usize) -> Result<Option<Draft>, CommitError> {
+        let cursor_key = key::cursor(company);
+        let found = records.store.get(Tree::Ranking, &cursor_key).map_err(unreadable)?;
+        let before: u64 = match &found {
+            Some(bytes) => codec::decode(bytes).map_err(unreadable)?,
+            None => 0,
+        };
+        let place = (Tree::LeadEvents, company, before);
+        let next = following::next(&records.store, place, most, HappeningRecord::read);
+        if next.next_us == before {
+            return Ok(None);
+        }
+        let mut fold = Self { records, days: BTreeMap::new(), changed: Vec::new() };
+        for record in next.lists {
+            for (happening, taken_back, details) in record.each_with_details() {
+                fold.happened(&happening, taken_back.is_some(), details)?;
+            }
+        }
+        let commit = match found {
+            Some(found) => Commit::new().unchanged(Tree::Ranking, cursor_key.as_slice(), found),
+            None => Commit::new().absent(Tree::Ranking, cursor_key.as_slice()),
+        };
+        let commit = commit.put(Tree::Ranking, cursor_key, codec::encode(&next.next_us));
+        let Self { mut days, changed, .. } = fold;
+        days.retain(|place, _| changed.contains(place));
+        let commit = days.iter().fold(commit, |commit, ((whose, day), now)| {
+            commit.put(Tree::Ranking, key::day(*whose, *day), codec::encode(now))
+        });
+        let step = if next.records == most { Step::More } else { Step::CaughtUp };
+        Ok(Some(Draft { commit, days, step }))
+    }
+
+    /// Notes what happened to a lead, or takes it back.
+    fn happened(
+        &mut self,
+        happening: &Happening,
+        is_taken_back: bool,
+        details: HappeningDetails,
+    ) -> Result<(), CommitError> {
+        let Some(step) = step_of(happening.event_type) else { return Ok(()) };
+        let became = match (step, is_taken_back) {
+            (PayoutStep::Click, _) => Became::Clicked,
+            (_, false) => Became::Converted,
+            (_, true) => Became::TakenBack,
+        };
+        let earned_by = |named: &Named| step == PayoutStep::Click || named.on == step;
+        for named in self.named(happening, details.offer)? {
+            // Where the click earns the payout there is nothing to learn.
+            if named.on != PayoutStep::Click && earned_by(&named) {
+                let Named { whose, day, at, fingerprint, .. } = named;
+                if self.day(whose, day)?.note(&at, fingerprint, became) {
+                    self.changed.push((whose, day));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The offers that something happened with: the one that is named, or else those that were clicked on of the institution's, of
+    /// which a report that names the lead alone can only mean all. None of a lead that is erased.
+    fn named(&mut self, happening: &Happening, offer: Option<Uuid>) -> Result<Vec<Named>, CommitError> {
+        let Some(lead) = reading::lead(&self.records.store, happening.lead).ok().flatten() else {
+            return Ok(Vec::new());
+        };
+        // The day does not matter to a rating.
+        let band = Facts::new(&lead.lead, NaiveDate::default(), lead.bands).rating();
+        if let Some(offer) = offer {
+            let place = reading::offer(self.records, offer).ok().flatten();
+            let Some((table, number)) = place else { return Ok(Vec::new()) };
+            let Some(table) = reading::table(self.records, table).ok().flatten() else {
+                return Ok(Vec::new());
+            };
+            let named =
+                table.offer(number).and_then(|(seat, quote)| self.of(&table, (number, seat, quote), band));
+            return Ok(named.into_iter().collect());
+        }
+        let Some((institution, _)) = happening.institution else { return Ok(Vec::new()) };
+        let tables = reading::tables_of(&self.records.store, &lead);
+        let tables: Vec<Table> = tables
+            .into_iter()
+            .filter_map(|table| reading::table(self.records, table).ok().flatten())
+            .collect();
+        let mut clicked = Vec::new();
+        for table in &tables {
+            for number in table.numbers() {
+                let Some((seat, quote)) = table.offer(number) else { continue };
+                let is_meant = seat.institution == institution
+                    && happening.product_type.is_none_or(|wanted| wanted == seat.product_type);
+                let Some(named) = is_meant.then(|| self.of(table, (number, seat, quote), band)).flatten()
+                else {
+                    continue;
+                };
+                if self.day(named.whose, named.day)?.has(&named.at, named.fingerprint) {
+                    clicked.push(named);
+                }
+            }
+        }
+        Ok(clicked)
+    }
+
+    /// Where an offer of a table counts.
+    fn of(
+        &self,
+        table: &Table,
+        (number, seat, quote): (u16, &Arc<SeatTemplate>, &Quote),
+        band: Band,
+    ) -> Option<Named> {
+        let head = table.head();
+        let text = self.records.templates.of(quote).ok()?;
+        let imprint = text.imprint.as_ref()?;
+        let offer = imprint.name.split('/').next().unwrap_or_default().to_owned();
+        Some(Named {
+            whose: Whose { company: head.company, test: head.test },
+            day: day_of(head.created_at),
+            at: At { product_type: seat.product_type, partner: seat.key.clone(), offer, band },
+            fingerprint: fingerprint(self.records.templates.ids.uuid(head.uuid, number)),
+            on: imprint.payout.on,
+        })
+    }
+
+    /// A day as it is, with what this step has changed.
+    fn day(&mut self, whose: Whose, day: u32) -> Result<&mut Day, CommitError> {
+        if !self.days.contains_key(&(whose, day)) {
+            let found = self.records.store.get(Tree::Ranking, key::day(whose, day)).map_err(unreadable)?;
+            let found = found.map(|bytes| codec::decode(&bytes).map_err(unreadable)).transpose()?;
+            self.days.insert((whose, day), found.unwrap_or_default());
+        }
+        Ok(self.days.get_mut(&(whose, day)).expect("it was put there"))
+    }
+}
+
+/// The step that an event is; `None` of one that earns nothing anywhere.
+fn step_of(event: EventType) -> Option<PayoutStep> {
+    Some(match event {
+        EventType::OfferClicked => PayoutStep::Click,
+        EventType::Applied => PayoutStep::Applied,
+        EventType::Approved => PayoutStep::Approved,
+        EventType::Listed => PayoutStep::Listed,
+        EventType::Opened => PayoutStep::Opened,
+        EventType::Funded => PayoutStep::Funded,
+        EventType::Conversion => PayoutStep::Conversion,
+        _ => return None,
+    })
+}

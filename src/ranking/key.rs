@@ -1,0 +1,40 @@
+//! Where it is kept what was learnt of a day, and how far the feeds are read.
+
+use uuid::Uuid;
+
+/// Milliseconds of a day.
+pub const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// What the keys of days begin with.
+pub const DAYS: &[u8] = b"d";
+
+/// Whose clicks are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Whose {
+    /// The company.
+    pub company: Uuid,
+    /// Whether they are of test leads.
+    pub test: bool,
+}
+
+/// The day (UTC) of a time in Unix milliseconds, counted from 1970.
+pub fn day_of(millis: i64) -> u32 {
+    u32::try_from(millis.div_euclid(DAY_MS)).unwrap_or(0)
+}
+
+/// The key of how far the feed of a company is read.
+pub fn cursor(company: Uuid) -> Vec<u8> {
+    [b"c", &company.as_bytes()[..]].concat()
+}
+
+/// The key of a day.
+pub fn day(whose: Whose, day: u32) -> Vec<u8> {
+    [DAYS, &whose.company.as_bytes()[..], &[u8::from(whose.test)], &day.to_be_bytes()].concat()
+}
+
+/// Whose day a key is of, and which.
+pub fn read(key: &[u8]) -> Option<(Whose, u32)> {
+    let company = Uuid::from_slice(key.get(1..17)?).ok()?;
+    let day = u32::from_be_bytes(key.get(18..22)?.try_into().ok()?);
+    Some((Whose { company, test: *key.get(17)? != 0 }, day))
+}

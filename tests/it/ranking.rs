@@ -163,6 +163,13 @@ async fn who_asks_is_told_what_was_learnt_and_why_each_offer_stands_where_it_sta
     assert_eq!(told(&daemon, &["ranking", "--company", "Nobody"])["rows"], json!([]));
     assert_eq!(told(&daemon, &["ranking", "--test"])["rows"], json!([]), "nobody has clicked as a test");
 
+    let url = format!("{}/leads/{}/explanation", daemon.api, table["leadUuid"].as_str().unwrap());
+    let to_client = daemon.request(Method::GET, &url, &own, "").await.json();
+    assert_eq!(
+        to_client["rateTables"][0]["partners"][0]["offers"][0]["conversionFrom"], "learnt",
+        "{to_client}"
+    );
+
     let explained = told(&daemon, &["explain", table["uuid"].as_str().unwrap()]);
     let seats = explained["rateTables"][0]["seats"].as_array().unwrap().clone();
     let offer_of = |key: &str| seats.iter().find(|seat| seat["partner"] == key).unwrap()["offers"][0].clone();

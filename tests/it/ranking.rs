@@ -128,6 +128,12 @@ async fn clicks_and_fundings_of_a_company_change_the_order_of_its_offers_and_of_
 
     let daemon = daemon.start_again().await;
     assert_eq!(offers(&table(&daemon, &own).await)[0].2, learnt[0].2, "and it stays learnt");
+    let explained = told(&daemon, &["explain", before["uuid"].as_str().unwrap()]);
+    let offer = &explained["rateTables"][0]["seats"][0]["offers"][0];
+    assert_eq!(
+        offer["standing"]["conversionFrom"], "prior",
+        "as it was then, whatever was learnt since: {offer}"
+    );
 }
 
 #[tokio::test]

@@ -33,6 +33,14 @@ pub(super) fn ranking(raw: RawRanking, found: &mut Found) -> RankingSettings {
             fault("ranking.default", message, found);
         }
     }
+    let matures_after =
+        duration("ranking.matures_after", raw.matures_after, Duration::ZERO, 365 * DAY, found);
+    let window = duration("ranking.window", raw.window, DAY, 5 * 365 * DAY, found);
+    if window <= matures_after {
+        let message =
+            format!("must be more than `ranking.matures_after` ({matures_after:?}), or no click ever counts");
+        fault("ranking.window", format!("{message}; got {window:?}"), found);
+    }
     RankingSettings {
         default: Some(raw.default).filter(|name| !name.is_empty()),
         named,
@@ -41,9 +49,9 @@ pub(super) fn ranking(raw: RawRanking, found: &mut Found) -> RankingSettings {
         least,
         most: figure("ranking.most", raw.most, (least, 1.0), found),
         unrated: figure("ranking.unrated", raw.unrated, (0.0, 100.0), found),
-        matures_after: duration("ranking.matures_after", raw.matures_after, Duration::ZERO, 365 * DAY, found),
+        matures_after,
         half_life: Some(half_life).filter(|time| !time.is_zero()),
-        window: duration("ranking.window", raw.window, DAY, 5 * 365 * DAY, found),
+        window,
         refresh: duration("ranking.refresh", raw.refresh, SECOND, DAY, found),
         cohorts: count("ranking.cohorts", raw.cohorts, 1_000, 100_000_000, found),
     }

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::enums::{OfferResult, PartnerResult, ProductType, RejectReason};
+use super::enums::{ConversionSource, OfferResult, PartnerResult, ProductType, RejectReason};
 use super::record::record;
 use super::timestamp::Timestamp;
 
@@ -78,6 +78,8 @@ record! {
         optional {
             /// The offer's id, when the partner answered with it.
             uuid: Uuid,
+            /// Where its conversion probability is from, when it was ranked; else the partner's file says it.
+            conversion_from: ConversionSource,
         }
     }
 }

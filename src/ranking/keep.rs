@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tracing::error;
 
 use super::Rankings;
+use super::counts::Counts;
 use super::fold::{Draft, Fold};
 use super::key::day_of;
 use crate::config::RankingSettings;
@@ -68,22 +69,15 @@ impl Rankings {
                 self.drop_counts();
                 return Err(failure);
             }
-            let cohorts = self.rules().cohorts;
-            self.with_counts(|counts| {
-                days.iter().for_each(|((whose, day), now)| counts.put(*whose, *day, now, cohorts));
-            })?;
+            let (rankings, most) = (self.clone(), self.rules().cohorts);
+            let put = move |counts: &mut Counts| {
+                days.iter().for_each(|((whose, day), now)| counts.put(*whose, *day, now, most));
+            };
+            // They may have to be read from the store first.
+            blocking(move || rankings.with_counts(put)).await??;
             did = did.max(step);
         }
         Ok(did)
-    }
-
-    /// Sums up by now, whoever's clicks have changed or not.
-    ///
-    /// # Errors
-    /// That the counts cannot be read.
-    pub async fn learn_now(&self) -> Result<(), CommitError> {
-        let rankings = self.clone();
-        blocking(move || rankings.learn_again()).await?
     }
 
     /// Sums up where it is time: what has changed, or all when the day or the settings are others.
@@ -97,7 +91,8 @@ impl Rankings {
         let today = day_of(self.0.records.store.now_ms());
         let is_whole = is_other || due.day != Some(today);
         let first = today.saturating_sub(u32::try_from(rules.window.as_secs() / 86_400).unwrap_or(u32::MAX));
-        let old = self.with_counts(|counts| counts.forget_before(first))?;
+        let rankings = self.clone();
+        let old = blocking(move || rankings.with_counts(|counts| counts.forget_before(first))).await??;
         for keys in old.chunks(AT_ONCE) {
             let commit = keys.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Ranking, key));
             self.0.records.store.commit(commit).await?;
@@ -109,7 +104,7 @@ impl Rankings {
     }
 
     fn learn_changed(&self) -> Result<(), CommitError> {
-        let changed = self.with_counts(super::Counts::take_changed)?;
+        let changed = self.with_counts(Counts::take_changed)?;
         let learnt = self.snapshot().map_or_else(HashMap::new, |snapshot| snapshot.learnt.clone());
         self.learn(&changed, learnt)
     }

@@ -227,7 +227,7 @@ impl Story {
     /// What was learnt, when all is.
     async fn learnt(&self) -> BTreeMap<Counted, (usize, usize)> {
         while self.rankings.round(3).await.unwrap() != Step::Nothing {}
-        self.rankings.learn_now().await.unwrap();
+        self.rankings.learn_again().unwrap();
         let mut learnt = BTreeMap::new();
         for test in [false, true] {
             let rows = self.rankings.report(&Wanted { test, ..Wanted::default() }).rows.into_iter();

@@ -128,6 +128,12 @@ async fn clicks_and_fundings_of_a_company_change_the_order_of_its_offers_and_of_
 
     let daemon = daemon.start_again().await;
     assert_eq!(offers(&table(&daemon, &own).await)[0].2, learnt[0].2, "and it stays learnt");
+    let explained = told(&daemon, &["explain", before["uuid"].as_str().unwrap()]);
+    let offer = &explained["rateTables"][0]["seats"][0]["offers"][0];
+    assert_eq!(
+        offer["standing"]["conversionFrom"], "prior",
+        "as it was then, whatever was learnt since: {offer}"
+    );
 }
 
 #[tokio::test]
@@ -162,6 +168,13 @@ async fn who_asks_is_told_what_was_learnt_and_why_each_offer_stands_where_it_sta
     }
     assert_eq!(told(&daemon, &["ranking", "--company", "Nobody"])["rows"], json!([]));
     assert_eq!(told(&daemon, &["ranking", "--test"])["rows"], json!([]), "nobody has clicked as a test");
+
+    let url = format!("{}/leads/{}/explanation", daemon.api, table["leadUuid"].as_str().unwrap());
+    let to_client = daemon.request(Method::GET, &url, &own, "").await.json();
+    assert_eq!(
+        to_client["rateTables"][0]["partners"][0]["offers"][0]["conversionFrom"], "learnt",
+        "{to_client}"
+    );
 
     let explained = told(&daemon, &["explain", table["uuid"].as_str().unwrap()]);
     let seats = explained["rateTables"][0]["seats"].as_array().unwrap().clone();

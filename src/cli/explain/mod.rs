@@ -25,7 +25,9 @@ Examples:
   offerd explain tests/leads/savings.json --partner tidelark_savings --json
 
 Of a stored lead, what was asked, answered and kept out by limits is told as it was recorded. Conditions are not recorded:
-they are found again with the lead and the partner files of now, and it is said when those have changed since.")]
+they are found again with the lead and the partner files of now, and it is said when those have changed since. Where a ranking
+was in force, each offer has what its score was made of then, and why it stands above the next; a lead in a file is of no company, and its
+offers have the scores that the partner files say.")]
 pub struct Arguments {
     /// A lead as JSON (`-` reads standard input), or the uuid of a stored lead, a rate table or an offer
     #[arg(value_name = "FILE|UUID")]

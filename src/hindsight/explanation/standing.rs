@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::ConversionSource;
 use crate::partners::Quote;
 use crate::partners::ranking::{ConversionFrom, Parts, Ranked, Ranking, Seen};
 use crate::rate_table::table::Table;
@@ -69,6 +70,19 @@ impl Standing {
             conversion_from: *from,
             seen: *seen,
             above: None,
+        }
+    }
+
+    /// Where the conversion is from, as a client is told.
+    pub fn conversion_source(&self) -> ConversionSource {
+        match self.conversion_from {
+            ConversionFrom::Sold => ConversionSource::Sold,
+            ConversionFrom::Click => ConversionSource::Click,
+            ConversionFrom::Prior => ConversionSource::Prior,
+            ConversionFrom::Product
+            | ConversionFrom::Partner
+            | ConversionFrom::Offer
+            | ConversionFrom::Band => ConversionSource::Learnt,
         }
     }
 

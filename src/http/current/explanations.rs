@@ -9,7 +9,7 @@ use tracing::error;
 use uuid::Uuid;
 
 use crate::hindsight::explanation as stored;
-use crate::hindsight::explanation::{OfferReason, Refusal};
+use crate::hindsight::explanation::{OfferReason, Refusal, Standing};
 use crate::http::App;
 use crate::matching::Engine;
 use crate::model::{
@@ -87,6 +87,7 @@ fn offer(offer: stored::OfferExplanation) -> OfferExplanation {
         },
         conditions: offer.refusals.into_iter().filter(Refusal::is_of_lead).map(condition).collect(),
         uuid: offer.uuid,
+        conversion_from: offer.standing.as_ref().map(Standing::conversion_source),
     }
 }
 

@@ -97,6 +97,20 @@ enumeration! {
 }
 
 enumeration! {
+    /// Where the conversion probability of an offer is from that was ranked (ours).
+    ConversionSource {
+        /// It was learnt of the company's own clicks.
+        Learnt = "learnt",
+        /// Nothing was learnt yet: it is what is believed without.
+        Prior = "prior",
+        /// The click itself earns the payout.
+        Click = "click",
+        /// The partner has bought the lead.
+        Sold = "sold",
+    }
+}
+
+enumeration! {
     /// A step that a partner reports (ours).
     PartnerEventType {
         /// The person applied.

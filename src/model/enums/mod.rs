@@ -42,6 +42,7 @@ mod tests {
             MortgageAdjustmentType MortgageLoanType MortgageType OccupancyType PersonalReferenceRelationType
             PropertySearchStatus PropertyStatus PropertyType PurchaseStatus RefinanceLoanType RefinanceType
             RejectReason State TermUnit BatchConsentVersion MortechCreditRating PartnerResult OfferResult
+            ConversionSource
             FederalInsuranceType IncentiveUnit IncentiveType CarrierDecisionType MedicalExam PackageType
         }
     }

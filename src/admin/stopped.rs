@@ -13,6 +13,7 @@ use super::console::{Console, SessionRules};
 use super::key_ring::KeyRing;
 use super::password_hash::PasswordHashes;
 use super::{App, Health, surface};
+use crate::alerts::Board;
 use crate::config::Settings;
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Engine, Rules};
@@ -71,6 +72,7 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
     // What is wrong with the files is told by the commands that ask for them, and keeps no other from its work.
     let none = |_| Subscriptions::none(&settings.postbacks);
     let subscriptions = Subscriptions::load(&settings.postbacks).unwrap_or_else(none);
+    let alerts = Board::of(&store);
     let of_reports = store.clone();
     let rules_of_reports = settings.reports.clone();
     let (of_engine, sessions) = (store.clone(), SessionRules::of(&settings, None, None));
@@ -96,6 +98,7 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         index: String::new(),
         subscriptions: watch::channel(Arc::new(subscriptions)).1,
         settings: watch::channel(Arc::new(settings)).1,
+        alerts,
         tail: Tail::default(),
         chronicle: Chronicle::default(),
         console: Console::new(sessions),

@@ -81,6 +81,7 @@ pub(super) fn checked(
             call_bytes: count("transcripts.call_bytes", raw.transcripts.call_bytes, 1024, 1_048_576, found),
         },
         postbacks: postbacks(&raw.postbacks, found),
+        alerts: super::alerts::checked(raw.alerts, found),
         tokens: TokenSettings { bootstrap: raw.tokens.bootstrap },
         shutdown: ShutdownSettings {
             drain: duration("shutdown.drain", raw.shutdown.drain, Duration::ZERO, HOUR, found),
@@ -101,12 +102,12 @@ const TAGS_MAX: usize = 8;
 /// What reports are by beside tags.
 const DIMENSIONS: [&str; 8] = ["day", "month", "company", "product", "subType", "partner", "rating", "state"];
 
-const MILLISECOND: Duration = Duration::from_millis(1);
-const SECOND: Duration = Duration::from_secs(1);
-const DAY: Duration = Duration::from_secs(24 * 3600);
-const MINUTE: Duration = Duration::from_secs(60);
-const HOUR: Duration = Duration::from_secs(3600);
-const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
+pub(super) const MILLISECOND: Duration = Duration::from_millis(1);
+pub(super) const SECOND: Duration = Duration::from_secs(1);
+pub(super) const DAY: Duration = Duration::from_secs(24 * 3600);
+pub(super) const MINUTE: Duration = Duration::from_secs(60);
+pub(super) const HOUR: Duration = Duration::from_secs(3600);
+pub(super) const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
 
 /// The addresses of the api, the integrations and the admin listener, each another one.
 fn listeners(raw: &Raw, found: &mut Found) -> [SocketAddr; 3] {
@@ -382,7 +383,7 @@ fn tracing(raw: RawTracing, found: &mut Found) -> TracingSettings {
 }
 
 /// A URL that others are put behind; `None` for an empty text.
-fn url(key: &str, text: String, found: &mut Found) -> Option<String> {
+pub(super) fn url(key: &str, text: String, found: &mut Found) -> Option<String> {
     if text.is_empty() {
         return None;
     }
@@ -609,7 +610,7 @@ fn store(raw: RawStore, live_tables: usize, is_default_queue: bool, found: &mut 
     }
 }
 
-fn fault(key: &str, message: String, found: &mut Found) {
+pub(super) fn fault(key: &str, message: String, found: &mut Found) {
     found.push((key.to_owned(), message));
 }
 
@@ -620,21 +621,21 @@ fn address(key: &str, text: &str, found: &mut Found) -> SocketAddr {
     })
 }
 
-fn path(key: &str, text: &str, found: &mut Found) -> PathBuf {
+pub(super) fn path(key: &str, text: &str, found: &mut Found) -> PathBuf {
     if text.is_empty() {
         fault(key, "must not be empty".to_owned(), found);
     }
     PathBuf::from(text)
 }
 
-fn count(key: &str, number: i64, least: i64, greatest: i64, found: &mut Found) -> usize {
+pub(super) fn count(key: &str, number: i64, least: i64, greatest: i64, found: &mut Found) -> usize {
     if !(least..=greatest).contains(&number) {
         fault(key, format!("must be from {least} to {greatest}, got {number}"), found);
     }
     usize::try_from(number.clamp(least, greatest)).unwrap_or(usize::MAX)
 }
 
-fn duration(
+pub(super) fn duration(
     key: &str,
     value: HumanDuration,
     least: Duration,

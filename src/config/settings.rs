@@ -10,6 +10,7 @@ use chrono_tz::Tz;
 use ipnet::IpNet;
 use serde::Deserialize;
 
+use super::alerts::AlertSettings;
 use super::checks::checked;
 use super::colour::Colour;
 use super::layers::Layers;
@@ -59,6 +60,8 @@ pub struct Settings {
     pub transcripts: TranscriptSettings,
     /// `[postbacks]`
     pub postbacks: PostbackSettings,
+    /// `[alerts]`
+    pub alerts: AlertSettings,
     /// `[tokens]`
     pub tokens: TokenSettings,
     /// `[shutdown]`

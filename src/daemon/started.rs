@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::bound::Bound;
 use super::guard::{Guard, Stage};
+use super::load::note_certificates;
 use super::opened::{Opened, absolute};
 use super::reload::{Reloading, note_book};
 use super::signals::{Request, Signals};
@@ -19,6 +20,7 @@ use super::{Ending, Fatal, Loaded, Telling, notify, retention, watchdog};
 use crate::admin::console::secret;
 use crate::admin::password::Password;
 use crate::admin::{self, Admin, Health};
+use crate::alerts::{self, Board};
 use crate::bootstrap::{self, SignIn};
 use crate::config::Settings;
 use crate::declaration::Fault;
@@ -39,6 +41,7 @@ use crate::store::left_alone;
 use crate::store::tokens::Tokens;
 use crate::store::{Commit, Store};
 use crate::telemetry::logging::AUDIT;
+use crate::telemetry::metrics::Handle;
 use crate::telemetry::traces::{Delivery, Traces};
 use crate::web::{Drained, Elsewhere, Listener};
 
@@ -54,6 +57,7 @@ pub(super) struct Started {
     /// What is done beside, until the store closes.
     aside: Vec<JoinHandle<()>>,
     postbacks: Running,
+    alerts: alerts::Running,
     reloading: Reloading,
     reloads: Requests,
     delivery: Option<Delivery>,
@@ -92,6 +96,9 @@ impl Started {
         let (reloader, reloads) = reload_requests();
         let (in_force, settings_in_force) = watch::channel(Arc::new(settings.clone()));
         let (pushed, subscribed) = subscribed(&store, subscriptions).await?;
+        let board = Board::of(&store);
+        let alerts = keep_alerts(&engine, &board, &settings_in_force, &metrics)?;
+        note_certificates(&shown);
         let (admin_app, sign_in) = admin_app(&settings, |secret, password| admin::Parts {
             health: Arc::clone(&health),
             metrics,
@@ -101,6 +108,7 @@ impl Started {
             run_file: run_file.clone(),
             settings: settings_in_force,
             subscriptions: subscribed.clone(),
+            alerts: board,
             tail: filter.tail(),
             secret,
             password,
@@ -131,6 +139,7 @@ impl Started {
             public,
             aside,
             postbacks,
+            alerts,
             reloading,
             reloads,
             delivery,
@@ -195,6 +204,7 @@ impl Started {
         self.run_file.remove();
         self.aside.iter().for_each(JoinHandle::abort);
         self.postbacks.stop();
+        self.alerts.stop();
         self.matchmaker.engine().statistics.failures.flush();
         self.admin.stop();
         guard.at(Stage::Closing);
@@ -312,6 +322,23 @@ fn keep_postbacks(
     let gate = Arc::clone(&app.gate);
     let started = Keeper::start(store.clone(), subscribed, move || gate.queueing());
     started.map_err(|error| format!("the thread of postbacks could not be started: {error}"))
+}
+
+/// Looks for what is worth an alert, on a thread of its own.
+fn keep_alerts(
+    engine: &Arc<Engine>,
+    board: &Board,
+    settings: &watch::Receiver<Arc<Settings>>,
+    metrics: &Handle,
+) -> Result<alerts::Running, Fatal> {
+    let (measured, metrics) = (Arc::clone(engine), metrics.clone());
+    let measure = move || {
+        measured.measure();
+        metrics.render()
+    };
+    let store = engine.records.store.clone();
+    let started = alerts::Keeper::start(store, board.clone(), settings.clone(), measure);
+    started.map_err(|error| format!("the thread of alerts could not be started: {error}"))
 }
 
 /// Greets an operator who has just begun, and tells any of looks of pages that nobody will see.

@@ -85,6 +85,8 @@ pub enum Tree {
     Audit,
     /// What is counted for reports, and how far.
     Reports,
+    /// What alerts go by, which fire, and who is still to be told.
+    Alerts,
 }
 
 /// Whether the records of a tree are sealed, and with what ([`super::sealing`]).
@@ -134,7 +136,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 39] = [
+pub const TREES: [TreeRow; 40] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
@@ -216,6 +218,9 @@ pub const TREES: [TreeRow; 39] = [
     TreeRow { tree: Tree::Reports, prefix: b'R', name: "reports", seal: Seal::Own, kept: Kept::Base,
         key: "what it is, time zone, zero byte, which count of it (u32); of names: company uuid, dimension, number of the first (u32); of blocks: company uuid, test, grain, dimensions, day (u32), part (u32)",
         value: "how far is counted; names; blocks of cells" },
+    TreeRow { tree: Tree::Alerts, prefix: b'L', name: "alerts", seal: Seal::Open, kept: Kept::Base,
+        key: "what it is (a byte), then a fingerprint; name of the receiver, zero byte and number (u64); the hour (u32)",
+        value: "an alert and its times; what a receiver is still to be told; how it took the last; rate tables of an hour; the last backup" },
 ];
 
 impl Tree {

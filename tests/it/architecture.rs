@@ -57,6 +57,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("hindsight", &["matching", "model", "partners", "rate_table", "records", "store", "telemetry"]),
     ("transfer", &["model", "rate_table", "records", "conversions", "store"]),
     ("analytics", &["model", "store", "telemetry", "planted"]),
+    ("alerts", &["config", "partner_health", "postbacks", "store", "telemetry", "wire"]),
     ("web", &["model", "shares", "load_shedder", "telemetry", "planted", "ids"]),
     ("wire", &["telemetry", "planted"]),
     (
@@ -81,6 +82,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     (
         "admin",
         &[
+            "alerts",
             "config",
             "handbook",
             "matching",
@@ -106,6 +108,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     (
         "daemon",
         &[
+            "alerts",
             "admin",
             "bootstrap",
             "config",
@@ -130,6 +133,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
+            "alerts",
             "ids",
             "admin",
             "config",
@@ -191,8 +195,9 @@ const OWNED: &[(&str, &[&str])] = &[
     ("roff", &["handbook"]),
     ("comfy_table", &["cli"]),
     ("csv", &["admin", "cli", "reference", "reports"]),
-    ("fastrand", &["hindsight", "postbacks", "sandbox"]),
+    ("fastrand", &["alerts", "hindsight", "postbacks", "sandbox"]),
     ("indicatif", &["cli"]),
+    ("lettre", &["alerts"]),
     ("listenfd", &["daemon"]),
     ("parquet", &["reports"]),
     ("plotters", &["admin"]),

@@ -64,6 +64,7 @@ fn cookie(answer: &Answer) -> String {
 /// Every page there is on a daemon with the sample partners.
 const PAGES: &[(&str, &str)] = &[
     ("/console", "Now"),
+    ("/console/alerts", "Alerts"),
     ("/console/partners", "Partners"),
     ("/console/partners?q=bank", "Partners"),
     ("/console/partners/northquill_lending", "Northquill Lending"),

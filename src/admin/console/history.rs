@@ -8,7 +8,7 @@ use std::time::Duration;
 use chrono::Utc;
 
 use super::super::App;
-use super::figures::{Distribution, Figures};
+use crate::telemetry::figures::{Distribution, Figures};
 use crate::telemetry::metrics::{
     HTTP_REQUEST_SECONDS, HTTP_REQUESTS, HTTP_REQUESTS_REFUSED, OPEN_TABLES, PARTNER_OUTCOMES, RELOADED_AT,
     RELOADS, STORE_BROKEN_RECORDS, STORE_COMMIT_SECONDS, STORE_FREE_BYTES, STORE_QUEUE_DEPTH,

@@ -7,13 +7,13 @@ use minijinja::value::Value;
 use serde::Serialize;
 
 use super::chart::{self, Chart, Line, sparkline};
-use super::figures::Distribution;
 use super::health::{Check, checks};
 use super::history::{self, Reading};
 use super::section::Section;
 use super::view::{Page, View};
 use super::visit::Visit;
 use super::{format, trend};
+use crate::telemetry::figures::Distribution;
 use crate::telemetry::metrics;
 use crate::web::Failure;
 

@@ -1,8 +1,8 @@
 //! How figures went over the readings of a span: so many points at most, each with the minutes that it lies back, as what is
 //! drawn needs it.
 
-use super::figures::Distribution;
 use super::history::Reading;
+use crate::telemetry::figures::Distribution;
 
 /// A point of a line: minutes before now (negative), and the value, where there is one.
 pub(super) type Point = (f64, Option<f64>);

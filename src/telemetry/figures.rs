@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
+use serde::{Deserialize, Serialize};
+
 /// Every series of the metrics page, by the name of its metric.
 #[derive(Debug, Default)]
 pub struct Figures(HashMap<String, Vec<Series>>);
@@ -14,7 +16,7 @@ struct Series {
 }
 
 /// How a figure is spread: cumulative counts by upper bound, as Prometheus has them.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// Bound and count of each bucket, in the order of the bounds; the last bound is infinite.
     buckets: Vec<(f64, f64)>,

@@ -1,6 +1,5 @@
 //! Reports in the console: what is asked for stands in the address, so that a page can be kept and sent on.
 
-use hyper::Method;
 use serde_json::json;
 
 use crate::console::{html, page};
@@ -49,8 +48,7 @@ async fn the_whole_report_is_a_file() {
     let daemon = counted().await;
     let told = html(&daemon, "/console/reports?leads=test&by=campaign").await;
     assert!(told.contains("download?leads=test&amp;by=campaign"), "{told}");
-    let url = format!("{}/console/reports/download?leads=test&by=campaign", daemon.admin);
-    let file = daemon.request(Method::GET, &url, "", "").await;
+    let file = page(&daemon, "/console/reports/download?leads=test&by=campaign").await;
     let name = file.header("content-disposition").unwrap_or_default().to_owned();
     assert!(file.status == 200 && name.starts_with("attachment; filename=\"report-"), "{name}");
     assert_eq!(String::from_utf8_lossy(&file.body).lines().count(), 3);

@@ -26,6 +26,7 @@
 mod account;
 mod alerts;
 mod assets;
+mod attention;
 mod audit;
 mod catalogue;
 mod chart;
@@ -35,6 +36,7 @@ mod funnel;
 mod handbook;
 mod health;
 pub(super) mod history;
+mod kept_history;
 mod latency;
 mod live;
 mod now;
@@ -54,6 +56,7 @@ mod standing;
 mod system;
 mod templates;
 mod timeouts;
+mod today;
 mod trend;
 mod view;
 mod visit;
@@ -179,7 +182,11 @@ pub(super) struct Console {
     sessions: Sessions,
     /// When the daemon began.
     begun: Instant,
+    /// Which process this is.
+    process: u64,
     history: history::History,
+    /// What the last days had brought, by the minute.
+    days: today::Days,
     /// One permit for each page that is kept open.
     streams: Arc<Semaphore>,
     /// One permit for the page that is read from stored tables.
@@ -194,7 +201,9 @@ impl Console {
             sessions: Sessions::new(rules),
             begun: Instant::now(),
             csrf: Uuid::new_v4().to_string(),
+            process: u64::from_be_bytes(Uuid::new_v4().as_bytes()[..8].try_into().unwrap_or_default()),
             history: history::History::default(),
+            days: today::Days::default(),
             streams: Arc::new(Semaphore::new(live::STREAMS)),
             scans: Arc::new(Semaphore::new(1)),
             stop: watch::channel(false).0,

@@ -58,12 +58,15 @@ pub(super) struct Queue {
     pub busy: bool,
 }
 
+/// Records by their keys; nothing where one is removed.
+pub(super) type Changes = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
+
 /// What is held in memory, and what of it is to be written.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     pub alerts: BTreeMap<String, Alert>,
     pub queues: BTreeMap<String, Queue>,
-    unwritten: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    unwritten: Changes,
 }
 
 impl Ledger {
@@ -245,7 +248,7 @@ impl Ledger {
     }
 
     /// What is to be written, as one commit; nothing where nothing is.
-    pub(super) fn unwritten(&mut self) -> Option<(Commit, BTreeMap<Vec<u8>, Option<Vec<u8>>>)> {
+    pub(super) fn unwritten(&mut self) -> Option<(Commit, Changes)> {
         let changes = std::mem::take(&mut self.unwritten);
         let commit = changes.iter().fold(Commit::new(), |commit, (key, value)| match value {
             Some(value) => commit.put(Tree::Alerts, key, value.clone()),
@@ -255,7 +258,7 @@ impl Ledger {
     }
 
     /// What could not be written is tried again with what comes.
-    pub(super) fn write_again(&mut self, changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>) {
+    pub(super) fn write_again(&mut self, changes: Changes) {
         for (key, value) in changes {
             self.unwritten.entry(key).or_insert(value);
         }

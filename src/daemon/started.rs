@@ -26,6 +26,7 @@ use crate::config::Settings;
 use crate::declaration::Fault;
 use crate::hindsight::funnel;
 use crate::http;
+use crate::http::identities::Identities;
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Engine, Matchmaker, recovery, shown_posts};
 use crate::model::BaseUrl;
@@ -33,6 +34,7 @@ use crate::partners::Book;
 use crate::persons::index;
 use crate::postbacks::{self, Keeper, Running, Subscriptions};
 use crate::records::Records;
+use crate::reference::Vehicles;
 use crate::reload::{Requests, channel as reload_requests};
 use crate::reports::{self, Reports};
 use crate::run_file::{RunFile, Written};
@@ -96,9 +98,7 @@ impl Started {
         let (reloader, reloads) = reload_requests();
         let (in_force, settings_in_force) = watch::channel(Arc::new(settings.clone()));
         let (pushed, subscribed) = subscribed(&store, subscriptions).await?;
-        let board = Board::of(&store);
-        let alerts = keep_alerts(&engine, &board, &settings_in_force, &metrics)?;
-        note_certificates(&shown);
+        let (board, alerts) = keep_alerts(&engine, &settings_in_force, &metrics, &shown)?;
         let (admin_app, sign_in) = admin_app(&settings, |secret, password| admin::Parts {
             health: Arc::clone(&health),
             metrics,
@@ -117,10 +117,7 @@ impl Started {
         let admin = admin::start(admin, admin_app);
 
         let reception = http::Reception::new(&settings.api);
-        let (vehicles, looked_up) = watch::channel(Arc::new(vehicles));
-        let url = &run_file.integrations;
-        let app = http::App::new(matchmaker.clone(), tokens.clone(), &settings, url, looked_up);
-        let app = Arc::new(app.beside(elsewhere()));
+        let (vehicles, app) = public_app(vehicles, &matchmaker, &tokens, &settings, &run_file);
         let aside = aside(&settings, &matchmaker, &app, &reports);
         let postbacks = keep_postbacks(&store, subscribed, &app)?;
         let public = Public::serve([api, integrations], &threads, app, &reception);
@@ -247,6 +244,20 @@ impl Public {
     }
 }
 
+/// What the public listeners serve, and where its list of cars is exchanged.
+fn public_app(
+    vehicles: Vehicles,
+    matchmaker: &Matchmaker,
+    tokens: &Tokens,
+    settings: &Settings,
+    run_file: &RunFile,
+) -> (watch::Sender<Arc<Vehicles>>, Arc<http::App>) {
+    let (vehicles, looked_up) = watch::channel(Arc::new(vehicles));
+    let url = &run_file.integrations;
+    let app = http::App::new(matchmaker.clone(), tokens.clone(), settings, url, looked_up);
+    (vehicles, Arc::new(app.beside(elsewhere())))
+}
+
 /// Which listener has which path.
 fn elsewhere() -> Arc<Elsewhere> {
     let public = |routes: &[http::routes::ApiRoute]| routes.iter().map(|route| route.path).collect();
@@ -327,18 +338,21 @@ fn keep_postbacks(
 /// Looks for what is worth an alert, on a thread of its own.
 fn keep_alerts(
     engine: &Arc<Engine>,
-    board: &Board,
     settings: &watch::Receiver<Arc<Settings>>,
     metrics: &Handle,
-) -> Result<alerts::Running, Fatal> {
+    shown: &Identities,
+) -> Result<(Board, alerts::Running), Fatal> {
+    note_certificates(shown);
     let (measured, metrics) = (Arc::clone(engine), metrics.clone());
     let measure = move || {
         measured.measure();
         metrics.render()
     };
     let store = engine.records.store.clone();
+    let board = Board::of(&store);
     let started = alerts::Keeper::start(store, board.clone(), settings.clone(), measure);
-    started.map_err(|error| format!("the thread of alerts could not be started: {error}"))
+    let running = started.map_err(|error| format!("the thread of alerts could not be started: {error}"))?;
+    Ok((board, running))
 }
 
 /// Greets an operator who has just begun, and tells any of looks of pages that nobody will see.

@@ -60,8 +60,7 @@ pub(super) fn days(
                     axes.draw_series(LineSeries::new(points.iter().copied(), style)).map_err(owned)?;
                 }
                 Some(dash) => {
-                    let line =
-                        DashedLineSeries::new(points.iter().copied().collect::<Vec<_>>(), dash, GAP, style);
+                    let line = DashedLineSeries::new(points.to_vec(), dash, GAP, style);
                     axes.draw_series(line).map_err(owned)?;
                 }
             }

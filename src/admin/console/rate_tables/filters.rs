@@ -9,7 +9,10 @@ use uuid::Uuid;
 use super::search::{Ended, Wish, search};
 use crate::matching::Engine;
 use crate::model::ProductType;
+use crate::partners::Identity;
+
 use crate::records::Unavailable;
+use crate::store::entities::CompanyRecord;
 use crate::store::tokens::Tokens;
 
 /// How slow, in seconds, and in words.
@@ -59,81 +62,45 @@ struct Choice {
 impl Filters {
     /// Reads what an address asks for.
     pub(super) fn read(engine: &Engine, asked: &[(String, String)]) -> Self {
-        let value = |name: &str| {
-            let found = asked.iter().find(|(known, value)| known == name && !value.is_empty());
-            found.map(|(_, value)| value.as_str())
-        };
         let mut faults = Vec::new();
-        let mut day = |name: &str| {
-            let day = value(name).map(str::parse::<NaiveDate>);
-            if let Some(Err(_)) = day {
-                faults.push(format!("`{name}` must be a day, such as 2026-11-24."));
-            }
-            day.and_then(Result::ok)
-        };
-        let (from, to) = (day("from"), day("to"));
-        let begins = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc().timestamp_millis();
-        let wish = Wish {
-            company: value("company").and_then(|text| text.parse().ok()),
-            product: value("product").and_then(ProductType::from_wire),
-            partner: value("partner").map(str::to_owned),
-            outcome: Ended::ALL
-                .iter()
-                .find(|(_, word, _)| value("outcome") == Some(word))
-                .map(|(ended, ..)| *ended),
-            without_offers: value("none").is_some(),
-            slow: value("slow").and_then(|text| text.parse().ok()).map(Duration::from_secs),
-            from_ms: from.map_or(0, begins),
-            to_ms: to.and_then(|day| day.checked_add_days(Days::new(1))).map(begins),
-            before: value("before").and_then(|text| text.parse::<Uuid>().ok()),
-        };
-        let choice = |value: &str, words: &str, chosen: bool| Choice {
-            value: value.to_owned(),
-            words: words.to_owned(),
-            chosen,
-        };
+        let days = ["from", "to"].map(|name| day(asked, name, &mut faults));
+        let wish = wish(asked, days);
         let companies = Tokens::of(engine.records.store.clone()).companies().into_iter();
+        let company = |one: CompanyRecord| (one.uuid.to_string(), one.name, wish.company == Some(one.uuid));
+        let product = |one: &ProductType| {
+            (one.as_str().to_owned(), one.as_str().replace('_', " "), wish.product == Some(*one))
+        };
         let book = engine.book();
-        let mut partners: Vec<(String, String)> = book
-            .partners()
-            .iter()
-            .map(|partner| (partner.partner.name.clone(), partner.key.clone()))
-            .collect();
-        partners.sort();
+        let partner = |one: &&Identity| {
+            (one.key.clone(), one.partner.name.clone(), wish.partner.as_ref() == Some(&one.key))
+        };
+        let mut partners = book.partners();
+        partners.sort_by(|one, other| one.partner.name.cmp(&other.partner.name));
+        let outcome = |(one, word, words): &(Ended, &str, &str)| {
+            ((*word).to_owned(), (*words).to_owned(), wish.outcome == Some(*one))
+        };
+        let slow = |(seconds, words): &(&str, &str)| {
+            ((*seconds).to_owned(), (*words).to_owned(), value(asked, "slow") == Some(*seconds))
+        };
+        let is_told = |(name, value): &&(String, String)| name != "before" && !value.is_empty();
+        let told: Vec<_> = asked.iter().filter(is_told).cloned().collect();
+        let [from, to] = days.map(|day| day.map(|day| day.to_string()).unwrap_or_default());
         Self {
-            companies: companies
-                .map(|one| choice(&one.uuid.to_string(), &one.name, wish.company == Some(one.uuid)))
-                .collect(),
-            products: ProductType::ALL
-                .iter()
-                .map(|one| choice(one.as_str(), &one.as_str().replace('_', " "), wish.product == Some(*one)))
-                .collect(),
-            partners: partners
-                .iter()
-                .map(|(name, key)| choice(key, name, wish.partner.as_ref() == Some(key)))
-                .collect(),
-            outcomes: Ended::ALL
-                .iter()
-                .map(|(one, word, words)| choice(word, words, wish.outcome == Some(*one)))
-                .collect(),
-            slow: SLOW
-                .iter()
-                .map(|(seconds, words)| choice(seconds, words, value("slow") == Some(seconds)))
-                .collect(),
+            companies: choices(companies.map(company)),
+            products: choices(ProductType::ALL.iter().map(product)),
+            partners: choices(partners.iter().map(partner)),
+            outcomes: choices(Ended::ALL.iter().map(outcome)),
+            slow: choices(SLOW.iter().map(slow)),
             without_offers: wish.without_offers,
-            from: from.map(|day| day.to_string()).unwrap_or_default(),
-            to: to.map(|day| day.to_string()).unwrap_or_default(),
+            from,
+            to,
             faults,
-            chosen: asked.iter().any(|(name, value)| name != "before" && !value.is_empty()),
+            chosen: !told.is_empty(),
             later: wish.before.is_some(),
             looked_at: 0,
             stopped_at: None,
             next: None,
-            asked: asked
-                .iter()
-                .filter(|(name, value)| name != "before" && !value.is_empty())
-                .cloned()
-                .collect(),
+            asked: told,
             wish,
         }
     }
@@ -156,4 +123,42 @@ impl Filters {
     pub(super) fn trouble(&self) -> Option<String> {
         (!self.faults.is_empty()).then(|| self.faults.join(" "))
     }
+}
+
+/// The first value of a name that is not empty.
+fn value<'a>(asked: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let found = asked.iter().find(|(known, value)| known == name && !value.is_empty());
+    found.map(|(_, value)| value.as_str())
+}
+
+/// A day, or a fault.
+fn day(asked: &[(String, String)], name: &str, faults: &mut Vec<String>) -> Option<NaiveDate> {
+    let day = value(asked, name)?.parse().ok();
+    if day.is_none() {
+        faults.push(format!("`{name}` must be a day, such as 2026-11-24."));
+    }
+    day
+}
+
+/// What is looked for, with its first and its last day.
+fn wish(asked: &[(String, String)], [from, to]: [Option<NaiveDate>; 2]) -> Wish {
+    let value = |name: &str| value(asked, name);
+    let begins = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc().timestamp_millis();
+    let outcome = Ended::ALL.iter().find(|(_, word, _)| value("outcome") == Some(word));
+    Wish {
+        company: value("company").and_then(|text| text.parse().ok()),
+        product: value("product").and_then(ProductType::from_wire),
+        partner: value("partner").map(str::to_owned),
+        outcome: outcome.map(|(ended, ..)| *ended),
+        without_offers: value("none").is_some(),
+        slow: value("slow").and_then(|text| text.parse().ok()).map(Duration::from_secs),
+        from_ms: from.map_or(0, begins),
+        to_ms: to.and_then(|day| day.checked_add_days(Days::new(1))).map(begins),
+        before: value("before").and_then(|text| text.parse::<Uuid>().ok()),
+    }
+}
+
+/// Things to choose: value, words, and whether it is chosen.
+fn choices(all: impl Iterator<Item = (String, String, bool)>) -> Vec<Choice> {
+    all.map(|(value, words, chosen)| Choice { value, words, chosen }).collect()
 }

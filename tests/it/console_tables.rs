@@ -193,7 +193,7 @@ async fn tables_are_found_by_company_product_partner_outcome_time_and_by_what_we
 
     let all = [empty.clone(), saver.clone(), late.clone(), good.clone()];
     assert_eq!(found(&daemon, "").await, all, "the latest first");
-    assert_eq!(found(&daemon, "product=savings").await, [saver.clone()]);
+    assert_eq!(found(&daemon, "product=savings").await, std::slice::from_ref(&saver));
     assert_eq!(found(&daemon, "partner=saver").await, [saver]);
     assert_eq!(found(&daemon, "partner=slow&outcome=timed_out").await, [late]);
     assert_eq!(found(&daemon, "none=yes").await, [empty]);

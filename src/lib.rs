@@ -96,6 +96,7 @@
 //!      handbook: for cli and admin, names config and telemetry
 //!      admin also names private_file: the digest of the console's secret
 //!      postbacks: for daemon, admin and cli, names analytics, wire, store and what these name; partners for what a name may be
+//!      alerts: for daemon, admin and cli, names config, postbacks (how a webhook is signed), partner_health, store and wire
 //!      prefills: for http and persons, names shares, store and model; partner_health: a leaf, for matching, admin and cli
 //!      sandbox: for cli only, names partners, for the shape of a case, and declaration; shares, load_shedder: leaves, for web, http and matching; ids: a leaf, for whoever makes one
 //!      bootstrap: for daemon, names store and run_file: the first start; planted: a leaf, the bugs that tests plant
@@ -122,6 +123,7 @@
 //! | [`mod@reference`] | look-ups for pages: universities, cars, featured institutions; what stands in the place of sample partners |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`postbacks`] | pushing events of leads to their companies, in order and until they are acknowledged |
+//! | [`alerts`] | what of the metrics is worth an alert, and telling people once, with an end |
 //! | [`web`] | serving HTTP at all: accept loop, TLS, limits, router, caller, bodies, failures |
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
 //! | [`admin`] | health, metrics and what commands ask for, on a thread of its own, or over a stopped daemon's store in the process of the command; [`admin::console`] what an operator looks at in a browser |
@@ -198,6 +200,7 @@
 //! - Deliberately absent: global state, a second clock (tests pause tokio's; arrival times, feeds and limits share the store's), an expression engine on the hot path.
 
 pub mod admin;
+pub mod alerts;
 pub mod analytics;
 mod bootstrap;
 pub mod cli;

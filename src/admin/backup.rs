@@ -13,6 +13,7 @@ use tracing::error;
 use super::App;
 use super::audit::{Actor, Note, audit_by, operator};
 use super::command::{Steps, our_fault};
+use crate::alerts;
 use crate::store::backup::{Backup, BackupError};
 use crate::web::{Context, Failure, Reply};
 
@@ -50,7 +51,9 @@ async fn go_on(under_way: UnderWay) -> Option<(io::Result<Bytes>, Option<UnderWa
         }
         Ok((None, backup)) => {
             told("backup.take", &who);
-            app.chronicle.backed_up(&who, backup.missed());
+            if let Err(failure) = alerts::note_backup(&app.store, &who, backup.missed()).await {
+                error!(%failure, "that a backup was taken could not be noted");
+            }
             None
         }
         Err(error) => {

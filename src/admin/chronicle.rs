@@ -1,4 +1,4 @@
-//! What was done lately, for who looks at it on a page: the last backup and the last check of the store, since the start.
+//! What was done lately, for who looks at it on a page: the last check of the store, since the start.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -13,8 +13,6 @@ pub struct Chronicle(Mutex<Lately>);
 /// What was done last.
 #[derive(Debug, Clone, Default)]
 pub struct Lately {
-    /// When the last backup was taken to its end, Unix milliseconds, by whom, and how many records and places could not be read.
-    pub backup: Option<(i64, String, u64)>,
     /// The last check of the store.
     pub check: Option<Check>,
 }
@@ -47,12 +45,6 @@ impl Chronicle {
     /// What was done last.
     pub fn lately(&self) -> Lately {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// A backup was taken to its end; so many records and places could not be read.
-    pub fn backed_up(&self, by: &str, missed: u64) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).backup =
-            Some((Utc::now().timestamp_millis(), by.to_owned(), missed));
     }
 
     /// A check begins. Returns whether it may: only one goes on at a time.

@@ -8,11 +8,12 @@
 //! - `GET /console` and what is below it is for people with a browser, who sign in
 //! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
 //!   `POST /persons/find`, `/persons/export`, `/persons/erase`, `/persons/suppress` and `/persons/unsuppress`, `GET /consents`, `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
-//!   `GET /experiments` and `GET /experiments/{rule}`, `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and `/postbacks/{name}/test`,
+//!   `GET /alerts`, `POST /alerts/test`, `GET /experiments` and `GET /experiments/{rule}`, `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and `/postbacks/{name}/test`,
 //!   `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`, `GET /audit` and `/audit/verdict`,
 //!   `POST /replay`, `GET /ranking`, `GET /report`, `POST /report/rebuild`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
 //!   key of the run file, wherever they come from: an address of loopback proves nothing, since any user of the machine has one
 
+pub mod alerts;
 pub mod audit;
 pub mod audit_trail;
 pub mod backup;
@@ -60,6 +61,7 @@ use self::console::{Console, SessionRules};
 use self::key_ring::KeyRing;
 use self::password::Password;
 use self::password_hash::PasswordHashes;
+use crate::alerts::Board;
 use crate::config::Settings;
 use crate::matching::Engine;
 use crate::postbacks::Subscriptions;
@@ -93,6 +95,8 @@ pub struct Parts {
     pub settings: watch::Receiver<Arc<Settings>>,
     /// Which events are pushed to whom, whatever is reloaded.
     pub subscriptions: watch::Receiver<Arc<Subscriptions>>,
+    /// Which alerts fire.
+    pub alerts: Board,
     /// The last lines of the log.
     pub tail: Tail,
     /// What was made to sign in to the console with, if it was.
@@ -124,6 +128,7 @@ pub struct App {
     /// The settings in force, whatever is reloaded.
     settings: watch::Receiver<Arc<Settings>>,
     subscriptions: watch::Receiver<Arc<Subscriptions>>,
+    alerts: Board,
     tail: Tail,
     chronicle: Chronicle,
     console: Console,
@@ -145,6 +150,7 @@ impl App {
             run_file,
             settings,
             subscriptions,
+            alerts,
             tail,
             secret,
             password,
@@ -168,6 +174,7 @@ impl App {
             run_file,
             settings,
             subscriptions,
+            alerts,
             tail,
             rests: true,
             elsewhere,
@@ -266,6 +273,8 @@ const ROUTES: &[Row] = &[
         "Compares the variants of an experiment.",
         handler!(experiments::compare),
     ),
+    command(Method::GET, "/alerts", "Tells which alerts fire, and who is told.", handler!(alerts::list)),
+    command(Method::POST, "/alerts/test", "Tells receivers of alerts a test.", handler!(alerts::test)),
     command(Method::GET, "/postbacks", "Tells how postbacks stand.", handler!(postbacks::list)),
     command(Method::GET, "/postbacks/{name}/dead", "Lists dead letters.", handler!(postbacks::dead)),
     command(Method::POST, "/postbacks/{name}/retry", "Sends dead letters again.", handler!(postbacks::retry)),

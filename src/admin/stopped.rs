@@ -13,6 +13,7 @@ use super::console::{Console, SessionRules};
 use super::key_ring::KeyRing;
 use super::password_hash::PasswordHashes;
 use super::{App, Health, surface};
+use crate::alerts::Board;
 use crate::config::Settings;
 use crate::experiments::Rules as Experiments;
 use crate::matching::partner_clients::PartnerClients;
@@ -75,6 +76,7 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
     let none = |_| Subscriptions::none(&settings.postbacks);
     let subscriptions = Subscriptions::load(&settings.postbacks).unwrap_or_else(none);
     let experiments = Experiments::load(&settings, Some(&book)).unwrap_or_default();
+    let alerts = Board::of(&store);
     let of_reports = store.clone();
     let rules_of_reports = settings.reports.clone();
     let rules_of_rankings = settings.ranking.clone();
@@ -110,6 +112,7 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         index: String::new(),
         subscriptions: watch::channel(Arc::new(subscriptions)).1,
         settings: watch::channel(Arc::new(settings)).1,
+        alerts,
         tail: Tail::default(),
         chronicle: Chronicle::default(),
         console: Console::new(sessions),

@@ -1,6 +1,7 @@
 //! The command line. One file a command; each returns the exit code.
 
 mod admin_client;
+mod alerts;
 mod audit;
 mod backup;
 mod check;
@@ -180,6 +181,13 @@ Examples:
   offerd postbacks test acme_events
   offerd postbacks retry acme_events --all")]
     Postbacks(postbacks::Command),
+    /// Show which alerts fire and who is told of them, of a running daemon or of a stopped one's store
+    #[command(subcommand)]
+    #[command(after_help = "\
+Examples:
+  offerd alerts list
+  offerd alerts test")]
+    Alerts(alerts::Command),
     /// Have a running daemon take in its settings and partner files anew, all or nothing
     Reload(reload::Arguments),
     /// Show for a lead, partner by partner and offer by offer, what matches and what does not
@@ -237,6 +245,7 @@ pub fn run() -> ExitCode {
         Command::Suppressions(command) => block_on(suppressions::run(config, command)),
         Command::Experiment(command) => block_on(experiment::run(config, command)),
         Command::Postbacks(command) => block_on(postbacks::run(config, command)),
+        Command::Alerts(command) => block_on(alerts::run(config, command)),
         Command::Reload(arguments) => block_on(reload::run(config, &arguments)),
         Command::Explain(arguments) => block_on(explain::run(config, &arguments)),
         Command::Transcript(arguments) => block_on(transcript::run(config, &arguments)),

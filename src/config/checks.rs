@@ -86,6 +86,7 @@ pub(super) fn checked(
         },
         postbacks: postbacks(&raw.postbacks, found),
         experiments: experiments(&raw.experiments, found),
+        alerts: super::alerts::checked(raw.alerts, found),
         tokens: TokenSettings { bootstrap: raw.tokens.bootstrap },
         shutdown: ShutdownSettings {
             drain: duration("shutdown.drain", raw.shutdown.drain, Duration::ZERO, HOUR, found),
@@ -107,11 +108,11 @@ const TAGS_MAX: usize = 8;
 const DIMENSIONS: [&str; 9] =
     ["day", "month", "company", "product", "subType", "partner", "rating", "state", "experiment"];
 
-const MILLISECOND: Duration = Duration::from_millis(1);
+pub(super) const MILLISECOND: Duration = Duration::from_millis(1);
 pub(super) const SECOND: Duration = Duration::from_secs(1);
 pub(super) const DAY: Duration = Duration::from_secs(24 * 3600);
-const MINUTE: Duration = Duration::from_secs(60);
-const HOUR: Duration = Duration::from_secs(3600);
+pub(super) const MINUTE: Duration = Duration::from_secs(60);
+pub(super) const HOUR: Duration = Duration::from_secs(3600);
 pub(super) const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
 
 /// The addresses of the api, the integrations and the admin listener, each another one.
@@ -395,7 +396,7 @@ fn tracing(raw: RawTracing, found: &mut Found) -> TracingSettings {
 }
 
 /// A URL that others are put behind; `None` for an empty text.
-fn url(key: &str, text: String, found: &mut Found) -> Option<String> {
+pub(super) fn url(key: &str, text: String, found: &mut Found) -> Option<String> {
     if text.is_empty() {
         return None;
     }
@@ -640,7 +641,7 @@ fn address(key: &str, text: &str, found: &mut Found) -> SocketAddr {
     })
 }
 
-fn path(key: &str, text: &str, found: &mut Found) -> PathBuf {
+pub(super) fn path(key: &str, text: &str, found: &mut Found) -> PathBuf {
     if text.is_empty() {
         fault(key, "must not be empty".to_owned(), found);
     }

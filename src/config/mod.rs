@@ -3,6 +3,7 @@
 //! Layers: `config/default.toml` (built in, and the only place where defaults stand) < the file given by `--config` <
 //! `OFFERD__SECTION__KEY`. All faults are reported at once, each with the file and line or the variable that caused it.
 
+mod alerts;
 mod checks;
 mod colour;
 mod layers;
@@ -14,6 +15,7 @@ mod settings;
 mod tests;
 mod web_address;
 
+pub use alerts::{AlertSettings, MailSettings, MailTls, SecretPlace, WebhookSettings};
 pub use colour::Colour;
 pub use layers::DEFAULTS;
 pub use reload::{RELOADABLE, SettingChange, SettingsDiff, is_reloadable};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::alerts::MailTls;
 use super::settings::SignIn;
 use crate::declaration::HumanDuration;
 use crate::telemetry::logging::LogFormat;
@@ -32,6 +33,7 @@ pub(super) struct Raw {
     pub transcripts: RawTranscripts,
     pub postbacks: RawPostbacks,
     pub experiments: RawExperiments,
+    pub alerts: RawAlerts,
     pub tokens: RawTokens,
     pub shutdown: RawShutdown,
     pub log: RawLog,
@@ -298,6 +300,64 @@ pub(super) struct RawPostbacks {
     pub dead_letters: i64,
     pub dead_letters_kept: HumanDuration,
     pub vanished_kept: HumanDuration,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawAlerts {
+    pub every: HumanDuration,
+    pub off: OneOrMany,
+    pub waits: BTreeMap<String, HumanDuration>,
+    pub leads_missing: i64,
+    pub backup_age: HumanDuration,
+    pub certificate_left: HumanDuration,
+    pub console_url: String,
+    pub first_backoff: HumanDuration,
+    pub longest_backoff: HumanDuration,
+    pub give_up_after: HumanDuration,
+    pub outstanding: i64,
+    pub kept: HumanDuration,
+    pub webhooks: BTreeMap<String, RawWebhook>,
+    pub mail: RawMail,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawWebhook {
+    #[serde(default)]
+    pub url: String,
+    #[serde(default)]
+    pub url_from: RawSecret,
+    #[serde(default)]
+    pub bearer: RawSecret,
+    #[serde(default)]
+    pub secret: RawSecret,
+    #[serde(default)]
+    pub allow_addresses: Vec<String>,
+    #[serde(default)]
+    pub ca_file: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawMail {
+    pub server: String,
+    pub tls: MailTls,
+    pub from: String,
+    pub to: OneOrMany,
+    pub user: String,
+    pub password: RawSecret,
+    pub ca_file: String,
+}
+
+/// Where a secret stands; empty where there is none.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawSecret {
+    #[serde(default)]
+    pub file: String,
+    #[serde(default)]
+    pub credential: String,
 }
 
 #[derive(Debug, Deserialize)]

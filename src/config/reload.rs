@@ -9,6 +9,20 @@ use crate::declaration::{Fault, Reading, read_table};
 
 /// The keys that change while the daemon runs. All others wait for a restart: they are bound, opened or sized at the start.
 pub const RELOADABLE: &[&str] = &[
+    "alerts.backup_age",
+    "alerts.certificate_left",
+    "alerts.console_url",
+    "alerts.every",
+    "alerts.first_backoff",
+    "alerts.give_up_after",
+    "alerts.kept",
+    "alerts.leads_missing",
+    "alerts.longest_backoff",
+    "alerts.mail",
+    "alerts.off",
+    "alerts.outstanding",
+    "alerts.waits",
+    "alerts.webhooks",
     "api.cors_origins",
     "api.vendor",
     "approval.reports_kept",

@@ -10,6 +10,7 @@ use chrono_tz::Tz;
 use ipnet::IpNet;
 use serde::Deserialize;
 
+use super::alerts::AlertSettings;
 use super::checks::checked;
 use super::colour::Colour;
 use super::layers::Layers;
@@ -63,6 +64,8 @@ pub struct Settings {
     pub postbacks: PostbackSettings,
     /// `[experiments]`
     pub experiments: ExperimentSettings,
+    /// `[alerts]`
+    pub alerts: AlertSettings,
     /// `[tokens]`
     pub tokens: TokenSettings,
     /// `[shutdown]`

@@ -38,9 +38,12 @@ fn a_file_goes_over_the_defaults_and_the_environment_over_both() {
 
 #[test]
 fn lists_are_given_by_the_environment_with_commas() {
-    let is_list = |line: &&str| line.split_once(" = ").is_some_and(|(_, value)| value.starts_with('['));
+    let is_list = |line: &&str| {
+        !line.starts_with('#') && line.split_once(" = ").is_some_and(|(_, value)| value.starts_with('['))
+    };
     let lists = DEFAULTS.lines().filter(is_list).count();
     let keys = [
+        "ALERTS__OFF",
         "API__VENDOR",
         "API__CORS_ORIGINS",
         "LIMITS__EXEMPT",
@@ -50,7 +53,7 @@ fn lists_are_given_by_the_environment_with_commas() {
         "REPORTS__TAGS",
     ];
     assert_eq!(lists, keys.len(), "each list of the defaults is among the keys");
-    let settings = |values: [&str; 7]| {
+    let settings = |values: [&str; 8]| {
         let name = |key: &str| format!("OFFERD__{key}");
         let variables = keys.iter().zip(values).map(|(key, value)| (name(key), value.to_owned()));
         Settings::from_layers(None, variables).unwrap()
@@ -58,6 +61,7 @@ fn lists_are_given_by_the_environment_with_commas() {
 
     let origins = "https://a.example,https://b.example";
     let two = settings([
+        "OfferdSeatsCut, OfferdStoreSlow",
         "acme, shop",
         origins,
         "10.0.0.0/8,::1/128",
@@ -66,13 +70,14 @@ fn lists_are_given_by_the_environment_with_commas() {
         "UTC,Asia/Tokyo",
         "a, b",
     ]);
+    assert_eq!(two.alerts.off.len(), 2);
     assert_eq!(two.api.vendor, ["acme", "shop"]);
     assert_eq!(two.api.cors_origins, ["https://a.example", "https://b.example"]);
     assert_eq!((two.limits.exempt.len(), two.limits.trusted_proxies.len()), (2, 1));
     assert_eq!((two.reports.zones.len(), &two.reports.tags[..]), (2, &["a".to_owned(), "b".to_owned()][..]));
     assert_eq!(two.offer_pages.frame_ancestors, two.api.cors_origins);
 
-    let none = settings(["", "", "", "", "", "UTC", ""]);
+    let none = settings(["", "", "", "", "", "", "UTC", ""]);
     assert!(none.api.vendor.is_empty() && none.api.cors_origins.is_empty());
     assert!(none.limits.exempt.is_empty() && none.limits.trusted_proxies.is_empty());
     assert!(none.offer_pages.frame_ancestors.is_empty());
@@ -338,6 +343,18 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         ("tracing.otlp_endpoint", _) => "http://collector.example:4318".into(),
         ("tracing.sampled_percent", _) => toml::Value::Integer(10),
         ("log.filter", _) => "debug".into(),
+        ("alerts.console_url", _) => "https://offers.example".into(),
+        ("alerts.every" | "alerts.give_up_after" | "alerts.kept", _) => "7s".into(),
+        ("alerts.waits", _) => toml::toml! { OfferdStoreSlow = "7m" }.into(),
+        ("alerts.webhooks", _) => toml::toml! { ops = { url = "https://ops.example/hook" } }.into(),
+        ("alerts.mail", _) => toml::toml! { server = "smtp.example:587"
+        tls = "starttls"
+        from = "us@example.com"
+        to = ["you@example.com"]
+        user = ""
+        password = {}
+        ca_file = "" }
+        .into(),
         ("log.format", _) => "json".into(),
         ("console.sign_in", _) => "remote".into(),
         ("console.session_life" | "console.session_idle", _) => "7h".into(),

@@ -1,8 +1,12 @@
 //! Settings, partner files and the list of cars, read and checked together, so that all their faults are reported at once.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use metrics::gauge;
 
 use crate::admin::password::Password;
+use crate::alerts;
 use crate::config::{Settings, StoreSettings};
 use crate::declaration::Fault;
 use crate::experiments::Rules as Experiments;
@@ -12,6 +16,7 @@ use crate::partners::Book;
 use crate::postbacks::Subscriptions;
 use crate::reference::Vehicles;
 use crate::store::MasterKey;
+use crate::telemetry::metrics::CERTIFICATE_ENDS;
 
 /// What a start and a reload read.
 #[derive(Debug)]
@@ -37,6 +42,7 @@ pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
     let Some(settings) = settings else { return Err(faults) };
     faults.extend(wrong_master_key(&settings));
     faults.extend(password_fault(&settings));
+    faults.extend(alert_faults(&settings));
     faults.extend(certificate_faults(Identities::read(&settings)));
     let vehicles = vehicles(&settings).unwrap_or_else(|found| {
         faults.extend(found);
@@ -96,10 +102,28 @@ pub fn certificate_days(settings: &Settings) -> Result<Vec<(&'static str, u64)>,
     }
 }
 
+/// Tells the metrics until when the certificates are good that are shown from now on.
+pub(super) fn note_certificates(shown: &Identities) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    for (listener, identity) in shown.shown() {
+        // One that cannot be read was refused before.
+        if let Ok(days) = identity.days_left() {
+            let ends = now + Duration::from_secs(days * 24 * 3600);
+            gauge!(CERTIFICATE_ENDS, "listener" => listener).set(ends.as_secs_f64());
+        }
+    }
+}
+
 /// What is wrong with the certificates of the listeners.
 pub(super) fn certificate_faults<T>(read: Result<T, Vec<(String, String)>>) -> Vec<Fault> {
     let faults = read.err().unwrap_or_default();
     faults.into_iter().map(|(key, message)| Fault { file: None, line: None, key, message }).collect()
+}
+
+/// What is wrong with how alerts are told.
+fn alert_faults(settings: &Settings) -> impl Iterator<Item = Fault> {
+    let found = alerts::faults(&settings.alerts).into_iter();
+    found.map(|(key, message)| Fault { file: None, line: None, key, message })
 }
 
 /// What is wrong with the console's password, if one is given.

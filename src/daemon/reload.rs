@@ -11,7 +11,7 @@ use sd_notify::NotifyState;
 use tokio::sync::watch;
 use tracing::{error, info, warn};
 
-use super::load::{Loaded, certificate_faults, load};
+use super::load::{Loaded, certificate_faults, load, note_certificates};
 use super::notify;
 use crate::config::{SettingChange, Settings};
 use crate::declaration::Fault;
@@ -149,6 +149,7 @@ impl Reloading {
         }
         self.reception.change(&settings.api);
         renewals.show();
+        note_certificates(&self.shown);
         if let Err(cause) = self.filter.set(&settings.log.filter) {
             // It was checked with the other settings; what is left is a process that does not log at all.
             warn!(cause, "the log's filter stays as it was");

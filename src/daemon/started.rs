@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::bound::Bound;
 use super::guard::{Guard, Stage};
+use super::load::note_certificates;
 use super::opened::{Opened, absolute};
 use super::reload::{Reloading, note_book};
 use super::signals::{Request, Signals};
@@ -19,12 +20,14 @@ use super::{Ending, Fatal, Loaded, Telling, notify, retention, watchdog};
 use crate::admin::console::secret;
 use crate::admin::password::Password;
 use crate::admin::{self, Admin, Health};
+use crate::alerts::{self, Board};
 use crate::bootstrap::{self, SignIn};
 use crate::config::Settings;
 use crate::declaration::Fault;
 use crate::experiments::Rules as Experiments;
 use crate::hindsight::funnel;
 use crate::http;
+use crate::http::identities::Identities;
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::suppressions::Suppressions;
 use crate::matching::{Engine, Matchmaker, recovery, shown_posts};
@@ -34,6 +37,7 @@ use crate::persons::index;
 use crate::postbacks::{self, Keeper, Running, Subscriptions};
 use crate::ranking::{self, Rankings};
 use crate::records::Records;
+use crate::reference::Vehicles;
 use crate::reload::{Requests, channel as reload_requests};
 use crate::reports::{self, Reports};
 use crate::run_file::{RunFile, Written};
@@ -42,6 +46,7 @@ use crate::store::left_alone;
 use crate::store::tokens::Tokens;
 use crate::store::{Commit, Store};
 use crate::telemetry::logging::AUDIT;
+use crate::telemetry::metrics::Handle;
 use crate::telemetry::traces::{Delivery, Traces};
 use crate::web::{Drained, Elsewhere, Listener};
 
@@ -57,6 +62,7 @@ pub(super) struct Started {
     /// What is done beside, until the store closes.
     aside: Vec<JoinHandle<()>>,
     postbacks: Running,
+    alerts: alerts::Running,
     reloading: Reloading,
     reloads: Requests,
     delivery: Option<Delivery>,
@@ -95,6 +101,7 @@ impl Started {
         let (reloader, reloads) = reload_requests();
         let (in_force, settings_in_force) = watch::channel(Arc::new(settings.clone()));
         let (pushed, subscribed) = subscribed(&store, subscriptions).await?;
+        let (board, alerts) = keep_alerts(&engine, &settings_in_force, &metrics, &shown)?;
         let (admin_app, sign_in) = admin_app(&settings, |secret, password| admin::Parts {
             health: Arc::clone(&health),
             metrics,
@@ -104,6 +111,7 @@ impl Started {
             run_file: run_file.clone(),
             settings: settings_in_force,
             subscriptions: subscribed.clone(),
+            alerts: board,
             tail: filter.tail(),
             secret,
             password,
@@ -112,10 +120,7 @@ impl Started {
         let admin = admin::start(admin, admin_app);
 
         let reception = http::Reception::new(&settings.api);
-        let (vehicles, looked_up) = watch::channel(Arc::new(vehicles));
-        let url = &run_file.integrations;
-        let app = http::App::new(matchmaker.clone(), tokens.clone(), &settings, url, looked_up);
-        let app = Arc::new(app.beside(elsewhere()));
+        let (vehicles, app) = public_app(vehicles, &matchmaker, &tokens, &settings, &run_file);
         let aside = aside(&settings, &matchmaker, &app, &reports);
         let postbacks = keep_postbacks(&store, subscribed, &app)?;
         let public = Public::serve([api, integrations], &threads, app, &reception);
@@ -134,6 +139,7 @@ impl Started {
             public,
             aside,
             postbacks,
+            alerts,
             reloading,
             reloads,
             delivery,
@@ -198,6 +204,7 @@ impl Started {
         self.run_file.remove();
         self.aside.iter().for_each(JoinHandle::abort);
         self.postbacks.stop();
+        self.alerts.stop();
         self.matchmaker.engine().statistics.failures.flush();
         self.admin.stop();
         guard.at(Stage::Closing);
@@ -238,6 +245,20 @@ impl Public {
         let ended = [api.await, integrations.await];
         ended.into_iter().any(|ended| !matches!(ended, Ok(Ok(drained)) if drained.cut == 0))
     }
+}
+
+/// What the public listeners serve, and where its list of cars is exchanged.
+fn public_app(
+    vehicles: Vehicles,
+    matchmaker: &Matchmaker,
+    tokens: &Tokens,
+    settings: &Settings,
+    run_file: &RunFile,
+) -> (watch::Sender<Arc<Vehicles>>, Arc<http::App>) {
+    let (vehicles, looked_up) = watch::channel(Arc::new(vehicles));
+    let url = &run_file.integrations;
+    let app = http::App::new(matchmaker.clone(), tokens.clone(), settings, url, looked_up);
+    (vehicles, Arc::new(app.beside(elsewhere())))
 }
 
 /// Which listener has which path.
@@ -321,6 +342,26 @@ fn keep_postbacks(
     let gate = Arc::clone(&app.gate);
     let started = Keeper::start(store.clone(), subscribed, move || gate.queueing());
     started.map_err(|error| format!("the thread of postbacks could not be started: {error}"))
+}
+
+/// Looks for what is worth an alert, on a thread of its own.
+fn keep_alerts(
+    engine: &Arc<Engine>,
+    settings: &watch::Receiver<Arc<Settings>>,
+    metrics: &Handle,
+    shown: &Identities,
+) -> Result<(Board, alerts::Running), Fatal> {
+    note_certificates(shown);
+    let (measured, metrics) = (Arc::clone(engine), metrics.clone());
+    let measure = move || {
+        measured.measure();
+        metrics.render()
+    };
+    let store = engine.records.store.clone();
+    let board = Board::of(&store);
+    let started = alerts::Keeper::start(store, board.clone(), settings.clone(), measure);
+    let running = started.map_err(|error| format!("the thread of alerts could not be started: {error}"))?;
+    Ok((board, running))
 }
 
 /// Greets an operator who has just begun, and tells any of looks of pages that nobody will see.

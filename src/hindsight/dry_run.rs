@@ -7,7 +7,8 @@ use super::judgement::{OfferJudgement, Refusal, SeatJudgement, judge};
 use crate::matching::limiter::{SeatStanding, State};
 use crate::matching::suppressions::OnLists;
 use crate::model::{CreditBands, Lead, ProductType};
-use crate::partners::{Book, Facts, Seat};
+use crate::partners::quote::Spread;
+use crate::partners::{Book, Facts, Seat, Terms};
 
 /// What would become of a seat.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,6 +45,12 @@ pub struct DryRunOffer {
     /// What it is worth; nothing where it does not match, or the partner says what it costs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
+    /// Its APR, or of savings its yield, percent, from and to; where that is known.
+    #[serde(skip)]
+    pub apr: Option<Spread>,
+    /// Its monthly payment, dollars, from and to.
+    #[serde(skip)]
+    pub payment: Option<Spread>,
     /// What is against it, beside what is against its seat.
     pub refusals: Vec<Refusal>,
 }
@@ -116,10 +123,23 @@ impl DryRunOffer {
         let name = judged.name.to_owned();
         match judged.outcome {
             Ok(quote) => {
+                let (apr, payment) = quote.as_ref().map(|quote| terms(&quote.terms)).unwrap_or_default();
                 let score = quote.map(|quote| quote.score);
-                Self { name, matched: true, score, refusals: Vec::new() }
+                Self { name, matched: true, score, apr, payment, refusals: Vec::new() }
             }
-            Err(refusals) => Self { name, matched: false, score: None, refusals },
+            Err(refusals) => Self { name, matched: false, score: None, apr: None, payment: None, refusals },
         }
+    }
+}
+
+/// What an offer costs a year, or brings, and a month.
+fn terms(terms: &Terms) -> (Option<Spread>, Option<Spread>) {
+    match terms {
+        Terms::Loan(loan) => (Some(loan.apr), loan.monthly_payment),
+        Terms::Mortgage(mortgage) => {
+            (Some(Spread::exactly(mortgage.apr)), Some(Spread::exactly(mortgage.monthly_payment)))
+        }
+        Terms::Savings(savings) => (Some(Spread::exactly(savings.annual_percent_yield)), None),
+        Terms::Card(_) | Terms::Special(_) => (None, None),
     }
 }

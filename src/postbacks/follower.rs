@@ -229,7 +229,8 @@ impl Shared {
             return Settled::Done;
         }
         let attempts = delivery.attempts + 1;
-        let wait = backoff::wait(&self.settings, attempts, retry_after, fastrand::f64());
+        let (first, longest) = (self.settings.first_backoff, self.settings.longest_backoff);
+        let wait = backoff::wait(first, longest, attempts, retry_after, fastrand::f64());
         let wait_ms = if is_last { 0 } else { i64::try_from(wait.as_millis()).unwrap_or(i64::MAX) };
         let next_ms = ended.at_ms.saturating_add(wait_ms);
         let later = Delivery { attempts, next_ms, last: Some(ended), ..delivery };

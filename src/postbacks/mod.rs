@@ -37,12 +37,14 @@ mod tests;
 mod trial;
 mod url_template;
 
+pub use backoff::wait as backoff;
 pub use beginning::begin;
 pub use dead_letters::{DeadLetter, Retried, Retry, dead_letters, retry};
 pub use keeper::{Keeper, Running};
 pub use record::Ended;
+pub use signing_key::{SigningKey, credential};
 pub use standing::{Standing, standings};
-pub use subscription::{Channel, Subscription};
+pub use subscription::{Channel, Subscription, sign};
 pub use subscriptions::{Subscriptions, SubscriptionsDiff};
 pub use trial::{Trial, TrialAnswer, try_out};
 pub use url_template::MACROS;

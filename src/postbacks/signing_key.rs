@@ -23,7 +23,7 @@ const TEXT_BYTES_MAX: u64 = 4096;
 
 /// A symmetric key.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct SigningKey(Vec<u8>);
+pub struct SigningKey(Vec<u8>);
 
 impl SigningKey {
     /// Reads a key from where it is.
@@ -53,13 +53,13 @@ impl SigningKey {
     }
 
     /// Reads `whsec_…`.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let bytes = STANDARD.decode(text.strip_prefix(PREFIX)?).ok()?;
         KEY_BYTES.contains(&bytes.len()).then_some(Self(bytes))
     }
 
     /// The signature of a message: `v1,` and base64.
-    pub(super) fn sign(&self, id: &str, timestamp_s: i64, body: &[u8]) -> String {
+    pub fn sign(&self, id: &str, timestamp_s: i64, body: &[u8]) -> String {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes a key of any length");
         mac.update(format!("{id}.{timestamp_s}.").as_bytes());
         mac.update(body);
@@ -75,7 +75,7 @@ impl fmt::Debug for SigningKey {
 }
 
 /// Where the service manager keeps a credential.
-fn credential(name: &str) -> Result<PathBuf, String> {
+pub fn credential(name: &str) -> Result<PathBuf, String> {
     let is_name = matches!(Path::new(name).components().collect::<Vec<_>>()[..], [Component::Normal(_)]);
     if !is_name {
         return Err("must name a credential, not a path".to_owned());

@@ -120,7 +120,7 @@ impl Subscription {
 }
 
 /// Signs a body, once with each key.
-fn sign(headers: &mut HeaderMap, keys: &[SigningKey], id: &str, timestamp_s: i64, body: &[u8]) {
+pub fn sign(headers: &mut HeaderMap, keys: &[SigningKey], id: &str, timestamp_s: i64, body: &[u8]) {
     let signatures: Vec<String> = keys.iter().map(|key| key.sign(id, timestamp_s, body)).collect();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(TIMESTAMP, timestamp_s.into());

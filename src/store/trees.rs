@@ -87,6 +87,10 @@ pub enum Tree {
     Reports,
     /// Which offers were clicked on and converted, by day, and how far that is read.
     Ranking,
+    /// What alerts go by, which fire, and who is still to be told.
+    Alerts,
+    /// How the figures of the console went lately.
+    Charts,
 }
 
 /// Whether the records of a tree are sealed, and with what ([`super::sealing`]).
@@ -136,7 +140,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 40] = [
+pub const TREES: [TreeRow; 42] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
@@ -221,6 +225,11 @@ pub const TREES: [TreeRow; 40] = [
     TreeRow { tree: Tree::Ranking, prefix: b'C', name: "ranking", seal: Seal::Own, kept: Kept::Base,
         key: "d, company uuid, test, day (u32); or c, company uuid",
         value: "by partner, offer and rating the fingerprints of offers that were clicked on, and of those that converted; how far the feed is read, in µs (u64)" },
+    TreeRow { tree: Tree::Alerts, prefix: b'L', name: "alerts", seal: Seal::Open, kept: Kept::Base,
+        key: "what it is (a byte), then a fingerprint; name of the receiver, zero byte and number (u64); the hour (u32)",
+        value: "an alert and its times; what a receiver is still to be told; how it took the last; rate tables of an hour; the last backup" },
+    TreeRow { tree: Tree::Charts, prefix: b'H', name: "charts", seal: Seal::Open, kept: Kept::Base,
+        key: "the minute (u32)", value: "what the metrics said in it, and what the day had brought by then" },
 ];
 
 impl Tree {

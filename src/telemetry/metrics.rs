@@ -179,6 +179,20 @@ pub const POSTBACKS_OUTSTANDING: &str = "offerd_postbacks_outstanding";
 pub const POSTBACKS_DEAD: &str = "offerd_postbacks_dead";
 /// How long the oldest waits that was not acknowledged.
 pub const POSTBACK_LAG: &str = "offerd_postback_lag_seconds";
+/// Alerts that fire.
+pub const ALERTS_FIRING: &str = "offerd_alerts_firing";
+/// What receivers of alerts were told.
+pub const ALERT_MESSAGES: &str = "offerd_alert_messages_total";
+/// What they are still to be told.
+pub const ALERT_MESSAGES_OUTSTANDING: &str = "offerd_alert_messages_outstanding";
+/// Leads that are usual since the last one came.
+pub const LEADS_MISSING: &str = "offerd_leads_missing";
+/// Whether fewer leads than usual find an offer.
+pub const OFFERS_FALL: &str = "offerd_offers_fall";
+/// When the last backup was taken.
+pub const BACKUP_AT: &str = "offerd_last_backup_timestamp_seconds";
+/// When certificates end.
+pub const CERTIFICATE_ENDS: &str = "offerd_certificate_expiry_timestamp_seconds";
 /// Spans that a collector took.
 pub const TRACE_SPANS: &str = "offerd_trace_spans_total";
 /// Spans that none took.
@@ -265,7 +279,7 @@ pub const METRICS: &[Metric] = &[
     counter(OFFERS_DOUBTED, &["partner", "product_type"], "Offers that a partner answered and that are shown although their payment does not quite fit."),
     counter(TRANSCRIPTS, &["event"], "Transcripts of asks: kept, cut (of those kept, where transcripts.call_bytes left something out), lost (the store did not take them), removed (transcripts.kept)."),
     counter(LATE_ANSWERS, &[], "Answers that came after their seat had an outcome, and were dropped."),
-    counter(TABLES_SETTLED, &[], "Rate tables completed."),
+    counter(TABLES_SETTLED, &["test", "offers"], "Rate tables completed, whether their lead is a test, and whether they show offers: yes, no."),
     seconds(TABLE_OVERHEAD_SECONDS, &[], "Time from a lead's arrival to its complete table, less that of the slowest partner of each look."),
     seconds(TABLE_BUDGET_LEFT_SECONDS, &[], "Time that was left of matching.deadline when a table was complete."),
     counter(TABLES_RECOVERED, &[], "Rate tables that went on after a restart."),
@@ -278,6 +292,13 @@ pub const METRICS: &[Metric] = &[
     gauge(POSTBACKS_OUTSTANDING, &["subscription"], "Events that were taken from the feed and not acknowledged; the limit is postbacks.outstanding, beyond which they wait in the feed."),
     gauge(POSTBACKS_DEAD, &["subscription"], "Events that were given up and are kept; the limit is postbacks.dead_letters."),
     gauge(POSTBACK_LAG, &["subscription"], "How long the event waits that was taken from the feed first and not acknowledged."),
+    gauge(ALERTS_FIRING, &["severity"], "Alerts that the daemon itself has raised and that have not ended: page, ticket, notice."),
+    counter(ALERT_MESSAGES, &["receiver", "result"], "What receivers were told of alerts: ok, failed (and tried again), given_up (alerts.give_up_after), dropped (alerts.outstanding)."),
+    gauge(ALERT_MESSAGES_OUTSTANDING, &["receiver"], "What a receiver of alerts has not taken yet; the limit is alerts.outstanding."),
+    gauge(LEADS_MISSING, &[], "Live rate tables that are usual in the time since the last one was completed, by the same hours of the last four weeks; 0 in the first week."),
+    gauge(OFFERS_FALL, &[], "Whether more live leads than usual end without an offer, judged as the health of a partner is: 0 no, 1 yes."),
+    gauge(BACKUP_AT, &[], "When the last backup was taken to its end, Unix seconds; of a store that never had one, when a daemon first looked at it."),
+    gauge(CERTIFICATE_ENDS, &["listener"], "Until when the certificate of a listener is good at least, to a day, Unix seconds."),
     counter(TRACE_SPANS, &[], "Spans that the collector of traces took."),
     counter(TRACE_SPANS_DROPPED, &["reason"], "Spans that were dropped: queue_full, not_delivered."),
     counter(FEED_PAGES_CUT, &["feed"], "Feed pages that ended early because of analytics.page_records_max."),
@@ -323,6 +344,7 @@ const FROM_ZERO: &[(&str, Labels)] = &[
     (STORE_CLOCK_STEPS, &[("to", &["ahead", "behind", "followed"])]),
     (STORE_STALLS, &[]),
     (SEATS_CUT, &[]),
+    (TABLES_SETTLED, &[("test", &["no", "yes"]), ("offers", &["no", "yes"])]),
     (
         SUBMITS_REFUSED,
         &[(

@@ -1,5 +1,6 @@
 //! What the daemon tells of itself: log lines, metrics and traces.
 
+pub mod figures;
 pub mod logging;
 pub mod metrics;
 pub mod requests;

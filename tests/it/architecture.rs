@@ -64,6 +64,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ),
     ("transfer", &["model", "rate_table", "records", "conversions", "store"]),
     ("analytics", &["model", "store", "telemetry", "planted"]),
+    ("alerts", &["config", "partner_health", "postbacks", "store", "telemetry", "wire"]),
     ("web", &["model", "shares", "load_shedder", "telemetry", "planted", "ids"]),
     ("wire", &["telemetry", "planted"]),
     (
@@ -88,6 +89,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     (
         "admin",
         &[
+            "alerts",
             "config",
             "experiments",
             "handbook",
@@ -115,6 +117,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     (
         "daemon",
         &[
+            "alerts",
             "admin",
             "bootstrap",
             "config",
@@ -141,6 +144,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
+            "alerts",
             "ids",
             "admin",
             "config",
@@ -204,8 +208,9 @@ const OWNED: &[(&str, &[&str])] = &[
     ("roff", &["handbook"]),
     ("comfy_table", &["cli"]),
     ("csv", &["admin", "cli", "reference", "reports"]),
-    ("fastrand", &["hindsight", "postbacks", "sandbox"]),
+    ("fastrand", &["alerts", "hindsight", "postbacks", "sandbox"]),
     ("indicatif", &["cli"]),
+    ("lettre", &["alerts"]),
     ("listenfd", &["daemon"]),
     ("parquet", &["reports"]),
     ("plotters", &["admin"]),

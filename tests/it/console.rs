@@ -64,6 +64,7 @@ fn cookie(answer: &Answer) -> String {
 /// Every page there is on a daemon with the sample partners.
 const PAGES: &[(&str, &str)] = &[
     ("/console", "Now"),
+    ("/console/alerts", "Alerts"),
     ("/console/partners", "Partners"),
     ("/console/partners?q=bank", "Partners"),
     ("/console/partners/northquill_lending", "Northquill Lending"),
@@ -118,6 +119,30 @@ async fn every_page_is_whole_and_sealed() {
         let tables = text.matches("<table class=\"data").count();
         assert_eq!(tables, text.matches("<caption").count(), "{path}");
     }
+}
+
+/// Somebody who looks at a phone in the night sees first what is wrong, and what the day has brought.
+#[tokio::test]
+async fn now_begins_with_what_needs_attention() {
+    let daemon =
+        Daemon::with_sample_partners().setting("alerts.every", "20ms").setting("alerts.backup_age", "1ms");
+    let daemon = daemon.start().await;
+    let waiting = async {
+        loop {
+            let text = html(&daemon, "/console").await;
+            if text.contains(">BackupOld</a>") && text.contains("Payouts today") {
+                return text;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    let text = tokio::time::timeout(crate::kit::PATIENCE, waiting).await.expect("the alert is shown");
+    let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+    assert!(place("Needs attention") < place("Payouts today"));
+    assert!(place("Payouts today") < place("Leads taken in"));
+    assert!(text.contains("/console/handbook/metrics#the-last-backup-is-old"));
+    let alerts = html(&daemon, "/console/alerts").await;
+    assert!(alerts.contains(">OfferdBackupOld</th>") && alerts.contains("Nobody is told"), "{alerts}");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Rate tables in the console: found by any of their uuids, told as they were recorded, persons masked until revealed.
 
+use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::console::{csrf, html, kept_open, page, send};
@@ -168,4 +169,71 @@ async fn of_a_person_who_was_erased_nothing_is_told() {
         assert!(found.contains("was erased"), "{found}");
     }
     assert_eq!(page(&daemon, &path(&table)).await.status, 404);
+}
+
+/// The uuids of a list, in its order.
+fn listed(page: &str) -> Vec<String> {
+    let links = page.split("<a class=\"mono nowrap\" href=\"/console/rateTables/").skip(1);
+    links.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+}
+
+async fn found(daemon: &Daemon, query: &str) -> Vec<String> {
+    listed(&html(daemon, &format!("/console/rateTables?{query}")).await)
+}
+
+#[tokio::test]
+async fn tables_are_found_by_company_product_partner_outcome_time_and_by_what_went_wrong() {
+    let daemon = daemon().await;
+    let uuid = |table: &Value| table["uuid"].as_str().unwrap().to_owned();
+    let good = uuid(&submitted(&daemon, &lead(&[])).await);
+    let late = uuid(&submitted(&daemon, &lead(&["slow=timed_out"])).await);
+    let saver = uuid(&submitted(&daemon, &json!({ "productTypes": ["savings"] }).to_string()).await);
+    let empty = json!({ "productTypes": ["mortgage"] }).to_string();
+    let empty = uuid(&submitted(&daemon, &empty).await);
+
+    let all = [empty.clone(), saver.clone(), late.clone(), good.clone()];
+    assert_eq!(found(&daemon, "").await, all, "the latest first");
+    assert_eq!(found(&daemon, "product=savings").await, std::slice::from_ref(&saver));
+    assert_eq!(found(&daemon, "partner=saver").await, [saver]);
+    assert_eq!(found(&daemon, "partner=slow&outcome=timed_out").await, [late]);
+    assert_eq!(found(&daemon, "none=yes").await, [empty]);
+    assert_eq!(found(&daemon, "slow=10").await, [""; 0]);
+    assert_eq!(found(&daemon, "to=2020-01-01").await, [""; 0]);
+    assert_eq!(found(&daemon, "from=2020-01-01").await, all);
+    let stranger = "company=0193a7b2-1c7e-7d5a-9c11-2f6c5a0e4b77";
+    assert_eq!(found(&daemon, stranger).await, [""; 0]);
+    let wrong = html(&daemon, "/console/rateTables?from=yesterday").await;
+    assert!(wrong.contains("`from` must be a day"), "{wrong}");
+    let told = html(&daemon, "/console/rateTables").await;
+    assert!(told.contains("<td data-label=\"Amount\" class=\"num\">$10\u{202f}000</td>"), "{told}");
+}
+
+#[tokio::test]
+async fn pages_go_on_where_the_one_before_ended() {
+    let daemon = Daemon::with_partners(vec![partner("saver").savings("")]).start().await;
+    let mut made = Vec::new();
+    for _ in 0..45 {
+        let table = submitted(&daemon, &json!({ "productTypes": ["savings"] }).to_string()).await;
+        made.insert(0, table["uuid"].as_str().unwrap().to_owned());
+    }
+    let (mut shown, mut query) = (Vec::new(), "product=savings".to_owned());
+    for _ in 0..3 {
+        let page = html(&daemon, &format!("/console/rateTables?{query}")).await;
+        shown.extend(listed(&page));
+        let next = page.split("<a class=\"chip\" href=\"/console/rateTables?").nth(1);
+        query = next.map(|rest| rest.split('"').next().unwrap().replace("&amp;", "&")).unwrap_or_default();
+    }
+    assert_eq!(shown, made, "each once, in order");
+}
+
+#[tokio::test]
+async fn a_table_tells_what_it_has_brought() {
+    let daemon = daemon().await;
+    let table = submitted(&daemon, &lead(&[])).await;
+    let before = html(&daemon, &path(&table)).await;
+    assert!(before.contains("0 clicks on these offers; the lead has earned $0"), "{before}");
+    let click = table["loanOffers"][0]["url"].as_str().unwrap().to_owned();
+    assert!((300..400).contains(&daemon.request(Method::GET, &click, "", "").await.status));
+    let after = html(&daemon, &path(&table)).await;
+    assert!(after.contains("1 click on these offers") && after.contains("what was done since"), "{after}");
 }

@@ -3,6 +3,7 @@
 
 mod access;
 mod adapter_cases;
+mod alerts;
 mod analytics;
 mod architecture;
 mod audit;

@@ -46,17 +46,19 @@ pub(super) const WIDE: (u32, u32) = (860, 250);
 /// Least count at the top of an axis; below, its labels would be fractions.
 pub(super) const LEAST_TOP: f64 = 4.0;
 
-/// How broad the line of a series is drawn, by its place among so many: the first ones stand out below the later ones, which
-/// would hide them where their values are the same.
-pub(super) fn breadth(nth: usize, of: usize) -> u32 {
-    const STEP: usize = 3;
-    u32::try_from(2 + STEP * of.saturating_sub(nth + 1)).unwrap_or(2)
-}
+/// How broad lines are drawn, all of them.
+pub(super) const BREADTH: u32 = 2;
 
 /// How large a point upon such a line is drawn.
-pub(super) fn radius(breadth: u32) -> u32 {
-    breadth.div_ceil(2) + 1
+pub(super) const DOT: u32 = 3;
+
+/// How long the dashes of a series are, by its place: the first is drawn through, and those that lie upon it let it be seen.
+pub(super) fn dashes(nth: usize) -> Option<i32> {
+    [None, Some(12), Some(6), Some(2)].get(nth % 4).copied().flatten()
 }
+
+/// The gap between two dashes.
+pub(super) const GAP: i32 = 5;
 
 /// What stands around a drawing.
 #[derive(Debug, Default)]
@@ -69,6 +71,8 @@ pub(super) struct Chart {
     pub(super) description: String,
     /// The metric or the records that its figures are from.
     pub(super) source: String,
+    /// What its figures are, as it stands beside the axis.
+    pub(super) unit: &'static str,
     /// Names of its series, in the order of their colours; nothing where one stands for itself.
     pub(super) series: Vec<String>,
     /// The same figures as a table: the names of its columns,
@@ -87,7 +91,7 @@ impl Chart {
         size: (u32, u32),
         draw: impl FnOnce(&Area<'_>) -> Result<(), Fault>,
     ) -> Result<Value, Failure> {
-        let Self { id, title, description, source, series, columns, rows } = self;
+        let Self { id, title, description, source, series, columns, rows, unit: _ } = self;
         let drawing = drawing(size, draw)?;
         let fields = context! { id, title, description, source, series, columns, rows, drawing, width => size.0, height => size.1 };
         render("chart.html", &fields).map(Value::from_safe_string)
@@ -137,12 +141,12 @@ pub(super) fn lines(
     chart.columns = vec!["Minutes ago".to_owned()];
     chart.columns.extend(lines.iter().map(|line| line.name.to_owned()));
     chart.rows = rows(lines, write);
+    let names = ["Minutes ago", chart.unit];
     chart.drawn(size, |area| {
         let mut axes =
-            axes(area, 62, first..0.0, 0.0..top, 6, &minutes_ago, &|value| write(&Value::from(*value)))?;
+            axes(area, names, first..0.0, 0.0..top, 6, &minutes_ago, &|value| write(&Value::from(*value)))?;
         for ((nth, line), color) in lines.iter().enumerate().zip(ink::SERIES.iter().cycle()) {
-            let breadth = breadth(nth, lines.len());
-            let dot = radius(breadth);
+            let (style, dash) = (color.stroke_width(BREADTH), dashes(nth));
             for piece in line.points.split(|(_, value)| value.is_none()) {
                 let piece: Vec<(f64, f64)> =
                     piece.iter().filter_map(|(place, value)| Some((*place, (*value)?))).collect();
@@ -151,8 +155,11 @@ pub(super) fn lines(
                 }
                 match piece[..] {
                     // A line of one point would not be seen.
-                    [alone] => drop(axes.draw_series([Circle::new(alone, dot, color.filled())])?),
-                    _ => drop(axes.draw_series(LineSeries::new(piece, color.stroke_width(breadth)))?),
+                    [alone] => drop(axes.draw_series([Circle::new(alone, DOT, color.filled())])?),
+                    _ => match dash {
+                        None => drop(axes.draw_series(LineSeries::new(piece, style))?),
+                        Some(dash) => drop(axes.draw_series(DashedLineSeries::new(piece, dash, GAP, style))?),
+                    },
                 }
             }
         }
@@ -183,7 +190,7 @@ fn minutes_ago(place: &f64) -> String {
 /// Axes with a few lines across; figures are drawn upon what this gives.
 pub(super) fn axes<'a, 'b, X>(
     area: &'a Area<'b>,
-    left: u32,
+    [x_name, y_name]: [&str; 2],
     x: X,
     y: std::ops::Range<f64>,
     labels: usize,
@@ -197,8 +204,8 @@ where
     let mut axes = ChartBuilder::on(area)
         .margin_top(10)
         .margin_right(14)
-        .x_label_area_size(28)
-        .y_label_area_size(left)
+        .x_label_area_size(46)
+        .y_label_area_size(76)
         .build_cartesian_2d(x, y)
         .map_err(owned)?;
     axes.configure_mesh()
@@ -207,6 +214,9 @@ where
         .bold_line_style(ink::GRID)
         .axis_style(ink::AXIS)
         .label_style(("sans-serif", 13).into_font().color(&ink::TEXT))
+        .axis_desc_style(("sans-serif", 13).into_font().color(&ink::TEXT))
+        .x_desc(x_name)
+        .y_desc(y_name)
         .x_labels(labels)
         .y_labels(4)
         .x_label_formatter(write_x)
@@ -264,12 +274,20 @@ mod tests {
     }
 
     #[test]
-    fn a_series_does_not_hide_another_of_the_same_values() {
+    fn a_series_does_not_hide_another_of_the_same_values_and_all_are_as_broad() {
         let line = |name| Line { name, points: vec![(-1.0, Some(2.0)), (0.0, Some(2.0))] };
         let drawn = lines(chart(), HALF, &[line("one"), line("other")], format::rate).unwrap().to_string();
-        let broad = drawn.find("stroke=\"#010000\" stroke-width=\"5\"").expect("the first is broad");
-        let narrow = drawn.find("stroke=\"#020000\" stroke-width=\"2\"").expect("the last is narrow");
-        assert!(broad < narrow, "and lies below: {drawn}");
+        let of = |color: &str| drawn.matches(&format!("stroke=\"#{color}\" stroke-width=\"2\"")).count();
+        assert_eq!(of("010000"), 1, "drawn through: {drawn}");
+        assert!(of("020000") > 3, "dashed: {drawn}");
+    }
+
+    #[test]
+    fn axes_are_named() {
+        let chart = Chart { unit: "leads a second", ..chart() };
+        let drawn = lines(chart, HALF, &[Line { name: "one", points: vec![(0.0, Some(1.0))] }], format::rate);
+        let drawn = drawn.unwrap().to_string();
+        assert!(drawn.contains("Minutes ago") && drawn.contains("leads a second"), "{drawn}");
     }
 
     #[test]

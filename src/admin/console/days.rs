@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use minijinja::value::Value;
 use plotters::prelude::*;
 
-use super::chart::{Chart, LEAST_TOP, axes, breadth, ink, owned, radius};
+use super::chart::{BREADTH, Chart, DOT, GAP, LEAST_TOP, axes, dashes, ink, owned};
 use crate::web::Failure;
 
 /// Labels on the axis of time at most.
@@ -42,21 +42,29 @@ pub(super) fn days(
     let top = (most * 1.15).max(LEAST_TOP);
     let last = days.len().saturating_sub(1).max(1) as f64;
     let label = |place: &f64| days.get(place.round() as usize).cloned().unwrap_or_default();
+    let names = ["Time", chart.unit];
     chart.drawn(size, |area| {
         let range = least * 1.15..top;
         let labels = days.len().min(LABELS);
         let mut axes =
-            axes(area, 62, 0.0..last, range, labels, &label, &|value| write(&Value::from(*value)))?;
+            axes(area, names, 0.0..last, range, labels, &label, &|value| write(&Value::from(*value)))?;
         for ((nth, plot), color) in plots.iter().enumerate().zip(ink::SERIES) {
-            let breadth = breadth(nth, plots.len());
+            let (style, dash) = (color.stroke_width(BREADTH), dashes(nth));
             let points: Vec<(f64, f64)> = (0_u32..).map(f64::from).zip(plot.values.iter().copied()).collect();
             if plots.len() == 1 {
                 axes.draw_series(AreaSeries::new(points.iter().copied(), 0.0, color.mix(0.12)))
                     .map_err(owned)?;
             }
-            axes.draw_series(LineSeries::new(points.iter().copied(), color.stroke_width(breadth)))
-                .map_err(owned)?;
-            let dots = points.iter().map(|point| Circle::new(*point, radius(breadth), color.filled()));
+            match dash {
+                None => {
+                    axes.draw_series(LineSeries::new(points.iter().copied(), style)).map_err(owned)?;
+                }
+                Some(dash) => {
+                    let line = DashedLineSeries::new(points.to_vec(), dash, GAP, style);
+                    axes.draw_series(line).map_err(owned)?;
+                }
+            }
+            let dots = points.iter().map(|point| Circle::new(*point, DOT, color.filled()));
             axes.draw_series(dots).map_err(owned)?;
         }
         Ok(())

@@ -19,11 +19,11 @@ const WORTH_A_LOOK: f64 = 0.8;
 const RECORDS_FROM: &str = "offerd_store_broken_records_total, offerd_store_damage";
 
 /// Something that is well or not.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct Check {
-    name: &'static str,
+    pub(super) name: &'static str,
     /// The class of the style sheet.
-    class: &'static str,
+    pub(super) class: &'static str,
     state: &'static str,
     figures: String,
     /// Where the figures are from.

@@ -1,4 +1,5 @@
-//! The last hour of the figures that every page of the console starts from: a ring of readings of the metrics, in bounded memory.
+//! The last hour of the figures that every page of the console starts from: a ring of readings of the metrics, in bounded memory. One of
+//! each minute is kept in the store too ([`kept_history`]), so that a restart begins with what was.
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -6,9 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chrono::Utc;
+use serde::{Deserialize, Serialize};
 
 use super::super::App;
-use super::figures::{Distribution, Figures};
+use super::kept_history;
+use super::today::Today;
+use crate::telemetry::figures::{Distribution, Figures};
 use crate::telemetry::metrics::{
     HTTP_REQUEST_SECONDS, HTTP_REQUESTS, HTTP_REQUESTS_REFUSED, OPEN_TABLES, PARTNER_OUTCOMES, RELOADED_AT,
     RELOADS, STORE_BROKEN_RECORDS, STORE_COMMIT_SECONDS, STORE_FREE_BYTES, STORE_QUEUE_DEPTH,
@@ -32,10 +36,12 @@ const SUBMIT_ROUTES: [&str; 3] =
 const POLL_ROUTE: &str = "/originator/rateTables/{uuid}";
 
 /// The metrics at a moment; what only grows is kept as it was, so that any two readings show what was between them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Reading {
     /// When, Unix milliseconds.
     pub(super) at: i64,
+    /// The process that was read: what only grows began at 0 with it.
+    pub(super) process: u64,
     /// Requests answered on the public listeners.
     pub(super) requests: f64,
     /// Those that were answered with 400 to 499, the client's faults.
@@ -72,6 +78,8 @@ pub(super) struct Reading {
     pub(super) refused_last: bool,
     /// When settings and partner files were last taken in, Unix seconds.
     pub(super) reloaded_at: Option<f64>,
+    /// What the day has brought so far, in the first reading of a minute.
+    pub(super) today: Option<Today>,
 }
 
 /// The ring. Cheap to clone.
@@ -87,6 +95,24 @@ impl History {
         // Half an interval, because timers are a little late.
         let oldest = newest - span - EVERY.as_millis() as i64 / 2;
         readings.iter().filter(|reading| reading.at >= oldest).cloned().collect()
+    }
+
+    /// The same of this process only, for what is told of a moment.
+    pub(super) fn lately(&self, span: Duration) -> Vec<Reading> {
+        let mut readings = self.last(span);
+        let newest = readings.last().map_or(0, |reading| reading.process);
+        readings.retain(|reading| reading.process == newest);
+        readings
+    }
+
+    /// Takes in what was kept by a process before this one.
+    pub(super) fn recall(&self, kept: Vec<Reading>) {
+        let mut readings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = readings.front().map_or(i64::MAX, |reading| reading.at);
+        let surplus = (kept.len() + readings.len()).saturating_sub(READINGS);
+        for reading in kept.into_iter().skip(surplus).rev().filter(|reading| reading.at < first) {
+            readings.push_front(reading);
+        }
     }
 
     fn add(&self, mut reading: Reading) {
@@ -124,9 +150,11 @@ pub(in crate::admin) async fn read(app: Arc<App>) {
 pub(in crate::admin) async fn watch(app: Arc<App>) {
     let mut ticks = tokio::time::interval(EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut kept = kept_history::begin(&app).await;
     loop {
         ticks.tick().await;
         read(Arc::clone(&app)).await;
+        kept.keep(&app).await;
     }
 }
 
@@ -135,7 +163,7 @@ impl Reading {
     pub(super) fn of(app: &App) -> Self {
         // Before they are read: what is done meanwhile may not be in them.
         let at = Utc::now().timestamp_millis();
-        Self::told(at, &Figures::parse(&app.measured()))
+        Self { process: app.console.process, ..Self::told(at, &Figures::parse(&app.measured())) }
     }
 
     fn told(at: i64, figures: &Figures) -> Self {
@@ -167,6 +195,8 @@ impl Reading {
             reloads_refused: figures.sum(RELOADS, &[]) - figures.sum(RELOADS, &[("result", "ok")]),
             refused_last: false,
             reloaded_at: figures.gauge(RELOADED_AT),
+            process: 0,
+            today: None,
         }
     }
 
@@ -211,6 +241,18 @@ offerd_http_requests_total{listener="admin",route="/console",status="500"} 9
         assert!(!told(0.0, 1.0) && told(1.0, 1.0) && told(1.0, 1.0));
         assert!(!told(1.0, 2.0) && !told(1.0, 2.0), "one that was refused before is no matter");
         assert!(told(2.0, 2.0));
+    }
+
+    #[test]
+    fn what_a_process_before_has_kept_comes_first_and_is_of_another_process() {
+        let history = History::default();
+        let of = |process, at| Reading { process, at, ..Reading::default() };
+        history.add(of(2, 60_000));
+        history.recall(vec![of(1, 0), of(1, 30_000), of(1, 90_000)]);
+        history.add(of(2, 65_000));
+        let at = |readings: Vec<Reading>| readings.iter().map(|reading| reading.at).collect::<Vec<_>>();
+        assert_eq!(at(history.last(Duration::MAX)), [0, 30_000, 60_000, 65_000]);
+        assert_eq!(at(history.lately(Duration::MAX)), [60_000, 65_000]);
     }
 
     #[test]

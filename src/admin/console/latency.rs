@@ -43,6 +43,7 @@ pub(super) fn chart(
     let most = bars.iter().map(|bar| bar.counts.iter().sum::<usize>()).max().unwrap_or(0).max(1);
     let written = format::seconds(&Value::from(timeout));
     let chart = Chart {
+        unit: "asks",
         id,
         title,
         description: format!(
@@ -63,7 +64,15 @@ fn draw(area: &chart::Area<'_>, bars: &[Bar], top: f64, timeout: f64, words: &st
     let (first, last) = (bars[0].from, bars[bars.len() - 1].to);
     let seconds = |value: &f64| format::seconds(&Value::from(*value));
     let count = |value: &f64| format::count(&Value::from(*value));
-    let mut axes = chart::axes(area, 44, (first..last).log_scale(), 0.0..top, 8, &seconds, &count)?;
+    let mut axes = chart::axes(
+        area,
+        ["Time to answer", "asks"],
+        (first..last).log_scale(),
+        0.0..top,
+        8,
+        &seconds,
+        &count,
+    )?;
     for bar in bars {
         let mut below = 0.0;
         for (count, color) in bar.counts.iter().zip(ink::SERIES) {

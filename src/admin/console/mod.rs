@@ -2,7 +2,7 @@
 //!
 //! # How a page is made
 //! 1. What stands on it is a struct that `Page` is implemented for: its section, its template, how often it is rendered anew.
-//!    Figures come from the metrics (`figures`), from what the engine keeps in memory, or from single records; never from a
+//!    Figures come from the metrics ([`figures`](crate::telemetry::figures)), from what the engine keeps in memory, or from single records; never from a
 //!    scan of the store, so that a page takes milliseconds however much is stored. Only what other timeouts would mean
 //!    (`timeouts`) is read from stored tables, for one page at a time, since it is what the command tells.
 //! 2. Its template stands in `templates/`, is listed in `templates`, and makes the inside of `<main>`; `layout.html` is
@@ -24,18 +24,20 @@
 //! sent, `rate_tables/transcript.rs` does.
 
 mod account;
+mod alerts;
 mod assets;
+mod attention;
 mod audit;
 mod catalogue;
 mod chart;
 mod days;
 mod experiments;
-mod figures;
 mod format;
 mod funnel;
 mod handbook;
 mod health;
 pub(super) mod history;
+mod kept_history;
 mod latency;
 mod live;
 mod now;
@@ -56,6 +58,7 @@ mod standing;
 mod system;
 mod templates;
 mod timeouts;
+mod today;
 mod trend;
 mod view;
 mod visit;
@@ -83,6 +86,9 @@ pub(super) const ROUTES: &[Row] = &[
     get("/console/{page}", "There is no such page.", page!(Viewer, nowhere::show)),
     get("/console/{page}/{part}", "There is no such page.", page!(Viewer, nowhere::show)),
     get("/console/{page}/{part}/{more}", "There is no such page.", page!(Viewer, nowhere::show)),
+    get("/console/alerts", "What is wrong.", page!(Viewer, alerts::show)),
+    get("/console/alerts/test", "Leads back to alerts.", page!(Viewer, alerts::back)),
+    post("/console/alerts/test", "Tells everybody a test.", page!(Operator, alerts::test)),
     get("/console/rateTables", "Finds rate tables.", page!(Operator, rate_tables::list)),
     get("/console/rateTables/{uuid}", "Tells of a rate table.", page!(Operator, rate_tables::show)),
     get("/console/rateTables/{uuid}/reveal", "Leads back to the rate table.", page!(Operator, rate_tables::masked)),
@@ -181,7 +187,11 @@ pub(super) struct Console {
     sessions: Sessions,
     /// When the daemon began.
     begun: Instant,
+    /// Which process this is.
+    process: u64,
     history: history::History,
+    /// What the last days had brought, by the minute.
+    days: today::Days,
     /// One permit for each page that is kept open.
     streams: Arc<Semaphore>,
     /// One permit for the page that is read from stored tables.
@@ -196,7 +206,9 @@ impl Console {
             sessions: Sessions::new(rules),
             begun: Instant::now(),
             csrf: Uuid::new_v4().to_string(),
+            process: u64::from_be_bytes(Uuid::new_v4().as_bytes()[..8].try_into().unwrap_or_default()),
             history: history::History::default(),
+            days: today::Days::default(),
             streams: Arc::new(Semaphore::new(live::STREAMS)),
             scans: Arc::new(Semaphore::new(1)),
             stop: watch::channel(false).0,

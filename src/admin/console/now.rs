@@ -6,14 +6,16 @@ use std::time::Duration;
 use minijinja::value::Value;
 use serde::Serialize;
 
+use super::attention::Attention;
 use super::chart::{self, Chart, Line, sparkline};
-use super::figures::Distribution;
 use super::health::{Check, checks};
 use super::history::{self, Reading};
 use super::section::Section;
 use super::view::{Page, View};
 use super::visit::Visit;
 use super::{format, trend};
+use crate::store::users::Role;
+use crate::telemetry::figures::Distribution;
 use crate::telemetry::metrics;
 use crate::web::Failure;
 
@@ -36,6 +38,7 @@ const POINTS: usize = 90;
 struct Now {
     /// When the figures were read, Unix milliseconds.
     at: i64,
+    attention: Attention,
     tiles: Vec<Tile>,
     /// Each with its heading.
     charts: Vec<(&'static str, Value)>,
@@ -70,17 +73,20 @@ impl Page for Now {
 
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+    let sees_money = visit.role() >= Some(Role::Analyst);
     let page = visit
-        .reading(|app| {
+        .reading(move |app| {
             let hour = app.console.history.last(HOUR);
-            let minute = app.console.history.last(MINUTE);
+            let minute = app.console.history.lately(MINUTE);
             let quarter = app.console.history.last(QUARTER);
             let (Some(first), Some(last)) = (minute.first(), minute.last()) else {
                 return Err(Failure::overloaded(1));
             };
             let limit = app.engine.configuration().rules.live_tables;
             let tiles = tiles(&Lately { first, last, quarter: &quarter }, limit)?;
-            Ok(Now { at: last.at, tiles, charts: charts(&hour)?, checks: checks(app, first, last) })
+            let checks = checks(app, first, last);
+            let attention = Attention::of(app, &checks, sees_money);
+            Ok(Now { at: last.at, attention, tiles, charts: charts(&hour)?, checks })
         })
         .await??;
     visit.view(&page)
@@ -249,6 +255,7 @@ fn charts(hour: &[Reading]) -> Result<Vec<(&'static str, Value)>, Failure> {
         description: "Leads taken in and rate tables completed a second, over the last hour at most."
             .to_owned(),
         source: "offerd_http_requests_total, offerd_rate_tables_settled_total".to_owned(),
+        unit: "a second",
         ..Chart::default()
     };
     let flow_lines = [
@@ -263,6 +270,7 @@ fn charts(hour: &[Reading]) -> Result<Vec<(&'static str, Value)>, Failure> {
                       estimated within buckets as Prometheus does."
                 .to_owned(),
         source: "offerd_http_request_seconds, offerd_store_commit_seconds".to_owned(),
+        unit: "time",
         ..Chart::default()
     };
     let times_lines = [

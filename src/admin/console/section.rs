@@ -10,6 +10,8 @@ use crate::store::users::Role;
 pub(super) enum Section {
     /// What happens now.
     Now,
+    /// What is wrong.
+    Alerts,
     /// Who is asked.
     Partners,
     /// What became of each lead.
@@ -46,6 +48,7 @@ impl Section {
     /// Every section.
     pub(super) const ALL: &[Self] = &[
         Self::Now,
+        Self::Alerts,
         Self::Partners,
         Self::RateTables,
         Self::Funnel,
@@ -63,6 +66,7 @@ impl Section {
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Now => "Now",
+            Self::Alerts => "Alerts",
             Self::Partners => "Partners",
             Self::RateTables => "Rate tables",
             Self::Funnel => "Funnel",
@@ -81,6 +85,7 @@ impl Section {
     pub(super) fn path(self) -> &'static str {
         match self {
             Self::Now => "/console",
+            Self::Alerts => "/console/alerts",
             Self::Partners => "/console/partners",
             Self::RateTables => "/console/rateTables",
             Self::Funnel => "/console/funnel",

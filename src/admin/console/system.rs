@@ -16,6 +16,7 @@ use super::history::{self, Reading};
 use super::section::Section;
 use super::view::{Page, View, see};
 use super::visit::{Visit, audit};
+use crate::alerts::last_backup;
 use crate::config::is_reloadable;
 use crate::reload::Outcome;
 use crate::telemetry::logging::AUDIT;
@@ -193,7 +194,7 @@ fn page(app: &App) -> System {
         tokens,
         tokens_in_all,
         store: store(app, &reading),
-        backup: app.chronicle.lately().backup,
+        backup: last_backup(&app.store).and_then(|taken| Some((taken.at_ms, taken.by?, taken.missed))),
         log: log(app),
         log_lines: LINES,
         reload: None,

@@ -17,6 +17,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("sparkline.html", include_str!("templates/sparkline.html")),
     ("failure.html", include_str!("templates/failure.html")),
     ("now.html", include_str!("templates/now.html")),
+    ("alerts.html", include_str!("templates/alerts.html")),
     ("funnel.html", include_str!("templates/funnel.html")),
     ("ranking.html", include_str!("templates/ranking.html")),
     ("reports.html", include_str!("templates/reports.html")),

@@ -1,8 +1,8 @@
 //! How figures went over the readings of a span: so many points at most, each with the minutes that it lies back, as what is
 //! drawn needs it.
 
-use super::figures::Distribution;
 use super::history::Reading;
+use crate::telemetry::figures::Distribution;
 
 /// A point of a line: minutes before now (negative), and the value, where there is one.
 pub(super) type Point = (f64, Option<f64>);
@@ -33,18 +33,36 @@ fn between(
     points: usize,
     tell: impl Fn(&Reading, &Reading) -> Option<f64>,
 ) -> Vec<Point> {
-    let Some(now) = readings.last().map(|reading| reading.at) else { return Vec::new() };
-    let step = readings.len().saturating_sub(1).div_ceil(points).max(1);
-    // Counted from the end, so that the last point is of now.
-    let mut ends: Vec<&Reading> = readings.iter().rev().step_by(step).collect();
+    let (Some(first), Some(now)) = (readings.first(), readings.last()) else { return Vec::new() };
+    let step = (now.at - first.at).cast_unsigned().div_ceil(points.max(1) as u64).cast_signed();
+    // Counted from the end, so that the last point is of now. Of what was kept from before a start there is less.
+    let mut ends: Vec<&Reading> = Vec::new();
+    for reading in readings.iter().rev() {
+        if ends.last().is_none_or(|last| last.at - reading.at >= step) {
+            ends.push(reading);
+        }
+    }
     ends.reverse();
-    let point = |pair: &[&Reading]| ((pair[1].at - now) as f64 / 60_000.0, tell(pair[0], pair[1]));
+    // What only grows began anew with a process: in between nothing is known.
+    let told = |pair: &[&Reading]| match pair[0].process == pair[1].process {
+        true => tell(pair[0], pair[1]),
+        false => None,
+    };
+    let point = |pair: &[&Reading]| ((pair[1].at - now.at) as f64 / 60_000.0, told(pair));
     ends.windows(2).map(point).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_breaks_where_another_process_begins() {
+        let of = |process, at, requests| Reading { process, at, requests, ..Reading::default() };
+        let readings = [of(1, 0, 0.0), of(1, 60_000, 60.0), of(2, 120_000, 0.0), of(2, 180_000, 120.0)];
+        let points = rate(&readings, 90, |reading| reading.requests);
+        assert_eq!(points, [(-2.0, Some(1.0)), (-1.0, None), (0.0, Some(2.0))]);
+    }
 
     #[test]
     fn there_are_no_more_points_than_wanted_and_the_last_is_of_now() {

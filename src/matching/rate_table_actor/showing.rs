@@ -42,7 +42,9 @@ impl RateTableActor {
 
     /// The table is complete: the place is free, and the actor lingers for those who will come.
     pub(super) fn settle(&mut self, ctx: &mut Context<Self>) {
-        counter!(TABLES_SETTLED).increment(1);
+        let word = |is: bool| if is { "yes" } else { "no" };
+        let (test, offers) = (word(self.shown().head().test), word(self.shown().offers() > 0));
+        counter!(TABLES_SETTLED, "test" => test, "offers" => offers).increment(1);
         let left = self.start.deadline.saturating_duration_since(Instant::now());
         histogram!(TABLE_BUDGET_LEFT_SECONDS).record(left.as_secs_f64());
         if let Some(begun) = self.start.begun {

@@ -7,12 +7,14 @@ use serde::Serialize;
 
 use super::form::{self, WITH_SPECIMEN, lead, sections};
 use super::{Choice, choices};
+use crate::admin::console::format::dollars;
 use crate::admin::console::section::Section;
 use crate::admin::console::view::{Page, View};
 use crate::admin::console::visit::Visit;
 use crate::hindsight::dry_run::{DryRunSeat, dry_run};
 use crate::matching::suppressions::Digests;
 use crate::model::ProductType;
+use crate::partners::quote::Spread;
 use crate::web::Failure;
 
 /// What stands on the page.
@@ -47,6 +49,9 @@ struct Match {
     partner: String,
     offer: String,
     second_look: bool,
+    /// APR or yield, and the monthly payment, as they are read.
+    apr: Option<String>,
+    payment: Option<String>,
     score: Option<f64>,
 }
 
@@ -144,6 +149,8 @@ impl Match {
             partner: seat.name.clone(),
             offer: offer.name.clone(),
             second_look: seat.second_look,
+            apr: offer.apr.map(|apr| written(apr, |value| format!("{value:.2} %"))),
+            payment: offer.payment.map(|payment| written(payment, |value| dollars(&value.into()))),
             score: offer.score,
         });
         told.collect()
@@ -165,5 +172,13 @@ impl Against {
             reasons: reasons(&offer.refusals),
         });
         told.collect()
+    }
+}
+
+/// A figure, or from where to where it may be.
+fn written(spread: Spread, write: impl Fn(f64) -> String) -> String {
+    match (write(spread.min), write(spread.max)) {
+        (least, most) if least == most => least,
+        (least, most) => format!("{least} to {most}"),
     }
 }

@@ -1,22 +1,12 @@
-//! What a uuid names, and which tables came last.
+//! What a uuid names, and how tables are listed.
 
-use std::collections::VecDeque;
-
-use chrono::Utc;
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::search::{answers, took_ms};
 use crate::matching::Engine;
-use crate::rate_table::record::TableHead;
 use crate::records::{Unavailable, reading};
-use crate::store::Tree;
 use crate::store::tokens::Tokens;
-
-/// Tables that are listed at most.
-const LISTED: usize = 20;
-
-/// How far the clock may have stepped back since a table was made, milliseconds.
-const CLOCK_STEPS_MS: i64 = 60 * 60 * 1000;
 
 /// What a uuid names.
 pub(super) enum Found {
@@ -50,6 +40,10 @@ pub(super) struct Row {
     asked: usize,
     offers: usize,
     pending: bool,
+    /// The amount that the lead wants, dollars.
+    amount: Option<i32>,
+    /// How long it took to its last answer, seconds.
+    took: Option<f64>,
 }
 
 /// Looks for what a uuid names.
@@ -78,38 +72,13 @@ pub(super) fn find(engine: &Engine, uuid: Uuid) -> Result<Found, Unavailable> {
     Ok(if erased { Found::Erased } else { Found::Nothing })
 }
 
-/// The tables that were made last, latest first. Their keys sort by time, and can only be read forwards: so the latest
-/// moment is looked for since which there are enough.
-pub(super) fn latest(engine: &Engine) -> Vec<Row> {
-    let since = |since| {
-        let made = reading::made_since::<TableHead>(&engine.records.store, Tree::RateTables, since);
-        made.map(|(table, _)| table)
-    };
-    let (mut enough, mut too_few) = (0, Utc::now().timestamp_millis() + CLOCK_STEPS_MS);
-    while enough + 1 < too_few {
-        let middle = i64::midpoint(enough, too_few);
-        if since(middle).nth(LISTED - 1).is_some() {
-            enough = middle;
-        } else {
-            too_few = middle;
-        }
-    }
-    let mut last: VecDeque<Uuid> = VecDeque::with_capacity(LISTED + 1);
-    for table in since(enough) {
-        last.push_back(table);
-        if last.len() > LISTED {
-            last.pop_front();
-        }
-    }
-    rows(engine, last.into_iter().rev())
-}
-
 /// A table that cannot be read was reported, and is left out.
-fn rows(engine: &Engine, tables: impl IntoIterator<Item = Uuid>) -> Vec<Row> {
+pub(super) fn rows(engine: &Engine, tables: impl IntoIterator<Item = Uuid>) -> Vec<Row> {
     let tokens = Tokens::of(engine.records.store.clone());
     let row = |uuid| {
         let table = reading::table(&engine.records, uuid).ok().flatten()?;
         let head = table.head();
+        let answers = answers(&engine.records.store, uuid).unwrap_or_default();
         let mut products: Vec<&str> = table.seats().iter().map(|seat| seat.product_type.as_str()).collect();
         products.sort_unstable();
         products.dedup();
@@ -125,6 +94,8 @@ fn rows(engine: &Engine, tables: impl IntoIterator<Item = Uuid>) -> Vec<Row> {
             asked: table.seats().len(),
             offers: table.offers(),
             pending: !table.progress().settled(),
+            amount: head.loan_amount,
+            took: took_ms(head.created_at, &answers).map(|took| took as f64 / 1000.0),
         })
     };
     tables.into_iter().filter_map(row).collect()

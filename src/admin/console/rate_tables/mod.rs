@@ -1,11 +1,14 @@
 //! `GET /console/rateTables`, `GET /console/rateTables/{uuid}` and the form that reveals what a lead says of a person.
 //!
-//! Found by the uuid of a lead, a rate table or an offer. What is shown is read from the stored records, as
+//! Found by the uuid of a lead, a rate table or an offer; or by company, product, partner, outcome and time, page by page. What is shown is read from the stored records, as
 //! `offerd explain` shows it.
 
+mod filters;
 mod found;
+mod money;
 mod offers;
 mod person;
+mod search;
 mod table;
 mod timeline;
 pub(super) mod transcript;
@@ -15,12 +18,14 @@ use std::sync::Arc;
 use serde::Serialize;
 use uuid::Uuid;
 
-use self::found::{Found, Row, find, latest};
+use self::filters::Filters;
+use self::found::{Found, Row, find, rows};
 pub(super) use self::person::words;
 use self::table::TablePage;
 use super::section::Section;
 use super::view::{Page, View};
 use super::visit::Visit;
+use crate::records::Unavailable;
 use crate::web::Failure;
 
 /// Seconds after which a page may be asked for again whose records could not be read.
@@ -36,6 +41,8 @@ struct List {
     /// The lead whose tables they are.
     lead: Option<Uuid>,
     rows: Vec<Row>,
+    /// By what tables are looked for, where no uuid is.
+    filters: Option<Filters>,
 }
 
 impl Page for List {
@@ -46,12 +53,17 @@ impl Page for List {
 /// The latest tables or, where a uuid is looked for, what it names: where a table's page is, those of a lead as a list.
 pub(super) async fn list(visit: Arc<Visit>) -> Result<View, Failure> {
     let Some(wanted) = visit.query_value("find").map(|wanted| wanted.trim().to_owned()) else {
-        let rows = visit.reading(|app| latest(&app.engine)).await?;
-        return visit.view(&List { wanted: None, trouble: None, lead: None, rows });
+        return sought(&visit).await;
     };
     let Ok(uuid) = wanted.parse::<Uuid>() else {
         let trouble = Some("That is no uuid: 32 hexadecimal digits, with or without hyphens.".to_owned());
-        return visit.view(&List { wanted: Some(wanted), trouble, lead: None, rows: Vec::new() });
+        return visit.view(&List {
+            wanted: Some(wanted),
+            trouble,
+            lead: None,
+            rows: Vec::new(),
+            filters: None,
+        });
     };
     let found = visit.reading(move |app| find(&app.engine, uuid)).await?;
     match found.map_err(|_| Failure::overloaded(RETRY_AFTER_S))? {
@@ -60,18 +72,31 @@ pub(super) async fn list(visit: Arc<Visit>) -> Result<View, Failure> {
         Found::Offer { table, offer } => Ok(View::at(format!("{}#offer-{offer}", path_of(table)))),
         Found::Lead(rows) => {
             let trouble = rows.is_empty().then(|| "The lead has no rate table.".to_owned());
-            visit.view(&List { wanted: Some(wanted), trouble, lead: Some(uuid), rows })
+            visit.view(&List { wanted: Some(wanted), trouble, lead: Some(uuid), rows, filters: None })
         }
         Found::Erased => {
             let trouble =
                 Some("The person of this lead was erased; nothing can be told any more.".to_owned());
-            visit.view(&List { wanted: Some(wanted), trouble, lead: None, rows: Vec::new() })
+            visit.view(&List { wanted: Some(wanted), trouble, lead: None, rows: Vec::new(), filters: None })
         }
         Found::Nothing => {
             let trouble = Some("No lead, rate table or offer has this uuid.".to_owned());
-            visit.view(&List { wanted: Some(wanted), trouble, lead: None, rows: Vec::new() })
+            visit.view(&List { wanted: Some(wanted), trouble, lead: None, rows: Vec::new(), filters: None })
         }
     }
+}
+
+/// The tables that fit what is looked for, the latest first.
+async fn sought(visit: &Visit) -> Result<View, Failure> {
+    let asked = visit.query.clone();
+    let read = visit.reading(move |app| {
+        let mut filters = Filters::read(&app.engine, &asked);
+        let found = filters.search(&app.engine)?;
+        Ok((rows(&app.engine, found), filters))
+    });
+    let (rows, filters) = read.await?.map_err(|_: Unavailable| Failure::overloaded(RETRY_AFTER_S))?;
+    let trouble = filters.trouble();
+    visit.view(&List { wanted: None, trouble, lead: None, rows, filters: Some(filters) })
 }
 
 /// One table.

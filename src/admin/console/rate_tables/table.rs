@@ -6,6 +6,7 @@ use chrono::Utc;
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::money::Money;
 use super::offers::{Array, arrays};
 use super::person::{self, LeadSection};
 use super::timeline::{Timeline, time};
@@ -38,6 +39,9 @@ pub(super) struct TablePage {
     complete_after: Option<String>,
     asked: usize,
     shown: usize,
+    /// What the lead wants, dollars.
+    amount: Option<i32>,
+    money: Money,
     same_files: bool,
     same_lead: bool,
     /// What experiments changed of it.
@@ -151,6 +155,8 @@ impl TablePage {
             complete_after: complete_after(&explained),
             asked: explained.seats.iter().filter(|seat| seat.why.was_asked()).count(),
             shown: table.offers(),
+            amount: head.loan_amount,
+            money: Money::of(&engine.records.store, uuid, &table, &record)?,
             same_files: explained.same_files,
             same_lead: explained.same_lead,
             experiments: explained.experiments.clone(),

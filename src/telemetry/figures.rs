@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
+use serde::{Deserialize, Serialize};
+
 /// Every series of the metrics page, by the name of its metric.
 #[derive(Debug, Default)]
-pub(super) struct Figures(HashMap<String, Vec<Series>>);
+pub struct Figures(HashMap<String, Vec<Series>>);
 
 #[derive(Debug)]
 struct Series {
@@ -14,8 +16,8 @@ struct Series {
 }
 
 /// How a figure is spread: cumulative counts by upper bound, as Prometheus has them.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Distribution {
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
     /// Bound and count of each bucket, in the order of the bounds; the last bound is infinite.
     buckets: Vec<(f64, f64)>,
     /// Sum of all that was counted.
@@ -24,7 +26,7 @@ pub(super) struct Distribution {
 
 impl Figures {
     /// Reads the Prometheus text format. A line that cannot be read says nothing.
-    pub(super) fn parse(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let mut figures = Self::default();
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             if let Some((name, series)) = series(line) {
@@ -39,24 +41,24 @@ impl Figures {
     }
 
     /// The sum over all series of a metric that have these labels.
-    pub(super) fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
+    pub fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         self.of(name, labels).map(|series| series.value).sum()
     }
 
     /// The sum over the series that have these labels, and a `status` within bounds.
-    pub(super) fn answers(&self, name: &str, labels: &[(&str, &str)], statuses: &RangeInclusive<u16>) -> f64 {
+    pub fn answers(&self, name: &str, labels: &[(&str, &str)], statuses: &RangeInclusive<u16>) -> f64 {
         let status = |series: &&Series| series.label("status").and_then(|status| status.parse().ok());
         let within = |series: &&Series| status(series).is_some_and(|status| statuses.contains(&status));
         self.of(name, labels).filter(within).map(|series| series.value).sum()
     }
 
     /// The value of a gauge; `None` while it has none.
-    pub(super) fn gauge(&self, name: &str) -> Option<f64> {
+    pub fn gauge(&self, name: &str) -> Option<f64> {
         self.of(name, &[]).map(|series| series.value).next()
     }
 
     /// The distribution of a metric over all series that have these labels.
-    pub(super) fn distribution(&self, name: &str, labels: &[(&str, &str)]) -> Distribution {
+    pub fn distribution(&self, name: &str, labels: &[(&str, &str)]) -> Distribution {
         let mut buckets: Vec<(f64, f64)> = Vec::new();
         for series in self.of(&format!("{name}_bucket"), labels) {
             let Some(bound) = series.label("le").and_then(|bound| bound.parse::<f64>().ok()) else {
@@ -69,6 +71,11 @@ impl Figures {
         }
         buckets.sort_by(|one, other| one.0.total_cmp(&other.0));
         Distribution { buckets, sum: self.sum(&format!("{name}_sum"), labels) }
+    }
+
+    /// Each series of a metric: its labels, and its value.
+    pub fn each(&self, name: &str) -> impl Iterator<Item = (&[(String, String)], f64)> {
+        self.of(name, &[]).map(|series| (series.labels.as_slice(), series.value))
     }
 
     fn of(&self, name: &str, labels: &[(&str, &str)]) -> impl Iterator<Item = &Series> {
@@ -87,13 +94,13 @@ impl Series {
 
 impl Distribution {
     /// How much was counted.
-    pub(super) fn count(&self) -> f64 {
+    pub fn count(&self) -> f64 {
         self.buckets.last().map_or(0.0, |(_, count)| *count)
     }
 
     /// What was counted in one or the other.
     #[must_use]
-    pub(super) fn and(mut self, other: Self) -> Self {
+    pub fn and(mut self, other: Self) -> Self {
         for (bound, count) in other.buckets {
             match self.buckets.iter_mut().find(|(known, _)| *known == bound) {
                 Some((_, known)) => *known += count,
@@ -107,7 +114,7 @@ impl Distribution {
 
     /// What was counted since an earlier reading.
     #[must_use]
-    pub(super) fn since(&self, earlier: &Self) -> Self {
+    pub fn since(&self, earlier: &Self) -> Self {
         let before = |bound: f64| {
             earlier.buckets.iter().find(|(known, _)| *known == bound).map_or(0.0, |(_, count)| *count)
         };
@@ -116,7 +123,7 @@ impl Distribution {
     }
 
     /// The value below which a share of what was counted lies, taken to be spread evenly within its bucket; `None` of nothing.
-    pub(super) fn quantile(&self, share: f64) -> Option<f64> {
+    pub fn quantile(&self, share: f64) -> Option<f64> {
         let wanted = self.count() * share;
         if self.count() <= 0.0 {
             return None;

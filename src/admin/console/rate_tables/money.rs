@@ -1,0 +1,89 @@
+//! What a rate table has brought: clicks on its offers, and what its lead has earned.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::rate_table::table::Table;
+use crate::records::{Unavailable, offer_ids, reading};
+use crate::store::entities::{LeadRecord, PayoutRecord};
+use crate::store::{FeedKey, Store, Tree};
+
+/// A payout is booked with what earned it, or when that is taken back: this far around it is looked for.
+const AROUND: Duration = Duration::from_secs(2);
+
+/// Steps of a lead, and records of the feed around each, that are looked at.
+const STEPS_MOST: usize = 50;
+const RECORDS_MOST: usize = 2000;
+
+/// What a table has brought.
+#[derive(Debug, Serialize)]
+pub(super) struct Money {
+    /// Clicks on its offers, those that are only counted too.
+    clicks: u64,
+    /// What the lead has earned, of all its tables, in dollars; less what was taken back.
+    payouts: f64,
+    /// What was done with the lead since, oldest first.
+    steps: Vec<Step>,
+}
+
+/// A step of a lead.
+#[derive(Debug, Serialize)]
+struct Step {
+    /// Unix milliseconds.
+    at: i64,
+    what: String,
+    with: Option<String>,
+    amount: Option<i32>,
+    taken_back: bool,
+}
+
+impl Money {
+    /// That of a table.
+    ///
+    /// # Errors
+    /// [`Unavailable`], once reported, when a record cannot be read.
+    pub(super) fn of(
+        store: &Store,
+        uuid: Uuid,
+        table: &Table,
+        lead: &LeadRecord,
+    ) -> Result<Self, Unavailable> {
+        let mut clicks = 0;
+        for number in table.numbers() {
+            clicks += reading::clicks(store, offer_ids::place(uuid, number))?.unwrap_or(0);
+        }
+        let actions = reading::actions(store, lead.uuid);
+        let moments =
+            actions.iter().flat_map(|action| [Some(action.created_at), action.deleted_at]).flatten();
+        let moments: Vec<i64> = moments.map(|at| at.millis()).take(STEPS_MOST).collect();
+        let steps = actions.iter().take(STEPS_MOST).map(|action| Step {
+            at: action.created_at.millis(),
+            what: action.action_type.as_str().replace('_', " "),
+            with: action.originator_key.clone(),
+            amount: action.amount,
+            taken_back: action.deleted_at.is_some(),
+        });
+        Ok(Self { clicks, payouts: payouts(store, lead, &moments), steps: steps.collect() })
+    }
+}
+
+/// What a lead has earned by what was done at these moments, in dollars. One that cannot be read was reported, and is left out.
+fn payouts(store: &Store, lead: &LeadRecord, moments: &[i64]) -> f64 {
+    let mut cents: BTreeMap<Vec<u8>, f64> = BTreeMap::new();
+    for at in moments {
+        let around = AROUND.as_millis() as i64;
+        let us = |ms: i64| u64::try_from(ms).unwrap_or(0) * 1000;
+        let start = FeedKey::first_at(lead.company, us(at - around)).to_bytes();
+        let records = store.scan_from(Tree::LeadPayouts, start, lead.company).filter_map(Result::ok);
+        let is_near = |key: &[u8]| FeedKey::parse(key).is_some_and(|key| key.arrival_us <= us(at + around));
+        for (key, bytes) in records.take_while(|(key, _)| is_near(key)).take(RECORDS_MOST) {
+            let Ok(record) = PayoutRecord::read(&bytes) else { continue };
+            let of_lead = record.payouts.iter().filter(|payout| payout.lead == lead.uuid);
+            cents.insert(key, of_lead.map(|payout| payout.cents).sum());
+        }
+    }
+    cents.values().sum::<f64>() / 100.0
+}

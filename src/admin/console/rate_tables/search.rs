@@ -1,0 +1,203 @@
+//! Rate tables by what one wants to know of them, latest first. Nothing but their own records is looked at, which lie in the order of time:
+//! so a search looks back over a bounded number of them, says how far it has come, and goes on from there.
+
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::matching::Engine;
+use crate::model::ProductType;
+use crate::rate_table::outcome::Outcome;
+use crate::rate_table::record::{Answer, TableHead};
+use crate::records::{Unavailable, reading};
+use crate::store::{Store, Tree, codec};
+
+/// Tables of one page.
+pub(super) const LISTED: usize = 20;
+
+/// Tables that one search looks at, and those of them whose answers it reads: some tens of milliseconds.
+const LOOKED_AT_MOST: usize = 2000;
+const READ_MOST: usize = 400;
+
+/// Tables that are read at once, about.
+const CHUNK: std::ops::RangeInclusive<usize> = 128..=512;
+
+/// Milliseconds that are looked back on first.
+const FIRST_SPAN_MS: i64 = 1000;
+
+/// How an ask ended, as one looks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    Offers,
+    NoOffers,
+    Failed,
+    TimedOut,
+}
+
+impl Ended {
+    /// Each with its word in addresses and for people.
+    pub(super) const ALL: [(Self, &'static str, &'static str); 4] = [
+        (Self::Offers, "offers", "offers"),
+        (Self::NoOffers, "no_offers", "no offers"),
+        (Self::Failed, "failed", "failed"),
+        (Self::TimedOut, "timed_out", "timed out"),
+    ];
+
+    fn of(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Offers(_) => Self::Offers,
+            Outcome::NoOffers(_) => Self::NoOffers,
+            Outcome::Failed(_) => Self::Failed,
+            Outcome::TimedOut => Self::TimedOut,
+        }
+    }
+}
+
+/// What is looked for; what is not said fits.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Wish {
+    pub company: Option<Uuid>,
+    /// A place at the table for this product, and of this partner; and how its ask ended.
+    pub product: Option<ProductType>,
+    pub partner: Option<String>,
+    pub outcome: Option<Ended>,
+    /// Whether nobody offered anything.
+    pub without_offers: bool,
+    /// How long it took at least.
+    pub slow: Option<Duration>,
+    /// When it was made at the earliest, and before when, Unix milliseconds.
+    pub from_ms: i64,
+    pub to_ms: Option<i64>,
+    /// The table behind which a search goes on.
+    pub before: Option<Uuid>,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Sought {
+    pub tables: Vec<Uuid>,
+    /// How many were looked at.
+    pub looked_at: usize,
+    /// From where there may be more.
+    pub next: Option<Uuid>,
+    /// When the last one was made that was looked at, where a limit ended the search.
+    pub stopped_at: Option<i64>,
+}
+
+/// Looks for tables, latest first.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when a record cannot be read.
+pub(super) fn search(engine: &Engine, wish: &Wish, now_ms: i64) -> Result<Sought, Unavailable> {
+    let store = &engine.records.store;
+    let mut before = match (wish.before, wish.to_ms) {
+        (Some(table), _) => table,
+        (None, to_ms) => first_at(to_ms.unwrap_or(now_ms)),
+    };
+    let (mut sought, mut read, mut span_ms) = (Sought::default(), 0, FIRST_SPAN_MS);
+    loop {
+        let chunk = chunk_before(store, before, wish.from_ms, &mut span_ms);
+        let Some((oldest, _)) = chunk.first() else { return Ok(sought) };
+        before = *oldest;
+        for (table, bytes) in chunk.into_iter().rev() {
+            // One that cannot be read is reported by who reads it.
+            let Ok(head) = codec::decode::<TableHead>(&bytes) else { continue };
+            sought.looked_at += 1;
+            if fits(engine, wish, &head, &mut read)? {
+                sought.tables.push(table);
+            }
+            if sought.tables.len() == LISTED {
+                sought.next = Some(table);
+                return Ok(sought);
+            }
+            if sought.looked_at >= LOOKED_AT_MOST || read >= READ_MOST {
+                (sought.next, sought.stopped_at) = (Some(table), Some(head.created_at));
+                return Ok(sought);
+            }
+        }
+    }
+}
+
+/// The tables right before one, oldest first, as many as are read at once: none only where there are none. The records can be read forwards
+/// only, so how far back to begin is found by trying.
+fn chunk_before(store: &Store, before: Uuid, from_ms: i64, span_ms: &mut i64) -> Vec<(Uuid, Vec<u8>)> {
+    let end_ms = millis_of(before) + 1;
+    let (mut too_short, mut too_long) = (0, i64::MAX);
+    loop {
+        let since_ms = end_ms.saturating_sub(*span_ms).max(from_ms);
+        let is_exact = too_long - too_short <= 1;
+        let most = if is_exact { usize::MAX } else { CHUNK.end() + 1 };
+        let records =
+            store.scan_from(Tree::RateTables, first_at(since_ms).as_bytes(), []).filter_map(Result::ok);
+        let keyed = records.filter_map(|(key, bytes)| Some((Uuid::from_slice(&key).ok()?, bytes)));
+        let found: Vec<(Uuid, Vec<u8>)> = keyed.take_while(|(table, _)| *table < before).take(most).collect();
+        if is_exact {
+            return found;
+        }
+        if found.len() > *CHUNK.end() {
+            too_long = *span_ms;
+        } else if found.len() < *CHUNK.start() && since_ms > from_ms {
+            too_short = *span_ms;
+        } else {
+            return found;
+        }
+        *span_ms = match too_long {
+            i64::MAX => span_ms.saturating_mul(4),
+            too_long => i64::midpoint(too_short, too_long).max(too_short + 1),
+        };
+    }
+}
+
+fn fits(engine: &Engine, wish: &Wish, head: &TableHead, read: &mut usize) -> Result<bool, Unavailable> {
+    if wish.company.is_some_and(|company| company != head.company) {
+        return Ok(false);
+    }
+    let is_wanted = |seat: u16| {
+        let template =
+            head.seats.get(usize::from(seat)).and_then(|seat| engine.records.templates.seat(*seat).ok());
+        template.is_some_and(|seat| {
+            wish.partner.as_ref().is_none_or(|partner| seat.key == *partner)
+                && wish.product.is_none_or(|product| seat.product_type == product)
+        })
+    };
+    let has_seat = || (0..head.seats.len()).any(|seat| is_wanted(u16::try_from(seat).unwrap_or(u16::MAX)));
+    if (wish.partner.is_some() || wish.product.is_some()) && !has_seat() {
+        return Ok(false);
+    }
+    if wish.outcome.is_none() && !wish.without_offers && wish.slow.is_none() {
+        return Ok(true);
+    }
+    *read += 1;
+    let answers = answers(&engine.records.store, head.uuid)?;
+    let ended =
+        |wanted: Ended| answers.iter().any(|one| is_wanted(one.seat) && Ended::of(&one.outcome) == wanted);
+    let has_offers = || answers.iter().any(|one| !one.outcome.quotes().is_empty());
+    let is_slow = |least: Duration| {
+        took_ms(head.created_at, &answers).is_some_and(|took| took >= least.as_millis() as i64)
+    };
+    Ok(wish.outcome.is_none_or(ended)
+        && !(wish.without_offers && has_offers())
+        && wish.slow.is_none_or(is_slow))
+}
+
+/// Every answer of a table.
+///
+/// # Errors
+/// [`Unavailable`], once reported.
+pub(super) fn answers(store: &Store, table: Uuid) -> Result<Vec<Answer>, Unavailable> {
+    Ok(reading::answers(store, table).collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+/// How long a table took, from when it was made to its last answer.
+pub(super) fn took_ms(created_at: i64, answers: &[Answer]) -> Option<i64> {
+    answers.iter().map(|answer| (answer.at - created_at).max(0)).max()
+}
+
+/// The least uuid of a moment.
+fn first_at(at_ms: i64) -> Uuid {
+    Uuid::from_u128(u128::from(at_ms.max(0).cast_unsigned()) << 80)
+}
+
+fn millis_of(table: Uuid) -> i64 {
+    i64::try_from(table.as_u128() >> 80).unwrap_or(i64::MAX)
+}

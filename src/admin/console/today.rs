@@ -1,0 +1,161 @@
+//! What today has brought, and what yesterday had brought by the same hour: money first.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use chrono::{Datelike, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::super::App;
+use super::format;
+use crate::reports::Reports;
+
+/// Milliseconds of a day.
+const DAY_MS: i64 = 24 * 3600 * 1000;
+
+/// How far from the same time of yesterday a reading may lie, milliseconds.
+const NEAR_MS: i64 = 10 * 60 * 1000;
+
+/// What a day has brought up to a moment, of live leads, as reports count it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Today {
+    /// The day, counted from the beginning of our era, in the first time zone of `reports.zones`.
+    pub(super) day: i32,
+    /// Leads that were taken in.
+    pub(super) leads: i64,
+    /// Clicks on offers.
+    pub(super) clicks: i64,
+    /// Payouts less those taken back, in dollars.
+    pub(super) payouts: f64,
+}
+
+/// What the last days had brought, by the minute, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Days(Mutex<VecDeque<(i64, Today)>>);
+
+/// A figure of today beside that of yesterday.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Compared {
+    name: &'static str,
+    today: String,
+    /// That of yesterday until the same hour; nothing where it is not known.
+    yesterday: Option<String>,
+    /// By how much it is more or less, in words.
+    change: Option<String>,
+    /// The class of the style sheet.
+    class: &'static str,
+}
+
+impl Today {
+    /// As it is now; nothing where reports cannot be made just now.
+    pub(super) fn now(app: &App) -> Option<Self> {
+        let reports: &Reports = app.reports.as_ref()?;
+        let zone = *reports.rules().zones.first()?;
+        let today = Utc::now().with_timezone(&zone).date_naive();
+        let pair = |name: &str, value: String| (name.to_owned(), value);
+        let pairs =
+            [pair("from", today.to_string()), pair("to", today.to_string()), pair("by", "day".to_owned())];
+        let total = reports.totals(&reports.query(&pairs).ok()?)?;
+        Some(Self {
+            day: today.num_days_from_ce(),
+            leads: total.leads,
+            clicks: total.clicks,
+            payouts: total.payouts.unwrap_or_default(),
+        })
+    }
+}
+
+impl Days {
+    /// Takes in what was kept, oldest first.
+    pub(super) fn recall(&self, kept: impl Iterator<Item = (i64, Today)>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(kept);
+    }
+
+    /// Adds what is now; two days are kept.
+    pub(super) fn add(&self, at: i64, today: Today) {
+        let mut days = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        days.push_back((at, today));
+        while days.front().is_some_and(|(first, _)| at - first > DAY_MS * 2) {
+            days.pop_front();
+        }
+    }
+
+    /// Today beside yesterday until the same hour, and when that was.
+    pub(super) fn compared(&self) -> Option<(i64, Vec<Compared>)> {
+        let days = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, today) = *days.back()?;
+        let wanted = at - DAY_MS;
+        let of_yesterday = days
+            .iter()
+            .filter(|(before, day)| day.day + 1 == today.day && (before - wanted).abs() <= NEAR_MS);
+        let yesterday = of_yesterday.min_by_key(|(before, _)| (before - wanted).abs()).map(|(_, day)| *day);
+        Some((at, compared(today, yesterday)))
+    }
+}
+
+fn compared(today: Today, yesterday: Option<Today>) -> Vec<Compared> {
+    let dollars = |value: f64| format::dollars(&value.into());
+    let count = |value: f64| format::count(&value.into());
+    let figure = |name, of: fn(Today) -> f64, write: &dyn Fn(f64) -> String| {
+        let (now, before) = (of(today), yesterday.map(of));
+        let change = before.filter(|before| *before > 0.0).map(|before| (now - before) / before * 100.0);
+        Compared {
+            name,
+            today: write(now),
+            yesterday: before.map(write),
+            change: change
+                .map(|percent| format!("{}{:.0} %", if percent < 0.0 { "−" } else { "+" }, percent.abs())),
+            class: match change {
+                Some(less) if less <= -20.0 => "bad",
+                Some(less) if less < 0.0 => "warn",
+                Some(_) => "good",
+                None => "idle",
+            },
+        }
+    };
+    vec![
+        figure("Payouts", |day| day.payouts, &dollars),
+        figure("Leads", |day| day.leads as f64, &count),
+        figure("Clicks", |day| day.clicks as f64, &count),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(day: i32, payouts: f64) -> Today {
+        Today { day, leads: 10, clicks: 0, payouts }
+    }
+
+    #[test]
+    fn money_is_held_against_yesterday_until_the_same_hour() {
+        let days = Days::default();
+        let noon = DAY_MS * 100 + DAY_MS / 2;
+        days.add(noon - DAY_MS - 3_600_000, at(1, 50.0));
+        days.add(noon - DAY_MS, at(1, 100.0));
+        days.add(noon - DAY_MS / 2 - 60_000, at(1, 400.0));
+        days.add(noon, at(2, 75.0));
+        let (when, compared) = days.compared().unwrap();
+        assert_eq!(when, noon);
+        let payouts = &compared[0];
+        assert_eq!((payouts.today.as_str(), payouts.yesterday.as_deref()), ("$75", Some("$100")));
+        assert_eq!((payouts.change.as_deref(), payouts.class), (Some("−25 %"), "bad"));
+        assert_eq!(compared[1].change.as_deref(), Some("+0 %"));
+    }
+
+    #[test]
+    fn without_a_yesterday_nothing_is_more_or_less() {
+        let days = Days::default();
+        assert!(days.compared().is_none());
+        days.add(0, at(2, 75.0));
+        assert_eq!(days.compared().unwrap().1[0].yesterday, None);
+    }
+
+    #[test]
+    fn two_days_are_kept() {
+        let days = Days::default();
+        (0..4 * 1440).for_each(|minute| days.add(minute * 60_000, at(1, 0.0)));
+        assert!(days.0.lock().unwrap().len() <= 2 * 1440 + 1);
+    }
+}

@@ -1,0 +1,130 @@
+//! What is known of alerts, for who looks at them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use super::ledger::Ledger;
+use super::receiver;
+use super::rule::{Rule, Severity};
+use super::state::Alert;
+use crate::config::AlertSettings;
+use crate::store::Store;
+
+/// What is known of alerts. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Board(Arc<Mutex<Ledger>>);
+
+/// How alerts stand, and who is told.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Standing {
+    /// The alerts: those that fire first, the most urgent and youngest first, then those that wait, then those that have ended.
+    pub alerts: Vec<AlertStanding>,
+    /// Who is told.
+    pub receivers: Vec<ReceiverStanding>,
+}
+
+/// An alert, for people and for other programs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AlertStanding {
+    /// The name of its rule.
+    pub name: String,
+    /// How urgent it is.
+    pub severity: Severity,
+    /// `firing`, `waiting` or `ended`.
+    pub state: String,
+    /// What has happened.
+    pub summary: String,
+    /// Of what, by label.
+    pub labels: Vec<(String, String)>,
+    /// Since when its condition holds, Unix milliseconds.
+    pub since: i64,
+    /// When it was raised.
+    pub fired: Option<i64>,
+    /// When it ended.
+    pub ended: Option<i64>,
+    /// The part of the handbook to read.
+    pub runbook: String,
+}
+
+/// How a receiver stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReceiverStanding {
+    /// Its name.
+    pub name: String,
+    /// The host that is called, or who gets the mail.
+    pub place: String,
+    /// Messages that it has not taken yet.
+    pub outstanding: usize,
+    /// When it last took one, Unix milliseconds.
+    pub last_sent: Option<i64>,
+    /// Since when it takes none.
+    pub failing_since: Option<i64>,
+    /// Why it did not take the last one.
+    pub last_error: Option<String>,
+}
+
+impl Board {
+    /// That of a store.
+    pub fn of(store: &Store) -> Self {
+        Self(Arc::new(Mutex::new(Ledger::load(store))))
+    }
+
+    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How alerts stand now.
+    pub fn standing(&self, settings: &AlertSettings) -> Standing {
+        let ledger = self.ledger();
+        let mut alerts: Vec<AlertStanding> = ledger.alerts.values().map(AlertStanding::of).collect();
+        let rank = |alert: &AlertStanding| match alert.state.as_str() {
+            "firing" => 0,
+            "waiting" => 1,
+            _ => 2,
+        };
+        // Of what has ended what is urgent is no matter.
+        let urgency = |alert: &AlertStanding| (rank(alert) < 2).then_some(alert.severity);
+        let at = |alert: &AlertStanding| std::cmp::Reverse(alert.ended.unwrap_or(alert.since));
+        alerts.sort_by_cached_key(|alert| (rank(alert), urgency(alert), at(alert), alert.name.clone()));
+        let standing = |one: receiver::Receiver| {
+            let queue = ledger.queues.get(one.name());
+            let told = queue.map(|queue| queue.told.clone()).unwrap_or_default();
+            ReceiverStanding {
+                outstanding: queue.map_or(0, |queue| queue.messages.len()),
+                last_sent: told.taken_ms,
+                failing_since: told.failing_since_ms,
+                last_error: told.error,
+                place: one.place(),
+                name: one.name().to_owned(),
+            }
+        };
+        let receivers = receiver::all(settings).into_iter().map(standing).collect();
+        Standing { alerts, receivers }
+    }
+}
+
+impl AlertStanding {
+    fn of(alert: &Alert) -> Self {
+        let rule = Rule::named(&alert.name);
+        let state = match (alert.fired_ms, alert.ended_ms) {
+            (_, Some(_)) => "ended",
+            (Some(_), None) => "firing",
+            (None, None) => "waiting",
+        };
+        Self {
+            name: alert.name.clone(),
+            severity: rule.map_or(Severity::Ticket, |rule| rule.severity),
+            state: state.to_owned(),
+            summary: alert.summary.clone(),
+            labels: alert.labels.clone(),
+            since: alert.since_ms,
+            fired: alert.fired_ms,
+            ended: alert.ended_ms,
+            runbook: rule.map_or_else(String::new, |rule| rule.runbook.to_owned()),
+        }
+    }
+}

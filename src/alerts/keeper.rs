@@ -1,0 +1,242 @@
+//! The keeper: a thread of its own that looks at the conditions, and tells receivers. It waits for no lead, and no lead for it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+use tracing::{error, info, warn};
+
+use super::board::Board;
+use super::condition::{Found, Readings, Sight};
+use super::ledger::begin_backups;
+use super::message::{Batch, fingerprint};
+use super::receiver::{all, names};
+use super::rule::{RULES, Rule};
+use super::state::{Alert, Change, Look, next};
+use super::usual::Usual;
+use super::webhook::wire;
+use crate::config::{AlertSettings, Settings};
+use crate::store::Store;
+use crate::telemetry::figures::Figures;
+use crate::wire::Wire;
+
+/// How long the store may take to write what became of alerts, before they are told all the same.
+const WRITE_WITHIN: Duration = Duration::from_secs(2);
+
+/// After a start, the time in which what is not told yet says nothing.
+const SETTLING: Duration = Duration::from_secs(60);
+
+/// Longest sleep, so that what a receiver has not taken is looked at however the clock was set.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
+/// Every metric as of now, in the text format.
+type Measure = Box<dyn Fn() -> String + Send>;
+
+/// How the telling of a receiver ended: its name, the messages, and why they were not taken.
+type Ended = (String, Vec<u64>, Result<(), String>);
+
+/// Looks at conditions, and tells receivers.
+pub struct Keeper {
+    store: Store,
+    board: Board,
+    settings: watch::Receiver<Arc<Settings>>,
+    measure: Measure,
+    wire: Wire,
+    readings: BTreeMap<&'static str, Readings>,
+    usual: Usual,
+    begun_ms: i64,
+    under_way: FuturesUnordered<BoxFuture<'static, Ended>>,
+}
+
+/// A keeper that runs.
+#[derive(Debug)]
+pub struct Running {
+    stop: watch::Sender<bool>,
+    thread: JoinHandle<()>,
+}
+
+impl Keeper {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// That there is none to be had.
+    pub fn start(
+        store: Store,
+        board: Board,
+        settings: watch::Receiver<Arc<Settings>>,
+        measure: impl Fn() -> String + Send + 'static,
+    ) -> std::io::Result<Running> {
+        let (stop, mut stopping) = watch::channel(false);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let now_ms = store.now_ms();
+        let thread = std::thread::Builder::new().name("alerts".to_owned()).spawn(move || {
+            let keeper = Self {
+                usual: Usual::load(&store, now_ms),
+                begun_ms: now_ms,
+                wire: wire(),
+                readings: BTreeMap::new(),
+                under_way: FuturesUnordered::new(),
+                measure: Box::new(measure),
+                store,
+                board,
+                settings,
+            };
+            runtime.block_on(async {
+                tokio::select! {
+                    () = keeper.keep() => {}
+                    // A sender that is gone means the same.
+                    _ = stopping.wait_for(|stop| *stop) => {}
+                }
+            });
+            runtime.shutdown_background();
+        })?;
+        Ok(Running { stop, thread })
+    }
+
+    async fn keep(mut self) {
+        if let Err(failure) = begin_backups(&self.store).await {
+            warn!(%failure, "it could not be noted that there was no backup yet");
+        }
+        let mut look_at = Instant::now();
+        loop {
+            let settings = Arc::clone(&self.settings.borrow_and_update());
+            if Instant::now() >= look_at {
+                self.look(&settings);
+                look_at = Instant::now() + settings.alerts.every;
+            }
+            self.write().await;
+            self.tell(&settings.alerts);
+            let wake_at = look_at.min(self.next_due());
+            tokio::select! {
+                Some(ended) = self.under_way.next() => self.settle(ended, &settings.alerts),
+                () = sleep_until(wake_at) => {}
+                changed = self.settings.changed() => if changed.is_err() { return } else { look_at = Instant::now() },
+            }
+        }
+    }
+
+    /// Looks at every condition.
+    fn look(&mut self, settings: &Settings) {
+        let now_ms = self.store.now_ms();
+        let figures = Figures::parse(&(self.measure)());
+        let board = self.board.clone();
+        let mut ledger = board.ledger();
+        self.usual.look(&figures, now_ms, &mut ledger);
+        drop(ledger);
+        let (alerts, store) = (&settings.alerts, &settings.store);
+        let sight = Sight { figures: &figures, now_ms, begun_ms: self.begun_ms, settings: alerts, store };
+        for rule in RULES {
+            let found = match alerts.off.contains(rule.name) {
+                true => Found::new(),
+                false => rule.condition.look(rule.by, self.readings.entry(rule.name).or_default(), &sight),
+            };
+            self.judge(rule, found, alerts, now_ms);
+        }
+        let mut ledger = board.ledger();
+        ledger.sweep(&names(alerts), alerts.kept, now_ms);
+        ledger.measure();
+    }
+
+    /// Takes in what was found of a rule.
+    fn judge(&self, rule: &'static Rule, mut found: Found, settings: &AlertSettings, now_ms: i64) {
+        let settling =
+            now_ms - self.begun_ms < SETTLING.as_millis() as i64 && !settings.off.contains(rule.name);
+        let mut ledger = self.board.ledger();
+        // What is not told any more does not hold; right after a start it may only not be told yet.
+        let gone = if settling { None } else { Some(false) };
+        for alert in ledger.alerts.values().filter(|alert| alert.name == rule.name && !alert.has_ended()) {
+            found.entry(alert.labels.clone()).or_insert((gone, 0.0));
+        }
+        let wait = settings.waits.get(rule.name).copied().unwrap_or(rule.wait);
+        let receivers = names(settings);
+        for (labels, (holds, value)) in found {
+            let summary = rule.told(&labels, value);
+            let look = Look { holds, summary: &summary, now_ms, wait, keep: rule.keep };
+            let named = Alert::named(rule.name, &labels);
+            let id = fingerprint(&named);
+            let known = ledger.alerts.get(&id).cloned();
+            let was_known = known.is_some();
+            let (after, change) = next(known, rule.name, &labels, &look);
+            match after {
+                Some(alert) => {
+                    tell_log(&alert, change);
+                    ledger.note(alert, change, &receivers, settings, now_ms);
+                }
+                None if was_known => ledger.forget(&id),
+                None => {}
+            }
+        }
+    }
+
+    /// Writes what has changed. While the store does not, it is kept for the next time.
+    async fn write(&self) {
+        let Some((commit, changes)) = self.board.ledger().unwritten() else { return };
+        if let Err(failure) = self.store.commit_within(WRITE_WITHIN, commit).await {
+            warn!(%failure, "what became of alerts could not be written; it is tried again");
+            self.board.ledger().write_again(changes);
+        }
+    }
+
+    /// Begins to tell each receiver what is due.
+    fn tell(&mut self, settings: &AlertSettings) {
+        let now_ms = self.store.now_ms();
+        for receiver in all(settings) {
+            let due = self.board.ledger().due(receiver.name(), now_ms);
+            if due.is_empty() {
+                continue;
+            }
+            let (numbers, messages) = due.into_iter().unzip();
+            let name = receiver.name().to_owned();
+            let batch = Batch { receiver: name.clone(), messages, console_url: settings.console_url.clone() };
+            let wire = self.wire.clone();
+            self.under_way.push(Box::pin(async move {
+                let told = receiver.tell(&wire, &batch).await;
+                (name, numbers, told)
+            }));
+        }
+    }
+
+    fn settle(&self, (name, numbers, told): Ended, settings: &AlertSettings) {
+        let now_ms = self.store.now_ms();
+        let mut ledger = self.board.ledger();
+        match told {
+            Ok(()) => ledger.taken(&name, &numbers, now_ms),
+            Err(cause) => {
+                warn!(receiver = name, cause, "alerts were not taken; they are sent again");
+                ledger.failed(&name, &numbers, &cause, settings, now_ms);
+            }
+        }
+        ledger.measure();
+    }
+
+    fn next_due(&self) -> Instant {
+        let due_ms = self.board.ledger().next_due_ms();
+        let wait =
+            due_ms.map(|due_ms| Duration::from_millis((due_ms - self.store.now_ms()).max(1).unsigned_abs()));
+        Instant::now() + wait.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP)
+    }
+}
+
+fn tell_log(alert: &Alert, change: Option<Change>) {
+    let Alert { name, summary, .. } = alert;
+    match change {
+        Some(Change::Fired) => warn!(alert = name, "alert: {summary}"),
+        Some(Change::Ended) => info!(alert = name, "alert ended: {summary}"),
+        None => {}
+    }
+}
+
+impl Running {
+    /// Ends it at once; what was under way is sent again after the next start.
+    pub fn stop(self) {
+        self.stop.send_replace(true);
+        if self.thread.join().is_err() {
+            error!("the thread of alerts panicked");
+        }
+    }
+}

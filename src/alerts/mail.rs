@@ -1,0 +1,94 @@
+//! Telling by mail: SMTP with STARTTLS or TLS, in the clear only on loopback.
+
+use std::fs;
+use std::time::Duration;
+
+use lettre::message::Mailbox;
+use lettre::transport::smtp::authentication::Credentials;
+use lettre::transport::smtp::client::{Certificate, Tls, TlsParameters};
+use lettre::transport::smtp::extension::ClientId;
+use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
+
+use super::message::Batch;
+use super::secret;
+use crate::config::{MailSettings, MailTls};
+
+/// Longest time for one mail.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The usual ports of submission (RFC 8314).
+const PORT_STARTTLS: u16 = 587;
+const PORT_TLS: u16 = 465;
+
+/// Sends a mail to everybody.
+///
+/// # Errors
+/// Why the server has not taken it.
+pub(super) async fn send(settings: &MailSettings, batch: &Batch) -> Result<(), String> {
+    let message = message(settings, batch)?;
+    let sent = tokio::time::timeout(TIMEOUT, transport(settings)?.send(message)).await;
+    let sent = sent.map_err(|_| format!("the server has not taken it within {} s", TIMEOUT.as_secs()))?;
+    sent.map(drop).map_err(|error| format!("the server has not taken it: {}", whole(&error)))
+}
+
+/// What is wrong with addresses and files.
+pub(super) fn faults(settings: &MailSettings) -> Vec<String> {
+    let addresses = settings.to.iter().chain([&settings.from]);
+    let mut faults: Vec<String> = addresses.filter_map(|address| mailbox(address).err()).collect();
+    faults.extend(encryption(settings).err());
+    faults
+}
+
+fn message(settings: &MailSettings, batch: &Batch) -> Result<Message, String> {
+    let domain = settings.from.rsplit_once('@').map_or("offerd", |(_, domain)| domain.trim_end_matches('>'));
+    let begun = Message::builder()
+        .from(mailbox(&settings.from)?)
+        .message_id(Some(format!("<{}@{domain}>", batch.id())))
+        .subject(batch.subject());
+    let addressed =
+        settings.to.iter().try_fold(begun, |message, to| Ok::<_, String>(message.to(mailbox(to)?)))?;
+    addressed.body(batch.text()).map_err(|error| format!("the mail cannot be made: {error}"))
+}
+
+fn mailbox(address: &str) -> Result<Mailbox, String> {
+    address.parse().map_err(|_| format!("`{address}` must be a mail address"))
+}
+
+fn transport(settings: &MailSettings) -> Result<AsyncSmtpTransport<Tokio1Executor>, String> {
+    let usual = if settings.tls == MailTls::Tls { PORT_TLS } else { PORT_STARTTLS };
+    let builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(&settings.host)
+        .port(settings.port.unwrap_or(usual))
+        .tls(encryption(settings)?)
+        .hello_name(ClientId::Domain("offerd".to_owned()))
+        .timeout(Some(TIMEOUT));
+    let password =
+        secret::read_if_any(settings.password.as_ref()).map_err(|message| format!("`password` {message}"))?;
+    Ok(match (&settings.user, password) {
+        (Some(user), Some(password)) => builder.credentials(Credentials::new(user.clone(), password)).build(),
+        _ => builder.build(),
+    })
+}
+
+fn encryption(settings: &MailSettings) -> Result<Tls, String> {
+    if settings.tls == MailTls::None {
+        return Ok(Tls::None);
+    }
+    let mut parameters = TlsParameters::builder(settings.host.clone());
+    if let Some(file) = &settings.ca_file {
+        let pem = fs::read(file).map_err(|error| format!("`ca_file` cannot be read: {error}"))?;
+        let root =
+            Certificate::from_pem(&pem).map_err(|_| "`ca_file` must hold a certificate in PEM".to_owned())?;
+        parameters = parameters.add_root_certificate(root);
+    }
+    let parameters = parameters.build().map_err(|error| format!("TLS cannot be set up: {error}"))?;
+    Ok(match settings.tls {
+        MailTls::Starttls => Tls::Required(parameters),
+        MailTls::Tls | MailTls::None => Tls::Wrapper(parameters),
+    })
+}
+
+/// An error with its causes.
+fn whole(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

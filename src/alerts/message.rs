@@ -1,0 +1,194 @@
+//! What receivers are told: the same facts in the format of Alertmanager's webhooks (version 4), and as a mail.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::rule::{Rule, Severity};
+use super::state::{Alert, Change};
+
+/// When an alert ends that has not, as Alertmanager says it.
+const NEVER: &str = "0001-01-01T00:00:00Z";
+
+/// A change of an alert, as long as a receiver was not told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Message {
+    /// What has changed.
+    pub change: Change,
+    /// The alert, as it was then.
+    pub alert: Alert,
+    /// When it was made, Unix milliseconds.
+    pub made_ms: i64,
+    /// How often it was sent.
+    pub attempts: u32,
+    /// When it is to be sent next.
+    pub next_ms: i64,
+}
+
+/// Messages that go out together: all of them tell of a beginning, or all of an end.
+#[derive(Debug, Clone)]
+pub(super) struct Batch {
+    /// Who is told.
+    pub receiver: String,
+    /// What, the oldest first; never empty.
+    pub messages: Vec<Message>,
+    /// Where people reach the console.
+    pub console_url: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Payload<'p> {
+    version: &'static str,
+    group_key: String,
+    truncated_alerts: u32,
+    status: &'static str,
+    receiver: &'p str,
+    group_labels: BTreeMap<&'p str, &'p str>,
+    common_labels: BTreeMap<&'p str, &'p str>,
+    common_annotations: BTreeMap<&'p str, String>,
+    #[serde(rename = "externalURL")]
+    external_url: &'p str,
+    alerts: Vec<Told<'p>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Told<'p> {
+    status: &'static str,
+    labels: BTreeMap<&'p str, &'p str>,
+    annotations: BTreeMap<&'static str, String>,
+    starts_at: String,
+    ends_at: String,
+    #[serde(rename = "generatorURL")]
+    generator_url: String,
+    fingerprint: String,
+}
+
+impl Batch {
+    /// What names it: the same whenever the same is sent.
+    pub(super) fn id(&self) -> String {
+        let mut digest = Sha256::new();
+        for Message { change, alert, .. } in &self.messages {
+            digest.update(format!("{}{change:?}{:?};", fingerprint(alert), alert.fired_ms));
+        }
+        format!("alert_{}", hex(&digest.finalize()[..16]))
+    }
+
+    /// The body of a webhook.
+    pub(super) fn json(&self) -> Vec<u8> {
+        let alerts: Vec<Told<'_>> = self.messages.iter().map(|message| self.told(message)).collect();
+        let mut common = alerts.first().map(|alert| alert.labels.clone()).unwrap_or_default();
+        common.retain(|label, value| alerts.iter().all(|alert| alert.labels.get(label) == Some(value)));
+        let payload = Payload {
+            version: "4",
+            group_key: format!("{{}}:{{receiver=\"{}\"}}", self.receiver),
+            truncated_alerts: 0,
+            status: self.status(),
+            receiver: &self.receiver,
+            group_labels: BTreeMap::new(),
+            common_labels: common,
+            common_annotations: BTreeMap::new(),
+            external_url: self.console_url.as_deref().unwrap_or_default(),
+            alerts,
+        };
+        serde_json::to_vec(&payload).expect("a payload has string keys")
+    }
+
+    /// The subject of a mail.
+    pub(super) fn subject(&self) -> String {
+        let [first, others @ ..] = self.messages.as_slice() else { return String::new() };
+        let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+        format!("[{}] {}: {}{more}", self.status(), first.alert.name, first.alert.summary)
+    }
+
+    /// The text of a mail.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for Message { alert, .. } in &self.messages {
+            // Writing to a text does not fail.
+            let _ = writeln!(text, "{} ({})\n{}", alert.name, severity(alert).word(), alert.summary);
+            let _ = writeln!(text, "since {}", moment(alert.since_ms));
+            if let Some(ended_ms) = alert.ended_ms {
+                let _ = writeln!(text, "ended {}", moment(ended_ms));
+            }
+            let _ = writeln!(text, "what to do: {}\n", self.runbook(alert));
+        }
+        text + &self.page()
+    }
+
+    fn status(&self) -> &'static str {
+        match self.messages.first().map(|message| message.change) {
+            Some(Change::Ended) => "resolved",
+            _ => "firing",
+        }
+    }
+
+    fn told<'p>(&self, Message { alert, .. }: &'p Message) -> Told<'p> {
+        let mut labels: BTreeMap<&str, &str> =
+            alert.labels.iter().map(|(label, value)| (label.as_str(), value.as_str())).collect();
+        labels.insert("alertname", &alert.name);
+        labels.insert("severity", severity(alert).word());
+        Told {
+            status: self.status(),
+            labels,
+            annotations: [("summary", alert.summary.clone()), ("runbook", self.runbook(alert))].into(),
+            starts_at: written(alert.since_ms),
+            ends_at: alert.ended_ms.map_or_else(|| NEVER.to_owned(), written),
+            generator_url: self.page(),
+            fingerprint: fingerprint(alert),
+        }
+    }
+
+    /// The page that shows alerts, if it is known where that is.
+    fn page(&self) -> String {
+        self.console_url.as_ref().map(|url| format!("{url}/console/alerts")).unwrap_or_default()
+    }
+
+    /// The part of the handbook to read.
+    fn runbook(&self, alert: &Alert) -> String {
+        let part = Rule::named(&alert.name).map_or("", |rule| rule.runbook);
+        match &self.console_url {
+            Some(url) => format!("{url}/console/handbook/metrics#{part}"),
+            None => format!("src/handbook/metrics.md#{part}"),
+        }
+    }
+}
+
+/// One whose rule is of another version is urgent as most are.
+fn severity(alert: &Alert) -> Severity {
+    Rule::named(&alert.name).map_or(Severity::Ticket, |rule| rule.severity)
+}
+
+/// What tells an alert from every other, in 16 digits as Alertmanager's are.
+pub(super) fn fingerprint(alert: &Alert) -> String {
+    let mut digest = Sha256::new();
+    digest.update(&alert.name);
+    for (label, value) in &alert.labels {
+        digest.update([0]);
+        digest.update(label);
+        digest.update([1]);
+        digest.update(value);
+    }
+    hex(&digest.finalize()[..8])
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn at(ms: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp_millis(ms).unwrap_or_default()
+}
+
+fn written(ms: i64) -> String {
+    at(ms).to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// A moment for people.
+pub(super) fn moment(ms: i64) -> String {
+    at(ms).format("%Y-%m-%d %H:%M UTC").to_string()
+}

@@ -1,0 +1,101 @@
+//! Who is told, and what is wrong with how that is set.
+
+use super::message::Batch;
+use super::{mail, secret, webhook};
+use crate::alerts::rule::Rule;
+use crate::config::{AlertSettings, MailSettings, SecretPlace, WebhookSettings};
+use crate::postbacks::SigningKey;
+use crate::wire::Wire;
+
+/// The name of the receiver by mail.
+pub(super) const MAIL: &str = "mail";
+
+/// Somebody who is told.
+#[derive(Debug, Clone)]
+pub(super) enum Receiver {
+    Webhook(String, WebhookSettings),
+    Mail(MailSettings),
+}
+
+/// Everybody who is told.
+pub(super) fn all(settings: &AlertSettings) -> Vec<Receiver> {
+    let webhooks = settings.webhooks.iter().map(|(name, one)| Receiver::Webhook(name.clone(), one.clone()));
+    webhooks.chain(settings.mail.clone().map(Receiver::Mail)).collect()
+}
+
+/// Their names.
+pub(super) fn names(settings: &AlertSettings) -> Vec<String> {
+    all(settings).iter().map(|receiver| receiver.name().to_owned()).collect()
+}
+
+impl Receiver {
+    /// Its name.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Webhook(name, _) => name,
+            Self::Mail(_) => MAIL,
+        }
+    }
+
+    /// Where messages go, without what may be a secret.
+    pub(super) fn place(&self) -> String {
+        match self {
+            Self::Webhook(_, settings) => webhook::host(settings).unwrap_or_else(|_| "not known".to_owned()),
+            Self::Mail(settings) => settings.to.join(", "),
+        }
+    }
+
+    /// Tells it.
+    ///
+    /// # Errors
+    /// Why it has not taken that.
+    pub(super) async fn tell(&self, wire: &Wire, batch: &Batch) -> Result<(), String> {
+        match self {
+            Self::Webhook(name, settings) => webhook::send(wire, name, settings, batch).await,
+            Self::Mail(settings) => mail::send(settings, batch).await,
+        }
+    }
+}
+
+/// What is wrong with the settings of alerts that their own section cannot see, by key.
+pub fn faults(settings: &AlertSettings) -> Vec<(String, String)> {
+    let named = settings.off.iter().map(|name| ("alerts.off", name));
+    let named = named.chain(settings.waits.keys().map(|name| ("alerts.waits", name)));
+    let unknown = named.filter(|(_, name)| Rule::named(name).is_none());
+    let mut found: Vec<(String, String)> =
+        unknown.map(|(key, name)| (key.to_owned(), strange(name))).collect();
+    for (name, one) in &settings.webhooks {
+        let place = format!("alerts.webhooks.{name}");
+        unread(&format!("{place}.url_from"), one.url_from.as_ref(), &mut found);
+        unread(&format!("{place}.bearer"), one.bearer.as_ref(), &mut found);
+        let secret = unread(&format!("{place}.secret"), one.secret.as_ref(), &mut found);
+        if secret.is_some_and(|text| SigningKey::parse(&text).is_none()) {
+            let wanted = "must lead to `whsec_` and base64 of 24 to 64 bytes";
+            found.push((format!("{place}.secret"), wanted.to_owned()));
+        }
+        if let Err(message) = webhook::check(name, one) {
+            found.push((place, message));
+        }
+    }
+    if let Some(settings) = &settings.mail {
+        unread("alerts.mail.password", settings.password.as_ref(), &mut found);
+        found.extend(mail::faults(settings).into_iter().map(|message| ("alerts.mail".to_owned(), message)));
+    }
+    found
+}
+
+/// A secret, or a fault.
+fn unread(key: &str, place: Option<&SecretPlace>, found: &mut Vec<(String, String)>) -> Option<String> {
+    secret::read_if_any(place).unwrap_or_else(|message| {
+        found.push((key.to_owned(), message));
+        None
+    })
+}
+
+fn strange(name: &str) -> String {
+    let near = super::RULES
+        .iter()
+        .map(|rule| rule.name)
+        .max_by(|one, other| strsim::jaro_winkler(one, name).total_cmp(&strsim::jaro_winkler(other, name)));
+    format!("names `{name}`, which is no alert; did you mean `{}`?", near.unwrap_or_default())
+}

@@ -1,0 +1,183 @@
+//! What an alert is, and the pure machine that says what becomes of it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::condition::Labels;
+
+/// An alert: a rule and its labels, and how it stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Alert {
+    /// The name of its rule.
+    pub name: String,
+    /// Of what, by label.
+    pub labels: Vec<(String, String)>,
+    /// What has happened, in words, as of the last look at which its condition held.
+    pub summary: String,
+    /// Since when its condition holds, Unix milliseconds.
+    pub since_ms: i64,
+    /// When it was raised, once it was.
+    pub fired_ms: Option<i64>,
+    /// When it ended, once it has.
+    pub ended_ms: Option<i64>,
+    /// When its condition was last seen to hold.
+    pub held_ms: i64,
+}
+
+/// What changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Change {
+    /// It is raised.
+    Fired,
+    /// It has ended.
+    Ended,
+}
+
+/// What is seen of the condition of an alert.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look<'l> {
+    /// Whether it holds; nothing where that is not known.
+    pub holds: Option<bool>,
+    /// What has happened, in words.
+    pub summary: &'l str,
+    /// When, Unix milliseconds.
+    pub now_ms: i64,
+    /// How long it has to hold.
+    pub wait: Duration,
+    /// How long it goes on afterwards.
+    pub keep: Duration,
+}
+
+impl Alert {
+    /// What only has a name and labels, for its fingerprint.
+    pub(super) fn named(name: &str, labels: &Labels) -> Self {
+        Self {
+            name: name.to_owned(),
+            labels: labels.clone(),
+            summary: String::new(),
+            since_ms: 0,
+            fired_ms: None,
+            ended_ms: None,
+            held_ms: 0,
+        }
+    }
+
+    /// One whose condition holds from now on.
+    fn begun(name: &str, labels: Labels, look: &Look<'_>) -> Self {
+        Self {
+            name: name.to_owned(),
+            labels,
+            summary: look.summary.to_owned(),
+            since_ms: look.now_ms,
+            fired_ms: None,
+            ended_ms: None,
+            held_ms: look.now_ms,
+        }
+    }
+
+    /// Whether it is raised and has not ended.
+    pub fn is_firing(&self) -> bool {
+        self.fired_ms.is_some() && self.ended_ms.is_none()
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        self.ended_ms.is_some()
+    }
+}
+
+/// What becomes of an alert, or of none, by a look at its condition.
+pub(super) fn next(
+    known: Option<Alert>,
+    name: &str,
+    labels: &Labels,
+    look: &Look<'_>,
+) -> (Option<Alert>, Option<Change>) {
+    let going_on = known.as_ref().is_some_and(|alert| !alert.has_ended());
+    match (look.holds, going_on) {
+        (Some(true), _) => {
+            let begun = || Alert::begun(name, labels.clone(), look);
+            let mut alert = known.filter(|_| going_on).unwrap_or_else(begun);
+            (alert.held_ms, alert.summary) = (look.now_ms, look.summary.to_owned());
+            let fires = alert.fired_ms.is_none() && passed(alert.since_ms, look) >= look.wait;
+            if fires {
+                alert.fired_ms = Some(look.now_ms);
+            }
+            (Some(alert), fires.then_some(Change::Fired))
+        }
+        // What is not known changes nothing, and what has ended is over.
+        (None, _) | (_, false) => (known, None),
+        (Some(false), true) => {
+            let Some(mut alert) = known else { return (None, None) };
+            if !alert.is_firing() {
+                return (None, None);
+            }
+            let over = passed(alert.held_ms, look) >= look.keep;
+            if over {
+                alert.ended_ms = Some(look.now_ms);
+            }
+            (Some(alert), over.then_some(Change::Ended))
+        }
+    }
+}
+
+/// How long ago something was; a clock that was set back lets no time pass.
+fn passed(at_ms: i64, look: &Look<'_>) -> Duration {
+    Duration::from_millis(u64::try_from(look.now_ms - at_ms).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs looks, each at a second, and gives what changed when.
+    fn run(looks: &[(i64, Option<bool>)], wait: u64, keep: u64) -> Vec<(i64, Change)> {
+        let mut alert = None;
+        let mut changes = Vec::new();
+        for (second, holds) in looks {
+            let look = Look {
+                holds: *holds,
+                summary: "",
+                now_ms: second * 1000,
+                wait: Duration::from_secs(wait),
+                keep: Duration::from_secs(keep),
+            };
+            let (after, change) = next(alert, "x", &Vec::new(), &look);
+            alert = after;
+            changes.extend(change.map(|change| (*second, change)));
+        }
+        changes
+    }
+
+    const YES: Option<bool> = Some(true);
+    const NO: Option<bool> = Some(false);
+
+    #[test]
+    fn it_fires_once_when_its_condition_has_held_long_enough_and_ends_once() {
+        let looks = [(0, YES), (30, YES), (60, YES), (90, YES), (120, NO), (150, NO)];
+        assert_eq!(run(&looks, 60, 0), [(60, Change::Fired), (120, Change::Ended)]);
+    }
+
+    #[test]
+    fn what_holds_for_a_moment_only_is_not_told() {
+        assert_eq!(run(&[(0, YES), (30, NO), (45, YES), (90, YES)], 60, 0), []);
+    }
+
+    #[test]
+    fn what_is_not_known_changes_nothing() {
+        assert_eq!(run(&[(0, YES), (30, None), (60, YES), (90, None)], 60, 0), [(60, Change::Fired)]);
+    }
+
+    #[test]
+    fn it_goes_on_for_a_while_where_it_is_to_be_kept() {
+        let looks = [(0, YES), (10, NO), (20, YES), (30, NO), (319, NO), (320, NO)];
+        assert_eq!(run(&looks, 0, 300), [(0, Change::Fired), (320, Change::Ended)]);
+    }
+
+    #[test]
+    fn one_that_has_ended_begins_anew() {
+        let looks = [(0, YES), (10, NO), (20, YES)];
+        assert_eq!(run(&looks, 0, 0), [(0, Change::Fired), (10, Change::Ended), (20, Change::Fired)]);
+    }
+}

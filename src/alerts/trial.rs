@@ -1,0 +1,47 @@
+//! A test: each receiver is told now of an alert that there is not, past all that waits.
+
+use serde::{Deserialize, Serialize};
+
+use super::message::{Batch, Message};
+use super::receiver::all;
+use super::state::{Alert, Change};
+use super::webhook::wire;
+use crate::config::AlertSettings;
+
+/// How a receiver took a test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tried {
+    /// Its name.
+    pub receiver: String,
+    /// Where the message went.
+    pub place: String,
+    /// Why it has not taken it, if it has not.
+    pub error: Option<String>,
+}
+
+/// Tells all receivers, or the one of a name, of an alert that begins; nothing is kept of it.
+pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) -> Vec<Tried> {
+    let alert = Alert {
+        name: "OfferdTest".to_owned(),
+        labels: Vec::new(),
+        summary: "this is a test: somebody asked whether alerts arrive".to_owned(),
+        since_ms: now_ms,
+        fired_ms: Some(now_ms),
+        ended_ms: None,
+        held_ms: now_ms,
+    };
+    let message = Message { change: Change::Fired, alert, made_ms: now_ms, attempts: 0, next_ms: now_ms };
+    let mut tried = Vec::new();
+    let wire = wire();
+    for one in all(settings).into_iter().filter(|one| only.is_none_or(|name| name == one.name())) {
+        let batch = Batch {
+            receiver: one.name().to_owned(),
+            messages: vec![message.clone()],
+            console_url: settings.console_url.clone(),
+        };
+        let error = one.tell(&wire, &batch).await.err();
+        tried.push(Tried { receiver: one.name().to_owned(), place: one.place(), error });
+    }
+    tried
+}

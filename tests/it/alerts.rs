@@ -1,0 +1,334 @@
+//! Alerts: what the shipped rules look for is told by the daemon itself, once, and so is its end, whoever was down meanwhile.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use hyper::Method;
+use offerd::alerts::RULES;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::kit::far_side::{Deed, FarSide, Received};
+use crate::kit::partners::partner;
+use crate::kit::{Daemon, Plan};
+
+/// A plan whose daemon looks often, finds its backup old, and tells a webhook.
+fn plan(far: &FarSide) -> Plan {
+    let plan = Daemon::with_partners(vec![partner("bank").savings("")]);
+    plan.write_settings(&settings(far, "1ms"));
+    plan
+}
+
+fn settings(far: &FarSide, backup_age: &str) -> String {
+    let url = far.url("/hook?token=hidden");
+    format!(
+        "[alerts]\nevery = '20ms'\nfirst_backoff = '20ms'\nlongest_backoff = '60ms'\nbackup_age = '{backup_age}'\n\
+         console_url = 'https://offerd.example'\n\
+         [alerts.webhooks.ops]\nurl = '{url}'\nbearer = {{ file = 'bearer' }}\nallow_addresses = ['127.0.0.1']\n"
+    )
+}
+
+async fn started(plan: Plan) -> Daemon {
+    std::fs::write(plan.directory().join("bearer"), "a-token-of-ours\n").unwrap();
+    plan.start().await
+}
+
+async fn taker() -> FarSide {
+    FarSide::start(|_| Deed::Json(200, "{}".to_owned())).await
+}
+
+/// What a receiver was told: of each alert its name, and whether it fires.
+fn told(received: &[Received]) -> Vec<(String, String)> {
+    let alerts = received.iter().flat_map(|one| body(one)["alerts"].as_array().unwrap().clone());
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    alerts.map(|alert| (text(&alert["labels"]["alertname"]), text(&alert["status"]))).collect()
+}
+
+fn body(received: &Received) -> Value {
+    serde_json::from_str(&received.body).expect("a webhook is JSON")
+}
+
+fn pair(name: &str, status: &str) -> (String, String) {
+    (name.to_owned(), status.to_owned())
+}
+
+fn command(daemon: &Daemon, arguments: &[&str]) -> (bool, String) {
+    let output = daemon.command(&[&["alerts"], arguments].concat());
+    let text = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    (output.status.success(), text.concat())
+}
+
+fn listed(daemon: &Daemon) -> Value {
+    let (good, text) = command(daemon, &["list", "--json"]);
+    assert!(good, "{text}");
+    serde_json::from_str(&text).unwrap()
+}
+
+fn reload(daemon: &Daemon, far: &FarSide, backup_age: &str) {
+    daemon.write_settings(&settings(far, backup_age));
+    let output = daemon.command(&["reload"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_receiver_is_told_once_that_an_alert_begins_and_once_that_it_ends_as_alertmanager_says_it() {
+    let far = taker().await;
+    let daemon = started(plan(&far)).await;
+    far.until(|received| received.len() == 1).await;
+    let first = &far.received()[0];
+    assert!(first.head.contains("authorization: Bearer a-token-of-ours"), "{}", first.head);
+    let payload = body(first);
+    assert_eq!((&payload["version"], &payload["status"]), (&json!("4"), &json!("firing")));
+    assert_eq!(
+        (&payload["receiver"], &payload["externalURL"]),
+        (&json!("ops"), &json!("https://offerd.example"))
+    );
+    let alert = &payload["alerts"][0];
+    assert_eq!(alert["labels"], json!({ "alertname": "OfferdBackupOld", "severity": "ticket" }));
+    assert_eq!(alert["endsAt"], "0001-01-01T00:00:00Z");
+    assert!(alert["annotations"]["summary"].as_str().unwrap().starts_with("the last backup was taken at "));
+    let runbook = "https://offerd.example/console/handbook/metrics#the-last-backup-is-old";
+    assert_eq!(alert["annotations"]["runbook"], runbook);
+
+    let listed = listed(&daemon);
+    assert_eq!(listed["alerts"][0]["state"], "firing");
+    assert_eq!(listed["receivers"][0]["place"], "127.0.0.1", "the rest of a URL may be a secret");
+    assert!(!listed["receivers"][0]["lastSent"].is_null(), "{listed}");
+    assert!(daemon.metrics().await.contains(r#"offerd_alerts_firing{severity="ticket"} 1"#));
+
+    reload(&daemon, &far, "36h");
+    far.until(|received| received.len() == 2).await;
+    let ended = body(&far.received()[1]);
+    assert_eq!(ended["status"], "resolved");
+    assert_eq!(ended["alerts"][0]["fingerprint"], alert["fingerprint"]);
+    assert_eq!(ended["alerts"][0]["startsAt"], alert["startsAt"]);
+    assert_ne!(ended["alerts"][0]["endsAt"], alert["endsAt"]);
+    let all = [pair("OfferdBackupOld", "firing"), pair("OfferdBackupOld", "resolved")];
+    assert_eq!(told(&far.received()), all);
+    assert!(!daemon.log().contains("token=hidden"), "a URL may be a secret");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_says_nothing_twice_and_loses_no_end() {
+    let far = taker().await;
+    let daemon = started(plan(&far)).await;
+    far.until(|received| received.len() == 1).await;
+    // What was told is not told again once that it was is on the disk.
+    until_listed(&daemon, |listed| listed["receivers"][0]["outstanding"] == 0).await;
+    let daemon = daemon.kill().start().await;
+    until_listed(&daemon, |listed| listed["alerts"][0]["state"] == "firing").await;
+    reload(&daemon, &far, "36h");
+    far.until(|received| told(received).len() == 2).await;
+    assert_eq!(told(&far.received())[1], pair("OfferdBackupOld", "resolved"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_receiver_that_was_down_is_told_later_also_by_the_next_daemon() {
+    let is_down = Arc::new(AtomicBool::new(true));
+    let down = Arc::clone(&is_down);
+    let decide = move |_: &Received| {
+        let status = if down.load(Ordering::SeqCst) { 503 } else { 200 };
+        Deed::Json(status, String::new())
+    };
+    let far = FarSide::start(decide).await;
+    let daemon = started(plan(&far)).await;
+    far.until(|received| received.len() >= 2).await;
+    until_listed(&daemon, |listed| listed["receivers"][0]["lastError"] == "it answered 503").await;
+    reload(&daemon, &far, "36h");
+    until_listed(&daemon, |listed| listed["alerts"][0]["state"] == "ended").await;
+    let daemon = daemon.kill().start().await;
+    far.forget();
+    is_down.store(false, Ordering::SeqCst);
+    until_listed(&daemon, |listed| listed["receivers"][0]["outstanding"] == 0).await;
+    let told = told(&far.received());
+    let begins = told.iter().position(|one| *one == pair("OfferdBackupOld", "firing"));
+    let ends = told.iter().rposition(|one| *one == pair("OfferdBackupOld", "resolved"));
+    assert!(begins.is_some() && begins < ends, "{told:?}");
+}
+
+async fn until_listed(daemon: &Daemon, wanted: impl Fn(&Value) -> bool) {
+    let waiting = async {
+        while !wanted(&listed(daemon)) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let waited = tokio::time::timeout(crate::kit::PATIENCE, waiting).await;
+    assert!(waited.is_ok(), "{}", listed(daemon));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_is_remembered_over_a_restart() {
+    let far = taker().await;
+    let plan = plan(&far);
+    let daemon = started(plan.setting("alerts.backup_age", "36h")).await;
+    let line = |metrics: String| {
+        let line = metrics.lines().find(|line| line.starts_with("offerd_last_backup_timestamp_seconds "));
+        line.expect("it is told").to_owned()
+    };
+    let before = line(daemon.metrics().await);
+    assert!(daemon.command(&["backup", "one.backup"]).status.success());
+    let after = line(daemon.metrics().await);
+    assert_ne!(before, after);
+    let daemon = daemon.kill().start().await;
+    until_metric(&daemon, &after).await;
+}
+
+async fn until_metric(daemon: &Daemon, line: &str) {
+    let waiting = async {
+        while !daemon.metrics().await.lines().any(|known| known == line) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(crate::kit::PATIENCE, waiting).await.expect("it is told");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mail_is_sent_to_everybody_with_what_to_do() {
+    let (server, mails) = mail_server().await;
+    let plan = Daemon::with_partners(vec![partner("bank").savings("")]);
+    plan.write_settings(&format!(
+        "[alerts]\nevery = '20ms'\nbackup_age = '1ms'\n[alerts.mail]\nserver = '{server}'\ntls = 'none'\n\
+         from = 'offerd <alerts@example.com>'\nto = ['ops@example.com', 'night@example.com']\n"
+    ));
+    let daemon = plan.start().await;
+    let waiting = async {
+        while mails.lock().unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(crate::kit::PATIENCE, waiting).await.expect("a mail is sent");
+    let mail = mails.lock().unwrap()[0].clone();
+    for wanted in [
+        "MAIL FROM:<alerts@example.com>",
+        "RCPT TO:<ops@example.com>",
+        "RCPT TO:<night@example.com>",
+        "Subject: [firing] OfferdBackupOld: the last backup was taken at ",
+        "what to do: src/handbook/metrics.md#the-last-backup-is-old",
+    ] {
+        let flat = mail.replace("=\r\n", "").replace("\r\n ", " ");
+        assert!(flat.contains(wanted), "{wanted}: {mail}");
+    }
+    let (good, text) = command(&daemon, &["test", "mail"]);
+    assert!(good && text.contains("mail (ops@example.com, night@example.com) has taken it"), "{text}");
+    assert!(mails.lock().unwrap().iter().any(|mail| mail.contains("OfferdTest")));
+}
+
+/// A mail server that takes whatever it is given, and the mails with their envelopes.
+async fn mail_server() -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let mails = Arc::<Mutex<Vec<String>>>::default();
+    let taken = Arc::clone(&mails);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let taken = Arc::clone(&taken);
+            tokio::spawn(async move { serve_mail(stream, &taken).await });
+        }
+    });
+    (address, mails)
+}
+
+async fn serve_mail(stream: TcpStream, taken: &Mutex<Vec<String>>) -> Option<()> {
+    let (reads, mut writes) = stream.into_split();
+    let mut lines = BufReader::new(reads).lines();
+    writes.write_all(b"220 mail.example\r\n").await.ok()?;
+    let (mut mail, mut is_data) = (String::new(), false);
+    while let Some(line) = lines.next_line().await.ok()? {
+        mail.push_str(&line);
+        mail.push_str("\r\n");
+        let answer = match line.as_str() {
+            "." if is_data => {
+                is_data = false;
+                taken.lock().unwrap().push(std::mem::take(&mut mail));
+                "250 taken\r\n"
+            }
+            _ if is_data => continue,
+            "DATA" => {
+                is_data = true;
+                "354 go on\r\n"
+            }
+            "QUIT" => "221 bye\r\n",
+            _ => "250 fine\r\n",
+        };
+        writes.write_all(answer.as_bytes()).await.ok()?;
+    }
+    Some(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_test_says_who_has_taken_it_and_why_not() {
+    let far = FarSide::start(|_| Deed::Json(401, String::new())).await;
+    let daemon = started(plan(&far).setting("alerts.backup_age", "0s")).await;
+    let (good, text) = command(&daemon, &["test"]);
+    assert!(!good && text.contains("ops (127.0.0.1) has not taken it: it answered 401"), "{text}");
+    let (good, text) = command(&daemon, &["test", "nobody"]);
+    assert!(!good && text.contains("there is no receiver `nobody`"), "{text}");
+    assert_eq!(told(&far.received()), [pair("OfferdTest", "firing")]);
+}
+
+#[test]
+fn every_fault_of_the_settings_is_told_at_once() {
+    let plan = Daemon::with_partners(Vec::new());
+    plan.write_settings(
+        "[alerts]\noff = ['OfferdNoLead']\n[alerts.waits]\nOfferdSlow = '1m'\n[alerts.webhooks.ops]\nurl = 'http://10.0.0.7/hook'\n\
+         secret = { file = 'nowhere' }\n[alerts.webhooks.none]\nbearer = { file = 'a', credential = 'b' }\n\
+         [alerts.mail]\nserver = 'smtp.example.com'\ntls = 'none'\nfrom = 'us'\nto = []\n",
+    );
+    let output = plan.command(&["check"]).output().unwrap();
+    let text =
+        String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(64), "{text}");
+    for wanted in [
+        "`tls` must be `starttls` or `tls`, unless the server is on loopback",
+        "`from` and `to` must be set",
+        "must be a `file` or a `credential`, not both",
+        "must be set, or else `url_from`, and not both",
+    ] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+}
+
+/// Prometheus and the daemon say the same: names, urgency, waits, and where to read on.
+#[test]
+fn the_rules_are_those_that_ship_for_prometheus() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("config/prometheus/alerts.yml");
+    let file = std::fs::read_to_string(file).unwrap();
+    let field = |block: &str, key: &str| {
+        let line = block.lines().find_map(|line| line.trim().strip_prefix(key)).map(str::trim);
+        line.map(|text| text.trim_matches(['"', '{', '}', ' ']).to_owned())
+    };
+    let span =
+        |text: Option<String>| text.map_or(Duration::ZERO, |text| humantime::parse_duration(&text).unwrap());
+    let shipped: Vec<_> = file
+        .split("- alert: ")
+        .skip(1)
+        .map(|block| {
+            let runbook = field(block, "runbook:").unwrap_or_default();
+            (
+                block.lines().next().unwrap_or_default().to_owned(),
+                field(block, "labels:").unwrap_or_default(),
+                span(field(block, "for:")),
+                span(field(block, "keep_firing_for:")),
+                runbook.rsplit_once('#').map(|(_, part)| part.to_owned()).unwrap_or_default(),
+            )
+        })
+        .filter(|(name, ..)| name != "OfferdDown")
+        .collect();
+    let ours = RULES.iter().map(|rule| {
+        let severity = format!("severity: {}", rule.severity.word());
+        (rule.name.to_owned(), severity, rule.wait, rule.keep, rule.runbook.to_owned())
+    });
+    assert_eq!(ours.collect::<Vec<_>>(), shipped);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_has_not_the_key_is_told_nothing() {
+    let far = taker().await;
+    let daemon = started(plan(&far)).await;
+    for (method, path) in [(Method::GET, "/alerts"), (Method::POST, "/alerts/test")] {
+        let url = format!("{}{path}", daemon.admin);
+        assert_eq!(daemon.request(method, &url, "nonsense", "{}").await.status, 401, "{path}");
+    }
+}

@@ -6,9 +6,67 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::checks::{CENTURY, DAY, Found, HOUR, MILLISECOND, SECOND, count, duration, fault, url};
-use super::raw::{RawAlerts, RawMail, RawSecret, RawWebhook};
+use super::values::{CENTURY, DAY, Found, HOUR, MILLISECOND, OneOrMany, SECOND, count, duration, fault, url};
 use crate::declaration::HumanDuration;
+
+/// The section as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawAlerts {
+    pub every: HumanDuration,
+    pub off: OneOrMany,
+    pub waits: BTreeMap<String, HumanDuration>,
+    pub leads_missing: i64,
+    pub backup_age: HumanDuration,
+    pub certificate_left: HumanDuration,
+    pub console_url: String,
+    pub first_backoff: HumanDuration,
+    pub longest_backoff: HumanDuration,
+    pub give_up_after: HumanDuration,
+    pub outstanding: i64,
+    pub kept: HumanDuration,
+    pub webhooks: BTreeMap<String, RawWebhook>,
+    pub mail: RawMail,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawWebhook {
+    #[serde(default)]
+    pub url: String,
+    #[serde(default)]
+    pub url_from: RawSecret,
+    #[serde(default)]
+    pub bearer: RawSecret,
+    #[serde(default)]
+    pub secret: RawSecret,
+    #[serde(default)]
+    pub allow_addresses: Vec<String>,
+    #[serde(default)]
+    pub ca_file: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawMail {
+    pub server: String,
+    pub tls: MailTls,
+    pub from: String,
+    pub to: OneOrMany,
+    pub user: String,
+    pub password: RawSecret,
+    pub ca_file: String,
+}
+
+/// Where a secret stands; empty where there is none.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawSecret {
+    #[serde(default)]
+    pub file: String,
+    #[serde(default)]
+    pub credential: String,
+}
 
 /// `[alerts]`
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,9 +11,8 @@ use ipnet::IpNet;
 use super::colour::Colour;
 use super::ranking_checks::ranking;
 use super::raw::{
-    OneOrMany, Raw, RawApi, RawApproval, RawBrand, RawConsole, RawExperiments, RawLimits, RawLog,
-    RawMatching, RawOfferPages, RawPostbacks, RawProxy, RawReference, RawReports, RawStore, RawTls,
-    RawTracing,
+    Raw, RawApi, RawApproval, RawBrand, RawConsole, RawExperiments, RawLimits, RawLog, RawMatching,
+    RawOfferPages, RawPostbacks, RawProxy, RawReference, RawReports, RawStore, RawTls, RawTracing,
 };
 use super::settings::{
     AnalyticsSettings, ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings,
@@ -23,12 +22,11 @@ use super::settings::{
     ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings, TranscriptSettings,
     WireSettings,
 };
-use super::web_address;
-use crate::declaration::{HumanDuration, quoted};
+use super::values::{
+    CENTURY, DAY, Found, HOUR, MILLISECOND, MINUTE, OneOrMany, SECOND, count, duration, fault, path, url,
+};
+use crate::declaration::quoted;
 use crate::telemetry::logging;
-
-/// Faults as (key, message).
-pub(super) type Found = Vec<(String, String)>;
 
 pub(super) fn checked(
     raw: Raw,
@@ -107,13 +105,6 @@ const TAGS_MAX: usize = 8;
 /// What reports are by beside tags.
 const DIMENSIONS: [&str; 9] =
     ["day", "month", "company", "product", "subType", "partner", "rating", "state", "experiment"];
-
-pub(super) const MILLISECOND: Duration = Duration::from_millis(1);
-pub(super) const SECOND: Duration = Duration::from_secs(1);
-pub(super) const DAY: Duration = Duration::from_secs(24 * 3600);
-pub(super) const MINUTE: Duration = Duration::from_secs(60);
-pub(super) const HOUR: Duration = Duration::from_secs(3600);
-pub(super) const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
 
 /// The addresses of the api, the integrations and the admin listener, each another one.
 fn listeners(raw: &Raw, found: &mut Found) -> [SocketAddr; 3] {
@@ -395,17 +386,6 @@ fn tracing(raw: RawTracing, found: &mut Found) -> TracingSettings {
     }
 }
 
-/// A URL that others are put behind; `None` for an empty text.
-pub(super) fn url(key: &str, text: String, found: &mut Found) -> Option<String> {
-    if text.is_empty() {
-        return None;
-    }
-    for wanted in web_address::faults(&text) {
-        fault(key, format!("{wanted}, got `{}`", web_address::shown(&text)), found);
-    }
-    Some(text)
-}
-
 /// An origin as browsers send it: a scheme, a host, and perhaps a port.
 fn is_origin(text: &str) -> bool {
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
@@ -630,41 +610,9 @@ fn store(raw: RawStore, live_tables: usize, is_default_queue: bool, found: &mut 
     }
 }
 
-pub(super) fn fault(key: &str, message: String, found: &mut Found) {
-    found.push((key.to_owned(), message));
-}
-
 fn address(key: &str, text: &str, found: &mut Found) -> SocketAddr {
     text.parse().unwrap_or_else(|_| {
         fault(key, format!("must be an address with a port, such as `127.0.0.1:8080`, got `{text}`"), found);
         SocketAddr::from(([127, 0, 0, 1], 0))
     })
-}
-
-pub(super) fn path(key: &str, text: &str, found: &mut Found) -> PathBuf {
-    if text.is_empty() {
-        fault(key, "must not be empty".to_owned(), found);
-    }
-    PathBuf::from(text)
-}
-
-pub(super) fn count(key: &str, number: i64, least: i64, greatest: i64, found: &mut Found) -> usize {
-    if !(least..=greatest).contains(&number) {
-        fault(key, format!("must be from {least} to {greatest}, got {number}"), found);
-    }
-    usize::try_from(number.clamp(least, greatest)).unwrap_or(usize::MAX)
-}
-
-pub(super) fn duration(
-    key: &str,
-    value: HumanDuration,
-    least: Duration,
-    greatest: Duration,
-    found: &mut Found,
-) -> Duration {
-    let value = Duration::from(value);
-    if !(least..=greatest).contains(&value) {
-        fault(key, format!("must be from {least:?} to {greatest:?}, got {value:?}"), found);
-    }
-    value
 }

@@ -13,6 +13,7 @@ mod reload;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod values;
 mod web_address;
 
 pub use alerts::{AlertSettings, MailSettings, MailTls, SecretPlace, WebhookSettings};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::checks::{CENTURY, DAY, Found, SECOND, count, duration, fault};
 use super::raw::{RawNamedRanking, RawRanking};
 use super::settings::{NamedRanking, RankingSettings};
+use super::values::{CENTURY, DAY, Found, SECOND, count, duration, fault};
 use crate::declaration::quoted;
 
 /// The greatest weight: a part that is raised further decides alone.

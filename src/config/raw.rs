@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::alerts::MailTls;
+use super::alerts::RawAlerts;
 use super::settings::SignIn;
+use super::values::OneOrMany;
 use crate::declaration::HumanDuration;
 use crate::telemetry::logging::LogFormat;
 
@@ -304,64 +305,6 @@ pub(super) struct RawPostbacks {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RawAlerts {
-    pub every: HumanDuration,
-    pub off: OneOrMany,
-    pub waits: BTreeMap<String, HumanDuration>,
-    pub leads_missing: i64,
-    pub backup_age: HumanDuration,
-    pub certificate_left: HumanDuration,
-    pub console_url: String,
-    pub first_backoff: HumanDuration,
-    pub longest_backoff: HumanDuration,
-    pub give_up_after: HumanDuration,
-    pub outstanding: i64,
-    pub kept: HumanDuration,
-    pub webhooks: BTreeMap<String, RawWebhook>,
-    pub mail: RawMail,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawWebhook {
-    #[serde(default)]
-    pub url: String,
-    #[serde(default)]
-    pub url_from: RawSecret,
-    #[serde(default)]
-    pub bearer: RawSecret,
-    #[serde(default)]
-    pub secret: RawSecret,
-    #[serde(default)]
-    pub allow_addresses: Vec<String>,
-    #[serde(default)]
-    pub ca_file: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawMail {
-    pub server: String,
-    pub tls: MailTls,
-    pub from: String,
-    pub to: OneOrMany,
-    pub user: String,
-    pub password: RawSecret,
-    pub ca_file: String,
-}
-
-/// Where a secret stands; empty where there is none.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawSecret {
-    #[serde(default)]
-    pub file: String,
-    #[serde(default)]
-    pub credential: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct RawTokens {
     pub bootstrap: bool,
 }
@@ -384,24 +327,4 @@ pub(super) struct RawLog {
 pub(super) struct RawTracing {
     pub otlp_endpoint: String,
     pub sampled_percent: i64,
-}
-
-/// A list of names, or one text with commas between them, as an environment variable has it; an empty one names none.
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "must be a string or a list of strings")]
-pub(super) enum OneOrMany {
-    One(String),
-    Many(Vec<String>),
-}
-
-impl From<OneOrMany> for Vec<String> {
-    fn from(names: OneOrMany) -> Self {
-        match names {
-            OneOrMany::One(names) => {
-                let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-                names.map(str::to_owned).collect()
-            }
-            OneOrMany::Many(names) => names,
-        }
-    }
 }

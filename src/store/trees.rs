@@ -228,7 +228,7 @@ pub const TREES: [TreeRow; 42] = [
     TreeRow { tree: Tree::Alerts, prefix: b'L', name: "alerts", seal: Seal::Open, kept: Kept::Base,
         key: "what it is (a byte), then a fingerprint; name of the receiver, zero byte and number (u64); the hour (u32)",
         value: "an alert and its times; what a receiver is still to be told; how it took the last; rate tables of an hour; the last backup" },
-    TreeRow { tree: Tree::Charts, prefix: b'H', name: "charts", seal: Seal::Open, kept: Kept::Base,
+    TreeRow { tree: Tree::Charts, prefix: b'B', name: "charts", seal: Seal::Open, kept: Kept::Base,
         key: "the minute (u32)", value: "what the metrics said in it, and what the day had brought by then" },
 ];
 

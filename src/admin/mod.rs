@@ -430,11 +430,12 @@ async fn live(_: Context<App>) -> Result<Reply, Failure> {
 async fn ready(context: Context<App>) -> Result<Reply, Failure> {
     match context.app.health.ready() {
         Ok(()) => {
-            let remark = context.app.health.remark().map_or_else(String::new, |remark| format!("{remark}\n"));
+            let remarks = [context.app.health.remark(), context.app.engine.suppressions.locked()];
+            let remarks: String = remarks.into_iter().flatten().map(|remark| remark + "\n").collect();
             let degraded = context.app.health.degraded();
             let told =
                 degraded.map_or("ready\n".to_owned(), |degraded| format!("ready, degraded: {degraded}\n"));
-            Ok(Reply::bytes("text/plain; charset=utf-8", told + &remark))
+            Ok(Reply::bytes("text/plain; charset=utf-8", told + &remarks))
         }
         Err(reason) => {
             let reply = Reply::bytes("text/plain; charset=utf-8", format!("{reason}\n"));

@@ -38,7 +38,7 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 type Measure = Box<dyn Fn() -> String + Send>;
 
 /// How the telling of a receiver ended: its name, the messages, and why they were not taken.
-type Ended = (String, Vec<u64>, Result<(), String>);
+type Ended = (String, Vec<u64>, Result<Option<String>, String>);
 
 /// Looks at conditions, and tells receivers.
 pub struct Keeper {
@@ -205,7 +205,12 @@ impl Keeper {
         let now_ms = self.store.now_ms();
         let mut ledger = self.board.ledger();
         match told {
-            Ok(()) => ledger.taken(&name, &numbers, now_ms),
+            Ok(refused) => {
+                if let Some(cause) = refused {
+                    warn!(receiver = name, cause, "alerts were taken, but not for everybody");
+                }
+                ledger.taken(&name, &numbers, now_ms);
+            }
             Err(cause) => {
                 warn!(receiver = name, cause, "alerts were not taken; they are sent again");
                 ledger.failed(&name, &numbers, &cause, settings, now_ms);

@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
+use lettre::address::Envelope;
 use lettre::message::Mailbox;
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Certificate, Tls, TlsParameters};
@@ -20,15 +21,31 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const PORT_STARTTLS: u16 = 587;
 const PORT_TLS: u16 = 465;
 
-/// Sends a mail to everybody.
+/// Sends a mail to everybody, each on its own, so that an address which the server refuses keeps it from nobody else. It is taken when
+/// somebody has it and all others are refused for good, which is told then.
 ///
 /// # Errors
 /// Why the server has not taken it.
-pub(super) async fn send(settings: &MailSettings, batch: &Batch) -> Result<(), String> {
-    let message = message(settings, batch)?;
-    let sent = tokio::time::timeout(TIMEOUT, transport(settings)?.send(message)).await;
-    let sent = sent.map_err(|_| format!("the server has not taken it within {} s", TIMEOUT.as_secs()))?;
-    sent.map(drop).map_err(|error| format!("the server has not taken it: {}", whole(&error)))
+pub(super) async fn send(settings: &MailSettings, batch: &Batch) -> Result<Option<String>, String> {
+    let (message, transport) = (message(settings, batch)?, transport(settings)?);
+    let (bytes, from) = (message.formatted(), mailbox(&settings.from)?.email);
+    let (mut refused, mut failed, mut taken) = (Vec::new(), Vec::new(), false);
+    for to in &settings.to {
+        let envelope = Envelope::new(Some(from.clone()), vec![mailbox(to)?.email]);
+        let envelope = envelope.map_err(|error| format!("the mail cannot be made: {error}"))?;
+        match tokio::time::timeout(TIMEOUT, transport.send_raw(&envelope, &bytes)).await {
+            Ok(Ok(_)) => taken = true,
+            Ok(Err(error)) if error.is_permanent() => refused.push(format!("`{to}`: {}", whole(&error))),
+            Ok(Err(error)) => failed.push(format!("`{to}`: {}", whole(&error))),
+            Err(_) => failed.push(format!("`{to}`: nothing within {} s", TIMEOUT.as_secs())),
+        }
+    }
+    if taken && failed.is_empty() {
+        let told = format!("the server refuses {}", refused.join("; "));
+        return Ok((!refused.is_empty()).then_some(told));
+    }
+    refused.extend(failed);
+    Err(format!("the server has not taken it for {}", refused.join("; ")))
 }
 
 /// What is wrong with addresses and files.

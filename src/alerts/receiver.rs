@@ -45,13 +45,13 @@ impl Receiver {
         }
     }
 
-    /// Tells it.
+    /// Tells it. Returns for whom it was not taken although it was for others.
     ///
     /// # Errors
     /// Why it has not taken that.
-    pub(super) async fn tell(&self, wire: &Wire, batch: &Batch) -> Result<(), String> {
+    pub(super) async fn tell(&self, wire: &Wire, batch: &Batch) -> Result<Option<String>, String> {
         match self {
-            Self::Webhook(name, settings) => webhook::send(wire, name, settings, batch).await,
+            Self::Webhook(name, settings) => webhook::send(wire, name, settings, batch).await.map(|()| None),
             Self::Mail(settings) => mail::send(settings, batch).await,
         }
     }

@@ -84,7 +84,7 @@ pub const RULES: &[Rule] = &[
     rule("OfferdOffersFall", Ticket, NO, Above(OFFERS_FALL, Limit::Is(0.0)), &[],
         "more leads than usual end without an offer", "fewer-leads-have-offers"),
     rule("OfferdBackupOld", Ticket, NO, Condition::Older(BACKUP_AT), &[],
-        "the last backup was taken at {value}", "the-last-backup-is-old"),
+        "no backup was taken since {value}", "the-last-backup-is-old"),
     rule("OfferdCertificateEnds", Ticket, NO, Condition::Ends(CERTIFICATE_ENDS), &["listener"],
         "the certificate of the {listener} listener ends at {value}", "a-certificate-runs-out"),
     rule("OfferdRefusesLeads", Page, minutes(2), Rate(SUBMITS_REFUSED, ("reason", "!merge_too_late"), minutes(5), 0.1), &["reason"],
@@ -120,7 +120,7 @@ pub const RULES: &[Rule] = &[
     rule("OfferdClockStepped", Ticket, NO, Growth(STORE_CLOCK_STEPS, ("to", "!followed"), minutes(15)), &["to"],
         "the clock of this machine was {to} of what has passed by more than store.clock_jump", "the-clock-is-wrong"),
     rule("OfferdReloadRefused", Ticket, NO, Growth(RELOADS, ("result", "!ok"), minutes(15)), &["result"],
-        "a reload was {result}; the files of before are in force", "a-reload-was-refused"),
+        "a reload was {result} within 15 minutes; unless one went well since, the files of before are in force", "a-reload-was-refused"),
     rule("OfferdSeatsCut", Notice, minutes(15), Rate(SEATS_CUT, ("", ""), minutes(15), 0.0), &[],
         "matching.partners_per_lead leaves partners out", "leads-are-not-asked-everywhere"),
 ];

@@ -40,7 +40,7 @@ pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) 
             messages: vec![message.clone()],
             console_url: settings.console_url.clone(),
         };
-        let error = one.tell(&wire, &batch).await.err();
+        let error = one.tell(&wire, &batch).await.unwrap_or_else(Some);
         tried.push(Tried { receiver: one.name().to_owned(), place: one.place(), error });
     }
     tried

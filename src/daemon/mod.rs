@@ -14,6 +14,7 @@ mod retention;
 mod signals;
 mod sockets;
 mod started;
+mod suppression_key;
 mod threads;
 mod watchdog;
 

@@ -16,7 +16,7 @@ use super::opened::{Opened, absolute};
 use super::reload::{Reloading, note_book};
 use super::signals::{Request, Signals};
 use super::threads::EngineThreads;
-use super::{Ending, Fatal, Loaded, Telling, notify, retention, watchdog};
+use super::{Ending, Fatal, Loaded, Telling, notify, retention, suppression_key, watchdog};
 use crate::admin::console::secret;
 use crate::admin::password::Password;
 use crate::admin::{self, Admin, Health};
@@ -294,6 +294,7 @@ fn aside(
     let mut aside = vec![
         tokio::spawn(async move { engine.statistics.failures.keep().await }),
         tokio::spawn(shown_posts::keep(Arc::clone(matchmaker.engine()))),
+        tokio::spawn(suppression_key::unlock_when_back(Arc::clone(matchmaker.engine()))),
         tokio::spawn(async move { recovery::recover_when_mended(&recovering).await }),
         tokio::spawn(retention::retain(
             Arc::clone(matchmaker.engine()),

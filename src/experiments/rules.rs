@@ -1,8 +1,7 @@
 //! The rules in force.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use chrono::DateTime;
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,7 @@ use uuid::Uuid;
 use super::rule::{Rule, RuleState};
 use super::{check, overlap};
 use crate::config::Settings;
-use crate::declaration::{Fault, Source};
+use crate::declaration::{Fault, Source, files_if_any, text_of};
 use crate::model::ClientTags;
 use crate::partners::Book;
 use crate::rate_table::treatment::Treatment;
@@ -35,11 +34,11 @@ impl Rules {
         };
         let unread = |error| format!("cannot be read: {error}");
         let directory = &settings.experiments.path;
-        let files =
-            files_in(directory).map_err(|error| vec![fault(directory, "experiments.path", unread(error))])?;
+        let files = files_if_any(directory)
+            .map_err(|error| vec![fault(directory, "experiments.path", unread(error))])?;
         let (mut all, mut faults) = (Vec::new(), Vec::new());
         for file in files {
-            let text = std::fs::read_to_string(&file).map_err(|error| vec![fault(&file, "", unread(error))]);
+            let text = text_of(&file).map_err(|error| vec![fault(&file, "", unread(error))]);
             let source = text.and_then(|text| Source::parse(&file, &text).map_err(|fault| vec![fault]));
             let name = file.file_stem().unwrap_or_default().to_string_lossy();
             match source.and_then(|source| check::rule(&name, &source, settings, book)) {
@@ -141,18 +140,4 @@ impl RulesDiff {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
-}
-
-/// The files of a directory, by name; none where there is none.
-fn files_in(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let entries = match std::fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
-    let mut files: Vec<PathBuf> =
-        paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
-    files.sort();
-    Ok(files)
 }

@@ -94,7 +94,9 @@ impl Suppressions {
         }
         let left_alone: usize = loaded.left_alone.all().map(|(_, count)| count).sum();
         gauge!(SUPPRESSION_ENTRIES, "list" => EVERYWHERE).set(left_alone as f64);
-        if let LeftAlone::Locked(told) = &loaded.left_alone {
+        if let LeftAlone::Locked(told) = &loaded.left_alone
+            && self.locked().as_ref() != Some(told)
+        {
             tracing::error!("{told}");
         }
         let mut now = self.lists.write().unwrap_or_else(PoisonError::into_inner);
@@ -102,6 +104,14 @@ impl Suppressions {
             gauge!(SUPPRESSION_ENTRIES, "list" => name.clone()).set(0.0);
         }
         *now = Arc::new(loaded);
+    }
+
+    /// Why nobody is asked about anybody, if the key of who asked to be left alone cannot be used; a sentence.
+    pub fn locked(&self) -> Option<String> {
+        match &self.now().left_alone {
+            LeftAlone::Locked(told) => Some(told.clone()),
+            LeftAlone::Nobody | LeftAlone::Known(..) => None,
+        }
     }
 
     /// The lists as of now; who holds them keeps them, whatever is added later.

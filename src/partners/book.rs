@@ -16,7 +16,7 @@ use super::index::Index;
 use super::partner::Seat;
 use super::said::Said;
 use super::template::Template;
-use crate::declaration::{Fault, Source};
+use crate::declaration::{Fault, Source, files_in, text_of};
 use crate::model::ProductType;
 
 /// Every seat of every partner, and the index over their rules.
@@ -71,7 +71,7 @@ impl Book {
         let mut sources = Vec::new();
         let mut faults = Vec::new();
         for file in files {
-            match std::fs::read_to_string(&file) {
+            match text_of(&file) {
                 Ok(text) => sources.push((file, text)),
                 Err(error) => faults.push(Fault {
                     file: Some(file),
@@ -97,7 +97,7 @@ impl Book {
     /// The first that cannot be read.
     pub fn texts_in(directory: &Path) -> std::io::Result<Vec<(PathBuf, String)>> {
         let files = files_in(directory)?.into_iter();
-        files.map(|file| std::fs::read_to_string(&file).map(|text| (file, text))).collect()
+        files.map(|file| text_of(&file).map(|text| (file, text))).collect()
     }
 
     /// Reads partner files given as (file name, text).
@@ -248,17 +248,4 @@ fn fingerprint(said: &BTreeMap<String, Said>) -> Fingerprint {
         said.digest(&mut hasher);
     }
     Fingerprint::from(hasher)
-}
-
-/// The partner files of a directory, by name.
-fn files_in(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(directory)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "toml") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
 }

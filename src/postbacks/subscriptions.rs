@@ -1,8 +1,7 @@
 //! The subscriptions in force.
 
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::check;
@@ -10,7 +9,7 @@ use super::subscription::Subscription;
 use serde::{Deserialize, Serialize};
 
 use crate::config::PostbackSettings;
-use crate::declaration::{Fault, Source};
+use crate::declaration::{Fault, Source, files_if_any, text_of};
 
 /// Every subscription, by name, and the limits that hold for each.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,11 +38,11 @@ impl Subscriptions {
         };
         let unread = |error| format!("cannot be read: {error}");
         let directory = &settings.path;
-        let files =
-            files_in(directory).map_err(|error| vec![fault(directory, "postbacks.path", unread(error))])?;
+        let files = files_if_any(directory)
+            .map_err(|error| vec![fault(directory, "postbacks.path", unread(error))])?;
         let (mut all, mut faults) = (Vec::new(), Vec::new());
         for file in files {
-            let text = std::fs::read_to_string(&file).map_err(|error| vec![fault(&file, "", unread(error))]);
+            let text = text_of(&file).map_err(|error| vec![fault(&file, "", unread(error))]);
             let source = text.and_then(|text| Source::parse(&file, &text).map_err(|fault| vec![fault]));
             let name = file.file_stem().unwrap_or_default().to_string_lossy();
             match source.and_then(|source| check::subscription(&name, &source)) {
@@ -108,18 +107,4 @@ impl SubscriptionsDiff {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
-}
-
-/// The files of a directory, by name; none where there is none.
-fn files_in(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let entries = match std::fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
-    let mut files: Vec<PathBuf> =
-        paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
-    files.sort();
-    Ok(files)
 }

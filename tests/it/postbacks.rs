@@ -342,6 +342,11 @@ async fn the_console_shows_how_postbacks_stand_tests_them_and_sends_again() {
     let csrf = format!("csrf={}", after.split('"').next().unwrap());
     let tried = look(Method::POST, "/console/postbacks/acme/test", csrf.clone()).await;
     assert!(String::from_utf8_lossy(&tried.body).contains("webhook-signature"), "the request is shown");
+    std::fs::remove_file(daemon.file("secret")).unwrap();
+    let untried = look(Method::POST, "/console/postbacks/acme/test", csrf.clone()).await;
+    let told = String::from_utf8_lossy(&untried.body).into_owned();
+    assert!(untried.status == 200 && told.contains("not sent") && told.contains("secret"), "{told}");
+    std::fs::write(daemon.file("secret"), SECRET).unwrap();
     far.forget();
     let again = look(Method::POST, "/console/postbacks/acme/retry", csrf).await;
     assert_eq!((again.status, again.header("location")), (303, Some("/console/postbacks")));

@@ -57,7 +57,7 @@ pub(super) async fn test(visit: Arc<Visit>) -> Result<View, Failure> {
     let subscription = named(&visit)?;
     let note = Note::of("postbacks.test").about(&subscription.name);
     visit.app.note_if_can(&visit.actor(), note).await;
-    audit!(visit, "postbacks.test", subscription = subscription.name, "test event sent");
+    audit!(visit, "postbacks.test", subscription = subscription.name, "a test event is to be sent");
     let trial = postbacks::try_out(&subscription).await;
     let page = page(&visit, Some((subscription.name.clone(), trial))).await?;
     visit.view(&page)

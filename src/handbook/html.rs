@@ -10,7 +10,7 @@ pub const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_DEFINI
 /// The chapter's HTML. A link `NAME.md` leads to that chapter, wherever `link` says that it is.
 pub fn render(markdown: &str, link: impl Fn(&str) -> String) -> String {
     let events: Vec<Event> = Parser::new_ext(markdown, OPTIONS).collect();
-    let mut shown = Vec::with_capacity(events.len());
+    let (mut shown, mut tables) = (Vec::with_capacity(events.len()), 0);
     for (at, event) in events.iter().enumerate() {
         let event = match event.clone() {
             Event::Start(Tag::Heading { level, classes, attrs, .. }) if level != HeadingLevel::H1 => {
@@ -27,7 +27,9 @@ pub fn render(markdown: &str, link: impl Fn(&str) -> String) -> String {
         let (begins, ends) =
             (matches!(event, Event::Start(Tag::Table(_))), matches!(event, Event::End(TagEnd::Table)));
         shown.extend(begins.then(|| {
-            Event::Html("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table\">".into())
+            tables += 1;
+            let scrolls = "<div class=\"scroll\" tabindex=\"0\" role=\"region\"";
+            Event::Html(format!("{scrolls} aria-label=\"Table {tables}\">").into())
         }));
         shown.push(event);
         shown.extend(ends.then(|| Event::Html("</div>\n".into())));

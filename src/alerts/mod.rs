@@ -2,15 +2,15 @@
 //!
 //! # From a figure to a message
 //!
-//! 1. A [`rule`] has a name, how urgent it is, a condition on the metrics, and how long that has to hold: the same as in
+//! 1. A `rule` has a name, how urgent it is, a condition on the metrics, and how long that has to hold: the same as in
 //!    `config/prometheus/alerts.yml`, which a test holds beside them.
-//! 2. The [`keeper`], a thread of its own, reads the metrics every `alerts.every` and has each [`condition`] say of each set of labels
-//!    whether it holds. Of leads that stay away and of offers that become fewer it keeps what is [`usual`].
-//! 3. The pure machine in [`state`] says of each alert what changes by that: it waits, it fires, it has ended.
-//! 4. What fires and what has ended is written in the [`ledger`], in one commit with a message for each receiver. So a restart finds it
+//! 2. The `keeper`, a thread of its own, reads the metrics every `alerts.every` and has each `condition` say of each set of labels
+//!    whether it holds. Of leads that stay away and of offers that become fewer it keeps what is `usual`.
+//! 3. The pure machine in `state` says of each alert what changes by that: it waits, it fires, it has ended.
+//! 4. What fires and what has ended is written in the `ledger`, in one commit with a message for each receiver. So a restart finds it
 //!    firing and says nothing again, and an end is told whoever was down when it came. While the store does not write, which is worth
 //!    an alert itself, messages go out all the same, and what is to be written waits in memory.
-//! 5. Messages of a receiver go out in their order ([`webhook`], [`mail`]), those of a kind together, and are tried again until they are
+//! 5. Messages of a receiver go out in their order (`webhook`, `mail`), those of a kind together, and are tried again until they are
 //!    taken, or given up. What a crash cuts between the answer and its record is sent again, under the same id.
 //!
 //! An alert names partners, subscriptions and files, and never a person. A daemon that is dead tells nothing: OfferdDown is for

@@ -2,8 +2,8 @@
 //!
 //! # From a file to a figure
 //!
-//! 1. A file of `experiments.path` is a [`Rule`]: which leads, from when to when, and its variants ([`declared`] is what it may say,
-//!    [`check`] finds every fault, [`Rules`] are those in force, in the configuration that a table is computed under).
+//! 1. A file of `experiments.path` is a [`Rule`]: which leads, from when to when, and its variants (`declared` is what it may say,
+//!    `check` finds every fault, [`Rules`] are those in force, in the configuration that a table is computed under).
 //! 2. When a lead is taken in, each rule that holds for it draws a variant, or the control ([`Rule::draw`]): a digest of the rule's name
 //!    and the lead's uuid, so that rules draw apart from each other and from the shares of partners. What was drawn is a part of the
 //!    lead's record and never drawn again, whatever becomes of the file: a lead has one variant of a rule.

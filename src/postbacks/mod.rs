@@ -2,16 +2,16 @@
 //!
 //! # From an event to its receiver
 //!
-//! 1. A file of `postbacks.path` is a [`Subscription`]: whose events, which of them, where to, and how ([`declared`] is what it may say,
-//!    [`check`] finds every fault, [`Subscriptions`] are those in force). [`begin`] notes in the store from when on a new one is told.
-//! 2. Each subscription has a task of its own ([`follower`]) on the one thread of the [`keeper`], away from those of leads. It follows the
-//!    feed of lead events ([`ledger`]): what arrived is put among the outstanding deliveries, and the cursor is moved, in one commit. Where
+//! 1. A file of `postbacks.path` is a [`Subscription`]: whose events, which of them, where to, and how (`declared` is what it may say,
+//!    `check` finds every fault, [`Subscriptions`] are those in force). [`begin`] notes in the store from when on a new one is told.
+//! 2. Each subscription has a task of its own (`follower`) on the one thread of the `keeper`, away from those of leads. It follows the
+//!    feed of lead events (`ledger`): what arrived is put among the outstanding deliveries, and the cursor is moved, in one commit. Where
 //!    as many are outstanding as may be, the cursor waits; the feed is durable.
-//! 3. The [`outbox`] says which delivery is due: of each lead only the oldest, so that a receiver hears of a lead in the order of arrival.
-//! 4. A [`message`] is made of the event as the newer form of the feed tells it, signed ([`signing_key`]) or filled in ([`url_template`]),
-//!    and sent over the [wire](crate::wire) ([`sender`]).
-//! 5. An answer of 2xx removes the delivery. Anything else is tried again later ([`backoff`]), and after `give_up_after` the delivery is a
-//!    dead letter ([`dead_letters`]), which lets the next of its lead pass and can be sent again.
+//! 3. The `outbox` says which delivery is due: of each lead only the oldest, so that a receiver hears of a lead in the order of arrival.
+//! 4. A `message` is made of the event as the newer form of the feed tells it, signed (`signing_key`) or filled in (`url_template`),
+//!    and sent over the [wire](crate::wire) (`sender`).
+//! 5. An answer of 2xx removes the delivery. Anything else is tried again later (`backoff`), and after `give_up_after` the delivery is a
+//!    dead letter (`dead_letters`), which lets the next of its lead pass and can be sent again.
 //!
 //! So each event goes out once or more, whatever is killed: the id of its message stays the same, and the receiver knows the second by it.
 //! What is outstanding names a lead and a place in the feed, and holds nothing of either.

@@ -1,9 +1,9 @@
 //! Ranking: what a company's own clicks teach, and by what its offers are ranked.
 //!
-//! A [`fold`] follows the feed of lead events of each company, in the order of arrival, and notes of each [`day`] which offers were
+//! A `fold` follows the feed of lead events of each company, in the order of arrival, and notes of each `day` which offers were
 //! clicked on and which of these earned their payout; in the same commit it notes how far it has come, so that each record counts once,
 //! whatever crashes. A click counts on the day of its rate table, and so does what comes of it weeks later: only days that are old enough
-//! to have converted are summed up (`ranking.matures_after`). The [`counts`] are in memory too; a [`snapshot`] is their sum by a time, and
+//! to have converted are summed up (`ranking.matures_after`). The `counts` are in memory too; a `snapshot` is their sum by a time, and
 //! all that a rate table reads. [`crate::partners::ranking`] makes scores of it.
 //!
 //! Nothing is followed where the settings name no ranking. When they begin to, the feed is read from its beginning.

@@ -1,9 +1,9 @@
 //! Reports: what became of leads, by day, company, product, partner, tag, rating, state and experiment, any two of these, over any days.
 //!
-//! Nothing is counted when it happens. A [`fold`] follows the feeds, company by company, in the order of arrival, and adds what it
-//! finds to [`cells`]: one for each value of each dimension and of each pair of them, by company and day. They are [written](blocks)
-//! seldom and many at once, in [blocks](block) of some two bytes a cell, in one commit with [how far](state) the fold has come. So each
-//! record is counted once, whatever crashes, and a count can always be made [anew](rebuild) from the records. A report sums up the
+//! Nothing is counted when it happens. A `fold` follows the feeds, company by company, in the order of arrival, and adds what it
+//! finds to [`cells`]: one for each value of each dimension and of each pair of them, by company and day. They are written (`blocks`)
+//! seldom and many at once, in blocks (`block`) of some two bytes a cell, in one commit with how far (`state`) the fold has come. So each
+//! record is counted once, whatever crashes, and a count can always be made anew (`rebuild`) from the records. A report sums up the
 //! blocks of its months and days, and what is not written yet; how many leads there were does not matter to it.
 //!
 //! # What is counted, and where it is recorded

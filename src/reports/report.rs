@@ -73,7 +73,7 @@ struct Draft {
 /// Makes the report of a count.
 ///
 /// # Errors
-/// [`SumFault`]
+/// `SumFault`
 pub fn report(
     store: &Store,
     count: &Count,

@@ -1,6 +1,6 @@
 //! Contacts: by which mail address or telephone number a lead is found.
 //!
-//! Each is kept as identities are: hashed under a [key](crate::store::sealing::identity_key) that is destroyed with the erasure of a lead that
+//! Each is kept as identities are: hashed under a key that is destroyed with the erasure of a lead that
 //! it has hashed, when the others of its day are hashed anew. So nobody who has the store finds anybody in it, and who is erased has
 //! never been here.
 

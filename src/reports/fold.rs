@@ -1,6 +1,6 @@
 //! The fold: follows the feeds, company by company, and counts their records.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tracing::{error, warn};
@@ -15,7 +15,7 @@ use crate::model::{EventType, ProductSubType, ProductType};
 use crate::partners::{Fingerprint, Quote, SeatTemplate};
 use crate::rate_table::record::{Answer, TableHead};
 use crate::rate_table::table::Table;
-use crate::records::{Records, Unavailable, reading};
+use crate::records::{Records, Unavailable, following, reading};
 use crate::store::codec::CodecError;
 use crate::store::entities::{Happening, HappeningDetails, HappeningRecord, PayoutRecord, PayoutSource};
 use crate::store::{CommitError, FeedKey, Store, Tree};
@@ -64,7 +64,7 @@ impl<'a> Fold<'a> {
     /// That the store cannot be read; what was counted before stays counted.
     pub fn round(&mut self) -> Result<bool, CommitError> {
         let mut more = false;
-        for company in companies(&self.records.store) {
+        for company in following::companies(&self.records.store) {
             more |= self.step(company)?;
         }
         Ok(more)
@@ -298,25 +298,6 @@ impl<'a> Fold<'a> {
     }
 }
 
-/// The companies that have a feed, each found by one look behind the one before.
-pub fn companies(store: &Store) -> BTreeSet<Uuid> {
-    let mut found = BTreeSet::new();
-    for feed in [Tree::LeadEvents, Tree::LeadPayouts] {
-        let mut start = Uuid::nil();
-        while let Some(company) = first_company(store, feed, start) {
-            found.insert(company);
-            let Some(next) = company.as_u128().checked_add(1) else { break };
-            start = Uuid::from_u128(next);
-        }
-    }
-    found
-}
-
-fn first_company(store: &Store, feed: Tree, start: Uuid) -> Option<Uuid> {
-    let (key, _) = store.scan_from(feed, start, []).next()?.ok()?;
-    FeedKey::parse(&key).map(|key| key.company)
-}
-
 /// The arrival of the first record of all companies that a count has not come to, in microseconds.
 pub fn behind(store: &Store, count: &Count) -> Option<u64> {
     let next = |feed, company, from_us| {
@@ -324,7 +305,7 @@ pub fn behind(store: &Store, count: &Count) -> Option<u64> {
         let (key, _) = store.scan_from(feed, start, company).next()?.ok()?;
         FeedKey::parse(&key).map(|key| key.arrival_us)
     };
-    let ahead = companies(store).into_iter().flat_map(|company| {
+    let ahead = following::companies(store).into_iter().flat_map(|company| {
         let Cursor { events_us, payouts_us } = count.state.cursors.get(&company).copied().unwrap_or_default();
         [next(Tree::LeadEvents, company, events_us), next(Tree::LeadPayouts, company, payouts_us)]
     });

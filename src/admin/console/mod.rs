@@ -45,6 +45,7 @@ mod nowhere;
 mod partner;
 mod partners;
 mod people;
+mod persons;
 mod postbacks;
 mod proxy;
 mod ranking;
@@ -113,6 +114,16 @@ pub(super) const ROUTES: &[Row] = &[
     post("/console/postbacks/{name}/test", "Sends a test event.", page!(Operator, postbacks::test)),
     get("/console/postbacks/{name}/retry", "Leads back to postbacks.", page!(Operator, postbacks::back)),
     post("/console/postbacks/{name}/retry", "Sends again what was given up.", act!(Operator, postbacks::retry)),
+    get("/console/persons", "What a person may ask for.", page!(Operator, persons::show)),
+    post("/console/persons", "Finds the leads of a person.", page!(Operator, persons::find)),
+    get("/console/persons/export", "Leads back to the persons.", page!(Operator, persons::back)),
+    post("/console/persons/export", "Gives all that is held on a person.", act!(Operator, persons::export)),
+    get("/console/persons/erase", "Leads back to the persons.", page!(Operator, persons::back)),
+    post("/console/persons/erase", "Erases all leads of a person.", page!(Operator, persons::erase)),
+    get("/console/persons/suppress", "Leads back to the persons.", page!(Operator, persons::back)),
+    post("/console/persons/suppress", "Leaves a person alone.", page!(Operator, persons::suppress)),
+    get("/console/persons/unsuppress", "Leads back to the persons.", page!(Operator, persons::back)),
+    post("/console/persons/unsuppress", "Ends that.", page!(Operator, persons::unsuppress)),
     get("/console/catalogue", "What is on offer.", page!(Viewer, catalogue::show)),
     get("/console/catalogue/try", "Asks for a lead to try.", page!(Viewer, catalogue::trial::ask)),
     post("/console/catalogue/try", "Tells what matches a lead.", page!(Viewer, catalogue::trial::show)),

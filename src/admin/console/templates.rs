@@ -31,6 +31,8 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("partners.html", include_str!("templates/partners.html")),
     ("audit.html", include_str!("templates/audit.html")),
     ("people.html", include_str!("templates/people.html")),
+    ("persons.html", include_str!("templates/persons.html")),
+    ("receipt.html", include_str!("templates/receipt.html")),
     ("account.html", include_str!("templates/account.html")),
     ("experiments.html", include_str!("templates/experiments.html")),
     ("postbacks.html", include_str!("templates/postbacks.html")),

@@ -77,6 +77,7 @@ const PAGES: &[(&str, &str)] = &[
     ("/console/experiments", "Experiments"),
     ("/console/postbacks", "Postbacks"),
     ("/console/persons", "Persons"),
+    ("/console/consents", "Consents"),
     ("/console/catalogue", "Catalogue"),
     ("/console/catalogue?q=loan&page=2", "Catalogue"),
     ("/console/catalogue/try?product=mortgage", "Try a lead"),

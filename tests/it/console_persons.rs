@@ -119,3 +119,166 @@ async fn the_leads_of_a_person_are_found_given_and_erased_with_a_receipt_from_th
     let told = format!("{}{records:?}", daemon.log());
     assert!(PERSONAL.iter().all(|word| !told.contains(word)), "{told}");
 }
+
+#[tokio::test]
+async fn nothing_is_done_without_a_reason_that_names_nobody_and_no_fault_repeats_what_was_typed() {
+    let daemon = daemon().await;
+    let operator = Browser::of(&daemon, "operator").await;
+    let (uuid, _) = submitted(&daemon, EMAIL, PHONE).await;
+    for act in ["export", "erase", "suppress", "unsuppress"] {
+        let path = format!("/console/persons/{act}");
+        let long = "x".repeat(201);
+        for (fields, told) in [
+            (&[("contact", EMAIL)][..], "The reason must say why"),
+            (&[("contact", EMAIL), ("reason", "  ")], "The reason must say why"),
+            (&[("contact", EMAIL), ("reason", &long)], "in at most 200 letters"),
+            (
+                &[("contact", EMAIL), ("reason", "ottoline@quillfeather.example asks")],
+                "must not name the person",
+            ),
+            (&[("contact", PHONE), ("reason", "call of 206 555 0142")], "must not name the person"),
+            (&[("contact", "ottoline@"), ("reason", REASON)], "no e-mail address"),
+            (&[("contact", "555-0142"), ("reason", REASON)], "neither an e-mail address nor a phone number"),
+            (&[("reason", REASON)], "phone number is missing"),
+        ] {
+            let answer = operator.post(&path, &[fields, &[("sure", "yes")]].concat()).await;
+            let page = text(&answer);
+            assert_eq!(answer.status, 400, "{path} {fields:?}: {page}");
+            assert!(page.contains(told) && page.contains("<h1>Persons</h1>"), "{told}: {page}");
+            let notice = page.split_once("role=\"alert\">").unwrap().1.split("</p>").next().unwrap();
+            assert!(PERSONAL.iter().all(|word| !notice.contains(word)), "{notice}");
+        }
+    }
+    for by in [
+        [("first", "Ada"), ("last", ""), ("born", "1985-12-10")],
+        [("first", "Ada"), ("last", "L"), ("born", "then")],
+    ] {
+        let answer =
+            operator.post("/console/persons/suppress", &[&by[..], &[("reason", REASON)]].concat()).await;
+        assert!(answer.status == 400 && text(&answer).contains("all three"), "{}", text(&answer));
+    }
+    let unsure = operator.post("/console/persons/erase", &[("contact", EMAIL), ("reason", REASON)]).await;
+    assert!(unsure.status == 400 && text(&unsure).contains("Nothing is erased"), "{}", text(&unsure));
+    assert_eq!(daemon.get(&format!("/leads/{uuid}")).await.status, 200);
+    let records = audited(&daemon);
+    assert!(actions(&records).iter().all(|action| *action == "person.find"), "{records:?}");
+    let told = format!("{}{records:?}", daemon.log());
+    assert!(PERSONAL.iter().all(|word| !told.contains(word)), "{told}");
+}
+
+#[tokio::test]
+async fn who_asks_for_it_is_left_alone_by_address_number_or_name_and_taken_off_the_list_again() {
+    let daemon = daemon().await;
+    let operator = Browser::of(&daemon, "operator").await;
+    let name = [("first", "Ottoline"), ("last", "Quillfeather"), ("born", "1985-12-10")];
+    for who in [&[("contact", EMAIL)][..], &[("contact", PHONE)], &name] {
+        let fields = [who, &[("reason", REASON)]].concat();
+        let page = text(&operator.post("/console/persons/suppress", &fields).await);
+        assert!(page.contains("No partner is asked about them from now on"), "{page}");
+        assert_eq!(submitted(&daemon, EMAIL, PHONE).await.1, 0, "{who:?}");
+        if who.len() == 1 {
+            let page = text(&operator.post("/console/persons", who).await);
+            assert!(page.contains(">on the list</span>") && page.contains("/persons/unsuppress"), "{page}");
+        }
+        let page = text(&operator.post("/console/persons/unsuppress", &fields).await);
+        assert!(page.contains("They may be asked about again."), "{page}");
+        assert_eq!(submitted(&daemon, EMAIL, PHONE).await.1, 1, "{who:?}");
+        let page = text(&operator.post("/console/persons/unsuppress", &fields).await);
+        assert!(page.contains("They were not left alone by this."), "{page}");
+    }
+    let fields = [("contact", EMAIL), ("reason", REASON), ("sure", "yes"), ("suppress", "yes")];
+    let page = text(&operator.post("/console/persons/erase", &fields).await);
+    assert!(page.contains("6 leads are erased") && page.contains("no partner is asked about them"), "{page}");
+    assert_eq!(submitted(&daemon, EMAIL, "").await.1, 0);
+
+    // What the page has done the command sees, and the other way round.
+    assert!(daemon.command(&["person", "unsuppress", "--email", EMAIL, "--reason", REASON]).status.success());
+    let page = text(&operator.post("/console/persons", &[("contact", EMAIL)]).await);
+    assert!(page.contains(">not on the list</span>"), "{page}");
+    let records = audited(&daemon);
+    let by_command = records.iter().rfind(|record| record["action"] == "person.unsuppress").unwrap();
+    assert_eq!((&by_command["from"], &by_command["reason"]), (&"command".into(), &REASON.into()));
+    let told = format!("{}{records:?}", daemon.log());
+    assert!(PERSONAL.iter().all(|word| !told.contains(word)), "{told}");
+}
+
+#[tokio::test]
+async fn without_the_key_of_the_list_the_page_says_what_is_wrong() {
+    let daemon = daemon().await;
+    let fields = [("contact", EMAIL), ("reason", REASON)];
+    let operator = Browser::of(&daemon, "operator").await;
+    assert_eq!(operator.post("/console/persons/suppress", &fields).await.status, 200);
+    drop(operator);
+    let (_, stopped) = daemon.terminate();
+    std::fs::remove_file(stopped.plan.store().with_file_name("store.suppression-key")).unwrap();
+    let daemon = stopped.start().await;
+    let operator = Browser::of(&daemon, "operator").await;
+    let locked = "he key of who asked to be left alone cannot be used";
+    let found = operator.post("/console/persons", &[("contact", EMAIL)]).await;
+    assert!(found.status == 200 && text(&found).contains(locked), "{}", text(&found));
+    assert!(!text(&found).contains(">not on the list</span>"), "nobody knows that");
+    let more = [&fields[..], &[("sure", "yes"), ("suppress", "yes")]].concat();
+    for act in ["suppress", "unsuppress", "erase"] {
+        let answer = operator.post(&format!("/console/persons/{act}"), &more).await;
+        assert_eq!((answer.status, answer.header("content-type")), (503, Some("text/html; charset=utf-8")));
+        assert!(text(&answer).contains(locked), "{}", text(&answer));
+    }
+}
+
+#[tokio::test]
+async fn nobody_but_an_operator_finds_gives_or_erases_anybody_however_they_ask() {
+    let daemon = daemon().await;
+    let (uuid, _) = submitted(&daemon, EMAIL, PHONE).await;
+    let fields = [("contact", EMAIL), ("reason", REASON), ("sure", "yes"), ("lines", "each")];
+    let acts = [
+        "persons",
+        "persons/export",
+        "persons/erase",
+        "persons/suppress",
+        "persons/unsuppress",
+        "consents",
+        "consents/download",
+    ];
+    for role in ["viewer", "analyst"] {
+        let browser = Browser::of(&daemon, role).await;
+        assert!(!text(&browser.get("/console").await).contains("/console/persons"), "{role}");
+        for act in acts {
+            let answer = browser.post(&format!("/console/{act}"), &fields).await;
+            assert!(answer.status == 403 && !text(&answer).contains(&uuid), "{role} {act}");
+        }
+    }
+    let operator = Browser::of(&daemon, "operator").await;
+    let csrf = crate::console::csrf(&text(&operator.get("/console/persons").await));
+    for act in acts {
+        for foreign in [("origin", "http://evil.example"), ("sec-fetch-site", "cross-site")] {
+            let answer = operator.post_from(&format!("/console/{act}"), &fields, &[foreign]).await;
+            assert!(answer.status == 403 && !text(&answer).contains(&uuid), "{act} {foreign:?}");
+        }
+    }
+    // What stands in an address is not looked up, and no receipt or copy has one.
+    let receipt = operator.get(&format!("/console/persons/{uuid}")).await;
+    assert_eq!(receipt.status, 404);
+    for path in ["/console/persons?contact=ottoline%40quillfeather.example", "/console/consents?leads=test"] {
+        let page = operator.get(path).await;
+        assert!(page.status == 200 && !text(&page).contains("<table"), "{path}: {}", text(&page));
+    }
+    for act in ["export", "erase", "suppress", "unsuppress"] {
+        let page = operator.get(&format!("/console/persons/{act}")).await;
+        assert_eq!((page.status, page.header("location")), (303, Some("/console/persons")), "{act}");
+    }
+    // A cookie that was taken along is worth nothing after its owner has signed out, nor is their form.
+    let mut stolen = Browser::new(&daemon);
+    stolen.cookie = operator.cookie.clone();
+    assert_eq!(operator.post("/console/signOut", &[]).await.status, 303);
+    for act in acts {
+        let form = form_urlencoded::Serializer::new(String::new())
+            .append_pair("csrf", &csrf)
+            .extend_pairs(fields)
+            .finish();
+        let headers = [("content-type", "application/x-www-form-urlencoded")];
+        let answer = stolen.send(hyper::Method::POST, &format!("/console/{act}"), &headers, form).await;
+        assert!(answer.status == 403 && !text(&answer).contains(&uuid), "{act}: {}", text(&answer));
+    }
+    assert_eq!(daemon.get(&format!("/leads/{uuid}")).await.status, 200);
+    assert!(audited(&daemon).is_empty(), "nothing was done");
+}

@@ -17,6 +17,7 @@ mod conformance;
 mod connections;
 mod console;
 mod console_catalogue;
+mod console_consents;
 mod console_funnel;
 mod console_persons;
 mod console_reports;

@@ -53,7 +53,7 @@ impl<'d> Browser<'d> {
         self.post_from(path, fields, &[]).await
     }
 
-    async fn post_from(&self, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
+    pub async fn post_from(&self, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
         let csrf = self.csrf().await;
         let form = form_urlencoded::Serializer::new(String::new())
             .append_pair("csrf", &csrf)
@@ -276,6 +276,8 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("GET", "/console/audit/download", Some(Role::Administrator)),
     ("GET", "/console/catalogue", Some(Role::Viewer)),
     ("GET", "/console/catalogue/try", Some(Role::Viewer)),
+    ("GET", "/console/consents", Some(Role::Operator)),
+    ("GET", "/console/consents/download", Some(Role::Operator)),
     ("GET", "/console/experiments", Some(Role::Analyst)),
     ("GET", "/console/experiments/download", Some(Role::Analyst)),
     ("GET", "/console/funnel", Some(Role::Analyst)),
@@ -314,6 +316,8 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("POST", "/console/account", Some(Role::Viewer)),
     ("POST", "/console/alerts/test", Some(Role::Operator)),
     ("POST", "/console/catalogue/try", Some(Role::Viewer)),
+    ("POST", "/console/consents", Some(Role::Operator)),
+    ("POST", "/console/consents/download", Some(Role::Operator)),
     ("POST", "/console/links", None),
     ("POST", "/console/partners/{partner}/pause", Some(Role::Operator)),
     ("POST", "/console/partners/{partner}/resume", Some(Role::Operator)),

@@ -30,6 +30,7 @@ mod attention;
 mod audit;
 mod catalogue;
 mod chart;
+mod consents;
 mod days;
 mod experiments;
 mod format;
@@ -124,6 +125,10 @@ pub(super) const ROUTES: &[Row] = &[
     post("/console/persons/suppress", "Leaves a person alone.", page!(Operator, persons::suppress)),
     get("/console/persons/unsuppress", "Leads back to the persons.", page!(Operator, persons::back)),
     post("/console/persons/unsuppress", "Ends that.", page!(Operator, persons::unsuppress)),
+    get("/console/consents", "Asks whose consents, and of when.", page!(Operator, consents::show)),
+    post("/console/consents", "Who agreed to what, and when.", page!(Operator, consents::summary)),
+    get("/console/consents/download", "Leads back to the consents.", page!(Operator, consents::back)),
+    post("/console/consents/download", "The same as a file.", act!(Operator, consents::download)),
     get("/console/catalogue", "What is on offer.", page!(Viewer, catalogue::show)),
     get("/console/catalogue/try", "Asks for a lead to try.", page!(Viewer, catalogue::trial::ask)),
     post("/console/catalogue/try", "Tells what matches a lead.", page!(Viewer, catalogue::trial::show)),

@@ -33,6 +33,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("people.html", include_str!("templates/people.html")),
     ("persons.html", include_str!("templates/persons.html")),
     ("receipt.html", include_str!("templates/receipt.html")),
+    ("consents.html", include_str!("templates/consents.html")),
     ("account.html", include_str!("templates/account.html")),
     ("experiments.html", include_str!("templates/experiments.html")),
     ("postbacks.html", include_str!("templates/postbacks.html")),

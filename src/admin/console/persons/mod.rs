@@ -200,7 +200,9 @@ fn words(failure: &Failure) -> String {
             None => message.clone(),
         })
     });
-    words.collect::<Vec<_>>().join(" ")
+    let words = words.collect::<Vec<_>>().join(" ");
+    let mut letters = words.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
 impl Typed {

@@ -21,7 +21,7 @@
 //! What a form is sent to leads back to its page when it is opened as an address, and what is nowhere is a page too.
 //!
 //! Personal data are masked until they are revealed, which is a form that `Visit::reveal` answers and audits; of what partners were
-//! sent, `rate_tables/transcript.rs` does.
+//! sent, `rate_tables/transcript.rs` does. What tells whom a form is about stands in bodies only, never in an address: `persons`.
 
 mod account;
 mod alerts;

@@ -7,7 +7,6 @@ use uuid::Uuid;
 use super::super::section::Section;
 use super::super::view::Page;
 use crate::admin::command::our_fault;
-use crate::model::Timestamp;
 use crate::persons::erasure::{Destroyed, Remaining};
 use crate::persons::request::Receipt;
 use crate::web::Failure;
@@ -16,7 +15,8 @@ use crate::web::Failure;
 #[derive(Debug, Serialize)]
 pub(super) struct ReceiptPage {
     uuid: Uuid,
-    erased_at: Timestamp,
+    /// Unix milliseconds.
+    erased_at: i64,
     leads: Vec<Erased>,
     /// Whether they are left alone from now on.
     left_alone: bool,
@@ -28,7 +28,8 @@ pub(super) struct ReceiptPage {
 #[derive(Debug, Serialize)]
 struct Erased {
     uuid: Uuid,
-    at: Timestamp,
+    /// Unix milliseconds.
+    at: i64,
     /// What can be read no more, and what remains; each with how many records.
     destroyed: Vec<(&'static str, u64)>,
     remaining: Vec<(&'static str, u64)>,
@@ -53,11 +54,11 @@ impl ReceiptPage {
             serde_json::to_string_pretty(receipt).map_err(our_fault("a receipt could not be written"))?;
         let erased = receipt.leads.iter().map(|lead| Erased {
             uuid: lead.lead_uuid,
-            at: lead.erased_at,
+            at: lead.erased_at.millis(),
             destroyed: destroyed(&lead.destroyed),
             remaining: remaining(&lead.remaining),
         });
-        let (uuid, erased_at) = (receipt.receipt_uuid, receipt.erased_at);
+        let (uuid, erased_at) = (receipt.receipt_uuid, receipt.erased_at.millis());
         Ok(Self { uuid, erased_at, leads: erased.collect(), left_alone, reason: reason.to_owned(), json })
     }
 }
@@ -74,7 +75,7 @@ fn destroyed(records: &Destroyed) -> Vec<(&'static str, u64)> {
         hashes,
     } = *records;
     some([
-        ("the lead itself", leads),
+        ("lead", leads),
         ("partners' answers", answers),
         ("transcripts", transcripts),
         ("actions", lead_actions),
@@ -87,7 +88,7 @@ fn destroyed(records: &Destroyed) -> Vec<(&'static str, u64)> {
 
 fn remaining(records: &Remaining) -> Vec<(&'static str, u64)> {
     let Remaining { rate_tables, lead_events, lead_payouts } = *records;
-    some([("who was asked when", rate_tables), ("events", lead_events), ("payouts", lead_payouts)])
+    some([("rate tables", rate_tables), ("events", lead_events), ("payouts", lead_payouts)])
 }
 
 /// Those of which there are some.

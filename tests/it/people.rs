@@ -500,6 +500,13 @@ async fn a_guessed_name_or_uuid_gives_nothing_and_does_nothing() {
             assert!(!told.contains("•••••") && !told.contains("Tolliver"), "{method} {guessed}: {told}");
         }
     }
+    for query in ["experiments?rule=", "experiments/download?rule=", "rateTables?find=", "funnel?company="] {
+        for guess in guesses.iter().skip(1) {
+            let answer = maren.get(&format!("/console/{query}{guess}")).await;
+            let told = text(&answer);
+            assert!(answer.status < 500 && !told.contains(&table) && !told.contains(&lead), "{query}{guess}");
+        }
+    }
     assert_eq!(count(), before, "nothing was done");
 }
 

@@ -3,12 +3,14 @@
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono_tz::Tz;
 use ipnet::IpNet;
 
 use super::colour::Colour;
+use super::layers::Places;
 use super::ranking_checks::ranking;
 use super::raw::{
     Raw, RawApi, RawApproval, RawBrand, RawConsole, RawExperiments, RawLimits, RawLog, RawMatching,
@@ -23,7 +25,8 @@ use super::settings::{
     WireSettings,
 };
 use super::values::{
-    CENTURY, DAY, Found, HOUR, MILLISECOND, MINUTE, OneOrMany, SECOND, count, duration, fault, path, url,
+    CENTURY, DAY, Found, HOUR, MILLISECOND, MINUTE, OneOrMany, SECOND, backoffs, count, duration, fault,
+    path, url,
 };
 use crate::declaration::quoted;
 use crate::telemetry::logging;
@@ -32,6 +35,7 @@ pub(super) fn checked(
     raw: Raw,
     described: Vec<DescribedSetting>,
     table: toml::Table,
+    places: Arc<Places>,
     found: &mut Found,
 ) -> Settings {
     let is_default =
@@ -93,6 +97,7 @@ pub(super) fn checked(
         tracing: tracing(raw.tracing, found),
         described,
         table,
+        places,
     }
 }
 
@@ -213,12 +218,14 @@ fn reference(raw: RawReference, found: &mut Found) -> ReferenceSettings {
 
 fn postbacks(raw: &RawPostbacks, found: &mut Found) -> PostbackSettings {
     let kept = |key, kept, found: &mut Found| duration(key, kept, MILLISECOND, CENTURY, found);
+    let [first_backoff, longest_backoff] =
+        backoffs("postbacks", [raw.first_backoff, raw.longest_backoff], found);
     PostbackSettings {
         path: path("postbacks.path", &raw.path, found),
         concurrency: count("postbacks.concurrency", raw.concurrency, 1, 256, found),
         outstanding: count("postbacks.outstanding", raw.outstanding, 1, 1_000_000, found),
-        first_backoff: duration("postbacks.first_backoff", raw.first_backoff, MILLISECOND, HOUR, found),
-        longest_backoff: duration("postbacks.longest_backoff", raw.longest_backoff, MILLISECOND, DAY, found),
+        first_backoff,
+        longest_backoff,
         dead_letters: count("postbacks.dead_letters", raw.dead_letters, 0, 1_000_000, found),
         dead_letters_kept: kept("postbacks.dead_letters_kept", raw.dead_letters_kept, found),
         vanished_kept: kept("postbacks.vanished_kept", raw.vanished_kept, found),
@@ -260,7 +267,7 @@ fn zones(names: Vec<String>, found: &mut Found) -> Vec<Tz> {
             }
         }
     }
-    if zones.is_empty() || zones.len() > ZONES_MAX {
+    if !(1..=ZONES_MAX).contains(&names.len()) {
         let message = format!("must be 1 to {ZONES_MAX} time zones, got {}", names.len());
         fault("reports.zones", message, found);
     }

@@ -1,5 +1,7 @@
 //! Which settings a reload takes in, and what it changes.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::checks::checked;
@@ -136,7 +138,7 @@ impl Settings {
         let described = rows.map(|(old, new)| if waits(&old.0) { old } else { new }).cloned().collect();
 
         let Reading { value, faults: mut found, .. } = read_table::<Raw>(table.clone(), &toml::Table::new());
-        let settings = value.map(|raw| checked(raw, described, table, &mut found));
+        let settings = value.map(|raw| checked(raw, described, table, Arc::clone(&later.places), &mut found));
         match settings {
             Some(settings) if found.is_empty() => Ok((settings, diff)),
             _ => Err(found.into_iter().map(|(key, message)| unfit(key, &message)).collect()),

@@ -90,7 +90,8 @@ impl Reloading {
         let read = reading
             .await
             .map_err(|_| Kept::Failed("the certificates could not be read to their end".to_owned()))?;
-        let renewals = read.map_err(|faults| Kept::Faulty(certificate_faults::<()>(Err(faults))))?;
+        let renewals =
+            read.map_err(|faults| Kept::Faulty(certificate_faults::<()>(&self.settings, Err(faults))))?;
         let old = self.engine.configuration();
         let clients = old.clients.opened(&book).map_err(Kept::Faulty)?;
         let kept = self.engine.records.templates.keep(&book).await;

@@ -13,4 +13,4 @@ pub use directory::{files_if_any, files_in, text_of};
 pub use duration::HumanDuration;
 pub use fault::Fault;
 pub use read::{FileReading, Reading, did_you_mean, nearest, read, read_table};
-pub use source::{Source, quoted};
+pub use source::{Source, parent, quoted};

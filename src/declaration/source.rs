@@ -80,7 +80,7 @@ pub fn quoted(key: &str) -> String {
 }
 
 /// The path without its last key or position.
-fn parent(path: &str) -> Option<&str> {
+pub fn parent(path: &str) -> Option<&str> {
     let mut in_quotes = false;
     let mut cut = None;
     for (at, letter) in path.char_indices() {

@@ -1,5 +1,6 @@
 //! Alerts: what the shipped rules look for is told by the daemon itself, once, and so is its end, whoever was down meanwhile.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::kit::far_side::{Deed, FarSide, Received};
-use crate::kit::partners::partner;
+use crate::kit::partners::{far_lender, partner};
 use crate::kit::{Daemon, Plan};
 
 /// A plan whose daemon looks often, finds its backup old, and tells a webhook.
@@ -270,24 +271,80 @@ async fn a_test_says_who_has_taken_it_and_why_not() {
 }
 
 #[test]
-fn every_fault_of_the_settings_is_told_at_once() {
+fn every_fault_of_the_settings_is_told_at_once_with_its_line() {
     let plan = Daemon::with_partners(Vec::new());
     plan.write_settings(
         "[alerts]\noff = ['OfferdNoLead']\n[alerts.waits]\nOfferdSlow = '1m'\n[alerts.webhooks.ops]\nurl = 'http://10.0.0.7/hook'\n\
-         secret = { file = 'nowhere' }\n[alerts.webhooks.none]\nbearer = { file = 'a', credential = 'b' }\n\
-         [alerts.mail]\nserver = 'smtp.example.com'\ntls = 'none'\nfrom = 'us'\nto = []\n",
+         secret = { file = 'nowhere' }\nca_file = '.'\n[alerts.webhooks.none]\nbearer = { file = 'a', credential = 'b' }\n\
+         [alerts.mail]\nserver = 'smtp.example.com:25'\ntls = 'none'\nfrom = 'us'\nto = []\npassword = { file = 'pipe' }\n",
     );
-    let output = plan.command(&["check"]).output().unwrap();
-    let text =
-        String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(64), "{text}");
+    pipe(&plan.directory().join("pipe"));
+    let text = checked(&plan);
     for wanted in [
-        "`tls` must be `starttls` or `tls`, unless the server is on loopback",
-        "`from` and `to` must be set",
-        "must be a `file` or a `credential`, not both",
-        "must be set, or else `url_from`, and not both",
+        "offerd.toml:2: `alerts.off` names `OfferdNoLead`, which is no alert: `offerd alerts list` names them all; did you mean `OfferdNoLeads`?",
+        "offerd.toml:4: `alerts.waits.OfferdSlow` names `OfferdSlow`, which is no alert",
+        "offerd.toml:7: `alerts.webhooks.ops.secret` cannot be read from the file that it names: No such file",
+        "offerd.toml:8: `alerts.webhooks.ops.ca_file` cannot be read: it is no regular file",
+        "offerd.toml:10: `alerts.webhooks.none.bearer` must be a `file` or a `credential`, not both",
+        "offerd.toml:9: `alerts.webhooks.none.url` must be set, or else `url_from`, and not both",
+        "offerd.toml:13: `alerts.mail.tls` must be `starttls` or `tls`, unless the server is on loopback",
+        "offerd.toml:14: `alerts.mail.from` must be a mail address, got `us`",
+        "offerd.toml:15: `alerts.mail.to` must be set where a `server` is",
+        "offerd.toml:11: `alerts.mail.user` must be set too: `user` and `password` go together",
+        "offerd.toml:16: `alerts.mail.password` cannot be read from the file that it names: it is no regular file",
     ] {
         assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+}
+
+/// What `offerd check` says of settings that are not good.
+fn checked(plan: &Plan) -> String {
+    let output = plan.command(&["check"]).output().unwrap();
+    let text = [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert_eq!(output.status.code(), Some(64), "{text:?}");
+    text.concat()
+}
+
+/// A pipe into which nobody writes.
+fn pipe(path: &Path) {
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+/// Whoever names one is told so at once, wherever a file is named.
+#[test]
+fn a_file_that_would_be_waited_for_is_refused_wherever_settings_name_one() {
+    let lender = far_lender("far", "https://lender.example/", "secrets = { key = { file = 'pipe' } }")
+        .replaced("wire = { allow", "wire = { authorities = 'pipe', allow");
+    let plan = Daemon::with_partners(vec![lender]);
+    pipe(&plan.directory().join("pipe"));
+    std::os::unix::fs::symlink("/dev/zero", plan.directory().join("device")).unwrap();
+    plan.write_settings(
+        "[alerts.webhooks.ops]\nurl_from = { file = 'pipe' }\nbearer = { file = 'device' }\nsecret = { file = 'pipe' }\n\
+         [console]\npassword_file = 'pipe'\n[store]\nmaster_key_file = 'pipe'\n[reference]\nvehicles = 'pipe'\n\
+         [admin]\ntls = { certificate = 'pipe', key = 'device' }\n[postbacks]\npath = 'subscriptions'\n",
+    );
+    let subscriptions = plan.directory().join("subscriptions");
+    std::fs::create_dir(&subscriptions).unwrap();
+    std::fs::write(
+        subscriptions.join("acme.toml"),
+        "company = 'Acme'\nkind = 'webhook'\nevents = ['funded']\nurl = 'https://acme.example/'\nsecrets = [{ file = 'pipe' }]\n",
+    )
+    .unwrap();
+    let text = checked(&plan);
+    for key in [
+        "`alerts.webhooks.ops.url_from`",
+        "`alerts.webhooks.ops.bearer`",
+        "`alerts.webhooks.ops.secret`",
+        "`console.password_file`",
+        "master",
+        "vehicles",
+        "`admin.tls",
+        "acme.toml:5: `secrets[0]`",
+        "`products.loan.http.secrets.key`",
+        "`products.loan.http.wire.authorities`",
+    ] {
+        let is_told = |line: &&str| line.contains(key) && line.contains("it is no regular file");
+        assert!(text.lines().any(|line| is_told(&line)), "{key}: {text}");
     }
 }
 

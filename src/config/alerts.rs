@@ -247,8 +247,8 @@ fn mail(raw: RawMail, found: &mut Found) -> Option<MailSettings> {
     }
     let has_password = !(raw.password.file.is_empty() && raw.password.credential.is_empty());
     if raw.user.is_empty() == has_password {
-        let lacking = if has_password { "user" } else { "password" };
-        wrong(lacking, "must be set too: `user` and `password` go together".to_owned());
+        let (set, lacking) = if has_password { ("password", "user") } else { ("user", "password") };
+        wrong(set, format!("is set and `{lacking}` is not: they go together"));
     }
     Some(MailSettings {
         host,

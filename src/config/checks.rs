@@ -139,6 +139,9 @@ fn console(raw: RawConsole, found: &mut Found) -> ConsoleSettings {
             found,
         ),
         sign_ins_failed: failed("console.sign_ins_failed", raw.sign_ins_failed, found),
+        tables_looked_at: count("console.tables_looked_at", raw.tables_looked_at, 100, 1_000_000, found),
+        tables_read: count("console.tables_read", raw.tables_read, 20, 1_000_000, found),
+        history_kept: duration("console.history_kept", raw.history_kept, HOUR, 31 * DAY, found),
         proxy: proxy(raw.proxy, found),
     }
 }

@@ -76,8 +76,7 @@ impl Layers {
 impl Places {
     /// A fault at a key, in the place where the key was set last, or else what it would stand in.
     pub(super) fn fault(&self, key: &str, message: String) -> Fault {
-        let mut place = Some(key);
-        while let Some(at) = place {
+        for at in std::iter::successors(Some(key), |at| parent(at)) {
             if let Some(variable) = self.variable_of(at) {
                 return Fault {
                     file: Some(PathBuf::from(variable)),
@@ -86,10 +85,11 @@ impl Places {
                     message,
                 };
             }
-            match &self.file {
-                Some(file) if file.has(at) => return file.fault(key, message),
-                _ if self.defaults.has(at) => break,
-                _ => place = parent(at),
+            // Who leaves a key out of a section has its default there, and who leaves it out of a table of a section, none.
+            let is_section = at != key && !at.contains('.');
+            let has_default = is_section && self.defaults.has(key);
+            if let Some(file) = self.file.as_ref().filter(|file| file.has(at) && !has_default) {
+                return file.fault(key, message);
             }
         }
         self.defaults.fault(key, message)

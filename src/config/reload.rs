@@ -29,6 +29,8 @@ pub const RELOADABLE: &[&str] = &[
     "api.vendor",
     "approval.reports_kept",
     "approval.reports_per_company",
+    "console.tables_looked_at",
+    "console.tables_read",
     "experiments.compared_leads",
     "experiments.path",
     "limits.clicks_kept_per_offer",

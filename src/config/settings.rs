@@ -186,6 +186,12 @@ pub struct ConsoleSettings {
     pub sign_ins_failed_per_name: usize,
     /// How many may in all.
     pub sign_ins_failed: usize,
+    /// Rate tables that one search looks at.
+    pub tables_looked_at: usize,
+    /// Those of them whose answers it reads.
+    pub tables_read: usize,
+    /// How long readings of the metrics are kept for charts.
+    pub history_kept: Duration,
     /// What signs people in before they come here, if something does.
     pub proxy: Option<ProxySettings>,
 }

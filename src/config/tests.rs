@@ -419,7 +419,7 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         .into(),
         ("log.format", _) => "json".into(),
         ("console.sign_in", _) => "remote".into(),
-        ("console.session_life" | "console.session_idle", _) => "7h".into(),
+        ("console.session_life" | "console.session_idle" | "console.history_kept", _) => "7h".into(),
         ("console.proxy", _) => toml::toml! { header = "x-forwarded-user"
         from = ["10.0.0.5"]
         role = "viewer" }

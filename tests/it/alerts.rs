@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::console::{csrf, html, send};
 use crate::kit::far_side::{Deed, FarSide, Received};
 use crate::kit::partners::{far_lender, partner};
 use crate::kit::{Daemon, Plan};
@@ -268,6 +269,15 @@ async fn a_test_says_who_has_taken_it_and_why_not() {
     let (good, text) = command(&daemon, &["test", "nobody"]);
     assert!(!good && text.contains("there is no receiver `nobody`"), "{text}");
     assert_eq!(told(&far.received()), [pair("OfferdTest", "firing")]);
+
+    let csrf = csrf(&html(&daemon, "/console/alerts").await);
+    let csrf = ("csrf", csrf.as_str());
+    let refused = send(&daemon, "/console/alerts/test", &[csrf, ("receiver", "op")], &[]).await;
+    let text = String::from_utf8_lossy(&refused.body).into_owned();
+    assert!(refused.status == 400 && text.contains("there is no receiver `op`"), "{text}");
+    assert_eq!(far.received().len(), 1, "nobody was told");
+    let tried = send(&daemon, "/console/alerts/test", &[csrf, ("receiver", "ops")], &[]).await;
+    assert_eq!((tried.status, far.received().len()), (200, 2));
 }
 
 #[test]
@@ -290,7 +300,7 @@ fn every_fault_of_the_settings_is_told_at_once_with_its_line() {
         "offerd.toml:13: `alerts.mail.tls` must be `starttls` or `tls`, unless the server is on loopback",
         "offerd.toml:14: `alerts.mail.from` must be a mail address, got `us`",
         "offerd.toml:15: `alerts.mail.to` must be set where a `server` is",
-        "offerd.toml:11: `alerts.mail.user` must be set too: `user` and `password` go together",
+        "offerd.toml:16: `alerts.mail.password` is set and `user` is not: they go together",
         "offerd.toml:16: `alerts.mail.password` cannot be read from the file that it names: it is no regular file",
     ] {
         assert!(text.contains(wanted), "{wanted}: {text}");

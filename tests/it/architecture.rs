@@ -115,6 +115,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
         &[
             "alerts",
             "config",
+            "declaration",
             "experiments",
             "handbook",
             "matching",

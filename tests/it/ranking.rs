@@ -273,3 +273,19 @@ async fn until_learnt(daemon: &Daemon) {
     };
     tokio::time::timeout(PATIENCE, looking).await.expect("what was clicked on is learnt");
 }
+
+#[tokio::test]
+async fn who_is_not_known_is_told_from_who_has_no_clicks_yet() {
+    let daemon = learning(Daemon::with_partners(lenders())).start().await;
+    token(&daemon, &["--company", "Acme"]);
+    for (arguments, wanted) in [
+        (["--company", "Acmee"], "there is no company `Acmee`; did you mean `Acme`?"),
+        (["--partner", "lendr"], "there is no partner `lendr`; did you mean `lender`?"),
+    ] {
+        let output = daemon.command(&[&["ranking"][..], &arguments].concat());
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && text.contains(wanted), "{text}");
+    }
+    let known = daemon.command(&["ranking", "--company", "Acme", "--partner", "lender"]);
+    assert!(known.status.success(), "{}", String::from_utf8_lossy(&known.stderr));
+}

@@ -86,10 +86,10 @@
 //!      who names a room may name those below it: http and admin also matching, records and store; analytics names store, reference partners
 //!      http names analytics and reference, admin and daemon persons, cli persons, transfer and hindsight; persons and transfer also name conversions
 //!      admin also names partners and rate_table, cli partners: how partners behave, and what they offer; and declaration: the nearest name
-//!      admin and daemon also name run_file → private_file, and reload → config, partners, postbacks: how commands find a daemon, and what a reload says
+//!      admin and daemon also name run_file → private_file, and reload → config, declaration, partners: how commands find a daemon, and what a reload says
 //!      reports: for admin, daemon and cli, names config, records and what is below it
 //!      ranking: for matching, admin, daemon and cli, names the same
-//!      experiments → config, rate_table, store: for matching, hindsight, reload, admin, daemon and cli
+//!      experiments → config, rate_table, store: for matching, hindsight, admin, daemon and cli
 //!      daemon and cli also name reload, and declaration: its faults; reference that too, and ids; daemon reference: the list of cars
 //!      cli also names wire: TLS with our own listeners; and web: the body of an answer, whoever gives it
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)

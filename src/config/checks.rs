@@ -239,6 +239,7 @@ fn experiments(raw: &RawExperiments, found: &mut Found) -> ExperimentSettings {
     ExperimentSettings {
         path: path("experiments.path", &raw.path, found),
         compared_leads: count("experiments.compared_leads", raw.compared_leads, 1_000, 10_000_000, found),
+        variants_per_rule: count("experiments.variants_per_rule", raw.variants_per_rule, 1, 1_000, found),
     }
 }
 

@@ -291,6 +291,7 @@ pub(super) struct RawTranscripts {
 pub(super) struct RawExperiments {
     pub path: String,
     pub compared_leads: i64,
+    pub variants_per_rule: i64,
 }
 
 #[derive(Debug, Deserialize)]

@@ -33,6 +33,7 @@ pub const RELOADABLE: &[&str] = &[
     "console.tables_read",
     "experiments.compared_leads",
     "experiments.path",
+    "experiments.variants_per_rule",
     "limits.clicks_kept_per_offer",
     "limits.consents_kept_per_lead",
     "limits.displays_kept_per_offer",

@@ -546,6 +546,8 @@ pub struct ExperimentSettings {
     pub path: PathBuf,
     /// Leads of one rule that a comparison reads.
     pub compared_leads: usize,
+    /// Variants of one rule.
+    pub variants_per_rule: usize,
 }
 
 /// `[postbacks]`

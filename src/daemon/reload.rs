@@ -15,14 +15,14 @@ use super::load::{Loaded, certificate_faults, load, note_certificates};
 use super::notify;
 use crate::config::{SettingChange, Settings};
 use crate::declaration::Fault;
-use crate::experiments::{Rules as Experiments, RulesDiff};
+use crate::experiments::Rules as Experiments;
 use crate::http::Reception;
 use crate::http::identities::{Identities, Renewals};
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Configuration, Engine};
 use crate::partners::Book;
 use crate::partners::diff::BookDiff;
-use crate::postbacks::{self, Subscriptions, SubscriptionsDiff};
+use crate::postbacks::{self, Subscriptions};
 use crate::reference::Vehicles;
 use crate::reload::{BookFigures, Outcome, Report};
 use crate::store::tokens::Tokens;
@@ -113,8 +113,8 @@ impl Reloading {
         let report = Report {
             book: BookFigures::from(&book),
             partners: BookDiff::between(&old.book, &book),
-            subscriptions: SubscriptionsDiff::between(&self.pushed.borrow(), &subscriptions),
-            experiments: RulesDiff::between(&old.experiments, &experiments),
+            subscriptions: self.pushed.borrow().diff(&subscriptions),
+            experiments: old.experiments.diff(&experiments),
             settings: settings_diff,
             remarks: [
                 book.remarks().iter().map(ToString::to_string).collect(),

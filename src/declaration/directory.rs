@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use super::fault::Fault;
+use super::source::Source;
 use crate::regular_file;
 
 /// Bytes of a file at most.
@@ -24,14 +26,44 @@ pub fn files_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// The same, and none where there is no such directory.
-///
-/// # Errors
-/// That it is there and cannot be read.
-pub fn files_if_any(directory: &Path) -> io::Result<Vec<PathBuf>> {
+fn files_if_any(directory: &Path) -> io::Result<Vec<PathBuf>> {
     match files_in(directory) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         files => files,
     }
+}
+
+/// The declarations of a directory, which need not be there: what `read` makes of each name and text, and every fault. `key` is the
+/// setting that names the directory.
+pub fn declared_in<T>(
+    directory: &Path,
+    key: &str,
+    read: impl Fn(&str, &Source) -> Result<T, Vec<Fault>>,
+) -> (Vec<T>, Vec<Fault>) {
+    let unread = |file: &Path, key: &str, error: io::Error| {
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        Fault {
+            file: Some(file),
+            line: None,
+            key: key.to_owned(),
+            message: format!("cannot be read: {error}"),
+        }
+    };
+    let (mut all, mut faults) = (Vec::new(), Vec::new());
+    let files = files_if_any(directory).unwrap_or_else(|error| {
+        faults.push(unread(directory, key, error));
+        Vec::new()
+    });
+    for file in files {
+        let text = text_of(&file).map_err(|error| vec![unread(&file, "", error)]);
+        let source = text.and_then(|text| Source::parse(&file, &text).map_err(|fault| vec![fault]));
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        match source.and_then(|source| read(&name, &source)) {
+            Ok(one) => all.push(one),
+            Err(found) => faults.extend(found),
+        }
+    }
+    (all, faults)
 }
 
 /// The text of a file. What is no file, such as a pipe that nobody writes into, is refused rather than waited for.

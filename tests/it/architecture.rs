@@ -24,7 +24,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("shares", &[]),
     ("load_shedder", &["telemetry"]),
     ("ids", &[]),
-    ("reload", &["config", "declaration", "experiments", "partners", "postbacks"]),
+    ("reload", &["config", "declaration", "partners"]),
     ("experiments", &["config", "declaration", "model", "partners", "rate_table", "store"]),
     ("store", &["regular_file", "model", "config", "telemetry", "planted", "ids"]),
     ("partners", &["regular_file", "model", "declaration", "telemetry", "planted", "ids"]),

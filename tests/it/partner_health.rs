@@ -97,6 +97,7 @@ async fn an_alert_of_a_partner_says_in_words_what_it_does() {
     };
     let alert = tokio::time::timeout(crate::kit::PATIENCE, waiting).await.expect("it is raised");
     assert_eq!(alert["summary"], "birch (loan) is worse than usual: failing");
+    assert_eq!(alert["labels"], serde_json::json!({ "partner": "birch", "product_type": "loan" }));
 }
 
 #[tokio::test]

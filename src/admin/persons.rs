@@ -1,5 +1,5 @@
-//! `POST /persons/find`, `/persons/export`, `/persons/erase`: what `offerd person` calls. Whom it is about stands in the body, as a digest,
-//! so that no log of addresses has it.
+//! `POST /persons/find`, `/persons/export`, `/persons/erase`, `/persons/suppress`, `/persons/unsuppress`: what `offerd person` calls. Whom it is
+//! about stands in the body, as a digest, so that no log of addresses has it. The page *Persons* of the console does the same by the same functions.
 
 use std::sync::Arc;
 
@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 
 use super::App;
-use super::audit::{Actor, Note, audit};
+use super::audit::{Actor, Note, audit_by};
 use super::command::{ORDER_BYTES, blocking, order, unavailable};
 use super::suppressions::{digest, leave_alone, load, not_left_alone};
+use super::transcripts::reason_given;
 use crate::matching::Engine;
 use crate::model::{SuppressionDigest, SuppressionKind};
-use crate::persons::request::{self, NotDone, Who};
+use crate::persons::request::{self, FoundLead, NotDone, Receipt, Who};
 use crate::records::contacts::KINDS;
 use crate::store::left_alone;
 use crate::web::{Context, Failure, Reply};
@@ -25,6 +26,9 @@ pub struct PersonOrder {
     pub kind: SuppressionKind,
     /// The SHA-256 of its normal form, 64 hexadecimal digits.
     pub digest: String,
+    /// Why it is done, for the audit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// Whether somebody is, or was until now, on the list of who asked to be left alone.
@@ -35,81 +39,160 @@ pub struct Suppressed {
     pub was_suppressed: bool,
 }
 
+/// What is wished for a person: by whom, about whom, and why.
+pub(super) struct Wish {
+    /// Who wishes it.
+    pub(super) by: Actor,
+    /// What names the person.
+    pub(super) kind: SuppressionKind,
+    /// Its digest.
+    pub(super) digest: SuppressionDigest,
+    /// Why, where that is said.
+    pub(super) reason: Option<String>,
+}
+
 pub(super) async fn find(mut context: Context<App>) -> Result<Reply, Failure> {
-    let who = who(&mut context).await?;
-    let found = carried_out(Arc::clone(&context.app.engine), move |engine, runtime| {
-        runtime.block_on(request::find(engine, who))
-    })
-    .await?;
-    let note = Note::of("person.find").about(format!("{} leads", found.len()));
-    context.app.note(&Actor::of_command(&context), note).await?;
-    audit!(context, "person.find", leads = found.len(), "leads of a person looked up");
-    Reply::json(&found)
+    let wish = ordered(&mut context).await?;
+    Reply::json(&found(&context.app, &wish).await?)
 }
 
 pub(super) async fn export(mut context: Context<App>) -> Result<Reply, Failure> {
-    let who = who(&mut context).await?;
-    let copy = carried_out(Arc::clone(&context.app.engine), move |engine, runtime| {
-        runtime.block_on(request::copy(engine, who))
-    })
-    .await?;
-    let note = Note::of("person.export").about(format!("{} leads", copy.leads.len()));
-    context.app.note(&Actor::of_command(&context), note).await?;
-    audit!(context, "person.export", leads = copy.leads.len(), "personal data of all leads of a person");
-    Reply::json(&copy)
+    let wish = ordered(&mut context).await?;
+    Reply::json(&copied(&context.app, &wish).await?)
 }
 
 pub(super) async fn erase(mut context: Context<App>) -> Result<Reply, Failure> {
-    let who = who(&mut context).await?;
-    let actor = Actor::of_command(&context);
-    context.app.note(&actor, Note::of("person.erase")).await?;
-    let receipt = carried_out(Arc::clone(&context.app.engine), move |engine, runtime| {
-        runtime.block_on(request::erase_all(engine, who))
-    })
-    .await?;
-    let leads = receipt.leads.iter().map(|lead| lead.lead_uuid.to_string()).collect::<Vec<_>>().join(" ");
-    let note = Note::of("person.erased").about(format!("receipt {}: {leads}", receipt.receipt_uuid));
-    context.app.note_if_can(&actor, note).await;
-    audit!(context, "person.erase", receipt = %receipt.receipt_uuid, leads, "personal data of all leads of a person");
-    Reply::json(&receipt)
+    let wish = ordered(&mut context).await?;
+    Reply::json(&erased(&context.app, &wish).await?)
 }
 
 pub(super) async fn suppress(mut context: Context<App>) -> Result<Reply, Failure> {
-    let (kind, digest) = named(&mut context).await?;
-    let engine = Arc::clone(&context.app.engine);
-    leave_alone(&engine, kind, &[digest]).await?;
-    load(engine).await?;
-    context.app.note_if_can(&Actor::of_command(&context), Note::of("person.suppress")).await;
-    audit!(context, "person.suppress", kind = kind.word(), "a person is asked about nowhere any more");
+    let wish = ordered(&mut context).await?;
+    suppressed(&context.app, &wish).await?;
     Reply::json(&Suppressed { was_suppressed: true })
 }
 
 pub(super) async fn unsuppress(mut context: Context<App>) -> Result<Reply, Failure> {
-    let (kind, digest) = named(&mut context).await?;
-    let engine = Arc::clone(&context.app.engine);
-    let (store, key_file) = (&engine.records.store, engine.suppressions.key_file());
-    let done = left_alone::ask_again(store, key_file, kind, &digest).await;
-    let was_suppressed = done.map_err(not_left_alone)?;
-    load(Arc::clone(&engine)).await?;
-    context.app.note_if_can(&Actor::of_command(&context), Note::of("person.unsuppress")).await;
-    audit!(context, "person.unsuppress", kind = kind.word(), "a person may be asked about again");
-    Reply::json(&Suppressed { was_suppressed })
+    let wish = ordered(&mut context).await?;
+    Reply::json(&Suppressed { was_suppressed: unsuppressed(&context.app, &wish).await? })
 }
 
-/// Whom it is about, by whatever names people.
-async fn named(context: &mut Context<App>) -> Result<(SuppressionKind, SuppressionDigest), Failure> {
-    let PersonOrder { kind, digest: text } = order(context, ORDER_BYTES).await?;
+async fn ordered(context: &mut Context<App>) -> Result<Wish, Failure> {
+    let PersonOrder { kind, digest: text, reason } = order(context, ORDER_BYTES).await?;
     let digest =
         digest(&text).ok_or_else(|| Failure::bad_attribute("digest", "must be 64 hexadecimal digits"))?;
-    Ok((kind, digest))
+    let reason = reason.as_deref().map(reason_given).transpose()?.map(str::to_owned);
+    Ok(Wish { by: Actor::of_command(context), kind, digest, reason })
 }
 
-async fn who(context: &mut Context<App>) -> Result<Who, Failure> {
-    let (kind, digest) = named(context).await?;
-    if !KINDS.contains(&kind) {
-        return Err(Failure::bad_attribute("kind", "must be `email` or `phone`, by which leads are found"));
+impl Wish {
+    /// Whether the person is on the list of who asked to be left alone by everybody: by this that they gave, nothing else.
+    pub(super) fn is_left_alone(&self, engine: &Engine) -> bool {
+        engine.suppressions.now().left_alone().has_any(self.kind, [&self.digest])
     }
-    Ok(Who { kind, digest })
+
+    /// Whose leads are meant.
+    fn who(&self) -> Result<Who, Failure> {
+        let Self { kind, digest, .. } = *self;
+        if !KINDS.contains(&kind) {
+            let wanted = "must be `email` or `phone`, by which leads are found";
+            return Err(Failure::bad_attribute("kind", wanted));
+        }
+        Ok(Who { kind, digest })
+    }
+
+    fn note(&self, action: &'static str) -> Note {
+        let note = Note::of(action);
+        match &self.reason {
+            Some(reason) => note.because(reason),
+            None => note,
+        }
+    }
+}
+
+/// The leads of a person.
+///
+/// # Errors
+/// Why they cannot be told, or that this could not be recorded.
+pub(super) async fn found(app: &App, wish: &Wish) -> Result<Vec<FoundLead>, Failure> {
+    let (who, reason) = (wish.who()?, &wish.reason);
+    let found = carried_out(Arc::clone(&app.engine), move |engine, runtime| {
+        runtime.block_on(request::find(engine, who))
+    })
+    .await?;
+    let note = wish.note("person.find").about(format!("{} leads", found.len()));
+    app.note(&wish.by, note).await?;
+    audit_by!(&wish.by.who, "person.find", leads = found.len(), reason, "leads of a person looked up");
+    Ok(found)
+}
+
+/// Everything that is held on a person.
+///
+/// # Errors
+/// Why it cannot be told, or that this could not be recorded.
+pub(super) async fn copied(app: &App, wish: &Wish) -> Result<request::Copy, Failure> {
+    let (who, reason) = (wish.who()?, &wish.reason);
+    let copy = carried_out(Arc::clone(&app.engine), move |engine, runtime| {
+        runtime.block_on(request::copy(engine, who))
+    })
+    .await?;
+    let leads = copy.leads.len();
+    app.note(&wish.by, wish.note("person.export").about(format!("{leads} leads"))).await?;
+    audit_by!(&wish.by.who, "person.export", leads, reason, "personal data of all leads of a person");
+    Ok(copy)
+}
+
+/// Erases all leads of a person.
+///
+/// # Errors
+/// Why not all of them are erased, or that this could not be recorded, so that none is.
+pub(super) async fn erased(app: &App, wish: &Wish) -> Result<Receipt, Failure> {
+    let (who, reason) = (wish.who()?, &wish.reason);
+    app.note(&wish.by, wish.note("person.erase")).await?;
+    let receipt = carried_out(Arc::clone(&app.engine), move |engine, runtime| {
+        runtime.block_on(request::erase_all(engine, who))
+    })
+    .await?;
+    let leads = receipt.leads.iter().map(|lead| lead.lead_uuid.to_string()).collect::<Vec<_>>().join(" ");
+    let uuid = receipt.receipt_uuid;
+    let note = wish.note("person.erased").about(format!("receipt {uuid}: {leads}"));
+    app.note_if_can(&wish.by, note).await;
+    audit_by!(&wish.by.who, "person.erase", receipt = %uuid, leads, reason, "personal data of all leads of a person");
+    Ok(receipt)
+}
+
+/// Has a person be left alone by everybody.
+///
+/// # Errors
+/// What is wrong with the key or with the store.
+pub(super) async fn suppressed(app: &App, wish: &Wish) -> Result<(), Failure> {
+    let Wish { by, kind, digest, reason } = wish;
+    leave_alone(&app.engine, *kind, &[*digest]).await?;
+    load(Arc::clone(&app.engine)).await?;
+    app.note_if_can(by, wish.note("person.suppress")).await;
+    audit_by!(
+        &by.who,
+        "person.suppress",
+        kind = kind.word(),
+        reason,
+        "a person is asked about nowhere any more"
+    );
+    Ok(())
+}
+
+/// Ends that; true if it was so.
+///
+/// # Errors
+/// What is wrong with the key or with the store.
+pub(super) async fn unsuppressed(app: &App, wish: &Wish) -> Result<bool, Failure> {
+    let Wish { by, kind, digest, reason } = wish;
+    let (store, key_file) = (&app.engine.records.store, app.engine.suppressions.key_file());
+    let done = left_alone::ask_again(store, key_file, *kind, digest).await;
+    let was_suppressed = done.map_err(not_left_alone)?;
+    load(Arc::clone(&app.engine)).await?;
+    app.note_if_can(by, wish.note("person.unsuppress")).await;
+    audit_by!(&by.who, "person.unsuppress", kind = kind.word(), reason, "a person may be asked about again");
+    Ok(was_suppressed)
 }
 
 /// Carries a request out on a thread that may block: feeds may be long.

@@ -49,7 +49,7 @@ pub(super) async fn reveal(mut context: Context<App>) -> Result<Reply, Failure> 
 pub(super) fn reason_given(reason: &str) -> Result<&str, Failure> {
     let reason = reason.trim();
     if reason.is_empty() || reason.chars().count() > REASON_CHARS {
-        let message = format!("must say why it is to be seen, in at most {REASON_CHARS} letters");
+        let message = format!("must say why, in at most {REASON_CHARS} letters");
         return Err(Failure::bad_attribute("reason", message));
     }
     Ok(reason)

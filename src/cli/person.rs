@@ -27,6 +27,8 @@ Examples:
     Find {
         #[command(flatten)]
         who: Who,
+        #[command(flatten)]
+        why: Why,
         /// As JSON: of each `leadUuid`, `companyUuid`, `createdAt`, `productTypes` and `test`
         #[arg(long)]
         json: bool,
@@ -34,10 +36,12 @@ Examples:
     /// Write everything that is held on a person, of all their leads, as one JSON document
     #[command(after_help = "\
 Examples:
-  offerd person export --email ada@example.com --out ada.json")]
+  offerd person export --email ada@example.com --out ada.json --reason 'letter 4711'")]
     Export {
         #[command(flatten)]
         who: Who,
+        #[command(flatten)]
+        why: Why,
         /// File to make, readable by its owner only; standard output when not given
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
@@ -50,6 +54,8 @@ Examples:
     Erase {
         #[command(flatten)]
         who: Who,
+        #[command(flatten)]
+        why: Why,
         /// Leave them alone from now on, too, as `suppress` does
         #[arg(long)]
         suppress: bool,
@@ -69,6 +75,8 @@ What is kept of them is a hash under a key that lies outside of the store and of
     Suppress {
         #[command(flatten)]
         who: Somebody,
+        #[command(flatten)]
+        why: Why,
     },
     /// Who agreed to what, and when: the consents that leads state, with the texts that were shown
     Consents(consents::Arguments),
@@ -79,6 +87,8 @@ Examples:
     Unsuppress {
         #[command(flatten)]
         who: Somebody,
+        #[command(flatten)]
+        why: Why,
     },
 }
 
@@ -109,16 +119,26 @@ pub struct Somebody {
     person: Option<String>,
 }
 
+/// Why it is done.
+#[derive(Debug, Args)]
+pub struct Why {
+    /// Why, for the audit: a number of a letter, say, and nobody's name
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
 /// Runs `offerd person`.
 pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
     let settings = super::settings(config)?;
     let admin = AdminClient::find(&settings).await?;
     match command {
-        Command::Find { who, json } => find(&admin, &who.order()?, json).await?,
-        Command::Export { who, out } => export(&admin, &who.order()?, out.as_deref()).await?,
-        Command::Erase { who, suppress, json } => erase(&admin, &who.order()?, suppress, json).await?,
-        Command::Suppress { who } => leave_alone(&admin, &who.order()?).await?,
-        Command::Unsuppress { who } => ask_again(&admin, &who.order()?).await?,
+        Command::Find { who, why, json } => find(&admin, &who.order(why)?, json).await?,
+        Command::Export { who, why, out } => export(&admin, &who.order(why)?, out.as_deref()).await?,
+        Command::Erase { who, why, suppress, json } => {
+            erase(&admin, &who.order(why)?, suppress, json).await?
+        }
+        Command::Suppress { who, why } => leave_alone(&admin, &who.order(why)?).await?,
+        Command::Unsuppress { who, why } => ask_again(&admin, &who.order(why)?).await?,
         Command::Consents(arguments) => consents::run(&admin, &arguments).await?,
     }
     Ok(admin.close()?)
@@ -180,21 +200,21 @@ const NOBODY: &str = "no lead is found by this; one that was erased is found by 
 
 impl Who {
     /// What is sent of it: its digest.
-    fn order(&self) -> Result<PersonOrder, Trouble> {
+    fn order(&self, why: Why) -> Result<PersonOrder, Trouble> {
         let given = [(SuppressionKind::Email, &self.email), (SuppressionKind::Phone, &self.phone)];
-        order(given.into_iter().find_map(|(kind, given)| Some((kind, given.as_deref()?))))
+        order(given.into_iter().find_map(|(kind, given)| Some((kind, given.as_deref()?))), why)
     }
 }
 
 impl Somebody {
-    fn order(&self) -> Result<PersonOrder, Trouble> {
+    fn order(&self, why: Why) -> Result<PersonOrder, Trouble> {
         let person = (SuppressionKind::Person, &self.person);
         let given = [(SuppressionKind::Email, &self.email), (SuppressionKind::Phone, &self.phone), person];
-        order(given.into_iter().find_map(|(kind, given)| Some((kind, given.as_deref()?))))
+        order(given.into_iter().find_map(|(kind, given)| Some((kind, given.as_deref()?))), why)
     }
 }
 
-fn order(given: Option<(SuppressionKind, &str)>) -> Result<PersonOrder, Trouble> {
+fn order(given: Option<(SuppressionKind, &str)>, Why { reason }: Why) -> Result<PersonOrder, Trouble> {
     let (kind, given) = given.expect("the command line wants one of them");
     let mut line = given.to_owned();
     if given == "-" {
@@ -205,7 +225,7 @@ fn order(given: Option<(SuppressionKind, &str)>) -> Result<PersonOrder, Trouble>
     let digest = kind.of_line(&line);
     let digest =
         digest.ok_or_else(|| Trouble::Other(format!("--{} must be {}", kind.word(), kind.wanted())))?;
-    Ok(PersonOrder { kind, digest: hex(&digest) })
+    Ok(PersonOrder { kind, digest: hex(&digest), reason })
 }
 
 fn table(found: &[FoundLead]) -> Table {

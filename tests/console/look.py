@@ -21,7 +21,7 @@ AXE = (pathlib.Path(axe_playwright_python.__file__).parent / "axe.min.js").read_
 LOOKS = [("light", 1280, 800), ("dark", 1280, 800), ("phone", 390, 844)]
 ROUNDS = 6
 # Pages that no row leads to.
-MORE = ["/console/funnel?leads=test&time=week", "/console/catalogue/try?product=loan"]
+MORE = ["/console/funnel?leads=test&time=week", "/console/catalogue/try?product=loan", "/console/consents"]
 # How the partners of a lead answer that is drawn with every kind of end.
 ENDS = ["northquill_lending=slow", "tallowmere_loans=timed_out", "cedarvane_credit_union=declined:low_fico", "skerrywick_bank=unreachable"]
 faults = []
@@ -105,7 +105,7 @@ def pages_of(page, admin):
 
 def name_of(path):
     if path in MORE:
-        return ["funnel_test", "catalogue_try"][MORE.index(path)]
+        return ["funnel_test", "catalogue_try", "consents"][MORE.index(path)]
     parts = path.removeprefix("/console").split("?")[0].strip("/").split("/")
     return "now" if parts == [""] else parts[0] if len(parts) == 1 else f"{parts[0]}_one"
 
@@ -265,6 +265,75 @@ def try_a_lead(page, admin):
     expect(page.get_by_label("Loan amount")).to_have_attribute("aria-invalid", "true")
 
 
+def asks(api, token, leads, email):
+    """A lead of somebody who is going to ask what is held on them."""
+    lead = json.loads((pathlib.Path(leads) / "personal_loan.json").read_text())
+    lead["personalInformation"]["email"] = email
+    lead["legalInformation"] = {"consentsToTcpa": True, "tcpaLanguage": "By pressing this button you agree that up to four lenders call you. " * 4}
+    request = urllib.request.Request(
+        f"{api}/leads/rateTables",
+        data=json.dumps(lead).encode(),
+        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+    )
+    urllib.request.urlopen(request).read()
+
+
+def persons(page, admin, email, out, scheme):
+    """Somebody who writes in is given what is held on them, and erased, by a few clicks."""
+
+    def seen(name):
+        look(page, f"{name} ({scheme})", [])
+        page.screenshot(path=out / f"{name}-{scheme}.png", full_page=True)
+
+    page.goto(f"{admin}/console/persons")
+    page.get_by_label("E-mail address or phone number").fill(email)
+    page.get_by_role("button", name="Find").click()
+    expect(page.get_by_role("heading", name="2 leads", exact=True)).to_be_visible()
+    assert email not in page.url
+    seen("persons_found")
+    give = page.get_by_role("region", name="Give them what is held")
+    give.get_by_label("Why").fill("letter 4711")
+    with page.expect_download() as download:
+        give.get_by_role("button").click()
+    assert len(json.loads(download.value.path().read_text())["leads"]) == 2
+    end = page.get_by_role("region", name="Erase them")
+    end.get_by_label("Why").fill("letter 4711")
+    end.get_by_label("All 2 leads are to be erased").check()
+    end.get_by_role("button").click()
+    expect(page.get_by_role("heading", name="2 leads are erased")).to_be_visible()
+    expect(page.get_by_role("button", name="Print")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download as JSON").click()
+    assert len(json.loads(download.value.path().read_text())["leads"]) == 2
+    seen("persons_receipt")
+    page.emulate_media(media="print")
+    page.screenshot(path=out / f"persons_receipt_printed-{scheme}.png", full_page=True)
+    page.emulate_media(media="screen")
+    page.goto(f"{admin}/console/persons")
+    page.get_by_label("E-mail address or phone number").fill(email)
+    page.get_by_role("button", name="Find").click()
+    expect(page.get_by_role("heading", name="0 leads", exact=True)).to_be_visible()
+    seen("persons_none")
+    # A browser complains of a page that tells a fault.
+    page = page.context.new_page()
+    page.goto(f"{admin}/console/persons")
+    page.get_by_label("E-mail address or phone number").fill("nobody@")
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator("main [role=alert]")).to_contain_text("no e-mail address")
+    look(page, f"persons_fault ({scheme})", [])
+    page.screenshot(path=out / f"persons_fault-{scheme}.png", full_page=True)
+    page.close()
+
+
+def consents(page, admin, out, scheme):
+    page.goto(f"{admin}/console/consents")
+    page.get_by_label("Leads").select_option("test")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("#statements")).to_contain_text("statement")
+    look(page, f"consents ({scheme})", [])
+    page.screenshot(path=out / f"consents_shown-{scheme}.png", full_page=True)
+
+
 def without_script(browser, admin, kept, paths):
     page = browser.new_context(java_script_enabled=False, storage_state=kept).new_page()
     for path in paths:
@@ -310,6 +379,11 @@ def main():
                     fault(here, answer.status)
                 look(page, here, words)
                 page.screenshot(path=out / f"{name_of(path)}-{scheme}.png", full_page=True)
+            for _ in range(2):
+                asks(api, token, leads, f"asks.{scheme}@example.com")
+            here = f"persons ({scheme})"
+            consents(page, admin, out, scheme)
+            persons(page, admin, f"asks.{scheme}@example.com", out, scheme)
             if scheme == "phone":
                 here = f"the demo ({scheme})"
                 demo(page, api, token)

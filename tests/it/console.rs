@@ -76,6 +76,8 @@ const PAGES: &[(&str, &str)] = &[
     ("/console/reports?leads=test&by=partner&by=state&compare=true", "Reports"),
     ("/console/experiments", "Experiments"),
     ("/console/postbacks", "Postbacks"),
+    ("/console/persons", "Persons"),
+    ("/console/consents", "Consents"),
     ("/console/catalogue", "Catalogue"),
     ("/console/catalogue?q=loan&page=2", "Catalogue"),
     ("/console/catalogue/try?product=mortgage", "Try a lead"),

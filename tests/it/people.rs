@@ -53,7 +53,7 @@ impl<'d> Browser<'d> {
         self.post_from(path, fields, &[]).await
     }
 
-    async fn post_from(&self, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
+    pub async fn post_from(&self, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
         let csrf = self.csrf().await;
         let form = form_urlencoded::Serializer::new(String::new())
             .append_pair("csrf", &csrf)
@@ -276,6 +276,8 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("GET", "/console/audit/download", Some(Role::Administrator)),
     ("GET", "/console/catalogue", Some(Role::Viewer)),
     ("GET", "/console/catalogue/try", Some(Role::Viewer)),
+    ("GET", "/console/consents", Some(Role::Operator)),
+    ("GET", "/console/consents/download", Some(Role::Operator)),
     ("GET", "/console/experiments", Some(Role::Analyst)),
     ("GET", "/console/experiments/download", Some(Role::Analyst)),
     ("GET", "/console/funnel", Some(Role::Analyst)),
@@ -288,6 +290,11 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("GET", "/console/partners/{partner}/timeouts", Some(Role::Analyst)),
     ("GET", "/console/people", Some(Role::Administrator)),
     ("GET", "/console/people/{name}", Some(Role::Administrator)),
+    ("GET", "/console/persons", Some(Role::Operator)),
+    ("GET", "/console/persons/erase", Some(Role::Operator)),
+    ("GET", "/console/persons/export", Some(Role::Operator)),
+    ("GET", "/console/persons/suppress", Some(Role::Operator)),
+    ("GET", "/console/persons/unsuppress", Some(Role::Operator)),
     ("GET", "/console/postbacks", Some(Role::Operator)),
     ("GET", "/console/postbacks/{name}/retry", Some(Role::Operator)),
     ("GET", "/console/postbacks/{name}/test", Some(Role::Operator)),
@@ -309,11 +316,18 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("POST", "/console/account", Some(Role::Viewer)),
     ("POST", "/console/alerts/test", Some(Role::Operator)),
     ("POST", "/console/catalogue/try", Some(Role::Viewer)),
+    ("POST", "/console/consents", Some(Role::Operator)),
+    ("POST", "/console/consents/download", Some(Role::Operator)),
     ("POST", "/console/links", None),
     ("POST", "/console/partners/{partner}/pause", Some(Role::Operator)),
     ("POST", "/console/partners/{partner}/resume", Some(Role::Operator)),
     ("POST", "/console/people", Some(Role::Administrator)),
     ("POST", "/console/people/{name}", Some(Role::Administrator)),
+    ("POST", "/console/persons", Some(Role::Operator)),
+    ("POST", "/console/persons/erase", Some(Role::Operator)),
+    ("POST", "/console/persons/export", Some(Role::Operator)),
+    ("POST", "/console/persons/suppress", Some(Role::Operator)),
+    ("POST", "/console/persons/unsuppress", Some(Role::Operator)),
     ("POST", "/console/postbacks/{name}/retry", Some(Role::Operator)),
     ("POST", "/console/postbacks/{name}/test", Some(Role::Operator)),
     ("POST", "/console/rateTables/{uuid}/reveal", Some(Role::Operator)),
@@ -393,6 +407,7 @@ async fn each_role_gets_what_the_table_says_and_no_more() {
         for (section, least) in [
             ("Funnel", Role::Analyst),
             ("Rate tables", Role::Operator),
+            ("Persons", Role::Operator),
             ("System", Role::Operator),
             ("Audit", Role::Administrator),
         ] {
@@ -422,24 +437,68 @@ async fn who_is_not_signed_in_gets_nothing() {
     add(&daemon, "maren", "administrator");
     let maren = Browser::of(&daemon, "maren").await;
     let stolen = Browser { daemon: &daemon, cookie: maren.cookie.clone() };
+    let csrf = maren.csrf().await;
     assert_eq!(maren.post("/console/signOut", &[]).await.status, 303);
     let guessed = Browser { daemon: &daemon, cookie: format!("offerd_console={}", "0".repeat(64)) };
     let nobody = Browser::new(&daemon);
     for browser in [&stolen, &guessed, &nobody] {
         for (_, path, least) in ROLES.iter().filter(|(method, _, least)| *method == "GET" && least.is_some())
         {
-            let answer = browser.get(&filled(path, &table)).await;
+            let path = &filled(path, &table);
+            let answer = browser.get(path).await;
             assert_eq!(answer.status, 303, "{path} {least:?}");
             assert!(answer.header("location").unwrap().starts_with("/console/signIn?next="), "{path}");
             assert!(answer.body.is_empty(), "{path}");
+            let stream = [("accept", "text/event-stream"), ("cookie", &browser.cookie)];
+            let url = format!("{}{path}", daemon.admin);
+            let kept_open = daemon.request_with(Method::GET, &url, "", &stream, "").await;
+            assert!(kept_open.body.is_empty(), "{path}: {}", text(&kept_open));
         }
     }
+    // Nor is a form that was loaded before worth anything.
     for (_, path, _) in ROLES.iter().filter(|(method, _, least)| *method == "POST" && least.is_some()) {
-        let fields = [("content-type", "application/x-www-form-urlencoded")];
-        let answer =
-            stolen.send(Method::POST, &filled(path, &table), &fields, "csrf=guessed".to_owned()).await;
-        assert_eq!(answer.status, 403, "{path}");
+        for csrf in ["guessed", &csrf] {
+            let fields = [("content-type", "application/x-www-form-urlencoded")];
+            let form = format!("csrf={csrf}");
+            let answer = stolen.send(Method::POST, &filled(path, &table), &fields, form).await;
+            assert_eq!(answer.status, 403, "{path}");
+        }
     }
+}
+
+#[tokio::test]
+async fn a_guessed_name_or_uuid_gives_nothing_and_does_nothing() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let submitted = daemon.submit(sample("personal_loan")).await.json();
+    let [table, lead] = ["uuid", "leadUuid"].map(|name| submitted[name].as_str().unwrap().to_owned());
+    add(&daemon, "maren", "administrator");
+    let maren = Browser::of(&daemon, "maren").await;
+    let count = || {
+        let listed = daemon.command(&["audit", "list", "--format", "json"]);
+        let records: Vec<Value> = serde_json::from_slice(&listed.stdout).unwrap();
+        records.iter().filter(|record| record["from"] != "command").count()
+    };
+    let before = count();
+    // The uuid of a lead names no table, and another one nothing at all.
+    let guesses = [lead.as_str(), "0193a7b2-1c7e-7d5a-9c11-2f6c5a0e4b77", "none", "..%2f..", "%00"];
+    for (method, path, least) in ROLES.iter().filter(|(_, path, _)| path.contains('{')) {
+        let (start, end) = (path.find('{').unwrap(), path.find('}').unwrap());
+        let kind = &path[start..=end];
+        for guess in guesses {
+            let guessed = filled(&path.replace(kind, guess), &table);
+            let fields = [("reason", "a guess"), ("partner", guess), ("do", "remove"), ("reveal", "x")];
+            let answer = match *method {
+                "POST" => maren.post(&guessed, &fields).await,
+                _ => maren.get(&guessed).await,
+            };
+            let is_back = *method == "GET" && answer.status == 303;
+            let is_refused = (400..500).contains(&answer.status);
+            assert!(is_back || is_refused, "{method} {guessed} {least:?}: {}", answer.status);
+            let told = text(&answer);
+            assert!(!told.contains("•••••") && !told.contains("Tolliver"), "{method} {guessed}: {told}");
+        }
+    }
+    assert_eq!(count(), before, "nothing was done");
 }
 
 #[tokio::test]

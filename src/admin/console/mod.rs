@@ -21,7 +21,7 @@
 //! What a form is sent to leads back to its page when it is opened as an address, and what is nowhere is a page too.
 //!
 //! Personal data are masked until they are revealed, which is a form that `Visit::reveal` answers and audits; of what partners were
-//! sent, `rate_tables/transcript.rs` does.
+//! sent, `rate_tables/transcript.rs` does. What tells whom a form is about stands in bodies only, never in an address: `persons`.
 
 mod account;
 mod alerts;
@@ -30,6 +30,7 @@ mod attention;
 mod audit;
 mod catalogue;
 mod chart;
+mod consents;
 mod days;
 mod experiments;
 mod format;
@@ -45,6 +46,7 @@ mod nowhere;
 mod partner;
 mod partners;
 mod people;
+mod persons;
 mod postbacks;
 mod proxy;
 mod ranking;
@@ -113,6 +115,20 @@ pub(super) const ROUTES: &[Row] = &[
     post("/console/postbacks/{name}/test", "Sends a test event.", page!(Operator, postbacks::test)),
     get("/console/postbacks/{name}/retry", "Leads back to postbacks.", page!(Operator, postbacks::back)),
     post("/console/postbacks/{name}/retry", "Sends again what was given up.", act!(Operator, postbacks::retry)),
+    get("/console/persons", "What a person may ask for.", page!(Operator, persons::show)),
+    post("/console/persons", "Finds the leads of a person.", page!(Operator, persons::find)),
+    get("/console/persons/export", "Leads back to the persons.", page!(Operator, persons::back)),
+    post("/console/persons/export", "Gives all that is held on a person.", act!(Operator, persons::export)),
+    get("/console/persons/erase", "Leads back to the persons.", page!(Operator, persons::back)),
+    post("/console/persons/erase", "Erases all leads of a person.", page!(Operator, persons::erase)),
+    get("/console/persons/suppress", "Leads back to the persons.", page!(Operator, persons::back)),
+    post("/console/persons/suppress", "Leaves a person alone.", page!(Operator, persons::suppress)),
+    get("/console/persons/unsuppress", "Leads back to the persons.", page!(Operator, persons::back)),
+    post("/console/persons/unsuppress", "Ends that.", page!(Operator, persons::unsuppress)),
+    get("/console/consents", "Asks whose consents, and of when.", page!(Operator, consents::show)),
+    post("/console/consents", "Who agreed to what, and when.", page!(Operator, consents::summary)),
+    get("/console/consents/download", "Leads back to the consents.", page!(Operator, consents::back)),
+    post("/console/consents/download", "The same as a file.", act!(Operator, consents::download)),
     get("/console/catalogue", "What is on offer.", page!(Viewer, catalogue::show)),
     get("/console/catalogue/try", "Asks for a lead to try.", page!(Viewer, catalogue::trial::ask)),
     post("/console/catalogue/try", "Tells what matches a lead.", page!(Viewer, catalogue::trial::show)),

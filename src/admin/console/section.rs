@@ -24,6 +24,8 @@ pub(super) enum Section {
     Experiments,
     /// What is pushed to companies.
     Postbacks,
+    /// What a person may ask for.
+    Persons,
     /// What is on offer.
     Catalogue,
     /// The daemon itself.
@@ -55,6 +57,7 @@ impl Section {
         Self::Reports,
         Self::Experiments,
         Self::Postbacks,
+        Self::Persons,
         Self::Catalogue,
         Self::System,
         Self::People,
@@ -73,6 +76,7 @@ impl Section {
             Self::Reports => "Reports",
             Self::Experiments => "Experiments",
             Self::Postbacks => "Postbacks",
+            Self::Persons => "Persons",
             Self::Catalogue => "Catalogue",
             Self::System => "System",
             Self::People => "People",
@@ -92,6 +96,7 @@ impl Section {
             Self::Reports => "/console/reports",
             Self::Experiments => "/console/experiments",
             Self::Postbacks => "/console/postbacks",
+            Self::Persons => "/console/persons",
             Self::Catalogue => "/console/catalogue",
             Self::System => "/console/system",
             Self::People => "/console/people",

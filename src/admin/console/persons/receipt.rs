@@ -1,0 +1,97 @@
+//! The receipt of an erasure: a page to print, and the same as JSON. It names nobody, and is kept nowhere: who loads it again has nothing more
+//! erased, and the audit has its number.
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::super::section::Section;
+use super::super::view::Page;
+use crate::admin::command::our_fault;
+use crate::persons::erasure::{Destroyed, Remaining};
+use crate::persons::request::Receipt;
+use crate::web::Failure;
+
+/// What stands on the page.
+#[derive(Debug, Serialize)]
+pub(super) struct ReceiptPage {
+    uuid: Uuid,
+    /// Unix milliseconds.
+    erased_at: i64,
+    leads: Vec<Erased>,
+    /// Whether they are left alone from now on.
+    left_alone: bool,
+    reason: String,
+    /// The receipt, as the command gives it.
+    json: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Erased {
+    uuid: Uuid,
+    /// Unix milliseconds.
+    at: i64,
+    /// What can be read no more, and what remains; each with how many records.
+    destroyed: Vec<(&'static str, u64)>,
+    remaining: Vec<(&'static str, u64)>,
+}
+
+impl Page for ReceiptPage {
+    const SECTION: Section = Section::Persons;
+    const TEMPLATE: &'static str = "receipt.html";
+
+    fn title(&self) -> String {
+        "Receipt of an erasure".to_owned()
+    }
+}
+
+impl ReceiptPage {
+    /// The page of a receipt.
+    ///
+    /// # Errors
+    /// Our fault.
+    pub(super) fn of(receipt: &Receipt, left_alone: bool, reason: &str) -> Result<Self, Failure> {
+        let json =
+            serde_json::to_string_pretty(receipt).map_err(our_fault("a receipt could not be written"))?;
+        let erased = receipt.leads.iter().map(|lead| Erased {
+            uuid: lead.lead_uuid,
+            at: lead.erased_at.millis(),
+            destroyed: destroyed(&lead.destroyed),
+            remaining: remaining(&lead.remaining),
+        });
+        let (uuid, erased_at) = (receipt.receipt_uuid, receipt.erased_at.millis());
+        Ok(Self { uuid, erased_at, leads: erased.collect(), left_alone, reason: reason.to_owned(), json })
+    }
+}
+
+fn destroyed(records: &Destroyed) -> Vec<(&'static str, u64)> {
+    let Destroyed {
+        leads,
+        answers,
+        transcripts,
+        lead_actions,
+        partner_reports,
+        client_tags,
+        offer_displays,
+        hashes,
+    } = *records;
+    some([
+        ("lead", leads),
+        ("partners' answers", answers),
+        ("transcripts", transcripts),
+        ("actions", lead_actions),
+        ("partners' reports", partner_reports),
+        ("client tags", client_tags),
+        ("offers seen", offer_displays),
+        ("hashes", hashes),
+    ])
+}
+
+fn remaining(records: &Remaining) -> Vec<(&'static str, u64)> {
+    let Remaining { rate_tables, lead_events, lead_payouts } = *records;
+    some([("rate tables", rate_tables), ("events", lead_events), ("payouts", lead_payouts)])
+}
+
+/// Those of which there are some.
+fn some<const N: usize>(records: [(&'static str, u64); N]) -> Vec<(&'static str, u64)> {
+    records.into_iter().filter(|(_, count)| *count > 0).collect()
+}

@@ -1,0 +1,90 @@
+//! Who agreed to what, in the console: counted by statement, and as a file.
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::kit::Daemon;
+use crate::kit::partners::partner;
+use crate::people::{Browser, add, text};
+
+async fn daemon() -> Daemon {
+    let daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
+    add(&daemon, "operator", "operator");
+    for (tcpa, words) in
+        [(true, "You may call me."), (true, "You may call me."), (false, "=Call me <b>not</b>.")]
+    {
+        let stated = json!({"consentsToTcpa": tcpa, "tcpaLanguage": words});
+        let lead = json!({"productTypes": ["savings"], "legalInformation": stated});
+        assert_eq!(daemon.submit_blocking(lead.to_string()).await.status, 200);
+    }
+    daemon
+}
+
+const TESTS: (&str, &str) = ("leads", "test");
+
+#[tokio::test]
+async fn each_statement_is_counted_and_both_files_have_what_the_command_has() {
+    let daemon = daemon().await;
+    let operator = Browser::of(&daemon, "operator").await;
+    let page = text(&operator.post("/console/consents", &[TESTS]).await);
+    assert!(page.contains(">2 statements</h2>") && page.contains("made 3 times"), "{page}");
+    assert!(
+        page.contains("TCPA yes") && page.contains("TCPA no") && page.contains("You may call me."),
+        "{page}"
+    );
+    assert!(page.contains("&lt;b&gt;not") && !page.contains("<b>not"), "a text is text: {page}");
+    let live = text(&operator.post("/console/consents", &[]).await);
+    assert!(
+        live.contains(">0 statements</h2>") && live.contains("No live lead came in these days"),
+        "{live}"
+    );
+    let other = [TESTS, ("company", "0197d7b0-5bb3-7e26-9d38-2f3b9c6d4a11")];
+    assert!(text(&operator.post("/console/consents", &other).await).contains(">0 statements</h2>"));
+    let long_ago = [TESTS, ("from", "2020-01-01"), ("to", "2020-01-31")];
+    assert!(text(&operator.post("/console/consents", &long_ago).await).contains(">0 statements</h2>"));
+
+    let each = [TESTS, ("lines", "each")];
+    for (fields, command, name) in [
+        (&[TESTS][..], &["person", "consents", "--test", "--format", "csv"][..], "consents.csv"),
+        (&each, &["person", "consents", "--test", "--each", "--format", "csv"], "consents-each.csv"),
+    ] {
+        let file = operator.post("/console/consents/download", fields).await;
+        let named = format!("attachment; filename=\"{name}\"");
+        assert_eq!((file.status, file.header("content-disposition")), (200, Some(named.as_str())));
+        let told = String::from_utf8(daemon.command(command).stdout).unwrap();
+        assert_eq!(text(&file), told);
+        assert!(told.contains("'=Call me"), "no text is a formula: {told}");
+    }
+    let listed = daemon.command(&["audit", "list", "--action", "consents.read", "--format", "json"]);
+    let records: Vec<Value> = serde_json::from_slice(&listed.stdout).unwrap();
+    let ours = records.iter().filter(|record| record["who"] == "console, user operator");
+    assert_eq!((ours.count(), records.len()), (6, 8), "{records:?}");
+}
+
+#[tokio::test]
+async fn a_turned_range_is_told_by_page_command_and_route() {
+    let daemon = daemon().await;
+    let operator = Browser::of(&daemon, "operator").await;
+    let told = "the last day, 2026-01-01, is before the first, 2026-03-31";
+    let turned = [TESTS, ("from", "2026-03-31"), ("to", "2026-01-01")];
+    for path in ["/console/consents", "/console/consents/download"] {
+        let answer = operator.post(path, &turned).await;
+        let page = text(&answer);
+        assert!(answer.status == 400 && page.contains(told) && page.contains("<h1>Consents</h1>"), "{page}");
+        assert!(page.contains("value=\"2026-03-31\""), "the form keeps it: {page}");
+    }
+    for (field, told) in [(("from", "2026-02-30"), "must be a day"), (("company", "acme"), "must be a uuid")]
+    {
+        let answer = operator.post("/console/consents", &[field]).await;
+        assert!(answer.status == 400 && text(&answer).contains(told), "{}", text(&answer));
+    }
+    let command = daemon.command(&["person", "consents", "--from", "2026-03-31", "--to", "2026-01-01"]);
+    let said = String::from_utf8_lossy(&command.stderr).into_owned();
+    assert!(!command.status.success() && said.contains(told), "{said}");
+    let url = format!("{}/consents?from=2000&until=1000", daemon.admin);
+    let answer = daemon.request(Method::GET, &url, &daemon.admin_key, "").await;
+    let fault = &answer.json()[0];
+    assert_eq!((answer.status, &fault["attribute"]), (400, &"until".into()));
+    let empty = daemon.request(Method::GET, &url.replace("2000", "1000"), &daemon.admin_key, "").await;
+    assert_eq!(empty.status, 200);
+}

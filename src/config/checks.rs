@@ -14,7 +14,7 @@ use super::layers::Places;
 use super::ranking_checks::ranking;
 use super::raw::{
     Raw, RawApi, RawApproval, RawBrand, RawConsole, RawExperiments, RawLimits, RawLog, RawMatching,
-    RawOfferPages, RawPostbacks, RawProxy, RawReference, RawReports, RawStore, RawTls, RawTracing,
+    RawOfferPages, RawPostbacks, RawProxy, RawReference, RawReports, RawStore, RawTls, RawTracing, RawWire,
 };
 use super::settings::{
     AnalyticsSettings, ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings,
@@ -56,16 +56,7 @@ pub(super) fn checked(
         api: api(raw.api, api_listen, found),
         offer_pages: offer_pages(raw.offer_pages, found),
         matching,
-        wire: WireSettings {
-            max_ejected_percent: count(
-                "wire.max_ejected_percent",
-                raw.wire.max_ejected_percent,
-                0,
-                100,
-                found,
-            ) as u8,
-            simulate_only: raw.wire.simulate_only,
-        },
+        wire: wire(&raw.wire, found),
         engine: EngineSettings { threads: count("engine.threads", raw.engine.threads, 0, 256, found) },
         analytics: AnalyticsSettings {
             page_records_max: count(
@@ -233,6 +224,11 @@ fn postbacks(raw: &RawPostbacks, found: &mut Found) -> PostbackSettings {
         dead_letters_kept: kept("postbacks.dead_letters_kept", raw.dead_letters_kept, found),
         vanished_kept: kept("postbacks.vanished_kept", raw.vanished_kept, found),
     }
+}
+
+fn wire(raw: &RawWire, found: &mut Found) -> WireSettings {
+    let most = count("wire.max_ejected_percent", raw.max_ejected_percent, 0, 100, found);
+    WireSettings { max_ejected_percent: most as u8, simulate_only: raw.simulate_only }
 }
 
 fn experiments(raw: &RawExperiments, found: &mut Found) -> ExperimentSettings {

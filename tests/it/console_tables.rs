@@ -114,6 +114,9 @@ async fn a_search_for_what_there_is_not_says_so_beside_the_form() {
     assert!(turned.contains("from must be no later than to"), "{turned}");
     let found = html(&daemon, "/console/rateTables?outcome=offers&product=loan").await;
     assert!(found.contains(&path(&table)), "{found}");
+    let left = html(&daemon, "/console/rateTables?partner=nobody").await;
+    let kept = "<option value=\"nobody\" selected>nobody (has no file)</option>";
+    assert!(left.contains(kept) && left.contains("None of the 1 that were looked at"), "{left}");
 }
 
 #[tokio::test]

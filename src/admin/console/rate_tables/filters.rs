@@ -77,6 +77,9 @@ impl Filters {
         };
         let mut partners = book.partners();
         partners.sort_by(|one, other| one.partner.name.cmp(&other.partner.name));
+        // Of one that has left there are tables still; it stays what is looked for.
+        let gone = wish.partner.iter().filter(|key| partners.iter().all(|one| one.key != **key));
+        let gone: Vec<_> = gone.map(|key| (key.clone(), format!("{key} (has no file)"), true)).collect();
         let outcome = |(one, word, words): &(Ended, &str, &str)| {
             ((*word).to_owned(), (*words).to_owned(), wish.outcome == Some(*one))
         };
@@ -89,7 +92,7 @@ impl Filters {
         Self {
             companies: choices(companies.into_iter().map(company)),
             products: choices(ProductType::ALL.iter().map(product)),
-            partners: choices(partners.iter().map(partner)),
+            partners: choices(partners.iter().map(partner).chain(gone)),
             outcomes: choices(Ended::ALL.iter().map(outcome)),
             slow: choices(SLOW.iter().map(slow)),
             without_offers: wish.without_offers,

@@ -85,20 +85,20 @@
 //!                                └→ web → model
 //!      who names a room may name those below it: http and admin also matching, records and store; analytics names store, reference partners
 //!      http names analytics and reference, admin and daemon persons, cli persons, transfer and hindsight; persons and transfer also name conversions
-//!      admin also names partners and rate_table, cli partners: how partners behave, and what they offer
-//!      admin and daemon also name run_file → private_file, and reload → config, partners, postbacks: how commands find a daemon, and what a reload says
+//!      admin also names partners and rate_table, cli partners: how partners behave, and what they offer; and declaration: the nearest name
+//!      admin and daemon also name run_file → private_file, and reload → config, declaration, partners: how commands find a daemon, and what a reload says
 //!      reports: for admin, daemon and cli, names config, records and what is below it
 //!      ranking: for matching, admin, daemon and cli, names the same
-//!      experiments → config, rate_table, store: for matching, hindsight, reload, admin, daemon and cli
+//!      experiments → config, rate_table, store: for matching, hindsight, admin, daemon and cli
 //!      daemon and cli also name reload, and declaration: its faults; reference that too, and ids; daemon reference: the list of cars
 //!      cli also names wire: TLS with our own listeners; and web: the body of an answer, whoever gives it
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
 //!      admin also names private_file: the digest of the console's secret
 //!      postbacks: for daemon, admin and cli, names analytics, wire, store and what these name; partners for what a name may be
-//!      alerts: for daemon, admin and cli, names config, postbacks (how a webhook is signed), partner_health, store and wire
+//!      alerts: for daemon, admin and cli, names config, declaration, postbacks (how a webhook is signed), partner_health, store and wire
 //!      prefills: for http and persons, names shares, store and model; partner_health: a leaf, for matching, admin and cli
-//!      sandbox: for cli only, names partners, for the shape of a case, and declaration; shares, load_shedder: leaves, for web, http and matching; ids: a leaf, for whoever makes one
+//!      sandbox: for cli only, names partners, for the shape of a case, and declaration; regular_file: a leaf, for whoever reads what settings name; shares, load_shedder: leaves, for web, http and matching; ids: a leaf, for whoever makes one
 //!      bootstrap: for daemon, names store and run_file: the first start; planted: a leaf, the bugs that tests plant
 //! ```
 //!
@@ -135,6 +135,7 @@
 //! | [`sandbox`] | a partner simulator that answers from case files |
 //! | [`telemetry`] | logs, metrics and traces; [`telemetry::traces`] sends a lead's spans to a collector |
 //! | [`handbook`] | chapters for people, as man pages and as pages of the console |
+//! | [`regular_file`] | reading files that settings name: whole, within a bound, and never what would be waited for |
 //! | [`run_file`], [`private_file`] | how commands find a daemon and prove whose they are; files that only their user may read |
 //! | [`reload`] | how a reload is asked for, and its report; [`daemon`] carries it out |
 //! | [`cli`], [`daemon`] | the commands, and the order of life |
@@ -234,6 +235,7 @@ pub mod ranking;
 pub mod rate_table;
 pub mod records;
 pub mod reference;
+pub mod regular_file;
 pub mod reload;
 pub mod reports;
 pub mod run_file;

@@ -6,11 +6,9 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::config::SettingsDiff;
-use crate::declaration::Fault;
-use crate::experiments::RulesDiff;
+use crate::declaration::{DeclarationsDiff, Fault};
 use crate::partners::Book;
 use crate::partners::diff::BookDiff;
-use crate::postbacks::SubscriptionsDiff;
 
 /// How a reload ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,10 +37,10 @@ pub struct Report {
     pub partners: BookDiff,
     /// In what is pushed to companies.
     #[serde(default)]
-    pub subscriptions: SubscriptionsDiff,
+    pub subscriptions: DeclarationsDiff,
     /// In the experiments.
     #[serde(default)]
-    pub experiments: RulesDiff,
+    pub experiments: DeclarationsDiff,
     /// In the settings.
     pub settings: SettingsDiff,
     /// What is no fault, but may not be what was meant, a sentence each.

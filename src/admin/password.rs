@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::regular_file;
+
 /// The systemd credential that may hold it.
 const CREDENTIAL: &str = "offerd-console-password";
 
@@ -40,7 +42,8 @@ impl Password {
         if length > FILE_BYTES_MAX {
             return Err(format!("`{place}` must hold a password alone, got {length} bytes"));
         }
-        let text = fs::read_to_string(&file).map_err(|error| format!("`{place}` cannot be read: {error}"))?;
+        let text = regular_file::text_of(&file, FILE_BYTES_MAX)
+            .map_err(|error| format!("`{place}` cannot be read: {error}"))?;
         Self::new(text.trim_end_matches(['\n', '\r']))
             .map(Some)
             .map_err(|fault| format!("`{place}`: {fault}"))

@@ -2,8 +2,10 @@
 
 use super::App;
 use super::command::{blocking, unavailable};
+use crate::declaration::{did_you_mean, nearest};
 use crate::ranking::Rankings;
 use crate::ranking::report::{RankingReport, Wanted};
+use crate::store::tokens::Tokens;
 use crate::web::{Context, Failure, Reply};
 
 /// Of `company`, `partner` and `leads=test`, as far as they are given.
@@ -39,9 +41,26 @@ pub(super) fn wanted(query: &[(String, String)]) -> Result<Wanted, Failure> {
 /// What was learnt.
 ///
 /// # Errors
-/// That it cannot be read.
+/// That it cannot be read, or there is no such company or partner.
 pub(super) async fn report(app: &App, wanted: Wanted) -> Result<RankingReport, Failure> {
     let none = || unavailable("What was learnt of clicks cannot be read; the log tells why".to_owned());
     let rankings: Rankings = app.engine.rankings.clone().ok_or_else(none)?;
-    blocking("what was learnt could not be summed up", move || rankings.report(&wanted)).await
+    let (company, partner) = (wanted.company.clone(), wanted.partner.clone());
+    let report = blocking("what was learnt could not be summed up", move || rankings.report(&wanted)).await?;
+    // Of who is gone there may be rows still.
+    if report.rows.is_empty() {
+        let companies = Tokens::of(app.store.clone()).companies().into_iter().map(|one| one.name);
+        known("company", company.as_deref(), companies.collect())?;
+        let book = app.engine.book();
+        let partners = book.partners().into_iter().map(|one| one.key.clone());
+        known("partner", partner.as_deref(), partners.collect())?;
+    }
+    Ok(report)
+}
+
+/// Refuses a name that nobody has, with the one that may be meant.
+fn known(attribute: &str, name: Option<&str>, all: Vec<String>) -> Result<(), Failure> {
+    let Some(name) = name.filter(|name| !all.iter().any(|known| known == name)) else { return Ok(()) };
+    let near = did_you_mean(nearest(name, all.iter().map(String::as_str)));
+    Err(Failure::bad_attribute(attribute, format!("there is no {attribute} `{name}`{near}")))
 }

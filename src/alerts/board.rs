@@ -1,5 +1,6 @@
 //! What is known of alerts, for who looks at them.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -38,7 +39,7 @@ pub struct AlertStanding {
     /// What has happened.
     pub summary: String,
     /// Of what, by label.
-    pub labels: Vec<(String, String)>,
+    pub labels: BTreeMap<String, String>,
     /// Since when its condition holds, Unix milliseconds.
     pub since: i64,
     /// When it was raised.
@@ -120,7 +121,7 @@ impl AlertStanding {
             severity: rule.map_or(Severity::Ticket, |rule| rule.severity),
             state: state.to_owned(),
             summary: alert.summary.clone(),
-            labels: alert.labels.clone(),
+            labels: alert.labels.iter().cloned().collect(),
             since: alert.since_ms,
             fired: alert.fired_ms,
             ended: alert.ended_ms,

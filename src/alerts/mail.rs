@@ -1,6 +1,5 @@
 //! Telling by mail: SMTP with STARTTLS or TLS, in the clear only on loopback.
 
-use std::fs;
 use std::time::Duration;
 
 use lettre::address::Envelope;
@@ -13,13 +12,10 @@ use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use super::message::Batch;
 use super::secret;
 use crate::config::{MailSettings, MailTls};
+use crate::regular_file::{self, PEM_BYTES_MAX};
 
 /// Longest time for one mail.
 const TIMEOUT: Duration = Duration::from_secs(30);
-
-/// The usual ports of submission (RFC 8314).
-const PORT_STARTTLS: u16 = 587;
-const PORT_TLS: u16 = 465;
 
 /// Sends a mail to everybody, each on its own, so that an address which the server refuses keeps it from nobody else. It is taken when
 /// somebody has it and all others are refused for good, which is told then.
@@ -48,12 +44,12 @@ pub(super) async fn send(settings: &MailSettings, batch: &Batch) -> Result<Optio
     Err(format!("the server has not taken it for {}", refused.join("; ")))
 }
 
-/// What is wrong with addresses and files.
-pub(super) fn faults(settings: &MailSettings) -> Vec<String> {
-    let addresses = settings.to.iter().chain([&settings.from]);
-    let mut faults: Vec<String> = addresses.filter_map(|address| mailbox(address).err()).collect();
-    faults.extend(encryption(settings).err());
-    faults
+/// What is wrong with addresses and files, by key. One that is left out was told before.
+pub(super) fn faults(settings: &MailSettings) -> Vec<(&'static str, String)> {
+    let from = Some(&settings.from).filter(|from| !from.is_empty());
+    let addresses = settings.to.iter().map(|to| ("to", to)).chain(from.map(|from| ("from", from)));
+    let wrong = addresses.filter_map(|(key, address)| Some((key, mailbox(address).err()?)));
+    wrong.chain(encryption(settings).err().map(|message| ("ca_file", message))).collect()
 }
 
 fn message(settings: &MailSettings, batch: &Batch) -> Result<Message, String> {
@@ -68,14 +64,13 @@ fn message(settings: &MailSettings, batch: &Batch) -> Result<Message, String> {
 }
 
 fn mailbox(address: &str) -> Result<Mailbox, String> {
-    address.parse().map_err(|_| format!("`{address}` must be a mail address"))
+    address.parse().map_err(|_| format!("must be a mail address, got `{address}`"))
 }
 
 fn transport(settings: &MailSettings) -> Result<AsyncSmtpTransport<Tokio1Executor>, String> {
-    let usual = if settings.tls == MailTls::Tls { PORT_TLS } else { PORT_STARTTLS };
     let builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(&settings.host)
-        .port(settings.port.unwrap_or(usual))
-        .tls(encryption(settings)?)
+        .port(settings.port)
+        .tls(encryption(settings).map_err(|message| format!("`ca_file` {message}"))?)
         .hello_name(ClientId::Domain("offerd".to_owned()))
         .timeout(Some(TIMEOUT));
     let password =
@@ -92,9 +87,9 @@ fn encryption(settings: &MailSettings) -> Result<Tls, String> {
     }
     let mut parameters = TlsParameters::builder(settings.host.clone());
     if let Some(file) = &settings.ca_file {
-        let pem = fs::read(file).map_err(|error| format!("`ca_file` cannot be read: {error}"))?;
-        let root =
-            Certificate::from_pem(&pem).map_err(|_| "`ca_file` must hold a certificate in PEM".to_owned())?;
+        let pem = regular_file::bytes_of(file, PEM_BYTES_MAX)
+            .map_err(|error| format!("cannot be read: {error}"))?;
+        let root = Certificate::from_pem(&pem).map_err(|_| "must hold a certificate in PEM".to_owned())?;
         parameters = parameters.add_root_certificate(root);
     }
     let parameters = parameters.build().map_err(|error| format!("TLS cannot be set up: {error}"))?;

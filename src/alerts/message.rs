@@ -153,7 +153,10 @@ impl Batch {
         let part = Rule::named(&alert.name).map_or("", |rule| rule.runbook);
         match &self.console_url {
             Some(url) => format!("{url}/console/handbook/metrics#{part}"),
-            None => format!("src/handbook/metrics.md#{part}"),
+            None => format!(
+                "\"{}\" in the handbook, offerd(8), or /console/handbook/metrics#{part} of the console",
+                part.replace('-', " ")
+            ),
         }
     }
 }

@@ -36,4 +36,4 @@ pub use ledger::{BackupTaken, last_backup, note_backup};
 pub use receiver::faults;
 pub use rule::{RULES, Rule, Severity};
 pub use state::Alert;
-pub use trial::{Tried, try_out};
+pub use trial::{Tried, check_receiver, try_out};

@@ -4,6 +4,7 @@ use super::message::Batch;
 use super::{mail, secret, webhook};
 use crate::alerts::rule::Rule;
 use crate::config::{AlertSettings, MailSettings, SecretPlace, WebhookSettings};
+use crate::declaration::{did_you_mean, nearest, quoted};
 use crate::postbacks::SigningKey;
 use crate::wire::Wire;
 
@@ -59,13 +60,13 @@ impl Receiver {
 
 /// What is wrong with the settings of alerts that their own section cannot see, by key.
 pub fn faults(settings: &AlertSettings) -> Vec<(String, String)> {
-    let named = settings.off.iter().map(|name| ("alerts.off", name));
-    let named = named.chain(settings.waits.keys().map(|name| ("alerts.waits", name)));
+    let named = settings.off.iter().map(|name| ("alerts.off".to_owned(), name));
+    let named =
+        named.chain(settings.waits.keys().map(|name| (format!("alerts.waits.{}", quoted(name)), name)));
     let unknown = named.filter(|(_, name)| Rule::named(name).is_none());
-    let mut found: Vec<(String, String)> =
-        unknown.map(|(key, name)| (key.to_owned(), strange(name))).collect();
+    let mut found: Vec<(String, String)> = unknown.map(|(key, name)| (key, strange(name))).collect();
     for (name, one) in &settings.webhooks {
-        let place = format!("alerts.webhooks.{name}");
+        let place = format!("alerts.webhooks.{}", quoted(name));
         unread(&format!("{place}.url_from"), one.url_from.as_ref(), &mut found);
         unread(&format!("{place}.bearer"), one.bearer.as_ref(), &mut found);
         let secret = unread(&format!("{place}.secret"), one.secret.as_ref(), &mut found);
@@ -73,13 +74,14 @@ pub fn faults(settings: &AlertSettings) -> Vec<(String, String)> {
             let wanted = "must lead to `whsec_` and base64 of 24 to 64 bytes";
             found.push((format!("{place}.secret"), wanted.to_owned()));
         }
-        if let Err(message) = webhook::check(name, one) {
-            found.push((place, message));
+        if let Err((key, message)) = webhook::check(name, one) {
+            found.push((format!("{place}{key}"), message));
         }
     }
     if let Some(settings) = &settings.mail {
         unread("alerts.mail.password", settings.password.as_ref(), &mut found);
-        found.extend(mail::faults(settings).into_iter().map(|message| ("alerts.mail".to_owned(), message)));
+        let wrong = mail::faults(settings).into_iter();
+        found.extend(wrong.map(|(key, message)| (format!("alerts.mail.{key}"), message)));
     }
     found
 }
@@ -93,9 +95,7 @@ fn unread(key: &str, place: Option<&SecretPlace>, found: &mut Vec<(String, Strin
 }
 
 fn strange(name: &str) -> String {
-    let near = super::RULES
-        .iter()
-        .map(|rule| rule.name)
-        .max_by(|one, other| strsim::jaro_winkler(one, name).total_cmp(&strsim::jaro_winkler(other, name)));
-    format!("names `{name}`, which is no alert; did you mean `{}`?", near.unwrap_or_default())
+    let near = nearest(name, super::RULES.iter().map(|rule| rule.name));
+    let list = "`offerd alerts list` names them all";
+    format!("names `{name}`, which is no alert: {list}{}", did_you_mean(near))
 }

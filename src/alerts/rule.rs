@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::condition::{Condition, Limit};
+use crate::partner_health::Health;
 use crate::telemetry::metrics::{
     BACKUP_AT, CERTIFICATE_ENDS, HTTP_CONNECTIONS_REFUSED, HTTP_REQUESTS, HTTP_REQUESTS_REFUSED,
     LEADS_MISSING, LIMIT_USED, OFFERS_FALL, PARTNER_HEALTH, POSTBACK_LAG, POSTBACKS_DEAD, RELOADS, SEATS_CUT,
@@ -96,7 +97,7 @@ pub const RULES: &[Rule] = &[
     rule("OfferdConnectionsAtLimit", Ticket, minutes(5), Rate(HTTP_CONNECTIONS_REFUSED, ("", ""), minutes(5), 0.0), &["listener", "reason"],
         "the {listener} listener has no room for connections: {reason}", "requests-are-turned-away"),
     Rule { keep: minutes(5), ..rule("OfferdPartnerUnwell", Ticket, NO, Above(PARTNER_HEALTH, Limit::Is(0.0)), &["partner", "product_type"],
-        "{partner} ({product_type}) is worse than usual: 1 declines more, 2 slow, 3 failing, 4 silent: {value}", "a-partner-is-unwell") },
+        "{partner} ({product_type}) is worse than usual: {value}", "a-partner-is-unwell") },
     rule("OfferdBreakerOpen", Ticket, minutes(5), Above(WIRE_BREAKER_STATE, Limit::Is(1.5)), &["pool", "endpoint"],
         "calls to {pool} ({endpoint}) are kept back", "a-breaker-is-open"),
     rule("OfferdPartnerLimitUsedUp", Notice, minutes(1), Above(LIMIT_USED, Limit::UsedUp), &["partner", "product_type", "limit"],
@@ -134,6 +135,9 @@ impl Rule {
     /// What has happened, in words.
     pub(super) fn told(&self, labels: &[(String, String)], value: f64) -> String {
         let written = match self.condition {
+            Condition::Above(PARTNER_HEALTH, _) => {
+                Health::unwell(value).unwrap_or_default().words().to_owned()
+            }
             Condition::Older(_) | Condition::Ends(_) => super::message::moment((value * 1000.0) as i64),
             _ => format!("{}", (value * 100.0).round() / 100.0),
         };

@@ -1,13 +1,8 @@
 //! Reading secrets from where they stand, whenever they are needed: one that is exchanged is in force at once.
 
-use std::fs::File;
-use std::io::Read;
-
 use crate::config::SecretPlace;
 use crate::postbacks::credential;
-
-/// Longest text that is read.
-const BYTES_MAX: u64 = 4096;
+use crate::regular_file::{self, SECRET_BYTES_MAX};
 
 /// The text of a secret.
 ///
@@ -18,9 +13,8 @@ pub(super) fn read(place: &SecretPlace) -> Result<String, String> {
         SecretPlace::File(path) => path.clone(),
         SecretPlace::Credential(name) => credential(name)?,
     };
-    let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(BYTES_MAX).read_to_string(&mut text));
-    read.map_err(|error| format!("cannot be read from the file that it names: {error}"))?;
+    let text = regular_file::text_of(&path, SECRET_BYTES_MAX)
+        .map_err(|error| format!("cannot be read from the file that it names: {error}"))?;
     match text.trim() {
         "" => Err("leads to an empty file".to_owned()),
         text => Ok(text.to_owned()),

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::message::{Batch, Message};
-use super::receiver::all;
+use super::receiver::{all, names};
 use super::state::{Alert, Change};
 use super::webhook::wire;
 use crate::config::AlertSettings;
+use crate::declaration::{did_you_mean, nearest};
 
 /// How a receiver took a test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +19,21 @@ pub struct Tried {
     pub place: String,
     /// Why it has not taken it, if it has not.
     pub error: Option<String>,
+}
+
+/// Whether there is a receiver of a name, where one is given.
+///
+/// # Errors
+/// That there is none, and which may be meant.
+pub fn check_receiver(settings: &AlertSettings, name: Option<&str>) -> Result<(), String> {
+    let known = names(settings);
+    match name.filter(|name| !known.iter().any(|one| one == name)) {
+        None => Ok(()),
+        Some(name) => {
+            let near = did_you_mean(nearest(name, known.iter().map(String::as_str)));
+            Err(format!("there is no receiver `{name}`: `offerd alerts list` shows those there are{near}"))
+        }
+    }
 }
 
 /// Tells all receivers, or the one of a name, of an alert that begins; nothing is kept of it.

@@ -1,6 +1,5 @@
 //! Telling a webhook: one call, over the wire, with what proves who we are.
 
-use std::fs;
 use std::time::Duration;
 
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, USER_AGENT};
@@ -11,6 +10,7 @@ use super::message::Batch;
 use super::secret;
 use crate::config::WebhookSettings;
 use crate::postbacks::{SigningKey, sign};
+use crate::regular_file::{self, PEM_BYTES_MAX};
 use crate::wire::{Call, CallError, EndpointRules, PanelRules, Pool, PoolRules, Wire};
 
 /// Longest time for one call.
@@ -39,7 +39,8 @@ pub(super) async fn send(
     batch: &Batch,
 ) -> Result<(), String> {
     let call = call(settings, batch)?;
-    let endpoint = pool(wire, name, settings)?.endpoint("alert", EndpointRules::default());
+    let roots = roots(settings).map_err(|message| format!("`ca_file` {message}"))?;
+    let endpoint = pool(wire, name, settings, roots)?.endpoint("alert", EndpointRules::default());
     let reply = endpoint.call(call, Instant::now() + TIMEOUT).await.map_err(|error| match error {
         CallError::ForbiddenAddress => {
             "its host is at a private, local or reserved address, which `allow_addresses` does not name"
@@ -56,13 +57,19 @@ pub(super) async fn send(
 /// What is wrong with how a webhook is reached, as far as it shows without calling it.
 ///
 /// # Errors
-/// What is.
-pub(super) fn check(name: &str, settings: &WebhookSettings) -> Result<(), String> {
+/// The key of what is, behind that of the webhook, and why.
+pub(super) fn check(name: &str, settings: &WebhookSettings) -> Result<(), (&'static str, String)> {
+    let key = if settings.url.is_some() { ".url" } else { ".url_from" };
     let Ok(url) = url(settings) else { return Ok(()) };
-    host(settings)?;
-    match pool(&wire(), name, settings)?.forbids(&url) {
-        Some(address) => Err(format!(
-            "`url` is at {address}, a private, local or reserved address; `allow_addresses = [\"{address}\"]` allows it"
+    host(settings).map_err(|message| (key, message))?;
+    let roots = roots(settings).map_err(|message| (".ca_file", message))?;
+    let pool = pool(&wire(), name, settings, roots).map_err(|message| ("", message))?;
+    match pool.forbids(&url) {
+        Some(address) => Err((
+            key,
+            format!(
+                "is at {address}, a private, local or reserved address; `allow_addresses = [\"{address}\"]` allows it"
+            ),
         )),
         None => Ok(()),
     }
@@ -79,7 +86,7 @@ pub(super) fn host(settings: &WebhookSettings) -> Result<String, String> {
     let authority = authority.filter(|authority| !authority.as_str().contains('@'));
     authority
         .map(|authority| authority.host().to_owned())
-        .ok_or_else(|| "`url` must be an absolute URL of http or https, without a user".to_owned())
+        .ok_or_else(|| "must be an absolute URL of http or https, without a user".to_owned())
 }
 
 fn url(settings: &WebhookSettings) -> Result<String, String> {
@@ -113,13 +120,24 @@ fn call(settings: &WebhookSettings, batch: &Batch) -> Result<Call, String> {
     Ok(Call { method: Method::POST, url: url(settings)?, headers, body: body.into(), idempotent: false })
 }
 
-fn pool(wire: &Wire, name: &str, settings: &WebhookSettings) -> Result<Pool, String> {
-    let roots = settings.ca_file.as_ref().map(fs::read).transpose();
+/// The certificates of a CA beside the public ones.
+fn roots(settings: &WebhookSettings) -> Result<Option<Vec<u8>>, String> {
+    let read =
+        settings.ca_file.as_deref().map(|file| regular_file::bytes_of(file, PEM_BYTES_MAX)).transpose();
+    read.map_err(|error| format!("cannot be read: {error}"))
+}
+
+fn pool(
+    wire: &Wire,
+    name: &str,
+    settings: &WebhookSettings,
+    extra_roots: Option<Vec<u8>>,
+) -> Result<Pool, String> {
     let rules = PoolRules {
         connect_timeout: TIMEOUT,
         max_response_bytes: ANSWER_BYTES,
         allow_addresses: settings.allow_addresses.clone(),
-        extra_roots: roots.map_err(|error| format!("`ca_file` cannot be read: {error}"))?,
+        extra_roots,
         ..PoolRules::default()
     };
     wire.pool(&format!("alerts/{name}"), rules)

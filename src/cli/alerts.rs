@@ -66,7 +66,7 @@ async fn execute(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
         Command::Test { receiver, json } => {
             let tried: Vec<Tried> = admin.post("/alerts/test", &Test { receiver: receiver.clone() }).await?;
             if tried.is_empty() {
-                return Err(nobody(receiver.as_deref()).into());
+                return Err(NOBODY.to_owned().into());
             }
             if json {
                 page::print_json(&tried)?;
@@ -81,12 +81,7 @@ async fn execute(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn nobody(receiver: Option<&str>) -> String {
-    match receiver {
-        Some(name) => format!("there is no receiver `{name}`; `offerd alerts list` shows those there are"),
-        None => "nobody is told of alerts: set `alerts.webhooks` or `alerts.mail`".to_owned(),
-    }
-}
+const NOBODY: &str = "nobody is told of alerts: set `alerts.webhooks` or `alerts.mail`";
 
 fn told(Tried { receiver, place, error }: &Tried) -> String {
     match error {
@@ -101,7 +96,7 @@ fn show(standing: &Standing) {
         false => page::print_table(table(&standing.alerts)),
     }
     match standing.receivers.is_empty() {
-        true => page::print(nobody(None)),
+        true => page::print(NOBODY),
         false => page::print_table(receiver_table(&standing.receivers)),
     }
 }

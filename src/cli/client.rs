@@ -2,7 +2,6 @@
 //! handlers in this process, over the store of a stopped one.
 
 use std::error::Error;
-use std::fs;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -23,6 +22,7 @@ use crate::admin::StoppedAdmin;
 use crate::admin::audit::OPERATOR;
 use crate::config::Settings;
 use crate::model::ApiError;
+use crate::regular_file::{self, PEM_BYTES_MAX};
 use crate::web::AnswerBody;
 use crate::wire::pinned;
 
@@ -67,8 +67,10 @@ impl Client {
     pub fn of_daemon(base: String, token: String, settings: &Settings) -> Result<Self, String> {
         let listeners = [&settings.api.tls, &settings.integrations.tls, &settings.admin.tls];
         // What cannot be read is not trusted; `offerd check` shows why.
-        let chains: Vec<Vec<u8>> =
-            listeners.iter().filter_map(|tls| fs::read(&tls.as_ref()?.certificate).ok()).collect();
+        let chains: Vec<Vec<u8>> = listeners
+            .iter()
+            .filter_map(|tls| regular_file::bytes_of(&tls.as_ref()?.certificate, PEM_BYTES_MAX).ok())
+            .collect();
         let http = Box::new(Http::builder(TokioExecutor::new()).build(pinned::connector(&chains)?));
         Ok(Self { server: Server::Daemon(http), base, token, operator: operator() })
     }

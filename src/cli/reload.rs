@@ -11,9 +11,8 @@ use super::admin_client::AdminClient;
 use super::page;
 use super::trouble::{BAD_CONFIGURATION, Trouble};
 use crate::config::{SettingChange, Settings};
-use crate::experiments::RulesDiff;
+use crate::declaration::DeclarationsDiff;
 use crate::partners::diff::{Aspect, OffersDiff, PartnerDiff, PartnerFigures, ProductDiff};
-use crate::postbacks::SubscriptionsDiff;
 use crate::reload::{Outcome, Report};
 use crate::run_file::RunFile;
 
@@ -102,9 +101,9 @@ fn text(report: &Report) -> String {
         text.push_str(&format!("  ~ {}\n", partner.partner));
         lines_of(partner).iter().for_each(|line| text.push_str(&format!("      {line}\n")));
     }
-    let SubscriptionsDiff { added, removed, changed } = subscriptions;
+    let DeclarationsDiff { added, removed, changed } = subscriptions;
     text.push_str(&named("postbacks", [added, removed, changed]));
-    let RulesDiff { added, removed, changed } = experiments;
+    let DeclarationsDiff { added, removed, changed } = experiments;
     text.push_str(&named("experiment", [added, removed, changed]));
     for change in &settings.changed {
         text.push_str(&format!("  ~ {}\n", setting(change)));

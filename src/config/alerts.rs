@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::values::{CENTURY, DAY, Found, HOUR, MILLISECOND, OneOrMany, SECOND, count, duration, fault, url};
-use crate::declaration::HumanDuration;
+use super::values::{
+    CENTURY, DAY, Found, HOUR, MILLISECOND, OneOrMany, SECOND, backoffs, count, duration, fault, url,
+};
+use crate::declaration::{HumanDuration, quoted};
 
 /// The section as it is written.
 #[derive(Debug, Deserialize)]
@@ -123,8 +125,8 @@ pub struct WebhookSettings {
 pub struct MailSettings {
     /// Host of the server.
     pub host: String,
-    /// Its port, if it is not the usual one.
-    pub port: Option<u16>,
+    /// Its port.
+    pub port: u16,
     /// How it is spoken to.
     pub tls: MailTls,
     /// Who the mail is from.
@@ -162,10 +164,12 @@ pub enum SecretPlace {
 
 pub(super) fn checked(raw: RawAlerts, found: &mut Found) -> AlertSettings {
     let waits = raw.waits.into_iter().map(|(name, wait)| {
-        let wait = duration("alerts.waits", wait, Duration::ZERO, DAY, found);
+        let wait = duration(&format!("alerts.waits.{}", quoted(&name)), wait, Duration::ZERO, DAY, found);
         (name, wait)
     });
     let waits = waits.collect();
+    let [first_backoff, longest_backoff] =
+        backoffs("alerts", [raw.first_backoff, raw.longest_backoff], found);
     let mut within = |key: &str, value: HumanDuration, least, greatest| {
         duration(&format!("alerts.{key}"), value, least, greatest, found)
     };
@@ -178,8 +182,8 @@ pub(super) fn checked(raw: RawAlerts, found: &mut Found) -> AlertSettings {
         backup_age: within("backup_age", raw.backup_age, Duration::ZERO, CENTURY),
         certificate_left: within("certificate_left", raw.certificate_left, Duration::ZERO, DAY * 366),
         console_url: None,
-        first_backoff: within("first_backoff", raw.first_backoff, MILLISECOND, HOUR),
-        longest_backoff: within("longest_backoff", raw.longest_backoff, MILLISECOND, DAY),
+        first_backoff,
+        longest_backoff,
         give_up_after: within("give_up_after", raw.give_up_after, SECOND, DAY * 31),
         outstanding: 0,
         kept: within("kept", raw.kept, SECOND, CENTURY),
@@ -197,12 +201,12 @@ pub(super) fn checked(raw: RawAlerts, found: &mut Found) -> AlertSettings {
 }
 
 fn webhook(name: String, raw: RawWebhook, found: &mut Found) -> (String, WebhookSettings) {
-    let place = format!("alerts.webhooks.{name}");
+    let place = format!("alerts.webhooks.{}", quoted(&name));
     let is_name =
         |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_".contains(letter);
     if name.is_empty() || name == "mail" || !name.chars().all(is_name) {
         let wanted = "must be named by lower-case letters, digits, `-` and `_`, and not `mail`";
-        fault("alerts.webhooks", format!("{wanted}, got `{name}`"), found);
+        fault(&place, format!("{wanted}, got `{name}`"), found);
     }
     let mut secret = |key: &str, raw| secret(&format!("{place}.{key}"), raw, found);
     let settings = WebhookSettings {
@@ -220,41 +224,50 @@ fn webhook(name: String, raw: RawWebhook, found: &mut Found) -> (String, Webhook
 }
 
 fn mail(raw: RawMail, found: &mut Found) -> Option<MailSettings> {
-    const KEY: &str = "alerts.mail";
+    const SERVER: &str = "must be a host and its port, such as `smtp.example.com:587`";
+    let mut wrong = |key: &str, message: String| fault(&format!("alerts.mail.{key}"), message, found);
     let to: Vec<String> = raw.to.into();
     if raw.server.is_empty() {
         if !raw.from.is_empty() || !to.is_empty() {
-            fault(KEY, "`server` must be set, such as `smtp.example.com:587`".to_owned(), found);
+            wrong("server", format!("{SERVER}, so that mail is sent, got none"));
         }
         return None;
     }
-    let (host, port) = match raw.server.rsplit_once(':') {
-        Some((host, port)) if !host.is_empty() => (host.to_owned(), Some(port.parse().ok())),
-        _ => (raw.server.clone(), None),
-    };
-    if port == Some(None) {
-        fault(KEY, format!("`server` must be a host and its port, got `{}`", raw.server), found);
-    }
+    let (host, port) = host_and_port(&raw.server).unwrap_or_else(|| {
+        wrong("server", format!("{SERVER}, got `{}`", raw.server));
+        (raw.server.clone(), 0)
+    });
     if raw.tls == MailTls::None && !is_loopback(&host) {
-        fault(KEY, "`tls` must be `starttls` or `tls`, unless the server is on loopback".to_owned(), found);
+        wrong("tls", "must be `starttls` or `tls`, unless the server is on loopback".to_owned());
     }
-    if raw.from.is_empty() || to.is_empty() {
-        fault(KEY, "`from` and `to` must be set".to_owned(), found);
+    for (key, is_missing) in [("from", raw.from.is_empty()), ("to", to.is_empty())] {
+        if is_missing {
+            wrong(key, "must be set where a `server` is".to_owned());
+        }
     }
-    let password = secret("alerts.mail.password", raw.password, found);
-    if raw.user.is_empty() != password.is_none() {
-        fault(KEY, "`user` and `password` must be set both or not at all".to_owned(), found);
+    let has_password = !(raw.password.file.is_empty() && raw.password.credential.is_empty());
+    if raw.user.is_empty() == has_password {
+        let (set, lacking) = if has_password { ("password", "user") } else { ("user", "password") };
+        wrong(set, format!("is set and `{lacking}` is not: they go together"));
     }
     Some(MailSettings {
         host,
-        port: port.flatten(),
+        port,
         tls: raw.tls,
         from: raw.from,
         to,
         user: given(raw.user),
-        password,
+        password: secret("alerts.mail.password", raw.password, found),
         ca_file: given(raw.ca_file).map(PathBuf::from),
     })
+}
+
+/// A host and its port; an IPv6 address stands in brackets.
+fn host_and_port(server: &str) -> Option<(String, u16)> {
+    let (host, port) = server.rsplit_once(':')?;
+    let is_host = !host.is_empty() && (host.starts_with('[') && host.ends_with(']') || !host.contains(':'));
+    let port = port.parse().ok().filter(|port| *port > 0)?;
+    is_host.then(|| (host.to_owned(), port))
 }
 
 fn is_loopback(host: &str) -> bool {

@@ -3,16 +3,18 @@
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono_tz::Tz;
 use ipnet::IpNet;
 
 use super::colour::Colour;
+use super::layers::Places;
 use super::ranking_checks::ranking;
 use super::raw::{
     Raw, RawApi, RawApproval, RawBrand, RawConsole, RawExperiments, RawLimits, RawLog, RawMatching,
-    RawOfferPages, RawPostbacks, RawProxy, RawReference, RawReports, RawStore, RawTls, RawTracing,
+    RawOfferPages, RawPostbacks, RawProxy, RawReference, RawReports, RawStore, RawTls, RawTracing, RawWire,
 };
 use super::settings::{
     AnalyticsSettings, ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings,
@@ -23,7 +25,8 @@ use super::settings::{
     WireSettings,
 };
 use super::values::{
-    CENTURY, DAY, Found, HOUR, MILLISECOND, MINUTE, OneOrMany, SECOND, count, duration, fault, path, url,
+    CENTURY, DAY, Found, HOUR, MILLISECOND, MINUTE, OneOrMany, SECOND, backoffs, count, duration, fault,
+    path, url,
 };
 use crate::declaration::quoted;
 use crate::telemetry::logging;
@@ -32,6 +35,7 @@ pub(super) fn checked(
     raw: Raw,
     described: Vec<DescribedSetting>,
     table: toml::Table,
+    places: Arc<Places>,
     found: &mut Found,
 ) -> Settings {
     let is_default =
@@ -52,16 +56,7 @@ pub(super) fn checked(
         api: api(raw.api, api_listen, found),
         offer_pages: offer_pages(raw.offer_pages, found),
         matching,
-        wire: WireSettings {
-            max_ejected_percent: count(
-                "wire.max_ejected_percent",
-                raw.wire.max_ejected_percent,
-                0,
-                100,
-                found,
-            ) as u8,
-            simulate_only: raw.wire.simulate_only,
-        },
+        wire: wire(&raw.wire, found),
         engine: EngineSettings { threads: count("engine.threads", raw.engine.threads, 0, 256, found) },
         analytics: AnalyticsSettings {
             page_records_max: count(
@@ -93,6 +88,7 @@ pub(super) fn checked(
         tracing: tracing(raw.tracing, found),
         described,
         table,
+        places,
     }
 }
 
@@ -134,6 +130,9 @@ fn console(raw: RawConsole, found: &mut Found) -> ConsoleSettings {
             found,
         ),
         sign_ins_failed: failed("console.sign_ins_failed", raw.sign_ins_failed, found),
+        tables_looked_at: count("console.tables_looked_at", raw.tables_looked_at, 100, 1_000_000, found),
+        tables_read: count("console.tables_read", raw.tables_read, 20, 1_000_000, found),
+        history_kept: duration("console.history_kept", raw.history_kept, HOUR, 31 * DAY, found),
         proxy: proxy(raw.proxy, found),
     }
 }
@@ -213,22 +212,30 @@ fn reference(raw: RawReference, found: &mut Found) -> ReferenceSettings {
 
 fn postbacks(raw: &RawPostbacks, found: &mut Found) -> PostbackSettings {
     let kept = |key, kept, found: &mut Found| duration(key, kept, MILLISECOND, CENTURY, found);
+    let [first_backoff, longest_backoff] =
+        backoffs("postbacks", [raw.first_backoff, raw.longest_backoff], found);
     PostbackSettings {
         path: path("postbacks.path", &raw.path, found),
         concurrency: count("postbacks.concurrency", raw.concurrency, 1, 256, found),
         outstanding: count("postbacks.outstanding", raw.outstanding, 1, 1_000_000, found),
-        first_backoff: duration("postbacks.first_backoff", raw.first_backoff, MILLISECOND, HOUR, found),
-        longest_backoff: duration("postbacks.longest_backoff", raw.longest_backoff, MILLISECOND, DAY, found),
+        first_backoff,
+        longest_backoff,
         dead_letters: count("postbacks.dead_letters", raw.dead_letters, 0, 1_000_000, found),
         dead_letters_kept: kept("postbacks.dead_letters_kept", raw.dead_letters_kept, found),
         vanished_kept: kept("postbacks.vanished_kept", raw.vanished_kept, found),
     }
 }
 
+fn wire(raw: &RawWire, found: &mut Found) -> WireSettings {
+    let most = count("wire.max_ejected_percent", raw.max_ejected_percent, 0, 100, found);
+    WireSettings { max_ejected_percent: most as u8, simulate_only: raw.simulate_only }
+}
+
 fn experiments(raw: &RawExperiments, found: &mut Found) -> ExperimentSettings {
     ExperimentSettings {
         path: path("experiments.path", &raw.path, found),
         compared_leads: count("experiments.compared_leads", raw.compared_leads, 1_000, 10_000_000, found),
+        variants_per_rule: count("experiments.variants_per_rule", raw.variants_per_rule, 1, 1_000, found),
     }
 }
 
@@ -260,7 +267,7 @@ fn zones(names: Vec<String>, found: &mut Found) -> Vec<Tz> {
             }
         }
     }
-    if zones.is_empty() || zones.len() > ZONES_MAX {
+    if !(1..=ZONES_MAX).contains(&names.len()) {
         let message = format!("must be 1 to {ZONES_MAX} time zones, got {}", names.len());
         fault("reports.zones", message, found);
     }

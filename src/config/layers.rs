@@ -1,11 +1,12 @@
 //! The layers of the settings, merged, and which of them a key came from.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use config::{Config, Environment, File, FileFormat};
 
-use crate::declaration::{Fault, Source};
+use crate::declaration::{Fault, Source, parent};
 
 /// `config/default.toml`, built in.
 pub const DEFAULTS: &str = include_str!("../../config/default.toml");
@@ -19,10 +20,23 @@ const PREFIX: &str = "OFFERD__";
 /// The merged settings, and what they were merged from.
 pub(super) struct Layers {
     pub(super) merged: toml::Table,
+    pub(super) places: Places,
+}
+
+/// Where every key stands.
+#[derive(Clone)]
+pub(super) struct Places {
     pub(super) defaults: Source,
     file: Option<Source>,
     /// Key path to the variable that sets it.
     variables: HashMap<String, String>,
+}
+
+/// What was written is the settings' own to show.
+impl fmt::Debug for Places {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Places").finish_non_exhaustive()
+    }
 }
 
 impl Layers {
@@ -55,25 +69,39 @@ impl Layers {
                 message: format!("the settings do not merge: {error}"),
             }]
         })?;
-        Ok(Self { merged, defaults, file: source, variables })
+        Ok(Self { merged, places: Places { defaults, file: source, variables } })
+    }
+}
+
+impl Places {
+    /// A fault at a key, in the place where the key was set last, or else what it would stand in.
+    pub(super) fn fault(&self, key: &str, message: String) -> Fault {
+        for at in std::iter::successors(Some(key), |at| parent(at)) {
+            if let Some(variable) = self.variable_of(at) {
+                return Fault {
+                    file: Some(PathBuf::from(variable)),
+                    line: None,
+                    key: key.to_owned(),
+                    message,
+                };
+            }
+            // Who leaves a key out of a section has its default there, and who leaves it out of a table of a section, none.
+            let is_section = at != key && !at.contains('.');
+            let has_default = is_section && self.defaults.has(key);
+            if let Some(file) = self.file.as_ref().filter(|file| file.has(at) && !has_default) {
+                return file.fault(key, message);
+            }
+        }
+        self.defaults.fault(key, message)
     }
 
-    /// A fault at a key, in the place where the key was set last.
-    pub(super) fn fault(&self, key: &str, message: String) -> Fault {
-        // An unknown section has no key of its own, but a variable that made it.
-        let of_section = || {
-            self.variables.iter().find(|(set, _)| set.starts_with(&format!("{key}."))).map(|(_, name)| name)
+    /// The variable that sets a key, or one below a key that stands nowhere else.
+    fn variable_of(&self, key: &str) -> Option<&String> {
+        let stands = self.defaults.has(key) || self.file.as_ref().is_some_and(|file| file.has(key));
+        let below = |set: &String| {
+            set.strip_prefix(key).is_some_and(|rest| rest.is_empty() || (rest.starts_with('.') && !stands))
         };
-        let unknown_section =
-            !self.defaults.has(key) && !self.file.as_ref().is_some_and(|file| file.has(key));
-        let variable = self.variables.get(key).or_else(|| if unknown_section { of_section() } else { None });
-        if let Some(variable) = variable {
-            return Fault { file: Some(PathBuf::from(variable)), line: None, key: key.to_owned(), message };
-        }
-        match &self.file {
-            Some(file) if file.has(key) => file.fault(key, message),
-            _ => self.defaults.fault(key, message),
-        }
+        self.variables.iter().filter(|(set, _)| below(set)).map(|(_, name)| name).min()
     }
 
     /// Where a key was set last: a variable, a file with its line, or the default.

@@ -11,6 +11,9 @@ use crate::declaration::quoted;
 /// The greatest weight: a part that is raised further decides alone.
 const WEIGHT_MAX: f64 = 4.0;
 
+/// The least weight but for 0: a part that is raised less changes no score that anybody could tell from another.
+const WEIGHT_MIN: f64 = 0.001;
+
 pub(super) fn ranking(raw: RawRanking, found: &mut Found) -> RankingSettings {
     let least = figure("ranking.least", raw.least, (1e-6, 1.0), found);
     let half_life = Duration::from(raw.half_life);
@@ -65,8 +68,17 @@ fn named(name: String, raw: RawNamedRanking, found: &mut Found) -> (String, Name
         let message = "must be a name of letters, digits, `_` and `-`, 64 at most";
         fault(&place, format!("{message}, got `{name}`"), found);
     }
-    let mut weight =
-        |key: &str, weight: f64| figure(&format!("{place}.{key}"), weight, (0.0, WEIGHT_MAX), found);
+    if name == RankingSettings::EXPECTED_VALUE {
+        let message = "is built in, and always means the same: give this ranking another name";
+        fault(&place, message.to_owned(), found);
+    }
+    let mut weight = |key: &str, weight: f64| {
+        if weight != 0.0 && !(WEIGHT_MIN..=WEIGHT_MAX).contains(&weight) {
+            let message = format!("must be 0, or from {WEIGHT_MIN} to {WEIGHT_MAX}, got {weight:?}");
+            fault(&format!("{place}.{key}"), message, found);
+        }
+        weight
+    };
     let ranking = NamedRanking {
         interest: weight("interest", raw.interest),
         conversion: weight("conversion", raw.conversion),
@@ -74,7 +86,7 @@ fn named(name: String, raw: RawNamedRanking, found: &mut Found) -> (String, Name
         consumer_rating: weight("consumer_rating", raw.consumer_rating),
         companies: raw.companies,
     };
-    if ranking.interest + ranking.conversion + ranking.payout + ranking.consumer_rating <= 0.0 {
+    if [ranking.interest, ranking.conversion, ranking.payout, ranking.consumer_rating] == [0.0; 4] {
         fault(&place, "must have a weight above 0, or every offer has the same score".to_owned(), found);
     }
     (name, ranking)

@@ -111,6 +111,9 @@ pub(super) struct RawConsole {
     pub session_idle: HumanDuration,
     pub sign_ins_failed_per_name: i64,
     pub sign_ins_failed: i64,
+    pub tables_looked_at: i64,
+    pub tables_read: i64,
+    pub history_kept: HumanDuration,
     pub proxy: RawProxy,
 }
 
@@ -288,6 +291,7 @@ pub(super) struct RawTranscripts {
 pub(super) struct RawExperiments {
     pub path: String,
     pub compared_leads: i64,
+    pub variants_per_rule: i64,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,5 +1,7 @@
 //! Which settings a reload takes in, and what it changes.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::checks::checked;
@@ -27,8 +29,11 @@ pub const RELOADABLE: &[&str] = &[
     "api.vendor",
     "approval.reports_kept",
     "approval.reports_per_company",
+    "console.tables_looked_at",
+    "console.tables_read",
     "experiments.compared_leads",
     "experiments.path",
+    "experiments.variants_per_rule",
     "limits.clicks_kept_per_offer",
     "limits.consents_kept_per_lead",
     "limits.displays_kept_per_offer",
@@ -136,7 +141,7 @@ impl Settings {
         let described = rows.map(|(old, new)| if waits(&old.0) { old } else { new }).cloned().collect();
 
         let Reading { value, faults: mut found, .. } = read_table::<Raw>(table.clone(), &toml::Table::new());
-        let settings = value.map(|raw| checked(raw, described, table, &mut found));
+        let settings = value.map(|raw| checked(raw, described, table, Arc::clone(&later.places), &mut found));
         match settings {
             Some(settings) if found.is_empty() => Ok((settings, diff)),
             _ => Err(found.into_iter().map(|(key, message)| unfit(key, &message)).collect()),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono_tz::Tz;
@@ -13,7 +14,7 @@ use serde::Deserialize;
 use super::alerts::AlertSettings;
 use super::checks::checked;
 use super::colour::Colour;
-use super::layers::Layers;
+use super::layers::{Layers, Places};
 use super::raw::Raw;
 use crate::declaration::{Fault, Reading, read_table};
 use crate::telemetry::logging::LogFormat;
@@ -77,6 +78,8 @@ pub struct Settings {
     pub(super) described: Vec<DescribedSetting>,
     /// As they are written, all layers merged.
     pub(super) table: toml::Table,
+    /// Where they stand.
+    pub(super) places: Arc<Places>,
 }
 
 /// `[api]`
@@ -183,6 +186,12 @@ pub struct ConsoleSettings {
     pub sign_ins_failed_per_name: usize,
     /// How many may in all.
     pub sign_ins_failed: usize,
+    /// Rate tables that one search looks at.
+    pub tables_looked_at: usize,
+    /// Those of them whose answers it reads.
+    pub tables_read: usize,
+    /// How long readings of the metrics are kept for charts.
+    pub history_kept: Duration,
     /// What signs people in before they come here, if something does.
     pub proxy: Option<ProxySettings>,
 }
@@ -537,6 +546,8 @@ pub struct ExperimentSettings {
     pub path: PathBuf,
     /// Leads of one rule that a comparison reads.
     pub compared_leads: usize,
+    /// Variants of one rule.
+    pub variants_per_rule: usize,
 }
 
 /// `[postbacks]`
@@ -643,12 +654,19 @@ impl Settings {
             Err(faults) => return (None, faults),
         };
         let Reading { value, faults: mut found, .. } =
-            read_table::<Raw>(layers.merged.clone(), layers.defaults.table());
-        let settings = value.map(|raw| checked(raw, describe(&layers), layers.merged.clone(), &mut found));
+            read_table::<Raw>(layers.merged.clone(), layers.places.defaults.table());
+        let (described, places) = (describe(&layers), Arc::new(layers.places));
+        let in_place = Arc::clone(&places);
+        let settings = value.map(|raw| checked(raw, described, layers.merged, in_place, &mut found));
         let mut faults: Vec<Fault> =
-            found.into_iter().map(|(key, message)| layers.fault(&key, message)).collect();
+            found.into_iter().map(|(key, message)| places.fault(&key, message)).collect();
         faults.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));
         (settings, faults)
+    }
+
+    /// A fault that is found of a setting later, in the place where it was set last.
+    pub fn fault(&self, key: &str, message: String) -> Fault {
+        self.places.fault(key, message)
     }
 
     /// Every setting in force: key, value, and where it came from.
@@ -661,7 +679,7 @@ fn describe(layers: &Layers) -> Vec<DescribedSetting> {
     let keys = layers.merged.iter().filter_map(|(section, keys)| keys.as_table().map(|keys| (section, keys)));
     let row = |section: &str, key: &str, value: &toml::Value| {
         let key = format!("{section}.{key}");
-        let source = layers.source_of(&key);
+        let source = layers.places.source_of(&key);
         (key, value.to_string(), source)
     };
     keys.flat_map(|(section, keys)| keys.iter().map(move |(key, value)| row(section, key, value))).collect()

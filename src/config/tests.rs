@@ -335,6 +335,68 @@ fn the_default_file_says_of_each_key_whether_it_is_reloadable() {
     assert_eq!(told, RELOADABLE);
 }
 
+/// Also of what is left out: it would stand in the operator's table, not among the defaults.
+#[test]
+fn a_fault_of_a_table_of_the_operators_is_told_at_its_line() {
+    let file = "[ranking.named.mine]\ninterest = 1.0\nconversion = 1e-320\npayout = 1.0\n[alerts.webhooks.ops]\n\
+                [alerts.webhooks.\"a b\"]\nurl = 'https://ops.example/'\n[alerts.waits]\nX = '9days'\n";
+    assert_eq!(
+        faults(file, &[]),
+        [
+            "offerd.toml:1: `ranking.named.mine.consumer_rating` is missing",
+            "offerd.toml:3: `ranking.named.mine.conversion` must be 0, or from 0.001 to 4, got 1e-320",
+            "offerd.toml:5: `alerts.webhooks.ops.url` must be set, or else `url_from`, and not both",
+            "offerd.toml:6: `alerts.webhooks.\"a b\"` must be named by lower-case letters, digits, `-` and `_`, and not `mail`, got `a b`",
+            "offerd.toml:9: `alerts.waits.X` must be from 0ns to 86400s, got 777600s",
+        ]
+    );
+    assert_eq!(
+        faults("", &[("OFFERD__ALERTS__WEBHOOKS__OPS__CA_FILE", "ca.pem")]),
+        [
+            "OFFERD__ALERTS__WEBHOOKS__OPS__CA_FILE: `alerts.webhooks.ops.url` must be set, or else `url_from`, and not both"
+        ]
+    );
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_once() {
+    let named = |name: &str| {
+        format!(
+            "[ranking.named.{name}]\ninterest = 1.0\nconversion = 0.0\npayout = 0.0\nconsumer_rating = 0.0\n"
+        )
+    };
+    for (file, told) in [
+        (
+            named("expected_value").as_str(),
+            "offerd.toml:1: `ranking.named.expected_value` is built in, and always means the same: give this ranking another name",
+        ),
+        (
+            "[reports]\nzones = ['Nope/Zone']\n",
+            "offerd.toml:2: `reports.zones` must be time zones by their IANA names such as `America/New_York`, got `Nope/Zone`",
+        ),
+        (
+            "[postbacks]\nfirst_backoff = '2s'\nlongest_backoff = '1s'\n",
+            "offerd.toml:3: `postbacks.longest_backoff` must be at least `postbacks.first_backoff` (2s), got 1s",
+        ),
+        (
+            "[alerts]\nfirst_backoff = '20m'\n",
+            "config/default.toml:386: `alerts.longest_backoff` must be at least `alerts.first_backoff` (1200s), got 900s",
+        ),
+    ] {
+        assert_eq!(faults(file, &[]), [told]);
+    }
+    for server in ["smtp.example.com", "smtp.example.com:", ":25", "::1", "smtp.example.com:0", "a:b:25"] {
+        let file = format!(
+            "[alerts.mail]\nserver = '{server}'\nfrom = 'us@example.com'\nto = ['you@example.com']\n"
+        );
+        let wanted = "must be a host and its port, such as `smtp.example.com:587`";
+        assert_eq!(
+            faults(&file, &[]),
+            [format!("offerd.toml:2: `alerts.mail.server` {wanted}, got `{server}`")]
+        );
+    }
+}
+
 /// Another value than the default that is as good.
 fn another(key: &str, value: &toml::Value) -> toml::Value {
     match (key, value) {
@@ -357,11 +419,12 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         .into(),
         ("log.format", _) => "json".into(),
         ("console.sign_in", _) => "remote".into(),
-        ("console.session_life" | "console.session_idle", _) => "7h".into(),
+        ("console.session_life" | "console.session_idle" | "console.history_kept", _) => "7h".into(),
         ("console.proxy", _) => toml::toml! { header = "x-forwarded-user"
         from = ["10.0.0.5"]
         role = "viewer" }
         .into(),
+        ("alerts.longest_backoff" | "postbacks.longest_backoff", _) => "7h".into(),
         ("audit.keep", _) => "7days".into(),
         ("limits.prefill_lifetime", _) => "90s".into(),
         ("offer_pages.open_for", _) => "7days".into(),

@@ -38,6 +38,22 @@ impl From<OneOrMany> for Vec<String> {
     }
 }
 
+/// The first wait of a section and its longest, which is no shorter.
+pub(super) fn backoffs(
+    section: &str,
+    [first, longest]: [HumanDuration; 2],
+    found: &mut Found,
+) -> [Duration; 2] {
+    let first_key = format!("{section}.first_backoff");
+    let first = duration(&first_key, first, MILLISECOND, HOUR, found);
+    let longest_key = format!("{section}.longest_backoff");
+    let longest = duration(&longest_key, longest, MILLISECOND, DAY, found);
+    if longest < first {
+        fault(&longest_key, format!("must be at least `{first_key}` ({first:?}), got {longest:?}"), found);
+    }
+    [first, longest]
+}
+
 /// A URL that others are put behind; `None` for an empty text.
 pub(super) fn url(key: &str, text: String, found: &mut Found) -> Option<String> {
     if text.is_empty() {

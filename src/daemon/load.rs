@@ -43,7 +43,7 @@ pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
     faults.extend(wrong_master_key(&settings));
     faults.extend(password_fault(&settings));
     faults.extend(alert_faults(&settings));
-    faults.extend(certificate_faults(Identities::read(&settings)));
+    faults.extend(certificate_faults(&settings, Identities::read(&settings)));
     let vehicles = vehicles(&settings).unwrap_or_else(|found| {
         faults.extend(found);
         Vehicles::default()
@@ -98,7 +98,7 @@ pub fn certificate_days(settings: &Settings) -> Result<Vec<(&'static str, u64)>,
     });
     match days {
         Ok(Ok(days)) => Ok(days),
-        Ok(Err(faults)) | Err(faults) => Err(certificate_faults::<()>(Err(faults))),
+        Ok(Err(faults)) | Err(faults) => Err(certificate_faults::<()>(settings, Err(faults))),
     }
 }
 
@@ -115,21 +115,24 @@ pub(super) fn note_certificates(shown: &Identities) {
 }
 
 /// What is wrong with the certificates of the listeners.
-pub(super) fn certificate_faults<T>(read: Result<T, Vec<(String, String)>>) -> Vec<Fault> {
+pub(super) fn certificate_faults<T>(
+    settings: &Settings,
+    read: Result<T, Vec<(String, String)>>,
+) -> Vec<Fault> {
     let faults = read.err().unwrap_or_default();
-    faults.into_iter().map(|(key, message)| Fault { file: None, line: None, key, message }).collect()
+    faults.into_iter().map(|(key, message)| settings.fault(&key, message)).collect()
 }
 
 /// What is wrong with how alerts are told.
 fn alert_faults(settings: &Settings) -> impl Iterator<Item = Fault> {
     let found = alerts::faults(&settings.alerts).into_iter();
-    found.map(|(key, message)| Fault { file: None, line: None, key, message })
+    found.map(|(key, message)| settings.fault(&key, message))
 }
 
 /// What is wrong with the console's password, if one is given.
 fn password_fault(settings: &Settings) -> Option<Fault> {
     let message = Password::find(settings.console.password_file.as_deref()).err()?;
-    Some(Fault { file: None, line: None, key: "console.password_file".to_owned(), message })
+    Some(settings.fault("console.password_file", message))
 }
 
 /// What is wrong with the master key that is given, if one is, for who needs it. Whether it is the store's is seen when that is

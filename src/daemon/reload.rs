@@ -15,14 +15,14 @@ use super::load::{Loaded, certificate_faults, load, note_certificates};
 use super::notify;
 use crate::config::{SettingChange, Settings};
 use crate::declaration::Fault;
-use crate::experiments::{Rules as Experiments, RulesDiff};
+use crate::experiments::Rules as Experiments;
 use crate::http::Reception;
 use crate::http::identities::{Identities, Renewals};
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Configuration, Engine};
 use crate::partners::Book;
 use crate::partners::diff::BookDiff;
-use crate::postbacks::{self, Subscriptions, SubscriptionsDiff};
+use crate::postbacks::{self, Subscriptions};
 use crate::reference::Vehicles;
 use crate::reload::{BookFigures, Outcome, Report};
 use crate::store::tokens::Tokens;
@@ -90,7 +90,8 @@ impl Reloading {
         let read = reading
             .await
             .map_err(|_| Kept::Failed("the certificates could not be read to their end".to_owned()))?;
-        let renewals = read.map_err(|faults| Kept::Faulty(certificate_faults::<()>(Err(faults))))?;
+        let renewals =
+            read.map_err(|faults| Kept::Faulty(certificate_faults::<()>(&self.settings, Err(faults))))?;
         let old = self.engine.configuration();
         let clients = old.clients.opened(&book).map_err(Kept::Faulty)?;
         let kept = self.engine.records.templates.keep(&book).await;
@@ -112,8 +113,8 @@ impl Reloading {
         let report = Report {
             book: BookFigures::from(&book),
             partners: BookDiff::between(&old.book, &book),
-            subscriptions: SubscriptionsDiff::between(&self.pushed.borrow(), &subscriptions),
-            experiments: RulesDiff::between(&old.experiments, &experiments),
+            subscriptions: self.pushed.borrow().diff(&subscriptions),
+            experiments: old.experiments.diff(&experiments),
             settings: settings_diff,
             remarks: [
                 book.remarks().iter().map(ToString::to_string).collect(),

@@ -1,11 +1,12 @@
 //! The files of a directory that hold declarations, one a file.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use super::fault::Fault;
+use super::source::Source;
+use crate::regular_file;
 
 /// Bytes of a file at most.
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -25,14 +26,44 @@ pub fn files_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// The same, and none where there is no such directory.
-///
-/// # Errors
-/// That it is there and cannot be read.
-pub fn files_if_any(directory: &Path) -> io::Result<Vec<PathBuf>> {
+fn files_if_any(directory: &Path) -> io::Result<Vec<PathBuf>> {
     match files_in(directory) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         files => files,
     }
+}
+
+/// The declarations of a directory, which need not be there: what `read` makes of each name and text, and every fault. `key` is the
+/// setting that names the directory.
+pub fn declared_in<T>(
+    directory: &Path,
+    key: &str,
+    read: impl Fn(&str, &Source) -> Result<T, Vec<Fault>>,
+) -> (Vec<T>, Vec<Fault>) {
+    let unread = |file: &Path, key: &str, error: io::Error| {
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        Fault {
+            file: Some(file),
+            line: None,
+            key: key.to_owned(),
+            message: format!("cannot be read: {error}"),
+        }
+    };
+    let (mut all, mut faults) = (Vec::new(), Vec::new());
+    let files = files_if_any(directory).unwrap_or_else(|error| {
+        faults.push(unread(directory, key, error));
+        Vec::new()
+    });
+    for file in files {
+        let text = text_of(&file).map_err(|error| vec![unread(&file, "", error)]);
+        let source = text.and_then(|text| Source::parse(&file, &text).map_err(|fault| vec![fault]));
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        match source.and_then(|source| read(&name, &source)) {
+            Ok(one) => all.push(one),
+            Err(found) => faults.extend(found),
+        }
+    }
+    (all, faults)
 }
 
 /// The text of a file. What is no file, such as a pipe that nobody writes into, is refused rather than waited for.
@@ -40,17 +71,7 @@ pub fn files_if_any(directory: &Path) -> io::Result<Vec<PathBuf>> {
 /// # Errors
 /// That it cannot be read, is no regular file, too large or no UTF-8.
 pub fn text_of(file: &Path) -> io::Result<String> {
-    let invalid = |message: String| io::Error::new(ErrorKind::InvalidInput, message);
-    let opened =
-        OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(file)?;
-    if !opened.metadata()?.is_file() {
-        return Err(invalid("it is no regular file".to_owned()));
-    }
-    let mut text = String::new();
-    if opened.take(BYTES_MAX + 1).read_to_string(&mut text)? as u64 > BYTES_MAX {
-        return Err(invalid(format!("it has more than {BYTES_MAX} bytes")));
-    }
-    Ok(text)
+    regular_file::text_of(file, BYTES_MAX)
 }
 
 #[cfg(test)]
@@ -58,21 +79,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_file_is_refused_and_never_waited_for() {
+    fn the_declarations_of_a_directory_are_its_toml_files_but_for_hidden_ones() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
-        rustix::fs::mknodat(rustix::fs::CWD, at("pipe.toml"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
-            .unwrap();
-        std::os::unix::fs::symlink("/dev/zero", at("zero.toml")).unwrap();
-        fs::create_dir(at("room.toml")).unwrap();
-        fs::write(at("good.toml"), "a = 1").unwrap();
-        fs::write(at(".good.toml"), "left by an editor").unwrap();
-        let files = files_in(directory.path()).unwrap();
-        assert_eq!(files, ["good.toml", "pipe.toml", "room.toml", "zero.toml"].map(at));
-        let refused = |name: &str| text_of(&at(name)).unwrap_err().to_string();
-        for name in ["pipe.toml", "room.toml", "zero.toml"] {
-            assert_eq!(refused(name), "it is no regular file", "{name}");
+        for name in ["good.toml", "also.toml", ".good.toml", "good.txt"] {
+            fs::write(at(name), "a = 1").unwrap();
         }
+        assert_eq!(files_in(directory.path()).unwrap(), ["also.toml", "good.toml"].map(at));
         assert_eq!(text_of(&at("good.toml")).unwrap(), "a = 1");
         assert!(files_if_any(&at("none")).unwrap().is_empty());
     }

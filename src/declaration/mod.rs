@@ -3,14 +3,16 @@
 //! [`Source`] is a file's text that knows the line of every key. [`read()`] turns it into a type and reports every [`Fault`]
 //! at once, each with file, line and key, so that nobody has to mend a file fault by fault.
 
+mod diff;
 mod directory;
 mod duration;
 mod fault;
 mod read;
 mod source;
 
-pub use directory::{files_if_any, files_in, text_of};
+pub use diff::DeclarationsDiff;
+pub use directory::{declared_in, files_in, text_of};
 pub use duration::HumanDuration;
 pub use fault::Fault;
 pub use read::{FileReading, Reading, did_you_mean, nearest, read, read_table};
-pub use source::{Source, quoted};
+pub use source::{Source, parent, quoted};

@@ -24,14 +24,14 @@ impl Source {
     pub fn parse(file: &Path, text: &str) -> Result<Self, Fault> {
         let syntax = |error: toml::de::Error| Fault {
             file: Some(file.to_owned()),
-            line: error.span().map(|span| line_at(text, &span)),
+            line: error.span().map(|span| Lines::of(text).at(&span)),
             key: String::new(),
             message: format!("is not TOML: {}", error.message().replace('\n', "; ")),
         };
         let spanned = DeTable::parse(text).map_err(syntax)?;
         let table = text.parse::<toml::Table>().map_err(syntax)?;
-        let mut lines = HashMap::new();
-        index(text, "", spanned.get_ref(), &mut lines);
+        let (begins, mut lines) = (Lines::of(text), HashMap::new());
+        index(&begins, "", spanned.get_ref(), &mut lines);
         Ok(Self { file: file.to_owned(), table, lines })
     }
 
@@ -80,7 +80,7 @@ pub fn quoted(key: &str) -> String {
 }
 
 /// The path without its last key or position.
-fn parent(path: &str) -> Option<&str> {
+pub fn parent(path: &str) -> Option<&str> {
     let mut in_quotes = false;
     let mut cut = None;
     for (at, letter) in path.char_indices() {
@@ -93,30 +93,40 @@ fn parent(path: &str) -> Option<&str> {
     cut.map(|at| &path[..at])
 }
 
-fn index(text: &str, path: &str, table: &DeTable, lines: &mut HashMap<String, usize>) {
+fn index(begins: &Lines, path: &str, table: &DeTable, lines: &mut HashMap<String, usize>) {
     for (key, value) in table {
         let name = quoted(key.get_ref());
         let path = if path.is_empty() { name } else { format!("{path}.{name}") };
-        lines.insert(path.clone(), line_at(text, &key.span()));
-        index_value(text, &path, value.get_ref(), lines);
+        lines.insert(path.clone(), begins.at(&key.span()));
+        index_value(begins, &path, value.get_ref(), lines);
     }
 }
 
-fn index_value(text: &str, path: &str, value: &DeValue, lines: &mut HashMap<String, usize>) {
+fn index_value(begins: &Lines, path: &str, value: &DeValue, lines: &mut HashMap<String, usize>) {
     match value {
-        DeValue::Table(table) => index(text, path, table, lines),
+        DeValue::Table(table) => index(begins, path, table, lines),
         DeValue::Array(array) => {
             for (nth, element) in array.iter().enumerate() {
                 let path = format!("{path}[{nth}]");
-                lines.insert(path.clone(), line_at(text, &element.span()));
-                index_value(text, &path, element.get_ref(), lines);
+                lines.insert(path.clone(), begins.at(&element.span()));
+                index_value(begins, &path, element.get_ref(), lines);
             }
         }
         _ => {}
     }
 }
 
-fn line_at(text: &str, span: &Range<usize>) -> usize {
-    let before = text.get(..span.start).unwrap_or(text);
-    before.bytes().filter(|byte| *byte == b'\n').count() + 1
+/// Where each line of a text begins: it is looked up for every key, so counting from the top each time would take the square of the text.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        Self(std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect())
+    }
+
+    /// The line of a span, from 1.
+    fn at(&self, span: &Range<usize>) -> usize {
+        self.0.partition_point(|begins| *begins <= span.start)
+    }
 }

@@ -11,12 +11,15 @@ use crate::partners::{Book, is_key};
 use crate::rate_table::treatment::Change;
 use crate::store::tokens::company_uuid;
 
+/// The least share in percent, one lead of a million: of less nobody learns anything.
+const PERCENT_MIN: f64 = 0.0001;
+
 /// What is wrong with a file, by key, and what it is held against.
 struct Checker<'s> {
     source: &'s Source,
     settings: &'s Settings,
-    /// The partners that there are; none where their files are faulty.
-    book: Option<&'s Book>,
+    /// The keys of the partners that there are; nothing where their files are faulty.
+    partners: Option<BTreeSet<&'s str>>,
     faults: Vec<Fault>,
 }
 
@@ -39,7 +42,8 @@ pub(super) fn rule(
     let FileReading { value, faults, .. } = read::<Declared>(source);
     // Where a key stands in for another, what else is found may only follow from that.
     let Some(declared) = value.filter(|_| faults.is_empty()) else { return Err(faults) };
-    let mut checker = Checker { source, settings, book, faults };
+    let partners = book.map(|book| book.partners().into_iter().map(|partner| partner.key.as_str()).collect());
+    let mut checker = Checker { source, settings, partners, faults };
     if !is_key(name) {
         checker.fault("", "must be named by lower-case letters, digits, `-` and `_`, and end in `.toml`");
     }
@@ -84,6 +88,12 @@ fn leads(declared: &Declared, checker: &mut Checker<'_>) {
 
 /// What share each variant gets, and how it is called.
 fn shares(variants: &[DeclaredVariant], checker: &mut Checker<'_>) {
+    let most = checker.settings.experiments.variants_per_rule;
+    if variants.len() > most {
+        let message =
+            format!("must be {most} at most (`experiments.variants_per_rule`), got {}", variants.len());
+        checker.fault("variants", message);
+    }
     if variants.is_empty() {
         checker.fault(
             "variants",
@@ -100,9 +110,9 @@ fn shares(variants: &[DeclaredVariant], checker: &mut Checker<'_>) {
             let taken = if name == CONTROL { "the leads that get no variant" } else { "another variant" };
             checker.fault(&format!("variants[{nth}].name"), format!("is that of {taken}: `{name}`"));
         }
-        if !(*percent > 0.0 && *percent < 100.0) {
-            let wanted = "must be above 0 and below 100, of a hundred leads";
-            checker.fault(&format!("variants[{nth}].percent"), format!("{wanted}, got {percent}"));
+        if !(PERCENT_MIN..100.0).contains(percent) {
+            let wanted = format!("must be at least {PERCENT_MIN} and below 100, of a hundred leads");
+            checker.fault(&format!("variants[{nth}].percent"), format!("{wanted}, got {percent:?}"));
         }
     }
     let given: f64 =
@@ -178,10 +188,13 @@ fn known(key: &str, partners: &[String], checker: &mut Checker<'_>) {
     if partners.is_empty() {
         checker.fault(key, "must name at least one partner, by the name of its file");
     }
-    let Some(book) = checker.book else { return };
-    let keys: Vec<&str> = book.partners().iter().map(|partner| partner.key.as_str()).collect();
-    for (nth, partner) in partners.iter().enumerate().filter(|(_, name)| !keys.contains(&name.as_str())) {
+    let Some(keys) = &checker.partners else { return };
+    let strange = partners.iter().enumerate().filter(|(_, name)| !keys.contains(name.as_str()));
+    let told = strange.map(|(nth, partner)| {
         let near = did_you_mean(nearest(partner, keys.iter().copied()));
-        checker.fault(&format!("{key}[{nth}]"), format!("names `{partner}`, which is no partner{near}"));
+        (format!("{key}[{nth}]"), format!("names `{partner}`, which is no partner{near}"))
+    });
+    for (key, message) in told.collect::<Vec<_>>() {
+        checker.fault(&key, message);
     }
 }

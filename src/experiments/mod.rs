@@ -21,4 +21,4 @@ mod rule;
 mod rules;
 
 pub use rule::{CONTROL, Rule, RuleState, Variant};
-pub use rules::{Rules, RulesDiff};
+pub use rules::Rules;

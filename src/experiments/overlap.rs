@@ -1,5 +1,7 @@
 //! Rules that change the same thing of the same leads: what either does could not be told from what the other does.
 
+use std::collections::BTreeSet;
+
 use super::rule::Rule;
 use crate::declaration::Fault;
 use crate::rate_table::treatment::Change;
@@ -24,11 +26,10 @@ fn fault(one: &Rule, other: &Rule) -> Option<Fault> {
 
 /// What both change.
 fn shared(one: &Rule, other: &Rule) -> Option<&'static str> {
-    let changes = |rule: &'_ Rule| -> Vec<&'static str> {
+    let changes = |rule: &'_ Rule| -> BTreeSet<&'static str> {
         rule.variants.iter().flat_map(|variant| &variant.changes).map(Change::subject).collect()
     };
-    let others = changes(other);
-    changes(one).into_iter().find(|subject| others.contains(subject))
+    changes(one).intersection(&changes(other)).next().copied()
 }
 
 fn at_one_time(one: &Rule, other: &Rule) -> bool {

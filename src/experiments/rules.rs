@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use chrono::DateTime;
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::rule::{Rule, RuleState};
 use super::{check, overlap};
 use crate::config::Settings;
-use crate::declaration::{Fault, Source, files_if_any, text_of};
+use crate::declaration::{DeclarationsDiff, Fault, Source, declared_in};
 use crate::model::ClientTags;
 use crate::partners::Book;
 use crate::rate_table::treatment::Treatment;
@@ -26,22 +25,24 @@ impl Rules {
     /// # Errors
     /// Every fault of every file.
     pub fn load(settings: &Settings, book: Option<&Book>) -> Result<Self, Vec<Fault>> {
-        let fault = |file: &Path, key: &str, message: String| Fault {
-            file: Some(std::path::absolute(file).unwrap_or_else(|_| file.to_owned())),
-            line: None,
-            key: key.to_owned(),
-            message,
-        };
-        let unread = |error| format!("cannot be read: {error}");
-        let directory = &settings.experiments.path;
-        let files = files_if_any(directory)
-            .map_err(|error| vec![fault(directory, "experiments.path", unread(error))])?;
+        let read = |name: &str, source: &Source| check::rule(name, source, settings, book);
+        let (all, mut faults) = declared_in(&settings.experiments.path, "experiments.path", read);
+        faults.extend(overlap::faults(&all));
+        if faults.is_empty() { Ok(Self(all)) } else { Err(faults) }
+    }
+
+    /// The rules of these texts, each with its name, as if they were the files of a directory.
+    ///
+    /// # Errors
+    /// Every fault of every text.
+    pub fn from_texts(texts: &[(&str, &str)], settings: &Settings) -> Result<Self, Vec<Fault>> {
         let (mut all, mut faults) = (Vec::new(), Vec::new());
-        for file in files {
-            let text = text_of(&file).map_err(|error| vec![fault(&file, "", unread(error))]);
-            let source = text.and_then(|text| Source::parse(&file, &text).map_err(|fault| vec![fault]));
-            let name = file.file_stem().unwrap_or_default().to_string_lossy();
-            match source.and_then(|source| check::rule(&name, &source, settings, book)) {
+        for (name, text) in texts {
+            let source = Source::parse(&Path::new(name).with_extension("toml"), text);
+            match source
+                .map_err(|fault| vec![fault])
+                .and_then(|source| check::rule(name, &source, settings, None))
+            {
                 Ok(rule) => all.push(rule),
                 Err(found) => faults.extend(found),
             }
@@ -50,14 +51,9 @@ impl Rules {
         if faults.is_empty() { Ok(Self(all)) } else { Err(faults) }
     }
 
-    /// These rules, for tests.
-    #[cfg(test)]
-    pub(crate) fn of(texts: &[(&str, &str)], settings: &Settings) -> Self {
-        let rule = |(name, text): &(&str, &str)| {
-            let source = Source::parse(Path::new(name), text).expect("TOML");
-            check::rule(name, &source, settings, None).expect("a good rule")
-        };
-        Self(texts.iter().map(rule).collect())
+    /// What is different in `after`.
+    pub fn diff(&self, after: &Self) -> DeclarationsDiff {
+        DeclarationsDiff::between(&self.0, &after.0, |rule| &rule.name)
     }
 
     /// All of them.
@@ -109,35 +105,5 @@ impl Rules {
             format!("{}: `companies` names `{company}`, which has no token", rule.file.display())
         });
         told.collect()
-    }
-}
-
-/// Which rules came, went, and are not as they were, by their names.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RulesDiff {
-    /// Those that came.
-    pub added: Vec<String>,
-    /// Those that went.
-    pub removed: Vec<String>,
-    /// Those whose files say something else.
-    pub changed: Vec<String>,
-}
-
-impl RulesDiff {
-    /// What is different in `after`.
-    pub fn between(before: &Rules, after: &Rules) -> Self {
-        let names = |these: &Rules, fits: &dyn Fn(&Rule) -> bool| -> Vec<String> {
-            these.0.iter().filter(|one| fits(one)).map(|one| one.name.clone()).collect()
-        };
-        Self {
-            added: names(after, &|one| before.named(&one.name).is_none()),
-            removed: names(before, &|one| after.named(&one.name).is_none()),
-            changed: names(after, &|one| before.named(&one.name).is_some_and(|known| known != one)),
-        }
-    }
-
-    /// Whether nothing is.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
     }
 }

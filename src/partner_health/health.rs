@@ -46,6 +46,12 @@ impl Health {
         }
     }
 
+    /// The word of a partner that is unwell, by how bad that is.
+    pub fn unwell(badness: f64) -> Option<Self> {
+        let unwell = [Self::DecliningMore, Self::Slow, Self::Failing, Self::Silent];
+        unwell.into_iter().find(|health| f64::from(health.badness()) == badness)
+    }
+
     /// How bad it is: 0 where nothing is to be done, and the worse the higher.
     pub fn badness(self) -> u8 {
         match self {

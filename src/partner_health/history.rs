@@ -96,11 +96,6 @@ impl AskHistory {
         self.past.count(ending, elapsed);
     }
 
-    /// Whether no ask was ever noted.
-    pub fn is_empty(&self) -> bool {
-        self.steps.is_empty() && self.past.asks() <= 0.0
-    }
-
     /// How well the seat is at a time.
     pub fn judgement(&self, at: Duration) -> Judgement {
         let now_step = step_of(at);

@@ -211,5 +211,9 @@ fn the_worse_the_higher() {
     let words = [Health::DecliningMore, Health::Slow, Health::Failing, Health::Silent];
     assert_eq!(words.map(Health::badness), [1, 2, 3, 4]);
     assert!([Health::Healthy, Health::Unknown, Health::NotAsked].iter().all(|health| health.badness() == 0));
+    assert_eq!(
+        [0.0, 1.0, 4.0].map(Health::unwell),
+        [None, Some(Health::DecliningMore), Some(Health::Silent)]
+    );
     assert_eq!(serde_json::to_value(Health::DecliningMore).unwrap(), Health::DecliningMore.word());
 }

@@ -45,6 +45,6 @@ pub use record::Ended;
 pub use signing_key::{SigningKey, credential};
 pub use standing::{Standing, standings};
 pub use subscription::{Channel, Subscription, sign};
-pub use subscriptions::{Subscriptions, SubscriptionsDiff};
+pub use subscriptions::Subscriptions;
 pub use trial::{Trial, TrialAnswer, try_out};
 pub use url_template::MACROS;

@@ -1,8 +1,6 @@
 //! What webhooks are signed with, as [Standard Webhooks](https://www.standardwebhooks.com) has it: `v1` signatures, HMAC-SHA256.
 
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use base64::Engine;
@@ -11,15 +9,13 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use super::declared::DeclaredSecret;
+use crate::regular_file::{self, SECRET_BYTES_MAX};
 
 /// How a secret begins that is written down.
 const PREFIX: &str = "whsec_";
 
 /// How many bytes a key has, by the specification.
 const KEY_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
-
-/// Longest text that is read; a secret takes less than a hundred bytes.
-const TEXT_BYTES_MAX: u64 = 4096;
 
 /// A symmetric key.
 #[derive(Clone, PartialEq, Eq)]
@@ -40,9 +36,8 @@ impl SigningKey {
                 );
             }
         };
-        let mut text = String::new();
-        let read = File::open(path).and_then(|file| file.take(TEXT_BYTES_MAX).read_to_string(&mut text));
-        read.map_err(|error| format!("cannot be read from the file that it names: {error}"))?;
+        let text = regular_file::text_of(&path, SECRET_BYTES_MAX)
+            .map_err(|error| format!("cannot be read from the file that it names: {error}"))?;
         Self::parse(text.trim()).ok_or_else(|| {
             format!(
                 "must lead to `{PREFIX}` and base64 of {} to {} bytes; `openssl rand -base64 32` makes such a key",

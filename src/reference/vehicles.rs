@@ -8,8 +8,6 @@
 //! of year, make, model and trim, so that they stay the same whatever else is in the list.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 
 use uuid::Uuid;
@@ -17,6 +15,7 @@ use uuid::Uuid;
 use crate::declaration::{Fault, did_you_mean, nearest};
 use crate::ids;
 use crate::model::VehicleDetails;
+use crate::regular_file;
 
 const SAMPLE: &str = include_str!("vehicles.csv");
 
@@ -78,9 +77,9 @@ impl Vehicles {
     pub fn load(file: Option<&Path>) -> Result<Self, Vec<Fault>> {
         let Some(file) = file else { return Ok(Self::sample()) };
         let fault = |(line, key, message)| Fault { file: Some(file.to_owned()), line, key, message };
-        let text = text_of(file).map_err(|found| {
+        let text = regular_file::text_of(file, MOST_BYTES).map_err(|found| {
             let message = format!(
-                "{found}; put a list in UTF-8 there, or leave `reference.vehicles` empty for the sample"
+                "cannot be read: {found}; put a list in UTF-8 there, or leave `reference.vehicles` empty for the sample"
             );
             vec![fault((None, String::new(), message))]
         })?;
@@ -192,21 +191,6 @@ fn name_once<'v>(places: &mut Vec<u32>, name: impl Fn(u32) -> &'v String) {
     places.sort_by_key(|place| name(*place));
     places.dedup_by_key(|place| name(*place));
     places.shrink_to_fit();
-}
-
-/// What stands in a file; not in a pipe, which would be waited for, nor in a device, which may have no end.
-fn text_of(file: &Path) -> Result<String, String> {
-    let unreadable = |error: io::Error| format!("cannot be read: {error}");
-    let about = std::fs::metadata(file).map_err(unreadable)?;
-    if !about.is_file() {
-        return Err("cannot be read: it is no regular file".to_owned());
-    }
-    if about.len() > MOST_BYTES {
-        return Err(format!("has {} bytes, and {MOST_BYTES} are read at most", about.len()));
-    }
-    let mut text = String::new();
-    let read = File::open(file).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text));
-    read.map(|_| text).map_err(unreadable)
 }
 
 /// A fault before it is known of which file: line, column, what is wrong.

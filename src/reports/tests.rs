@@ -117,7 +117,7 @@ fn experiment(world: &World) {
     let all =
         "[[variants]]\nname = 'a'\npercent = 40\n[[variants]]\nname = 'b'\npercent = 30\nsecond_look = false";
     let some = "tags = { campaign = ['spring'] }\n[[variants]]\nname = 'c'\npercent = 50\ndeadline = '1s'";
-    let rules = Experiments::of(&[("all", all), ("some", some)], &settings);
+    let rules = Experiments::from_texts(&[("all", all), ("some", some)], &settings).unwrap();
     let engine = world.matchmaker.engine();
     let old = engine.configuration();
     let clients = old.clients.opened(&old.book).unwrap();

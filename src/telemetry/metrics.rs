@@ -139,6 +139,8 @@ pub const DESCRIPTORS_MAX: &str = "offerd_descriptors_max";
 pub const HTTP_ACCEPT_ERRORS: &str = "offerd_http_accept_errors_total";
 /// Attempts to sign in to the console that failed.
 pub const CONSOLE_SIGN_INS_REFUSED: &str = "offerd_console_sign_ins_refused_total";
+/// Searches of the console that ended at `console.tables_looked_at` or `console.tables_read`.
+pub const CONSOLE_SEARCHES_STOPPED: &str = "offerd_console_searches_stopped_total";
 /// Feed pages that ended at `analytics.page_records_max`.
 pub const FEED_PAGES_CUT: &str = "offerd_feed_pages_cut_total";
 /// Cells of reports that are counted and not written.
@@ -248,6 +250,7 @@ pub const METRICS: &[Metric] = &[
     gauge(DESCRIPTORS_MAX, &[], "Files and connections that the process may have open, as it was raised at the start."),
     counter(HTTP_ACCEPT_ERRORS, &["listener"], "Connections that could not be accepted."),
     counter(CONSOLE_SIGN_INS_REFUSED, &["reason"], "Attempts to sign in to the console that failed: wrong, or too_many within a minute, of which no password is looked at; and of a proxy (console.proxy) that names somebody: untrusted, from another address, or unknown."),
+    counter(CONSOLE_SEARCHES_STOPPED, &[], "Searches for rate tables in the console that stopped at console.tables_looked_at or console.tables_read, and go on from there when somebody asks them to."),
     gauge(LIVE_TABLES, &[], "Rate tables in memory: those that are being built, and complete ones that linger (matching.linger)."),
     gauge(OPEN_TABLES, &[], "Rate tables that are being built; the limit is matching.live_tables."),
     gauge(KEPT_TABLE_BYTES, &[], "Complete rate tables that are kept as they are shown, in bytes; the limit is limits.shown_bytes."),

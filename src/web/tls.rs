@@ -14,6 +14,8 @@ use rustls::sign::CertifiedKey;
 use rustls::{CertificateError, Error, InconsistentKeys, RootCertStore};
 use tokio_rustls::TlsAcceptor;
 
+use crate::regular_file::{self, PEM_BYTES_MAX};
+
 /// What a listener shows, and the files that it comes from. Cheap to clone; clones change together.
 #[derive(Clone)]
 pub struct Identity {
@@ -157,7 +159,8 @@ fn first(path: &Path) -> Result<CertificateDer<'static>, String> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|error| format!("{}: cannot be read: {error}", path.display()))
+    regular_file::bytes_of(path, PEM_BYTES_MAX)
+        .map_err(|error| format!("{}: cannot be read: {error}", path.display()))
 }
 
 /// Whether a certificate can be read and its time has come and not passed. Who vouches for it is the client's to judge, so

@@ -1,17 +1,20 @@
 //! Alerts: what the shipped rules look for is told by the daemon itself, once, and so is its end, whoever was down meanwhile.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
 use offerd::alerts::RULES;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
 
+use crate::console::{csrf, html, send};
 use crate::kit::far_side::{Deed, FarSide, Received};
-use crate::kit::partners::partner;
+use crate::kit::mail_server::{MailServer, Speaks};
+use crate::kit::partners::{far_lender, partner};
 use crate::kit::{Daemon, Plan};
 
 /// A plan whose daemon looks often, finds its backup old, and tells a webhook.
@@ -186,76 +189,134 @@ async fn until_metric(daemon: &Daemon, line: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn mail_is_sent_to_everybody_whom_the_server_knows_with_what_to_do() {
-    let (server, mails) = mail_server().await;
+    let server = MailServer::start(Speaks::Clear).await;
     let plan = Daemon::with_partners(vec![partner("bank").savings("")]);
     plan.write_settings(&format!(
-        "[alerts]\nevery = '20ms'\nbackup_age = '1ms'\n[alerts.mail]\nserver = '{server}'\ntls = 'none'\n\
-         from = 'offerd <alerts@example.com>'\nto = ['ops@example.com', 'gone@example.com', 'night@example.com']\n"
+        "[alerts]\nevery = '20ms'\nbackup_age = '1ms'\n[alerts.mail]\nserver = '{}'\ntls = 'none'\n\
+         from = 'offerd <alerts@example.com>'\nto = ['ops@example.com', 'gone@example.com', 'night@example.com']\n",
+        server.address
     ));
     let daemon = plan.start().await;
-    let waiting = async {
-        while mails.lock().unwrap().len() < 2 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(crate::kit::PATIENCE, waiting).await.expect("a mail is sent");
-    let mail = mails.lock().unwrap()[..2].concat();
+    server.until(2).await;
+    let mail = server.mails()[..2].concat();
     for wanted in [
         "MAIL FROM:<alerts@example.com>",
         "RCPT TO:<ops@example.com>",
         "RCPT TO:<night@example.com>",
         "Subject: [firing] OfferdBackupOld: no backup was taken since ",
-        "what to do: src/handbook/metrics.md#the-last-backup-is-old",
+        "what to do: \"the last backup is old\" in the handbook, offerd(8), or /console/handbook/metrics#the-last-backup-is-old of the console",
     ] {
         let flat = mail.replace("=\r\n", "").replace("\r\n ", " ");
         assert!(flat.contains(wanted), "{wanted}: {mail}");
     }
     let (good, text) = command(&daemon, &["test", "mail"]);
     assert!(!good && text.contains("the server refuses `gone@example.com`"), "{text}");
-    assert!(mails.lock().unwrap().iter().any(|mail| mail.contains("OfferdTest")));
+    assert!(server.mails().iter().any(|mail| mail.contains("OfferdTest")));
 }
 
-/// A mail server that takes whatever it is given, and the mails with their envelopes.
-async fn mail_server() -> (String, Arc<Mutex<Vec<String>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let mails = Arc::<Mutex<Vec<String>>>::default();
-    let taken = Arc::clone(&mails);
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let taken = Arc::clone(&taken);
-            tokio::spawn(async move { serve_mail(stream, &taken).await });
-        }
-    });
-    (address, mails)
+/// A plan that tells a server by mail, with a password, and trusts whom `ca` says.
+fn mailing(server: &MailServer, tls: &str, ca: &str) -> Plan {
+    let plan = Daemon::with_partners(vec![partner("bank").savings("")]);
+    std::fs::write(plan.directory().join("server.pem"), &server.certificate).unwrap();
+    std::fs::write(plan.directory().join("password"), "correct horse\n").unwrap();
+    plan.write_settings(&format!(
+        "[alerts]\nevery = '20ms'\nbackup_age = '1ms'\n[alerts.mail]\nserver = '{}'\ntls = '{tls}'\n\
+         from = 'alerts@example.com'\nto = ['ops@example.com']\nuser = 'offerd'\npassword = {{ file = 'password' }}\nca_file = '{ca}'\n",
+        server.address
+    ));
+    plan
 }
 
-async fn serve_mail(stream: TcpStream, taken: &Mutex<Vec<String>>) -> Option<()> {
-    let (reads, mut writes) = stream.into_split();
-    let mut lines = BufReader::new(reads).lines();
-    writes.write_all(b"220 mail.example\r\n").await.ok()?;
-    let (mut mail, mut is_data) = (String::new(), false);
-    while let Some(line) = lines.next_line().await.ok()? {
-        mail.push_str(&line);
-        mail.push_str("\r\n");
-        let answer = match line.as_str() {
-            "." if is_data => {
-                is_data = false;
-                taken.lock().unwrap().push(std::mem::take(&mut mail));
-                "250 taken\r\n"
-            }
-            _ if is_data => continue,
-            "DATA" => {
-                is_data = true;
-                "354 go on\r\n"
-            }
-            "RCPT TO:<gone@example.com>" => "550 nobody here\r\n",
-            "QUIT" => "221 bye\r\n",
-            _ => "250 fine\r\n",
-        };
-        writes.write_all(answer.as_bytes()).await.ok()?;
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mail_and_the_password_for_it_go_only_where_tls_says_who_is_there() {
+    for (speaks, tls, before) in
+        [(Speaks::Starttls, "starttls", vec!["EHLO offerd", "STARTTLS"]), (Speaks::Tls, "tls", vec![])]
+    {
+        let server = MailServer::start(speaks).await;
+        let _daemon = mailing(&server, tls, "server.pem").start().await;
+        server.until(1).await;
+        let mail = server.mails()[0].clone();
+        let password = STANDARD.encode("\0offerd\0correct horse");
+        assert!(
+            mail.contains(&format!("AUTH PLAIN {password}")) && mail.contains("OfferdBackupOld"),
+            "{mail}"
+        );
+        let in_the_clear = server.in_the_clear();
+        assert!(in_the_clear.chunks(before.len().max(1)).all(|said| said == before), "{in_the_clear:?}");
     }
-    Some(())
+}
+
+/// Neither one that has no TLS, as an attacker between would have it, nor one whom nobody vouches for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mail_server_that_does_not_prove_itself_is_told_nothing() {
+    for (speaks, tls, ca) in [
+        (Speaks::Clear, "starttls", "server.pem"),
+        (Speaks::Starttls, "starttls", ""),
+        (Speaks::Tls, "tls", ""),
+    ] {
+        let server = MailServer::start(speaks).await;
+        let daemon = mailing(&server, tls, ca).start().await;
+        let (good, text) = command(&daemon, &["test", "mail"]);
+        assert!(!good && text.contains("has not taken it"), "{speaks:?}: {text}");
+        assert_eq!(server.mails(), [""; 0]);
+        let in_the_clear = server.in_the_clear();
+        assert!(
+            !in_the_clear.iter().any(|line| line.contains("AUTH") || line.contains("MAIL")),
+            "{in_the_clear:?}"
+        );
+    }
+}
+
+/// A secret of ours, as a receiver has it too.
+const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_webhook_is_signed_as_the_specification_says() {
+    let far = taker().await;
+    let plan = plan(&far);
+    std::fs::write(plan.directory().join("secret"), SECRET).unwrap();
+    plan.write_settings(&(settings(&far, "1ms") + "secret = { file = 'secret' }\n"));
+    let _daemon = started(plan).await;
+    far.until(|received| !received.is_empty()).await;
+    far.received()[0].assert_signed(SECRET);
+}
+
+/// The store may be what an alert is about: who is told does not wait for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_hangs_is_told_while_it_hangs() {
+    let far = taker().await;
+    let plan = plan(&far).setting("alerts.backup_age", "0s").setting("store.stall_after", "100ms");
+    let disk = plan.directory().join("disk");
+    let plan = plan.variable("OFFERD_SYNC_FAULT", disk.to_str().unwrap());
+    let daemon =
+        started(plan.setting("matching.deadline", "400ms").setting("matching.second_look_reserve", "100ms"))
+            .await;
+    std::fs::write(&disk, "hang").unwrap();
+    assert_eq!(daemon.submit(r#"{"productTypes":["savings"]}"#).await.status, 503);
+    far.until(|received| told(received).contains(&pair("OfferdDiskHangs", "firing"))).await;
+    std::fs::write(&disk, "").unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_whose_bytes_were_changed_is_told() {
+    let far = taker().await;
+    let daemon = started(plan(&far).setting("alerts.backup_age", "0s")).await;
+    for _ in 0..20 {
+        assert_eq!(daemon.submit(r#"{"productTypes":["savings"]}"#).await.status, 200);
+    }
+    let stopped = daemon.terminate().1;
+    let file = stopped.plan.store().join("volumes/1/00000001.records");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    let daemon = stopped.start().await;
+    let checked = daemon.command(&["store", "check"]);
+    assert!(!checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
+    far.until(|received| told(received).contains(&pair("OfferdStoreDamaged", "firing"))).await;
+    let alerts = listed(&daemon)["alerts"].as_array().unwrap().clone();
+    let damaged = alerts.iter().find(|alert| alert["name"] == "OfferdStoreDamaged").unwrap();
+    assert_eq!((&damaged["severity"], &damaged["labels"]), (&json!("page"), &json!({})));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -267,27 +328,92 @@ async fn a_test_says_who_has_taken_it_and_why_not() {
     let (good, text) = command(&daemon, &["test", "nobody"]);
     assert!(!good && text.contains("there is no receiver `nobody`"), "{text}");
     assert_eq!(told(&far.received()), [pair("OfferdTest", "firing")]);
+
+    let csrf = csrf(&html(&daemon, "/console/alerts").await);
+    let csrf = ("csrf", csrf.as_str());
+    let refused = send(&daemon, "/console/alerts/test", &[csrf, ("receiver", "op")], &[]).await;
+    let text = String::from_utf8_lossy(&refused.body).into_owned();
+    assert!(refused.status == 400 && text.contains("there is no receiver `op`"), "{text}");
+    assert_eq!(far.received().len(), 1, "nobody was told");
+    let tried = send(&daemon, "/console/alerts/test", &[csrf, ("receiver", "ops")], &[]).await;
+    assert_eq!((tried.status, far.received().len()), (200, 2));
 }
 
 #[test]
-fn every_fault_of_the_settings_is_told_at_once() {
+fn every_fault_of_the_settings_is_told_at_once_with_its_line() {
     let plan = Daemon::with_partners(Vec::new());
     plan.write_settings(
         "[alerts]\noff = ['OfferdNoLead']\n[alerts.waits]\nOfferdSlow = '1m'\n[alerts.webhooks.ops]\nurl = 'http://10.0.0.7/hook'\n\
-         secret = { file = 'nowhere' }\n[alerts.webhooks.none]\nbearer = { file = 'a', credential = 'b' }\n\
-         [alerts.mail]\nserver = 'smtp.example.com'\ntls = 'none'\nfrom = 'us'\nto = []\n",
+         secret = { file = 'nowhere' }\nca_file = '.'\n[alerts.webhooks.none]\nbearer = { file = 'a', credential = 'b' }\n\
+         [alerts.mail]\nserver = 'smtp.example.com:25'\ntls = 'none'\nfrom = 'us'\nto = []\npassword = { file = 'pipe' }\n",
     );
-    let output = plan.command(&["check"]).output().unwrap();
-    let text =
-        String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(64), "{text}");
+    pipe(&plan.directory().join("pipe"));
+    let text = checked(&plan);
     for wanted in [
-        "`tls` must be `starttls` or `tls`, unless the server is on loopback",
-        "`from` and `to` must be set",
-        "must be a `file` or a `credential`, not both",
-        "must be set, or else `url_from`, and not both",
+        "offerd.toml:2: `alerts.off` names `OfferdNoLead`, which is no alert: `offerd alerts list` names them all; did you mean `OfferdNoLeads`?",
+        "offerd.toml:4: `alerts.waits.OfferdSlow` names `OfferdSlow`, which is no alert",
+        "offerd.toml:7: `alerts.webhooks.ops.secret` cannot be read from the file that it names: No such file",
+        "offerd.toml:8: `alerts.webhooks.ops.ca_file` cannot be read: it is no regular file",
+        "offerd.toml:10: `alerts.webhooks.none.bearer` must be a `file` or a `credential`, not both",
+        "offerd.toml:9: `alerts.webhooks.none.url` must be set, or else `url_from`, and not both",
+        "offerd.toml:13: `alerts.mail.tls` must be `starttls` or `tls`, unless the server is on loopback",
+        "offerd.toml:14: `alerts.mail.from` must be a mail address, got `us`",
+        "offerd.toml:15: `alerts.mail.to` must be set where a `server` is",
+        "offerd.toml:16: `alerts.mail.password` is set and `user` is not: they go together",
+        "offerd.toml:16: `alerts.mail.password` cannot be read from the file that it names: it is no regular file",
     ] {
         assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+}
+
+/// What `offerd check` says of settings that are not good.
+fn checked(plan: &Plan) -> String {
+    let output = plan.command(&["check"]).output().unwrap();
+    let text = [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert_eq!(output.status.code(), Some(64), "{text:?}");
+    text.concat()
+}
+
+/// A pipe into which nobody writes.
+fn pipe(path: &Path) {
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+/// Whoever names one is told so at once, wherever a file is named.
+#[test]
+fn a_file_that_would_be_waited_for_is_refused_wherever_settings_name_one() {
+    let lender = far_lender("far", "https://lender.example/", "secrets = { key = { file = 'pipe' } }")
+        .replaced("wire = { allow", "wire = { authorities = 'pipe', allow");
+    let plan = Daemon::with_partners(vec![lender]);
+    pipe(&plan.directory().join("pipe"));
+    std::os::unix::fs::symlink("/dev/zero", plan.directory().join("device")).unwrap();
+    plan.write_settings(
+        "[alerts.webhooks.ops]\nurl_from = { file = 'pipe' }\nbearer = { file = 'device' }\nsecret = { file = 'pipe' }\n\
+         [console]\npassword_file = 'pipe'\n[store]\nmaster_key_file = 'pipe'\n[reference]\nvehicles = 'pipe'\n\
+         [admin]\ntls = { certificate = 'pipe', key = 'device' }\n[postbacks]\npath = 'subscriptions'\n",
+    );
+    let subscriptions = plan.directory().join("subscriptions");
+    std::fs::create_dir(&subscriptions).unwrap();
+    std::fs::write(
+        subscriptions.join("acme.toml"),
+        "company = 'Acme'\nkind = 'webhook'\nevents = ['funded']\nurl = 'https://acme.example/'\nsecrets = [{ file = 'pipe' }]\n",
+    )
+    .unwrap();
+    let text = checked(&plan);
+    for key in [
+        "`alerts.webhooks.ops.url_from`",
+        "`alerts.webhooks.ops.bearer`",
+        "`alerts.webhooks.ops.secret`",
+        "`console.password_file`",
+        "master",
+        "vehicles",
+        "`admin.tls",
+        "acme.toml:5: `secrets[0]`",
+        "`products.loan.http.secrets.key`",
+        "`products.loan.http.wire.authorities`",
+    ] {
+        let is_told = |line: &&str| line.contains(key) && line.contains("it is no regular file");
+        assert!(text.lines().any(|line| is_told(&line)), "{key}: {text}");
     }
 }
 

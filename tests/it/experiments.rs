@@ -404,12 +404,26 @@ async fn every_fault_of_every_file_is_told_at_once() {
         "`variants[1].ranking` must be a ranking of the settings",
         "`variants[1].partners[0]` names `bnak`, which is no partner; did you mean `bank`?",
         "`variants[1].without_partners` does not go with `partners`",
-        "`variants[2].percent` must be above 0",
-        "`variants[3].percent` must be above 0 and below 100, of a hundred leads, got NaN",
+        "`variants[2].percent` must be at least 0.0001",
+        "`variants[3].percent` must be at least 0.0001 and below 100, of a hundred leads, got NaN",
         "`variants` must leave leads for the control",
     ] {
         assert!(told.contains(fault), "{fault}: {told}");
     }
+}
+
+/// However many are declared: each lead of the rule would be held against them.
+#[tokio::test]
+async fn a_rule_has_so_many_variants_at_most_and_others_are_told_the_limit() {
+    let variant = |nth: usize| format!("[[variants]]\nname = 'v{nth}'\npercent = 0.01\nsecond_look = true\n");
+    let rule = |count: usize| (0..count).map(variant).collect::<String>();
+    let plan =
+        plan(&[("many", rule(5_000)), ("few", rule(100).replace("second_look = true", "deadline = '5s'"))]);
+    let told = plan.command(&["check"]).output().unwrap();
+    let text = String::from_utf8(told.stderr).unwrap();
+    let wanted = "many.toml:1: `variants` must be 100 at most (`experiments.variants_per_rule`), got 5000";
+    assert!(told.status.code() == Some(64) && text.contains(wanted), "{text}");
+    assert!(!text.contains("few.toml"), "{text}");
 }
 
 #[tokio::test]

@@ -51,6 +51,11 @@ fn settings_are_what_they_describe_or_have_faults() {
 }
 
 #[test]
+fn experiments_draw_what_they_declare_or_have_faults() {
+    replay("experiment", properties::experiment::holds);
+}
+
+#[test]
 fn a_cursor_that_is_read_is_the_one_given_out() {
     replay("cursor", properties::cursor::holds);
 }

@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use crate::console::html;
-use crate::kit::Daemon;
-use crate::kit::partners::partner;
+use crate::kit::far_side::{Deed, FarSide};
+use crate::kit::partners::{PartnerFile, far_lender, partner};
+use crate::kit::{Daemon, Plan};
 
-/// Asks all lenders, of which those that are named end so.
+/// Asks all lenders; where the lead is a test, those that are named end so.
 async fn asked(daemon: &Daemon, ends: &[&str]) {
     let tags = serde_json::to_string(ends).unwrap();
     let lead = format!(
@@ -34,18 +35,77 @@ async fn gauge(daemon: &Daemon, partner: &str) -> String {
     metrics.lines().find_map(|line| line.strip_prefix(&series)).expect("it is told").to_owned()
 }
 
-fn lenders() -> Vec<crate::kit::partners::PartnerFile> {
+fn lenders() -> Vec<PartnerFile> {
     ["amber", "birch", "cedar"].map(|key| partner(key).loan("")).to_vec()
+}
+
+/// Three lenders: one that is well, one that fails whoever asks it, and one that declines.
+async fn lenders_of_each_kind() -> Plan {
+    let failing = FarSide::start(|_| Deed::Json(500, String::new())).await;
+    let declining = FarSide::start(|_| Deed::Json(200, r#"{"no": true}"#.to_owned())).await;
+    let far = |key: &str, side: &FarSide| far_lender(key, &side.url("/"), "");
+    let partners = vec![partner("amber").loan(""), far("birch", &failing), far("cedar", &declining)];
+    let plan = Daemon::with_partners(partners);
+    plan.write_settings("[alerts]\nevery = '20ms'\n");
+    plan
+}
+
+fn pair(partner: &str, health: &str) -> (String, String) {
+    (partner.to_owned(), health.to_owned())
+}
+
+fn all_unknown() -> [(String, String); 3] {
+    ["amber", "birch", "cedar"].map(|partner| pair(partner, "unknown"))
+}
+
+/// The alerts that are listed.
+fn alerts(daemon: &Daemon) -> Vec<Value> {
+    let output = daemon.command(&["alerts", "list", "--json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    listed["alerts"].as_array().unwrap().clone()
+}
+
+/// A test may ask a partner to fail, or ask its sandbox; also as long as nobody else has asked since the start.
+#[tokio::test]
+async fn tests_say_nothing_of_how_well_a_partner_is() {
+    let daemon = Daemon::with_partners(lenders()).start().await;
+    for _ in 0..12 {
+        asked(&daemon, &["birch=malformed", "cedar=unreachable"]).await;
+    }
+    assert_eq!(healths(&daemon), all_unknown());
+    assert_eq!(gauge(&daemon, "birch").await, "0");
+    let page = html(&daemon, "/console/partners/birch").await;
+    assert!(page.contains("12 failed"), "what became of them is shown: {page}");
+}
+
+#[tokio::test]
+async fn an_alert_of_a_partner_says_in_words_what_it_does() {
+    let daemon = lenders_of_each_kind().await.start().await.with_live_company();
+    for _ in 0..6 {
+        asked(&daemon, &[]).await;
+    }
+    let waiting = async {
+        loop {
+            if let Some(alert) =
+                alerts(&daemon).into_iter().find(|alert| alert["name"] == "OfferdPartnerUnwell")
+            {
+                return alert;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    let alert = tokio::time::timeout(crate::kit::PATIENCE, waiting).await.expect("it is raised");
+    assert_eq!(alert["summary"], "birch (loan) is worse than usual: failing");
+    assert_eq!(alert["labels"], serde_json::json!({ "partner": "birch", "product_type": "loan" }));
 }
 
 #[tokio::test]
 async fn the_worst_stand_first_wherever_they_are_shown() {
-    let daemon = Daemon::with_partners(lenders()).start().await;
-    let pair = |partner: &str, health: &str| (partner.to_owned(), health.to_owned());
-    let unknown = [pair("amber", "unknown"), pair("birch", "unknown"), pair("cedar", "unknown")];
-    assert_eq!(healths(&daemon), unknown);
+    let daemon = lenders_of_each_kind().await.start().await.with_live_company();
+    assert_eq!(healths(&daemon), all_unknown());
     for _ in 0..6 {
-        asked(&daemon, &["birch=malformed", "cedar=declined"]).await;
+        asked(&daemon, &[]).await;
     }
     assert_eq!(
         healths(&daemon),

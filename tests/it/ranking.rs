@@ -166,7 +166,6 @@ async fn who_asks_is_told_what_was_learnt_and_why_each_offer_stands_where_it_sta
         let [low, estimate, high] = ["low", "estimate", "high"].map(|name| row[name].as_f64().unwrap());
         assert!(low < estimate && estimate < high && high < 1.0, "{row}");
     }
-    assert_eq!(told(&daemon, &["ranking", "--company", "Nobody"])["rows"], json!([]));
     assert_eq!(told(&daemon, &["ranking", "--test"])["rows"], json!([]), "nobody has clicked as a test");
 
     let url = format!("{}/leads/{}/explanation", daemon.api, table["leadUuid"].as_str().unwrap());
@@ -232,7 +231,8 @@ async fn a_company_has_a_ranking_of_its_own_and_a_reload_takes_in_another() {
     );
     let told = daemon.command(&["reload"]);
     let told = String::from_utf8(told.stderr).unwrap() + &String::from_utf8(told.stdout).unwrap();
-    for wanted in ["must be empty, `expected_value` or a ranking of", "must be from 0 to 4, got 5"] {
+    for wanted in ["must be empty, `expected_value` or a ranking of", "must be 0, or from 0.001 to 4, got 5"]
+    {
         assert!(told.contains(wanted), "{told}");
     }
 }
@@ -272,4 +272,20 @@ async fn until_learnt(daemon: &Daemon) {
         }
     };
     tokio::time::timeout(PATIENCE, looking).await.expect("what was clicked on is learnt");
+}
+
+#[tokio::test]
+async fn who_is_not_known_is_told_from_who_has_no_clicks_yet() {
+    let daemon = learning(Daemon::with_partners(lenders())).start().await;
+    token(&daemon, &["--company", "Acme", "--kind", "publishable"]);
+    for (arguments, wanted) in [
+        (["--company", "Acmee"], "there is no company `Acmee`; did you mean `Acme`?"),
+        (["--partner", "lendr"], "there is no partner `lendr`; did you mean `lender`?"),
+    ] {
+        let output = daemon.command(&[&["ranking"][..], &arguments].concat());
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && text.contains(wanted), "{text}");
+    }
+    let known = daemon.command(&["ranking", "--company", "Acme", "--partner", "lender"]);
+    assert!(known.status.success(), "{}", String::from_utf8_lossy(&known.stderr));
 }

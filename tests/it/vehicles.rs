@@ -220,7 +220,7 @@ fn a_list_that_is_no_file_or_has_no_end_is_refused_and_of_many_faults_the_first_
     assert!(check().contains("it is no regular file"), "{}", check());
     std::fs::remove_file(&place).unwrap();
     std::fs::File::create(&place).unwrap().set_len(1 << 40).unwrap();
-    assert!(check().contains("has 1099511627776 bytes, and 33554432 are read at most"), "{}", check());
+    assert!(check().contains("it has more than 33554432 bytes"), "{}", check());
     std::fs::write(&place, format!("years,make,model,trim\n{}", "x,Aldine,Vireo,S\n".repeat(30_000)))
         .unwrap();
     let told = check();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::super::alerts::refuse_stranger;
 use super::super::audit::Note;
 use super::section::Section;
 use super::view::{Page, View};
@@ -52,12 +53,15 @@ pub(super) async fn back(_: Arc<Visit>) -> Result<View, Failure> {
     Ok(View::at(PATH.to_owned()))
 }
 
-/// Tells everybody a test, and shows what came of it.
+/// Tells everybody a test, or who is named, and shows what came of it.
 pub(super) async fn test(visit: Arc<Visit>) -> Result<View, Failure> {
-    visit.app.note_if_can(&visit.actor(), Note::of("alerts.test").about("every receiver")).await;
-    audit!(visit, "alerts.test", "test of alerts sent");
     let settings = visit.app.settings();
-    let tried = try_out(&settings.alerts, None, visit.app.store.now_ms()).await;
+    let receiver = visit.field("receiver").filter(|name| !name.is_empty());
+    refuse_stranger(&settings, receiver)?;
+    let note = Note::of("alerts.test").about(receiver.unwrap_or("every receiver"));
+    visit.app.note_if_can(&visit.actor(), note).await;
+    audit!(visit, "alerts.test", "test of alerts sent");
+    let tried = try_out(&settings.alerts, receiver, visit.app.store.now_ms()).await;
     visit.view(&page(&visit, Some(tried)))
 }
 

@@ -1,4 +1,4 @@
-//! What of the history is kept in the store: a reading of each minute, of the last two days.
+//! What of the history is kept in the store: a reading of each minute, as far back as `console.history_kept`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,9 +10,6 @@ use super::super::App;
 use super::history::Reading;
 use super::today::Today;
 use crate::store::{Commit, Tree, codec};
-
-/// Minutes that are kept, a reading of about a kilobyte each.
-const MINUTES_KEPT: i64 = 2 * 24 * 60;
 
 /// Minutes that charts look back on.
 const MINUTES_SHOWN: i64 = 60;
@@ -39,7 +36,8 @@ pub(super) async fn begin(app: &Arc<App>) -> Kept {
     });
     let found = found.await.unwrap_or_default();
     // What is of another time, or cannot be read any more, goes.
-    let is_kept = |minute: i64| minute <= now && minute > now - MINUTES_KEPT;
+    let minutes_kept = minutes_kept(app);
+    let is_kept = |minute: i64| minute <= now && minute > now - minutes_kept;
     let (kept, old): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|(minute, reading)| is_kept(*minute) && reading.is_some());
     let commit =
@@ -69,9 +67,14 @@ impl Kept {
         let bytes = codec::encode(&Reading { today, ..reading });
         let commit = Commit::new()
             .put(Tree::Charts, key(minute), bytes)
-            .remove(Tree::Charts, key(minute - MINUTES_KEPT));
+            .remove(Tree::Charts, key(minute - minutes_kept(app)));
         write(app, commit).await;
     }
+}
+
+/// How many minutes are kept.
+fn minutes_kept(app: &App) -> i64 {
+    i64::try_from(app.settings().console.history_kept.as_secs() / 60).unwrap_or(i64::MAX)
 }
 
 async fn write(app: &App, commit: Commit) {

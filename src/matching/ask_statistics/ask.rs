@@ -46,9 +46,10 @@ impl EndedAsk {
         Some(Self { elapsed_us: micros(elapsed), end, test })
     }
 
-    /// How it ended, where health is judged.
-    pub(super) fn ending(self) -> Option<Ending> {
+    /// How it ended, where health is judged: by live leads only.
+    pub(super) fn live_ending(self) -> Option<Ending> {
         match self.end {
+            _ if self.test => None,
             End::Offered => Some(Ending::Offered),
             End::Declined => Some(Ending::Declined),
             End::Failed => Some(Ending::Failed),

@@ -88,8 +88,8 @@ struct SeatStatistic {
     troubles: VecDeque<Trouble>,
     /// What its timeout may be shortened to.
     enough: Estimate,
-    /// How its asks ended by time: those of live leads, and those of tests.
-    histories: [AskHistory; 2],
+    /// How its asks of live leads ended by time.
+    history: AskHistory,
     /// Time from ask to outcome. It is registered when it is first told, and held from then on, so that telling it takes no look-up.
     answer_seconds: Option<Histogram>,
     /// By the word for the outcome; there are few. Those of a seat in the book are told from the start on, as 0: of one that is
@@ -204,13 +204,10 @@ impl AskStatistics {
         })
     }
 
-    /// How well a seat is, by its asks of live leads; by those of tests as long as no live lead has asked it.
+    /// How well a seat is, by its asks of live leads: those of tests, which may ask it to fail, say nothing.
     pub fn judgement(&self, partner: &str, product_type: ProductType) -> Judgement {
         let at = self.begun.elapsed();
-        self.with(partner, product_type, |statistic| {
-            let [live, tests] = &statistic.histories;
-            if live.is_empty() { tests.judgement(at) } else { live.judgement(at) }
-        })
+        self.with(partner, product_type, |statistic| statistic.history.judgement(at))
     }
 
     /// Measures how well every seat is that was ever asked: `health` of those that are in the book, and nothing against others.
@@ -267,8 +264,8 @@ impl SeatStatistic {
         let read = if late { EndedAsk::late } else { EndedAsk::in_time };
         let Some(ask) = read(&end.outcome, elapsed, test) else { return };
         self.keep(ask);
-        if let Some(ending) = ask.ending() {
-            self.histories[usize::from(test)].note(at, ending, elapsed);
+        if let Some(ending) = ask.live_ending() {
+            self.history.note(at, ending, elapsed);
         }
         self.shown = ASKS_SHOWN.min(self.shown + 1);
         if let End::Failed | End::TimedOut = ask.end {
@@ -296,9 +293,9 @@ impl SeatStatistic {
     /// Keeps an ask of before the start.
     fn recall(&mut self, ask: EndedAsk) {
         self.keep(ask);
-        if let Some(ending) = ask.ending() {
+        if let Some(ending) = ask.live_ending() {
             let elapsed = Duration::from_micros(u64::from(ask.elapsed_us));
-            self.histories[usize::from(ask.test)].recall(ending, elapsed);
+            self.history.recall(ending, elapsed);
         }
     }
 

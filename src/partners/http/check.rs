@@ -13,6 +13,7 @@ use super::step::Step;
 use crate::declaration::quoted;
 use crate::model::ProductType;
 use crate::partners::checker::Checker;
+use crate::regular_file::{self, PEM_BYTES_MAX};
 
 /// Most calls at once.
 const CONCURRENCY_MAX: f64 = 10_000.0;
@@ -198,7 +199,9 @@ fn wire(declared: &declared::Wire, check: &mut Checker) -> Option<WireRules> {
     check.between("wire.max_response_bytes", most, 1024.0, RESPONSE_BYTES_MAX);
     let connect_timeout = check.duration("wire.connect_timeout", declared.connect_timeout);
     let mut pem = |key: &str, path: Option<&Path>| {
-        let read = path.map(|path| std::fs::read(path).map_err(|error| (path, error))).transpose();
+        let read = path
+            .map(|path| regular_file::bytes_of(path, PEM_BYTES_MAX).map_err(|error| (path, error)))
+            .transpose();
         read.unwrap_or_else(|(path, error)| {
             check.at(key, format!("{} cannot be read: {error}", path.display()));
             None

@@ -2,13 +2,12 @@
 //! printed.
 
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
 
 use uuid::Uuid;
 
 use super::declared;
 use crate::ids;
+use crate::regular_file;
 
 /// Longest secret that is read from a file, bytes; a private key with its chain takes a few thousand.
 const BYTES_MAX: u64 = 64 * 1024;
@@ -60,14 +59,8 @@ impl Secret {
             }
             declared::Secret::File(path) => {
                 let place = "the file that it names".to_owned();
-                let mut text = String::new();
-                let read =
-                    File::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_string(&mut text));
-                let bytes = read.map_err(|error| format!("cannot be read from {place}: {error}"))?;
-                if bytes as u64 > BYTES_MAX {
-                    return Err(format!("cannot be used: {place} has more than {BYTES_MAX} bytes"));
-                }
-                (text, place)
+                let read = regular_file::text_of(path, BYTES_MAX);
+                (read.map_err(|error| format!("cannot be read from {place}: {error}"))?, place)
             }
             declared::Secret::Misplaced => {
                 return Err("must be a table, `{ env = \"NAME\" }` or `{ file = \"PATH\" }`".to_owned());

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::key::{KEY_LEN, Key};
+use crate::regular_file;
 
 /// The variable that may hold the key itself.
 const VARIABLE: &str = "OFFERD_MASTER_KEY";
@@ -81,7 +82,7 @@ impl MasterKey {
         if length > FILE_BYTES_MAX {
             return Err(MasterKeyError::Malformed { place, length: length as usize });
         }
-        match fs::read(file) {
+        match regular_file::bytes_of(file, FILE_BYTES_MAX) {
             Ok(bytes) => Self::parse(&String::from_utf8_lossy(&Zeroizing::new(bytes)), place),
             Err(source) => Err(MasterKeyError::Io { place, source }),
         }

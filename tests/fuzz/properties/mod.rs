@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod cursor;
+pub mod experiment;
 pub mod lead;
 pub mod mapping;
 pub mod partner_file;

@@ -3,6 +3,10 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -13,6 +17,27 @@ pub struct Received {
     /// Request line and headers, in lower case but for the first line's target.
     pub head: String,
     pub body: String,
+}
+
+impl Received {
+    /// The value of a header.
+    pub fn header(&self, name: &str) -> String {
+        let line = self.head.lines().find_map(|line| {
+            let (known, value) = line.split_once(": ")?;
+            known.eq_ignore_ascii_case(name).then(|| value.trim().to_owned())
+        });
+        line.unwrap_or_else(|| panic!("{name} is missing: {}", self.head))
+    }
+
+    /// Checks that it is signed with a secret as Standard Webhooks says, by other code than ours.
+    pub fn assert_signed(&self, secret: &str) {
+        let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
+        let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
+        let (id, timestamp) = (self.header("webhook-id"), self.header("webhook-timestamp"));
+        mac.update(format!("{id}.{timestamp}.{}", self.body).as_bytes());
+        let signature = format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()));
+        assert_eq!(self.header("webhook-signature"), signature);
+    }
 }
 
 /// What the far side does with a request.

@@ -4,6 +4,7 @@
 pub mod canaries;
 pub mod far_partners;
 pub mod far_side;
+pub mod mail_server;
 pub mod partners;
 pub mod planted_runs;
 

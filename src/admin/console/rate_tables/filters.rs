@@ -6,11 +6,11 @@ use chrono::{Days, NaiveDate, NaiveTime, Utc};
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::search::{Ended, Wish, search};
+use super::search::{Ended, Reach, Wish, search};
+use crate::config::ConsoleSettings;
 use crate::matching::Engine;
 use crate::model::ProductType;
 use crate::partners::Identity;
-
 use crate::records::Unavailable;
 use crate::store::entities::CompanyRecord;
 use crate::store::tokens::Tokens;
@@ -62,10 +62,11 @@ struct Choice {
 impl Filters {
     /// Reads what an address asks for.
     pub(super) fn read(engine: &Engine, asked: &[(String, String)]) -> Self {
-        let mut faults = Vec::new();
-        let days = ["from", "to"].map(|name| day(asked, name, &mut faults));
-        let wish = wish(asked, days);
-        let companies = Tokens::of(engine.records.store.clone()).companies().into_iter();
+        let companies = Tokens::of(engine.records.store.clone()).companies();
+        let mut reader = Reader { asked, faults: Vec::new() };
+        let days = reader.days();
+        let wish = reader.wish(&companies, days);
+        let faults = reader.faults;
         let company = |one: CompanyRecord| (one.uuid.to_string(), one.name, wish.company == Some(one.uuid));
         let product = |one: &ProductType| {
             (one.as_str().to_owned(), one.as_str().replace('_', " "), wish.product == Some(*one))
@@ -76,6 +77,9 @@ impl Filters {
         };
         let mut partners = book.partners();
         partners.sort_by(|one, other| one.partner.name.cmp(&other.partner.name));
+        // Of one that has left there are tables still; it stays what is looked for.
+        let gone = wish.partner.iter().filter(|key| partners.iter().all(|one| one.key != **key));
+        let gone: Vec<_> = gone.map(|key| (key.clone(), format!("{key} (has no file)"), true)).collect();
         let outcome = |(one, word, words): &(Ended, &str, &str)| {
             ((*word).to_owned(), (*words).to_owned(), wish.outcome == Some(*one))
         };
@@ -86,9 +90,9 @@ impl Filters {
         let told: Vec<_> = asked.iter().filter(is_told).cloned().collect();
         let [from, to] = days.map(|day| day.map(|day| day.to_string()).unwrap_or_default());
         Self {
-            companies: choices(companies.map(company)),
+            companies: choices(companies.into_iter().map(company)),
             products: choices(ProductType::ALL.iter().map(product)),
-            partners: choices(partners.iter().map(partner)),
+            partners: choices(partners.iter().map(partner).chain(gone)),
             outcomes: choices(Ended::ALL.iter().map(outcome)),
             slow: choices(SLOW.iter().map(slow)),
             without_offers: wish.without_offers,
@@ -105,23 +109,26 @@ impl Filters {
         }
     }
 
-    /// The tables that fit; it is noted how far the search has come.
+    /// The tables that fit; it is noted how far the search has come. Where something is wrong with what was asked, none is looked for.
     ///
     /// # Errors
     /// [`Unavailable`], once reported, when a record cannot be read.
-    pub(super) fn search(&mut self, engine: &Engine) -> Result<Vec<Uuid>, Unavailable> {
-        let sought = search(engine, &self.wish, Utc::now().timestamp_millis() + CLOCK_STEPS_MS)?;
+    pub(super) fn search(
+        &mut self,
+        engine: &Engine,
+        settings: &ConsoleSettings,
+    ) -> Result<Vec<Uuid>, Unavailable> {
+        if !self.faults.is_empty() {
+            return Ok(Vec::new());
+        }
+        let now_ms = Utc::now().timestamp_millis() + CLOCK_STEPS_MS;
+        let sought = search(engine, &self.wish, Reach::of(settings), now_ms)?;
         (self.looked_at, self.stopped_at) = (sought.looked_at, sought.stopped_at);
         self.next = sought.next.map(|table| {
             let mut query = form_urlencoded::Serializer::new(String::new());
             query.extend_pairs(&self.asked).append_pair("before", &table.to_string()).finish()
         });
         Ok(sought.tables)
-    }
-
-    /// What is wrong with what was asked.
-    pub(super) fn trouble(&self) -> Option<String> {
-        (!self.faults.is_empty()).then(|| self.faults.join(" "))
     }
 }
 
@@ -131,31 +138,65 @@ fn value<'a>(asked: &'a [(String, String)], name: &str) -> Option<&'a str> {
     found.map(|(_, value)| value.as_str())
 }
 
-/// A day, or a fault.
-fn day(asked: &[(String, String)], name: &str, faults: &mut Vec<String>) -> Option<NaiveDate> {
-    let day = value(asked, name)?.parse().ok();
-    if day.is_none() {
-        faults.push(format!("`{name}` must be a day, such as 2026-11-24."));
-    }
-    day
+/// Reads an address, and finds what it says that nothing is known of.
+struct Reader<'a> {
+    asked: &'a [(String, String)],
+    faults: Vec<String>,
 }
 
-/// What is looked for, with its first and its last day.
-fn wish(asked: &[(String, String)], [from, to]: [Option<NaiveDate>; 2]) -> Wish {
-    let value = |name: &str| value(asked, name);
-    let begins = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc().timestamp_millis();
-    let outcome = Ended::ALL.iter().find(|(_, word, _)| value("outcome") == Some(word));
-    Wish {
-        company: value("company").and_then(|text| text.parse().ok()),
-        product: value("product").and_then(ProductType::from_wire),
-        partner: value("partner").map(str::to_owned),
-        outcome: outcome.map(|(ended, ..)| *ended),
-        without_offers: value("none").is_some(),
-        slow: value("slow").and_then(|text| text.parse().ok()).map(Duration::from_secs),
-        from_ms: from.map_or(0, begins),
-        to_ms: to.and_then(|day| day.checked_add_days(Days::new(1))).map(begins),
-        before: value("before").and_then(|text| text.parse::<Uuid>().ok()),
+impl<'a> Reader<'a> {
+    /// What the value of a name means, if it is given; a fault where it means nothing.
+    fn read<T>(&mut self, name: &str, wanted: &str, meaning: impl FnOnce(&'a str) -> Option<T>) -> Option<T> {
+        let value = value(self.asked, name)?;
+        let meant = meaning(value);
+        if meant.is_none() {
+            self.faults.push(format!("{name} must be {wanted}, got `{value}`"));
+        }
+        meant
     }
+
+    /// The first day and the last.
+    fn days(&mut self) -> [Option<NaiveDate>; 2] {
+        let day = |text: &str| text.parse().ok();
+        let days = ["from", "to"].map(|name| self.read(name, "a day, such as 2026-11-24", day));
+        if let [Some(from), Some(to)] = days
+            && from > to
+        {
+            self.faults.push(format!("from must be no later than to, got {from} and {to}"));
+        }
+        days
+    }
+
+    /// What is looked for.
+    fn wish(&mut self, companies: &[CompanyRecord], [from, to]: [Option<NaiveDate>; 2]) -> Wish {
+        let begins = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc().timestamp_millis();
+        let company = |text: &str| {
+            let uuid = text.parse::<Uuid>().ok()?;
+            companies.iter().any(|one| one.uuid == uuid).then_some(uuid)
+        };
+        let outcome =
+            |text: &str| Ended::ALL.iter().find(|(_, word, _)| *word == text).map(|(ended, ..)| *ended);
+        let slow = |text: &str| SLOW.iter().any(|(known, _)| *known == text).then(|| text.parse().ok())?;
+        let products = || ProductType::ALL.iter().map(|one| one.as_str());
+        Wish {
+            company: self.read("company", "the uuid of a company", company),
+            product: self.read("product", &one_of(products()), ProductType::from_wire),
+            // Of who has left there are tables still.
+            partner: value(self.asked, "partner").map(str::to_owned),
+            outcome: self.read("outcome", &one_of(Ended::ALL.iter().map(|(_, word, _)| *word)), outcome),
+            without_offers: value(self.asked, "none").is_some(),
+            slow: self
+                .read("slow", &format!("{} seconds", one_of(SLOW.iter().map(|(known, _)| *known))), slow)
+                .map(Duration::from_secs),
+            from_ms: from.map_or(0, begins),
+            to_ms: to.and_then(|day| day.checked_add_days(Days::new(1))).map(begins),
+            before: self.read("before", "the uuid of a rate table", |text| text.parse().ok()),
+        }
+    }
+}
+
+fn one_of<'w>(words: impl Iterator<Item = &'w str>) -> String {
+    format!("one of {}", words.collect::<Vec<_>>().join(", "))
 }
 
 /// Things to choose: value, words, and whether it is chosen.

@@ -91,12 +91,11 @@ async fn sought(visit: &Visit) -> Result<View, Failure> {
     let asked = visit.query.clone();
     let read = visit.reading(move |app| {
         let mut filters = Filters::read(&app.engine, &asked);
-        let found = filters.search(&app.engine)?;
+        let found = filters.search(&app.engine, &app.settings().console)?;
         Ok((rows(&app.engine, found), filters))
     });
     let (rows, filters) = read.await?.map_err(|_: Unavailable| Failure::overloaded(RETRY_AFTER_S))?;
-    let trouble = filters.trouble();
-    visit.view(&List { wanted: None, trouble, lead: None, rows, filters: Some(filters) })
+    visit.view(&List { wanted: None, trouble: None, lead: None, rows, filters: Some(filters) })
 }
 
 /// One table.

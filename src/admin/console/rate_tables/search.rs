@@ -3,21 +3,20 @@
 
 use std::time::Duration;
 
+use metrics::counter;
 use uuid::Uuid;
 
+use crate::config::ConsoleSettings;
 use crate::matching::Engine;
 use crate::model::ProductType;
 use crate::rate_table::outcome::Outcome;
 use crate::rate_table::record::{Answer, TableHead};
 use crate::records::{Unavailable, reading};
 use crate::store::{Store, Tree, codec};
+use crate::telemetry::metrics::CONSOLE_SEARCHES_STOPPED;
 
 /// Tables of one page.
 pub(super) const LISTED: usize = 20;
-
-/// Tables that one search looks at, and those of them whose answers it reads: some tens of milliseconds.
-const LOOKED_AT_MOST: usize = 2000;
-const READ_MOST: usize = 400;
 
 /// Tables that are read at once, about.
 const CHUNK: std::ops::RangeInclusive<usize> = 128..=512;
@@ -72,6 +71,22 @@ pub(super) struct Wish {
     pub before: Option<Uuid>,
 }
 
+/// How far one search goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reach {
+    /// Tables that it looks at.
+    looked_at: usize,
+    /// Those of them whose answers it reads.
+    read: usize,
+}
+
+impl Reach {
+    /// As it is set.
+    pub(super) fn of(settings: &ConsoleSettings) -> Self {
+        Self { looked_at: settings.tables_looked_at, read: settings.tables_read }
+    }
+}
+
 /// What was found.
 #[derive(Debug, Default)]
 pub(super) struct Sought {
@@ -88,7 +103,7 @@ pub(super) struct Sought {
 ///
 /// # Errors
 /// [`Unavailable`], once reported, when a record cannot be read.
-pub(super) fn search(engine: &Engine, wish: &Wish, now_ms: i64) -> Result<Sought, Unavailable> {
+pub(super) fn search(engine: &Engine, wish: &Wish, reach: Reach, now_ms: i64) -> Result<Sought, Unavailable> {
     let store = &engine.records.store;
     let mut before = match (wish.before, wish.to_ms) {
         (Some(table), _) => table,
@@ -110,7 +125,8 @@ pub(super) fn search(engine: &Engine, wish: &Wish, now_ms: i64) -> Result<Sought
                 sought.next = Some(table);
                 return Ok(sought);
             }
-            if sought.looked_at >= LOOKED_AT_MOST || read >= READ_MOST {
+            if sought.looked_at >= reach.looked_at || read >= reach.read {
+                counter!(CONSOLE_SEARCHES_STOPPED).increment(1);
                 (sought.next, sought.stopped_at) = (Some(table), Some(head.created_at));
                 return Ok(sought);
             }

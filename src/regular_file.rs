@@ -1,0 +1,79 @@
+//! Reading a file that settings, or files of the operator, name: as a whole, within a bound, and never what would be waited for or has
+//! no end, such as a pipe into which nobody writes, or a device.
+
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// Bytes of a file with certificates or a key in PEM at most; all public authorities together take a quarter of one MiB.
+pub const PEM_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// Bytes of a file with a secret at most; a secret takes some dozens.
+pub const SECRET_BYTES_MAX: u64 = 4096;
+
+/// The bytes of a file, `most` of them at most. A link is followed.
+///
+/// # Errors
+/// That it cannot be read, is no regular file, or too large.
+pub fn bytes_of(file: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let refused = |message: String| io::Error::new(ErrorKind::InvalidInput, message);
+    // Opening a pipe would wait for who writes into it.
+    let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
+    let opened = OpenOptions::new().read(true).custom_flags(nonblocking).open(file)?;
+    let about = opened.metadata()?;
+    if !about.is_file() {
+        return Err(refused("it is no regular file".to_owned()));
+    }
+    // As much room as it takes, so that no secret is moved and left behind.
+    let mut bytes = Vec::with_capacity(usize::try_from(about.len().min(most)).unwrap_or(0) + 1);
+    if opened.take(most + 1).read_to_end(&mut bytes)? as u64 > most {
+        return Err(refused(format!("it has more than {most} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// The text of a file likewise.
+///
+/// # Errors
+/// As [`bytes_of`], and that it is no UTF-8.
+pub fn text_of(file: &Path, most: u64) -> io::Result<String> {
+    let no_text = |_| io::Error::new(ErrorKind::InvalidData, "it is no text in UTF-8");
+    String::from_utf8(bytes_of(file, most)?).map_err(no_text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_file_is_refused_and_never_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
+            .unwrap();
+        std::os::unix::fs::symlink("/dev/zero", at("zero")).unwrap();
+        fs::create_dir(at("room")).unwrap();
+        for name in ["pipe", "room", "zero"] {
+            assert_eq!(text_of(&at(name), 9).unwrap_err().to_string(), "it is no regular file", "{name}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_the_bound_and_none_beyond_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        fs::write(&file, "a = 1").unwrap();
+        assert_eq!(
+            (bytes_of(&file, 5).unwrap(), text_of(&file, 5).unwrap()),
+            (b"a = 1".to_vec(), "a = 1".to_owned())
+        );
+        assert_eq!(text_of(&file, 4).unwrap_err().to_string(), "it has more than 4 bytes");
+        fs::write(&file, [0xff]).unwrap();
+        assert_eq!(text_of(&file, 4).unwrap_err().to_string(), "it is no text in UTF-8");
+    }
+}

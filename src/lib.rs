@@ -91,6 +91,7 @@
 //!      ranking: for matching, admin, daemon and cli, names the same
 //!      experiments → config, rate_table, store: for matching, hindsight, admin, daemon and cli
 //!      daemon and cli also name reload, and declaration: its faults; reference that too, and ids; daemon reference: the list of cars
+//!      store also names wire: whom TLS to a database trusts
 //!      cli also names wire: TLS with our own listeners; and web: the body of an answer, whoever gives it
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
@@ -108,7 +109,7 @@
 //! | [`declaration`] | how files written by an operator are read: every fault at once, with file, line and key |
 //! | [`config`] | the settings, layered and checked |
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
-//! | [`store`] | the record: one writer thread, a journal, record files by time and what finds records in them; [`store::sealing`] the keys of personal data, [`store::backup`] backups |
+//! | [`store`] | the record: one writer thread, a journal, record files by time and what finds records in them, or the same in a database; [`store::sealing`] the keys of personal data, [`store::backup`] backups |
 //! | [`experiments`] | rules from files: which leads draw which variant, and what that changes |
 //! | [`rate_table`] | what becomes of a lead's asks, as one machine: standing, answers, ranking, second look; no actor, clock or store |
 //! | [`matching`] | what is live: seating, actors, budgets, recovery |
@@ -172,7 +173,7 @@
 //!
 //! - Imports go along the arrows only, and within a directory no more than four files import each other in a circle; `tests/it/architecture.rs`
 //!   holds both.
-//! - Only `store/index.rs` names sled (and `store/older.rs`, which reads stores of before), only `web` names warp, only `wire` and `web` name rustls, only `matching` (and `daemon`, which starts the
+//! - Only `store/index.rs` names sled (and `store/older.rs`, which reads stores of before), only `store/postgres` the client of a database, only `web` names warp, only `wire` and `web` name rustls, only `matching` (and `daemon`, which starts the
 //!   threads) names actix.
 //! - Only `telemetry` names OpenTelemetry: others begin and end spans by its own nouns, and a lead never waits for one.
 //! - Only `model` and `http` name utoipa: a schema stands beside what reads and writes its noun, an operation beside its

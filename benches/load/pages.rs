@@ -20,7 +20,7 @@ const TIMES: usize = 20;
 /// Between two looks at whether the funnel is counted.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 18] = [
     "/console",
     "/console/partners",
     "/console/rateTables",
@@ -30,6 +30,15 @@ const PAGES: [&str; 9] = [
     "/console/catalogue?q=savings",
     "/console/catalogue/try",
     "/console/system",
+    "/console/reports",
+    "/console/persons",
+    "/console/consents",
+    "/console/alerts",
+    "/console/experiments",
+    "/console/ranking",
+    "/console/postbacks",
+    "/console/audit",
+    "/console/people",
 ];
 
 type Measure = fn(&str, &Runtime);

@@ -61,7 +61,8 @@ impl ContactIndex {
     pub async fn catch_up(&self, until: Instant) -> Result<bool, CommitError> {
         loop {
             match self.round().await {
-                Ok(Step::More) | Err(CommitError::Busy) if Instant::now() < until => {}
+                Ok(Step::More) if Instant::now() < until => {}
+                Err(CommitError::Busy) if Instant::now() < until => tokio::time::sleep(LOOK_AGAIN).await,
                 Ok(Step::More) | Err(CommitError::Busy) => return Ok(false),
                 Ok(Step::CaughtUp | Step::Nothing) => return Ok(true),
                 Err(failure) => return Err(failure),

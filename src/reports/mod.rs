@@ -39,6 +39,7 @@ mod cover;
 pub mod dimension;
 pub mod figures;
 mod fold;
+mod groups;
 mod keep;
 mod key;
 pub mod measure;

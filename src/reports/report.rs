@@ -10,9 +10,10 @@ use uuid::Uuid;
 use super::count::Count;
 use super::dimension::{Dimension, Slot};
 use super::figures::{Figure, Figures};
+use super::groups::{Group, Groups};
 use super::measure::{Measure, Measures};
 use super::query::{Order, OrderBy, Query, Range};
-use super::sums::{Group, Groups, SumFault, Sums};
+use super::sums::{SumFault, Sums};
 use crate::store::Store;
 
 /// A report.
@@ -130,24 +131,18 @@ fn moved(groups: Groups, query: &Query, earlier: Range) -> Groups {
         Some(if place == 0 { (moved(one)?, other) } else { (one, moved(other)?) })
     };
     let mut all = Groups::default();
-    for (at, measures) in groups {
+    for (at, measures) in groups.each() {
         if let Some(at) = group(at) {
-            all.entry(at).or_default().add(&measures);
+            all.sum(at).add(&measures);
         }
     }
     all
 }
 
 fn drafts(now: Groups, mut before: Groups) -> Vec<Draft> {
-    let mut drafts: Vec<Draft> = Vec::with_capacity(now.len());
-    for (group, now) in now {
-        drafts.push(Draft { group, now, before: before.remove(&group).unwrap_or_default() });
-    }
-    drafts.extend(before.into_iter().map(|(group, before)| Draft {
-        group,
-        now: Measures::default(),
-        before,
-    }));
+    let mut drafts: Vec<Draft> =
+        now.each().map(|(group, now)| Draft { group, now, before: before.take(group) }).collect();
+    drafts.extend(before.each().map(|(group, before)| Draft { group, now: Measures::default(), before }));
     drafts
 }
 

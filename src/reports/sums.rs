@@ -1,7 +1,6 @@
 //! Sums of cells over days and companies, by group.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 use chrono::{Datelike, NaiveDate};
 use uuid::Uuid;
@@ -12,13 +11,11 @@ use super::cells::Ids;
 use super::count::Count;
 use super::cover::{Stretch, cover, days};
 use super::dimension::{Dimension, Kind, Slot};
+use super::groups::{Bounds, Group, Groups};
 use super::key::{Grain, TOGETHER, kind_bytes};
 use super::measure::Measures;
 use super::query::{Query, Range};
 use crate::store::{CommitError, Store, Tree, codec};
-
-/// A group: the numbers of its values in the dimensions of the report; 0 where there are fewer than two.
-pub type Group = (u32, u32);
 
 /// The values of a dimension that a report is by, over all companies.
 #[derive(Debug, Default)]
@@ -27,13 +24,6 @@ pub struct Labels {
     /// By number.
     pub names: Vec<String>,
 }
-
-/// Sums by group.
-pub type Groups = HashMap<Group, Measures, BuildHasherDefault<OfGroup>>;
-
-/// Spreads the numbers of a group, which nobody outside chooses.
-#[derive(Debug, Default, Clone)]
-pub struct OfGroup(u64);
 
 /// Why there are no sums.
 #[derive(Debug)]
@@ -76,20 +66,6 @@ struct Grouping {
     time: Option<(usize, bool)>,
 }
 
-impl Hasher for OfGroup {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.0 = (self.0.rotate_left(5) ^ u64::from(number)).wrapping_mul(0x517c_c1b7_2722_0a95);
-    }
-}
-
 impl Labels {
     fn id(&mut self, name: &str) -> u32 {
         if let Some(known) = self.ids.get(name) {
@@ -124,15 +100,29 @@ impl<'a> Sums<'a> {
             Some(_) => vec![days(range)],
             None => cover(range),
         };
-        let mut groups = Groups::default();
+        let mut groupings = Vec::with_capacity(self.companies.len());
         for (company, name) in self.companies {
-            let Some(grouping) = self.grouping(kind, *company, name) else { continue };
+            groupings.extend(self.grouping(kind, *company, name).map(|grouping| (*company, grouping)));
+        }
+        let mut groups = Groups::within([0, 1].map(|place| self.bounds(place, range)), self.most);
+        for (company, grouping) in &groupings {
             for stretch in &stretches {
-                self.sum(*company, kind, stretch, &grouping, &mut groups)?;
+                self.sum(*company, kind, stretch, grouping, &mut groups)?;
             }
         }
-        groups.retain(|_, measures| !measures.is_empty());
         Ok(groups)
+    }
+
+    /// Which numbers the values of a dimension of the report have; those of a time are its days, or the first ones of its months.
+    fn bounds(&self, place: usize, range: Range) -> Bounds {
+        match self.query.by.get(place) {
+            None => (0, 1),
+            Some(by) if by.is_time() => {
+                let first = number(Grain::Month.period(range.first));
+                (first, number(range.last) - first + 1)
+            }
+            Some(_) => (0, self.labels[place].names.len() as u32),
+        }
     }
 
     /// The whole of a range: each lead counts once, whatever rows it counts in.
@@ -149,7 +139,7 @@ impl<'a> Sums<'a> {
                 self.sum(*company, kind, &stretch, &grouping, &mut groups)?;
             }
         }
-        Ok(groups.into_values().next().unwrap_or_default())
+        Ok(groups.each().next().map(|(_, sum)| sum).unwrap_or_default())
     }
 
     /// How cells of a company become groups; `None` where it has none of what the report is confined to.
@@ -208,7 +198,7 @@ impl<'a> Sums<'a> {
                 }
             }
         }
-        if groups.len() > self.most { Err(SumFault::Large) } else { Ok(()) }
+        if groups.are_more_than(self.most) { Err(SumFault::Large) } else { Ok(()) }
     }
 
     /// Adds what the store has of a stretch.
@@ -246,7 +236,7 @@ impl<'a> Sums<'a> {
             } else {
                 block::read(&bytes, tell).map_err(fault)?;
             }
-            if groups.len() > self.most {
+            if groups.are_more_than(self.most) {
                 return Err(SumFault::Large);
             }
         }
@@ -260,7 +250,7 @@ impl Grouping {
         let mut base = self.base;
         if let Some((place, by_month)) = self.time {
             let period = if by_month { Grain::Month.period(period) } else { period };
-            set(&mut base, place, u32::try_from(period.num_days_from_ce()).unwrap_or(0));
+            set(&mut base, place, number(period));
         }
         base
     }
@@ -278,9 +268,14 @@ impl Grouping {
                 },
             }
         }
-        let sum = groups.entry(group).or_default();
+        let sum = groups.sum(group);
         if is_less { sum.take(measures) } else { sum.add(measures) }
     }
+}
+
+/// The number of a day.
+fn number(day: NaiveDate) -> u32 {
+    u32::try_from(day.num_days_from_ce()).unwrap_or(0)
 }
 
 fn set(group: &mut Group, place: usize, id: u32) {

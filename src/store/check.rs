@@ -5,11 +5,12 @@ use std::{collections::BTreeSet, ops::Bound};
 use super::{
     broken::{BrokenRecord, ReadError},
     damage::Damage,
+    engine::{Engine, read_record},
     frame::{Frame, part_owner},
     journal,
     raw::RawValues,
-    records::{Records, Within, read_record},
-    sealing::data_key,
+    records::{Records, Within},
+    sealing::{LastKey, data_key},
     trees::{TREES, Tree},
     volume_number::Number,
 };
@@ -113,7 +114,7 @@ fn check_files(
 fn check_records(records: &Records, number: u32, report: &mut CheckReport) -> Result<(), ReadError> {
     let Some(_) = records.volumes().usable(number) else { return Ok(()) };
     let within = Within { volumes: records.volumes(), number };
-    for entry in records.walk(number, &Bound::Unbounded)? {
+    for entry in records.walk_volume(number, &Bound::Unbounded)? {
         let (sled_key, _) = entry?;
         let of_tree = sled_key.split_first().and_then(|(p, key)| Some((Tree::of_prefix(*p)?, key)));
         let Some((tree, key)) = of_tree else {
@@ -137,15 +138,38 @@ fn check_records(records: &Records, number: u32, report: &mut CheckReport) -> Re
     Ok(())
 }
 
+/// Reads every record that a database has; `read` is given the length of each.
+pub(super) fn check_records_of(
+    engine: &dyn Engine,
+    read: &mut dyn FnMut(u64),
+) -> Result<CheckReport, ReadError> {
+    let mut report = CheckReport::empty();
+    for row in &TREES {
+        let mut last = LastKey::default();
+        for entry in engine.walk(row.tree, &[], &[]) {
+            let (sled_key, raw) = entry?;
+            read((sled_key.len() + raw.len()) as u64);
+            match engine.payload(row.tree, &sled_key[1..], &raw, &mut last) {
+                Ok(Some(_)) => report.counts[row.tree as usize].1 += 1,
+                // Of a lead that is erased.
+                Ok(None) => {}
+                Err(ReadError::Broken(record)) => report.broken.push(record),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    report.leads_sound = report.count(Tree::Leads);
+    report.leads_broken = report.broken.iter().filter(|record| record.tree == Tree::Leads).count() as u64;
+    Ok(report)
+}
+
 /// Looks for the record of each lead that has a data key: nothing else shows what is missing of a damaged volume.
 fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadError> {
     let is_damaged = |volume| records.volumes().damages().cost_records_of(volume);
     let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
-    let prefix = Tree::LeadKeys.sled_key(&[]);
-    for entry in records.walk_base_from(&prefix) {
+    for entry in records.walk(Tree::LeadKeys, &[], &[]) {
         let (key, raw) = entry?;
-        let Some(place) = key.strip_prefix(&prefix[..]) else { break };
-        let (Some(lead), Ok(Frame::Whole(kept))) = (data_key::lead_at(place), Frame::open(&raw)) else {
+        let (Some(lead), Ok(Frame::Whole(kept))) = (data_key::lead_at(&key[1..]), Frame::open(&raw)) else {
             report.leads_broken += 1;
             continue;
         };

@@ -169,6 +169,9 @@ impl Commit {
     }
 }
 
+/// What became of one commit.
+pub(super) type Outcome = Result<(), CommitError>;
+
 /// Shows how much there is, never what: payloads hold personal data.
 impl fmt::Debug for Commit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,7 +8,7 @@ use std::{
 
 use tokio::sync::{Notify, oneshot};
 
-use super::group::Outcome;
+use super::commit::Outcome;
 
 thread_local! {
     static HERE: RefCell<Option<Arc<Desk>>> = const { RefCell::new(None) };

@@ -51,6 +51,15 @@ pub enum StoreError {
     Read(ReadError),
     /// The disk failed.
     Disk(String),
+    /// The database cannot be used.
+    Database(String),
+    /// The tables in the database are of another version.
+    Tables {
+        /// Theirs.
+        found: i32,
+        /// The one that this build reads.
+        known: i32,
+    },
     /// The writer did not finish in time; commits that were not answered may be lost.
     CloseTimedOut {
         /// How long it was given.
@@ -86,6 +95,12 @@ impl fmt::Display for StoreError {
             Self::Foreign { path } => write!(f, "`{}` holds a database that is not offerd's", path.display()),
             Self::Read(error) => error.fmt(f),
             Self::Disk(reason) => write!(f, "the store failed: {reason}"),
+            Self::Database(reason) => {
+                write!(f, "the database of `store.postgres.url` cannot be used: {reason}")
+            }
+            Self::Tables { found, known } => {
+                write!(f, "the tables in the database have version `{found}`, this offerd reads `{known}`")
+            }
             Self::CloseTimedOut { bound } => {
                 write!(f, "the store's writer did not finish within `{bound:?}`")
             }

@@ -12,28 +12,24 @@ use super::{
     arrival::{Arrivals, FeedKey},
     broken::BrokenRecord,
     changes::Change,
-    commit::{Commit, CommitError, Guard, Rewrap, Slot, Write},
+    commit::{Commit, CommitError, Guard, Outcome, Rewrap, Slot, Write},
     disk::DiskResult,
+    engine::{Engine, read_record},
     frame::{Frame, Reason, VALUE_LIMIT, framed, part_key},
     raw::{RawValues, read_clear},
-    records::{Batch, Records, read_record},
     sealing::{
         data_key::{self, DataKey},
         key::Key,
         sealed,
     },
     trees::{Seal, Tree},
-    volume_number::{BASE, Number},
-    volumes::{place, time_ms},
+    volume_number::Number,
 };
 use crate::planted::{Planted, planted};
 
-/// What became of one commit.
-pub(super) type Outcome = Result<(), CommitError>;
-
 /// The writes of a group, before they are applied.
 pub(super) struct Group<'a> {
-    below: &'a Records,
+    below: &'a dyn Engine,
     own: Key,
     writes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     rewrapped: bool,
@@ -50,7 +46,7 @@ impl RawValues for Group<'_> {
 
 impl<'a> Group<'a> {
     /// A group without writes, over what is stored.
-    pub(super) fn over(below: &'a Records) -> Self {
+    pub(super) fn over(below: &'a dyn Engine) -> Self {
         Self { below, own: below.sealing().own(), writes: BTreeMap::new(), rewrapped: false }
     }
 
@@ -129,8 +125,7 @@ impl<'a> Group<'a> {
             Ok(Some(DataKey::Kept(key))) => Ok(Some(key)),
             Ok(Some(DataKey::Destroyed)) => Err(CommitError::Erased),
             Ok(None) => {
-                let volume = self.below.volumes().last().map_or(BASE, |(last, _)| last);
-                let (key, kept) = sealing.new_data_key(lead, volume);
+                let (key, kept) = sealing.new_data_key(lead, self.below.newest_volume());
                 self.put_new(Tree::LeadKeys, &sealing.slots().place(lead), &kept);
                 Ok(Some(key))
             }
@@ -154,14 +149,10 @@ impl<'a> Group<'a> {
             return Ok(Err(CommitError::Failed(error.to_string())));
         }
         self.rewrapped = true;
-        let prefix = Tree::LeadKeys.sled_key(&slot.to_be_bytes());
+        let (slot, prefix) = (slot.to_be_bytes(), Tree::LeadKeys.sled_key(&slot.to_be_bytes()));
         let mut places = HashSet::new();
-        for entry in self.below.walk_base_from(&prefix) {
-            let (key, _) = entry?;
-            if !key.starts_with(&prefix) {
-                break;
-            }
-            places.insert(key);
+        for entry in self.below.walk(Tree::LeadKeys, &slot, &slot) {
+            places.insert(entry?.0);
         }
         places.extend(self.writes.keys().filter(|key| key.starts_with(&prefix)).cloned());
         let mut kept = HashMap::with_capacity(places.len());
@@ -216,29 +207,22 @@ impl<'a> Group<'a> {
         self.writes.insert(tree.sled_key(key), Some(framed(payload)));
     }
 
-    /// The writes as one batch in the order of their keys, each with its place; `None` when there are none.
-    pub(super) fn into_batch(self) -> DiskResult<Option<Batch>> {
-        if self.writes.is_empty() {
-            return Ok(None);
-        }
-        let placed = self.writes.keys().map(|key| self.placed(key)).collect::<DiskResult<Vec<_>>>()?;
+    /// The writes in the order of their keys, each in the volume that `place` says for it with what is stored under the group.
+    pub(super) fn into_changes(
+        self,
+        place: impl Fn(&Self, &[u8]) -> DiskResult<Number>,
+    ) -> DiskResult<Vec<Change>> {
+        let placed = self.writes.keys().map(|key| place(&self, key)).collect::<DiskResult<Vec<_>>>()?;
         let changes = placed.into_iter().zip(self.writes);
-        Ok(Some(Batch(changes.map(|(volume, (key, value))| Change { volume, key, value }).collect())))
-    }
-
-    fn placed(&self, sled_key: &[u8]) -> DiskResult<Number> {
-        match sled_key.split_first().and_then(|(prefix, key)| Some((Tree::of_prefix(*prefix)?, key))) {
-            Some((tree, key)) => {
-                let volumes = self.below.volumes();
-                time_ms(tree, key).into_iter().for_each(|ms| volumes.note_ms(ms));
-                Ok(place(self, volumes, self.below.sealing().slots(), tree, key)?.number())
-            }
-            None => Ok(BASE),
-        }
+        Ok(changes.map(|(volume, (key, value))| Change { volume, key, value }).collect())
     }
 
     fn remove(&mut self, tree: Tree, key: &[u8]) -> DiskResult<()> {
         let sled_key = tree.sled_key(key);
+        if !self.below.has_pieces() {
+            self.writes.insert(sled_key, None);
+            return Ok(());
+        }
         let Some(raw) = self.raw(&sled_key)? else { return Ok(()) };
         if let Ok(Frame::Split(head)) = Frame::open(&raw) {
             for part in 0..head.parts {
@@ -321,6 +305,25 @@ impl Guard {
             Self::UnlessRecent { .. } | Self::Unknown { .. } => Ok(()),
         }
     }
+}
+
+/// The keys of what a commit goes by, for who reads them all at once. It may go by others too.
+pub(super) fn wanted(engine: &dyn Engine, commit: &Commit) -> Vec<Vec<u8>> {
+    let mut wanted = Vec::new();
+    for guard in &commit.guards {
+        match guard {
+            Guard::Absent { tree, key }
+            | Guard::UnlessRecent { tree, key, .. }
+            | Guard::Unchanged { tree, key, .. } => wanted.push(tree.sled_key(key)),
+            Guard::Unknown { company, identity, since_ms } => {
+                let keys = engine.sealing().identity_keys(*company, *since_ms);
+                wanted.extend(keys.iter().map(|key| Tree::Identities.sled_key(&key.place(identity))));
+            }
+        }
+    }
+    let lead = commit.about.filter(|_| !commit.is_first_about);
+    wanted.extend(lead.map(|lead| Tree::LeadKeys.sled_key(&engine.sealing().slots().place(lead))));
+    wanted
 }
 
 /// Refuses what could not be written as a record, before any of the commit is taken in.

@@ -22,6 +22,7 @@ use super::{
     codec,
     commit::Commit,
     disk,
+    engine::{Engine, Writer as _},
     error::{StoreError, io_error},
     frame::{Frame, Reason, framed},
     manifest::{FORMAT, Manifest, VolumeRow},

@@ -1,5 +1,10 @@
 //! The store: everything that must outlive the process, and the only module that knows sled.
 //!
+//! # Two engines
+//! What callers see is the same whatever keeps the records: guarded commits over trees, reads, walks, feeds in order of arrival,
+//! sealing. An [`engine`] keeps raw values under keys. The one of this chapter keeps them in files of this machine; [`postgres`] keeps them
+//! in a database, for [`StoreOptions::database`]. What a commit comes to is decided by `group` for both, and a read may wait in both.
+//!
 //! # How a commit becomes durable
 //! 1. A [`Commit`] says what must hold (guards) and what is to be written, over as many [trees](TREES) as it takes.
 //!    [`Store::commit`] puts it into a bounded queue before it returns; a full queue is [`CommitError::Busy`] at once.
@@ -47,11 +52,12 @@
 //! registry   entities  tokens  partner_keys  pauses  suppressions  users  audit  identities  terms     kept for callers, through a Store as any caller has
 //! ────────── Store ──────────────────────────────────────────────── the engine, from here on down
 //! care       retention  check  scrub  older  migration  formats  backup  salvage
-//! start      recovery  open
-//! writing    checkpoint  group  courier  writer  queue
-//! reading    stall  tap  records
+//! start      recovery  open                                                                     postgres, the other engine, beside all from volumes to start
+//! writing    checkpoint  writer
+//! reading    tap  records
 //! volumes    owner  lock  index  volumes
-//! files      record_file  tally  journal  manifest  raw  sealing  user  error
+//! surface    group  scan  courier  queue  engine                                                what both engines have in common, from here on down
+//! files      record_file  tally  journal  manifest  raw  sealing  stall  user  error
 //! words      codec  disk  clock  arrival_clock  arrival  space  options  health  trees  volume_number  frame  changes  commit  damage  damages  broken
 //! ```
 //!
@@ -73,6 +79,7 @@ mod courier;
 mod damage;
 mod damages;
 mod disk;
+mod engine;
 mod error;
 mod formats;
 mod frame;
@@ -88,6 +95,7 @@ mod open;
 mod options;
 mod owner;
 mod passing;
+mod postgres;
 mod queue;
 mod raw;
 mod record_file;
@@ -96,6 +104,7 @@ mod recovery;
 pub mod registry;
 mod retention;
 pub mod salvage;
+mod scan;
 mod scrub;
 pub mod sealing;
 mod space;
@@ -137,10 +146,10 @@ pub use self::{
     frame::{Reason, VALUE_LIMIT},
     health::Health,
     manifest::FORMAT,
-    options::StoreOptions,
-    records::Scan,
+    options::{DatabaseOptions, StoreOptions},
     registry::{audit, contacts, entities, left_alone, partner_keys, pauses, suppressions, tokens, users},
     retention::{Dropped, RetentionError},
+    scan::Scan,
     sealing::{MasterKey, MasterKeyError, SealingError},
     space::SpaceFault,
     trees::{Kept, Seal, TREES, Tree, TreeRow},
@@ -151,22 +160,27 @@ pub use self::{
 use self::{
     arrival_clock::ArrivalClock,
     backup::{Backup, BackupError},
+    engine::Engine,
     health::FailureLatch,
     open::Opened,
+    postgres::Database,
     queue::Queue,
     records::Records,
     scrub::{Scrub, Scrubbing},
     space::Space,
+    stall::Stalls,
     turns::Turns,
 };
 
 /// Opens the volumes that are not, on a thread of its own, so that nobody waits for it later; the youngest first.
 fn open_volumes(shared: Weak<Shared>) -> io::Result<()> {
-    let numbers = shared.upgrade().map_or_else(Vec::new, |shared| shared.records.volumes().numbers());
+    let numbers = |files: &Files| files.records.volumes().numbers();
+    let numbers = shared.upgrade().and_then(|shared| shared.files().map(numbers)).unwrap_or_default();
     let open = move || {
         for number in numbers.into_iter().rev() {
             let Some(shared) = shared.upgrade() else { return };
-            if let Err(error) = shared.records.volumes().volume(number) {
+            let Some(files) = shared.files() else { return };
+            if let Err(error) = files.records.volumes().volume(number) {
                 tracing::error!(volume = number, %error, "a volume of the store cannot be opened");
             }
         }
@@ -184,35 +198,81 @@ pub struct Store {
 struct Shared {
     // Declared before the records, so that the writer is gone before sled is closed.
     queue: Queue,
-    records: Arc<Records>,
+    backing: Backing,
+    engine: Arc<dyn Engine>,
     latch: Arc<FailureLatch>,
-    space: Space,
+    stalls: Arc<Stalls>,
     clock: Arc<ArrivalClock>,
     turns: Arc<Turns>,
+}
+
+/// Where the records are, for what an engine does in its own way.
+enum Backing {
+    /// In files of this machine.
+    Files(Files),
+    /// In a database.
+    Database(Arc<Database>),
+}
+
+struct Files {
+    records: Arc<Records>,
+    space: Space,
     /// While there is one.
     _scrubbing: Option<Scrubbing>,
+}
+
+impl Shared {
+    fn files(&self) -> Option<&Files> {
+        match &self.backing {
+            Backing::Files(files) => Some(files),
+            Backing::Database(_) => None,
+        }
+    }
+
+    /// The records in files, of a store that is known to have them there.
+    #[cfg(test)]
+    fn records(&self) -> &Arc<Records> {
+        &self.files().expect("a store in files").records
+    }
 }
 
 impl Store {
     /// Opens the store, or makes it. Once this returns, everything acknowledged before is readable, and a store just
     /// made survives a power cut as an empty one.
     pub fn open(options: StoreOptions) -> Result<Self, StoreError> {
+        match options.database.clone() {
+            Some(database) => Self::open_database(&options, &database),
+            None => Self::open_files(options),
+        }
+    }
+
+    fn open_files(options: StoreOptions) -> Result<Self, StoreError> {
         let Opened { records, writer, latch, clock } = formats::open(&options)?;
+        let io = |source| StoreError::Io { path: options.path.clone(), source };
         let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
-        let queue = writer
-            .with_checkpoints_aside()
-            .and_then(|writer| Queue::threaded(writer, options.queue, options.group, options.close_bound))
-            .map_err(|source| StoreError::Io { path: options.path.clone(), source })?;
+        let writer = writer.with_checkpoints_aside().map_err(io)?;
+        let queue = Queue::threaded(Box::new(writer), options.queue, options.group, options.close_bound);
         let scrub = Scrub { interval: options.scrub_interval, rate: options.scrub_rate };
-        let scrubbing = (!scrub.interval.is_zero()).then(|| scrub.begin(&records)).transpose();
-        let scrubbing = scrubbing.map_err(|source| StoreError::Io { path: options.path.clone(), source })?;
+        let scrubbing = (!scrub.interval.is_zero()).then(|| scrub.begin(&records)).transpose().map_err(io)?;
+        let (engine, stalls) = (Arc::<Records>::clone(&records), Arc::clone(records.stalls()));
+        let backing = Backing::Files(Files { records, space, _scrubbing: scrubbing });
         let turns = Turns::new(options.changes_per_record);
-        let shared = Shared { queue, records, latch, space, clock, turns, _scrubbing: scrubbing };
-        let shared = Arc::new(shared);
-        let opening = stall::watch(shared.records.stalls(), &shared.latch)
-            .and_then(|()| open_volumes(Arc::downgrade(&shared)));
-        opening.map_err(|source| StoreError::Io { path: options.path, source })?;
+        let queue = queue.map_err(io)?;
+        let shared = Arc::new(Shared { queue, backing, engine, latch, stalls, clock, turns });
+        stall::watch(&shared.stalls, &shared.latch)
+            .and_then(|()| open_volumes(Arc::downgrade(&shared)))
+            .map_err(io)?;
         Ok(Self { shared })
+    }
+
+    fn open_database(options: &StoreOptions, database: &DatabaseOptions) -> Result<Self, StoreError> {
+        let postgres::Opened { database, writer, latch, stalls, clock } = postgres::open(options, database)?;
+        let io = |source| StoreError::Io { path: options.path.clone(), source };
+        let queue = Queue::threaded(Box::new(writer), options.queue, options.group, options.close_bound);
+        let (queue, engine) = (queue.map_err(io)?, Arc::<Database>::clone(&database));
+        stall::watch(&stalls, &latch).map_err(io)?;
+        let (backing, turns) = (Backing::Database(database), Turns::new(options.changes_per_record));
+        Ok(Self { shared: Arc::new(Shared { queue, backing, engine, latch, stalls, clock, turns }) })
     }
 
     /// Opens the store without a writer thread: [`commit`](Self::commit) does all its work before it returns, on the
@@ -223,11 +283,31 @@ impl Store {
 
     /// Like [`open_inline`](Self::open_inline), with a clock or limits of one's own.
     pub fn open_inline_with(options: &StoreOptions) -> Result<Self, StoreError> {
-        let Opened { records, writer, latch, clock } = formats::open(options)?;
-        let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
-        let queue = Queue::inline(writer);
         let turns = Turns::new(options.changes_per_record);
-        let shared = Shared { queue, records, latch, space, clock, turns, _scrubbing: None };
+        let shared = match &options.database {
+            None => {
+                let Opened { records, writer, latch, clock } = formats::open(options)?;
+                let space =
+                    Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
+                let (engine, stalls) = (Arc::<Records>::clone(&records), Arc::clone(records.stalls()));
+                let backing = Backing::Files(Files { records, space, _scrubbing: None });
+                Shared {
+                    queue: Queue::inline(Box::new(writer)),
+                    backing,
+                    engine,
+                    latch,
+                    stalls,
+                    clock,
+                    turns,
+                }
+            }
+            Some(database) => {
+                let postgres::Opened { database, writer, latch, stalls, clock } =
+                    postgres::open(options, database)?;
+                let (queue, engine) = (Queue::inline(Box::new(writer)), Arc::<Database>::clone(&database));
+                Shared { queue, backing: Backing::Database(database), engine, latch, stalls, clock, turns }
+            }
+        };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -272,12 +352,12 @@ impl Store {
 
     /// Whether the disk does not answer, so that what is committed waits.
     pub fn is_stalled(&self) -> bool {
-        self.shared.records.stalls().stall().is_some()
+        self.shared.stalls.stall().is_some()
     }
 
     /// Waits until the disk does not answer.
     pub async fn until_stalled(&self) {
-        self.shared.records.stalls().until_stalled().await;
+        self.shared.stalls.until_stalled().await;
     }
 
     /// Waits until the store has failed for good, and gives the reason: only another process can go on with it. One waits at a
@@ -300,7 +380,7 @@ impl Store {
     /// The payload of one record. Survives a kill if its commit was acknowledged; a group just applied is visible a
     /// moment before that.
     pub fn get(&self, tree: Tree, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>, ReadError> {
-        self.shared.records.get(tree, key.as_ref())
+        self.shared.engine.get(tree, key.as_ref())
     }
 
     /// Keys and payloads of the records whose key begins with `prefix`, in the order of their keys. What holds of
@@ -311,7 +391,7 @@ impl Store {
 
     /// Like [`scan`](Self::scan), from the key `start` on (included where it is there).
     pub fn scan_from(&self, tree: Tree, start: impl AsRef<[u8]>, prefix: impl AsRef<[u8]>) -> Scan {
-        Scan::new(Arc::clone(&self.shared.records), tree, start.as_ref(), prefix.as_ref())
+        Scan::new(Arc::clone(&self.shared.engine), tree, start.as_ref(), prefix.as_ref())
     }
 
     /// Like [`scan_from`](Self::scan_from), of a tree that is [sealed by lead](Seal::Lead): what is about other leads is
@@ -328,12 +408,15 @@ impl Store {
 
     /// Reads every record there is and reports what is broken. Takes as long as reading the whole store; changes nothing.
     pub fn check(&self) -> Result<CheckReport, ReadError> {
-        check::check(&self.shared.records, &mut |_| {})
+        self.check_with(&mut |_| {})
     }
 
     /// As [`check`](Self::check); `read` is given the length of each entry as it is read.
     pub fn check_with(&self, read: &mut dyn FnMut(u64)) -> Result<CheckReport, ReadError> {
-        check::check(&self.shared.records, read)
+        match &self.shared.backing {
+            Backing::Files(files) => check::check(&files.records, read),
+            Backing::Database(database) => check::check_records_of(&**database, read),
+        }
     }
 
     /// Begins a [backup]. Everything that is acknowledged now will be in it.
@@ -341,7 +424,8 @@ impl Store {
     /// # Errors
     /// That another one is being taken.
     pub fn backup(&self) -> Result<Backup, BackupError> {
-        Backup::begin(Arc::clone(&self.shared.records), Arc::clone(&self.shared.latch))
+        let files = self.shared.files().ok_or(BackupError::InDatabase)?;
+        Backup::begin(Arc::clone(&files.records), Arc::clone(&self.shared.latch))
     }
 
     /// Whether there is a store in a directory.
@@ -369,30 +453,30 @@ impl Store {
         formats::format(options)
     }
 
-    /// How many bytes the files of the store have, the journal's and the keys' aside.
+    /// How many bytes the files of the store have, the journal's and the keys' aside; 0 where a database has them.
     pub fn bytes(&self) -> u64 {
-        self.shared.records.bytes_on_disk()
+        self.shared.files().map_or(0, |files| files.records.bytes_on_disk())
     }
 
     /// What of the store's files was found damaged since it was opened.
     pub fn damages(&self) -> Vec<Damage> {
-        self.shared.records.volumes().damages().all()
+        self.shared.files().map_or_else(Vec::new, |files| files.records.volumes().damages().all())
     }
 
     /// Whether what is not found in the base may be there all the same, since the disk cannot read all of it.
     pub(super) fn is_base_in_doubt(&self) -> bool {
-        self.shared.records.volumes().base().is_distrusted()
+        self.shared.files().is_some_and(|files| files.records.volumes().base().is_distrusted())
     }
 
     /// Grows with each change of a company or a token, before that is acknowledged: what was read of them while it stays the same
     /// is still so.
     pub fn accesses(&self) -> u64 {
-        self.shared.records.accesses()
+        self.shared.engine.accesses()
     }
 
     /// How many records were met that cannot be read, by tree, since it was opened.
     pub fn broken(&self) -> BTreeMap<Tree, u64> {
-        self.shared.records.broken()
+        self.shared.engine.reported().by_tree()
     }
 
     /// How many records were met that cannot be read, since it was opened.
@@ -402,7 +486,7 @@ impl Store {
 
     /// The volumes by time, the oldest first. The last is the one that grows.
     pub fn volumes(&self) -> Vec<VolumeSpan> {
-        self.shared.records.volumes().spans()
+        self.shared.files().map_or_else(Vec::new, |files| files.records.volumes().spans())
     }
 
     /// How many keys were looked up in indexes on this thread.
@@ -413,32 +497,33 @@ impl Store {
 
     /// Whether a lead was erased.
     pub fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
-        self.shared.records.is_erased(lead)
+        self.shared.engine.is_erased(lead)
     }
 
     /// A keyed hash of a text, for looking it up without keeping it: the same for the same text and purpose, and not to be
     /// guessed by who has the store alone.
     pub fn blind(&self, purpose: &str, text: &[u8]) -> [u8; 32] {
-        self.shared.records.sealing().blind(purpose, text)
+        self.shared.engine.sealing().blind(purpose, text)
     }
 
     /// Seals the keys of the store with another master key; what they seal stays as it is. Once this returns `Ok`, the
     /// store opens with the new one only; after a crash before that, with one of the two.
     pub fn exchange_master_key(&self, new: MasterKey) -> Result<(), SealingError> {
-        self.shared.records.sealing().exchange_master_key(new)
+        self.shared.engine.sealing().exchange_master_key(new)
     }
 
     /// The id of the master key, for messages.
     pub fn master_key_id(&self) -> String {
-        self.shared.records.sealing().master_key_id()
+        self.shared.engine.sealing().master_key_id()
     }
 
     /// Whether commits are still taken, and new leads with them.
     pub fn health(&self) -> Health {
-        let stall = self.shared.records.stalls().stall();
+        let stall = self.shared.stalls.stall();
+        let short = || Some(&self.shared.files()?.space).filter(|space| space.is_short());
         match (self.shared.latch.health(), stall) {
             (Health::Sound, Some(stall)) => Health::Stalled(stall.told()),
-            (Health::Sound, None) if self.shared.space.is_short() => Health::Short(self.shared.space.told()),
+            (Health::Sound, None) => short().map_or(Health::Sound, |space| Health::Short(space.told())),
             (health, _) => health,
         }
     }
@@ -470,7 +555,10 @@ impl Store {
     /// # Errors
     /// That the disk cannot be read.
     pub fn closed_us(&self) -> Result<u64, StoreError> {
-        open::last_arrival_us(&self.shared.records)
+        match &self.shared.backing {
+            Backing::Files(files) => open::last_arrival_us(&files.records),
+            Backing::Database(database) => postgres::last_arrival_us(database),
+        }
     }
 
     /// How the machine's clock and arrivals stand to each other.

@@ -10,14 +10,16 @@ use super::{
     damage::{Damage, DamageKind},
     damages::Damages,
     disk::{self, DiskResult},
+    engine::{Engine, Writer as _},
     error::{StoreError, io_error},
     health::FailureLatch,
     journal::{self, Journal},
     lock::Lock,
     manifest::{FORMAT, Found, Manifest},
     options::StoreOptions,
-    records::{Records, Scan},
+    records::Records,
     recovery::{self, Recovered},
+    scan::Scan,
     sealing::{MasterKey, Sealing, key_file::KeyFile},
     stall::Stalls,
     trees::{Kept, TREES, Tree},
@@ -55,7 +57,8 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
         let file = file.to_owned();
         volumes.damages().note(Damage { volume: None, file, what: DamageKind::Spare });
     }
-    let sealing = Sealing::open(master, path, is_new).map_err(StoreError::Sealing)?;
+    let sealing =
+        Sealing::open(Box::new(KeyFile::of(path)), master, path, is_new).map_err(StoreError::Sealing)?;
     let latch = Arc::new(FailureLatch::default());
     let stalls = Stalls::new(options.stall_after);
     let records = Arc::new(Records::new(volumes, sealing, Arc::clone(&latch), stalls));
@@ -127,7 +130,9 @@ pub(super) fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError>
     if last_us > 0 && !may_be_older {
         return Ok(last_us);
     }
-    for record in Tree::FEEDS.into_iter().flat_map(|feed| Scan::new(Arc::clone(records), feed, &[], &[])) {
+    for record in
+        Tree::FEEDS.into_iter().flat_map(|feed| Scan::new(Arc::<Records>::clone(records), feed, &[], &[]))
+    {
         let (key, _) = record?;
         last_us = FeedKey::parse(&key).map_or(last_us, |key| last_us.max(key.arrival_us));
     }

@@ -5,11 +5,28 @@ use std::{path::PathBuf, time::Duration};
 use super::{arrival_clock::ClockLimits, clock::Clock, disk::SyncFault, space::SpaceFault};
 use crate::config::StoreSettings;
 
+/// The database that records are kept in, and how it is used.
+#[derive(Debug, Clone)]
+pub struct DatabaseOptions {
+    /// Its address, as PostgreSQL's own clients write it. May hold a password.
+    pub url: String,
+    /// Certificates, as PEM, of who may vouch for it beside the public CAs.
+    pub roots: Option<Vec<u8>>,
+    /// How many connections there may be.
+    pub connections: usize,
+    /// How long one answer may take.
+    pub answer_within: Duration,
+    /// How long a process that has ended without a word keeps others from writing.
+    pub lease: Duration,
+}
+
 /// Where the store is and what it may use. Every limit of the store stands here.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
     /// The directory; made with mode 0700 when it is not there.
     pub path: PathBuf,
+    /// The database that has the records instead; the directory then is only where a master key is looked for.
+    pub database: Option<DatabaseOptions>,
     /// The file with the master key. Without one it is looked for where [`MasterKey::find`](super::MasterKey::find) says.
     pub master_key_file: Option<PathBuf>,
     /// How many commits may wait for the writer; one more is `Busy`.
@@ -55,6 +72,7 @@ impl StoreOptions {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
+            database: None,
             master_key_file: None,
             queue: 4096,
             changes_per_record: 1024,

@@ -30,7 +30,7 @@ impl Store {
         is_wanted: impl Fn(&[u8]) -> bool,
     ) -> Result<(), RetentionError> {
         debug_assert_eq!(tree.row().seal, Seal::Passing, "others have no passing key");
-        let sealing = self.shared.records.sealing();
+        let sealing = self.shared.engine.sealing();
         if !sealing.has_passing() && self.keys_of(tree)?.is_empty() {
             return Ok(());
         }
@@ -59,7 +59,7 @@ impl Store {
         fresh: Uuid,
         is_wanted: bool,
     ) -> Result<Option<Commit>, ReadError> {
-        let stored = read_clear(&*self.shared.records, tree, key)?;
+        let stored = read_clear(&*self.shared.engine, tree, key)?;
         if matches!(&stored, Ok(Some(stored)) if owner(stored) == Some(fresh)) {
             return Ok(None);
         }
@@ -74,15 +74,6 @@ impl Store {
 
     /// The keys of a tree in the base, those included of which nothing can be read.
     pub(super) fn keys_of(&self, tree: Tree) -> Result<Vec<Vec<u8>>, ReadError> {
-        let prefix = tree.sled_key(&[]);
-        let mut keys = Vec::new();
-        for entry in self.shared.records.walk_base_from(&prefix) {
-            let (key, _) = entry?;
-            if !key.starts_with(&prefix) {
-                break;
-            }
-            keys.push(key[1..].to_vec());
-        }
-        Ok(keys)
+        self.shared.engine.keys(tree, &[]).collect()
     }
 }

@@ -15,11 +15,10 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySen
 use tokio::sync::oneshot;
 
 use super::{
-    commit::{Commit, CommitError},
+    commit::{Commit, CommitError, Outcome},
     courier::{Asker, Replies},
+    engine::Writer,
     error::StoreError,
-    group::Outcome,
-    writer::Writer,
 };
 use crate::planted::{Planted, planted};
 use crate::telemetry::metrics::{STORE_COMMIT_SECONDS, STORE_QUEUE_DEPTH};
@@ -47,7 +46,7 @@ pub(super) enum Queue {
     /// To a thread of its own, in groups.
     Threaded(Threaded),
     /// On the caller's thread, one by one; `None` once closed.
-    Inline(Mutex<Option<Writer>>),
+    Inline(Mutex<Option<Box<dyn Writer>>>),
 }
 
 /// The queue before the writer's thread, and what is needed to stop it.
@@ -76,7 +75,7 @@ struct Request {
 impl Queue {
     /// A queue of `depth` commits before a thread that writes up to `group` of them at once.
     pub(super) fn threaded(
-        writer: Writer,
+        writer: Box<dyn Writer>,
         depth: usize,
         group: usize,
         close_bound: Duration,
@@ -105,7 +104,7 @@ impl Queue {
     }
 
     /// No queue: each commit is written before `submit` returns.
-    pub(super) fn inline(writer: Writer) -> Self {
+    pub(super) fn inline(writer: Box<dyn Writer>) -> Self {
         Self::Inline(Mutex::new(Some(writer)))
     }
 
@@ -181,13 +180,13 @@ impl Threaded {
 
 /// Writes what is queued, a group at a time, until the queue is closed and empty.
 fn run(
-    mut writer: Writer,
+    mut writer: Box<dyn Writer>,
     requests: &Receiver<Request>,
     group: usize,
     disk_wait: &AtomicU64,
 ) -> Result<(), String> {
     while let Some(first) = next(&mut writer, requests) {
-        let disk_took_before = writer.disk_took();
+        let waited_before = writer.waited();
         metrics::gauge!(STORE_QUEUE_DEPTH).set(requests.len() as f64);
         let mut commits = Vec::new();
         let mut askers = Vec::new();
@@ -204,8 +203,8 @@ fn run(
             }
         }
         let outcomes = writer.execute(&commits);
-        let disk_took = disk_took_before + writer.disk_took();
-        disk_wait.store(disk_took.as_micros() as u64, Ordering::Relaxed);
+        let waited = waited_before + writer.waited();
+        disk_wait.store(waited.as_micros() as u64, Ordering::Relaxed);
         let mut replies = Replies::default();
         for ((queued, asker), outcome) in askers.into_iter().zip(outcomes) {
             metrics::histogram!(STORE_COMMIT_SECONDS).record(queued.elapsed());
@@ -220,7 +219,7 @@ fn run(
 
 /// The next request, once there is one; `None` when the queue is closed and empty. While the disk is failed, it is tried
 /// now and then.
-fn next(writer: &mut Writer, requests: &Receiver<Request>) -> Option<Request> {
+fn next(writer: &mut Box<dyn Writer>, requests: &Receiver<Request>) -> Option<Request> {
     loop {
         match requests.try_recv() {
             Ok(request) => return Some(request),

@@ -17,7 +17,7 @@ pub(super) trait RawValues {
 pub(super) type Record = Result<Option<Vec<u8>>, BrokenRecord>;
 
 /// Reads one record as it lies there, joining its pieces. The outer error is the disk's.
-pub(super) fn read_clear(from: &impl RawValues, tree: Tree, key: &[u8]) -> DiskResult<Record> {
+pub(super) fn read_clear(from: &(impl RawValues + ?Sized), tree: Tree, key: &[u8]) -> DiskResult<Record> {
     let Some(raw) = from.raw(&tree.sled_key(key))? else { return Ok(Ok(None)) };
     let payload = match Frame::open(&raw) {
         Ok(Frame::Whole(payload)) => Ok(payload.to_vec()),
@@ -27,7 +27,12 @@ pub(super) fn read_clear(from: &impl RawValues, tree: Tree, key: &[u8]) -> DiskR
     Ok(payload.map(Some).map_err(|reason| BrokenRecord::new(tree, key, reason)))
 }
 
-fn join(from: &impl RawValues, tree: Tree, key: &[u8], head: Head) -> DiskResult<Result<Vec<u8>, Reason>> {
+fn join(
+    from: &(impl RawValues + ?Sized),
+    tree: Tree,
+    key: &[u8],
+    head: Head,
+) -> DiskResult<Result<Vec<u8>, Reason>> {
     let mut joined = Vec::new();
     for part in 0..head.parts {
         let raw = from.raw(&part_key(tree, key, part))?;

@@ -4,34 +4,34 @@
 //! group as soon as it is applied, which is when it is durable.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::iter;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::{RwLock, RwLockReadGuard};
-use uuid::Uuid;
 
 use super::{
-    broken::{BrokenRecord, ReadError, Reported},
+    broken::Reported,
     changes::Change,
     disk::{DiskError, DiskResult},
-    frame::{Frame, part_key},
+    engine::{Engine, Entry, Walk, change_access},
     health::FailureLatch,
     index,
     raw::{RawValues, Record, read_clear},
-    sealing::{LastKey, Sealing, data_key, owner},
+    sealing::Sealing,
     stall::{Stalls, Step},
     tap::Tap,
     trees::Tree,
     volume_number::{BASE, Number},
-    volumes::{Appended, ApplyError, Span, Standing, Volumes, place, span, volume::Volume},
+    volumes::{Appended, ApplyError, Span, Standing, Volumes, place, span, time_ms, volume::Volume},
 };
 
 /// The volumes and what is needed to read them well.
 pub(super) struct Records {
-    volumes: Volumes,
+    volumes: Arc<Volumes>,
     sealing: Sealing,
     /// Held while a group is applied, and shared by who reads.
     applied: Arc<RwLock<()>>,
@@ -142,7 +142,7 @@ impl Records {
     pub(super) fn new(volumes: Volumes, sealing: Sealing, latch: Arc<FailureLatch>, stalls: Stalls) -> Self {
         let (applied, tap, reported, accesses) = Default::default();
         let bounds = Arc::new(Bounds { latch, stalls: Arc::new(stalls) });
-        Self { volumes, sealing, applied, tap, reported, bounds, accesses }
+        Self { volumes: Arc::new(volumes), sealing, applied, tap, reported, bounds, accesses }
     }
 
     /// What the writer is at.
@@ -153,44 +153,6 @@ impl Records {
     /// Where the records lie.
     pub(super) fn volumes(&self) -> &Volumes {
         &self.volumes
-    }
-
-    /// The keys of what is sealed.
-    pub(super) fn sealing(&self) -> &Sealing {
-        &self.sealing
-    }
-
-    /// The payload of a record; a broken one is reported and is an error.
-    pub(super) fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-        let Some(raw) = self.raw(&tree.sled_key(key))? else { return Ok(None) };
-        let record = match Frame::open(&raw) {
-            Ok(Frame::Whole(payload)) => return self.opened(tree, key, payload, &mut LastKey::default()),
-            Ok(Frame::Split(_)) => self.settled(|settled| read_record(settled, &self.sealing, tree, key))?,
-            Err(reason) => Err(BrokenRecord::new(tree, key, reason)),
-        };
-        self.reported(record)
-    }
-
-    /// A payload as it was before it was sealed, if it was.
-    fn opened(
-        &self,
-        tree: Tree,
-        key: &[u8],
-        payload: &[u8],
-        last: &mut LastKey,
-    ) -> Result<Option<Vec<u8>>, ReadError> {
-        let opened = self.sealing.opened(self, tree, key, payload, last)?;
-        self.reported(opened.map_err(|reason| BrokenRecord::new(tree, key, reason)))
-    }
-
-    fn reported(&self, record: Record) -> Result<Option<Vec<u8>>, ReadError> {
-        record.inspect_err(|broken| self.report(broken)).map_err(ReadError::Broken)
-    }
-
-    /// Whether the data key of a lead was destroyed.
-    pub(super) fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
-        let kept = read_clear(self, Tree::LeadKeys, &self.sealing.slots().place(lead))?;
-        Ok(matches!(kept, Ok(Some(kept)) if data_key::is_destroyed(&kept)))
     }
 
     /// Reads while no group is being applied. What is handed in is to be used for it: the records themselves would wait
@@ -221,23 +183,10 @@ impl Records {
         work()
     }
 
-    /// Counts and logs a broken record, once, and notes what of the files is damaged there.
-    pub(super) fn report(&self, broken: &BrokenRecord) {
-        if self.reported.note(broken) && self.bounds.hold().is_ok() {
-            broken.sled_key().into_iter().for_each(|key| self.volumes.note_unreadable(&key));
-        }
-    }
-
-    /// The broken records that were met, by tree.
-    pub(super) fn broken(&self) -> BTreeMap<Tree, u64> {
-        self.reported.by_tree()
-    }
-
     /// Applies the batch: readers see all of it or nothing, and so does a recovery, by the journal.
     pub(super) fn apply(&self, batch: Batch) -> Result<(), ApplyError> {
         let Batch(changes) = batch;
-        let of_access = [Tree::Companies, Tree::Tokens].map(|tree| tree.row().prefix);
-        let changes_access = changes.iter().any(|change| of_access.contains(&change.key[0]));
+        let changes_access = change_access(&changes);
         self.stalls().step(Step::Append);
         // Nobody finds it yet, so nobody has to wait for the disk.
         let appended = self.volumes.append(changes)?;
@@ -252,11 +201,6 @@ impl Records {
             self.tap.note(appended.into_iter().flat_map(Appended::into_changes).collect());
         }
         Ok(())
-    }
-
-    /// Grows with each change of a company or a token, before that is acknowledged.
-    pub(super) fn accesses(&self) -> u64 {
-        self.accesses.load(Ordering::Acquire)
     }
 
     /// Nothing may be asked of the store any more: only another process can go on with it.
@@ -281,41 +225,127 @@ impl Records {
         Ok(self.volumes.make_durable()?)
     }
 
+    /// The volume that a key is written to, by what is stored and what a group writes.
+    pub(super) fn volume_of(&self, group: &impl RawValues, sled_key: &[u8]) -> DiskResult<Number> {
+        let of_tree = sled_key.split_first().and_then(|(prefix, key)| Some((Tree::of_prefix(*prefix)?, key)));
+        let Some((tree, key)) = of_tree else { return Ok(BASE) };
+        time_ms(tree, key).into_iter().for_each(|ms| self.volumes.note_ms(ms));
+        Ok(place(group, &self.volumes, self.sealing.slots(), tree, key)?.number())
+    }
+
     /// How long all files are, which hold more than there is.
     pub(super) fn bytes_on_disk(&self) -> u64 {
         self.volumes.bytes_on_disk()
     }
 
     /// Everything there is in a volume from a key on, as it lies there; nothing when the volume was dropped.
-    pub(super) fn walk(&self, volume: Number, from: &Bound<Vec<u8>>) -> DiskResult<Walk> {
+    pub(super) fn walk_volume(&self, volume: Number, from: &Bound<Vec<u8>>) -> DiskResult<VolumeWalk> {
+        self.beside().walk(volume, from)
+    }
+
+    fn beside(&self) -> Beside {
+        let (volumes, applied, bounds) =
+            (Arc::clone(&self.volumes), Arc::clone(&self.applied), Arc::clone(&self.bounds));
+        Beside { volumes, applied, bounds }
+    }
+}
+
+impl Engine for Records {
+    fn sealing(&self) -> &Sealing {
+        &self.sealing
+    }
+
+    fn reported(&self) -> &Reported {
+        &self.reported
+    }
+
+    fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> Walk {
+        let sled_prefix = tree.sled_key(prefix);
+        let first = tree.sled_key(start).max(sled_prefix.clone());
+        let numbers = self.volumes.numbers().into_iter();
+        let later = match span(self, &self.volumes, self.sealing.slots(), tree, &first[1..], prefix) {
+            Ok(Span::One(number)) => [number].into(),
+            Ok(Span::From(from)) => numbers.filter(|number| *number >= from).collect(),
+            Ok(Span::All) => numbers.collect(),
+            Err(error) => return Box::new(iter::once(Err(error))),
+        };
+        Box::new(TreeWalk { beside: self.beside(), first, sled_prefix, ahead: VolumeWalk::default(), later })
+    }
+
+    fn accesses(&self) -> u64 {
+        self.accesses.load(Ordering::Acquire)
+    }
+
+    fn newest_volume(&self) -> Number {
+        self.volumes.last().map_or(BASE, |(last, _)| last)
+    }
+
+    fn clear(&self, tree: Tree, key: &[u8]) -> DiskResult<Record> {
+        self.settled(|settled| read_clear(settled, tree, key))
+    }
+
+    fn note_unreadable(&self, sled_key: &[u8]) {
+        if self.bounds.hold().is_ok() {
+            self.volumes.note_unreadable(sled_key);
+        }
+    }
+}
+
+/// What is needed to go through volumes while others use them.
+struct Beside {
+    volumes: Arc<Volumes>,
+    applied: Arc<RwLock<()>>,
+    bounds: Arc<Bounds>,
+}
+
+impl Beside {
+    fn walk(&self, volume: Number, from: &Bound<Vec<u8>>) -> DiskResult<VolumeWalk> {
         self.bounds.hold()?;
-        let Some(volume) = self.volumes.volume(volume)? else { return Ok(Walk::default()) };
-        let ahead = volume.range(from.clone());
-        Ok(self.walk_of(ahead, volume))
-    }
-
-    /// Everything there is in the base from a key on, as it lies there.
-    pub(super) fn walk_base_from(&self, first: &[u8]) -> Walk {
-        let base = Arc::clone(self.volumes.base());
-        self.walk_of(base.range(Bound::Included(first.to_vec())), base)
-    }
-
-    fn walk_of(&self, ahead: index::Range, volume: Arc<Volume>) -> Walk {
+        let Some(volume) = self.volumes.volume(volume)? else { return Ok(VolumeWalk::default()) };
         let (applied, bounds) = (Arc::clone(&self.applied), Arc::clone(&self.bounds));
-        Walk { ahead: Some((ahead, volume)), applied, bounds }
+        Ok(VolumeWalk { ahead: Some((volume.range(from.clone()), volume)), applied, bounds })
+    }
+}
+
+/// The records of a tree with a prefix, volume by volume.
+struct TreeWalk {
+    beside: Beside,
+    first: Vec<u8>,
+    sled_prefix: Vec<u8>,
+    ahead: VolumeWalk,
+    /// The volumes after the one that is being read.
+    later: VecDeque<Number>,
+}
+
+impl Iterator for TreeWalk {
+    type Item = DiskResult<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.ahead.next() {
+                // What follows is of other prefixes.
+                Some(Ok((sled_key, _))) if !sled_key.starts_with(&self.sled_prefix) => {}
+                Some(entry) => return Some(entry),
+                None => {}
+            }
+            match self.beside.walk(self.later.pop_front()?, &Bound::Included(self.first.clone())) {
+                Ok(walk) => self.ahead = walk,
+                Err(error) => return Some(Err(error)),
+            }
+        }
     }
 }
 
 /// The records of a volume, in the order of their keys, each step while no group is being applied.
 #[derive(Default)]
-pub(super) struct Walk {
+pub(super) struct VolumeWalk {
     ahead: Option<(index::Range, Arc<Volume>)>,
     applied: Arc<RwLock<()>>,
     bounds: Arc<Bounds>,
 }
 
-impl Iterator for Walk {
-    type Item = DiskResult<(Vec<u8>, Vec<u8>)>;
+impl Iterator for VolumeWalk {
+    type Item = DiskResult<Entry>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let (range, volume) = self.ahead.as_mut()?;
@@ -333,125 +363,6 @@ impl Iterator for Walk {
                 Ok(Ok(None)) => {}
                 Ok(Ok(Some(value))) => return Some(Ok((key, value))),
                 Ok(Err(error)) => return Some(Err(error)),
-                Err(error) => return Some(Err(error)),
-            }
-        }
-    }
-}
-
-/// Reads one record, joining its pieces, and opens it when it is sealed. The outer error is the disk's.
-pub(super) fn read_record(
-    from: &impl RawValues,
-    sealing: &Sealing,
-    tree: Tree,
-    key: &[u8],
-) -> DiskResult<Record> {
-    match read_clear(from, tree, key)? {
-        Ok(Some(payload)) => {
-            let opened = sealing.opened(from, tree, key, &payload, &mut LastKey::default())?;
-            Ok(opened.map_err(|reason| BrokenRecord::new(tree, key, reason)))
-        }
-        other => Ok(other),
-    }
-}
-
-/// The records of one tree whose key begins with a prefix, in the order of their keys in each volume.
-///
-/// Not a snapshot: a record written meanwhile is met when its key lies ahead. Broken records are reported and left out.
-pub struct Scan {
-    records: Arc<Records>,
-    tree: Tree,
-    first: Vec<u8>,
-    sled_prefix: Vec<u8>,
-    /// The only lead that is looked for, in a tree that is sealed by lead.
-    about: Option<Uuid>,
-    last_key: LastKey,
-    ahead: Walk,
-    /// The volumes after the one that is being read.
-    later: VecDeque<Number>,
-    /// Why they cannot be found, or not be read.
-    failure: Option<DiskError>,
-}
-
-impl Scan {
-    /// Begins at `start`, or at the first key with the prefix where that is later.
-    pub(super) fn new(records: Arc<Records>, tree: Tree, start: &[u8], prefix: &[u8]) -> Self {
-        let sled_prefix = tree.sled_key(prefix);
-        let first = tree.sled_key(start).max(sled_prefix.clone());
-        let numbers = records.volumes.numbers().into_iter();
-        let (later, failure) =
-            match span(&*records, &records.volumes, records.sealing.slots(), tree, &first[1..], prefix) {
-                Ok(Span::One(number)) => ([number].into(), None),
-                Ok(Span::From(from)) => (numbers.filter(|number| *number >= from).collect(), None),
-                Ok(Span::All) => (numbers.collect(), None),
-                Err(error) => (VecDeque::new(), Some(error)),
-            };
-        let (about, last_key, ahead) = (None, LastKey::default(), Walk::default());
-        Self { records, tree, first, sled_prefix, about, last_key, ahead, later, failure }
-    }
-
-    /// The next record with the prefix, as it lies there.
-    fn next_raw(&mut self) -> Option<DiskResult<(Vec<u8>, Vec<u8>)>> {
-        loop {
-            if let Some(error) = self.failure.take() {
-                return Some(Err(error));
-            }
-            match self.ahead.next() {
-                Some(Ok((sled_key, _))) if !sled_key.starts_with(&self.sled_prefix) => {}
-                Some(entry) => return Some(entry),
-                None => {}
-            }
-            let number = self.later.pop_front()?;
-            match self.records.walk(number, &Bound::Included(self.first.clone())) {
-                Ok(walk) => self.ahead = walk,
-                Err(error) => self.failure = Some(error),
-            }
-        }
-    }
-
-    /// Leaves out what is about other leads, without opening it.
-    pub(super) fn about(self, lead: Uuid) -> Self {
-        Self { about: Some(lead), ..self }
-    }
-
-    fn is_wanted(&self, key: &[u8], raw: &[u8]) -> DiskResult<bool> {
-        let Some(lead) = self.about else { return Ok(true) };
-        Ok(match Frame::open(raw) {
-            Ok(Frame::Whole(payload)) => owner(payload) == Some(lead),
-            Ok(Frame::Split(_)) => {
-                let first = self.records.raw(&part_key(self.tree, key, 0))?;
-                matches!(first.as_deref().map(Frame::open), Some(Ok(Frame::Whole(piece))) if owner(piece) == Some(lead))
-            }
-            Err(_) => false,
-        })
-    }
-
-    fn payload(&mut self, key: &[u8], raw: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
-        match Frame::open(raw) {
-            Ok(Frame::Whole(payload)) => self.records.opened(self.tree, key, payload, &mut self.last_key),
-            _ => self.records.get(self.tree, key),
-        }
-    }
-}
-
-impl Iterator for Scan {
-    type Item = Result<(Vec<u8>, Vec<u8>), ReadError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let (sled_key, raw) = match self.next_raw()? {
-                Ok(entry) => entry,
-                Err(error) => return Some(Err(error.into())),
-            };
-            let key = &sled_key[1..];
-            match self.is_wanted(key, &raw) {
-                Ok(true) => {}
-                Ok(false) => continue,
-                Err(error) => return Some(Err(error.into())),
-            }
-            match self.payload(key, &raw) {
-                Ok(Some(payload)) => return Some(Ok((key.to_vec(), payload))),
-                Ok(None) | Err(ReadError::Broken(_)) => {}
                 Err(error) => return Some(Err(error)),
             }
         }

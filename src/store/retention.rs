@@ -93,10 +93,11 @@ impl Store {
         if next.begun_at_ms > before_ms {
             return Ok(None);
         }
+        let Some(files) = self.shared.files() else { return Ok(None) };
         let number = oldest.number;
         let leads = self.destroy_keys(number, now_ms).await?;
         let records = self.remove_aged(next.begun_at_ms).await?;
-        self.shared.records.volumes().drop_whole(number).map_err(RetentionError::Io)?;
+        files.records.volumes().drop_whole(number).map_err(RetentionError::Io)?;
         Ok(Some(Dropped { volume: number, leads, records, bytes: oldest.bytes }))
     }
 
@@ -104,13 +105,10 @@ impl Store {
     async fn destroy_keys(&self, number: Number, now_ms: i64) -> Result<u64, RetentionError> {
         let mut leads = 0;
         for slot in 0..SLOTS {
-            let prefix = Tree::LeadKeys.sled_key(&slot.to_be_bytes());
+            let prefix = slot.to_be_bytes();
             let (mut of_volume, mut forgotten) = (0, 0);
-            for entry in self.shared.records.walk_base_from(&prefix) {
-                let (key, raw) = entry.map_err(ReadError::from)?;
-                if !key.starts_with(&prefix) {
-                    break;
-                }
+            for entry in self.shared.engine.walk(Tree::LeadKeys, &prefix, &prefix) {
+                let (_, raw) = entry.map_err(ReadError::from)?;
                 let Ok(Frame::Whole(kept)) = Frame::open(&raw) else { continue };
                 match (data_key::volume_of(kept), data_key::is_destroyed(kept)) {
                     (volume, false) if volume == number => of_volume += 1,
@@ -154,19 +152,17 @@ impl Store {
     /// # Errors
     /// Why it could not be done whole. Trying again goes on with it.
     pub async fn remove_before(&self, tree: Tree, before_ms: u64) -> Result<u64, RetentionError> {
-        let prefix = tree.sled_key(&[]);
         let mut removed = 0;
         loop {
             let mut keys = Vec::new();
-            for entry in self.shared.records.walk_base_from(&prefix).take(AT_ONCE) {
-                let (key, _) = entry.map_err(ReadError::from)?;
-                // They stand in the order of their times.
-                let Some(key) = key.strip_prefix(&prefix[..]) else { break };
+            // They stand in the order of their times.
+            for key in self.shared.engine.keys(tree, &[]).take(AT_ONCE) {
+                let key = key?;
                 let is_old = key.first_chunk::<16>().and_then(|id| AgeSource::Id.ms(id)) < Some(before_ms);
                 if !is_old {
                     break;
                 }
-                keys.push(key.to_vec());
+                keys.push(key);
             }
             if keys.is_empty() {
                 return Ok(removed);
@@ -184,15 +180,10 @@ impl Store {
         before_ms: u64,
         after: Option<&[u8]>,
     ) -> Result<Aged, RetentionError> {
-        let records = &self.shared.records;
-        let prefix = tree.sled_key(&[]);
-        let first = after.map_or_else(|| prefix.clone(), |after| [after, &[0]].concat());
+        let first = after.map_or_else(Vec::new, |after| [after, &[0]].concat());
         let mut keys = Vec::new();
-        for entry in records.walk_base_from(&first) {
+        for entry in self.shared.engine.walk(tree, &first, &[]) {
             let (sled_key, _) = entry.map_err(ReadError::from)?;
-            if !sled_key.starts_with(&prefix) {
-                break;
-            }
             let key = &sled_key[1..];
             let is_aged = match told {
                 Some(told) => told.ms(key).is_some_and(|ms| ms < before_ms),
@@ -202,7 +193,7 @@ impl Store {
                 keys.push(key.to_vec());
             }
             if keys.len() == AT_ONCE {
-                return Ok(Aged { keys, searched_to: Some(sled_key.to_vec()) });
+                return Ok(Aged { keys, searched_to: Some(key.to_vec()) });
             }
         }
         Ok(Aged { keys, searched_to: None })
@@ -211,7 +202,7 @@ impl Store {
     /// Whether the lead that a sealed record is about has no data key any more.
     fn is_orphan(&self, tree: Tree, key: &[u8]) -> Result<bool, ReadError> {
         debug_assert_eq!(tree.row().seal, Seal::Lead, "others have no owner");
-        let records = &*self.shared.records;
+        let records = &*self.shared.engine;
         let Ok(Some(stored)) = read_clear(records, tree, key)? else { return Ok(false) };
         let Some(lead) = owner(&stored) else { return Ok(false) };
         let kept = read_clear(records, Tree::LeadKeys, &records.sealing().slots().place(lead))?;

@@ -47,10 +47,12 @@ pub(super) enum Step {
     Keys = 6,
     /// It begins or ends a record file.
     Begin = 7,
+    /// It waits for the database.
+    Database = 9,
 }
 
 impl Step {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Read,
         Self::Journal,
         Self::Roll,
@@ -59,6 +61,7 @@ impl Step {
         Self::Index,
         Self::Keys,
         Self::Begin,
+        Self::Database,
     ];
 
     /// What does not end, in words.
@@ -72,6 +75,7 @@ impl Step {
             Self::Index => "a write of an index",
             Self::Keys => "a write of the key file",
             Self::Begin => "the beginning of a record file",
+            Self::Database => "a commit in the database",
         }
     }
 }

@@ -12,19 +12,20 @@ use super::{
     arrival::{Arrivals, LAST_ARRIVAL},
     changes::Change,
     checkpoint::Checkpoints,
-    commit::{Commit, CommitError},
+    commit::{Commit, Outcome},
     disk::DiskError,
-    group::{Group, Outcome},
+    engine::{self, Engine, all_failed, count},
+    group::Group,
     health::FailureLatch,
     journal::Journal,
     record_file::{Entry, HEADING, Met},
     records::{Batch, Records},
     stall::{Stalls, Step},
-    trees::{TREES, Tree},
+    trees::Tree,
     volume_number::{BASE, Begins},
     volumes::ApplyError,
 };
-use crate::telemetry::metrics::{STORE_CHANGES, STORE_GROUP_COMMITS};
+use crate::telemetry::metrics::STORE_GROUP_COMMITS;
 
 /// Writes groups, one after the other.
 pub(super) struct Writer {
@@ -91,33 +92,6 @@ impl Writer {
         Ok(self)
     }
 
-    /// Writes the commits as one group. Once this returns, every commit with `Ok` survives a kill and a power cut, and a
-    /// commit found in the way by a guard does too.
-    ///
-    /// After a failure, or a panic below, nothing is written any more, unless the disk [works again](Self::mend).
-    pub(super) fn execute(&mut self, commits: &[Commit]) -> Vec<Outcome> {
-        self.mend();
-        if let Some(failure) = self.latch.failure() {
-            return all_failed(commits, &failure.reason);
-        }
-        self.disk_took = Duration::ZERO;
-        metrics::histogram!(STORE_GROUP_COMMITS).record(commits.len() as f64);
-        self.stalls.step(Step::Read);
-        let written = catch_unwind(AssertUnwindSafe(|| self.write(commits)));
-        self.stalls.done();
-        let failure = match written {
-            Ok(Ok(outcomes)) => return outcomes,
-            // Whoever needs what cannot be read is refused, and nobody else.
-            Ok(Err(Fault::Unread(reason))) if commits.len() == 1 => return all_failed(commits, &reason),
-            Ok(Err(Fault::Unread(_))) => {
-                return commits.chunks(1).flat_map(|commit| self.execute(commit)).collect();
-            }
-            Ok(Err(fault)) => self.failed(fault),
-            Err(_) => self.failed(Fault::Records("the writer panicked".to_owned())),
-        };
-        all_failed(commits, &failure)
-    }
-
     /// Fails the store, unless something just could not be read. Gives the reason.
     fn failed(&mut self, fault: Fault) -> String {
         self.tried = Some(Instant::now());
@@ -134,44 +108,8 @@ impl Writer {
         }
     }
 
-    /// What it fails with when it cannot go on.
-    pub(super) fn latch(&self) -> &Arc<FailureLatch> {
-        &self.latch
-    }
-
-    /// How long the journal and the key file, and so the disk, took for the last group.
-    pub(super) fn disk_took(&self) -> Duration {
-        self.disk_took
-    }
-
-    /// When a failed disk is to be tried again, if it may be.
-    pub(super) fn try_again_in(&self) -> Option<Duration> {
-        self.can_mend().then_some(self.limits.mend_interval)
-    }
-
     fn can_mend(&self) -> bool {
         self.latch.failure().is_some_and(|failure| !failure.for_good)
-    }
-
-    /// Goes on in another file of the journal when the disk takes one. The record files are synced first, so that the old ones are
-    /// not needed, and the group that failed cannot come back. If that fails they are kept: a restart reads them.
-    pub(super) fn mend(&mut self) {
-        let just_tried = self.tried.is_some_and(|tried| tried.elapsed() < self.limits.mend_interval);
-        if !self.can_mend() || just_tried {
-            return;
-        }
-        self.tried = Some(Instant::now());
-        self.stalls.step(Step::Roll);
-        self.renew();
-        self.stalls.done();
-        // Of an erasure that failed in its middle, before another one forgets the old wrapping keys of all slots.
-        let unfinished: Vec<Commit> = match self.latch.failure() {
-            Some(_) => Vec::new(),
-            None => self.records.sealing().unfinished().into_iter().map(Commit::rewrap).collect(),
-        };
-        if !unfinished.is_empty() {
-            self.execute(&unfinished);
-        }
     }
 
     fn renew(&mut self) {
@@ -194,35 +132,6 @@ impl Writer {
     /// Writes records as they are to lie there, past what commits keep to.
     pub(super) fn write_as_is(&mut self, changes: Vec<Change>) -> Result<(), String> {
         if changes.is_empty() { Ok(()) } else { self.record(Batch(changes)).map_err(Fault::reason) }
-    }
-
-    /// As if a failed disk had never been tried.
-    #[cfg(test)]
-    pub(super) fn forget_try(&mut self) {
-        self.tried = None;
-    }
-
-    /// Makes all of it durable, so that a start has nothing to replay and no index to make, before the store is closed.
-    pub(super) fn finish(&mut self) -> Result<(), String> {
-        self.checkpoints.end();
-        if let Some(failure) = self.latch.failure() {
-            return Err(failure.reason.clone());
-        }
-        let settled = self.records.volumes().settle().and_then(|()| self.journal.clear());
-        settled.map_err(|error| error.to_string())
-    }
-
-    /// Writes a part of what is live in the oldest file of the base again, if that is of little else than what there is no more, and
-    /// lets the file go when nothing of it is live.
-    pub(super) fn tidy(&mut self) {
-        if self.latch.failure().is_some() {
-            return;
-        }
-        let emptied = self.empty_a_part();
-        self.stalls.done();
-        if let Err(fault) = emptied {
-            self.failed(fault);
-        }
     }
 
     fn empty_a_part(&mut self) -> Result<(), Fault> {
@@ -296,7 +205,7 @@ impl Writer {
             self.stalls.step(Step::Read);
         }
         let last_arrival_us = self.arrivals.last_us();
-        let mut group = Group::over(&self.records);
+        let mut group = Group::over(&*self.records);
         let mut outcomes = Vec::with_capacity(commits.len());
         for commit in commits {
             outcomes.push(group.admit(commit, &mut self.arrivals).map_err(|error| self.unread(error))?);
@@ -306,8 +215,10 @@ impl Writer {
             group.put_new(Tree::Meta, LAST_ARRIVAL, &last_arrival);
         }
         let rewrapped = group.has_rewrapped();
-        if let Some(batch) = group.into_batch().map_err(|error| self.unread(error))? {
-            count(&batch);
+        let changes = group.into_changes(|group, key| self.records.volume_of(group, key));
+        let batch = Batch(changes.map_err(|error| self.unread(error))?);
+        if !batch.0.is_empty() {
+            count(&batch.0);
             self.record(batch)?;
         }
         if rewrapped {
@@ -349,6 +260,100 @@ impl Writer {
     }
 }
 
+impl engine::Writer for Writer {
+    /// Writes the commits as one group. Once this returns, every commit with `Ok` survives a kill and a power cut, and a
+    /// commit found in the way by a guard does too.
+    ///
+    /// After a failure, or a panic below, nothing is written any more, unless the disk [works again](Self::mend).
+    fn execute(&mut self, commits: &[Commit]) -> Vec<Outcome> {
+        self.mend();
+        if let Some(failure) = self.latch.failure() {
+            return all_failed(commits, &failure.reason);
+        }
+        self.disk_took = Duration::ZERO;
+        metrics::histogram!(STORE_GROUP_COMMITS).record(commits.len() as f64);
+        self.stalls.step(Step::Read);
+        let written = catch_unwind(AssertUnwindSafe(|| self.write(commits)));
+        self.stalls.done();
+        let failure = match written {
+            Ok(Ok(outcomes)) => return outcomes,
+            // Whoever needs what cannot be read is refused, and nobody else.
+            Ok(Err(Fault::Unread(reason))) if commits.len() == 1 => return all_failed(commits, &reason),
+            Ok(Err(Fault::Unread(_))) => {
+                return commits.chunks(1).flat_map(|commit| self.execute(commit)).collect();
+            }
+            Ok(Err(fault)) => self.failed(fault),
+            Err(_) => self.failed(Fault::Records("the writer panicked".to_owned())),
+        };
+        all_failed(commits, &failure)
+    }
+
+    /// What it fails with when it cannot go on.
+    fn latch(&self) -> &Arc<FailureLatch> {
+        &self.latch
+    }
+
+    /// How long the journal and the key file, and so the disk, took for the last group.
+    fn waited(&self) -> Duration {
+        self.disk_took
+    }
+
+    /// When a failed disk is to be tried again, if it may be.
+    fn try_again_in(&self) -> Option<Duration> {
+        self.can_mend().then_some(self.limits.mend_interval)
+    }
+
+    /// Goes on in another file of the journal when the disk takes one. The record files are synced first, so that the old ones are
+    /// not needed, and the group that failed cannot come back. If that fails they are kept: a restart reads them.
+    fn mend(&mut self) {
+        let just_tried = self.tried.is_some_and(|tried| tried.elapsed() < self.limits.mend_interval);
+        if !self.can_mend() || just_tried {
+            return;
+        }
+        self.tried = Some(Instant::now());
+        self.stalls.step(Step::Roll);
+        self.renew();
+        self.stalls.done();
+        // Of an erasure that failed in its middle, before another one forgets the old wrapping keys of all slots.
+        let unfinished: Vec<Commit> = match self.latch.failure() {
+            Some(_) => Vec::new(),
+            None => self.records.sealing().unfinished().into_iter().map(Commit::rewrap).collect(),
+        };
+        if !unfinished.is_empty() {
+            self.execute(&unfinished);
+        }
+    }
+
+    /// Writes a part of what is live in the oldest file of the base again, if that is of little else than what there is no more, and
+    /// lets the file go when nothing of it is live.
+    fn tidy(&mut self) {
+        if self.latch.failure().is_some() {
+            return;
+        }
+        let emptied = self.empty_a_part();
+        self.stalls.done();
+        if let Err(fault) = emptied {
+            self.failed(fault);
+        }
+    }
+
+    /// Makes all of it durable, so that a start has nothing to replay and no index to make, before the store is closed.
+    fn finish(&mut self) -> Result<(), String> {
+        self.checkpoints.end();
+        if let Some(failure) = self.latch.failure() {
+            return Err(failure.reason.clone());
+        }
+        let settled = self.records.volumes().settle().and_then(|()| self.journal.clear());
+        settled.map_err(|error| error.to_string())
+    }
+
+    /// As if a failed disk had never been tried.
+    #[cfg(test)]
+    fn forget_try(&mut self) {
+        self.tried = None;
+    }
+}
+
 /// What failed.
 enum Fault {
     /// A read of a record: nothing was written, and others can be.
@@ -371,19 +376,4 @@ impl From<DiskError> for Fault {
     fn from(error: DiskError) -> Self {
         Self::Records(error.to_string())
     }
-}
-
-/// Counts the changes of a group by the trees that they are of.
-fn count(Batch(changes): &Batch) {
-    let mut counts = [0; TREES.len()];
-    for tree in changes.iter().filter_map(|change| Tree::of_prefix(*change.key.first()?)) {
-        counts[tree as usize] += 1;
-    }
-    for (row, count) in TREES.iter().zip(counts).filter(|(_, count)| *count > 0) {
-        metrics::counter!(STORE_CHANGES, "tree" => row.name).increment(count);
-    }
-}
-
-fn all_failed(commits: &[Commit], reason: &str) -> Vec<Outcome> {
-    commits.iter().map(|_| Err(CommitError::Failed(reason.to_owned()))).collect()
 }

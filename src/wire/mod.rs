@@ -45,6 +45,7 @@ pub use panel::PanelRules;
 pub use pool::{Pool, PoolRules};
 pub use retry::RetryRules;
 pub use tls::ClientIdentity;
+pub use tls::trusting;
 
 use panel::Panel;
 use tls::Trust;

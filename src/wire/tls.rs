@@ -30,6 +30,14 @@ pub(super) struct Trust {
     public: RootCertStore,
 }
 
+/// How to speak TLS, trusting the public CAs and `roots`, PEM, too: for who reaches a far side with a client of its own.
+///
+/// # Errors
+/// What is wrong with the roots.
+pub fn trusting(roots: Option<&[u8]>) -> Result<ClientConfig, String> {
+    Trust::public().config(None, roots)
+}
+
 impl Trust {
     /// The public CAs.
     pub(super) fn public() -> Self {

@@ -26,7 +26,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("ids", &[]),
     ("reload", &["config", "declaration", "partners"]),
     ("experiments", &["config", "declaration", "model", "partners", "rate_table", "store"]),
-    ("store", &["regular_file", "model", "config", "telemetry", "planted", "ids"]),
+    ("store", &["regular_file", "model", "config", "telemetry", "planted", "ids", "wire"]),
     ("partners", &["regular_file", "model", "declaration", "telemetry", "planted", "ids"]),
     ("reference", &["declaration", "ids", "model", "partners", "regular_file"]),
     ("rate_table", &["model", "partners", "planted"]),
@@ -203,6 +203,9 @@ const MAY_NAME: &[(&str, &[&str])] = &[
 /// Crates that only these modules, or files, may name.
 const OWNED: &[(&str, &[&str])] = &[
     ("sled", &["store/index.rs", "store/older.rs"]),
+    ("tokio_postgres", &["store/postgres"]),
+    ("tokio_postgres_rustls", &["store/postgres"]),
+    ("deadpool_postgres", &["store/postgres"]),
     ("ring", &["store", "partners"]),
     ("zeroize", &["store"]),
     ("crossbeam_channel", &["store"]),

@@ -225,6 +225,39 @@ async fn without_the_key_of_the_list_the_page_says_what_is_wrong() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_disk_hangs_nobody_is_given_or_erased_and_the_page_says_so() {
+    let plan = Daemon::with_partners(vec![partner("bank").savings("")]).setting("store.stall_after", "100ms");
+    let disk = plan.directory().join("disk");
+    let plan = plan.setting("matching.deadline", "400ms").setting("matching.second_look_reserve", "100ms");
+    let plan = plan.variable("OFFERD_SYNC_FAULT", disk.to_str().unwrap());
+    let daemon = plan.start().await;
+    add(&daemon, "operator", "operator");
+    let operator = Browser::of(&daemon, "operator").await;
+    let (uuid, _) = submitted(&daemon, EMAIL, PHONE).await;
+    assert_eq!(operator.post("/console/persons", &[("contact", EMAIL)]).await.status, 200);
+    std::fs::write(&disk, "hang").unwrap();
+    let ready = async || {
+        let url = format!("{}/readyz", daemon.admin);
+        daemon.request(hyper::Method::GET, &url, "", "").await.status
+    };
+    // What waits when the disk is found to hang is a lead.
+    tokio::join!(daemon.submit("{}"), async {
+        while ready().await == 200 {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    });
+    let fields = [("contact", EMAIL), ("reason", REASON), ("sure", "yes")];
+    for act in ["export", "erase"] {
+        let answer = operator.post(&format!("/console/persons/{act}"), &fields).await;
+        let page = text(&answer);
+        assert!(answer.status == 503 && page.contains("<h1>Persons</h1>"), "{act}: {page}");
+        assert!(page.contains("role=\"alert\"") && !page.contains("/console/persons/erase"), "{act}: {page}");
+    }
+    std::fs::write(&disk, "").unwrap();
+    assert_eq!(daemon.get(&format!("/leads/{uuid}")).await.status, 200);
+}
+
 #[tokio::test]
 async fn nobody_but_an_operator_finds_gives_or_erases_anybody_however_they_ask() {
     let daemon = daemon().await;

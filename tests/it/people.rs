@@ -491,11 +491,20 @@ async fn a_guessed_name_or_uuid_gives_nothing_and_does_nothing() {
                 "POST" => maren.post(&guessed, &fields).await,
                 _ => maren.get(&guessed).await,
             };
-            let is_back = *method == "GET" && answer.status == 303;
+            // The pause of a partner whose file is gone may be ended; here there is none.
+            let is_resume = path.ends_with("/resume");
+            let is_back = (*method == "GET" || is_resume) && answer.status == 303;
             let is_refused = (400..500).contains(&answer.status);
             assert!(is_back || is_refused, "{method} {guessed} {least:?}: {}", answer.status);
             let told = text(&answer);
             assert!(!told.contains("•••••") && !told.contains("Tolliver"), "{method} {guessed}: {told}");
+        }
+    }
+    for query in ["experiments?rule=", "experiments/download?rule=", "rateTables?find=", "funnel?company="] {
+        for guess in guesses.iter().skip(1) {
+            let answer = maren.get(&format!("/console/{query}{guess}")).await;
+            let told = text(&answer);
+            assert!(answer.status < 500 && !told.contains(&table) && !told.contains(&lead), "{query}{guess}");
         }
     }
     assert_eq!(count(), before, "nothing was done");

@@ -74,7 +74,9 @@ async fn changed(visit: &Visit, name: &str) -> Result<Outcome, Failure> {
     let (what, words) = match visit.field("do").unwrap_or_default() {
         "invite" => return invited(visit, name).await,
         "remove" => {
-            users::remove(&visit.app, &visit.actor(), name).await?;
+            if !users::remove(&visit.app, &visit.actor(), name).await? {
+                return Err(Failure::unknown("There is no such user, or no more."));
+            }
             return Ok(Outcome { done: Some("They are removed.".to_owned()), link: None });
         }
         "role" => (UserChange { role: Some(role(visit)?), ..nothing }, "has another role"),

@@ -11,6 +11,7 @@ use super::super::{
     changes::{self, Change},
     check::{self, CheckReport},
     disk::SyncFault,
+    engine::Writer as _,
     error::{StoreError, io_error},
     formats,
     manifest::{FORMAT, Manifest, VolumeRow},

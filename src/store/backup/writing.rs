@@ -14,6 +14,7 @@ use super::super::{
     broken::BrokenRecord,
     changes::{self, Change},
     disk::DiskError,
+    engine::Engine,
     frame::Frame,
     health::FailureLatch,
     manifest::FORMAT,
@@ -55,6 +56,8 @@ enum Stage {
 /// Why a backup cannot be taken, or not be ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BackupError {
+    /// The store is in a database, whose own tools take its backups.
+    InDatabase,
     /// Another one is being taken.
     UnderWay,
     /// More was written meanwhile than may wait for the reader.
@@ -136,7 +139,7 @@ impl Backup {
                 self.from = Bound::Unbounded;
                 continue;
             }
-            for entry in self.records.walk(volume, &self.from).map_err(disk)? {
+            for entry in self.records.walk_volume(volume, &self.from).map_err(disk)? {
                 let (key, value) = entry.map_err(disk)?;
                 let kind = kind_of(&key);
                 let is_of_block = *block_kind.get_or_insert(kind) == kind;
@@ -263,6 +266,11 @@ impl Drop for Backup {
 impl fmt::Display for BackupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::InDatabase => write!(
+                f,
+                "the store is in a database: take its backup with the database's own tools, such as `pg_dump`, and keep the master \
+                 key with it"
+            ),
             Self::UnderWay => write!(f, "another backup is being taken"),
             Self::FellBehind => {
                 let limit = CHANGES_BYTES_MAX >> 20;

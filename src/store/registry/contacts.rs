@@ -94,6 +94,6 @@ impl Store {
     }
 
     fn contact_keys(&self) -> Vec<IdentityKey> {
-        self.shared.records.sealing().identity_keys(CONTACTS, i64::MIN)
+        self.shared.engine.sealing().identity_keys(CONTACTS, i64::MIN)
     }
 }

@@ -52,7 +52,7 @@ impl Store {
         company: Uuid,
         identity: Option<[u8; 32]>,
     ) -> Result<u64, RetentionError> {
-        let keys = self.shared.records.sealing().identity_keys(company, i64::MIN);
+        let keys = self.shared.engine.sealing().identity_keys(company, i64::MIN);
         let mut named = Vec::new();
         for key in &keys {
             let likely = identity.map(|identity| key.place(&identity));
@@ -83,10 +83,10 @@ impl Store {
     /// Why it could not be done whole. Trying again goes on with it.
     pub async fn forget_passed_identities(&self, now_ms: i64) -> Result<u64, RetentionError> {
         let mut forgotten = 0;
-        for key in self.shared.records.sealing().all_identity_keys() {
+        for key in self.shared.engine.sealing().all_identity_keys() {
             if key.until_ms < now_ms {
                 self.remove_hashed(&key).await?;
-                self.shared.records.sealing().forget_identities(key.id)?;
+                self.shared.engine.sealing().forget_identities(key.id)?;
                 forgotten += 1;
             } else if key.retiring {
                 self.hash_anew(&key, None).await?;
@@ -103,7 +103,7 @@ impl Store {
         without: Option<Uuid>,
     ) -> Result<(), RetentionError> {
         if !key.retiring {
-            self.shared.records.sealing().retire_identities(key.id)?;
+            self.shared.engine.sealing().retire_identities(key.id)?;
         }
         // What was hashed with it before is applied when this is answered.
         self.commit(Commit::new()).await?;
@@ -127,7 +127,7 @@ impl Store {
             }
             self.commit_all(commits).await?;
         }
-        Ok(self.shared.records.sealing().forget_identities(key.id)?)
+        Ok(self.shared.engine.sealing().forget_identities(key.id)?)
     }
 
     async fn remove_hashed(&self, key: &IdentityKey) -> Result<(), RetentionError> {
@@ -161,19 +161,12 @@ impl Store {
         &self,
         key: &IdentityKey,
     ) -> impl Iterator<Item = Result<Vec<u8>, ReadError>> + use<> {
-        let prefix = Tree::Identities.sled_key(&key.prefix());
-        let places = self.shared.records.walk_base_from(&prefix);
-        let places = places.map(|entry| Ok(entry.map_err(ReadError::from)?.0));
-        let is_hashed = move |place: &Result<Vec<u8>, ReadError>| match place {
-            Ok(place) => place.starts_with(&prefix),
-            Err(_) => true,
-        };
-        places.take_while(is_hashed).map(|place| place.map(|place| place[1..].to_vec()))
+        self.shared.engine.keys(Tree::Identities, &key.prefix())
     }
 
     /// Whether an identity is kept there that is a lead's. It is not opened.
     pub(super) fn is_about(&self, place: &[u8], lead: Uuid) -> bool {
-        let stored = read_clear(&*self.shared.records, Tree::Identities, place);
+        let stored = read_clear(&*self.shared.engine, Tree::Identities, place);
         matches!(stored, Ok(Ok(Some(stored))) if owner(&stored) == Some(lead))
     }
 

@@ -18,13 +18,13 @@ impl Store {
     /// # Errors
     /// That a key could not be begun.
     pub fn seal_for(&self, keep_ms: i64, payload: &[u8]) -> Result<Vec<u8>, SealingError> {
-        let key = self.shared.records.sealing().identity_key(TERMS, self.now_ms(), keep_ms)?;
+        let key = self.shared.engine.sealing().identity_key(TERMS, self.now_ms(), keep_ms)?;
         Ok([&key.id.to_be_bytes()[..], &key.key.seal(CONTEXT, payload)].concat())
     }
 
     /// What was sealed so; `None` when its time has passed.
     pub fn open_in_time(&self, sealed: &[u8]) -> Option<Vec<u8>> {
         let (id, sealed) = sealed.split_first_chunk()?;
-        self.shared.records.sealing().term_key(u64::from_be_bytes(*id))?.open(CONTEXT, sealed)
+        self.shared.engine.sealing().term_key(u64::from_be_bytes(*id))?.open(CONTEXT, sealed)
     }
 }

@@ -35,6 +35,7 @@ use super::{
     check::{self, CheckReport},
     damage::{Damage, DamageKind},
     disk,
+    engine::{Engine, Writer as _, read_record},
     error::{StoreError, io_error},
     formats,
     frame::Frame,
@@ -43,8 +44,9 @@ use super::{
     open::Opened,
     options::StoreOptions,
     owner,
-    records::{Scan, Within, read_record},
+    records::{Records, Within},
     registry::entities::LeadRecord,
+    scan::Scan,
     sealing::{MasterKey, SealingError, data_key, key_file::KeyFile},
     trees::Tree,
     volume_number::Number,
@@ -207,7 +209,7 @@ fn leave_out_what_is_broken(new: &mut Opened, salvaged: &mut Salvaged) -> Result
         for number in volumes.numbers() {
             let within = Within { volumes, number };
             let mut removed = Vec::new();
-            for entry in records.walk(number, &Bound::Unbounded).map_err(StoreError::from_disk)? {
+            for entry in records.walk_volume(number, &Bound::Unbounded).map_err(StoreError::from_disk)? {
                 let (sled_key, _) = entry.map_err(StoreError::from_disk)?;
                 let Some((prefix, key)) = sled_key.split_first() else { continue };
                 let Some(tree) = Tree::of_prefix(*prefix) else { continue };
@@ -242,11 +244,9 @@ fn find_what_is_missing(
     }
     let records = &new.records;
     let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
-    let prefix = Tree::LeadKeys.sled_key(&[]);
-    for entry in records.walk_base_from(&prefix) {
+    for entry in records.walk(Tree::LeadKeys, &[], &[]) {
         let (key, raw) = entry.map_err(StoreError::from_disk)?;
-        let Some(place) = key.strip_prefix(&prefix[..]) else { break };
-        let (Some(lead), Ok(Frame::Whole(kept))) = (data_key::lead_at(place), Frame::open(&raw)) else {
+        let (Some(lead), Ok(Frame::Whole(kept))) = (data_key::lead_at(&key[1..]), Frame::open(&raw)) else {
             continue;
         };
         let volume = data_key::volume_of(kept);
@@ -259,7 +259,7 @@ fn find_what_is_missing(
         }
     }
     for tree in [Tree::Leads, Tree::LeadTables] {
-        for record in Scan::new(Arc::clone(records), tree, &[], &[]) {
+        for record in Scan::new(Arc::<Records>::clone(records), tree, &[], &[]) {
             let (key, payload) = record?;
             let table = match tree {
                 Tree::Leads => LeadRecord::first_table_in(&payload),

@@ -9,12 +9,14 @@ use super::super::broken::ReadError;
 use super::super::changes::Change;
 use super::super::commit::Commit;
 use super::super::disk::DiskError;
+use super::super::engine::{Engine, Writer as _};
 use super::super::error::StoreError;
 use super::super::frame::{Frame, framed};
 use super::super::open::Opened;
 use super::super::raw::read_clear;
-use super::super::records::{Records, Scan};
+use super::super::records::Records;
 use super::super::registry::entities::LeadRecord;
+use super::super::scan::Scan;
 use super::super::sealing::data_key::{self, DataKey};
 use super::super::sealing::owner;
 use super::super::trees::{Seal, Tree};
@@ -194,7 +196,7 @@ impl<'a> Rescue<'a> {
 
     /// What the backup has.
     fn scan(&self, tree: Tree, prefix: &[u8]) -> Scan {
-        Scan::new(Arc::clone(self.old), tree, prefix, prefix)
+        Scan::new(Arc::<Records>::clone(self.old), tree, prefix, prefix)
     }
 
     /// Whether the new store has a record that can be read.
@@ -222,12 +224,10 @@ impl<'a> Rescue<'a> {
 
 /// What is kept of the data keys of all leads.
 fn data_keys(records: &Records) -> Result<Vec<(Uuid, Vec<u8>)>, StoreError> {
-    let prefix = Tree::LeadKeys.sled_key(&[]);
     let mut found = Vec::new();
-    for entry in records.walk_base_from(&prefix) {
+    for entry in records.walk(Tree::LeadKeys, &[], &[]) {
         let (key, raw) = entry.map_err(|error: DiskError| StoreError::from_disk(error))?;
-        let Some(place) = key.strip_prefix(&prefix[..]) else { break };
-        if let (Some(lead), Ok(Frame::Whole(kept))) = (data_key::lead_at(place), Frame::open(&raw)) {
+        if let (Some(lead), Ok(Frame::Whole(kept))) = (data_key::lead_at(&key[1..]), Frame::open(&raw)) {
             found.push((lead, kept.to_vec()));
         }
     }

@@ -1,8 +1,4 @@
-//! The file of a store's keys, sealed by the master key.
-//!
-//! ```text
-//! "offerd keys 2\n"  id of the master key (8 hexadecimal digits)  "\n"  sealed key ring
-//! ```
+//! The file of a store's keys, sealed by the master key ([`key_text`]).
 //!
 //! The file is only ever replaced as a whole: written anew beside the old one, synced, renamed over it. So after a crash
 //! there is the old one or the new one. The old one's bytes are then written over, as far as the file system lets them be.
@@ -16,19 +12,15 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use zeroize::Zeroizing;
-
 use super::super::disk;
 use super::error::SealingError;
+use super::key_place::KeyPlace;
 use super::key_ring::KeyRing;
+use super::key_text;
 use super::master_key::MasterKey;
 
 const NAME: &str = "keys";
 const COPY: &str = "keys.copy";
-const HEADING: &[u8] = b"offerd keys 2\n";
-/// That of stores up to format 3.
-const OLDER_HEADING: &[u8] = b"offerd keys 1\n";
-const ID: usize = 8;
 
 /// The file of a store's keys.
 #[derive(Debug)]
@@ -57,9 +49,9 @@ impl KeyFile {
 
     fn opened_text(&self, master: &MasterKey) -> Result<Vec<u8>, SealingError> {
         let text = self.read()?;
-        self.opened(master, &text)?;
+        key_text::opened(&self.path, master, &text)?;
         // The id is outside of what is sealed.
-        match self.parts(&text)?.1 == master.id() {
+        match key_text::sealed_with(&self.path, &text)? == master.id() {
             true => Ok(text),
             false => Err(SealingError::Damaged { path: self.path.clone() }),
         }
@@ -101,51 +93,20 @@ impl KeyFile {
         self.path.exists() || self.copy().path.exists()
     }
 
-    /// Makes new keys.
-    pub(in crate::store) fn create(&self, master: &MasterKey) -> Result<KeyRing, SealingError> {
-        let ring = KeyRing::random();
-        self.write(master, &ring)?;
-        Ok(ring)
-    }
-
     /// Opens the keys with the master key.
     pub(in crate::store) fn open(&self, master: &MasterKey) -> Result<KeyRing, SealingError> {
-        self.opened(master, &self.read()?)
-    }
-
-    fn opened(&self, master: &MasterKey, text: &[u8]) -> Result<KeyRing, SealingError> {
-        let (heading, id, sealed) = self.parts(text)?;
-        let ring = master.key.open(heading, sealed).map(Zeroizing::new);
-        let Some(ring) = ring else {
-            return Err(match id == master.id() {
-                true => SealingError::Damaged { path: self.path.clone() },
-                false => SealingError::WrongMasterKey {
-                    path: self.path.clone(),
-                    sealed_with: id,
-                    given: master.id(),
-                    place: master.place().to_owned(),
-                },
-            });
-        };
-        let ring = if heading == HEADING { KeyRing::of_bytes(&ring) } else { KeyRing::of_older(&ring) };
-        ring.ok_or_else(|| SealingError::Damaged { path: self.path.clone() })
+        key_text::opened(&self.path, master, &self.read()?)
     }
 
     /// The id of the master key that it is sealed with.
     pub(in crate::store) fn sealed_with(&self) -> Result<String, SealingError> {
-        let told = |file: &Self| file.parts(&file.read()?).map(|(_, id, _)| id);
+        let told = |file: &Self| key_text::sealed_with(&file.path, &file.read()?);
         told(self).or_else(|lost| told(&self.copy()).map_err(|_| lost))
     }
 
     /// Replaces the file and its copy. Once this returns, the new ones survive a power cut, and the old ones are gone.
     pub(in crate::store) fn write(&self, master: &MasterKey, ring: &KeyRing) -> Result<(), SealingError> {
-        self.restore(&Self::text(master, ring))
-    }
-
-    /// What the file holds when the ring is sealed by this master key.
-    pub(in crate::store) fn text(master: &MasterKey, ring: &KeyRing) -> Vec<u8> {
-        let sealed = master.key.seal(HEADING, &ring.to_bytes());
-        [HEADING, master.id().as_bytes(), b"\n", &sealed].concat()
+        self.restore(&key_text::text(master, ring))
     }
 
     /// Writes the file as stores up to format 3 had it.
@@ -153,8 +114,8 @@ impl KeyFile {
     pub(in crate::store) fn write_older(&self, master: &MasterKey, ring: &KeyRing) {
         let bytes = ring.to_bytes();
         let (two_keys, counted) = bytes.split_at(64);
-        let sealed = master.key.seal(OLDER_HEADING, &[two_keys, &counted[4..]].concat());
-        let text = [OLDER_HEADING, master.id().as_bytes(), b"\n", &sealed].concat();
+        let sealed = master.key.seal(key_text::OLDER_HEADING, &[two_keys, &counted[4..]].concat());
+        let text = [key_text::OLDER_HEADING, master.id().as_bytes(), b"\n", &sealed].concat();
         fs::write(&self.path, text).expect("the file is written");
     }
 
@@ -185,18 +146,30 @@ impl KeyFile {
         }
     }
 
-    fn parts<'a>(&self, bytes: &'a [u8]) -> Result<(&'static [u8], String, &'a [u8]), SealingError> {
-        let damaged = || SealingError::Damaged { path: self.path.clone() };
-        let heading = [HEADING, OLDER_HEADING].into_iter().find(|heading| bytes.starts_with(heading));
-        let heading = heading.ok_or_else(damaged)?;
-        let rest = &bytes[heading.len()..];
-        let (id, rest) = rest.split_at_checked(ID).ok_or_else(damaged)?;
-        let id = std::str::from_utf8(id).map_err(|_| damaged())?;
-        Ok((heading, id.to_owned(), rest.strip_prefix(b"\n").ok_or_else(damaged)?))
-    }
-
     fn io(&self, source: io::Error) -> SealingError {
         SealingError::Io { path: self.path.clone(), source }
+    }
+}
+
+impl KeyPlace for KeyFile {
+    fn path(&self) -> &Path {
+        self.path()
+    }
+
+    fn exists(&self) -> Result<bool, SealingError> {
+        Ok(self.exists())
+    }
+
+    fn open(&self, master: &MasterKey) -> Result<KeyRing, SealingError> {
+        self.open(master)
+    }
+
+    fn sealed_with(&self) -> Result<String, SealingError> {
+        self.sealed_with()
+    }
+
+    fn write(&self, master: &MasterKey, ring: &KeyRing) -> Result<(), SealingError> {
+        self.write(master, ring)
     }
 }
 
@@ -270,7 +243,7 @@ mod tests {
         let mut ring = file.create(&master).unwrap();
         let whole = fs::read(&file.path).unwrap();
         for (damaged, name) in [(file.path.clone(), NAME), (file.copy().path, COPY)] {
-            for place in (0..HEADING.len() + ID).chain((HEADING.len() + ID..whole.len()).step_by(997)) {
+            for place in (0..key_text::HEADING_LEN).chain((key_text::HEADING_LEN..whole.len()).step_by(997)) {
                 let mut bytes = whole.clone();
                 bytes[place] ^= 1 << (place % 8);
                 fs::write(&damaged, bytes).unwrap();
@@ -289,7 +262,7 @@ mod tests {
         // A crash between the two.
         ring.renew(7);
         ring.forget();
-        let renewed = KeyFile::text(&master, &ring);
+        let renewed = key_text::text(&master, &ring);
         file.replace(&renewed).unwrap();
         assert_eq!(file.mend(&master).unwrap(), None);
         assert!(fs::read(file.copy().path).unwrap() == renewed);

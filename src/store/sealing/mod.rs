@@ -26,7 +26,9 @@ mod error;
 pub(super) mod identity_key;
 pub(super) mod key;
 pub(super) mod key_file;
+pub(super) mod key_place;
 pub(super) mod key_ring;
+pub(super) mod key_text;
 pub(super) mod master_key;
 pub(super) mod passing_key;
 pub(super) mod slots;
@@ -42,7 +44,7 @@ use self::data_key::DataKey;
 pub use self::error::SealingError;
 use self::identity_key::{IdentityKey, TERMS};
 use self::key::{Key, SEAL_LEN};
-use self::key_file::KeyFile;
+use self::key_place::KeyPlace;
 use self::key_ring::KeyRing;
 pub use self::master_key::{MasterKey, MasterKeyError};
 use self::passing_key::PassingKey;
@@ -64,7 +66,7 @@ pub(super) struct LastKey(Option<(Uuid, Key)>);
 
 /// The keys of an open store.
 pub(super) struct Sealing {
-    file: KeyFile,
+    place: Box<dyn KeyPlace>,
     slots: Slots,
     ring: RwLock<KeyRing>,
     /// Held while the file is replaced.
@@ -72,32 +74,32 @@ pub(super) struct Sealing {
 }
 
 impl Sealing {
-    /// Opens the keys of a store, or makes them for a `new` one.
+    /// Opens the keys in a place, or makes them for a `new` store; a master key that is not given is made beside where the store is.
     pub(super) fn open(
+        place: Box<dyn KeyPlace>,
         master: Option<MasterKey>,
         store: &std::path::Path,
         new: bool,
     ) -> Result<Self, SealingError> {
-        let file = KeyFile::of(store);
-        let (master, ring) = match (master, file.exists()) {
+        let (master, ring) = match (master, place.exists()?) {
             (Some(master), true) => {
-                let ring = file.open(&master)?;
+                let ring = place.open(&master)?;
                 (master, ring)
             }
             (None, true) => {
-                let sealed_with = file.sealed_with()?;
-                return Err(SealingError::NoMasterKey { path: file.path().to_owned(), sealed_with });
+                let sealed_with = place.sealed_with()?;
+                return Err(SealingError::NoMasterKey { path: place.path().to_owned(), sealed_with });
             }
-            (_, false) if !new => return Err(SealingError::NoKeys { path: file.path().to_owned() }),
+            (_, false) if !new => return Err(SealingError::NoKeys { path: place.path().to_owned() }),
             (given, false) => {
                 let made = || MasterKey::create_beside(store).map_err(SealingError::MasterKey);
                 let master = given.map_or_else(made, Ok)?;
-                let ring = file.create(&master)?;
+                let ring = place.create(&master)?;
                 (master, ring)
             }
         };
         let slots = ring.slots.clone();
-        Ok(Self { file, slots, ring: RwLock::new(ring), master: Mutex::new(master) })
+        Ok(Self { place, slots, ring: RwLock::new(ring), master: Mutex::new(master) })
     }
 
     /// A keyed hash: the same for the same text, and not to be guessed from the store alone.
@@ -115,7 +117,7 @@ impl Sealing {
     /// is the disk's.
     pub(super) fn opened(
         &self,
-        from: &impl RawValues,
+        from: &(impl RawValues + ?Sized),
         tree: Tree,
         key: &[u8],
         stored: &[u8],
@@ -151,7 +153,7 @@ impl Sealing {
     /// The data key of a lead; `None` when there never was one. The outer error is the disk's.
     pub(super) fn data_key(
         &self,
-        from: &impl RawValues,
+        from: &(impl RawValues + ?Sized),
         lead: Uuid,
     ) -> DiskResult<Result<Option<DataKey>, Reason>> {
         let place = self.slots.place(lead);
@@ -325,7 +327,7 @@ impl Sealing {
     /// crash before it one of the two opens everything.
     pub(super) fn exchange_master_key(&self, new: MasterKey) -> Result<(), SealingError> {
         let mut master = self.master();
-        self.file.write(&new, &self.ring())?;
+        self.place.write(&new, &self.ring())?;
         *master = new;
         Ok(())
     }
@@ -343,7 +345,7 @@ impl Sealing {
     /// What the file of the keys would hold if they were sealed by this master key; without those of what passes, which a backup
     /// would outlive.
     pub(super) fn key_file_text(&self, master: &MasterKey) -> Vec<u8> {
-        KeyFile::text(master, &self.ring().without_passing())
+        key_text::text(master, &self.ring().without_passing())
     }
 
     /// The store's own key.
@@ -359,7 +361,7 @@ impl Sealing {
     }
 
     fn replace(&self, master: &MasterKey, ring: KeyRing) -> Result<(), SealingError> {
-        self.file.write(master, &ring)?;
+        self.place.write(master, &ring)?;
         *self.ring.write().unwrap_or_else(PoisonError::into_inner) = ring;
         Ok(())
     }

@@ -125,7 +125,7 @@ fn a_check_tells_what_an_index_does_not_find_and_the_next_start_finds_it() {
     // More than a walk remembers.
     (0..40_u8).for_each(|nth| store.commit_now(Commit::new().remove(Tree::OpenTables, [nth])).unwrap());
     assert!(store.check().unwrap().is_sound());
-    let volume = store.shared.records.volumes().volume(1).unwrap().unwrap();
+    let volume = store.shared.records().volumes().volume(1).unwrap().unwrap();
     for nth in 3..7_u128 {
         volume.lose(&Tree::Leads.sled_key(Uuid::from_u128(nth).as_bytes()));
     }

@@ -58,7 +58,7 @@ impl Thief {
     /// Whether any data key of a lead that was ever on the disk can be opened.
     fn opens(&self, store: &Store, nth: u8) -> bool {
         let lead = lead(nth);
-        let place = store.shared.records.sealing().slots().place(lead);
+        let place = store.shared.records().sealing().slots().place(lead);
         let key = Tree::LeadKeys.sled_key(&place);
         let places = self.bytes.windows(key.len()).enumerate().filter(|(_, window)| *window == key);
         let frames: BTreeSet<&[u8]> = places
@@ -125,15 +125,15 @@ async fn a_crash_between_two_keys_is_made_good_later() {
     for nth in 1..20 {
         store.commit_now(about(nth, 5)).unwrap();
     }
-    let key = store.shared.records.sealing().identity_keys(COMPANY, 0).remove(0);
-    store.shared.records.sealing().retire_identities(key.id).unwrap();
+    let key = store.shared.records().sealing().identity_keys(COMPANY, 0).remove(0);
+    store.shared.records().sealing().retire_identities(key.id).unwrap();
     store.commit_now(about(20, 6)).unwrap();
     let store = killed(store, &directory);
     let known = |nth| matches!(store.commit_now(about(nth, 7)), Err(CommitError::Guard { .. }));
     assert!((1..21).all(known), "under either key");
     assert_eq!(store.forget_passed_identities(8).await.unwrap(), 1);
     assert!((1..21).all(known));
-    let left = store.shared.records.sealing().all_identity_keys();
+    let left = store.shared.records().sealing().all_identity_keys();
     assert!(left.len() == 1 && left[0].id != key.id);
 }
 

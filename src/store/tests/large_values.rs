@@ -53,7 +53,7 @@ fn split(key: &str, payload: &[u8]) -> Vec<Change> {
 /// A store with such records.
 fn with_split(directory: &Directory, changes: Vec<Change>) -> Store {
     let store = inline(directory);
-    assert!(store.shared.records.apply(records::Batch(changes)).is_ok());
+    assert!(store.shared.records().apply(records::Batch(changes)).is_ok());
     store
 }
 

@@ -26,11 +26,12 @@ use futures_util::FutureExt;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{group::Outcome, record_file::Met, *};
+use super::{commit::Outcome, record_file::Met, *};
 
 /// A directory for one store and its master key, removed at the end of the test.
 struct Directory {
     store: PathBuf,
+    database: Option<DatabaseOptions>,
     _both: TempDir,
 }
 
@@ -43,11 +44,13 @@ impl Directory {
 
 fn directory() -> Directory {
     let both = tempfile::tempdir().expect("a temporary directory");
-    Directory { store: both.path().join("store"), _both: both }
+    Directory { store: both.path().join("store"), database: postgres::tests::database(), _both: both }
 }
 
 fn inline(directory: &Directory) -> Store {
-    Store::open_inline(directory.path()).expect("the store opens")
+    let database = directory.database.clone();
+    let options = StoreOptions { database, ..StoreOptions::new(directory.path()) };
+    Store::open_inline_with(&options).expect("the store opens")
 }
 
 impl Store {

@@ -53,7 +53,7 @@ fn a_kill_in_the_middle_loses_nothing_that_is_wanted_and_the_next_time_finishes_
     let directory = directory();
     let store = inline(&directory);
     store.commit_now(put("before")).unwrap();
-    store.shared.records.sealing().begin_passing().unwrap();
+    store.shared.records().sealing().begin_passing().unwrap();
     store.commit_now(put("after")).unwrap();
     let store = killed(store, &directory);
     for key in ["before", "after"] {
@@ -70,7 +70,7 @@ fn a_store_that_nothing_passes_through_has_no_key_for_it() {
     let directory = directory();
     let store = inline(&directory);
     forget_but(&store, "");
-    assert!(!store.shared.records.sealing().has_passing());
+    assert!(!store.shared.records().sealing().has_passing());
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn neighbour(slots: &Slots) -> Uuid {
 
 /// Tells the slot of a lead in a store, which is made if it is not there.
 fn slots(directory: &Directory) -> Slots {
-    inline(directory).shared.records.sealing().slots().clone()
+    inline(directory).shared.records().sealing().slots().clone()
 }
 
 /// Four of them.
@@ -213,7 +213,7 @@ fn a_reader_that_an_erasure_overtakes_reads_again() {
     let slots = slots(&directory);
     let store = inline(&directory);
     store.commit_group(&[about(LEAD), about(neighbour(&slots))]);
-    let records = &store.shared.records;
+    let records = &store.shared.records();
     let before = records.raw(&Tree::LeadKeys.sled_key(&slots.place(LEAD))).unwrap();
     store.commit_now(Commit::new().erase(neighbour(&slots), 5)).unwrap();
     let slow = Slow { before: std::cell::Cell::new(before), now: records };
@@ -229,15 +229,15 @@ fn an_erasure_that_a_crash_interrupts_is_finished_at_the_next_start() {
     store.commit_group(&[about(LEAD), about(neighbour(&slots))]);
     let slot = u16::from_be_bytes(*slots.place(LEAD).first_chunk().unwrap());
     // As far as a crash before the group is on the disk lets it come.
-    store.shared.records.sealing().renew(slot).unwrap();
-    assert_eq!(store.shared.records.sealing().unfinished(), [slot]);
+    store.shared.records().sealing().renew(slot).unwrap();
+    assert_eq!(store.shared.records().sealing().unfinished(), [slot]);
     let late = neighbours(&slots)[3];
     store.commit_now(about(late)).unwrap();
     drop(store);
     let old = raw_record(&directory, Tree::LeadKeys, slots.place(LEAD));
 
     let store = inline(&directory);
-    assert!(store.shared.records.sealing().unfinished().is_empty());
+    assert!(store.shared.records().sealing().unfinished().is_empty());
     for lead in [LEAD, neighbour(&slots), late] {
         assert_eq!(store.payload(Tree::Leads, lead).as_deref(), Some(CANARY), "it was not acknowledged");
     }

@@ -132,7 +132,7 @@ fn a_volume_that_is_worked_on_no_more_is_closed_and_opened_when_it_is_asked_for(
             submit(&store, &hourly, nth)
         })
         .collect();
-    let volumes = store.shared.records.volumes();
+    let volumes = store.shared.records().volumes();
     let numbers = volumes.open_numbers();
     let young = numbers.len() - 2;
 
@@ -162,7 +162,7 @@ fn a_volume_that_cannot_be_synced_stays_as_it_is_and_nothing_of_it_is_lost() {
         hourly.pass(HOUR_MS);
         submit(&store, &hourly, nth);
     }
-    let volumes = store.shared.records.volumes();
+    let volumes = store.shared.records().volumes();
     volumes.close_idle().unwrap();
     let before = volumes.open_numbers();
     hourly.options.sync_fault.set(true);
@@ -189,7 +189,7 @@ async fn what_is_written_to_a_volume_that_was_dropped_does_not_bring_it_back() {
     }
     assert!(store.drop_before(hourly.now_ms(), 0).await.unwrap().is_some());
     let late = Change { volume: dropped, key: b"late"[..].into(), value: Some(b"change"[..].into()) };
-    assert!(store.shared.records.volumes().append(vec![late]).is_ok());
+    assert!(store.shared.records().volumes().append(vec![late]).is_ok());
     assert!(store.volumes().iter().all(|volume| volume.number != dropped));
     assert!(!directory.path().join("volumes").join(dropped.to_string()).exists());
 }

@@ -274,7 +274,7 @@ async fn a_read_waits_no_longer_for_a_group_than_a_step_may_take() {
         StoreOptions { stall_after: Duration::from_millis(1), ..StoreOptions::new(directory.path()) };
     let store = Store::open(options).unwrap();
     assert_eq!(store.commit(Commit::new().put(TREE, "before", "1")).await, Ok(()));
-    store.shared.records.while_applying(|| {
+    store.shared.records().while_applying(|| {
         let read = store.get(TREE, "before");
         assert!(matches!(&read, Err(ReadError::Disk(reason)) if reason.contains("for too long")), "{read:?}");
         assert!(matches!(store.scan(TREE, []).next(), Some(Err(ReadError::Disk(_)))));

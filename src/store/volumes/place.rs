@@ -57,7 +57,7 @@ impl Place {
 
 /// The place of a record.
 pub(in crate::store) fn place(
-    from: &impl RawValues,
+    from: &(impl RawValues + ?Sized),
     volumes: &Volumes,
     slots: &Slots,
     tree: Tree,
@@ -75,7 +75,7 @@ pub(in crate::store) fn place(
 
 /// The volumes that have the records of a tree from one key on, with a prefix.
 pub(in crate::store) fn span(
-    from: &impl RawValues,
+    from: &(impl RawValues + ?Sized),
     volumes: &Volumes,
     slots: &Slots,
     tree: Tree,
@@ -114,7 +114,7 @@ pub(in crate::store) fn time_ms(tree: Tree, key: &[u8]) -> Option<u64> {
     }
 }
 
-fn of_lead(from: &impl RawValues, slots: &Slots, key: &[u8]) -> DiskResult<Place> {
+fn of_lead(from: &(impl RawValues + ?Sized), slots: &Slots, key: &[u8]) -> DiskResult<Place> {
     let Some(lead) = key.first_chunk().map(|lead| Uuid::from_bytes(*lead)) else {
         return Ok(Place::In(BASE));
     };

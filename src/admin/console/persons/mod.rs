@@ -23,6 +23,9 @@ use crate::persons::request::FoundLead;
 use crate::store::tokens::Tokens;
 use crate::web::{Failure, Reply};
 
+/// Leads that the page lists; what is done is done with all of them.
+const LISTED: usize = 100;
+
 /// Where the page is.
 const PATH: &str = "/console/persons";
 
@@ -55,6 +58,8 @@ struct Typed {
 /// The leads of a person.
 #[derive(Debug, Serialize)]
 struct Found {
+    count: usize,
+    /// The latest of them.
     leads: Vec<Row>,
     companies: usize,
     tests: usize,
@@ -227,6 +232,7 @@ impl Found {
             test: lead.test,
         };
         let tests = leads.iter().filter(|lead| lead.test).count();
-        Self { leads: leads.iter().map(row).collect(), companies: companies.len(), tests }
+        let latest = leads.iter().rev().take(LISTED).map(row).collect();
+        Self { count: leads.len(), leads: latest, companies: companies.len(), tests }
     }
 }

@@ -1,33 +1,27 @@
 //! `GET`, `POST /console/consents`, `POST /console/consents/download`: who agreed to what, and when, as `offerd person consents` tells it. What is
 //! asked for is sent as a form: each answer stands in the audit, and a page that is kept open asks for its address again.
 
+mod read;
+
 use std::sync::Arc;
 
 use chrono::{Days, NaiveDate, Utc};
 use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
 use serde::Serialize;
-use tokio::sync::OwnedSemaphorePermit;
-use uuid::Uuid;
 
+use self::read::{LINES, Read, counted, csv, listed};
 use super::section::Section;
 use super::view::{Page, View, sealed};
 use super::visit::Visit;
 use crate::admin::App;
 use crate::admin::command::our_fault;
-use crate::admin::consents::{noted, unread};
 use crate::model::LeadLegalInformation;
-use crate::persons::consent_lines::{Came, Fields, STATEMENTS, Summaries, Summary, TooMany, each};
-use crate::persons::consents::{ConsentPage, Wanted, page};
-use crate::reports::spreadsheet::harmless;
+use crate::persons::consent_lines::Summary;
 use crate::store::tokens::Tokens;
 use crate::web::{Failure, Reply};
 
 /// Where the page is.
 const PATH: &str = "/console/consents";
-
-/// Consents that are counted at most, some seconds' work, and those that a file has a line of each of; the command has no such limit.
-const COUNTED: usize = 100_000;
-const LINES: usize = 10_000;
 
 /// Statements that the page shows; the file has all.
 const SHOWN: usize = 100;
@@ -76,14 +70,6 @@ struct Row {
     texts: Vec<(&'static str, String)>,
 }
 
-/// What was read.
-#[derive(Default)]
-struct Read {
-    pages: Vec<ConsentPage>,
-    consents: usize,
-    gone: u64,
-}
-
 impl Page for Consents {
     const SECTION: Section = Section::Persons;
     const TEMPLATE: &'static str = "consents.html";
@@ -105,7 +91,7 @@ pub(super) async fn back(_: Arc<Visit>) -> Result<View, Failure> {
 
 /// Counts each statement.
 pub(super) async fn summary(visit: Arc<Visit>) -> Result<View, Failure> {
-    let shown = counted(&visit).await.map(|(summaries, read)| Some(Shown::of(&summaries, &read)));
+    let shown = counted(&visit).await.map(|(summaries, read)| Some(Shown::of(&summaries, read)));
     view(&visit, shown).await
 }
 
@@ -127,74 +113,6 @@ pub(super) async fn download(visit: Arc<Visit>) -> Result<Reply, Failure> {
         }
         Err(failure) => view(&visit, Err(failure)).await?.reply(&visit),
     }
-}
-
-async fn counted(visit: &Visit) -> Result<(Vec<Summary>, Read), Failure> {
-    let read = read(visit, COUNTED).await?;
-    let mut summaries = Summaries::default();
-    let summed_up = read.pages.iter().try_for_each(|page| summaries.add(page));
-    summed_up.map_err(|_: TooMany| {
-        Failure::bad_request(format!(
-            "There are more than {STATEMENTS} different texts, as many as leads perhaps: download a line of each."
-        ))
-    })?;
-    Ok((summaries.sorted(), read))
-}
-
-async fn listed(visit: &Visit) -> Result<Vec<Fields>, Failure> {
-    let read = read(visit, LINES).await?;
-    let lines = |page: &ConsentPage| -> Vec<Fields> {
-        page.consents.iter().map(|consent| each(consent, &page.statements[consent.statement])).collect()
-    };
-    Ok(read.pages.iter().flat_map(lines).collect())
-}
-
-/// Reads all that is wanted, and so many at most.
-async fn read(visit: &Visit, most: usize) -> Result<Read, Failure> {
-    let wanted = wanted(visit)?;
-    // It reads all leads of that time.
-    let permit = Arc::clone(&visit.app.console.scans).try_acquire_owned();
-    let permit = permit.map_err(|_| {
-        let mut busy = Failure::overloaded(5);
-        busy.errors[0].message =
-            Some("Another page reads the store just now: ask again in a moment.".to_owned());
-        busy
-    })?;
-    noted(&visit.app, &visit.actor()).await?;
-    visit.reading(move |app| Read::all(app, &wanted, most, permit)).await?
-}
-
-impl Read {
-    fn all(app: &App, wanted: &Wanted, most: usize, _permit: OwnedSemaphorePermit) -> Result<Self, Failure> {
-        let (mut read, mut next) = (Self::default(), None);
-        loop {
-            let page = page(&app.store, wanted, next).map_err(unread)?;
-            read.consents += page.consents.len();
-            read.gone += page.gone;
-            if read.consents > most {
-                return Err(Failure::bad_request(format!(
-                    "There are more than {most} consents of this time: choose fewer days or one company, or ask `offerd person consents`, which reads any number."
-                )));
-            }
-            next = page.next;
-            read.pages.push(page);
-            if next.is_none() {
-                return Ok(read);
-            }
-        }
-    }
-}
-
-fn wanted(visit: &Visit) -> Result<Wanted, Failure> {
-    let day = |name: &'static str| {
-        let wrong = |_| Failure::bad_request(format!("`{name}` must be a day such as 2026-01-31."));
-        visit.field(name).map(|text| text.parse::<NaiveDate>().map_err(wrong)).transpose()
-    };
-    let turned = |told| Failure::bad_request(format!("Nothing can be told: {told}."));
-    let came = Came { from: day("from")?, to: day("to")? }.range().map_err(turned)?;
-    let unknown = |_| Failure::bad_request("`company` must be a uuid.");
-    let company = visit.field("company").map(|text| text.parse::<Uuid>().map_err(unknown)).transpose()?;
-    Ok(Wanted { company, came, test: visit.field("leads") == Some("test") })
 }
 
 async fn view(visit: &Visit, shown: Result<Option<Shown>, Failure>) -> Result<View, Failure> {
@@ -234,19 +152,8 @@ fn companies(app: &App, chosen: &str) -> Vec<Company> {
     all
 }
 
-fn csv(lines: &[Fields]) -> Result<Vec<u8>, csv::Error> {
-    let mut file = csv::Writer::from_writer(Vec::new());
-    if let Some(first) = lines.first() {
-        file.write_record(first.iter().map(|(name, _)| *name))?;
-    }
-    for line in lines {
-        file.write_record(line.iter().map(|(_, text)| harmless(text.as_deref().unwrap_or_default())))?;
-    }
-    file.into_inner().map_err(|error| error.into_error().into())
-}
-
 impl Shown {
-    fn of(summaries: &[Summary], read: &Read) -> Self {
+    fn of(summaries: &[Summary], read: Read) -> Self {
         Self {
             rows: summaries.iter().take(SHOWN).map(Row::of).collect(),
             left_out: summaries.len().saturating_sub(SHOWN),

@@ -1,0 +1,132 @@
+//! The consents of the days and the company that a form asks for, read page by page.
+
+use std::sync::Arc;
+
+use chrono::NaiveDate;
+use uuid::Uuid;
+
+use super::Visit;
+use crate::admin::App;
+use crate::admin::consents::{noted, unread};
+use crate::persons::consent_lines::{Came, Fields, STATEMENTS, Summaries, Summary, TooMany, each};
+use crate::persons::consents::{ConsentPage, Wanted, page};
+use crate::reports::spreadsheet::harmless;
+use crate::web::Failure;
+
+/// Consents that are counted at most, some seconds' work.
+const COUNTED: usize = 100_000;
+
+/// Consents that a file has a line of each of, at most; the command has no such limit.
+pub(super) const LINES: usize = 10_000;
+
+/// Seconds after which a page may be asked for again, since another one is read from the store.
+const RETRY_AFTER_S: u32 = 5;
+
+/// How much was read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Read {
+    pub(super) consents: usize,
+    /// Leads that are not there any more.
+    pub(super) gone: u64,
+}
+
+/// Each statement, and how many made it.
+///
+/// # Errors
+/// What is wrong with the form, that there are too many, or that they cannot be read now.
+pub(super) async fn counted(visit: &Visit) -> Result<(Vec<Summary>, Read), Failure> {
+    let many = |_: TooMany| {
+        let told = format!("There are more than {STATEMENTS} different texts, as many as leads perhaps");
+        Failure::bad_request(format!("{told}: download a line of each lead."))
+    };
+    let add = move |summaries: &mut Summaries, page: &ConsentPage| summaries.add(page).map_err(many);
+    let (summaries, read) = walked(visit, COUNTED, add).await?;
+    Ok((summaries.sorted(), read))
+}
+
+/// A line of each lead and statement.
+///
+/// # Errors
+/// As [`counted`].
+pub(super) async fn listed(visit: &Visit) -> Result<Vec<Fields>, Failure> {
+    let add = |lines: &mut Vec<Fields>, page: &ConsentPage| {
+        let line = |consent| each(consent, &page.statements[consent.statement]);
+        lines.extend(page.consents.iter().map(line));
+        Ok(())
+    };
+    Ok(walked(visit, LINES, add).await?.0)
+}
+
+/// Lines as a file for spreadsheets, under their names.
+///
+/// # Errors
+/// That it cannot be written.
+pub(super) fn csv(lines: &[Fields]) -> Result<Vec<u8>, csv::Error> {
+    let mut file = csv::Writer::from_writer(Vec::new());
+    if let Some(first) = lines.first() {
+        file.write_record(first.iter().map(|(name, _)| *name))?;
+    }
+    for line in lines {
+        file.write_record(line.iter().map(|(_, text)| harmless(text.as_deref().unwrap_or_default())))?;
+    }
+    file.into_inner().map_err(|error| error.into_error().into())
+}
+
+/// Walks what the form asks for, so many consents at most, and makes something of each page.
+async fn walked<T: Default + Send + 'static>(
+    visit: &Visit,
+    most: usize,
+    add: impl Fn(&mut T, &ConsentPage) -> Result<(), Failure> + Send + 'static,
+) -> Result<(T, Read), Failure> {
+    let wanted = wanted(visit)?;
+    // It reads all leads of that time.
+    let permit = Arc::clone(&visit.app.console.scans).try_acquire_owned();
+    let permit = permit.map_err(|_| {
+        let mut busy = Failure::overloaded(RETRY_AFTER_S);
+        busy.errors[0].message = Some("Another page reads the store: ask again in a moment.".to_owned());
+        busy
+    })?;
+    noted(&visit.app, &visit.actor()).await?;
+    let walk = move |app: &App| {
+        let _permit = permit;
+        walk(app, &wanted, most, add)
+    };
+    visit.reading(walk).await?
+}
+
+fn walk<T: Default>(
+    app: &App,
+    wanted: &Wanted,
+    most: usize,
+    add: impl Fn(&mut T, &ConsentPage) -> Result<(), Failure>,
+) -> Result<(T, Read), Failure> {
+    let (mut made, mut read, mut next) = (T::default(), Read::default(), None);
+    loop {
+        let page = page(&app.store, wanted, next).map_err(unread)?;
+        read.consents += page.consents.len();
+        read.gone += page.gone;
+        if read.consents > most {
+            return Err(Failure::bad_request(format!(
+                "There are more than {most} consents of this time: choose fewer days or one company, or ask `offerd person consents`, which reads any number."
+            )));
+        }
+        add(&mut made, &page)?;
+        next = page.next;
+        if next.is_none() {
+            return Ok((made, read));
+        }
+    }
+}
+
+/// What the form asks for.
+fn wanted(visit: &Visit) -> Result<Wanted, Failure> {
+    let day = |name: &'static str| {
+        let wrong = |_| Failure::bad_request(format!("`{name}` must be a day such as 2026-01-31."));
+        visit.field(name).map(|text| text.parse::<NaiveDate>().map_err(wrong)).transpose()
+    };
+    let turned = |told| Failure::bad_request(format!("Nothing can be told: {told}."));
+    let came = Came { from: day("from")?, to: day("to")? }.range().map_err(turned)?;
+    let unknown = |_| Failure::bad_request("`company` must be a uuid.");
+    let company = visit.field("company").map(|text| text.parse::<Uuid>().map_err(unknown)).transpose()?;
+    Ok(Wanted { company, came, test: visit.field("leads") == Some("test") })
+}

@@ -1,0 +1,132 @@
+//! Sums by group, while a report is made.
+//!
+//! Cells come in the order of their numbers, so where all groups that there can be have room, their sums stand in a table in that order and
+//! one is found without being looked for; else they stand where they are found by their numbers.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::measure::Measures;
+
+/// A group: the numbers of its values in the dimensions of the report; 0 where there are fewer than two.
+pub type Group = (u32, u32);
+
+/// The least number that a dimension's values have, and how many numbers there are from it on.
+pub type Bounds = (u32, u32);
+
+/// Sums by group.
+#[derive(Debug)]
+pub enum Groups {
+    /// Of all that there can be.
+    Table { bounds: [Bounds; 2], sums: Vec<Measures> },
+    /// Of those that there are.
+    Found(HashMap<Group, Measures, BuildHasherDefault<OfGroup>>),
+}
+
+/// Spreads the numbers of a group, which nobody outside chooses.
+#[derive(Debug, Default, Clone)]
+pub struct OfGroup(u64);
+
+impl Hasher for OfGroup {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.0 = (self.0.rotate_left(5) ^ u64::from(number)).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+}
+
+impl Default for Groups {
+    fn default() -> Self {
+        Self::Found(HashMap::default())
+    }
+}
+
+impl Groups {
+    /// Without sums; in a table where there can be no more groups within the bounds than these.
+    pub fn within(bounds: [Bounds; 2], most: usize) -> Self {
+        let [(_, one), (_, other)] = bounds;
+        match (one as usize).checked_mul(other as usize).filter(|groups| *groups <= most) {
+            Some(groups) => Self::Table { bounds, sums: vec![Measures::default(); groups] },
+            None => Self::default(),
+        }
+    }
+
+    /// The sum of a group, which is within the bounds.
+    pub fn sum(&mut self, group: Group) -> &mut Measures {
+        match self {
+            Self::Table { bounds: [(first, _), (second, width)], sums } => {
+                let (row, column) = ((group.0 - *first) as usize, (group.1 - *second) as usize);
+                &mut sums[row * *width as usize + column]
+            }
+            Self::Found(found) => found.entry(group).or_default(),
+        }
+    }
+
+    /// Whether there are more than these.
+    pub fn are_more_than(&self, most: usize) -> bool {
+        matches!(self, Self::Found(found) if found.len() > most)
+    }
+
+    /// Takes the sum of a group out; nothing where there is none.
+    pub fn take(&mut self, group: Group) -> Measures {
+        match self {
+            Self::Table { bounds: [(first, rows), (second, width)], .. }
+                if !(*first..*first + *rows).contains(&group.0)
+                    || !(*second..*second + *width).contains(&group.1) =>
+            {
+                Measures::default()
+            }
+            Self::Table { .. } => std::mem::take(self.sum(group)),
+            Self::Found(found) => found.remove(&group).unwrap_or_default(),
+        }
+    }
+
+    /// The groups of which there is something, with their sums.
+    pub fn each(self) -> Box<dyn Iterator<Item = (Group, Measures)>> {
+        match self {
+            Self::Table { bounds: [(first, _), (second, width)], sums } => {
+                let group = move |nth: usize| {
+                    let (row, column) = (nth / width as usize, nth % width as usize);
+                    (first + row as u32, second + column as u32)
+                };
+                let each = sums.into_iter().enumerate().filter(|(_, sum)| !sum.is_empty());
+                Box::new(each.map(move |(nth, sum)| (group(nth), sum)))
+            }
+            Self::Found(found) => Box::new(found.into_iter().filter(|(_, sum)| !sum.is_empty())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::reports::measure::Measure;
+
+    proptest! {
+        #[test]
+        fn a_table_tells_what_is_told_without_one(added in vec((0..7_u32, 0..5_u32, -2..3_i64), 0..60)) {
+            let bounds = [(100, 7), (20, 5)];
+            let all = [Groups::within(bounds, 35), Groups::within(bounds, 34)].map(|mut groups| {
+                for (one, other, count) in &added {
+                    groups.sum((100 + one, 20 + other)).add(&Measures::of(Measure::Leads, *count));
+                }
+                groups.take((102, 21));
+                groups.take((99, 0));
+                groups.each().map(|(group, sum)| (group, sum.get(Measure::Leads))).collect::<BTreeMap<_, _>>()
+            });
+            prop_assert_eq!(&all[0], &all[1]);
+            prop_assert!(all[0].values().all(|count| *count != 0) && !all[0].contains_key(&(102, 21)));
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! What an engine does for the store: it keeps raw values under keys, finds them, and goes through them in the order of their keys.
+//!
+//! All that makes records of raw values is here, once for every engine: large values are joined, what is sealed is opened, and what is
+//! broken is reported. A read may wait for the engine, so it is made where waiting harms nobody.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use super::{
+    broken::{BrokenRecord, ReadError, Reported},
+    changes::Change,
+    commit::{Commit, CommitError, Outcome},
+    disk::DiskResult,
+    frame::Frame,
+    health::FailureLatch,
+    raw::{RawValues, Record, read_clear},
+    sealing::{LastKey, Sealing, data_key},
+    trees::{TREES, Tree},
+    volume_number::{BASE, Number},
+};
+use crate::telemetry::metrics::STORE_CHANGES;
+
+/// A key with the prefix of its tree, and the raw value under it.
+pub(super) type Entry = (Vec<u8>, Vec<u8>);
+
+/// Entries on their way.
+pub(super) type Walk = Box<dyn Iterator<Item = DiskResult<Entry>> + Send>;
+
+/// Where records are kept.
+pub(super) trait Engine: RawValues + Send + Sync {
+    /// The keys of what is sealed.
+    fn sealing(&self) -> &Sealing;
+
+    /// The broken records that were met.
+    fn reported(&self) -> &Reported;
+
+    /// The raw records of a tree whose key begins with `prefix`, from the key `start` on, in the order of their keys; where an engine
+    /// keeps records by time, in that of each such part.
+    fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> Walk;
+
+    /// The part of the store that records of new leads are written to, where an engine keeps them by time.
+    fn newest_volume(&self) -> Number {
+        BASE
+    }
+
+    /// A record as it lies there, its pieces joined.
+    fn clear(&self, tree: Tree, key: &[u8]) -> DiskResult<Record>;
+
+    /// Grows with each change of a company or a token, before that is acknowledged.
+    fn accesses(&self) -> u64;
+
+    /// Whether large values may lie in pieces.
+    fn has_pieces(&self) -> bool {
+        true
+    }
+
+    /// Notes that nothing can be read under a key.
+    fn note_unreadable(&self, _sled_key: &[u8]) {}
+
+    /// The payload of a record; a broken one is reported and is an error.
+    fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+        let Some(raw) = self.raw(&tree.sled_key(key))? else { return Ok(None) };
+        self.payload(tree, key, &raw, &mut LastKey::default())
+    }
+
+    /// The payload of a record whose raw value was read.
+    fn payload(
+        &self,
+        tree: Tree,
+        key: &[u8],
+        raw: &[u8],
+        last: &mut LastKey,
+    ) -> Result<Option<Vec<u8>>, ReadError> {
+        let clear = match Frame::open(raw) {
+            Ok(Frame::Whole(payload)) => Ok(Some(Cow::Borrowed(payload))),
+            Ok(Frame::Split(_)) => self.clear(tree, key)?.map(|joined| joined.map(Cow::Owned)),
+            Err(reason) => Err(BrokenRecord::new(tree, key, reason)),
+        };
+        let record = match clear {
+            Ok(Some(payload)) => {
+                let opened = self.sealing().opened(self, tree, key, &payload, last)?;
+                opened.map_err(|reason| BrokenRecord::new(tree, key, reason))
+            }
+            Ok(None) => Ok(None),
+            Err(broken) => Err(broken),
+        };
+        record.inspect_err(|broken| self.report(broken)).map_err(ReadError::Broken)
+    }
+
+    /// Whether the data key of a lead was destroyed.
+    fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
+        let kept = read_clear(self, Tree::LeadKeys, &self.sealing().slots().place(lead))?;
+        Ok(matches!(kept, Ok(Some(kept)) if data_key::is_destroyed(&kept)))
+    }
+
+    /// Counts and logs a broken record, once, and notes what is damaged there.
+    fn report(&self, broken: &BrokenRecord) {
+        if self.reported().note(broken) {
+            broken.sled_key().into_iter().for_each(|key| self.note_unreadable(&key));
+        }
+    }
+
+    /// The keys of a tree with a prefix, those included of which nothing can be read.
+    fn keys(&self, tree: Tree, prefix: &[u8]) -> Box<dyn Iterator<Item = Result<Vec<u8>, ReadError>> + Send> {
+        Box::new(self.walk(tree, prefix, prefix).map(|entry| Ok(entry?.0.split_off(1))))
+    }
+}
+
+/// Who writes for an engine: groups of commits, one after the other, on one thread.
+pub(super) trait Writer: Send {
+    /// Writes the commits as one group. Once this returns, every commit with `Ok` survives whatever the engine survives, and a commit
+    /// found in the way by a guard does too.
+    fn execute(&mut self, commits: &[Commit]) -> Vec<Outcome>;
+
+    /// What it fails with when it cannot go on.
+    fn latch(&self) -> &Arc<FailureLatch>;
+
+    /// How long the last group waited for what makes it durable.
+    fn waited(&self) -> Duration;
+
+    /// When it is to be [mended](Self::mend) after a failure, if it may be.
+    fn try_again_in(&self) -> Option<Duration>;
+
+    /// Goes on after a failure, where that is possible by now.
+    fn mend(&mut self);
+
+    /// Does a part of what is to be done between groups.
+    fn tidy(&mut self) {}
+
+    /// Writes what is left, before the store is closed.
+    fn finish(&mut self) -> Result<(), String>;
+
+    /// As if it had never been mended.
+    #[cfg(test)]
+    fn forget_try(&mut self) {}
+}
+
+/// Counts the changes of a group by the trees that they are of.
+pub(super) fn count(changes: &[Change]) {
+    let mut counts = [0; TREES.len()];
+    for tree in changes.iter().filter_map(|change| Tree::of_prefix(*change.key.first()?)) {
+        counts[tree as usize] += 1;
+    }
+    for (row, count) in TREES.iter().zip(counts).filter(|(_, count)| *count > 0) {
+        metrics::counter!(STORE_CHANGES, "tree" => row.name).increment(count);
+    }
+}
+
+/// Whether changes are of what tokens are known by.
+pub(super) fn change_access(changes: &[Change]) -> bool {
+    let of_access = [Tree::Companies, Tree::Tokens].map(|tree| tree.row().prefix);
+    changes.iter().any(|change| change.key.first().is_some_and(|prefix| of_access.contains(prefix)))
+}
+
+/// Commits that all failed for one reason.
+pub(super) fn all_failed(commits: &[Commit], reason: &str) -> Vec<Outcome> {
+    commits.iter().map(|_| Err(CommitError::Failed(reason.to_owned()))).collect()
+}
+
+/// Reads one record, joining its pieces, and opens it when it is sealed. The outer error is the engine's.
+pub(super) fn read_record(
+    from: &(impl RawValues + ?Sized),
+    sealing: &Sealing,
+    tree: Tree,
+    key: &[u8],
+) -> DiskResult<Record> {
+    match read_clear(from, tree, key)? {
+        Ok(Some(payload)) => {
+            let opened = sealing.opened(from, tree, key, &payload, &mut LastKey::default())?;
+            Ok(opened.map_err(|reason| BrokenRecord::new(tree, key, reason)))
+        }
+        other => Ok(other),
+    }
+}

@@ -1,0 +1,175 @@
+//! The way to the database: a pool of connections on a runtime of their own, and waiting for what it says.
+
+use std::fmt;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use deadpool_postgres::{
+    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime as PoolRuntime,
+};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
+use tokio_postgres::config::Host;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::store::disk::DiskError;
+use crate::store::options::DatabaseOptions;
+use crate::wire;
+
+/// Threads that talk to the database.
+const THREADS: usize = 2;
+
+/// Connections to the database.
+pub(super) struct Client {
+    pool: Pool,
+    runtime: Option<Runtime>,
+    /// How long one answer may take.
+    longest: Duration,
+}
+
+/// Why the database did not do what it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// Others did the same at the same time: it is to be tried again.
+    Conflict,
+    /// Another process writes to it.
+    Lost,
+    /// Its state, if it said one, and what it said. Never what it was sent.
+    Said(Option<String>, String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict => f.write_str("others changed the same records at the same time"),
+            Self::Lost => f.write_str(
+                "another offerd writes to the database since this one did not answer it for too long",
+            ),
+            Self::Said(Some(state), said) => write!(f, "the database says: {said} (SQLSTATE {state})"),
+            Self::Said(None, said) => write!(f, "the database cannot be asked: {said}"),
+        }
+    }
+}
+
+impl Failure {
+    /// Whether it says that a table is not there.
+    pub(super) fn is_no_table(&self) -> bool {
+        matches!(self, Self::Said(Some(state), _) if *state == *SqlState::UNDEFINED_TABLE.code())
+    }
+}
+
+impl From<tokio_postgres::Error> for Failure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let conflicts = [
+            SqlState::T_R_SERIALIZATION_FAILURE,
+            SqlState::T_R_DEADLOCK_DETECTED,
+            SqlState::UNIQUE_VIOLATION,
+        ];
+        match error.as_db_error() {
+            Some(said) if conflicts.contains(said.code()) => Self::Conflict,
+            // Its details name keys.
+            Some(said) => Self::Said(Some(said.code().code().to_owned()), said.message().to_owned()),
+            None => Self::Said(None, error.to_string()),
+        }
+    }
+}
+
+impl From<PoolError> for Failure {
+    fn from(error: PoolError) -> Self {
+        match error {
+            PoolError::Backend(error) => error.into(),
+            error => Self::Said(None, error.to_string()),
+        }
+    }
+}
+
+impl From<Failure> for DiskError {
+    fn from(failure: Failure) -> Self {
+        Self(failure.to_string())
+    }
+}
+
+impl Client {
+    /// Of the database at an address. Nothing is asked of it yet.
+    pub(super) fn of(options: &DatabaseOptions) -> Result<Self, String> {
+        let mut config: Config =
+            options.url.parse().map_err(|error| format!("`store.postgres.url` is no address: {error}"))?;
+        config.connect_timeout(options.answer_within).application_name("offerd");
+        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = match is_here(&config) {
+            true => Manager::from_config(config, NoTls, recycling),
+            false => {
+                config.ssl_mode(tokio_postgres::config::SslMode::Require);
+                let tls = wire::trusting(options.roots.as_deref())?;
+                Manager::from_config(config, MakeRustlsConnect::new(tls), recycling)
+            }
+        };
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .thread_name("store-database")
+            .enable_all()
+            .build()
+            .map_err(|error| format!("threads for the database cannot be started: {error}"))?;
+        let longest = Some(options.answer_within);
+        let pool = Pool::builder(manager)
+            .max_size(options.connections)
+            .runtime(PoolRuntime::Tokio1)
+            .timeouts(deadpool_postgres::Timeouts { wait: longest, create: longest, recycle: longest })
+            .build()
+            .map_err(|error| format!("connections to the database cannot be kept: {error}"))?;
+        Ok(Self { pool, runtime: Some(runtime), longest: options.answer_within })
+    }
+
+    /// A connection.
+    pub(super) async fn connection(pool: &Pool) -> Result<Object, Failure> {
+        Ok(pool.get().await?)
+    }
+
+    /// Waits, on this thread, for what is asked of the database.
+    pub(super) fn ask<T, F>(&self, asked: impl FnOnce(Pool) -> F) -> Result<T, Failure>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Failure>> + Send + 'static,
+    {
+        let (asked, longest) = (asked(self.pool.clone()), self.longest);
+        let (answer, answered) = mpsc::sync_channel(1);
+        let runtime = self.runtime.as_ref().ok_or_else(|| Failure::Said(None, "it is closed".to_owned()))?;
+        runtime.spawn(async move {
+            let late = || Failure::Said(None, format!("it has not answered for {longest:?}"));
+            let outcome = timeout(longest, asked).await.unwrap_or_else(|_| Err(late()));
+            // Who asked waits for it.
+            let _ = answer.send(outcome);
+        });
+        answered.recv().unwrap_or_else(|_| Err(Failure::Said(None, "nobody asks it any more".to_owned())))
+    }
+}
+
+impl Client {
+    /// Does something aside for as long as the client is there.
+    pub(super) fn meanwhile<F: Future<Output = ()> + Send + 'static>(&self, work: impl FnOnce(Pool) -> F) {
+        if let Some(runtime) = &self.runtime {
+            drop(runtime.spawn(work(self.pool.clone())));
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // A runtime may not be dropped where others run.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Whether all addresses of the database are this machine's own.
+fn is_here(config: &Config) -> bool {
+    config.get_hosts().iter().all(|host| match host {
+        Host::Tcp(name) => {
+            name == "localhost" || name.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+        }
+        Host::Unix(_) => true,
+    })
+}

@@ -1,0 +1,142 @@
+//! Records in the database, as they are read.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::vec;
+
+use deadpool_postgres::Pool;
+
+use super::client::{Client, Failure};
+use super::lease::Lease;
+use super::statements::{GET, WALK};
+use crate::store::broken::Reported;
+use crate::store::disk::DiskResult;
+use crate::store::engine::{Engine, Entry, Walk};
+use crate::store::raw::{RawValues, Record, read_clear};
+use crate::store::sealing::Sealing;
+use crate::store::trees::Tree;
+
+/// How many records are read at once: a few first, since most walks are short.
+const FIRST: i64 = 32;
+const MORE: i64 = 1024;
+
+/// The records in the database.
+pub(in crate::store) struct Database {
+    pub(super) client: Arc<Client>,
+    pub(super) lease: Lease,
+    sealing: Sealing,
+    pub(super) reported: Arc<Reported>,
+    accesses: AtomicU64,
+}
+
+impl Database {
+    /// Of a database that has the tables.
+    pub(super) fn new(client: Arc<Client>, lease: Lease, sealing: Sealing) -> Self {
+        Self { client, lease, sealing, reported: Arc::default(), accesses: AtomicU64::new(0) }
+    }
+
+    /// A company or a token was changed.
+    pub(super) fn note_access(&self) {
+        self.accesses.fetch_add(1, Ordering::Release);
+    }
+}
+
+impl RawValues for Database {
+    fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
+        let key = sled_key.to_vec();
+        Ok(self.client.ask(|pool| async move {
+            let connection = Client::connection(&pool).await?;
+            let statement = connection.prepare_cached(GET).await?;
+            Ok(connection.query_opt(&statement, &[&key]).await?.map(|row| row.get(0)))
+        })?)
+    }
+}
+
+impl Engine for Database {
+    fn sealing(&self) -> &Sealing {
+        &self.sealing
+    }
+
+    fn reported(&self) -> &Reported {
+        &self.reported
+    }
+
+    fn accesses(&self) -> u64 {
+        self.accesses.load(Ordering::Acquire)
+    }
+
+    fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> Walk {
+        let prefix = tree.sled_key(prefix);
+        let from = tree.sled_key(start).max(prefix.clone());
+        let (client, until) = (Arc::clone(&self.client), end_of(prefix));
+        Box::new(Pages { client, from: Some(from), until, most: FIRST, read: Vec::new().into_iter() })
+    }
+
+    fn clear(&self, tree: Tree, key: &[u8]) -> DiskResult<Record> {
+        read_clear(self, tree, key)
+    }
+
+    fn has_pieces(&self) -> bool {
+        false
+    }
+}
+
+/// A walk, some records at a time.
+struct Pages {
+    client: Arc<Client>,
+    /// Where the next begins, unless there is none.
+    from: Option<Vec<u8>>,
+    until: Vec<u8>,
+    most: i64,
+    read: vec::IntoIter<Entry>,
+}
+
+impl Iterator for Pages {
+    type Item = DiskResult<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(entry) = self.read.next() {
+                return Some(Ok(entry));
+            }
+            let (from, until, most) = (self.from.take()?, self.until.clone(), self.most);
+            match self.client.ask(|pool| page(pool, from, until, most)) {
+                Ok(page) => {
+                    let is_full = page.len() as i64 == most;
+                    self.from = page.last().filter(|_| is_full).map(|(last, _)| [&last[..], &[0]].concat());
+                    (self.most, self.read) = (MORE, page.into_iter());
+                }
+                Err(failure) => return Some(Err(failure.into())),
+            }
+        }
+    }
+}
+
+async fn page(pool: Pool, from: Vec<u8>, until: Vec<u8>, most: i64) -> Result<Vec<Entry>, Failure> {
+    let connection = Client::connection(&pool).await?;
+    let statement = connection.prepare_cached(WALK).await?;
+    let rows = connection.query(&statement, &[&from, &until, &most]).await?;
+    Ok(rows.into_iter().map(|row| (row.get(0), row.get(1))).collect())
+}
+
+/// The least key behind all that begin with a prefix, which begins with the byte of a tree and so has one.
+pub(super) fn end_of(mut prefix: Vec<u8>) -> Vec<u8> {
+    while prefix.last() == Some(&u8::MAX) {
+        prefix.pop();
+    }
+    if let Some(last) = prefix.last_mut() {
+        *last += 1;
+    }
+    prefix
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_ends_before_the_next_one() {
+        assert_eq!(end_of(vec![b'a', 7]), [b'a', 8]);
+        assert_eq!(end_of(vec![b'a', u8::MAX, u8::MAX]), [b'b']);
+    }
+}

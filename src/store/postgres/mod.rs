@@ -1,0 +1,122 @@
+//! The engine that keeps records in a database that speaks PostgreSQL's protocol: PostgreSQL itself, or a distributed one.
+//!
+//! # What lies there
+//! One table of records, `offerd_records`: the byte of the tree and the key, and the value framed and sealed as the embedded engine has
+//! it, so that the database tells nothing of a person. Beside it the sealed keys and the version of the tables. [`statements`] lists
+//! everything that is ever sent.
+//!
+//! # How a commit becomes durable
+//! A group is one transaction of two round trips:
+//! 1. It begins, and the records that its commits go by are read, each locked where it is there.
+//! 2. Everything is decided by `group`, as for the embedded engine, and sent at once with the end of the transaction. What was found not
+//!    to be there is inserted, so that the group fails where another node has written it since; what a guard relies on not to be there,
+//!    and the group does not write, is inserted and removed again, for the same reason.
+//!
+//! A group that others got in the way of is rolled back and tried again. Where the database is lost or takes no writes, the store is
+//! failed until it does; reads go on as far as it lets them.
+//!
+//! # Who writes
+//! One process at a time: it has the [`lease`], which each transaction holds on to until it ends.
+//!
+//! # Where it waits
+//! Each read is a round trip on the thread that asks. The connections have a runtime of their own ([`client`]).
+
+mod client;
+mod database;
+mod keys;
+mod lease;
+mod schema;
+mod statements;
+#[cfg(test)]
+pub(super) mod tests;
+mod transaction;
+mod writer;
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use self::client::{Client, Failure};
+pub(super) use self::database::Database;
+use self::keys::DatabaseKeys;
+use self::lease::Lease;
+use self::writer::Writer;
+use super::arrival::{Arrivals, LAST_ARRIVAL};
+use super::arrival_clock::ArrivalClock;
+use super::engine::Engine;
+use super::error::StoreError;
+use super::health::FailureLatch;
+use super::options::{DatabaseOptions, StoreOptions};
+use super::sealing::{MasterKey, Sealing, SealingError};
+use super::stall::Stalls;
+use super::trees::Tree;
+
+/// Between two looks at whether a lease is free.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// A store that has been opened, before anything runs on it.
+pub(super) struct Opened {
+    pub(super) database: Arc<Database>,
+    pub(super) writer: Writer,
+    pub(super) latch: Arc<FailureLatch>,
+    pub(super) stalls: Arc<Stalls>,
+    pub(super) clock: Arc<ArrivalClock>,
+}
+
+/// Opens the store in a database, or makes it.
+pub(super) fn open(options: &StoreOptions, database: &DatabaseOptions) -> Result<Opened, StoreError> {
+    let master = MasterKey::find(options.master_key_file.as_deref(), &options.path);
+    let master = master.map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?;
+    let client = Arc::new(Client::of(database).map_err(StoreError::Database)?);
+    let is_new = match schema::version(&client).map_err(|failure| lost(&failure))? {
+        Some(version) if version != schema::KNOWN => {
+            return Err(StoreError::Tables { found: version, known: schema::KNOWN });
+        }
+        Some(_) => false,
+        None => {
+            schema::make(&client).map_err(|failure| lost(&failure))?;
+            true
+        }
+    };
+    let lease = taken(&client, database.lease, options.lock_wait)?;
+    lease.keep(&client);
+    let keys = Box::new(DatabaseKeys::of(Arc::clone(&client)));
+    let sealing = Sealing::open(keys, master, &options.path, is_new).map_err(StoreError::Sealing)?;
+    let database = Arc::new(Database::new(client, lease, sealing));
+    let last_us = last_arrival_us(&database)?;
+    let clock = Arc::new(ArrivalClock::after(last_us, options.clock.clone(), options.clock_limits));
+    let arrivals = Arrivals::after(last_us, Arc::clone(&clock));
+    let (latch, stalls) = (Arc::new(FailureLatch::default()), Arc::new(Stalls::new(options.stall_after)));
+    let writer = Writer::new(
+        Arc::clone(&database),
+        arrivals,
+        Arc::clone(&latch),
+        Arc::clone(&stalls),
+        options.mend_interval,
+    );
+    Ok(Opened { database, writer, latch, stalls, clock })
+}
+
+/// The lease, once whoever has it gives it up or is gone, for as long as a lock is waited for and a lease lasts.
+fn taken(client: &Client, lasts: Duration, wait: Duration) -> Result<Lease, StoreError> {
+    let until = Instant::now() + wait + lasts;
+    loop {
+        if let Some(lease) = Lease::take(client, lasts).map_err(|failure| lost(&failure))? {
+            return Ok(lease);
+        }
+        if Instant::now() >= until {
+            return Err(StoreError::Locked { path: "store.postgres.url".into() });
+        }
+        thread::park_timeout(AGAIN);
+    }
+}
+
+/// The arrival given out last that is durable.
+pub(super) fn last_arrival_us(database: &Database) -> Result<u64, StoreError> {
+    let last = database.get(Tree::Meta, LAST_ARRIVAL)?;
+    Ok(last.and_then(|last| last.try_into().ok()).map_or(0, u64::from_be_bytes))
+}
+
+fn lost(failure: &Failure) -> StoreError {
+    StoreError::Database(failure.to_string())
+}

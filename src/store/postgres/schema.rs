@@ -1,0 +1,40 @@
+//! The tables: made by the first start on a database without them, and otherwise of the version that this build knows.
+
+use super::client::{Client, Failure};
+use super::statements::{MAKE, VERSION};
+
+/// The version that this build reads and writes.
+pub(super) const KNOWN: i32 = 1;
+
+/// How often making the tables is tried, where another node makes them too.
+const TRIES: usize = 5;
+
+/// The version of the tables in a database; nothing where there are none.
+pub(super) fn version(client: &Client) -> Result<Option<i32>, Failure> {
+    let read = client.ask(|pool| async move {
+        let connection = Client::connection(&pool).await?;
+        Ok(connection.query_opt(VERSION, &[]).await?.map(|row| row.get(0)))
+    });
+    match read {
+        Err(failure) if failure.is_no_table() => Ok(None),
+        read => read,
+    }
+}
+
+/// Makes the tables.
+pub(super) fn make(client: &Client) -> Result<(), Failure> {
+    let mut made = Err(Failure::Conflict);
+    for _ in 0..TRIES {
+        made = client.ask(|pool| async move {
+            let connection = Client::connection(&pool).await?;
+            for statement in MAKE {
+                connection.batch_execute(statement).await?;
+            }
+            Ok(())
+        });
+        if !matches!(made, Err(Failure::Conflict)) {
+            break;
+        }
+    }
+    made
+}

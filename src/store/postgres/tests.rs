@@ -1,0 +1,205 @@
+//! What holds of a store in a database. The tests of every store run over one too where `OFFERD_TEST_POSTGRES` has its address.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tempfile::TempDir;
+
+use super::client::Client;
+use super::writer::Writer;
+use crate::store::arrival::Arrivals;
+use crate::store::commit::Outcome;
+use crate::store::engine::Writer as _;
+use crate::store::options::{DatabaseOptions, StoreOptions};
+use crate::store::{Commit, CommitError, Health, Store, StoreError, Tree};
+
+/// The variable with the address of a database in which tests make a schema each.
+const VARIABLE: &str = "OFFERD_TEST_POSTGRES";
+
+const TREE: Tree = Tree::Templates;
+
+/// A schema of its own for a test, where there is a database.
+pub(in crate::store) fn database() -> Option<DatabaseOptions> {
+    let url = std::env::var(VARIABLE).ok()?;
+    let options = |url: String| DatabaseOptions {
+        url,
+        roots: None,
+        connections: 4,
+        answer_within: Duration::from_secs(20),
+        lease: Duration::from_secs(1),
+    };
+    let name = format!("test_{}", crate::ids::random().simple());
+    let client = Client::of(&options(url.clone())).expect("an address");
+    let statement = format!("CREATE SCHEMA {name}");
+    let made = client
+        .ask(|pool| async move { Ok(Client::connection(&pool).await?.batch_execute(&statement).await?) });
+    made.expect("a schema");
+    let separator = if url.contains('?') { '&' } else { '?' };
+    Some(options(format!("{url}{separator}options=-c%20search_path%3D{name}")))
+}
+
+/// How a test's store is opened, and where its master key is; nothing, and a loud line, where there is no database.
+fn options() -> Option<(StoreOptions, TempDir)> {
+    let Some(database) = database() else {
+        eprintln!("SKIPPED: {VARIABLE} names no database");
+        return None;
+    };
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = StoreOptions::new(directory.path().join("store"));
+    let (lock_wait, mend_interval) = (Duration::ZERO, Duration::from_millis(1));
+    Some((StoreOptions { database: Some(database), lock_wait, mend_interval, ..options }, directory))
+}
+
+fn committed(store: &Store, commit: Commit) -> Outcome {
+    store.commit(commit).now_or_never().expect("an inline commit is ready at once")
+}
+
+#[test]
+fn what_is_acknowledged_is_there_for_who_comes_next() {
+    let Some((options, _directory)) = options() else { return };
+    let mut killed = options.clone();
+    let line = Line::to(&options.database.as_ref().unwrap().url);
+    killed.database.as_mut().unwrap().url = line.url.clone();
+    let store = Store::open_inline_with(&killed).unwrap();
+    committed(&store, Commit::new().put(TREE, "key", "value")).unwrap();
+    // As a kill does: nothing is given up, and who comes next waits for the end of the lease.
+    line.cut(true);
+    std::mem::forget(store);
+    let store = Store::open_inline_with(&options).unwrap();
+    assert_eq!(store.get(TREE, "key"), Ok(Some(b"value".to_vec())));
+    assert!(store.check().unwrap().is_sound());
+}
+
+#[test]
+fn while_one_process_writes_another_is_refused_and_who_has_lost_the_lease_writes_nothing_more() {
+    let Some((options, _directory)) = options() else { return };
+    let first = Store::open_inline_with(&options).unwrap();
+    assert!(matches!(Store::open_inline_with(&options), Err(StoreError::Locked { .. })));
+    committed(&first, Commit::new().put(TREE, "key", "first")).unwrap();
+
+    let thief = super::open(&options, options.database.as_ref().unwrap());
+    assert!(matches!(thief, Err(StoreError::Locked { .. })), "its lease was renewed meanwhile");
+    let client = Client::of(options.database.as_ref().unwrap()).unwrap();
+    let stolen = client.ask(|pool| async move {
+        let connection = Client::connection(&pool).await?;
+        connection
+            .batch_execute("UPDATE offerd_leases SET holder = 'another', until = now() + interval '1 day'")
+            .await?;
+        Ok(())
+    });
+    stolen.unwrap();
+    assert!(matches!(committed(&first, Commit::new().put(TREE, "key", "late")), Err(CommitError::Failed(_))));
+    assert!(first.lost().load(Ordering::SeqCst), "only another process can go on");
+    assert_eq!(first.get(TREE, "key"), Ok(Some(b"first".to_vec())));
+}
+
+#[test]
+fn of_two_writers_at_one_time_one_wins_whatever_each_relies_on() {
+    let Some((options, _directory)) = options() else { return };
+    let opened = super::open(&options, options.database.as_ref().unwrap()).unwrap();
+    let writer = || {
+        let (database, clock) = (Arc::clone(&opened.database), Arc::clone(&opened.clock));
+        let (latch, stalls) = (Arc::clone(&opened.latch), Arc::clone(&opened.stalls));
+        Writer::new(database, Arrivals::after(0, clock), latch, stalls, Duration::from_secs(1))
+    };
+    // Each writes what the other relies on not to be there, or both write the same.
+    for round in 0..40_u8 {
+        let keys = [[round, 0], [round, u8::from(round % 2 == 0)]];
+        let claim = |own: usize| {
+            let commit = Commit::new().absent(TREE, keys[0]).absent(TREE, keys[1]);
+            commit.put(TREE, keys[own], [own as u8])
+        };
+        let outcomes = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for own in 0..2 {
+                let (mut writer, outcomes) = (writer(), &outcomes);
+                scope.spawn(move || {
+                    let outcome = writer.execute(&[claim(own)]).remove(0);
+                    outcomes.lock().unwrap().push(outcome);
+                });
+            }
+        });
+        let outcomes = outcomes.into_inner().unwrap();
+        let won = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+        let lost =
+            outcomes.iter().filter(|outcome| matches!(outcome, Err(CommitError::Guard { .. }))).count();
+        assert_eq!((won, lost), (1, 1), "round {round}: {outcomes:?}");
+    }
+}
+
+#[test]
+fn a_database_that_is_lost_is_told_and_commits_go_on_when_it_is_back() {
+    let Some((mut options, _directory)) = options() else { return };
+    let database = options.database.as_mut().unwrap();
+    let line = Line::to(&database.url);
+    database.url = line.url.clone();
+    database.answer_within = Duration::from_millis(500);
+    database.lease = Duration::from_secs(60);
+    let store = Store::open_inline_with(&options).unwrap();
+    committed(&store, Commit::new().put(TREE, "key", "before")).unwrap();
+    line.cut(true);
+    assert!(matches!(committed(&store, Commit::new().put(TREE, "key", "lost")), Err(CommitError::Failed(_))));
+    assert!(matches!(store.health(), Health::Failed(_)));
+    assert!(store.get(TREE, "key").is_err());
+    line.cut(false);
+    let mut tries = 0;
+    while committed(&store, Commit::new().put(TREE, "key", "after")).is_err() {
+        tries += 1;
+        assert!(tries < 1000, "{:?}", store.health());
+        thread::park_timeout(Duration::from_millis(5));
+    }
+    assert_eq!(store.health(), Health::Sound);
+    assert_eq!(store.get(TREE, "key"), Ok(Some(b"after".to_vec())));
+}
+
+/// A line to the database that can be cut.
+struct Line {
+    url: String,
+    is_cut: Arc<AtomicBool>,
+    open: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Line {
+    fn to(url: &str) -> Self {
+        let config: tokio_postgres::Config = url.parse().unwrap();
+        let port = config.get_ports().first().copied().unwrap_or(5432);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let here = listener.local_addr().unwrap().port();
+        let (is_cut, open) = (Arc::<AtomicBool>::default(), Arc::<Mutex<Vec<TcpStream>>>::default());
+        let (cut, streams) = (Arc::clone(&is_cut), Arc::clone(&open));
+        thread::spawn(move || {
+            for near in listener.incoming().map_while(Result::ok) {
+                if cut.load(Ordering::SeqCst) {
+                    continue;
+                }
+                let far = TcpStream::connect(("127.0.0.1", port)).unwrap();
+                streams.lock().unwrap().extend([near.try_clone().unwrap(), far.try_clone().unwrap()]);
+                for (mut from, mut to) in [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)]
+                {
+                    thread::spawn(move || {
+                        let mut bytes = [0; 8192];
+                        while let Ok(read @ 1..) = from.read(&mut bytes) {
+                            if to.write_all(&bytes[..read]).is_err() {
+                                break;
+                            }
+                        }
+                        let _ = to.shutdown(Shutdown::Both);
+                    });
+                }
+            }
+        });
+        Self { url: url.replacen(&format!(":{port}"), &format!(":{here}"), 1), is_cut, open }
+    }
+
+    fn cut(&self, is_cut: bool) {
+        self.is_cut.store(is_cut, Ordering::SeqCst);
+        for stream in self.open.lock().unwrap().drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! A transaction: what a group goes by, which nobody changes until it ends, and what it writes.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use deadpool_postgres::Object;
+use tokio_postgres::types::ToSql;
+
+use super::client::{Client, Failure};
+use super::database::{Database, end_of};
+use super::statements::{BEGIN, COMMIT, GET_FOR_UPDATE, INSERT, PUT, REMOVE, ROLLBACK, WALK};
+use crate::store::broken::Reported;
+use crate::store::changes::Change;
+use crate::store::disk::{DiskError, DiskResult};
+use crate::store::engine::{Engine, Entry, Walk};
+use crate::store::raw::{RawValues, Record, read_clear};
+use crate::store::sealing::Sealing;
+use crate::store::trees::Tree;
+
+/// What was read of the database for a group, by key.
+type Read = HashMap<Vec<u8>, Option<Vec<u8>>>;
+
+/// A transaction that was begun. Dropped, it ends as if nothing had been done.
+pub(super) struct Transaction<'a> {
+    database: &'a Database,
+    held: Mutex<Held>,
+}
+
+struct Held {
+    /// Nothing once it has ended.
+    connection: Option<Begun>,
+    read: Read,
+    /// Why a read failed.
+    failure: Option<Failure>,
+}
+
+/// A connection in a transaction, which is closed where nobody has ended that: others would go on in it.
+struct Begun(Option<Object>);
+
+impl Begun {
+    fn connection(&self) -> &Object {
+        self.0.as_ref().expect("it is there until it has ended")
+    }
+
+    /// The transaction has ended: others may use the connection.
+    fn end(mut self) {
+        drop(self.0.take());
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        drop(self.0.take().map(Object::take));
+    }
+}
+
+impl<'a> Transaction<'a> {
+    /// Begins one that goes by these keys. It may read others.
+    pub(super) fn begin(database: &'a Database, wanted: BTreeSet<Vec<u8>>) -> Result<Self, Failure> {
+        let lease = database.lease.clone();
+        let (connection, read) = database.client.ask(|pool| async move {
+            let begun = Begun(Some(Client::connection(&pool).await?));
+            let connection = begun.connection();
+            let wanted: Vec<Vec<u8>> = wanted.into_iter().collect();
+            let statement = connection.prepare_cached(GET_FOR_UPDATE).await?;
+            let keys: [&(dyn ToSql + Sync); 1] = [&wanted];
+            let (begins, is_held, rows) = tokio::join!(
+                connection.batch_execute(BEGIN),
+                lease.is_held(connection),
+                connection.query(&statement, &keys),
+            );
+            begins?;
+            if !is_held? {
+                return Err(Failure::Lost);
+            }
+            let rows = rows?;
+            let mut read: Read = wanted.into_iter().map(|key| (key, None)).collect();
+            read.extend(rows.into_iter().map(|row| (row.get(0), Some(row.get(1)))));
+            Ok((begun, read))
+        })?;
+        let held = Mutex::new(Held { connection: Some(connection), read, failure: None });
+        Ok(Self { database, held })
+    }
+
+    /// Writes the changes, and makes them durable: all, or none.
+    pub(super) fn commit(self, changes: Vec<Change>) -> Result<(), Failure> {
+        let mut held = self.held();
+        if let Some(failure) = held.failure.clone() {
+            return Err(failure);
+        }
+        let Some(begun) = held.connection.take() else { return Err(ended()) };
+        let mut writes = Writes::of(changes, &held.read);
+        drop(held);
+        self.database.client.ask(|_| async move {
+            let connection = begun.connection();
+            let (insert, put, remove) = (
+                connection.prepare_cached(INSERT).await?,
+                connection.prepare_cached(PUT).await?,
+                connection.prepare_cached(REMOVE).await?,
+            );
+            writes.removed.append(&mut writes.kept_absent);
+            let inserted: (Vec<_>, Vec<_>) = writes.inserted.into_iter().unzip();
+            let (put_keys, put_values): (Vec<_>, Vec<_>) = writes.put.into_iter().unzip();
+            let to_insert: [&(dyn ToSql + Sync); 2] = [&inserted.0, &inserted.1];
+            let to_put: [&(dyn ToSql + Sync); 2] = [&put_keys, &put_values];
+            let to_remove: [&(dyn ToSql + Sync); 1] = [&writes.removed];
+            // All of it is on its way at once; where one fails, those behind it do too.
+            let (inserted, put, removed, committed) = tokio::join!(
+                connection.execute(&insert, &to_insert),
+                connection.execute(&put, &to_put),
+                connection.execute(&remove, &to_remove),
+                connection.batch_execute(COMMIT),
+            );
+            // What has failed first says why; those behind it say that it has.
+            inserted.and(put).and(removed)?;
+            committed?;
+            begun.end();
+            Ok(())
+        })
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks on the connection of the transaction.
+    fn ask<T, F>(&self, asked: impl FnOnce(Begun) -> F) -> DiskResult<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<(Begun, T), Failure>> + Send + 'static,
+    {
+        let Some(begun) = self.held().connection.take() else { return Err(ended().into()) };
+        let asked = self.database.client.ask(|_| asked(begun));
+        let mut held = self.held();
+        match asked {
+            Ok((begun, said)) => {
+                held.connection = Some(begun);
+                Ok(said)
+            }
+            Err(failure) => {
+                held.failure = Some(failure.clone());
+                Err(failure.into())
+            }
+        }
+    }
+
+    /// Why a read failed, if one did.
+    pub(super) fn failure(&self) -> Option<Failure> {
+        self.held().failure.clone()
+    }
+}
+
+fn ended() -> Failure {
+    Failure::Said(None, "the transaction has ended".to_owned())
+}
+
+/// What a group writes, by how it is written.
+#[derive(Default)]
+struct Writes {
+    /// What was found not to be there: it fails where another has written it since.
+    inserted: Vec<Entry>,
+    put: Vec<Entry>,
+    removed: Vec<Vec<u8>>,
+    /// What the group relies on not to be there, and does not write: written and removed again, so that of two groups that rely on what
+    /// the other writes one fails.
+    kept_absent: Vec<Vec<u8>>,
+}
+
+impl Writes {
+    fn of(changes: Vec<Change>, read: &Read) -> Self {
+        let mut writes = Self::default();
+        let written: BTreeSet<&[u8]> = changes.iter().map(|change| change.key.as_slice()).collect();
+        let absent = read.iter().filter(|(key, found)| found.is_none() && !written.contains(key.as_slice()));
+        writes.kept_absent = absent.map(|(key, _)| key.clone()).collect();
+        writes.inserted = writes.kept_absent.iter().map(|key| (key.clone(), Vec::new())).collect();
+        for Change { key, value, .. } in changes {
+            match (value, read.get(&key)) {
+                (Some(value), Some(None)) => writes.inserted.push((key, value)),
+                (Some(value), _) => writes.put.push((key, value)),
+                (None, _) => writes.removed.push(key),
+            }
+        }
+        writes
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        let Some(begun) = self.held().connection.take() else { return };
+        // One that cannot say it is closed, which ends it too.
+        let ended = self.database.client.ask(|_| async move {
+            begun.connection().batch_execute(ROLLBACK).await?;
+            begun.end();
+            Ok(())
+        });
+        drop(ended);
+    }
+}
+
+impl RawValues for Transaction<'_> {
+    fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
+        if let Some(found) = self.held().read.get(sled_key) {
+            return Ok(found.clone());
+        }
+        let key = sled_key.to_vec();
+        let found: Option<Vec<u8>> = self.ask(|begun| async move {
+            let statement = begun.connection().prepare_cached(GET_FOR_UPDATE).await?;
+            let row = begun.connection().query_opt(&statement, &[&vec![key]]).await?;
+            let value = row.map(|row| row.get(1));
+            Ok((begun, value))
+        })?;
+        self.held().read.insert(sled_key.to_vec(), found.clone());
+        Ok(found)
+    }
+}
+
+impl Engine for Transaction<'_> {
+    fn sealing(&self) -> &Sealing {
+        self.database.sealing()
+    }
+
+    fn reported(&self) -> &Reported {
+        self.database.reported()
+    }
+
+    fn accesses(&self) -> u64 {
+        self.database.accesses()
+    }
+
+    fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> Walk {
+        let prefix = tree.sled_key(prefix);
+        let (from, until) = (tree.sled_key(start).max(prefix.clone()), end_of(prefix));
+        let entries = self.ask(|begun| async move {
+            let statement = begun.connection().prepare_cached(WALK).await?;
+            let rows = begun.connection().query(&statement, &[&from, &until, &i64::MAX]).await?;
+            let entries: Vec<Entry> = rows.into_iter().map(|row| (row.get(0), row.get(1))).collect();
+            Ok((begun, entries))
+        });
+        match entries {
+            Ok(entries) => Box::new(entries.into_iter().map(Ok)),
+            Err(DiskError(reason)) => Box::new(std::iter::once(Err(DiskError(reason)))),
+        }
+    }
+
+    fn clear(&self, tree: Tree, key: &[u8]) -> DiskResult<Record> {
+        read_clear(self, tree, key)
+    }
+
+    fn has_pieces(&self) -> bool {
+        false
+    }
+}

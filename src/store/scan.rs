@@ -1,0 +1,76 @@
+//! A scan: the records of a tree with a prefix, one after the other.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::{
+    broken::ReadError,
+    disk::DiskResult,
+    engine::{Engine, Walk},
+    frame::{Frame, part_key},
+    sealing::{LastKey, owner},
+    trees::Tree,
+};
+
+/// The records of one tree whose key begins with a prefix, in the order of their keys in each volume.
+///
+/// Not a snapshot: a record written meanwhile is met when its key lies ahead. Broken records are reported and left out. Each step may
+/// wait for the engine.
+pub struct Scan {
+    engine: Arc<dyn Engine>,
+    tree: Tree,
+    /// The only lead that is looked for, in a tree that is sealed by lead.
+    about: Option<Uuid>,
+    last_key: LastKey,
+    ahead: Walk,
+}
+
+impl Scan {
+    /// Begins at `start`, or at the first key with the prefix where that is later.
+    pub(super) fn new(engine: Arc<dyn Engine>, tree: Tree, start: &[u8], prefix: &[u8]) -> Self {
+        let ahead = engine.walk(tree, start, prefix);
+        Self { engine, tree, about: None, last_key: LastKey::default(), ahead }
+    }
+
+    /// Leaves out what is about other leads, without opening it.
+    pub(super) fn about(self, lead: Uuid) -> Self {
+        Self { about: Some(lead), ..self }
+    }
+
+    fn is_wanted(&self, key: &[u8], raw: &[u8]) -> DiskResult<bool> {
+        let Some(lead) = self.about else { return Ok(true) };
+        Ok(match Frame::open(raw) {
+            Ok(Frame::Whole(payload)) => owner(payload) == Some(lead),
+            Ok(Frame::Split(_)) => {
+                let first = self.engine.raw(&part_key(self.tree, key, 0))?;
+                matches!(first.as_deref().map(Frame::open), Some(Ok(Frame::Whole(piece))) if owner(piece) == Some(lead))
+            }
+            Err(_) => false,
+        })
+    }
+}
+
+impl Iterator for Scan {
+    type Item = Result<(Vec<u8>, Vec<u8>), ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (mut sled_key, raw) = match self.ahead.next()? {
+                Ok(entry) => entry,
+                Err(error) => return Some(Err(error.into())),
+            };
+            let key = sled_key.split_off(1);
+            match self.is_wanted(&key, &raw) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(error) => return Some(Err(error.into())),
+            }
+            match self.engine.payload(self.tree, &key, &raw, &mut self.last_key) {
+                Ok(Some(payload)) => return Some(Ok((key, payload))),
+                Ok(None) | Err(ReadError::Broken(_)) => {}
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}

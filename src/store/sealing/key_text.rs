@@ -1,0 +1,65 @@
+//! Sealed keys, as they are kept.
+//!
+//! ```text
+//! "offerd keys 2\n"  id of the master key (8 hexadecimal digits)  "\n"  sealed key ring
+//! ```
+
+use std::path::Path;
+
+use zeroize::Zeroizing;
+
+use super::error::SealingError;
+use super::key_ring::KeyRing;
+use super::master_key::MasterKey;
+
+const HEADING: &[u8] = b"offerd keys 2\n";
+/// That of stores up to format 3.
+pub(super) const OLDER_HEADING: &[u8] = b"offerd keys 1\n";
+const ID: usize = 8;
+/// What stands before what is sealed, but for the end of its line.
+#[cfg(test)]
+pub(super) const HEADING_LEN: usize = HEADING.len() + ID;
+
+/// A ring, sealed by a master key.
+pub(in crate::store) fn text(master: &MasterKey, ring: &KeyRing) -> Vec<u8> {
+    let sealed = master.key.seal(HEADING, &ring.to_bytes());
+    [HEADING, master.id().as_bytes(), b"\n", &sealed].concat()
+}
+
+/// The ring of a text from a place, which errors name.
+pub(in crate::store) fn opened(
+    path: &Path,
+    master: &MasterKey,
+    text: &[u8],
+) -> Result<KeyRing, SealingError> {
+    let (heading, id, sealed) = parts(path, text)?;
+    let ring = master.key.open(heading, sealed).map(Zeroizing::new);
+    let Some(ring) = ring else {
+        return Err(match id == master.id() {
+            true => SealingError::Damaged { path: path.to_owned() },
+            false => SealingError::WrongMasterKey {
+                path: path.to_owned(),
+                sealed_with: id,
+                given: master.id(),
+                place: master.place().to_owned(),
+            },
+        });
+    };
+    let ring = if heading == HEADING { KeyRing::of_bytes(&ring) } else { KeyRing::of_older(&ring) };
+    ring.ok_or_else(|| SealingError::Damaged { path: path.to_owned() })
+}
+
+/// The id of the master key that a text is sealed with. It is outside of what is sealed.
+pub(in crate::store) fn sealed_with(path: &Path, text: &[u8]) -> Result<String, SealingError> {
+    parts(path, text).map(|(_, id, _)| id)
+}
+
+fn parts<'a>(path: &Path, bytes: &'a [u8]) -> Result<(&'static [u8], String, &'a [u8]), SealingError> {
+    let damaged = || SealingError::Damaged { path: path.to_owned() };
+    let heading = [HEADING, OLDER_HEADING].into_iter().find(|heading| bytes.starts_with(heading));
+    let heading = heading.ok_or_else(damaged)?;
+    let rest = &bytes[heading.len()..];
+    let (id, rest) = rest.split_at_checked(ID).ok_or_else(damaged)?;
+    let id = std::str::from_utf8(id).map_err(|_| damaged())?;
+    Ok((heading, id.to_owned(), rest.strip_prefix(b"\n").ok_or_else(damaged)?))
+}

@@ -162,14 +162,14 @@ pub enum SecretPlace {
     Credential(String),
 }
 
-pub(super) fn checked(raw: RawAlerts, found: &mut Found) -> AlertSettings {
+pub(super) fn checked(raw: RawAlerts, is_default: &dyn Fn(&str) -> bool, found: &mut Found) -> AlertSettings {
     let waits = raw.waits.into_iter().map(|(name, wait)| {
         let wait = duration(&format!("alerts.waits.{}", quoted(&name)), wait, Duration::ZERO, DAY, found);
         (name, wait)
     });
     let waits = waits.collect();
     let [first_backoff, longest_backoff] =
-        backoffs("alerts", [raw.first_backoff, raw.longest_backoff], found);
+        backoffs("alerts", [raw.first_backoff, raw.longest_backoff], is_default, found);
     let mut within = |key: &str, value: HumanDuration, least, greatest| {
         duration(&format!("alerts.{key}"), value, least, greatest, found)
     };

@@ -77,9 +77,9 @@ pub(super) fn checked(
             kept: duration("transcripts.kept", raw.transcripts.kept, MILLISECOND, CENTURY, found),
             call_bytes: count("transcripts.call_bytes", raw.transcripts.call_bytes, 1024, 1_048_576, found),
         },
-        postbacks: postbacks(&raw.postbacks, found),
+        postbacks: postbacks(&raw.postbacks, &is_default, found),
         experiments: experiments(&raw.experiments, found),
-        alerts: super::alerts::checked(raw.alerts, found),
+        alerts: super::alerts::checked(raw.alerts, &is_default, found),
         tokens: TokenSettings { bootstrap: raw.tokens.bootstrap },
         shutdown: ShutdownSettings {
             drain: duration("shutdown.drain", raw.shutdown.drain, Duration::ZERO, HOUR, found),
@@ -210,10 +210,10 @@ fn reference(raw: RawReference, found: &mut Found) -> ReferenceSettings {
     }
 }
 
-fn postbacks(raw: &RawPostbacks, found: &mut Found) -> PostbackSettings {
+fn postbacks(raw: &RawPostbacks, is_default: &dyn Fn(&str) -> bool, found: &mut Found) -> PostbackSettings {
     let kept = |key, kept, found: &mut Found| duration(key, kept, MILLISECOND, CENTURY, found);
     let [first_backoff, longest_backoff] =
-        backoffs("postbacks", [raw.first_backoff, raw.longest_backoff], found);
+        backoffs("postbacks", [raw.first_backoff, raw.longest_backoff], is_default, found);
     PostbackSettings {
         path: path("postbacks.path", &raw.path, found),
         concurrency: count("postbacks.concurrency", raw.concurrency, 1, 256, found),

@@ -380,7 +380,7 @@ fn what_cannot_be_meant_is_refused_once() {
         ),
         (
             "[alerts]\nfirst_backoff = '20m'\n",
-            "config/default.toml:386: `alerts.longest_backoff` must be at least `alerts.first_backoff` (1200s), got 900s",
+            "offerd.toml:2: `alerts.first_backoff` must be at most `alerts.longest_backoff` (900s), got 1200s",
         ),
     ] {
         assert_eq!(faults(file, &[]), [told]);

@@ -38,17 +38,19 @@ impl From<OneOrMany> for Vec<String> {
     }
 }
 
-/// The first wait of a section and its longest, which is no shorter.
+/// The first wait of a section and its longest, which is no shorter. Where just the first one is set, that is what is at fault.
 pub(super) fn backoffs(
     section: &str,
     [first, longest]: [HumanDuration; 2],
+    is_default: &dyn Fn(&str) -> bool,
     found: &mut Found,
 ) -> [Duration; 2] {
-    let first_key = format!("{section}.first_backoff");
+    let [first_key, longest_key] = ["first_backoff", "longest_backoff"].map(|key| format!("{section}.{key}"));
     let first = duration(&first_key, first, MILLISECOND, HOUR, found);
-    let longest_key = format!("{section}.longest_backoff");
     let longest = duration(&longest_key, longest, MILLISECOND, DAY, found);
-    if longest < first {
+    if longest < first && is_default(&longest_key) {
+        fault(&first_key, format!("must be at most `{longest_key}` ({longest:?}), got {first:?}"), found);
+    } else if longest < first {
         fault(&longest_key, format!("must be at least `{first_key}` ({first:?}), got {longest:?}"), found);
     }
     [first, longest]

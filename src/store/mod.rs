@@ -2,7 +2,7 @@
 //!
 //! # Two engines
 //! What callers see is the same whatever keeps the records: guarded commits over trees, reads, walks, feeds in order of arrival,
-//! sealing. An [`engine`] keeps raw values under keys. The one of this chapter keeps them in files of this machine; [`postgres`] keeps them
+//! sealing. An `engine` keeps raw values under keys. The one of this chapter keeps them in files of this machine; `postgres` keeps them
 //! in a database, for [`StoreOptions::database`]. What a commit comes to is decided by `group` for both, and a read may wait in both.
 //!
 //! # How a commit becomes durable

@@ -264,7 +264,7 @@ impl engine::Writer for Writer {
     /// Writes the commits as one group. Once this returns, every commit with `Ok` survives a kill and a power cut, and a
     /// commit found in the way by a guard does too.
     ///
-    /// After a failure, or a panic below, nothing is written any more, unless the disk [works again](Self::mend).
+    /// After a failure, or a panic below, nothing is written any more, unless the disk [works again](engine::Writer::mend).
     fn execute(&mut self, commits: &[Commit]) -> Vec<Outcome> {
         self.mend();
         if let Some(failure) = self.latch.failure() {

@@ -60,7 +60,7 @@ impl AdminClient {
     /// The running daemon, or else the store. Where there is none it is made, and that is reported: another may be meant.
     pub async fn find_or_make(settings: &Settings) -> Result<Self, Trouble> {
         let open = || {
-            let made = !super::is_there(&settings.store.path)?;
+            let made = !super::is_there(&settings.store)?;
             let store = super::open_or_make_store(settings)?;
             if made {
                 let place = super::whole(&settings.store.path);

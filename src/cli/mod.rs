@@ -51,7 +51,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use self::trouble::Trouble;
-use crate::config::Settings;
+use crate::config::{Settings, StoreSettings};
 use crate::daemon;
 use crate::partners::Book;
 use crate::store::{FORMAT, SealingError, Store, StoreError, StoreOptions};
@@ -266,10 +266,11 @@ pub fn run() -> ExitCode {
 /// The settings, which must be good.
 fn settings(config: Option<&Path>) -> Result<Settings, Trouble> {
     let settings = Settings::load(config).map_err(Trouble::Faults)?;
-    match daemon::wrong_master_key(&settings) {
-        None => Ok(settings),
-        Some(fault) => Err(Trouble::Faults(vec![fault])),
-    }
+    let faults: Vec<_> = [daemon::wrong_master_key(&settings), daemon::database_fault(&settings)]
+        .into_iter()
+        .flatten()
+        .collect();
+    if faults.is_empty() { Ok(settings) } else { Err(Trouble::Faults(faults)) }
 }
 
 /// The settings, for a command that has only to find the daemon: what is wrong in them is for the daemon to report.
@@ -289,7 +290,7 @@ fn log_as_the_daemon_does(settings: &Settings) {
 /// # Errors
 /// That there is none, or why it cannot be opened, and where to look.
 fn open_store(settings: &Settings) -> Result<Store, String> {
-    if !is_there(&settings.store.path)? {
+    if !is_there(&settings.store)? {
         return Err(format!(
             "there is no store at `store.path` ({}); name the daemon's settings by `--config FILE`, or go to its \
              directory; a first `offerd serve` makes a store",
@@ -307,16 +308,27 @@ fn permit(error: &io::Error) -> &'static str {
     }
 }
 
-/// Whether there is a store.
+/// Whether there is a store. In a database there always is: whoever opens it first makes its tables.
 ///
 /// # Errors
 /// That nobody lets us see whether there is.
-fn is_there(store: &Path) -> Result<bool, String> {
-    let cannot = |error: io::Error| {
-        let path = whole(store);
-        format!("`store.path` ({}) cannot be looked into: {error}; {}", path.display(), permit(&error))
-    };
-    store.join("lock").try_exists().map(|_| Store::exists(store)).map_err(cannot)
+fn is_there(store: &StoreSettings) -> Result<bool, String> {
+    let cannot =
+        |error: io::Error| format!("{} cannot be looked into: {error}; {}", store.place(), permit(&error));
+    match store.database() {
+        Some(_) => Ok(true),
+        None => store.path.join("lock").try_exists().map(|_| Store::exists(&store.path)).map_err(cannot),
+    }
+}
+
+/// Refuses what is done with the files of a store, where a database has the records.
+fn in_files(settings: &Settings, what: &str, instead: &str) -> Result<(), String> {
+    match settings.store.database() {
+        Some(_) => {
+            Err(format!("{what} is for a store in files, and `store.engine` is `postgres`: {instead}"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// What to do where this user may not.
@@ -344,8 +356,7 @@ fn open_or_make_store(settings: &Settings) -> Result<Store, String> {
 
 /// Why a store cannot be opened, and where to look.
 fn unopened(settings: &Settings, error: &StoreError) -> String {
-    let path = settings.store.path.display();
-    let told = format!("`store.path` ({path}) cannot be opened: {error}");
+    let told = format!("{} cannot be opened: {error}", settings.store.place());
     match error {
         // It says itself what to do.
         StoreError::Owner { .. } => told,
@@ -358,6 +369,9 @@ fn unopened(settings: &Settings, error: &StoreError) -> String {
 
 /// The format of the stopped store, if that is an older one than this offerd's: opening it would rewrite it.
 fn older_format(settings: &Settings) -> Option<u32> {
+    if settings.store.database().is_some() {
+        return None;
+    }
     let format = Store::format(&StoreOptions::from(&settings.store));
     format.ok().flatten().filter(|format| *format < FORMAT)
 }

@@ -49,6 +49,9 @@ const SHOWN: usize = 20;
 /// Runs `offerd restore`.
 pub fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
     let settings = super::settings(config)?;
+    if arguments.into.is_none() && !arguments.check {
+        super::in_files(&settings, "`offerd restore`", "`--into DIR` names a directory for the store")?;
+    }
     let into = arguments.into.as_ref().unwrap_or(&settings.store.path);
     let master = master_key(&settings, into)?;
     let ended = match arguments.check {

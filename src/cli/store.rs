@@ -72,6 +72,11 @@ pub async fn run(config: Option<&Path>, command: &Command) -> Result<(), Trouble
     match command {
         Command::Check { all, json } => check(&settings, *all, *json).await,
         Command::Salvage { into, backup, json } => {
+            super::in_files(
+                &settings,
+                "`offerd store salvage`",
+                "the database has its own tools for damage and backups",
+            )?;
             let salvaged = salvaged(&settings, into, backup.as_deref()).await?;
             print_salvaged(&salvaged, into, *json)?;
             if salvaged.is_all() {

@@ -94,6 +94,7 @@ pub async fn export(config: Option<&Path>, arguments: &ExportArguments) -> Resul
 /// Runs `offerd import`.
 pub async fn import(config: Option<&Path>, arguments: &ImportArguments) -> Result<(), Trouble> {
     run(config, async |settings| {
+        super::in_files(settings, "`offerd import`", "import into files, and take those into the database")?;
         let path = &settings.store.path;
         let mut entries = fs::read_dir(path).into_iter().flatten();
         if entries.next().is_some() || Store::exists(path) {

@@ -14,15 +14,16 @@ use super::layers::Places;
 use super::ranking_checks::ranking;
 use super::raw::{
     Raw, RawApi, RawApproval, RawBrand, RawConsole, RawExperiments, RawLimits, RawLog, RawMatching,
-    RawOfferPages, RawPostbacks, RawProxy, RawReference, RawReports, RawStore, RawTls, RawTracing, RawWire,
+    RawOfferPages, RawPostbacks, RawPostgres, RawProxy, RawReference, RawReports, RawStore, RawTls,
+    RawTracing, RawWire,
 };
 use super::settings::{
     AnalyticsSettings, ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings,
     DescribedSetting, EngineSettings, ExperimentSettings, IntegrationsSettings, LimitSettings,
     ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings, PathSettings, PostbackSettings,
-    PrefillSettings, ProxySettings, ROLES, RateSettings, ReferenceSettings, ReportSettings, Settings,
-    ShutdownSettings, StoreSettings, TlsSettings, TokenSettings, TracingSettings, TranscriptSettings,
-    WireSettings,
+    PostgresSettings, PrefillSettings, ProxySettings, ROLES, RateSettings, ReferenceSettings, ReportSettings,
+    Settings, ShutdownSettings, StoreEngine, StoreSettings, TlsSettings, TokenSettings, TracingSettings,
+    TranscriptSettings, WireSettings,
 };
 use super::values::{
     CENTURY, DAY, Found, HOUR, MILLISECOND, MINUTE, OneOrMany, SECOND, backoffs, count, duration, fault,
@@ -597,7 +598,9 @@ fn store(raw: RawStore, live_tables: usize, is_default_queue: bool, found: &mut 
     let clock_jump = duration("store.clock_jump", raw.clock_jump, SECOND, DAY, found);
     let named = |file: String| Some(file).filter(|path| !path.is_empty()).map(PathBuf::from);
     StoreSettings {
+        engine: raw.engine,
         path: path("store.path", &raw.path, found),
+        postgres: postgres(raw.postgres, raw.engine, found),
         master_key_file: named(raw.master_key_file),
         suppression_key_file: named(raw.suppression_key_file),
         queue,
@@ -615,6 +618,34 @@ fn store(raw: RawStore, live_tables: usize, is_default_queue: bool, found: &mut 
         clock_hold: duration("store.clock_hold", raw.clock_hold, Duration::ZERO, CENTURY, found),
         clock_gap: duration("store.clock_gap", raw.clock_gap, clock_jump, CENTURY, found),
     }
+}
+
+/// The database, where one is named. What is wrong with its address beyond how it begins is told by who reads it.
+fn postgres(raw: RawPostgres, engine: StoreEngine, found: &mut Found) -> Option<PostgresSettings> {
+    let RawPostgres { url, password_file, ca_file, connections, answer_within, lease } = raw;
+    let begins_well = ["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme));
+    match (url.is_empty(), engine) {
+        (true, StoreEngine::Postgres) => {
+            let wanted = "must be the address of the database, such as `postgres://offerd@127.0.0.1:5432/offerd`, where \
+                          `store.engine` is `postgres`, got nothing";
+            fault("store.postgres.url", wanted.to_owned(), found);
+        }
+        (false, _) if !begins_well => {
+            let wanted = "must begin with `postgres://` or `postgresql://`, and does not";
+            fault("store.postgres.url", wanted.to_owned(), found);
+        }
+        _ => {}
+    }
+    let named = |file: String| Some(file).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let settings = PostgresSettings {
+        password_file: named(password_file),
+        ca_file: named(ca_file),
+        connections: count("store.postgres.connections", connections, 2, 1000, found),
+        answer_within: duration("store.postgres.answer_within", answer_within, 10 * MILLISECOND, HOUR, found),
+        lease: duration("store.postgres.lease", lease, SECOND, HOUR, found),
+        url,
+    };
+    Some(settings).filter(|settings| !settings.url.is_empty())
 }
 
 fn address(key: &str, text: &str, found: &mut Found) -> SocketAddr {

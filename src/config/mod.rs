@@ -23,7 +23,8 @@ pub use reload::{RELOADABLE, SettingChange, SettingsDiff, is_reloadable};
 pub use settings::{
     ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings, DescribedSetting,
     ExperimentSettings, IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings,
-    NamedRanking, OfferPageSettings, PathSettings, PostbackSettings, PrefillSettings, ProxySettings, ROLES,
-    RankingSettings, RateSettings, ReferenceSettings, ReportSettings, Settings, ShutdownSettings, SignIn,
-    StoreSettings, TlsSettings, TokenSettings, TranscriptSettings, WireSettings,
+    NamedRanking, OfferPageSettings, PathSettings, PostbackSettings, PostgresSettings, PrefillSettings,
+    ProxySettings, ROLES, RankingSettings, RateSettings, ReferenceSettings, ReportSettings, Settings,
+    ShutdownSettings, SignIn, StoreEngine, StoreSettings, TlsSettings, TokenSettings, TranscriptSettings,
+    WireSettings,
 };

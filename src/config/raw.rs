@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::alerts::RawAlerts;
-use super::settings::SignIn;
+use super::settings::{SignIn, StoreEngine};
 use super::values::OneOrMany;
 use crate::declaration::HumanDuration;
 use crate::telemetry::logging::LogFormat;
@@ -240,7 +240,9 @@ pub(super) struct RawAnalytics {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawStore {
+    pub engine: StoreEngine,
     pub path: String,
+    pub postgres: RawPostgres,
     pub master_key_file: String,
     pub suppression_key_file: String,
     pub queue: i64,
@@ -257,6 +259,17 @@ pub(super) struct RawStore {
     pub clock_jump: HumanDuration,
     pub clock_hold: HumanDuration,
     pub clock_gap: HumanDuration,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawPostgres {
+    pub url: String,
+    pub password_file: String,
+    pub ca_file: String,
+    pub connections: i64,
+    pub answer_within: HumanDuration,
+    pub lease: HumanDuration,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,6 +1,7 @@
 //! The settings as the daemon uses them: checked, in types, with their units.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use super::checks::checked;
 use super::colour::Colour;
 use super::layers::{Layers, Places};
 use super::raw::Raw;
+use super::web_address;
 use crate::declaration::{Fault, Reading, read_table};
 use crate::telemetry::logging::LogFormat;
 
@@ -469,8 +471,12 @@ pub struct AnalyticsSettings {
 /// `[store]`
 #[derive(Debug, Clone)]
 pub struct StoreSettings {
-    /// Directory.
+    /// What keeps the records.
+    pub engine: StoreEngine,
+    /// Directory of the store; of this daemon alone where a database has the records.
     pub path: PathBuf,
+    /// The database, whether it is in use or not; `None` where none is named.
+    pub postgres: Option<PostgresSettings>,
     /// File with the master key, if one is named.
     pub master_key_file: Option<PathBuf>,
     /// File with the key of who asked to be left alone, if one is named.
@@ -503,6 +509,58 @@ pub struct StoreSettings {
     pub clock_hold: Duration,
     /// How far it may be ahead of the last arrival at a start.
     pub clock_gap: Duration,
+}
+
+impl StoreSettings {
+    /// The database that has the records; `None` where they lie in files.
+    pub fn database(&self) -> Option<&PostgresSettings> {
+        self.postgres.as_ref().filter(|_| self.engine == StoreEngine::Postgres)
+    }
+
+    /// The setting that says where the records are, and what it says, for messages: without a password.
+    pub fn place(&self) -> String {
+        match self.database() {
+            Some(database) => format!("`store.postgres.url` ({})", web_address::shown_whole(&database.url)),
+            None => {
+                let path = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+                format!("`store.path` ({})", path.display())
+            }
+        }
+    }
+}
+
+/// `store.engine`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoreEngine {
+    /// Files of this machine, in `store.path`.
+    Embedded,
+    /// A database that speaks PostgreSQL's protocol.
+    Postgres,
+}
+
+/// `[store.postgres]`
+#[derive(Clone, PartialEq, Eq)]
+pub struct PostgresSettings {
+    /// Its address. May hold a password.
+    pub url: String,
+    /// File with the password, if one is named.
+    pub password_file: Option<PathBuf>,
+    /// File with who may vouch for it beside the public CAs, if one is named.
+    pub ca_file: Option<PathBuf>,
+    /// Connections to it.
+    pub connections: usize,
+    /// How long one answer may take.
+    pub answer_within: Duration,
+    /// How long a daemon that has ended without a word counts as alive.
+    pub lease: Duration,
+}
+
+/// The address may hold a password.
+impl fmt::Debug for PostgresSettings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("PostgresSettings").finish_non_exhaustive()
+    }
 }
 
 /// `[partners]`
@@ -675,12 +733,19 @@ impl Settings {
     }
 }
 
+/// The one table of settings with an address that may hold a password.
+const DATABASE: &str = "store.postgres";
+
 fn describe(layers: &Layers) -> Vec<DescribedSetting> {
     let keys = layers.merged.iter().filter_map(|(section, keys)| keys.as_table().map(|keys| (section, keys)));
     let row = |section: &str, key: &str, value: &toml::Value| {
         let key = format!("{section}.{key}");
         let source = layers.places.source_of(&key);
-        (key, value.to_string(), source)
+        let value = match key == DATABASE {
+            true => web_address::without_password(value),
+            false => value.to_string(),
+        };
+        (key, value, source)
     };
     keys.flat_map(|(section, keys)| keys.iter().map(move |(key, value)| row(section, key, value))).collect()
 }

@@ -36,6 +36,24 @@ pub(super) fn shown(url: &str) -> String {
     }
 }
 
+/// The table of a database as a page may show it: without the password of its address.
+pub(super) fn without_password(table: &toml::Value) -> String {
+    let mut table = table.clone();
+    if let Some(toml::Value::String(url)) = table.get_mut("url") {
+        *url = shown_whole(url);
+    }
+    table.to_string()
+}
+
+/// An address of a database likewise, whose parameters may name a password too.
+pub(super) fn shown_whole(url: &str) -> String {
+    let shown = shown(url);
+    match shown.split_once('?') {
+        Some((address, _)) => format!("{address}?***"),
+        None => shown,
+    }
+}
+
 /// What is behind the last colon of an IPv6 address stands before its bracket.
 fn host_and_port(place: &str) -> (&str, Option<&str>) {
     match place.rsplit_once(':') {

@@ -15,7 +15,7 @@ use crate::matching::partner_clients::PartnerClients;
 use crate::partners::Book;
 use crate::postbacks::Subscriptions;
 use crate::reference::Vehicles;
-use crate::store::MasterKey;
+use crate::store::{DatabaseOptions, MasterKey};
 use crate::telemetry::metrics::CERTIFICATE_ENDS;
 
 /// What a start and a reload read.
@@ -41,6 +41,7 @@ pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
     let (settings, mut faults) = Settings::inspect(config);
     let Some(settings) = settings else { return Err(faults) };
     faults.extend(wrong_master_key(&settings));
+    faults.extend(database_fault(&settings));
     faults.extend(password_fault(&settings));
     faults.extend(alert_faults(&settings));
     faults.extend(certificate_faults(&settings, Identities::read(&settings)));
@@ -144,6 +145,13 @@ pub fn master_key_fault(settings: &Settings) -> Option<Fault> {
     let file = source.filter(|_| master_key_file.is_some()).map(|(_, _, source)| PathBuf::from(source));
     let next = if error.is_forbidden() { "; go on as the user that the daemon runs as" } else { "" };
     Some(Fault { file, line: None, key: String::new(), message: format!("{error}{next}") })
+}
+
+/// What is wrong with how the database is named, if one is. Whether it answers is seen when it is opened.
+pub fn database_fault(settings: &Settings) -> Option<Fault> {
+    let database = settings.store.database()?;
+    let (key, message) = DatabaseOptions::from(database).fault()?;
+    Some(settings.fault(key, message))
 }
 
 /// The same, for who needs none: that another user's cannot be read is no fault then.

@@ -29,7 +29,9 @@ use tracing::error;
 use self::bound::Bound;
 pub use self::descriptors::Descriptors;
 use self::guard::{CLOSING, Guard};
-pub use self::load::{Loaded, certificate_days, load, master_key_fault, vehicles, wrong_master_key};
+pub use self::load::{
+    Loaded, certificate_days, database_fault, load, master_key_fault, vehicles, wrong_master_key,
+};
 use self::opened::Opened;
 use self::signals::Signals;
 pub use self::sockets::Sockets;

@@ -21,13 +21,9 @@ pub(super) struct Opened {
 impl Opened {
     /// Opens the store, and keeps the book's templates in it. From here on the guard heeds whether the store has failed for good.
     pub(super) async fn by(settings: &Settings, book: &Book, guard: &Guard) -> Result<Self, Fatal> {
-        let path = &settings.store.path;
         let store = Store::open(StoreOptions::from(&settings.store)).map_err(|error| {
-            let path = absolute(path);
-            format!(
-                "`store.path` ({}) cannot be opened: {error}; `offerd doctor` looks at what is wrong",
-                path.display()
-            )
+            let place = settings.store.place();
+            format!("{place} cannot be opened: {error}; `offerd doctor` looks at what is wrong")
         })?;
         guard.heed(store.lost());
         let (tokens, records) = (Tokens::of(store.clone()), Records::of(store));

@@ -147,6 +147,7 @@ pub use self::{
     health::Health,
     manifest::FORMAT,
     options::{DatabaseOptions, StoreOptions},
+    postgres::DatabaseFigures,
     registry::{audit, contacts, entities, left_alone, partner_keys, pauses, suppressions, tokens, users},
     retention::{Dropped, RetentionError},
     scan::Scan,
@@ -162,6 +163,7 @@ use self::{
     backup::{Backup, BackupError},
     engine::Engine,
     health::FailureLatch,
+    lock::Lock,
     open::Opened,
     postgres::Database,
     queue::Queue,
@@ -210,8 +212,8 @@ struct Shared {
 enum Backing {
     /// In files of this machine.
     Files(Files),
-    /// In a database.
-    Database(Arc<Database>),
+    /// In a database; and the directory of this process, which is locked.
+    Database(Arc<Database>, #[expect(dead_code, reason = "it is held by being there")] Option<Lock>),
 }
 
 struct Files {
@@ -225,7 +227,7 @@ impl Shared {
     fn files(&self) -> Option<&Files> {
         match &self.backing {
             Backing::Files(files) => Some(files),
-            Backing::Database(_) => None,
+            Backing::Database(..) => None,
         }
     }
 
@@ -233,6 +235,13 @@ impl Shared {
     #[cfg(test)]
     fn records(&self) -> &Arc<Records> {
         &self.files().expect("a store in files").records
+    }
+}
+
+impl DatabaseOptions {
+    /// What is wrong with how the database is named, before anything is asked of it: the key of the setting, and the fault.
+    pub fn fault(&self) -> Option<(&'static str, String)> {
+        postgres::fault(self)
     }
 }
 
@@ -244,6 +253,14 @@ impl Store {
             Some(database) => Self::open_database(&options, &database),
             None => Self::open_files(options),
         }
+    }
+
+    /// How the database that these options name answers; nothing where it has no tables yet, or none is named. It is not changed.
+    ///
+    /// # Errors
+    /// That it cannot be asked.
+    pub fn database_figures(options: &StoreOptions) -> Result<Option<DatabaseFigures>, StoreError> {
+        options.database.as_ref().map_or(Ok(None), postgres::figures)
     }
 
     fn open_files(options: StoreOptions) -> Result<Self, StoreError> {
@@ -266,12 +283,15 @@ impl Store {
     }
 
     fn open_database(options: &StoreOptions, database: &DatabaseOptions) -> Result<Self, StoreError> {
-        let postgres::Opened { database, writer, latch, stalls, clock } = postgres::open(options, database)?;
         let io = |source| StoreError::Io { path: options.path.clone(), source };
+        disk::make_directory(&options.path).map_err(io)?;
+        let lock = Lock::take(&options.path, options.lock_wait)?;
+        let postgres::Opened { database, writer, latch, stalls, clock } = postgres::open(options, database)?;
         let queue = Queue::threaded(Box::new(writer), options.queue, options.group, options.close_bound);
         let (queue, engine) = (queue.map_err(io)?, Arc::<Database>::clone(&database));
         stall::watch(&stalls, &latch).map_err(io)?;
-        let (backing, turns) = (Backing::Database(database), Turns::new(options.changes_per_record));
+        let backing = Backing::Database(database, Some(lock));
+        let turns = Turns::new(options.changes_per_record);
         Ok(Self { shared: Arc::new(Shared { queue, backing, engine, latch, stalls, clock, turns }) })
     }
 
@@ -305,7 +325,15 @@ impl Store {
                 let postgres::Opened { database, writer, latch, stalls, clock } =
                     postgres::open(options, database)?;
                 let (queue, engine) = (Queue::inline(Box::new(writer)), Arc::<Database>::clone(&database));
-                Shared { queue, backing: Backing::Database(database), engine, latch, stalls, clock, turns }
+                Shared {
+                    queue,
+                    backing: Backing::Database(database, None),
+                    engine,
+                    latch,
+                    stalls,
+                    clock,
+                    turns,
+                }
             }
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -415,7 +443,7 @@ impl Store {
     pub fn check_with(&self, read: &mut dyn FnMut(u64)) -> Result<CheckReport, ReadError> {
         match &self.shared.backing {
             Backing::Files(files) => check::check(&files.records, read),
-            Backing::Database(database) => check::check_records_of(&**database, read),
+            Backing::Database(database, _) => check::check_records_of(&**database, read),
         }
     }
 
@@ -557,7 +585,7 @@ impl Store {
     pub fn closed_us(&self) -> Result<u64, StoreError> {
         match &self.shared.backing {
             Backing::Files(files) => open::last_arrival_us(&files.records),
-            Backing::Database(database) => postgres::last_arrival_us(database),
+            Backing::Database(database, _) => postgres::last_arrival_us(database),
         }
     }
 

@@ -20,6 +20,9 @@ const CHECK: &str = "store";
 const DAMAGED: &str = "`offerd store check` names what is lost; `offerd store salvage` makes a good store of what is left, and of the \
                        last backup";
 
+/// How far this machine's clock may be from that of the database.
+const SKEW_MS: u64 = 1000;
+
 /// What is wrong where the audit is.
 const AUDIT: &str = "the chain of the audit is broken";
 
@@ -39,7 +42,10 @@ pub async fn sealed_with(daemon: &Daemon) -> Option<String> {
 /// Whether a start would open the store. One that is to be rewritten first is left as it is.
 pub async fn store(settings: &StoreSettings, daemon: &Daemon) -> Finding {
     match daemon {
-        Ok(None) => of_stopped(settings),
+        Ok(None) => match settings.database() {
+            Some(_) => of_database(settings),
+            None => of_stopped(settings),
+        },
         Ok(Some(daemon)) => held(daemon).await,
         Err(hangs) => Finding::wrong(CHECK, hangs, "without it nothing can be said of the store it holds"),
     }
@@ -90,6 +96,29 @@ fn of_stopped(settings: &StoreSettings) -> Finding {
         }
         Ok((key, damages, None)) => {
             of_opened(&format!("{path} has format {FORMAT}, and master key {key} opens it"), &damages)
+        }
+        Err(error) => unopened(&error),
+    }
+}
+
+/// Whether a start would get on with the database. One that is empty is left as it is.
+fn of_database(settings: &StoreSettings) -> Finding {
+    let place = settings.place();
+    match Store::database_figures(&StoreOptions::from(settings)) {
+        Ok(None) => {
+            Finding::good(CHECK, format!("{place} answers and has no tables yet; the first start makes them"))
+        }
+        Ok(Some(figures)) => {
+            let (took, skew) = (figures.round_trip, figures.clock_ahead_ms);
+            let found = format!("{place} answers within {took:?}, tables of version {}", figures.version);
+            match skew.unsigned_abs() > SKEW_MS {
+                true => Finding::wrong(
+                    CHECK,
+                    format!("{found}, and this machine's clock is {skew} ms ahead of its own"),
+                    "let both keep time, as by NTP: clocks may differ by a second",
+                ),
+                false => Finding::good(CHECK, format!("{found}; clocks differ by {skew} ms")),
+            }
         }
         Err(error) => unopened(&error),
     }
@@ -151,6 +180,10 @@ fn unopened(error: &StoreError) -> Finding {
         StoreError::Newer { .. } => "install that newer offerd again, or restore a backup of before",
         StoreError::Sealing(_) => {
             "give the key that the message names; without it only a backup with its own key helps"
+        }
+        StoreError::Database(_) => "look at `store.postgres` and whether the database runs, as with `psql`",
+        StoreError::Tables { .. } => {
+            "install the offerd that they are of, or `offerd store migrate` with the newer one"
         }
         StoreError::Foreign { .. } => "set another `store.path`",
         StoreError::Io { source, .. } if is_forbidden(source) => PERMIT,

@@ -14,6 +14,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::regular_file::{self, PEM_BYTES_MAX, SECRET_BYTES_MAX};
 use crate::store::disk::DiskError;
 use crate::store::options::DatabaseOptions;
 use crate::wire;
@@ -94,15 +95,14 @@ impl From<Failure> for DiskError {
 impl Client {
     /// Of the database at an address. Nothing is asked of it yet.
     pub(super) fn of(options: &DatabaseOptions) -> Result<Self, String> {
-        let mut config: Config =
-            options.url.parse().map_err(|error| format!("`store.postgres.url` is no address: {error}"))?;
+        let mut config = config(options)?;
         config.connect_timeout(options.answer_within).application_name("offerd");
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = match is_here(&config) {
             true => Manager::from_config(config, NoTls, recycling),
             false => {
                 config.ssl_mode(tokio_postgres::config::SslMode::Require);
-                let tls = wire::trusting(options.roots.as_deref())?;
+                let tls = wire::trusting(roots(options)?.as_deref())?;
                 Manager::from_config(config, MakeRustlsConnect::new(tls), recycling)
             }
         };
@@ -162,6 +162,43 @@ impl Drop for Client {
             runtime.shutdown_background();
         }
     }
+}
+
+/// What is wrong with how a database is named, before it is asked anything: the key of the setting, and the fault.
+pub(in crate::store) fn fault(options: &DatabaseOptions) -> Option<(&'static str, String)> {
+    let read = config(options).map(drop).map_err(|error| ("store.postgres.url", error));
+    let read = read
+        .and_then(|()| password(options).map(drop).map_err(|error| ("store.postgres.password_file", error)));
+    let trusted = roots(options).and_then(|roots| wire::trusting(roots.as_deref()));
+    read.and_then(|()| trusted.map(drop).map_err(|error| ("store.postgres.ca_file", error))).err()
+}
+
+fn config(options: &DatabaseOptions) -> Result<Config, String> {
+    // The parser's error is not passed on: it may hold a part of the password.
+    let mut config: Config = options.url.parse().map_err(|_| {
+        "must be an address as `postgres://USER@HOST:PORT/DATABASE`, and cannot be read as one; a `%` in it is written `%25`"
+            .to_owned()
+    })?;
+    if let Some(password) = password(options)? {
+        config.password(password);
+    }
+    Ok(config)
+}
+
+fn password(options: &DatabaseOptions) -> Result<Option<String>, String> {
+    let Some(file) = &options.password_file else { return Ok(None) };
+    let text = regular_file::text_of(file, SECRET_BYTES_MAX).map_err(|error| {
+        format!("must name a file with the password; {} cannot be read: {error}", file.display())
+    })?;
+    Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
+}
+
+fn roots(options: &DatabaseOptions) -> Result<Option<Vec<u8>>, String> {
+    let Some(file) = &options.ca_file else { return Ok(None) };
+    let read = regular_file::bytes_of(file, PEM_BYTES_MAX);
+    let cannot =
+        |error| format!("must name a file with certificates; {} cannot be read: {error}", file.display());
+    read.map(Some).map_err(cannot)
 }
 
 /// Whether all addresses of the database are this machine's own.

@@ -23,6 +23,7 @@
 
 mod client;
 mod database;
+mod figures;
 mod keys;
 mod lease;
 mod schema;
@@ -36,8 +37,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+pub(super) use self::client::fault;
 use self::client::{Client, Failure};
 pub(super) use self::database::Database;
+pub use self::figures::DatabaseFigures;
 use self::keys::DatabaseKeys;
 use self::lease::Lease;
 use self::writer::Writer;
@@ -95,6 +98,12 @@ pub(super) fn open(options: &StoreOptions, database: &DatabaseOptions) -> Result
         options.mend_interval,
     );
     Ok(Opened { database, writer, latch, stalls, clock })
+}
+
+/// Asks a database how it does; nothing where it has no tables yet.
+pub(super) fn figures(database: &DatabaseOptions) -> Result<Option<DatabaseFigures>, StoreError> {
+    let client = Client::of(database).map_err(StoreError::Database)?;
+    figures::ask(&client).map_err(|failure| lost(&failure))
 }
 
 /// The lease, once whoever has it gives it up or is gone, for as long as a lock is waited for and a lease lasts.

@@ -57,6 +57,9 @@ pub(super) const HOLD_LEASE: &str =
 /// Gives the lease up.
 pub(super) const END_LEASE: &str = "UPDATE offerd_leases SET until = now() WHERE id = 1 AND holder = $1";
 
+/// What the database's clock shows, in Unix milliseconds.
+pub(super) const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8";
+
 /// The sealed keys.
 pub(super) const KEYS: &str = "SELECT sealed FROM offerd_keys WHERE id = 1";
 

@@ -28,7 +28,8 @@ pub(in crate::store) fn database() -> Option<DatabaseOptions> {
     let url = std::env::var(VARIABLE).ok()?;
     let options = |url: String| DatabaseOptions {
         url,
-        roots: None,
+        password_file: None,
+        ca_file: None,
         connections: 4,
         answer_within: Duration::from_secs(20),
         lease: Duration::from_secs(1),

@@ -295,7 +295,7 @@ fn aside(
         tokio::spawn(async move { engine.statistics.failures.keep().await }),
         tokio::spawn(shown_posts::keep(Arc::clone(matchmaker.engine()))),
         tokio::spawn(suppression_key::unlock_when_back(Arc::clone(matchmaker.engine()))),
-        tokio::spawn(async move { recovery::recover_when_mended(&recovering).await }),
+        tokio::spawn(async move { recovery::recover_for_ever(&recovering).await }),
         tokio::spawn(retention::retain(
             Arc::clone(matchmaker.engine()),
             settings.store.clone(),

@@ -131,7 +131,7 @@ impl Matchmaker {
         let table = table_uuid(self.engine.records.store.arrival_ms());
         let record = LeadRecord { first_table: Some(table), ..self.record(submission, &configuration) };
         let commit = writing::new_lead(&record, self.identity(&record, look_back_minutes).as_ref());
-        let lead = LeadCommit { commit, is_new: true };
+        let lead = LeadCommit { commit, is_new: true, node: self.engine.records.store.node() };
         let drawn = record.experiments.clone();
         let arrival = Arrival { record, lead, table, idempotency_key: key.as_ref(), held, trace, permit };
         let shown = self.build(configuration, place, arrival, until).await?;
@@ -200,7 +200,8 @@ impl Matchmaker {
         let place = self.admit(growth.viewer.company, &configuration)?;
         let trace = self.engine.traces.lead(trace);
         let Some(grown) = self.grow_lead(growth, &mut permit).await? else { return Ok(None) };
-        let lead = LeadCommit { commit: Commit::new(), is_new: false };
+        let lead =
+            LeadCommit { commit: Commit::new(), is_new: false, node: self.engine.records.store.node() };
         let table = table_uuid(self.engine.records.store.arrival_ms());
         let arrival =
             Arrival { record: grown, lead, table, idempotency_key: None, held: None, trace, permit };

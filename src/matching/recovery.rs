@@ -1,58 +1,125 @@
-//! After a restart, or when a failed disk works again: every table that was pending goes on, under its original deadline,
-//! through the same machine.
+//! After a restart, when a failed disk or database works again, or when another process that shared it has ended: every table that was
+//! pending and that nobody sees to goes on, under its original deadline, through the same machine.
 //!
 //! What was answered stays as it was recorded. Who had not answered is asked again, by the book of the day; who has left
 //! it has failed.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use metrics::counter;
 use tracing::{error, info};
 use uuid::Uuid;
 
+use super::engine::Engine;
 use super::matchmaker::{Matchmaker, Resumed};
 use crate::planted::{Planted, planted};
-use crate::store::Tree;
+use crate::records::open_tables::OpenTable;
+use crate::store::{CommitError, ReadError, Topic};
 use crate::telemetry::metrics::TABLES_RECOVERED;
 
 /// How long a table may be without an actor because it is only now being taken in.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Resumes the pending tables that nobody sees to; returns how many. Those past their deadline complete at once, with what
-/// they have.
-pub async fn recover(matchmaker: &Matchmaker) -> usize {
-    resume_all(matchmaker, pending(matchmaker)).await
+/// How many tables are taken over at once.
+const AT_ONCE: usize = 256;
+
+/// The pending tables that nobody sees to.
+struct Unattended {
+    /// Those of processes that have ended.
+    left_behind: Vec<OpenTable>,
+    /// Those of this one that have no actor: it was left, or is just being started.
+    own: HashSet<Uuid>,
 }
 
-/// Does that whenever the store's disk works again after a failure, for ever: an actor whose answers could not be written
-/// has left its table.
-pub async fn recover_when_mended(matchmaker: &Matchmaker) {
-    let store = &matchmaker.engine().records.store;
-    let mut waiting: HashSet<Uuid> = HashSet::new();
-    loop {
-        if waiting.is_empty() {
-            store.until_mended().await;
-        } else {
-            // Whoever is not seen to now either has been left, or its actor was just being started.
-            tokio::time::sleep(LOOK_AGAIN).await;
+/// Resumes the pending tables of processes that have ended; returns how many. Those past their deadline complete at once, with what
+/// they have.
+pub async fn recover(matchmaker: &Matchmaker) -> usize {
+    match unattended(matchmaker).await {
+        Ok(Unattended { left_behind, .. }) => take_over(matchmaker, left_behind).await,
+        Err(error) => {
+            error!(%error, "it cannot be seen which rate tables are pending; it is tried again when the store works again");
+            0
         }
-        let found = pending(matchmaker);
-        let (left, new) = found.into_iter().partition(|table| waiting.contains(table));
-        resume_all(matchmaker, left).await;
-        waiting = if waiting.is_empty() { new } else { HashSet::new() };
     }
 }
 
-fn pending(matchmaker: &Matchmaker) -> HashSet<Uuid> {
-    let engine = matchmaker.engine();
-    let open = engine.records.store.scan(Tree::OpenTables, []).filter_map(Result::ok);
-    open.filter_map(|(key, _)| Uuid::from_slice(&key).ok())
-        .filter(|table| !engine.live.has(*table) && !planted(Planted::ForgottenTables))
-        .collect()
+/// Does that whenever a process that shares the store has ended, for ever; and goes on with this one's own whenever the store works
+/// again after a failure: an actor whose answers could not be written has left its table.
+pub async fn recover_for_ever(matchmaker: &Matchmaker) {
+    let store = &matchmaker.engine().records.store;
+    let mut nodes = store.changes_of(Topic::Nodes);
+    let mut waiting: HashSet<Uuid> = HashSet::new();
+    loop {
+        let mended = tokio::select! {
+            () = store.until_mended() => true,
+            () = tokio::time::sleep(LOOK_AGAIN), if !waiting.is_empty() => false,
+            seen = store.until_changed(Topic::Nodes, nodes) => {
+                nodes = seen;
+                recover(matchmaker).await;
+                continue;
+            }
+        };
+        let Ok(Unattended { left_behind, own }) = unattended(matchmaker).await else { continue };
+        take_over(matchmaker, left_behind).await;
+        // Whoever is not seen to now either has been left, or its actor was just being started.
+        let (left, new): (Vec<_>, HashSet<_>) = own.into_iter().partition(|table| waiting.contains(table));
+        resume_all(matchmaker, left).await;
+        waiting = if mended { new } else { HashSet::new() };
+    }
 }
 
-async fn resume_all(matchmaker: &Matchmaker, open: HashSet<Uuid>) -> usize {
+/// Reads which tables are pending, aside, and then who is alive: in this order, since who has begun a table was alive before.
+async fn unattended(matchmaker: &Matchmaker) -> Result<Unattended, ReadError> {
+    let engine = Arc::clone(matchmaker.engine());
+    let read = tokio::task::spawn_blocking(move || read_unattended(&engine)).await;
+    // It is ended by a panic only, or by the end of the process.
+    read.unwrap_or(Ok(Unattended { left_behind: Vec::new(), own: HashSet::new() }))
+}
+
+fn read_unattended(engine: &Engine) -> Result<Unattended, ReadError> {
+    let store = &engine.records.store;
+    let open = OpenTable::all(store).collect::<Result<Vec<_>, _>>()?;
+    let alive = store.alive()?;
+    let mut found = Unattended { left_behind: Vec::new(), own: HashSet::new() };
+    for table in open.into_iter().filter(|_| !planted(Planted::ForgottenTables)) {
+        match table.node {
+            Some(node) if node == store.node() => {
+                if !engine.live.has(table.uuid) {
+                    found.own.insert(table.uuid);
+                }
+            }
+            Some(node) if alive.contains(&node) => {}
+            _ => found.left_behind.push(table),
+        }
+    }
+    Ok(found)
+}
+
+/// Takes tables over and resumes those that nobody else was quicker with.
+async fn take_over(matchmaker: &Matchmaker, tables: Vec<OpenTable>) -> usize {
+    let store = &matchmaker.engine().records.store;
+    let mut recovered = 0;
+    for tables in tables.chunks(AT_ONCE) {
+        let commits = tables.iter().map(|table| store.commit(table.taken_over_by(store.node())));
+        let mut taken = Vec::with_capacity(tables.len());
+        for (table, outcome) in tables.iter().zip(join_all(commits).await) {
+            match outcome {
+                Ok(()) => taken.push(table.uuid),
+                Err(CommitError::Guard { .. }) => {}
+                Err(failure) => {
+                    error!(rate_table = %table.uuid, %failure, "a pending rate table cannot be taken over; it stays in the store as it is");
+                }
+            }
+        }
+        recovered += resume_all(matchmaker, taken).await;
+    }
+    recovered
+}
+
+async fn resume_all(matchmaker: &Matchmaker, open: Vec<Uuid>) -> usize {
     let mut recovered = 0;
     for table in open {
         match matchmaker.resume(table).await {

@@ -14,6 +14,7 @@ pub mod history;
 pub mod identity;
 pub mod loan_reports;
 pub mod offer_ids;
+pub mod open_tables;
 pub mod page_ids;
 mod permutation;
 pub mod postings;

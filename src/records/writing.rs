@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
+use super::open_tables::OpenTable;
 use super::postings::Posting;
 use crate::ids;
 use crate::model::{EventType, ProductType, Timestamp};
@@ -118,6 +119,8 @@ pub struct LeadCommit {
     pub commit: Commit,
     /// Whether it makes the lead, whose record names the table then; the feeds record that too.
     pub is_new: bool,
+    /// The process on the store that sees to the table.
+    pub node: Uuid,
 }
 
 /// What a table writes next: itself with its lead at first, answers and what they mean for the feeds, who is asked, and, with the
@@ -129,11 +132,11 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
     let plain = |happening| (happening, HappeningDetails::default());
     let mut commit = match lead {
         None => Commit::new().about(head.lead),
-        Some(LeadCommit { commit, is_new }) => {
+        Some(LeadCommit { commit, is_new, node }) => {
             happened.extend(is_new.then(|| plain(created(&about))));
             let submitted = about.happening(EventType::AppSubmitted, head.created_at);
             happened.push(plain(Happening { cause: Some(head.uuid), ..submitted }));
-            let commit = with_head(commit.about(head.lead), head, write.settles);
+            let commit = with_head(commit.about(head.lead), head, (!write.settles).then_some(node));
             if is_new { commit } else { listed(commit, head) }
         }
     };
@@ -196,13 +199,15 @@ pub fn payout(lead: Uuid, booked_at: Timestamp, cents: f64) -> Payout {
     Payout { lead, booked_at_ms: booked_at.millis(), cents }
 }
 
-/// Adds a table to the commit of its lead. One that is complete as it is was never open.
-fn with_head(commit: Commit, head: &TableHead, settles: bool) -> Commit {
+/// Adds a table to the commit of its lead, and who sees to it. One that is complete as it is was never open.
+fn with_head(commit: Commit, head: &TableHead, seen_to_by: Option<Uuid>) -> Commit {
     let commit = commit.put_new(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head));
-    if settles {
-        commit
-    } else {
-        commit.put_new(Tree::OpenTables, head.uuid.as_bytes(), head.deadline.to_be_bytes().to_vec())
+    match seen_to_by {
+        None => commit,
+        Some(node) => {
+            let open = OpenTable::new(head.uuid, head.deadline, node);
+            commit.put_new(Tree::OpenTables, head.uuid.as_bytes(), open.to_bytes())
+        }
     }
 }
 

@@ -70,6 +70,11 @@ impl Arrivals {
         self.last_us
     }
 
+    /// Goes on after an arrival that somebody else gave out.
+    pub(super) fn go_on_after(&mut self, last_us: u64) {
+        self.last_us = self.last_us.max(last_us);
+    }
+
     /// The time for what is kept or forgotten by its age, in milliseconds.
     pub(super) fn now_ms(&self) -> u64 {
         self.clock.earlier_us() / 1000

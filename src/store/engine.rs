@@ -12,12 +12,14 @@ use uuid::Uuid;
 use super::{
     broken::{BrokenRecord, ReadError, Reported},
     changes::Change,
+    cluster::Cluster,
     commit::{Commit, CommitError, Outcome},
     disk::DiskResult,
     frame::Frame,
     health::FailureLatch,
     raw::{RawValues, Record, read_clear},
     sealing::{LastKey, Sealing, data_key},
+    topics::Topics,
     trees::{TREES, Tree},
     volume_number::{BASE, Number},
 };
@@ -49,8 +51,11 @@ pub(super) trait Engine: RawValues + Send + Sync {
     /// A record as it lies there, its pieces joined.
     fn clear(&self, tree: Tree, key: &[u8]) -> DiskResult<Record>;
 
-    /// Grows with each change of a company or a token, before that is acknowledged.
-    fn accesses(&self) -> u64;
+    /// What was changed, by its topic.
+    fn topics(&self) -> &Topics;
+
+    /// Who shares the store.
+    fn cluster(&self) -> &Cluster;
 
     /// Whether large values may lie in pieces.
     fn has_pieces(&self) -> bool {
@@ -147,12 +152,6 @@ pub(super) fn count(changes: &[Change]) {
     for (row, count) in TREES.iter().zip(counts).filter(|(_, count)| *count > 0) {
         metrics::counter!(STORE_CHANGES, "tree" => row.name).increment(count);
     }
-}
-
-/// Whether changes are of what tokens are known by.
-pub(super) fn change_access(changes: &[Change]) -> bool {
-    let of_access = [Tree::Companies, Tree::Tokens].map(|tree| tree.row().prefix);
-    changes.iter().any(|change| change.key.first().is_some_and(|prefix| of_access.contains(prefix)))
 }
 
 /// Commits that all failed for one reason.

@@ -4,12 +4,12 @@
 //! outcome is as if each had been written alone; a refused commit leaves no trace.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use uuid::Uuid;
 
 use super::{
-    arrival::{Arrivals, FeedKey},
+    arrival::{Arrivals, FeedKey, LAST_ARRIVAL},
     broken::BrokenRecord,
     changes::Change,
     commit::{Commit, CommitError, Guard, Outcome, Rewrap, Slot, Write},
@@ -18,6 +18,7 @@ use super::{
     frame::{Frame, Reason, VALUE_LIMIT, framed, part_key},
     raw::{RawValues, read_clear},
     sealing::{
+        Sealing, SealingError,
         data_key::{self, DataKey},
         key::Key,
         sealed,
@@ -32,7 +33,7 @@ pub(super) struct Group<'a> {
     below: &'a dyn Engine,
     own: Key,
     writes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
-    rewrapped: bool,
+    rewrapped: BTreeSet<u16>,
 }
 
 impl RawValues for Group<'_> {
@@ -47,7 +48,7 @@ impl RawValues for Group<'_> {
 impl<'a> Group<'a> {
     /// A group without writes, over what is stored.
     pub(super) fn over(below: &'a dyn Engine) -> Self {
-        Self { below, own: below.sealing().own(), writes: BTreeMap::new(), rewrapped: false }
+        Self { below, own: below.sealing().own(), writes: BTreeMap::new(), rewrapped: BTreeSet::new() }
     }
 
     /// Takes the writes of a commit in, or refuses them. The outer error is the disk's, and the end of the whole group.
@@ -141,14 +142,11 @@ impl<'a> Group<'a> {
     /// Seals the data keys of a slot anew. The old wrapping key is in the file until the group is on the disk.
     fn rewrap(&mut self, rewrap: &Rewrap) -> DiskResult<Outcome> {
         let sealing = self.below.sealing();
-        let slot = match rewrap.slot {
-            Slot::Of(lead) => sealing.slots().slot_of(lead),
-            Slot::Number(slot) => slot,
-        };
+        let slot = rewrap.slot(sealing);
         if let Err(error) = sealing.renew(slot) {
             return Ok(Err(CommitError::Failed(error.to_string())));
         }
-        self.rewrapped = true;
+        self.rewrapped.insert(slot);
         let (slot, prefix) = (slot.to_be_bytes(), Tree::LeadKeys.sled_key(&slot.to_be_bytes()));
         let mut places = HashSet::new();
         for entry in self.below.walk(Tree::LeadKeys, &slot, &slot) {
@@ -172,9 +170,9 @@ impl<'a> Group<'a> {
         Ok(Ok(()))
     }
 
-    /// Whether wrapping keys are to be forgotten once the group is on the disk.
-    pub(super) fn has_rewrapped(&self) -> bool {
-        self.rewrapped
+    /// The slots whose wrapping keys of before are to be forgotten once the group is on the disk.
+    pub(super) fn rewrapped(&self) -> BTreeSet<u16> {
+        self.rewrapped.clone()
     }
 
     /// A payload, sealed where its tree says so.
@@ -307,6 +305,31 @@ impl Guard {
     }
 }
 
+impl Rewrap {
+    fn slot(&self, sealing: &Sealing) -> u16 {
+        match self.slot {
+            Slot::Of(lead) => sealing.slots().slot_of(lead),
+            Slot::Number(slot) => slot,
+        }
+    }
+}
+
+/// Begins every key that a commit will want, for who cannot change keys while it is taken in.
+pub(super) fn begin_keys(sealing: &Sealing, commit: &Commit) -> Result<(), SealingError> {
+    if let Some(rewrap) = &commit.rewrap {
+        sealing.renew(rewrap.slot(sealing))?;
+    }
+    if commit.writes.iter().any(passes) {
+        sealing.passing_key()?;
+    }
+    for write in &commit.writes {
+        if let Write::Identify { company, at_ms, look_back_ms, .. } = write {
+            sealing.identity_key(*company, *at_ms, *look_back_ms)?;
+        }
+    }
+    Ok(())
+}
+
 /// The keys of what a commit goes by, for who reads them all at once. It may go by others too.
 pub(super) fn wanted(engine: &dyn Engine, commit: &Commit) -> Vec<Vec<u8>> {
     let mut wanted = Vec::new();
@@ -320,6 +343,10 @@ pub(super) fn wanted(engine: &dyn Engine, commit: &Commit) -> Vec<Vec<u8>> {
                 wanted.extend(keys.iter().map(|key| Tree::Identities.sled_key(&key.place(identity))));
             }
         }
+    }
+    let arrives = |write: &Write| matches!(write, Write::Append { .. });
+    if commit.marks_time || commit.writes.iter().any(arrives) {
+        wanted.push(Tree::Meta.sled_key(LAST_ARRIVAL));
     }
     let lead = commit.about.filter(|_| !commit.is_first_about);
     wanted.extend(lead.map(|lead| Tree::LeadKeys.sled_key(&engine.sealing().slots().place(lead))));

@@ -56,7 +56,7 @@
 //! writing    checkpoint  writer
 //! reading    tap  records
 //! volumes    owner  lock  index  volumes
-//! surface    group  scan  courier  queue  engine                                                what both engines have in common, from here on down
+//! surface    group  scan  courier  queue  engine  cluster  topics                                                what both engines have in common, from here on down
 //! files      record_file  tally  journal  manifest  raw  sealing  stall  user  error
 //! words      codec  disk  clock  arrival_clock  arrival  space  options  health  trees  volume_number  frame  changes  commit  damage  damages  broken
 //! ```
@@ -73,6 +73,7 @@ mod changes;
 mod check;
 mod checkpoint;
 mod clock;
+mod cluster;
 pub mod codec;
 mod commit;
 mod courier;
@@ -113,6 +114,7 @@ mod tally;
 mod tap;
 #[cfg(test)]
 mod tests;
+mod topics;
 mod trees;
 mod turns;
 mod user;
@@ -121,7 +123,7 @@ mod volumes;
 mod writer;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt, io,
     path::Path,
     sync::{Arc, Weak, atomic::AtomicBool},
@@ -139,6 +141,7 @@ pub use self::{
     broken::{BrokenRecord, ReadError},
     check::CheckReport,
     clock::Clock,
+    cluster::{DatabaseStanding, NodeFigures},
     commit::{Commit, CommitError},
     courier::answer_commits_here,
     damage::{Damage, DamageKind, Neighbour},
@@ -153,6 +156,7 @@ pub use self::{
     scan::Scan,
     sealing::{MasterKey, MasterKeyError, SealingError},
     space::SpaceFault,
+    topics::Topic,
     trees::{Kept, Seal, TREES, Tree, TreeRow},
     turns::Turn,
     user::User,
@@ -496,10 +500,70 @@ impl Store {
         self.shared.files().is_some_and(|files| files.records.volumes().base().is_distrusted())
     }
 
-    /// Grows with each change of a company or a token, before that is acknowledged: what was read of them while it stays the same
-    /// is still so.
-    pub fn accesses(&self) -> u64 {
-        self.shared.engine.accesses()
+    /// Grows with each change of a topic, before that is acknowledged, in other processes on the store within a quarter of a second:
+    /// what was read while it stays the same is still so.
+    pub fn changes_of(&self, topic: Topic) -> u64 {
+        self.shared.engine.topics().count(topic)
+    }
+
+    /// Waits until that is another than was seen, and gives it.
+    pub async fn until_changed(&self, topic: Topic, seen: u64) -> u64 {
+        self.shared.engine.topics().until_changed(topic, seen).await
+    }
+
+    /// The id of this process on the store, another each time that it is opened.
+    pub fn node(&self) -> Uuid {
+        self.shared.engine.cluster().me()
+    }
+
+    /// The ids of the processes that have the store open now. Whoever wrote something that was read before and is not among them has
+    /// ended: nothing of it is written any more. May wait for the database.
+    ///
+    /// # Errors
+    /// That it cannot be asked.
+    pub fn alive(&self) -> Result<BTreeSet<Uuid>, ReadError> {
+        match &self.shared.backing {
+            Backing::Database(database, _) => postgres::alive(database),
+            Backing::Files(_) => Ok(BTreeSet::from([self.node()])),
+        }
+    }
+
+    /// Stands for the lead of those that share the store, and tells them this of itself.
+    pub fn stand(&self, figures: String) {
+        self.shared.engine.cluster().tell(figures);
+        self.shared.engine.cluster().stand();
+    }
+
+    /// Tells those that share the store something else of this process.
+    pub fn tell_nodes(&self, figures: String) {
+        self.shared.engine.cluster().tell(figures);
+    }
+
+    /// How the database answered last; nothing where the records are in files.
+    pub fn database_standing(&self) -> Option<DatabaseStanding> {
+        self.shared.engine.cluster().database()
+    }
+
+    /// The processes that share the store, those that have ended within a day too; only this one where the records are in files. May
+    /// wait for the database.
+    ///
+    /// # Errors
+    /// That it cannot be asked.
+    pub fn nodes(&self) -> Result<Vec<NodeFigures>, ReadError> {
+        match &self.shared.backing {
+            Backing::Database(database, _) => postgres::nodes(database),
+            Backing::Files(_) => Ok(vec![self.shared.engine.cluster().alone_figures()]),
+        }
+    }
+
+    /// Whether this process leads those that share the store: it does what one alone may do, until it closes the store.
+    pub fn leads(&self) -> bool {
+        self.shared.engine.cluster().leads()
+    }
+
+    /// Waits until this process leads those that share the store. In files of this machine it does at once.
+    pub async fn until_it_leads(&self) {
+        self.shared.engine.cluster().until_it_leads().await;
     }
 
     /// How many records were met that cannot be read, by tree, since it was opened.
@@ -585,7 +649,7 @@ impl Store {
     pub fn closed_us(&self) -> Result<u64, StoreError> {
         match &self.shared.backing {
             Backing::Files(files) => open::last_arrival_us(&files.records),
-            Backing::Database(database, _) => postgres::last_arrival_us(database),
+            Backing::Database(database, _) => postgres::last_arrival_us(&**database),
         }
     }
 

@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use std::iter;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::{RwLock, RwLockReadGuard};
@@ -16,14 +15,16 @@ use parking_lot::{RwLock, RwLockReadGuard};
 use super::{
     broken::Reported,
     changes::Change,
+    cluster::Cluster,
     disk::{DiskError, DiskResult},
-    engine::{Engine, Entry, Walk, change_access},
+    engine::{Engine, Entry, Walk},
     health::FailureLatch,
     index,
     raw::{RawValues, Record, read_clear},
     sealing::Sealing,
     stall::{Stalls, Step},
     tap::Tap,
+    topics::{Topics, topics_of},
     trees::Tree,
     volume_number::{BASE, Number},
     volumes::{Appended, ApplyError, Span, Standing, Volumes, place, span, time_ms, volume::Volume},
@@ -38,8 +39,8 @@ pub(super) struct Records {
     tap: Tap,
     reported: Reported,
     bounds: Arc<Bounds>,
-    /// Groups so far that changed a company or a token.
-    accesses: AtomicU64,
+    topics: Topics,
+    cluster: Cluster,
 }
 
 /// What every read keeps to: nothing is asked of an index that failed, and nothing waits without end for a group.
@@ -140,9 +141,18 @@ impl RawValues for Within<'_> {
 impl Records {
     /// Takes the volumes over, with the keys of what is sealed in them.
     pub(super) fn new(volumes: Volumes, sealing: Sealing, latch: Arc<FailureLatch>, stalls: Stalls) -> Self {
-        let (applied, tap, reported, accesses) = Default::default();
+        let (applied, tap, reported, topics) = Default::default();
         let bounds = Arc::new(Bounds { latch, stalls: Arc::new(stalls) });
-        Self { volumes: Arc::new(volumes), sealing, applied, tap, reported, bounds, accesses }
+        Self {
+            volumes: Arc::new(volumes),
+            sealing,
+            applied,
+            tap,
+            reported,
+            bounds,
+            topics,
+            cluster: Cluster::alone(),
+        }
     }
 
     /// What the writer is at.
@@ -186,7 +196,7 @@ impl Records {
     /// Applies the batch: readers see all of it or nothing, and so does a recovery, by the journal.
     pub(super) fn apply(&self, batch: Batch) -> Result<(), ApplyError> {
         let Batch(changes) = batch;
-        let changes_access = change_access(&changes);
+        let topics = topics_of(&changes);
         self.stalls().step(Step::Append);
         // Nobody finds it yet, so nobody has to wait for the disk.
         let appended = self.volumes.append(changes)?;
@@ -194,9 +204,7 @@ impl Records {
         let _applied = self.applied.write();
         self.stalls().step(Step::Index);
         appended.iter().try_for_each(Appended::find).map_err(ApplyError::Index)?;
-        if changes_access {
-            self.accesses.fetch_add(1, Ordering::Release);
-        }
+        topics.into_iter().for_each(|topic| self.topics.note(topic));
         if self.tap.listens() {
             self.tap.note(appended.into_iter().flat_map(Appended::into_changes).collect());
         }
@@ -272,8 +280,12 @@ impl Engine for Records {
         Box::new(TreeWalk { beside: self.beside(), first, sled_prefix, ahead: VolumeWalk::default(), later })
     }
 
-    fn accesses(&self) -> u64 {
-        self.accesses.load(Ordering::Acquire)
+    fn topics(&self) -> &Topics {
+        &self.topics
+    }
+
+    fn cluster(&self) -> &Cluster {
+        &self.cluster
     }
 
     fn newest_volume(&self) -> Number {

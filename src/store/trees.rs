@@ -160,7 +160,7 @@ pub const TREES: [TreeRow; 42] = [
     TreeRow { tree: Tree::Answers, prefix: b'a', name: "answers", seal: Seal::Lead, kept: Kept::ByTime,
         key: "rate table uuid, sequence (u16)", value: "outcomes of asks that were written together" },
     TreeRow { tree: Tree::OpenTables, prefix: b'o', name: "open_tables", seal: Seal::Open, kept: Kept::Base,
-        key: "rate table uuid", value: "the deadline in ms (i64)" },
+        key: "rate table uuid", value: "the deadline in ms (i64), the id of the process that sees to it" },
     TreeRow { tree: Tree::LeadTables, prefix: b'b', name: "lead_tables", seal: Seal::Open, kept: Kept::WithLead,
         key: "lead uuid, rate table uuid", value: "nothing: the key says it" },
     TreeRow { tree: Tree::LeadActions, prefix: b'e', name: "lead_actions", seal: Seal::Lead, kept: Kept::WithLead,

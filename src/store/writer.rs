@@ -214,17 +214,17 @@ impl Writer {
             let last_arrival = self.arrivals.last_us().to_be_bytes();
             group.put_new(Tree::Meta, LAST_ARRIVAL, &last_arrival);
         }
-        let rewrapped = group.has_rewrapped();
+        let rewrapped = group.rewrapped();
         let changes = group.into_changes(|group, key| self.records.volume_of(group, key));
         let batch = Batch(changes.map_err(|error| self.unread(error))?);
         if !batch.0.is_empty() {
             count(&batch.0);
             self.record(batch)?;
         }
-        if rewrapped {
+        if !rewrapped.is_empty() {
             let begun = Instant::now();
             self.stalls.step(Step::Keys);
-            self.records.sealing().forget().map_err(|error| Fault::Records(error.to_string()))?;
+            self.records.sealing().forget(&rewrapped).map_err(|error| Fault::Records(error.to_string()))?;
             self.disk_took += begun.elapsed();
         }
         Ok(outcomes)

@@ -401,7 +401,7 @@ async fn a_publishable_token_merges_for_a_day_after_a_lead_was_made() {
     let path = format!("/leads/{lead}/rateTables");
     for (hours, status) in [(23, 200), (2, 404)] {
         let (_, stopped) = daemon.terminate();
-        let store = Store::open_inline(stopped.plan.store()).unwrap();
+        let store = stopped.plan.open_store();
         age(&store, &lead, hours).await;
         drop(store);
         daemon = stopped.start().await;

@@ -326,7 +326,7 @@ async fn a_test_token_is_told_of_tests_only() {
         leads.push(lead.json()["uuid"].as_str().unwrap().parse::<Uuid>().unwrap());
     }
     let (_, stopped) = daemon.terminate();
-    let store = Store::open_inline(stopped.plan.store()).unwrap();
+    let store = stopped.plan.open_store();
     let company = Tokens::of(store.clone()).companies().into_iter().find(|company| company.name == "Live");
     let company = company.unwrap().uuid;
     let later = Horizon::at(ArrivalTime(Clock::system().now_us() + 7_200_000_000));

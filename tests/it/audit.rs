@@ -114,7 +114,7 @@ async fn whoever_changes_a_record_is_told_of_by_every_check() {
     let verdict: Value = serde_json::from_slice(&verdict.stdout).unwrap();
     let head = format!("{}:{}", verdict["head"]["number"], verdict["head"]["hash"].as_str().unwrap());
     let (_, stopped) = daemon.terminate();
-    let store = Store::open_inline(stopped.plan.store()).unwrap();
+    let store = stopped.plan.open_store();
     let (records, _) = AuditLog::of(store.clone()).after(1, &Default::default(), 1, 1);
     let other = AuditRecord { who: "somebody else".to_owned(), ..records[0].clone() };
     let key = [&[1][..], &2_u64.to_be_bytes()].concat();
@@ -128,7 +128,7 @@ async fn whoever_changes_a_record_is_told_of_by_every_check() {
     }
 
     // A chain that was cut off, or made anew, is whole; who wrote down its end sees it.
-    let store = Store::open_inline(stopped.plan.store()).unwrap();
+    let store = stopped.plan.open_store();
     store.commit(Commit::new().put(Tree::Audit, &key, codec::encode_json(&records[0]))).await.unwrap();
     assert!(AuditLog::of(store.clone()).verify().unwrap().broken.is_none());
     let last = [&[1][..], &3_u64.to_be_bytes()].concat();

@@ -124,7 +124,7 @@ async fn an_unknown_offer_is_not_found() {
 
 /// Makes a stored table older.
 async fn age(stopped: &Stopped, table: &str, age: Duration) {
-    let store = Store::open_inline(stopped.plan.store()).unwrap();
+    let store = stopped.plan.open_store();
     let key = uuid::Uuid::try_parse(table).unwrap().into_bytes();
     let head = store.get(Tree::RateTables, key).unwrap().expect("the table is stored");
     let mut head: TableHead = codec::decode(&head).unwrap();

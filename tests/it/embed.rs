@@ -360,7 +360,7 @@ async fn after_an_erasure_the_page_is_gone() {
 
 /// Makes a stored table older.
 async fn age(stopped: &Stopped, table: &Value, age: Duration) {
-    let store = Store::open_inline(stopped.plan.store()).unwrap();
+    let store = stopped.plan.open_store();
     let key = Uuid::try_parse(table["uuid"].as_str().unwrap()).unwrap().into_bytes();
     let head = store.get(Tree::RateTables, key).unwrap().expect("the table is stored");
     let mut head: TableHead = codec::decode(&head).unwrap();

@@ -393,7 +393,7 @@ async fn what_is_taken_back_comes_again_in_the_newer_form_with_the_time() {
     let revoked_at = revoked.json()["revokedAt"].clone();
     let company = world.lead().await["companyUUID"].as_str().unwrap().parse().unwrap();
     let (_, stopped) = world.daemon.terminate();
-    let store = Store::open_inline(stopped.plan.store()).unwrap();
+    let store = stopped.plan.open_store();
     let feeds = Feeds::new(store, "https://offers.example".to_owned(), usize::MAX);
     let later = Horizon::at(ArrivalTime(Clock::system().now_us() + 7_200_000_000));
     let asked = PageRequest::prompt(ArrivalTime::FIRST);

@@ -134,7 +134,7 @@ async fn they_end_by_themselves_and_nothing_is_left_of_them() {
     told(&daemon, "offerd_prefills 0").await;
     assert_eq!(daemon.get(&path).await.status, 404);
     let (_, stopped) = daemon.terminate();
-    let store = Store::open_inline(stopped.plan.store()).unwrap();
+    let store = stopped.plan.open_store();
     assert_eq!(store.scan(Tree::Prefills, []).count(), 0);
 }
 

@@ -183,7 +183,7 @@ async fn the_pixel_records_a_display_only_of_what_exists() {
         assert_eq!(daemon.request(Method::GET, &url, "", "").await.status, 200);
     }
     let (_, stopped) = daemon.terminate();
-    let store = offerd::store::Store::open_inline(stopped.plan.store()).unwrap();
+    let store = stopped.plan.open_store();
     let displays = store.scan(offerd::store::Tree::OfferDisplays, []).map(|record| record.unwrap().1);
     let displays: Vec<Value> =
         displays.map(|bytes| offerd::store::codec::decode_json(&bytes).unwrap()).collect();

@@ -35,7 +35,9 @@ pub(super) struct Client {
 pub(super) enum Failure {
     /// Others did the same at the same time: it is to be tried again.
     Conflict,
-    /// Another process writes to it.
+    /// The keys of the store are others by now: it is to be tried again with those.
+    OtherKeys,
+    /// Others have ended this process.
     Lost,
     /// Its state, if it said one, and what it said. Never what it was sent.
     Said(Option<String>, String),
@@ -45,8 +47,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Conflict => f.write_str("others changed the same records at the same time"),
+            Self::OtherKeys => f.write_str("others changed the keys of the store at the same time"),
             Self::Lost => f.write_str(
-                "another offerd writes to the database since this one did not answer it for too long",
+                "this node did not renew its lease in time, or was started again elsewhere, and others go on with its rate tables",
             ),
             Self::Said(Some(state), said) => write!(f, "the database says: {said} (SQLSTATE {state})"),
             Self::Said(None, said) => write!(f, "the database cannot be asked: {said}"),

@@ -1,19 +1,21 @@
 //! Records in the database, as they are read.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::vec;
 
 use deadpool_postgres::Pool;
 
 use super::client::{Client, Failure};
-use super::lease::Lease;
+use super::keys::KeysVersion;
+use super::nodes::Node;
 use super::statements::{GET, WALK};
 use crate::store::broken::Reported;
+use crate::store::cluster::Cluster;
 use crate::store::disk::DiskResult;
 use crate::store::engine::{Engine, Entry, Walk};
 use crate::store::raw::{RawValues, Record, read_clear};
 use crate::store::sealing::Sealing;
+use crate::store::topics::Topics;
 use crate::store::trees::Tree;
 
 /// How many records are read at once: a few first, since most walks are short.
@@ -23,21 +25,17 @@ const MORE: i64 = 1024;
 /// The records in the database.
 pub(in crate::store) struct Database {
     pub(super) client: Arc<Client>,
-    pub(super) lease: Lease,
+    pub(super) node: Node,
+    /// Which keys the sealing has.
+    pub(super) keys: Arc<KeysVersion>,
     sealing: Sealing,
     pub(super) reported: Arc<Reported>,
-    accesses: AtomicU64,
 }
 
 impl Database {
     /// Of a database that has the tables.
-    pub(super) fn new(client: Arc<Client>, lease: Lease, sealing: Sealing) -> Self {
-        Self { client, lease, sealing, reported: Arc::default(), accesses: AtomicU64::new(0) }
-    }
-
-    /// A company or a token was changed.
-    pub(super) fn note_access(&self) {
-        self.accesses.fetch_add(1, Ordering::Release);
+    pub(super) fn new(client: Arc<Client>, node: Node, keys: Arc<KeysVersion>, sealing: Sealing) -> Self {
+        Self { client, node, keys, sealing, reported: Arc::default() }
     }
 }
 
@@ -61,8 +59,12 @@ impl Engine for Database {
         &self.reported
     }
 
-    fn accesses(&self) -> u64 {
-        self.accesses.load(Ordering::Acquire)
+    fn topics(&self) -> &Topics {
+        &self.node.topics
+    }
+
+    fn cluster(&self) -> &Cluster {
+        &self.node.cluster
     }
 
     fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> Walk {

@@ -3,9 +3,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::client::{Client, Failure};
-use super::statements::{KEYS, PUT_KEYS};
+use super::statements::{FIRST_KEYS, KEYS, KEYS_VERSION, PUT_KEYS};
 use crate::store::sealing::key_place::KeyPlace;
 use crate::store::sealing::key_ring::KeyRing;
 use crate::store::sealing::{MasterKey, SealingError, key_text};
@@ -17,28 +18,52 @@ const NAME: &str = "table offerd_keys";
 pub(super) struct DatabaseKeys {
     client: Arc<Client>,
     path: PathBuf,
+    /// How often they had been replaced when they were read or written here last.
+    known: Arc<KeysVersion>,
+}
+
+/// How often the keys had been replaced when they were read or written here last; 0 before that.
+#[derive(Default)]
+pub(super) struct KeysVersion(AtomicI64);
+
+impl KeysVersion {
+    /// Whether keys of this version are those that are known here.
+    pub(super) fn is(&self, version: i64) -> bool {
+        self.0.load(Ordering::Acquire) == version
+    }
 }
 
 impl DatabaseKeys {
     /// Those of this one.
-    pub(super) fn of(client: Arc<Client>) -> Self {
-        Self { client, path: PathBuf::from(NAME) }
+    pub(super) fn of(client: Arc<Client>, known: Arc<KeysVersion>) -> Self {
+        Self { client, path: PathBuf::from(NAME), known }
     }
 
-    fn read(&self) -> Result<Option<Vec<u8>>, SealingError> {
+    fn read(&self) -> Result<Option<(i64, Vec<u8>)>, SealingError> {
         let read = self.client.ask(|pool| async move {
             let connection = Client::connection(&pool).await?;
-            Ok(connection.query_opt(KEYS, &[]).await?.map(|row| row.get(0)))
+            Ok(connection.query_opt(KEYS, &[]).await?.map(|row| (row.get(0), row.get(1))))
         });
         read.map_err(|failure| self.failed(&failure))
     }
 
-    fn found(&self) -> Result<Vec<u8>, SealingError> {
+    fn found(&self) -> Result<(i64, Vec<u8>), SealingError> {
         self.read()?.ok_or_else(|| SealingError::NoKeys { path: self.path.clone() })
     }
 
     fn failed(&self, failure: &Failure) -> SealingError {
         SealingError::Io { path: self.path.clone(), source: std::io::Error::other(failure.to_string()) }
+    }
+
+    fn write_as(&self, text: Vec<u8>, version: i64) -> Result<u64, SealingError> {
+        let written = self.client.ask(|pool| async move {
+            let connection = Client::connection(&pool).await?;
+            Ok(match version {
+                0 => connection.execute(FIRST_KEYS, &[&text]).await?,
+                version => connection.execute(PUT_KEYS, &[&text, &version]).await?,
+            })
+        });
+        written.map_err(|failure| self.failed(&failure))
     }
 }
 
@@ -52,20 +77,43 @@ impl KeyPlace for DatabaseKeys {
     }
 
     fn open(&self, master: &MasterKey) -> Result<KeyRing, SealingError> {
-        key_text::opened(&self.path, master, &self.found()?)
+        let (version, text) = self.found()?;
+        let ring = key_text::opened(&self.path, master, &text)?;
+        self.known.0.store(version, Ordering::Release);
+        Ok(ring)
     }
 
     fn sealed_with(&self) -> Result<String, SealingError> {
-        key_text::sealed_with(&self.path, &self.found()?)
+        key_text::sealed_with(&self.path, &self.found()?.1)
     }
 
     fn write(&self, master: &MasterKey, ring: &KeyRing) -> Result<(), SealingError> {
-        let text = key_text::text(master, ring);
-        let written = self.client.ask(|pool| async move {
+        let version = self.known.0.load(Ordering::Acquire);
+        match self.write_as(key_text::text(master, ring), version)? {
+            0 => Err(SealingError::Replaced),
+            _ => {
+                self.known.0.store(version + 1, Ordering::Release);
+                Ok(())
+            }
+        }
+    }
+
+    fn replaced(&self, master: &MasterKey) -> Result<Option<KeyRing>, SealingError> {
+        let version = self.client.ask(|pool| async move {
             let connection = Client::connection(&pool).await?;
-            connection.execute(PUT_KEYS, &[&text]).await?;
-            Ok(())
+            let statement = connection.prepare_cached(KEYS_VERSION).await?;
+            Ok(connection.query_opt(&statement, &[]).await?.map_or(0, |row| row.get(0)))
         });
-        written.map_err(|failure| self.failed(&failure))
+        let version: i64 = version.map_err(|failure| self.failed(&failure))?;
+        if self.known.is(version) { Ok(None) } else { self.open(master).map(Some) }
+    }
+
+    fn create(&self, master: &MasterKey) -> Result<KeyRing, SealingError> {
+        let ring = KeyRing::random();
+        match self.write(master, &ring) {
+            // Another process has just made them.
+            Err(SealingError::Replaced) => self.open(master),
+            written => written.map(|()| ring),
+        }
     }
 }

@@ -16,7 +16,9 @@
 //! failed until it does; reads go on as far as it lets them.
 //!
 //! # Who writes
-//! One process at a time: it has the [`lease`], which each transaction holds on to until it ends.
+//! Every process that has [joined](nodes) and has not ended, which each transaction looks at and holds on to. What arrives does so one
+//! group after the other, whoever writes it: each that gives out arrivals locks the last one, so that none appears behind one that can be
+//! read. The keys are replaced as a whole by who has the last ones; a group is sealed with those, or tried again.
 //!
 //! # Where it waits
 //! Each read is a round trip on the thread that asks. The connections have a runtime of their own ([`client`]).
@@ -25,7 +27,8 @@ mod client;
 mod database;
 mod figures;
 mod keys;
-mod lease;
+mod nodes;
+mod place;
 mod schema;
 mod statements;
 #[cfg(test)]
@@ -33,29 +36,30 @@ pub(super) mod tests;
 mod transaction;
 mod writer;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
+
+use uuid::Uuid;
 
 pub(super) use self::client::fault;
 use self::client::{Client, Failure};
 pub(super) use self::database::Database;
 pub use self::figures::DatabaseFigures;
-use self::keys::DatabaseKeys;
-use self::lease::Lease;
+use self::keys::{DatabaseKeys, KeysVersion};
+use self::nodes::Node;
 use self::writer::Writer;
 use super::arrival::{Arrivals, LAST_ARRIVAL};
 use super::arrival_clock::ArrivalClock;
+use super::broken::ReadError;
+use super::cluster::NodeFigures;
+use super::disk::DiskError;
 use super::engine::Engine;
-use super::error::StoreError;
+use super::error::{StoreError, io_error};
 use super::health::FailureLatch;
 use super::options::{DatabaseOptions, StoreOptions};
 use super::sealing::{MasterKey, Sealing, SealingError};
 use super::stall::Stalls;
 use super::trees::Tree;
-
-/// Between two looks at whether a lease is free.
-const AGAIN: Duration = Duration::from_millis(100);
 
 /// A store that has been opened, before anything runs on it.
 pub(super) struct Opened {
@@ -81,22 +85,26 @@ pub(super) fn open(options: &StoreOptions, database: &DatabaseOptions) -> Result
             true
         }
     };
-    let lease = taken(&client, database.lease, options.lock_wait)?;
-    lease.keep(&client);
-    let keys = Box::new(DatabaseKeys::of(Arc::clone(&client)));
-    let sealing = Sealing::open(keys, master, &options.path, is_new).map_err(StoreError::Sealing)?;
-    let database = Arc::new(Database::new(client, lease, sealing));
-    let last_us = last_arrival_us(&database)?;
+    let keys = Arc::new(KeysVersion::default());
+    let place = Box::new(DatabaseKeys::of(Arc::clone(&client), Arc::clone(&keys)));
+    let sealing = Sealing::open(place, master, &options.path, is_new).map_err(StoreError::Sealing)?;
+    let place = place::find_or_make(&options.path).map_err(|source| io_error(&options.path, source))?;
+    let node = Node::join(&client, place, database.lease).map_err(|failure| lost(&failure))?;
+    let latch = Arc::new(FailureLatch::default());
+    node.keep(&client, &latch);
+    let database = Arc::new(Database::new(client, node, keys, sealing));
+    let last_us = last_arrival_us(&*database)?;
     let clock = Arc::new(ArrivalClock::after(last_us, options.clock.clone(), options.clock_limits));
     let arrivals = Arrivals::after(last_us, Arc::clone(&clock));
-    let (latch, stalls) = (Arc::new(FailureLatch::default()), Arc::new(Stalls::new(options.stall_after)));
-    let writer = Writer::new(
+    let stalls = Arc::new(Stalls::new(options.stall_after));
+    let mut writer = Writer::new(
         Arc::clone(&database),
         arrivals,
         Arc::clone(&latch),
         Arc::clone(&stalls),
         options.mend_interval,
     );
+    writer.finish_rewraps();
     Ok(Opened { database, writer, latch, stalls, clock })
 }
 
@@ -106,22 +114,18 @@ pub(super) fn figures(database: &DatabaseOptions) -> Result<Option<DatabaseFigur
     figures::ask(&client).map_err(|failure| lost(&failure))
 }
 
-/// The lease, once whoever has it gives it up or is gone, for as long as a lock is waited for and a lease lasts.
-fn taken(client: &Client, lasts: Duration, wait: Duration) -> Result<Lease, StoreError> {
-    let until = Instant::now() + wait + lasts;
-    loop {
-        if let Some(lease) = Lease::take(client, lasts).map_err(|failure| lost(&failure))? {
-            return Ok(lease);
-        }
-        if Instant::now() >= until {
-            return Err(StoreError::Locked { path: "store.postgres.url".into() });
-        }
-        thread::park_timeout(AGAIN);
-    }
+/// The processes that share the database, those that have ended within a day too.
+pub(super) fn nodes(database: &Database) -> Result<Vec<NodeFigures>, ReadError> {
+    nodes::list(&database.client).map_err(|failure| ReadError::from(DiskError::from(failure)))
+}
+
+/// Which of them have not ended.
+pub(super) fn alive(database: &Database) -> Result<BTreeSet<Uuid>, ReadError> {
+    nodes::alive(&database.client).map_err(|failure| ReadError::from(DiskError::from(failure)))
 }
 
 /// The arrival given out last that is durable.
-pub(super) fn last_arrival_us(database: &Database) -> Result<u64, StoreError> {
+pub(super) fn last_arrival_us(database: &impl Engine) -> Result<u64, StoreError> {
     let last = database.get(Tree::Meta, LAST_ARRIVAL)?;
     Ok(last.and_then(|last| last.try_into().ok()).map_or(0, u64::from_be_bytes))
 }

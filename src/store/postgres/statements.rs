@@ -5,10 +5,14 @@
 pub(super) const VERSION: &str = "SELECT version FROM offerd_schema";
 
 /// Makes the tables. Two nodes may do so at once.
-pub(super) const MAKE: [&str; 5] = [
+pub(super) const MAKE: [&str; 8] = [
     "CREATE TABLE IF NOT EXISTS offerd_records (key bytea PRIMARY KEY, value bytea NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS offerd_keys (id smallint PRIMARY KEY, sealed bytea NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS offerd_leases (id smallint PRIMARY KEY, holder bytea NOT NULL, until timestamptz NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS offerd_keys (id smallint PRIMARY KEY, version bigint NOT NULL, sealed bytea NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS offerd_nodes (id bytea PRIMARY KEY, place bytea NOT NULL, since timestamptz NOT NULL, \
+     until timestamptz NOT NULL, ended timestamptz, told text NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS offerd_leader (id smallint PRIMARY KEY, node bytea NOT NULL)",
+    "INSERT INTO offerd_leader (id, node) VALUES (1, '') ON CONFLICT (id) DO NOTHING",
+    "CREATE TABLE IF NOT EXISTS offerd_topics (topic smallint PRIMARY KEY, changed bigint NOT NULL)",
     "CREATE TABLE IF NOT EXISTS offerd_schema (id smallint PRIMARY KEY, version integer NOT NULL)",
     "INSERT INTO offerd_schema (id, version) VALUES (1, 1) ON CONFLICT (id) DO NOTHING",
 ];
@@ -44,27 +48,70 @@ pub(super) const COMMIT: &str = "COMMIT";
 /// Ends it as if nothing had been done.
 pub(super) const ROLLBACK: &str = "ROLLBACK";
 
-/// Takes the lease for so many seconds, or renews it; no row where another has it.
-pub(super) const TAKE_LEASE: &str = "INSERT INTO offerd_leases (id, holder, until) \
-     VALUES (1, $1, now() + $2::float8 * interval '1 second') ON CONFLICT (id) \
-     DO UPDATE SET holder = excluded.holder, until = excluded.until \
-     WHERE offerd_leases.holder = excluded.holder OR offerd_leases.until < now()";
+/// Ends the node that ran in a place before.
+pub(super) const VANISHED: &str = "UPDATE offerd_nodes SET ended = now() WHERE place = $1 AND ended IS NULL";
 
-/// Looks whether the lease is held, and has it stay so until the transaction ends.
-pub(super) const HOLD_LEASE: &str =
-    "SELECT id FROM offerd_leases WHERE id = 1 AND holder = $1 AND until > now() FOR SHARE";
+/// A node that begins, and is alive for so many seconds.
+pub(super) const JOIN: &str = "INSERT INTO offerd_nodes (id, place, since, until, told) \
+     VALUES ($1, $2, now(), now() + $3::float8 * interval '1 second', $4)";
 
-/// Gives the lease up.
-pub(super) const END_LEASE: &str = "UPDATE offerd_leases SET until = now() WHERE id = 1 AND holder = $1";
+/// The same for one that is there; no row where it has ended.
+pub(super) const RENEW: &str = "UPDATE offerd_nodes SET until = now() + $2::float8 * interval '1 second', told = $3 \
+     WHERE id = $1 AND ended IS NULL";
+
+/// Ends the nodes that have not renewed their leases.
+pub(super) const END_LAPSED: &str =
+    "UPDATE offerd_nodes SET ended = now() WHERE ended IS NULL AND until < now()";
+
+/// Ends a node that leaves.
+pub(super) const END_NODE: &str = "UPDATE offerd_nodes SET ended = now() WHERE id = $1 AND ended IS NULL";
+
+/// Forgets nodes that have ended long ago.
+pub(super) const FORGET_NODES: &str = "DELETE FROM offerd_nodes WHERE ended < now() - interval '1 day'";
+
+/// The nodes that are alive.
+pub(super) const ALIVE: &str = "SELECT id FROM offerd_nodes WHERE ended IS NULL";
+
+/// Looks whether a node is alive, and has it stay so until the transaction ends.
+pub(super) const HELD: &str = "SELECT id FROM offerd_nodes WHERE id = $1 AND ended IS NULL FOR SHARE";
+
+/// All nodes that are known, with what each told last; times in milliseconds.
+pub(super) const NODES: &str = "SELECT id, (extract(epoch FROM since) * 1000)::int8, (extract(epoch FROM until - now()) * 1000)::int8, \
+     (extract(epoch FROM ended) * 1000)::int8, id = (SELECT node FROM offerd_leader WHERE id = 1), told \
+     FROM offerd_nodes ORDER BY since";
+
+/// Who leads.
+pub(super) const LEADER: &str = "SELECT node FROM offerd_leader WHERE id = 1";
+
+/// Leads in the place of one that has ended.
+pub(super) const FOLLOW: &str = "UPDATE offerd_leader SET node = $1 WHERE id = 1 AND node = $2";
+
+/// How often something of each topic was changed.
+pub(super) const TOPICS_CHANGED: &str = "SELECT topic, changed FROM offerd_topics";
+
+/// Something of these topics was changed.
+pub(super) const CHANGE_TOPICS: &str = "INSERT INTO offerd_topics (topic, changed) SELECT topic, 1 FROM unnest($1::int2[]) AS topic \
+     ON CONFLICT (topic) DO UPDATE SET changed = offerd_topics.changed + 1";
 
 /// What the database's clock shows, in Unix milliseconds.
 pub(super) const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8";
 
 /// The sealed keys.
-pub(super) const KEYS: &str = "SELECT sealed FROM offerd_keys WHERE id = 1";
+pub(super) const KEYS: &str = "SELECT version, sealed FROM offerd_keys WHERE id = 1";
 
-/// Replaces them.
-pub(super) const PUT_KEYS: &str = "INSERT INTO offerd_keys (id, sealed) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed";
+/// How often they were replaced.
+pub(super) const KEYS_VERSION: &str = "SELECT version FROM offerd_keys WHERE id = 1";
+
+/// The same, and nobody replaces them until the transaction ends.
+pub(super) const HOLD_KEYS: &str = "SELECT version FROM offerd_keys WHERE id = 1 FOR SHARE";
+
+/// The first.
+pub(super) const FIRST_KEYS: &str =
+    "INSERT INTO offerd_keys (id, version, sealed) VALUES (1, 1, $1) ON CONFLICT (id) DO NOTHING";
+
+/// Replaces them; no row where others have, since they had this version.
+pub(super) const PUT_KEYS: &str =
+    "UPDATE offerd_keys SET version = version + 1, sealed = $1 WHERE id = 1 AND version = $2";
 
 #[cfg(test)]
 mod tests {

@@ -16,7 +16,7 @@ use crate::store::arrival::Arrivals;
 use crate::store::commit::Outcome;
 use crate::store::engine::Writer as _;
 use crate::store::options::{DatabaseOptions, StoreOptions};
-use crate::store::{Commit, CommitError, Health, Store, StoreError, Tree};
+use crate::store::{Commit, CommitError, Health, Store, Topic, Tree};
 
 /// The variable with the address of a database in which tests make a schema each.
 const VARIABLE: &str = "OFFERD_TEST_POSTGRES";
@@ -68,7 +68,7 @@ fn what_is_acknowledged_is_there_for_who_comes_next() {
     killed.database.as_mut().unwrap().url = line.url.clone();
     let store = Store::open_inline_with(&killed).unwrap();
     committed(&store, Commit::new().put(TREE, "key", "value")).unwrap();
-    // As a kill does: nothing is given up, and who comes next waits for the end of the lease.
+    // As a kill does: nothing is given up, and who comes next ends it.
     line.cut(true);
     std::mem::forget(store);
     let store = Store::open_inline_with(&options).unwrap();
@@ -76,27 +76,147 @@ fn what_is_acknowledged_is_there_for_who_comes_next() {
     assert!(store.check().unwrap().is_sound());
 }
 
-#[test]
-fn while_one_process_writes_another_is_refused_and_who_has_lost_the_lease_writes_nothing_more() {
-    let Some((options, _directory)) = options() else { return };
-    let first = Store::open_inline_with(&options).unwrap();
-    assert!(matches!(Store::open_inline_with(&options), Err(StoreError::Locked { .. })));
-    committed(&first, Commit::new().put(TREE, "key", "first")).unwrap();
+/// Another process on the same database, in a directory of its own, with the same master key.
+fn beside(options: &StoreOptions, directory: &TempDir, name: &str) -> Store {
+    let key = directory.path().join("store.key");
+    let path = directory.path().join(name);
+    Store::open_inline_with(&StoreOptions { path, master_key_file: Some(key), ..options.clone() }).unwrap()
+}
 
-    let thief = super::open(&options, options.database.as_ref().unwrap());
-    assert!(matches!(thief, Err(StoreError::Locked { .. })), "its lease was renewed meanwhile");
-    let client = Client::of(options.database.as_ref().unwrap()).unwrap();
-    let stolen = client.ask(|pool| async move {
-        let connection = Client::connection(&pool).await?;
-        connection
-            .batch_execute("UPDATE offerd_leases SET holder = 'another', until = now() + interval '1 day'")
-            .await?;
-        Ok(())
-    });
-    stolen.unwrap();
+#[test]
+fn who_was_ended_writes_nothing_more_and_others_go_on() {
+    let Some((options, directory)) = options() else { return };
+    let first = Store::open_inline_with(&options).unwrap();
+    let second = beside(&options, &directory, "second");
+    committed(&first, Commit::new().put(TREE, "key", "first")).unwrap();
+    // As a start in the same place does.
+    let third = Store::open_inline_with(&options).unwrap();
     assert!(matches!(committed(&first, Commit::new().put(TREE, "key", "late")), Err(CommitError::Failed(_))));
     assert!(first.lost().load(Ordering::SeqCst), "only another process can go on");
-    assert_eq!(first.get(TREE, "key"), Ok(Some(b"first".to_vec())));
+    for (store, value) in [(&second, "second"), (&third, "third")] {
+        committed(store, Commit::new().put(TREE, "key", value)).unwrap();
+        assert_eq!(first.get(TREE, "key"), Ok(Some(value.as_bytes().to_vec())));
+    }
+}
+
+#[test]
+fn what_many_processes_append_to_one_feed_is_all_there_in_the_order_in_which_it_appears() {
+    let Some((options, directory)) = options() else { return };
+    let stores = [
+        Store::open_inline_with(&options).unwrap(),
+        beside(&options, &directory, "second"),
+        beside(&options, &directory, "third"),
+    ];
+    let company = uuid::Uuid::from_u128(7);
+    let is_over = AtomicBool::new(false);
+    let mut seen = Vec::new();
+    thread::scope(|scope| {
+        let writing: Vec<_> = (0_u8..)
+            .zip(&stores)
+            .map(|(number, store)| {
+                scope.spawn(move || {
+                    for round in 0..40_u8 {
+                        let commit = Commit::new().append(Tree::LeadEvents, company, [number, round]);
+                        committed(store, commit).unwrap();
+                    }
+                })
+            })
+            .collect();
+        // Who follows the feed by the last key that it has seen misses nothing.
+        let following = scope.spawn(|| {
+            let mut seen: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+            loop {
+                let ends = is_over.load(Ordering::SeqCst);
+                let start =
+                    seen.last().map_or(company.as_bytes().to_vec(), |(key, _)| [&key[..], &[0]].concat());
+                seen.extend(stores[1].scan_from(Tree::LeadEvents, start, company).map(Result::unwrap));
+                if ends {
+                    return seen;
+                }
+            }
+        });
+        writing.into_iter().for_each(|writer| writer.join().unwrap());
+        is_over.store(true, Ordering::SeqCst);
+        seen = following.join().unwrap();
+    });
+    assert_eq!(seen.len(), 3 * 40, "none is missed and none is written over");
+    for number in 0..3 {
+        let of_one = seen.iter().filter(|(_, payload)| payload[0] == number).map(|(_, payload)| payload[1]);
+        assert!(of_one.eq(0..40), "each in the order in which it was written");
+    }
+}
+
+#[test]
+fn an_erasure_in_one_process_leaves_what_others_have_of_the_same_slot_readable() {
+    let Some((options, directory)) = options() else { return };
+    let first = Store::open_inline_with(&options).unwrap();
+    let second = beside(&options, &directory, "second");
+    let sealing = || first.shared.engine.sealing();
+    let slot = |lead| sealing().slots().slot_of(lead);
+    let gone = crate::ids::random();
+    let mate = std::iter::repeat_with(crate::ids::random).find(|lead| slot(*lead) == slot(gone)).unwrap();
+    let late = std::iter::repeat_with(crate::ids::random).find(|lead| slot(*lead) == slot(gone)).unwrap();
+    for (store, lead) in [(&first, gone), (&second, mate)] {
+        committed(store, Commit::new().about(lead).put(Tree::Leads, lead.as_bytes(), "of a person")).unwrap();
+    }
+    committed(&first, Commit::new().erase(gone, 7)).unwrap();
+    // The second does not know yet that the keys are others.
+    committed(&second, Commit::new().about(late).put(Tree::Leads, late.as_bytes(), "later")).unwrap();
+    committed(&second, Commit::new().erase(crate::ids::random(), 8)).unwrap();
+    for store in [&first, &second] {
+        assert_eq!(store.get(Tree::Leads, gone.as_bytes()), Ok(None));
+        assert!(store.is_erased(gone).unwrap());
+        assert_eq!(store.get(Tree::Leads, mate.as_bytes()), Ok(Some(b"of a person".to_vec())));
+        assert_eq!(store.get(Tree::Leads, late.as_bytes()), Ok(Some(b"later".to_vec())));
+        assert_eq!(store.broken_records(), 0);
+    }
+    assert!(matches!(
+        committed(&second, Commit::new().about(gone).put(Tree::Leads, gone.as_bytes(), "again")),
+        Err(CommitError::Erased)
+    ));
+}
+
+#[test]
+fn of_equal_identities_through_two_processes_one_wins_also_where_each_would_begin_the_key() {
+    let Some((options, directory)) = options() else { return };
+    let stores = [Store::open_inline_with(&options).unwrap(), beside(&options, &directory, "second")];
+    for _ in 0..10 {
+        let (company, day) = (crate::ids::random(), 24 * 3600 * 1000);
+        let outcomes = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for store in &stores {
+                let outcomes = &outcomes;
+                scope.spawn(move || {
+                    let lead = crate::ids::random();
+                    let known = Commit::new().unknown(company, [7; 32], 0).about_new(lead);
+                    let outcome = committed(store, known.identify(company, [7; 32], day, day));
+                    outcomes.lock().unwrap().push(outcome);
+                });
+            }
+        });
+        let outcomes = outcomes.into_inner().unwrap();
+        assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1, "{outcomes:?}");
+    }
+}
+
+#[test]
+fn what_one_process_changes_is_noticed_in_the_others_and_one_leads() {
+    let Some((options, directory)) = options() else { return };
+    let first = Store::open_inline_with(&options).unwrap();
+    let second = beside(&options, &directory, "second");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    first.stand(String::new());
+    runtime.block_on(first.until_it_leads());
+    second.stand("the second".to_owned());
+    let seen = second.changes_of(Topic::Pauses);
+    committed(&first, Commit::new().put(Tree::Pauses, "partner", "{}")).unwrap();
+    runtime.block_on(second.until_changed(Topic::Pauses, seen));
+    assert!(!second.leads() && second.alive().unwrap().contains(&first.node()));
+    assert_eq!(first.nodes().unwrap().len(), 2);
+    let node = first.node();
+    first.close().unwrap();
+    runtime.block_on(second.until_it_leads());
+    assert!(!second.alive().unwrap().contains(&node));
 }
 
 #[test]

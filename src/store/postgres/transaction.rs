@@ -1,20 +1,24 @@
 //! A transaction: what a group goes by, which nobody changes until it ends, and what it writes.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use deadpool_postgres::Object;
 use tokio_postgres::types::ToSql;
 
 use super::client::{Client, Failure};
 use super::database::{Database, end_of};
-use super::statements::{BEGIN, COMMIT, GET_FOR_UPDATE, INSERT, PUT, REMOVE, ROLLBACK, WALK};
+use super::statements::{
+    BEGIN, CHANGE_TOPICS, COMMIT, GET_FOR_UPDATE, HOLD_KEYS, INSERT, PUT, REMOVE, ROLLBACK, WALK,
+};
 use crate::store::broken::Reported;
 use crate::store::changes::Change;
+use crate::store::cluster::Cluster;
 use crate::store::disk::{DiskError, DiskResult};
 use crate::store::engine::{Engine, Entry, Walk};
 use crate::store::raw::{RawValues, Record, read_clear};
 use crate::store::sealing::Sealing;
+use crate::store::topics::{Topics, topics_of};
 use crate::store::trees::Tree;
 
 /// What was read of the database for a group, by key.
@@ -57,21 +61,26 @@ impl Drop for Begun {
 impl<'a> Transaction<'a> {
     /// Begins one that goes by these keys. It may read others.
     pub(super) fn begin(database: &'a Database, wanted: BTreeSet<Vec<u8>>) -> Result<Self, Failure> {
-        let lease = database.lease.clone();
+        let (node, keys) = (database.node.clone(), Arc::clone(&database.keys));
         let (connection, read) = database.client.ask(|pool| async move {
             let begun = Begun(Some(Client::connection(&pool).await?));
             let connection = begun.connection();
             let wanted: Vec<Vec<u8>> = wanted.into_iter().collect();
             let statement = connection.prepare_cached(GET_FOR_UPDATE).await?;
-            let keys: [&(dyn ToSql + Sync); 1] = [&wanted];
-            let (begins, is_held, rows) = tokio::join!(
+            let wanted_keys: [&(dyn ToSql + Sync); 1] = [&wanted];
+            let hold_keys = connection.prepare_cached(HOLD_KEYS).await?;
+            let (begins, is_held, version, rows) = tokio::join!(
                 connection.batch_execute(BEGIN),
-                lease.is_held(connection),
-                connection.query(&statement, &keys),
+                node.is_held(connection),
+                connection.query_opt(&hold_keys, &[]),
+                connection.query(&statement, &wanted_keys),
             );
             begins?;
             if !is_held? {
                 return Err(Failure::Lost);
+            }
+            if version?.is_none_or(|row| !keys.is(row.get(0))) {
+                return Err(Failure::OtherKeys);
             }
             let rows = rows?;
             let mut read: Read = wanted.into_iter().map(|key| (key, None)).collect();
@@ -89,14 +98,16 @@ impl<'a> Transaction<'a> {
             return Err(failure);
         }
         let Some(begun) = held.connection.take() else { return Err(ended()) };
+        let topics: Vec<i16> = topics_of(&changes).into_iter().map(|topic| topic as i16).collect();
         let mut writes = Writes::of(changes, &held.read);
         drop(held);
         self.database.client.ask(|_| async move {
             let connection = begun.connection();
-            let (insert, put, remove) = (
+            let (insert, put, remove, note) = (
                 connection.prepare_cached(INSERT).await?,
                 connection.prepare_cached(PUT).await?,
                 connection.prepare_cached(REMOVE).await?,
+                connection.prepare_cached(CHANGE_TOPICS).await?,
             );
             writes.removed.append(&mut writes.kept_absent);
             let inserted: (Vec<_>, Vec<_>) = writes.inserted.into_iter().unzip();
@@ -105,14 +116,17 @@ impl<'a> Transaction<'a> {
             let to_put: [&(dyn ToSql + Sync); 2] = [&put_keys, &put_values];
             let to_remove: [&(dyn ToSql + Sync); 1] = [&writes.removed];
             // All of it is on its way at once; where one fails, those behind it do too.
-            let (inserted, put, removed, committed) = tokio::join!(
+            let noted =
+                async { if topics.is_empty() { Ok(0) } else { connection.execute(&note, &[&topics]).await } };
+            let (inserted, put, removed, noted, committed) = tokio::join!(
                 connection.execute(&insert, &to_insert),
                 connection.execute(&put, &to_put),
                 connection.execute(&remove, &to_remove),
+                noted,
                 connection.batch_execute(COMMIT),
             );
             // What has failed first says why; those behind it say that it has.
-            inserted.and(put).and(removed)?;
+            inserted.and(put).and(removed).and(noted)?;
             committed?;
             begun.end();
             Ok(())
@@ -223,8 +237,12 @@ impl Engine for Transaction<'_> {
         self.database.reported()
     }
 
-    fn accesses(&self) -> u64 {
-        self.database.accesses()
+    fn topics(&self) -> &Topics {
+        self.database.topics()
+    }
+
+    fn cluster(&self) -> &Cluster {
+        self.database.cluster()
     }
 
     fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> Walk {

@@ -10,10 +10,12 @@ use super::database::Database;
 use super::transaction::Transaction;
 use crate::store::arrival::{Arrivals, LAST_ARRIVAL};
 use crate::store::commit::{Commit, Outcome};
-use crate::store::engine::{self, Engine, all_failed, change_access, count};
-use crate::store::group::{Group, wanted};
+use crate::store::engine::{self, Engine, all_failed, count};
+use crate::store::group::{Group, begin_keys, wanted};
 use crate::store::health::FailureLatch;
+use crate::store::sealing::SealingError;
 use crate::store::stall::{Stalls, Step};
+use crate::store::topics::topics_of;
 use crate::store::trees::Tree;
 use crate::store::volume_number::BASE;
 use crate::telemetry::metrics::STORE_GROUP_COMMITS;
@@ -53,17 +55,30 @@ impl Writer {
         let mut written = Err(Failure::Conflict);
         for _ in 0..TRIES {
             written = self.try_to_write(commits);
-            if !matches!(written, Err(Failure::Conflict)) {
-                break;
+            match written {
+                Err(Failure::Conflict) => {}
+                Err(Failure::OtherKeys) => {
+                    self.database.sealing().refresh().map_err(sealing)?;
+                }
+                _ => break,
             }
         }
         written
     }
 
     fn try_to_write(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Failure> {
+        // They cannot be changed while the transaction holds them.
+        for commit in commits {
+            begin_keys(self.database.sealing(), commit).map_err(sealing)?;
+        }
         let keys: BTreeSet<Vec<u8>> =
             commits.iter().flat_map(|commit| wanted(&*self.database, commit)).collect();
+        let arrives = keys.contains(&Tree::Meta.sled_key(LAST_ARRIVAL));
         let transaction = Transaction::begin(&self.database, keys)?;
+        if arrives {
+            // Whoever gave the last one out: nobody gives out another until this group is written.
+            self.arrivals.go_on_after(last_arrival_us(&transaction)?);
+        }
         let last_arrival_us = self.arrivals.last_us();
         let mut group = Group::over(&transaction);
         let mut outcomes = Vec::with_capacity(commits.len());
@@ -76,17 +91,15 @@ impl Writer {
         if self.arrivals.last_us() > last_arrival_us {
             group.put_new(Tree::Meta, LAST_ARRIVAL, &self.arrivals.last_us().to_be_bytes());
         }
-        let rewrapped = group.has_rewrapped();
+        let rewrapped = group.rewrapped();
         let changes = group.into_changes(|_, _| Ok(BASE));
         let changes = changes.map_err(|error| Failure::Said(None, error.to_string()))?;
-        let changes_access = change_access(&changes);
+        let topics = topics_of(&changes);
         count(&changes);
         transaction.commit(changes)?;
-        if changes_access {
-            self.database.note_access();
-        }
-        if rewrapped {
-            self.database.sealing().forget().map_err(|error| Failure::Said(None, error.to_string()))?;
+        topics.into_iter().for_each(|topic| self.database.topics().note(topic));
+        if !rewrapped.is_empty() {
+            self.database.sealing().forget(&rewrapped).map_err(sealing)?;
         }
         Ok(outcomes)
     }
@@ -95,11 +108,30 @@ impl Writer {
         self.latch.failure().is_some_and(|failure| !failure.for_good)
     }
 
+    /// Finishes what an erasure that failed in its middle has left.
+    pub(super) fn finish_rewraps(&mut self) {
+        let unfinished: Vec<Commit> =
+            self.database.sealing().unfinished().into_iter().map(Commit::rewrap).collect();
+        if !unfinished.is_empty() {
+            engine::Writer::execute(self, &unfinished);
+        }
+    }
+
     /// Whether the database takes writes.
     fn takes_writes(&mut self) -> bool {
         let now = self.arrivals.now_ms().to_be_bytes();
         matches!(self.write(&[Commit::new().put(Tree::Meta, PROBE, now)]).as_deref(), Ok([Ok(())]))
     }
+}
+
+fn sealing(error: SealingError) -> Failure {
+    Failure::Said(None, error.to_string())
+}
+
+/// The arrival that was given out last, as a transaction sees it.
+fn last_arrival_us(transaction: &Transaction<'_>) -> Result<u64, Failure> {
+    let read = super::last_arrival_us(transaction);
+    read.map_err(|error| transaction.failure().unwrap_or_else(|| Failure::Said(None, error.to_string())))
 }
 
 impl engine::Writer for Writer {
@@ -117,7 +149,9 @@ impl engine::Writer for Writer {
         match written {
             Ok(Ok(outcomes)) => outcomes,
             // Others are quicker each time; who asked may try again.
-            Ok(Err(Failure::Conflict)) => all_failed(commits, &Failure::Conflict.to_string()),
+            Ok(Err(failure @ (Failure::Conflict | Failure::OtherKeys))) => {
+                all_failed(commits, &failure.to_string())
+            }
             Ok(Err(failure @ Failure::Lost)) => {
                 self.latch.fail_for_good(&failure.to_string());
                 all_failed(commits, &failure.to_string())
@@ -155,12 +189,13 @@ impl engine::Writer for Writer {
         self.stalls.step(Step::Database);
         if self.takes_writes() {
             self.latch.mended();
+            self.finish_rewraps();
         }
         self.stalls.done();
     }
 
     fn finish(&mut self) -> Result<(), String> {
-        let ended = self.database.lease.end(&self.database.client);
+        let ended = self.database.node.leave(&self.database.client);
         ended.unwrap_or_else(
             |failure| tracing::warn!(%failure, "the lease of the database could not be given up"),
         );

@@ -13,7 +13,7 @@ use super::entities::{CompanyRecord, TokenRecord};
 use crate::ids;
 use crate::model::TokenKind;
 use crate::planted::{Planted, planted};
-use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
+use crate::store::{Commit, CommitError, ReadError, Store, Topic, Tree, codec};
 
 /// Longest name of a company.
 const COMPANY_NAME_BYTES: usize = 200;
@@ -101,7 +101,7 @@ impl Tokens {
     pub fn find(&self, token: &str) -> Option<(TokenRecord, CompanyRecord)> {
         let digest = digest(token);
         // Asked first: what is read then is at least as new.
-        let accesses = self.store.accesses();
+        let accesses = self.store.changes_of(Topic::Access);
         if let Some(found) = self.known.read().as_of(accesses, &digest) {
             return Some(found.clone());
         }

@@ -38,6 +38,8 @@ pub enum SealingError {
         /// The file.
         path: PathBuf,
     },
+    /// Others have replaced the keys of the store meanwhile.
+    Replaced,
     /// The file of the store's keys cannot be read or written.
     Io {
         /// The file.
@@ -53,6 +55,7 @@ impl fmt::Display for SealingError {
                             `offerd-master-key`";
         match self {
             Self::MasterKey(error) => error.fmt(f),
+            Self::Replaced => f.write_str("others have replaced the keys of the store meanwhile"),
             Self::NoMasterKey { path, sealed_with } => {
                 write!(
                     f,

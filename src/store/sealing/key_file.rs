@@ -191,6 +191,7 @@ fn write_over(old: &File) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::slots::SLOTS;
     use super::*;
 
     fn master(directory: &Path, name: &str) -> MasterKey {
@@ -210,7 +211,7 @@ mod tests {
         assert_eq!(read.unfinished(), [7]);
         assert_eq!((read.current(7).generation, read.current(8).generation), (1, 0));
 
-        ring.forget();
+        (0..SLOTS).for_each(|slot| ring.forget(slot));
         file.write(&master, &ring).unwrap();
         let read = file.open(&master).unwrap();
         assert!(read.unfinished().is_empty() && read.wrapping(7, 0).is_none());
@@ -261,7 +262,7 @@ mod tests {
         }
         // A crash between the two.
         ring.renew(7);
-        ring.forget();
+        (0..SLOTS).for_each(|slot| ring.forget(slot));
         let renewed = key_text::text(&master, &ring);
         file.replace(&renewed).unwrap();
         assert_eq!(file.mend(&master).unwrap(), None);

@@ -21,9 +21,17 @@ pub(in crate::store) trait KeyPlace: Send + Sync {
     fn sealed_with(&self) -> Result<String, SealingError>;
 
     /// Replaces the keys as a whole. Once this returns, the new ones survive a power cut, and the old ones are gone.
+    ///
+    /// # Errors
+    /// [`SealingError::Replaced`] where they are others by now than were read or written here last: nothing was written.
     fn write(&self, master: &MasterKey, ring: &KeyRing) -> Result<(), SealingError>;
 
-    /// Makes new keys.
+    /// The keys, where others have replaced them since they were read or written here last.
+    fn replaced(&self, _master: &MasterKey) -> Result<Option<KeyRing>, SealingError> {
+        Ok(None)
+    }
+
+    /// Makes new keys, or opens those that others have just made.
     fn create(&self, master: &MasterKey) -> Result<KeyRing, SealingError> {
         let ring = KeyRing::random();
         self.write(master, &ring)?;

@@ -45,7 +45,7 @@ pub(in crate::store) struct KeyRing {
 
 impl KeyRing {
     /// New keys, one for each slot.
-    pub(super) fn random() -> Self {
+    pub(in crate::store) fn random() -> Self {
         let slot = || vec![WrappingKey { generation: 0, key: Key::random() }];
         let blinding = Key::random();
         Self {
@@ -70,7 +70,12 @@ impl KeyRing {
 
     /// The slots with keys that are about to be destroyed.
     pub(in crate::store) fn unfinished(&self) -> Vec<u16> {
-        (0..SLOTS).filter(|slot| self.wrapping[usize::from(*slot)].len() > 1).collect()
+        (0..SLOTS).filter(|slot| self.is_unfinished(*slot)).collect()
+    }
+
+    /// Whether a slot has keys that are about to be destroyed.
+    pub(in crate::store) fn is_unfinished(&self, slot: u16) -> bool {
+        self.wrapping[usize::from(slot)].len() > 1
     }
 
     /// Gives a slot a new key that seals from now on.
@@ -79,11 +84,10 @@ impl KeyRing {
         self.wrapping[usize::from(slot)].push(WrappingKey { generation, key: Key::random() });
     }
 
-    /// Forgets every key that seals no more.
-    pub(in crate::store) fn forget(&mut self) {
-        for slot in &mut self.wrapping {
-            slot.drain(..slot.len() - 1);
-        }
+    /// Forgets every key of a slot that seals no more.
+    pub(in crate::store) fn forget(&mut self, slot: u16) {
+        let keys = &mut self.wrapping[usize::from(slot)];
+        keys.drain(..keys.len() - 1);
     }
 
     /// The key with which identities of a company are hashed at a time; nothing where one is to be begun, or one that is there is

@@ -33,7 +33,7 @@ pub(super) mod master_key;
 pub(super) mod passing_key;
 pub(super) mod slots;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use hmac::{Hmac, KeyInit, Mac};
@@ -135,9 +135,7 @@ impl Sealing {
         match seal {
             Seal::Own => return Ok(opened(&self.ring().own)),
             // One whose key was destroyed is gone, as one of an erased lead is.
-            Seal::Passing => {
-                return Ok(self.ring().passing(Some(owner)).map_or(Ok(None), |with| opened(&with.key)));
-            }
+            Seal::Passing => return Ok(self.passing(owner).map_or(Ok(None), |with| opened(&with.key))),
             Seal::Open | Seal::Lead => {}
         }
         if let Some((_, data_key)) = last.0.as_ref().filter(|(of, _)| *of == owner) {
@@ -167,8 +165,8 @@ impl Sealing {
             if let Ok(data_key) = data_key::unwrap(&self.ring(), lead, &kept) {
                 return Ok(Ok(Some(data_key)));
             }
-            // An erasure may have sealed it anew, and forgotten the key before, since it was read.
-            if read.as_ref() == Some(&kept) {
+            // An erasure may have sealed it anew, and forgotten the key before, since it was read; also one of another process.
+            if read.as_ref() == Some(&kept) && !self.are_others() {
                 return Ok(Err(Reason::DataKey));
             }
             read = Some(kept);
@@ -203,7 +201,12 @@ impl Sealing {
         if let Some(key) = self.ring().identity_key(company, at_ms, look_back_ms) {
             return Ok(key.clone());
         }
-        self.change(|ring| ring.begin_identities(company, at_ms, look_back_ms))?;
+        self.change(|ring| {
+            // Others may have begun it.
+            if ring.identity_key(company, at_ms, look_back_ms).is_none() {
+                ring.begin_identities(company, at_ms, look_back_ms);
+            }
+        })?;
         let ring = self.ring();
         let key = ring.identity_key(company, at_ms, look_back_ms);
         Ok(key.expect("it was just begun").clone())
@@ -211,8 +214,11 @@ impl Sealing {
 
     /// The key that seals what is kept until a term, by its id; `None` when the term has passed.
     pub(super) fn term_key(&self, id: u64) -> Option<Key> {
-        let ring = self.ring();
-        ring.identities.iter().find(|key| key.company == TERMS && key.id == id).map(|key| key.key.clone())
+        let known = || {
+            let ring = self.ring();
+            ring.identities.iter().find(|key| key.company == TERMS && key.id == id).map(|key| key.key.clone())
+        };
+        known().or_else(|| self.are_others().then(known).flatten())
     }
 
     /// Has what a key has hashed be hashed anew, with another one for the same time.
@@ -226,6 +232,12 @@ impl Sealing {
         self.change(|ring| ring.forget_identities(id))
     }
 
+    /// A key of what passes, by its id.
+    fn passing(&self, id: Uuid) -> Option<PassingKey> {
+        let known = || self.ring().passing(Some(id)).cloned();
+        known().or_else(|| self.are_others().then(known).flatten())
+    }
+
     /// Whether there is a key of what passes.
     pub(super) fn has_passing(&self) -> bool {
         self.ring().passing(None).is_some()
@@ -236,7 +248,13 @@ impl Sealing {
         if let Some(key) = self.ring().passing(None) {
             return Ok(key.clone());
         }
-        self.begin_passing()
+        self.change(|ring| {
+            // Others may have begun one.
+            if ring.passing(None).is_none() {
+                ring.begin_passing();
+            }
+        })?;
+        Ok(self.ring().passing(None).expect("it was just begun").clone())
     }
 
     /// Begins another key that what passes is sealed with from now on.
@@ -260,14 +278,15 @@ impl Sealing {
 
     /// Gives a slot a new wrapping key, in memory and in the file, beside the one it has.
     pub(super) fn renew(&self, slot: u16) -> Result<(), SealingError> {
-        let master = self.master();
-        let mut ring = self.ring().clone();
         // A slot that is in the middle of it has its new key already.
-        if ring.unfinished().contains(&slot) {
+        if self.ring().is_unfinished(slot) {
             return Ok(());
         }
-        ring.renew(slot);
-        self.replace(&master, ring)
+        self.change(|ring| {
+            if !ring.is_unfinished(slot) {
+                ring.renew(slot);
+            }
+        })
     }
 
     /// What is to be kept of a data key that there is, sealed by the wrapping key of now.
@@ -317,16 +336,17 @@ impl Sealing {
         self.ring().unfinished()
     }
 
-    /// Forgets the wrapping keys that seal no more, in memory and in the file. Once this returns, what only they had
+    /// Forgets the wrapping keys of slots that seal no more, in memory and in the file. Once this returns, what only they had
     /// sealed is lost for good.
-    pub(super) fn forget(&self) -> Result<(), SealingError> {
-        self.change(KeyRing::forget)
+    pub(super) fn forget(&self, slots: &BTreeSet<u16>) -> Result<(), SealingError> {
+        self.change(|ring| slots.iter().for_each(|slot| ring.forget(*slot)))
     }
 
     /// Seals the keys with another master key. Once this returns, the one before opens nothing any more, and after a
     /// crash before it one of the two opens everything.
     pub(super) fn exchange_master_key(&self, new: MasterKey) -> Result<(), SealingError> {
         let mut master = self.master();
+        self.take_in(&master)?;
         self.place.write(&new, &self.ring())?;
         *master = new;
         Ok(())
@@ -353,17 +373,41 @@ impl Sealing {
         self.ring().own.clone()
     }
 
-    fn change(&self, change: impl FnOnce(&mut KeyRing)) -> Result<(), SealingError> {
-        let master = self.master();
-        let mut ring = self.ring().clone();
-        change(&mut ring);
-        self.replace(&master, ring)
+    /// Takes the keys in that others have begun or forgotten since, where the store is shared; whether there were any.
+    pub(super) fn refresh(&self) -> Result<bool, SealingError> {
+        self.take_in(&self.master())
     }
 
-    fn replace(&self, master: &MasterKey, ring: KeyRing) -> Result<(), SealingError> {
-        self.place.write(master, &ring)?;
+    /// Whether the keys are others by now, where it cannot be said without asking: only who finds nothing under those that are known
+    /// asks, and has then the others.
+    fn are_others(&self) -> bool {
+        self.refresh().unwrap_or_else(|error| {
+            tracing::warn!(%error, "it cannot be seen whether the keys of the store are others by now");
+            false
+        })
+    }
+
+    fn take_in(&self, master: &MasterKey) -> Result<bool, SealingError> {
+        let Some(ring) = self.place.replaced(master)? else { return Ok(false) };
         *self.ring.write().unwrap_or_else(PoisonError::into_inner) = ring;
-        Ok(())
+        Ok(true)
+    }
+
+    /// Changes the keys; again where others have changed them meanwhile.
+    fn change(&self, change: impl Fn(&mut KeyRing)) -> Result<(), SealingError> {
+        let master = self.master();
+        loop {
+            let mut ring = self.ring().clone();
+            change(&mut ring);
+            match self.place.write(&master, &ring) {
+                Err(SealingError::Replaced) => drop(self.take_in(&master)?),
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    *self.ring.write().unwrap_or_else(PoisonError::into_inner) = ring;
+                    return Ok(());
+                }
+            }
+        }
     }
 
     fn ring(&self) -> RwLockReadGuard<'_, KeyRing> {

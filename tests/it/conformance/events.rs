@@ -78,7 +78,7 @@ async fn payouts_tell_the_amount_and_when_it_was_booked_in_the_order_of_arrival(
 
     // As reports of partners leave them: the later booking arrives first, a payout may be fractional, or be taken back.
     let booked = [(1_790_000_200_000, 1250.0), (1_790_000_100_000, 12.5), (1_790_000_300_000, -1250.0)];
-    let store = Store::open_inline(stopped.plan.store()).unwrap();
+    let store = stopped.plan.open_store();
     for (booked_at_ms, cents) in booked {
         let payout = Payout { lead: uuid("uuid"), booked_at_ms, cents };
         let booked =

@@ -2,6 +2,7 @@
 #![allow(dead_code, missing_docs, clippy::unwrap_used)] // each test binary and benchmark uses a part of it
 
 pub mod canaries;
+pub mod database;
 pub mod far_partners;
 pub mod far_side;
 pub mod mail_server;
@@ -25,7 +26,7 @@ use hyper_util::rt::TokioExecutor;
 use offerd::analytics::{ArrivalTime, Feed, Feeds, Horizon, PageRequest};
 use offerd::model::{FeedPage, Viewer};
 use offerd::run_file::RunFile;
-use offerd::store::{Clock, Store};
+use offerd::store::{Clock, Store, StoreOptions};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
@@ -45,6 +46,8 @@ pub struct Plan {
     sockets: Option<GivenSockets>,
     /// Soft and hard limit of open files.
     file_limits: Option<(u32, u32)>,
+    /// The address of the database that has the records, where the tests run over one.
+    database: Option<String>,
     /// What it is told and must not tell: looked for in its store and its log whenever it has ended.
     canaries: Canaries,
 }
@@ -396,7 +399,7 @@ impl Stopped {
     /// its pages in one.
     pub fn feed_in_two_hours<F: Feed>(&self, company: &str) -> FeedPage<F::Record> {
         let later = Horizon::at(ArrivalTime(Clock::system().now_us() + 7_200_000_000));
-        let store = Store::open_inline(self.plan.store()).unwrap();
+        let store = self.plan.open_store();
         let feeds = Feeds::new(store, "https://offers.example".to_owned(), usize::MAX);
         let mut asked = PageRequest::hourly(ArrivalTime::FIRST);
         let mut data = Vec::new();
@@ -438,6 +441,7 @@ impl Plan {
             variables: Vec::new(),
             sockets: None,
             file_limits: None,
+            database: database::schema(),
             canaries: Canaries::default(),
         }
     }
@@ -479,6 +483,12 @@ impl Plan {
 
     pub fn store(&self) -> PathBuf {
         self.directory.path().join("store")
+    }
+
+    /// The store, while no daemon has it.
+    pub fn open_store(&self) -> Store {
+        let database = self.database.as_deref().map(database::options);
+        Store::open_inline_with(&StoreOptions { database, ..StoreOptions::new(self.store()) }).unwrap()
     }
 
     pub fn partners(&self) -> &Path {
@@ -556,6 +566,10 @@ impl Plan {
         command.env("OFFERD__STORE__PATH", self.store()).env("OFFERD__PARTNERS__PATH", &self.partners);
         if self.settings_file().exists() {
             command.env("OFFERD_CONFIG", self.settings_file());
+        }
+        if let Some(url) = &self.database {
+            command.env("OFFERD__STORE__ENGINE", "postgres").env("OFFERD__STORE__POSTGRES__URL", url);
+            command.env("OFFERD__STORE__POSTGRES__LEASE", "2s");
         }
         for listener in ["API", "INTEGRATIONS", "ADMIN"] {
             command.env(format!("OFFERD__{listener}__LISTEN"), "127.0.0.1:0");

@@ -78,7 +78,7 @@ fn fed<F: Feed>(feeds: &Feeds, company: Uuid) -> Vec<F::Record> {
 
 /// What the feeds of a company add up to.
 fn recounted(stopped: &Stopped) -> Counted {
-    let store = Store::open_inline(stopped.plan.store()).unwrap();
+    let store = stopped.plan.open_store();
     let companies = Tokens::of(store.clone()).companies();
     let company = companies.iter().find(|company| company.name == "Live").unwrap().uuid;
     let feeds = Feeds::new(store, "https://offers.example".to_owned(), usize::MAX);

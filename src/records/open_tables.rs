@@ -1,0 +1,67 @@
+//! The rate tables that are pending, and whose they are: the process that sees to one is named beside its deadline.
+
+use uuid::Uuid;
+
+use crate::store::{Commit, ReadError, Store, Tree};
+
+/// Who sees to a pending table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenTable {
+    /// Its uuid.
+    pub uuid: Uuid,
+    /// Its deadline, Unix milliseconds.
+    deadline: i64,
+    /// The process on the store that sees to it; nothing of a record of before there could be several.
+    pub node: Option<Uuid>,
+}
+
+impl OpenTable {
+    /// One that a process begins.
+    pub fn new(uuid: Uuid, deadline: i64, node: Uuid) -> Self {
+        Self { uuid, deadline, node: Some(node) }
+    }
+
+    /// What is kept of it.
+    pub fn to_bytes(self) -> Vec<u8> {
+        [&self.deadline.to_be_bytes()[..], self.node.as_ref().map_or(&[], |node| node.as_bytes())].concat()
+    }
+
+    fn parse(uuid: Uuid, kept: &[u8]) -> Option<Self> {
+        let (deadline, node) = kept.split_first_chunk()?;
+        let node = if node.is_empty() { None } else { Some(Uuid::from_slice(node).ok()?) };
+        Some(Self { uuid, deadline: i64::from_be_bytes(*deadline), node })
+    }
+
+    /// Every one that there is.
+    pub fn all(store: &Store) -> impl Iterator<Item = Result<Self, ReadError>> + use<> {
+        store.scan(Tree::OpenTables, []).filter_map(|record| match record {
+            Ok((key, kept)) => Uuid::from_slice(&key).ok().and_then(|uuid| Self::parse(uuid, &kept)).map(Ok),
+            Err(error) => Some(Err(error)),
+        })
+    }
+
+    /// Has another process see to it, unless somebody else was quicker, or it is complete by now.
+    pub fn taken_over_by(self, node: Uuid) -> Commit {
+        let taken = Self { node: Some(node), ..self };
+        let key = self.uuid.as_bytes();
+        Commit::new().unchanged(Tree::OpenTables, key, self.to_bytes()).put(
+            Tree::OpenTables,
+            key,
+            taken.to_bytes(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_as_it_was_written_and_one_of_before_has_no_process() {
+        let table = OpenTable::new(Uuid::from_u128(1), 77, Uuid::from_u128(2));
+        assert_eq!(OpenTable::parse(table.uuid, &table.to_bytes()), Some(table));
+        let of_before = OpenTable { node: None, ..table };
+        assert_eq!(OpenTable::parse(table.uuid, &77_i64.to_be_bytes()), Some(of_before));
+        assert_eq!(OpenTable::parse(table.uuid, &table.to_bytes()[..20]), None);
+    }
+}

@@ -1,0 +1,201 @@
+//! The processes that share the database. Each is there by a row with an id that it has made when it opened the store, and renews it, by
+//! the database's own clock. Who has not for as long as a lease lasts is ended by any other, for good: each transaction begins by looking
+//! whether its process has ended, and has it stay so until it ends itself. So nothing of who was ended is written any more, and others
+//! can go on with what was theirs.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use deadpool_postgres::{Object, Pool};
+use tokio::time::{MissedTickBehavior, interval};
+use uuid::Uuid;
+
+use super::client::{Client, Failure};
+use super::statements::{
+    ALIVE, CLOCK, END_LAPSED, END_NODE, FOLLOW, FORGET_NODES, HELD, JOIN, LEADER, RENEW, TOPICS_CHANGED,
+    VANISHED,
+};
+use crate::store::cluster::{Cluster, NodeFigures};
+use crate::store::health::FailureLatch;
+use crate::store::topics::{TOPICS, Topic, Topics};
+
+/// How long it may take until what one process has changed is noticed in the others.
+const POLL: Duration = Duration::from_millis(200);
+
+/// How often a lease is renewed while it lasts.
+const RENEWALS: u32 = 5;
+
+/// This process among those that share the database.
+#[derive(Clone)]
+pub(super) struct Node {
+    pub(super) cluster: Arc<Cluster>,
+    pub(super) topics: Arc<Topics>,
+    /// Of the directory in which it runs: one that has it at the next start too.
+    place: Uuid,
+    /// How long it counts as alive without having renewed that.
+    lease: Duration,
+}
+
+/// What was seen of the database, from one look to the next.
+#[derive(Default)]
+struct Seen {
+    /// How often something of each topic had been changed.
+    changed: Option<[i64; TOPICS.len()]>,
+    /// When the lease was renewed.
+    renewed: Option<Instant>,
+    /// Since when it has always answered.
+    answers_since: Option<Instant>,
+}
+
+impl Node {
+    /// Joins those that there are; one of before that ran in the same place has ended.
+    pub(super) fn join(client: &Client, place: Uuid, lease: Duration) -> Result<Self, Failure> {
+        let node = Self { cluster: Arc::new(Cluster::among_others()), topics: Arc::default(), place, lease };
+        let joining = node.clone();
+        client.ask(|pool| async move {
+            let connection = Client::connection(&pool).await?;
+            connection.execute(VANISHED, &[&joining.place.as_bytes().as_slice()]).await?;
+            let (me, place, figures) =
+                (joining.me(), joining.place.as_bytes().as_slice(), joining.cluster.figures());
+            connection.execute(JOIN, &[&me, &place, &joining.lease.as_secs_f64(), &figures]).await?;
+            joining.look_around(&connection).await
+        })?;
+        Ok(node)
+    }
+
+    fn me(&self) -> Vec<u8> {
+        self.cluster.me().as_bytes().to_vec()
+    }
+
+    /// Renews the lease and looks what others have changed, for as long as the client is there.
+    pub(super) fn keep(&self, client: &Client, latch: &Arc<FailureLatch>) {
+        let (node, latch) = (self.clone(), Arc::clone(latch));
+        client.meanwhile(|pool| async move {
+            let mut ticks = interval(POLL.min(node.lease / RENEWALS));
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            let mut seen = Seen::default();
+            loop {
+                ticks.tick().await;
+                match node.tick(&pool, &mut seen).await {
+                    Ok(()) => drop(seen.answers_since.get_or_insert_with(Instant::now)),
+                    Err(failure @ Failure::Lost) => return latch.fail_for_good(&failure.to_string()),
+                    // The writer finds out too, and tells.
+                    Err(failure) => {
+                        seen.answers_since = None;
+                        tracing::debug!(%failure, "the lease of the database could not be renewed");
+                    }
+                }
+            }
+        });
+    }
+
+    async fn tick(&self, pool: &Pool, seen: &mut Seen) -> Result<(), Failure> {
+        let connection = Client::connection(pool).await?;
+        self.note_changes(&connection, &mut seen.changed).await?;
+        let is_due = |at: Instant| at.elapsed() >= self.lease / RENEWALS;
+        if seen.renewed.is_none_or(is_due) {
+            seen.renewed = Some(Instant::now());
+            // After an outage everybody has as long to come back as a lease lasts.
+            let may_end_others = seen.answers_since.is_some_and(|since| since.elapsed() >= self.lease);
+            return self.renew(&connection, may_end_others).await;
+        }
+        if self.cluster.may_lead() { self.look_around(&connection).await } else { Ok(()) }
+    }
+
+    /// Notes which topics others have changed.
+    async fn note_changes(
+        &self,
+        connection: &Object,
+        changed: &mut Option<[i64; TOPICS.len()]>,
+    ) -> Result<(), Failure> {
+        let statement = connection.prepare_cached(TOPICS_CHANGED).await?;
+        let mut counts = [0; TOPICS.len()];
+        for row in connection.query(&statement, &[]).await? {
+            let (topic, count): (i16, i64) = (row.get(0), row.get(1));
+            if let Some(known) = usize::try_from(topic).ok().and_then(|topic| counts.get_mut(topic)) {
+                *known = count;
+            }
+        }
+        // What was changed before the first look may have been read before it too.
+        let before = changed.replace(counts);
+        for topic in TOPICS {
+            let at = topic as usize;
+            if before.is_none_or(|before| before[at] != counts[at]) {
+                self.topics.note(topic);
+            }
+        }
+        Ok(())
+    }
+
+    async fn renew(&self, connection: &Object, may_end_others: bool) -> Result<(), Failure> {
+        let begun = Instant::now();
+        let theirs_ms: i64 = connection.query_one(CLOCK, &[]).await?.get(0);
+        self.cluster.note_database(begun.elapsed(), theirs_ms);
+        let (me, lease, figures) = (self.me(), self.lease.as_secs_f64(), self.cluster.figures());
+        if connection.execute(RENEW, &[&me, &lease, &figures]).await? == 0 {
+            return Err(Failure::Lost);
+        }
+        if may_end_others && connection.execute(END_LAPSED, &[]).await? > 0 {
+            tracing::warn!("a node has not renewed its lease: others go on with its rate tables");
+        }
+        connection.execute(FORGET_NODES, &[]).await?;
+        self.look_around(connection).await
+    }
+
+    /// Takes note of who is alive, and leads where nobody does.
+    async fn look_around(&self, connection: &Object) -> Result<(), Failure> {
+        let leader: Vec<u8> = connection.query_one(LEADER, &[]).await?.get(0);
+        let alive = alive_of(connection).await?;
+        let is_led = Uuid::from_slice(&leader).is_ok_and(|leader| alive.contains(&leader));
+        if self.cluster.note_alive(alive) {
+            self.topics.note(Topic::Nodes);
+        }
+        // Who leads does until it ends, and who has ended never comes back.
+        if !is_led && self.cluster.may_lead() && connection.execute(FOLLOW, &[&self.me(), &leader]).await? > 0
+        {
+            tracing::info!("this node leads");
+            self.cluster.lead();
+        }
+        Ok(())
+    }
+
+    /// Whether this process has not ended, until the transaction of the connection does.
+    pub(super) async fn is_held(&self, connection: &Object) -> Result<bool, Failure> {
+        let statement = connection.prepare_cached(HELD).await?;
+        Ok(connection.query_opt(&statement, &[&self.me()]).await?.is_some())
+    }
+
+    /// Ends, so that nobody waits for the lease to do so.
+    pub(super) fn leave(&self, client: &Client) -> Result<(), Failure> {
+        let me = self.me();
+        client.ask(|pool| async move {
+            Client::connection(&pool).await?.execute(END_NODE, &[&me]).await?;
+            Ok(())
+        })
+    }
+}
+
+/// The nodes that have not ended.
+pub(super) fn alive(client: &Client) -> Result<BTreeSet<Uuid>, Failure> {
+    client.ask(|pool| async move { alive_of(&Client::connection(&pool).await?).await })
+}
+
+async fn alive_of(connection: &Object) -> Result<BTreeSet<Uuid>, Failure> {
+    let rows = connection.query(ALIVE, &[]).await?;
+    Ok(rows.into_iter().filter_map(|row| Uuid::from_slice(row.get(0)).ok()).collect())
+}
+
+/// The nodes that there are, and those that have ended within a day.
+pub(super) fn list(client: &Client) -> Result<Vec<NodeFigures>, Failure> {
+    client.ask(|pool| async move {
+        let rows = Client::connection(&pool).await?.query(super::statements::NODES, &[]).await?;
+        let figures = |row: tokio_postgres::Row| {
+            let id = Uuid::from_slice(row.get(0)).unwrap_or_default();
+            let (since_ms, left_ms, ended_ms) = (row.get(1), row.get(2), row.get(3));
+            let (leads, told): (bool, String) = (row.get(4), row.get(5));
+            NodeFigures { id, since_ms, left_ms, ended_ms, leads, told }
+        };
+        Ok(rows.into_iter().map(figures).collect())
+    })
+}

@@ -1,0 +1,138 @@
+//! What those who share a store tell each other: that something of a kind was changed, so that whoever has read it reads it again.
+//!
+//! A count grows with each such change before that is acknowledged, here at once; where several processes share a database, in the others
+//! within a fifth of a second.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::Notify;
+
+use super::changes::Change;
+use super::frame::Frame;
+use super::sealing::data_key;
+use super::trees::Tree;
+
+/// Of what kind a change is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Topic {
+    /// Companies and their tokens.
+    Access,
+    /// What is paused.
+    Pauses,
+    /// Suppression lists.
+    Suppressions,
+    /// Users of the console.
+    Users,
+    /// Leads that were erased.
+    Erasures,
+    /// Which processes share the store.
+    Nodes,
+}
+
+/// Every topic, in the order of their numbers.
+pub(super) const TOPICS: [Topic; 6] =
+    [Topic::Access, Topic::Pauses, Topic::Suppressions, Topic::Users, Topic::Erasures, Topic::Nodes];
+
+/// How often something of each topic was changed.
+#[derive(Default)]
+pub(super) struct Topics {
+    counts: [AtomicU64; TOPICS.len()],
+    moved: Notify,
+}
+
+impl Topics {
+    /// Notes that something was changed.
+    pub(super) fn note(&self, topic: Topic) {
+        self.counts[topic as usize].fetch_add(1, Ordering::Release);
+        self.moved.notify_waiters();
+    }
+
+    /// Grows with each change.
+    pub(super) fn count(&self, topic: Topic) -> u64 {
+        self.counts[topic as usize].load(Ordering::Acquire)
+    }
+
+    /// Waits until a count is another than the one that was seen, and gives it.
+    pub(super) async fn until_changed(&self, topic: Topic, seen: u64) -> u64 {
+        loop {
+            let moved = self.moved.notified();
+            tokio::pin!(moved);
+            // From here on none is missed.
+            moved.as_mut().enable();
+            let count = self.count(topic);
+            if count != seen {
+                return count;
+            }
+            moved.await;
+        }
+    }
+}
+
+/// The topics of what is written.
+pub(super) fn topics_of(changes: &[Change]) -> Vec<Topic> {
+    let touched = changes.iter().filter_map(topic_of);
+    let touched = touched.fold([false; TOPICS.len()], |mut touched, topic| {
+        touched[topic as usize] = true;
+        touched
+    });
+    TOPICS.into_iter().filter(|topic| touched[*topic as usize]).collect()
+}
+
+fn topic_of(change: &Change) -> Option<Topic> {
+    match Tree::of_prefix(*change.key.first()?)? {
+        Tree::Companies | Tree::Tokens => Some(Topic::Access),
+        Tree::Pauses => Some(Topic::Pauses),
+        Tree::Suppressions => Some(Topic::Suppressions),
+        Tree::Users => Some(Topic::Users),
+        Tree::LeadKeys => {
+            let kept = change.value.as_deref().map(Frame::open);
+            matches!(kept, Some(Ok(Frame::Whole(kept))) if data_key::is_destroyed(kept))
+                .then_some(Topic::Erasures)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::store::frame::framed;
+    use crate::store::volume_number::BASE;
+
+    fn change(tree: Tree, payload: &[u8]) -> Change {
+        Change { volume: BASE, key: tree.sled_key(b"key"), value: Some(framed(payload)) }
+    }
+
+    #[test]
+    fn topics_are_numbered_in_their_order() {
+        assert!(TOPICS.iter().enumerate().all(|(number, topic)| *topic as usize == number));
+    }
+
+    #[test]
+    fn a_group_is_of_the_topics_of_its_changes_and_a_new_lead_is_of_none() {
+        let group = [
+            change(Tree::Pauses, b""),
+            change(Tree::Tokens, b""),
+            change(Tree::Companies, b""),
+            change(Tree::Leads, b""),
+        ];
+        assert_eq!(topics_of(&group), [Topic::Access, Topic::Pauses]);
+        let destroyed = data_key::destroyed(7, BASE);
+        assert_eq!(topics_of(&[change(Tree::LeadKeys, &destroyed)]), [Topic::Erasures]);
+        assert_eq!(topics_of(&[change(Tree::LeadKeys, &[1; 60])]), []);
+    }
+
+    #[test]
+    fn who_waits_for_a_change_is_woken_by_it_and_not_by_another() {
+        let topics = Topics::default();
+        let seen = topics.count(Topic::Pauses);
+        let mut waiting = Box::pin(topics.until_changed(Topic::Pauses, seen));
+        assert_eq!(waiting.as_mut().now_or_never(), None);
+        topics.note(Topic::Users);
+        assert_eq!(waiting.as_mut().now_or_never(), None);
+        topics.note(Topic::Pauses);
+        assert_eq!(waiting.now_or_never(), Some(seen + 1));
+    }
+}

@@ -1,0 +1,46 @@
+//! A schema of its own in a database, for a test that runs over one: where `OFFERD_TEST_POSTGRES` has its address.
+
+use std::thread;
+use std::time::Duration;
+
+use offerd::store::DatabaseOptions;
+use tokio_postgres::NoTls;
+
+/// The variable with the address of a database in which every test makes a schema.
+const VARIABLE: &str = "OFFERD_TEST_POSTGRES";
+
+/// The address of a schema that was just made; nothing where no database is named.
+pub fn schema() -> Option<String> {
+    let url = std::env::var(VARIABLE).ok()?;
+    let name = format!("it_{}", uuid::Uuid::new_v4().simple());
+    execute(&url, &format!("CREATE SCHEMA {name}"));
+    let separator = if url.contains('?') { '&' } else { '?' };
+    Some(format!("{url}{separator}options=-c%20search_path%3D{name}"))
+}
+
+/// Says a statement to a database.
+pub fn execute(url: &str, statement: &str) {
+    let (url, statement) = (url.to_owned(), statement.to_owned());
+    // Tests have runtimes of their own, in which nothing may block.
+    let said = thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (client, connection) = tokio_postgres::connect(&url, NoTls).await.expect("a database");
+            tokio::spawn(connection);
+            client.batch_execute(&statement).await.expect("a statement");
+        });
+    });
+    said.join().unwrap();
+}
+
+/// How a test itself opens the store there, while no daemon has it.
+pub fn options(url: &str) -> DatabaseOptions {
+    DatabaseOptions {
+        url: url.to_owned(),
+        password_file: None,
+        ca_file: None,
+        connections: 4,
+        answer_within: Duration::from_secs(20),
+        lease: Duration::from_secs(2),
+    }
+}

@@ -65,7 +65,8 @@ pub async fn recover_for_ever(matchmaker: &Matchmaker) {
         let Ok(Unattended { left_behind, own }) = unattended(matchmaker).await else { continue };
         take_over(matchmaker, left_behind).await;
         // Whoever is not seen to now either has been left, or its actor was just being started.
-        let (left, new): (Vec<_>, HashSet<_>) = own.into_iter().partition(|table| waiting.contains(table));
+        let (left, new): (HashSet<_>, HashSet<_>) =
+            own.into_iter().partition(|table| waiting.contains(table));
         resume_all(matchmaker, left).await;
         waiting = if mended { new } else { HashSet::new() };
     }
@@ -119,7 +120,7 @@ async fn take_over(matchmaker: &Matchmaker, tables: Vec<OpenTable>) -> usize {
     recovered
 }
 
-async fn resume_all(matchmaker: &Matchmaker, open: Vec<Uuid>) -> usize {
+async fn resume_all(matchmaker: &Matchmaker, open: impl IntoIterator<Item = Uuid>) -> usize {
     let mut recovered = 0;
     for table in open {
         match matchmaker.resume(table).await {

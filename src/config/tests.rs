@@ -207,7 +207,46 @@ fn the_default_file_explains_every_key() {
             "`{line}` has no sentence above it"
         );
     }
-    assert_eq!(count, Settings::from_layers(None, []).unwrap().describe().len());
+    let defaults: toml::Table = DEFAULTS.parse().unwrap();
+    // A section within a section is one setting of that.
+    let keys_of = |key: &str| {
+        let (section, name) = key.split_once('.').unwrap();
+        let within =
+            defaults[section][name].as_table().filter(|_| DEFAULTS.contains(&format!("\n[{key}]\n")));
+        within.map_or(1, toml::Table::len)
+    };
+    let described = Settings::from_layers(None, []).unwrap();
+    assert_eq!(count, described.describe().iter().map(|(key, ..)| keys_of(key)).sum::<usize>());
+}
+
+#[test]
+fn a_database_needs_an_address_and_its_password_is_shown_nowhere() {
+    let wanted = "must be the address of the database, such as `postgres://offerd@127.0.0.1:5432/offerd`, where `store.engine` is \
+                  `postgres`, got nothing";
+    let found = faults("[store]\nengine = 'postgres'\n", &[]);
+    assert_eq!(
+        found,
+        [format!("config/default.toml:{}: `store.postgres.url` {wanted}", line_of("url = \"\""))]
+    );
+    let found = faults("[store.postgres]\nurl = 'host=db password=secret'\n", &[]);
+    assert_eq!(
+        found,
+        [
+            "offerd.toml:2: `store.postgres.url` must begin with `postgres://` or `postgresql://`, and does not"
+        ]
+    );
+
+    let url = "postgres://offerd:secret@db.example/offerd?password=secret";
+    let settings = of(&format!("[store]\nengine = 'postgres'\n[store.postgres]\nurl = '{url}'\n"));
+    assert_eq!(settings.store.database().unwrap().url, url);
+    assert_eq!(settings.store.place(), "`store.postgres.url` (postgres://***@db.example/offerd?***)");
+    assert!(!format!("{:?}{:?}", settings.store, settings.describe()).contains("secret"));
+}
+
+/// The line of the defaults that is this one behind that of the database.
+fn line_of(text: &str) -> usize {
+    let begins = DEFAULTS.lines().position(|line| line == "[store.postgres]").unwrap();
+    begins + 1 + DEFAULTS.lines().skip(begins).position(|line| line == text).unwrap()
 }
 
 /// What is shown of a table of a company's own can be taken as it stands there.
@@ -443,6 +482,13 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         ("matching.deadline", _) => "14s".into(),
         ("store.retention" | "store.volume_age" | "store.clock_gap", _) => "90days".into(),
         ("store.clock_jump", _) => "7m".into(),
+        ("store.postgres", _) => toml::toml! { url = "postgres://db.example/offerd"
+        password_file = ""
+        ca_file = ""
+        connections = 7
+        answer_within = "7s"
+        lease = "7s" }
+        .into(),
         ("store.path" | "partners.path", _) => "elsewhere".into(),
         ("limits.exempt" | "limits.trusted_proxies", _) => toml::Value::Array(vec!["10.0.0.0/8".into()]),
         (_, toml::Value::Table(_)) => toml::toml! { certificate = "certificate.pem"
@@ -464,6 +510,10 @@ fn what_is_reloadable_is_taken_in_and_what_is_not_waits() {
     let defaults: toml::Table = DEFAULTS.parse().unwrap();
     for (key, _, _) in running.describe() {
         let (section, name) = key.split_once('.').unwrap();
+        // It means nothing alone.
+        if key == "store.engine" {
+            continue;
+        }
         let mut value = another(key, &defaults[section][name]);
         if key == "api.vendor" {
             value = "acme".into();

@@ -26,6 +26,7 @@ impl Opened {
             format!("{place} cannot be opened: {error}; `offerd doctor` looks at what is wrong")
         })?;
         guard.heed(store.lost());
+        store.stand(String::new());
         let (tokens, records) = (Tokens::of(store.clone()), Records::of(store));
         records
             .templates

@@ -3,7 +3,7 @@
 use std::process::Output;
 
 use offerd::store::audit::{AuditLog, AuditRecord};
-use offerd::store::{Commit, Store, Tree, codec};
+use offerd::store::{Commit, Tree, codec};
 use serde_json::Value;
 
 use crate::kit::partners::prompt_partners;

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use futures_util::future::join_all;
 use hyper::Method;
 use offerd::rate_table::record::TableHead;
-use offerd::store::{Commit, Store, Tree, codec};
+use offerd::store::{Commit, Tree, codec};
 use serde_json::{Value, json};
 
 use crate::conformance::schema::{Edition, assert_conforms};

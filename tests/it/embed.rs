@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
 use offerd::rate_table::record::TableHead;
-use offerd::store::{Commit, Store, Tree, codec};
+use offerd::store::{Commit, Tree, codec};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;

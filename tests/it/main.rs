@@ -53,6 +53,7 @@ mod migration;
 mod newer_fields;
 mod next_steps;
 mod no_store;
+mod nodes;
 mod offer_previews;
 mod one_path;
 mod openapi;

@@ -3,7 +3,7 @@
 use hyper::Method;
 use offerd::analytics::{ArrivalTime, Events, Feeds, Horizon, PageRequest, Payouts};
 use offerd::model::{EventType, LeadEvent, ProductType, Viewer};
-use offerd::store::{Clock, Store};
+use offerd::store::Clock;
 use offerd::web::signature;
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use hyper::Method;
-use offerd::store::{Store, Tree};
+use offerd::store::Tree;
 use serde_json::{Value, json};
 
 use crate::kit::{Answer, Daemon, Plan, sample};

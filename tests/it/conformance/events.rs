@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hyper::Method;
 use offerd::analytics::{ClientTags, Events, Feed, Payouts};
 use offerd::store::entities::Payout;
-use offerd::store::{Commit, Store, Tree, codec};
+use offerd::store::{Commit, Tree, codec};
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -52,7 +52,7 @@ pub fn seed() -> u64 {
     given.unwrap_or_else(|| fastrand::u64(..))
 }
 
-fn plan() -> Plan {
+pub fn plan() -> Plan {
     let simulate = |delay: &str| format!(r#"simulate = {{ delay = "{delay}" }}"#);
     let silent = r#"simulate = { delay = "1ms", failure_rate = 1.0, failure = "silence" }"#;
     let partners = vec![
@@ -129,7 +129,7 @@ async fn hold_against(daemon: &Daemon, model: &Model, tables: &[String]) {
 }
 
 /// Asks about each, many at once.
-async fn each<T>(all: &[T], ask: impl AsyncFn(&T)) {
+pub async fn each<T>(all: &[T], ask: impl AsyncFn(&T)) {
     stream::iter(all).for_each_concurrent(ASKING, |one| ask(one)).await;
 }
 
@@ -195,7 +195,7 @@ async fn act(daemon: &Daemon, model: &Model, rng: &mut Rng) -> Option<()> {
 }
 
 /// Writes a submit's answer down; gives the table.
-fn accepted(model: &Model, lead: &str, answer: &Answer) -> String {
+pub fn accepted(model: &Model, lead: &str, answer: &Answer) -> String {
     assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
     assert_eq!(answer.json()["leadUuid"], json!(lead));
     model.shown(answer)
@@ -207,7 +207,7 @@ async fn submit(daemon: &Daemon, body: &str, key: Option<&str>) -> Option<Answer
     daemon.try_request(Method::POST, &url, &daemon.publishable, &headers, body.to_owned()).await
 }
 
-async fn poll(daemon: &Daemon, table: &str) -> Option<Answer> {
+pub async fn poll(daemon: &Daemon, table: &str) -> Option<Answer> {
     let url = format!("{}/originator/rateTables/{table}", daemon.api);
     daemon.try_request(Method::GET, &url, &daemon.confidential, &[], "").await
 }

@@ -1,8 +1,8 @@
 //! What was acknowledged survives SIGKILL.
 
 mod calls;
-mod campaign;
-mod model;
+pub mod campaign;
+pub mod model;
 mod postbacks;
 
 use serde_json::Value;

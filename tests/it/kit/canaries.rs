@@ -46,10 +46,19 @@ impl Canaries {
         let canaries = self.0.lock().unwrap();
         for file in places.iter().flat_map(|place| files(place)) {
             let bytes = fs::read(&file).unwrap_or_default();
-            if let Some(canary) = canaries.iter().find(|canary| holds(&bytes, canary)) {
-                panic!("{} tells `{}`", file.display(), String::from_utf8_lossy(canary));
-            }
+            assert_none_in(&canaries, &bytes, &file.display().to_string());
         }
+    }
+
+    /// None of it stands in these bytes.
+    pub fn assert_not_in(&self, bytes: &[u8], place: &str) {
+        assert_none_in(&self.0.lock().unwrap(), bytes, place);
+    }
+}
+
+fn assert_none_in(canaries: &BTreeSet<Vec<u8>>, bytes: &[u8], place: &str) {
+    if let Some(canary) = canaries.iter().find(|canary| holds(bytes, canary)) {
+        panic!("{place} tells `{}`", String::from_utf8_lossy(canary));
     }
 }
 

@@ -20,17 +20,34 @@ pub fn schema() -> Option<String> {
 
 /// Says a statement to a database.
 pub fn execute(url: &str, statement: &str) {
-    let (url, statement) = (url.to_owned(), statement.to_owned());
+    let statement = statement.to_owned();
+    ask(url, async move |client| client.batch_execute(&statement).await.expect("a statement"));
+}
+
+/// All that the database has of records, keys and values, and of what nodes told.
+pub fn records(url: &str) -> Vec<u8> {
+    ask(url, async |client| {
+        let rows = client.query("SELECT key, value FROM offerd_records ORDER BY key", &[]).await;
+        let rows = rows.unwrap_or_default();
+        rows.iter().flat_map(|row| [row.get::<_, Vec<u8>>(0), row.get(1)].concat()).collect()
+    })
+}
+
+fn ask<T: Send + 'static>(
+    url: &str,
+    asked: impl AsyncFnOnce(tokio_postgres::Client) -> T + Send + 'static,
+) -> T {
+    let url = url.to_owned();
     // Tests have runtimes of their own, in which nothing may block.
-    let said = thread::spawn(move || {
+    let asking = thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (client, connection) = tokio_postgres::connect(&url, NoTls).await.expect("a database");
             tokio::spawn(connection);
-            client.batch_execute(&statement).await.expect("a statement");
-        });
+            asked(client).await
+        })
     });
-    said.join().unwrap();
+    asking.join().unwrap()
 }
 
 /// How a test itself opens the store there, while no daemon has it.

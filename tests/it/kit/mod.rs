@@ -446,6 +446,19 @@ impl Plan {
         }
     }
 
+    /// Another node on the database of a daemon, with its partners, settings and keys; nothing where the tests run over files.
+    pub fn beside(node: &Daemon) -> Option<Self> {
+        let Self { partners, settings, database, .. } = &node.plan;
+        let plan = Self::new(partners.clone());
+        let plan = Self { settings: settings.clone(), database: Some(database.clone()?), ..plan };
+        Some(plan.setting("store.master_key_file", &node.plan.master_key().display().to_string()))
+    }
+
+    /// The address of the database, where the tests run over one.
+    pub fn database(&self) -> Option<&str> {
+        self.database.as_deref()
+    }
+
     /// Sets a key, as `section.key`.
     #[must_use]
     pub fn setting(mut self, key: &str, value: &str) -> Self {
@@ -498,6 +511,9 @@ impl Plan {
     /// Neither the store nor the log tells what the daemon was told of persons, nor a token.
     fn assert_silent(&self) {
         self.canaries.assert_in_none_of(&[self.store(), self.directory.path().join("log")]);
+        if let Some(url) = &self.database {
+            self.canaries.assert_not_in(&database::records(url), "the database");
+        }
     }
 
     pub fn canaries(&self) -> &Canaries {
@@ -520,6 +536,11 @@ impl Plan {
         daemon.publishable.clone_from(&of.publishable);
         daemon.confidential.clone_from(&of.confidential);
         daemon
+    }
+
+    /// Starts a daemon on the database of another, whose tokens it has.
+    pub async fn start_beside(self, node: &Daemon) -> Daemon {
+        self.start_restored(node).await
     }
 
     /// Starts a daemon on a store that has this confidential token already.

@@ -8,8 +8,8 @@ use offerd::analytics::{
     ArrivalTime, ClientTags, Cursor, Events, Feed, Feeds, Horizon, PageRequest, Payouts,
 };
 use offerd::model::{EventType, LeadEvent, LeadPayout, Viewer};
+use offerd::store::Clock;
 use offerd::store::tokens::Tokens;
-use offerd::store::{Clock, Store};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

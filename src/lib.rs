@@ -23,8 +23,8 @@
 //!    to the submit that waits for the partners that answer at once, to the blocking one that waits for all, to polls. A table that is
 //!    complete with its first commit is shown at once, and its actor leaves.
 //! 6. With the last outcome the table is complete and never changes again. It is kept as it is shown ([`matching::kept_tables`]); polls
-//!    that come when it has made room for others fold it from its records. What a
-//!    crash leaves pending goes on at the next start, through the same machine, under the original deadline.
+//!    that come when it has made room for others, or that reach another node, fold it from its records. What a crash leaves pending goes on
+//!    at the next start, or on another node, through the same machine, under the original deadline.
 //!
 //! An offer is mostly text that does not depend on the lead, its template. It is prepared when the partner files are loaded, stored
 //! once under its fingerprint, and joined to the few figures that a rate table keeps ([`partners::template`]). Where a partner answers
@@ -54,6 +54,8 @@
 //! | index | what finds records in the files of a volume, and can always be made anew from them |
 //! | journal | where a group is durable first, until the files of the volumes are synced |
 //! | lead | a person and what they look for, as a client submits it |
+//! | leader | of the nodes on a store the one that does what one alone may do; a node alone on its store leads |
+//! | node | a process that has a store open; in a database there may be several |
 //! | offer page | what shows a person the offers of one rate table, by an address that is the whole right to see them |
 //! | outbox | what is outstanding of a subscription to events, and which of it is due |
 //! | outcome | what became of a seat at a table: offers, no offers, a failure, or no answer in time; also of one that was not asked after all |
@@ -71,6 +73,7 @@
 //! | suppression list | digests of people about whom the partners that name it are not asked |
 //! | template | the part of an offer that does not depend on the lead, stored once |
 //! | treatment | what the variants of its lead change of a rate table |
+//! | topic | a kind of change that the nodes on a store tell each other |
 //! | transcript | what a partner was sent about a lead and what came back, where its file wants that kept |
 //! | tree | one kind of record, with its key, its seal and its place |
 //! | turn | the right to change a record by what it holds, which who wants to waits for in line |
@@ -178,6 +181,8 @@
 //! - Only `telemetry` names OpenTelemetry: others begin and end spans by its own nouns, and a lead never waits for one.
 //! - Only `model` and `http` name utoipa: a schema stands beside what reads and writes its noun, an operation beside its
 //!   route. A route without an operation fails a test.
+//! - A pending rate table is seen to by one node, whose id stands with it. A node that has ended, or was ended, writes nothing more, so that
+//!   another can go on with what it has left ([`matching::recovery`]).
 //! - What was acknowledged is on the disk, in files that are only appended to; what is shown is acknowledged. Whatever sled wrote can
 //!   be thrown away.
 //! - What grows with every lead lies in volumes by time, so that what is old can go as a whole and a start opens the last one.

@@ -5,7 +5,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use deadpool_postgres::{
-    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime as PoolRuntime,
+    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod,
+    Runtime as PoolRuntime,
 };
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
@@ -14,6 +15,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::statements::end_hung_transactions_after;
 use crate::regular_file::{self, PEM_BYTES_MAX, SECRET_BYTES_MAX};
 use crate::store::disk::DiskError;
 use crate::store::options::DatabaseOptions;
@@ -100,6 +102,9 @@ impl Client {
     pub(super) fn of(options: &DatabaseOptions) -> Result<Self, String> {
         let mut config = config(options)?;
         config.connect_timeout(options.answer_within).application_name("offerd");
+        // A connection to what is there no more ends when an answer would be late.
+        config.tcp_user_timeout(options.answer_within).keepalives_idle(options.answer_within);
+        let first_words = end_hung_transactions_after((options.lease / 2).as_millis());
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = match is_here(&config) {
             true => Manager::from_config(config, NoTls, recycling),
@@ -118,6 +123,10 @@ impl Client {
         let longest = Some(options.answer_within);
         let pool = Pool::builder(manager)
             .max_size(options.connections)
+            .post_create(Hook::async_fn(move |client: &mut ClientWrapper, _| {
+                let first_words = first_words.clone();
+                Box::pin(async move { client.batch_execute(&first_words).await.map_err(HookError::Backend) })
+            }))
             .runtime(PoolRuntime::Tokio1)
             .timeouts(deadpool_postgres::Timeouts { wait: longest, create: longest, recycle: longest })
             .build()

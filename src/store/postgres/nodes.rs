@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Object, Pool};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 use uuid::Uuid;
 
 use super::client::{Client, Failure};
@@ -77,7 +77,8 @@ impl Node {
             let mut seen = Seen::default();
             loop {
                 ticks.tick().await;
-                match node.tick(&pool, &mut seen).await {
+                let ticked = timeout(node.lease, node.tick(&pool, &mut seen)).await;
+                match ticked.unwrap_or_else(|_| Err(Failure::Said(None, "it does not answer".to_owned()))) {
                     Ok(()) => drop(seen.answers_since.get_or_insert_with(Instant::now)),
                     Err(failure @ Failure::Lost) => return latch.fail_for_good(&failure.to_string()),
                     // The writer finds out too, and tells.

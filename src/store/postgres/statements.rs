@@ -17,6 +17,11 @@ pub(super) const MAKE: [&str; 8] = [
     "INSERT INTO offerd_schema (id, version) VALUES (1, 1) ON CONFLICT (id) DO NOTHING",
 ];
 
+/// Ends a transaction in which nothing has been said for so long, in ms, so that nobody waits for the locks of who hangs or is cut off.
+pub(super) fn end_hung_transactions_after(ms: u128) -> String {
+    format!("SET idle_in_transaction_session_timeout = {ms}")
+}
+
 /// One record.
 pub(super) const GET: &str = "SELECT value FROM offerd_records WHERE key = $1";
 
@@ -60,8 +65,8 @@ pub(super) const RENEW: &str = "UPDATE offerd_nodes SET until = now() + $2::floa
      WHERE id = $1 AND ended IS NULL";
 
 /// Ends the nodes that have not renewed their leases.
-pub(super) const END_LAPSED: &str =
-    "UPDATE offerd_nodes SET ended = now() WHERE ended IS NULL AND until < now()";
+pub(super) const END_LAPSED: &str = "UPDATE offerd_nodes SET ended = now() WHERE id IN \
+     (SELECT id FROM offerd_nodes WHERE ended IS NULL AND until < now() FOR UPDATE SKIP LOCKED)";
 
 /// Ends a node that leaves.
 pub(super) const END_NODE: &str = "UPDATE offerd_nodes SET ended = now() WHERE id = $1 AND ended IS NULL";

@@ -23,14 +23,19 @@ pub struct SignIn {
     pub link: String,
 }
 
-/// Makes the first tokens and tells, on standard output, what to do with them.
+/// Makes the first tokens and tells, on standard output, what to do with them; whether it has. Of processes that begin at one time on
+/// one store one makes them.
 ///
 /// # Errors
 /// What the store said.
-pub async fn welcome(tokens: &Tokens, daemon: &RunFile, sign_in: Option<&SignIn>) -> Result<(), CommitError> {
+pub async fn welcome(tokens: &Tokens, daemon: &RunFile, sign_in: Option<&SignIn>) -> Result<bool, CommitError> {
     let new =
         |kind| NewToken { company: COMPANY.to_owned(), kind, test: true, duplicate_look_back_minutes: None };
-    let (publishable, _) = tokens.create(new(TokenKind::Publishable)).await?;
+    let publishable = match tokens.create_first(new(TokenKind::Publishable)).await {
+        Ok((publishable, _)) => publishable,
+        Err(CommitError::Guard { .. }) => return Ok(false),
+        Err(failure) => return Err(failure),
+    };
     let (confidential, _) = tokens.create(new(TokenKind::Confidential)).await?;
     let RunFile { api, integrations, admin, .. } = daemon;
     let program = program();
@@ -65,7 +70,7 @@ or try it in a browser, on a page that shows the offers arriving:
 
 {sign_in}"
     ));
-    Ok(())
+    Ok(true)
 }
 
 /// Tells the console's secret alone: of a store that had its first start before there was one.

@@ -3,6 +3,8 @@
 //! A prefill is kept for minutes and read a few times: each reading is counted on the disk before it is answered, so that a crash
 //! gives nobody one more. It is sealed with a key that is [destroyed](Store::forget_passed) soon after its end, whoever reads or
 //! does not. What is in memory says only that there is one, for how long, and how many a company has.
+//!
+//! Where several processes share the store, its records say that for all of them, and the one that leads destroys the keys.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +25,9 @@ use crate::telemetry::metrics::{PREFILLS, PREFILLS_ENDED};
 
 /// How long the key of one may outlive it.
 const SWEPT_AFTER: Duration = Duration::from_secs(10);
+
+/// What each process writes last of the prefills that ended by it, so that the one that leads destroys their keys.
+const ENDED: &[u8] = b"prefills_ended";
 
 /// How long prefills are kept and how many; `limits.prefill*` in the settings.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +50,8 @@ pub struct Prefills {
     kept: Mutex<HashMap<Uuid, Kept>>,
     /// Whether one has ended whose key may still be there.
     has_ended: AtomicBool,
+    /// What each process that shares the store had written of those that ended by it, when keys were destroyed last.
+    ended: Mutex<Vec<(Vec<u8>, Vec<u8>)>>,
 }
 
 /// A prefill that can be read.
@@ -87,7 +94,18 @@ impl Prefills {
     pub fn of(store: Store, rules: PrefillRules) -> Self {
         // A crash may have left some that have ended, or a backup that was restored.
         let has_ended = AtomicBool::new(true);
-        let prefills = Self { store, rules, shares: Shares::default(), kept: Mutex::default(), has_ended };
+        let prefills = Self {
+            store,
+            rules,
+            shares: Shares::default(),
+            kept: Mutex::default(),
+            has_ended,
+            ended: Mutex::default(),
+        };
+        if prefills.store.is_shared() {
+            // The records say it, whoever has written them.
+            return prefills;
+        }
         let (now_ms, lifetime_ms) = (prefills.store.now_ms(), millis(rules.lifetime));
         for (key, payload) in prefills.store.scan(Tree::Prefills, []).filter_map(Result::ok) {
             let record = codec::decode_json::<PrefillRecord>(&payload).ok();
@@ -108,12 +126,21 @@ impl Prefills {
         self.rules
     }
 
-    /// Room for one more of a company.
+    /// Room for one more of a company. In a database, of several that are given at one time through different processes each may find
+    /// the last.
     ///
     /// # Errors
     /// How long it may be until there is room again, when the company has as many as it may.
     pub fn place(&self, company: Uuid) -> Result<Room, Duration> {
-        let share = self.shares.take(company, 1, self.rules.per_company);
+        let most = self.rules.per_company;
+        if !self.store.is_shared() {
+            let share = self.shares.take(company, 1, most);
+            return share.map(|share| Room(company, share)).ok_or_else(|| self.next_place(company));
+        }
+        // Where it cannot be counted it cannot be written either, which tells why.
+        let is_full =
+            most > 0 && self.store.count(Tree::Prefills, company).is_ok_and(|count| count >= most as u64);
+        let share = self.shares.take(company, 1, 0).filter(|_| !is_full);
         share.map(|share| Room(company, share)).ok_or_else(|| self.next_place(company))
     }
 
@@ -148,7 +175,7 @@ impl Prefills {
         self.kept().insert(token, Kept { company, until, _place: share });
         let written = self.store.commit_within(self.rules.longest_write, commit).await;
         if written.is_err() {
-            // It may still be written.
+            // It may still be written, and is over in its time where the record says so.
             self.kept().remove(&token);
             self.has_ended.store(true, Ordering::Relaxed);
         }
@@ -163,19 +190,20 @@ impl Prefills {
     pub async fn read(&self, viewer: Viewer, token: Uuid) -> Result<Option<Lead>, Unavailable> {
         let key = key(viewer.company, token);
         // What nobody knows has no line.
-        if !self.is_kept(token) {
+        let is_known = || self.store.get(Tree::Prefills, &key).map(|stored| stored.is_some());
+        if !self.may_be_kept(token) || self.store.is_shared() && !is_known().map_err(|_| Unavailable)? {
             return Ok(None);
         }
         let turn = self.store.turn(self.rules.longest_write, Tree::Prefills, &key).await;
         let _turn = turn.map_err(|_| Unavailable)?;
         for _ in 0..Turn::TRIES {
-            if !self.is_kept(token) {
+            if !self.may_be_kept(token) {
                 return Ok(None);
             }
             let stored = self.store.get(Tree::Prefills, &key).map_err(|_| Unavailable)?;
             let Some(stored) = stored else { return Ok(None) };
             let mut record: PrefillRecord = codec::decode_json(&stored).map_err(|_| Unavailable)?;
-            if !viewer.sees_kind(record.test) {
+            if !viewer.sees_kind(record.test) || self.store.is_shared() && self.is_over(&record) {
                 return Ok(None);
             }
             record.reads_left = record.reads_left.saturating_sub(1);
@@ -184,7 +212,7 @@ impl Prefills {
             let commit = if is_last {
                 // Whoever reads may hang up before the end.
                 self.has_ended.store(true, Ordering::Relaxed);
-                commit.remove(Tree::Prefills, &key)
+                self.ending(commit).remove(Tree::Prefills, &key)
             } else {
                 commit.put(Tree::Prefills, &key, codec::encode_json(&record))
             };
@@ -203,24 +231,64 @@ impl Prefills {
         Err(Unavailable)
     }
 
-    /// Ends those that are over, and destroys the keys of what ended, for ever.
+    /// Ends those that are over, and destroys the keys of what ended, for ever; in a database once this process leads.
     pub async fn sweep(&self) {
         let mut ticks = interval(self.swept_after());
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            let over = self.end_those_over();
-            if over == 0 && !self.has_ended.swap(false, Ordering::Relaxed) {
-                continue;
-            }
-            let is_wanted = |key: &[u8]| id_at(key, 16).is_some_and(|token| self.is_kept(token));
-            if let Err(failure) = self.store.forget_passed(Tree::Prefills, is_wanted).await {
-                self.has_ended.store(true, Ordering::Relaxed);
-                error!(%failure, "the keys of prefills that have ended could not be destroyed; it is tried again");
-            }
-            counter!(PREFILLS_ENDED, "by" => "time").increment(over);
-            self.count();
+            self.sweep_once().await;
         }
+    }
+
+    async fn sweep_once(&self) {
+        let over = self.end_those_over();
+        counter!(PREFILLS_ENDED, "by" => "time").increment(over);
+        self.count();
+        if !self.is_to_be_swept(over) {
+            return;
+        }
+        let is_wanted = |key: &[u8], payload: &[u8]| match self.store.is_shared() {
+            true => codec::decode_json(payload).is_ok_and(|record| !self.is_over(&record)),
+            false => id_at(key, 16).is_some_and(|token| self.is_kept(token)),
+        };
+        if let Err(failure) = self.store.forget_passed(Tree::Prefills, is_wanted).await {
+            self.has_ended.store(true, Ordering::Relaxed);
+            error!(%failure, "the keys of prefills that have ended could not be destroyed; it is tried again");
+        }
+        self.count();
+    }
+
+    /// Whether something has ended whose key is to be destroyed by this process.
+    fn is_to_be_swept(&self, over: u64) -> bool {
+        if !self.store.is_shared() {
+            return self.has_ended.swap(false, Ordering::Relaxed) || over > 0;
+        }
+        if !self.store.leads() {
+            return false;
+        }
+        let ended: Vec<_> = self.store.scan(Tree::Meta, ENDED).filter_map(Result::ok).collect();
+        let mut ended_before = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_ended = *ended_before != ended;
+        *ended_before = ended;
+        let records = self.store.scan(Tree::Prefills, []).filter_map(Result::ok);
+        let mut records = records.map(|(_, payload)| codec::decode_json::<PrefillRecord>(&payload));
+        self.has_ended.swap(false, Ordering::Relaxed)
+            || has_ended
+            || records.any(|record| record.map_or(true, |record| self.is_over(&record)))
+    }
+
+    /// Has the process that leads know that one ends by this commit.
+    fn ending(&self, commit: Commit) -> Commit {
+        match self.store.is_shared() {
+            true => commit.put(Tree::Meta, self.store.own_key(ENDED), ids::random().as_bytes()),
+            false => commit,
+        }
+    }
+
+    /// Whether it can be read no more by what its record says: by the clocks of who wrote it and of who reads it.
+    fn is_over(&self, record: &PrefillRecord) -> bool {
+        record.until_ms <= self.store.now_ms()
     }
 
     fn end_those_over(&self) -> u64 {
@@ -240,6 +308,12 @@ impl Prefills {
 
     fn is_kept(&self, token: Uuid) -> bool {
         self.kept().get(&token).is_some_and(|one| one.until > Instant::now())
+    }
+
+    /// Whether there may be a record of it that can be read: another process may have kept it.
+    fn may_be_kept(&self, token: Uuid) -> bool {
+        let kept = self.kept();
+        kept.get(&token).map_or(self.store.is_shared(), |one| one.until > Instant::now())
     }
 
     fn count(&self) {

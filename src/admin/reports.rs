@@ -116,6 +116,7 @@ fn unfit(faults: QueryFaults) -> Failure {
 }
 
 pub(super) async fn rebuild(context: Context<App>) -> Result<Reply, Failure> {
+    refuse_unless_it_leads(&context.app)?;
     let permit = Arc::clone(&context.app.replays).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
     let begun = Rebuild::begin(reports(&context.app)?, context.app.rests).await;
@@ -127,6 +128,25 @@ pub(super) async fn rebuild(context: Context<App>) -> Result<Reply, Failure> {
         Some((Ok(Bytes::from(json)), under_way))
     });
     Ok(Reply::stream("application/x-ndjson", lines))
+}
+
+/// Refuses what the process that counts does alone: in a database the one that leads, or a command while none is there.
+fn refuse_unless_it_leads(app: &App) -> Result<(), Failure> {
+    let store = &app.store;
+    if store.leads() || store.is_alone() {
+        return Ok(());
+    }
+    let nodes = store.nodes().map_err(super::command::our_fault("who counts for reports could not be read"))?;
+    let leads = nodes.into_iter().find(|node| node.leads && node.ended_ms.is_none());
+    let told = leads.map_or_else(
+        || "No node leads just now, and only the one that leads counts anew; try again".to_owned(),
+        |node| {
+            let (id, told) = (node.id, node.told);
+            let told = if told.is_empty() { told } else { format!(" ({told})") };
+            format!("Only the node that leads counts anew: ask node {id}{told}")
+        },
+    );
+    Err(Failure::led_elsewhere(told))
 }
 
 type UnderWay = (Rebuild, OwnedSemaphorePermit);

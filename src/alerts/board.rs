@@ -12,7 +12,7 @@ use super::state::Alert;
 use crate::config::AlertSettings;
 use crate::store::Store;
 
-/// What is known of alerts. Cheap to clone.
+/// What is known of alerts; where another process leads, as of the last look at what that has written. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Board(Arc<Mutex<Ledger>>);
 

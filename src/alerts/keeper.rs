@@ -8,12 +8,12 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 use tracing::{error, info, warn};
 
 use super::board::Board;
 use super::condition::{Found, Readings, Sight};
-use super::ledger::begin_backups;
+use super::ledger::{Ledger, begin_backups, note_last_backup};
 use super::message::{Batch, fingerprint};
 use super::receiver::{all, names};
 use super::rule::{RULES, Rule};
@@ -73,11 +73,11 @@ impl Keeper {
     ) -> std::io::Result<Running> {
         let (stop, mut stopping) = watch::channel(false);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let now_ms = store.now_ms();
+        let begun_ms = store.now_ms();
         let thread = std::thread::Builder::new().name("alerts".to_owned()).spawn(move || {
             let keeper = Self {
-                usual: Usual::load(&store, now_ms),
-                begun_ms: now_ms,
+                usual: Usual::load(&store, begun_ms),
+                begun_ms,
                 wire: wire(),
                 readings: BTreeMap::new(),
                 under_way: FuturesUnordered::new(),
@@ -99,6 +99,7 @@ impl Keeper {
     }
 
     async fn keep(mut self) {
+        self.until_it_tells().await;
         if let Err(failure) = begin_backups(&self.store).await {
             warn!(%failure, "it could not be noted that there was no backup yet");
         }
@@ -120,14 +121,38 @@ impl Keeper {
         }
     }
 
+    /// Waits until this process leads: only then it looks at conditions, and tells anybody. Meanwhile it counts its own leads for who
+    /// does, and has the board show what that has found.
+    async fn until_it_tells(&mut self) {
+        while !self.store.leads() {
+            let every = self.settings.borrow().alerts.every;
+            let figures = Figures::parse(&(self.measure)());
+            let mut counted = Ledger::default();
+            self.usual.look(&self.store, &figures, &mut counted);
+            if let Some((commit, _)) = counted.unwritten()
+                && let Err(failure) = self.store.commit_within(WRITE_WITHIN, commit).await
+            {
+                warn!(%failure, "how many leads came could not be written");
+            }
+            note_last_backup(&self.store);
+            *self.board.ledger() = Ledger::load(&self.store);
+            let _ = timeout(every, self.store.until_it_leads()).await;
+        }
+        // What the one that led before has written is all that it will ever have.
+        *self.board.ledger() = Ledger::load(&self.store);
+        self.begun_ms = self.store.now_ms();
+    }
+
     /// Looks at every condition.
     fn look(&mut self, settings: &Settings) {
         let now_ms = self.store.now_ms();
         let figures = Figures::parse(&(self.measure)());
         let board = self.board.clone();
-        let mut ledger = board.ledger();
-        self.usual.look(&figures, now_ms, &mut ledger);
-        drop(ledger);
+        let mut counted = Ledger::default();
+        self.usual.look(&self.store, &figures, &mut counted);
+        board.ledger().take_in(counted);
+        // It may have been taken through another process.
+        note_last_backup(&self.store);
         let (alerts, store) = (&settings.alerts, &settings.store);
         let sight = Sight { figures: &figures, now_ms, begun_ms: self.begun_ms, settings: alerts, store };
         for rule in RULES {

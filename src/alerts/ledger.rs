@@ -247,6 +247,11 @@ impl Ledger {
         self.unwritten.insert(key, None);
     }
 
+    /// Takes in what is to be written of another.
+    pub(super) fn take_in(&mut self, other: Self) {
+        self.unwritten.extend(other.unwritten);
+    }
+
     /// What is to be written, as one commit; nothing where nothing is.
     pub(super) fn unwritten(&mut self) -> Option<(Commit, Changes)> {
         let changes = std::mem::take(&mut self.unwritten);
@@ -312,11 +317,18 @@ pub async fn note_backup(store: &Store, by: &str, missed: u64) -> Result<(), Com
 /// Tells the metrics of the last backup; a store without one is as old as this.
 pub(super) async fn begin_backups(store: &Store) -> Result<(), CommitError> {
     match last_backup(store) {
-        Some(taken) => {
-            gauge!(BACKUP_AT).set(taken.at_ms as f64 / 1000.0);
+        Some(_) => {
+            note_last_backup(store);
             Ok(())
         }
         None => write_backup(store, BackupTaken { at_ms: store.now_ms(), by: None, missed: 0 }).await,
+    }
+}
+
+/// Tells the metrics of the last backup, where there is one.
+pub(super) fn note_last_backup(store: &Store) {
+    if let Some(taken) = last_backup(store) {
+        gauge!(BACKUP_AT).set(taken.at_ms as f64 / 1000.0);
     }
 }
 

@@ -13,6 +13,9 @@
 //! 5. Messages of a receiver go out in their order (`webhook`, `mail`), those of a kind together, and are tried again until they are
 //!    taken, or given up. What a crash cuts between the answer and its record is sent again, under the same id.
 //!
+//! Where several processes share a store, the one that leads looks at conditions and tells: at those of its own metrics, of leads and
+//! offers by what all of them count. What is wrong with another node only is for Prometheus, which reads the metrics of each.
+//!
 //! An alert names partners, subscriptions and files, and never a person. A daemon that is dead tells nothing: OfferdDown is for
 //! Prometheus, or whoever else looks at `/readyz` from outside.
 

@@ -3,6 +3,9 @@
 //! Both are told by the live rate tables that are completed. Counts are kept by the hour, four weeks of them, in the store. How many are
 //! usual in an hour is the lower median of the same hour of the last four weeks, as far as they are known: so one week in which a
 //! campaign ran, or the daemon was down, makes no rule.
+//!
+//! Where several processes share a store, each writes what it counts under a key of its own, and goes by what all of them have. Whether
+//! as many as usual find an offer each judges by its own, once it runs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -46,8 +49,10 @@ struct Hour {
 /// What is usual.
 #[derive(Debug, Default)]
 pub(super) struct Usual {
-    /// By their number since 1970.
+    /// By their number since 1970; of all processes that share the store.
     hours: BTreeMap<i64, Hour>,
+    /// What of the last of them this process has counted.
+    own: BTreeMap<i64, Hour>,
     /// Since when is counted, as an hour.
     begun: i64,
     /// Tables of this process that were counted: all, and those with offers.
@@ -60,16 +65,17 @@ pub(super) struct Usual {
 impl Usual {
     /// What a store holds of it.
     pub(super) fn load(store: &Store, now_ms: i64) -> Self {
-        let mut hours = BTreeMap::new();
-        for (key, bytes) in store.scan(Tree::Alerts, [HOUR]).filter_map(Result::ok) {
-            let number = key.get(1..).and_then(|rest| rest.try_into().ok()).map(u32::from_be_bytes);
-            if let (Some(number), Ok(hour)) = (number, codec::decode::<Hour>(&bytes)) {
-                hours.insert(i64::from(number), hour);
+        let (mut hours, mut own) = (BTreeMap::<i64, Hour>::new(), BTreeMap::new());
+        for (key, hour) in kept_from(store, 0) {
+            let Some(number) = number_of(&key) else { continue };
+            hours.entry(number).or_default().add(hour);
+            if key == own_key(store, number) && number >= now_ms / HOUR_MS - 1 {
+                own.insert(number, hour);
             }
         }
         let last_ms = hours.values().map(|hour: &Hour| hour.last_ms).max().unwrap_or(now_ms);
         let begun = hours.keys().next().copied().unwrap_or(now_ms / HOUR_MS);
-        let mut usual = Self { hours, begun, last_ms, ..Self::default() };
+        let mut usual = Self { hours, own, begun, last_ms, ..Self::default() };
         usual.recall(now_ms / HOUR_MS);
         usual
     }
@@ -89,14 +95,18 @@ impl Usual {
     }
 
     /// Takes a reading, and tells the metrics what it means.
-    pub(super) fn look(&mut self, figures: &Figures, now_ms: i64, ledger: &mut Ledger) {
+    pub(super) fn look(&mut self, store: &Store, figures: &Figures, ledger: &mut Ledger) {
+        let now_ms = store.now_ms();
         let live = |offers| figures.sum(TABLES_SETTLED, &[("test", "no"), ("offers", offers)]) as u64;
         let (with, without) = (live("yes"), live("no"));
         let all = with + without;
         let (new, new_with) = (all - self.counted.0.min(all), with - self.counted.1.min(with));
         self.counted = (all, with);
         self.note(new, new_with, now_ms);
-        self.write(now_ms, ledger);
+        if store.is_shared() {
+            self.take_in(store, now_ms);
+        }
+        self.write(store, now_ms, ledger);
         gauge!(LEADS_MISSING).set(self.missing(now_ms));
         let at = Duration::from_millis(now_ms.unsigned_abs());
         match self.offers.judgement(at).health {
@@ -106,12 +116,11 @@ impl Usual {
     }
 
     fn note(&mut self, new: u64, new_with: u64, now_ms: i64) {
-        let hour = self.hours.entry(now_ms / HOUR_MS).or_default();
-        hour.tables += new;
-        hour.with_offers += new_with;
-        if new > 0 {
-            (hour.last_ms, self.last_ms) = (now_ms, now_ms);
+        let counted = Hour { tables: new, with_offers: new_with, last_ms: if new > 0 { now_ms } else { 0 } };
+        for hours in [&mut self.hours, &mut self.own] {
+            hours.entry(now_ms / HOUR_MS).or_default().add(counted);
         }
+        self.last_ms = self.last_ms.max(counted.last_ms);
         let at = Duration::from_millis(now_ms.unsigned_abs());
         for nth in 0..new {
             let ending = if nth < new_with { Ending::Offered } else { Ending::Declined };
@@ -119,19 +128,36 @@ impl Usual {
         }
     }
 
-    fn write(&mut self, now_ms: i64, ledger: &mut Ledger) {
+    /// Takes in what others have counted lately.
+    fn take_in(&mut self, store: &Store, now_ms: i64) {
+        let first = now_ms / HOUR_MS - 1;
+        let mut lately: BTreeMap<i64, Hour> = self.own.range(first..).map(|(at, hour)| (*at, *hour)).collect();
+        for (key, hour) in kept_from(store, first) {
+            if let Some(number) = number_of(&key).filter(|number| key != own_key(store, *number)) {
+                lately.entry(number).or_default().add(hour);
+            }
+        }
+        self.last_ms = lately.values().map(|hour| hour.last_ms).fold(self.last_ms, i64::max);
+        self.hours.extend(lately);
+    }
+
+    fn write(&mut self, store: &Store, now_ms: i64, ledger: &mut Ledger) {
         if now_ms - self.written_ms < WRITE_EVERY_MS {
             return;
         }
         self.written_ms = now_ms;
         let this = now_ms / HOUR_MS;
-        for (number, hour) in self.hours.range(this - 1..) {
-            ledger.write(key(*number), hour);
+        self.own = self.own.split_off(&(this - 1));
+        for (number, hour) in &self.own {
+            ledger.write(own_key(store, *number), hour);
         }
         // An hour too many, since the oldest is the same hour of the week as this one.
-        let kept = self.hours.split_off(&(this - WEEK * WEEKS));
-        let old = std::mem::replace(&mut self.hours, kept);
-        old.keys().for_each(|number| ledger.remove(key(*number)));
+        let first = this - WEEK * WEEKS;
+        self.hours = self.hours.split_off(&first);
+        // They stand in the order of their hours, whoever has written them.
+        let old = kept_from(store, 0).map(|(key, _)| key);
+        let old = old.take_while(|key| number_of(key).is_some_and(|number| number < first));
+        old.for_each(|key| ledger.remove(key));
     }
 
     /// How many leads are usual in the time since the last one came.
@@ -155,8 +181,32 @@ impl Usual {
     }
 }
 
+impl Hour {
+    fn add(&mut self, other: Self) {
+        self.tables += other.tables;
+        self.with_offers += other.with_offers;
+        self.last_ms = self.last_ms.max(other.last_ms);
+    }
+}
+
+/// What a store holds of the hours from one on, by its key.
+fn kept_from(store: &Store, hour: i64) -> impl Iterator<Item = (Vec<u8>, Hour)> + use<> {
+    let kept = store.scan_from(Tree::Alerts, key(hour), [HOUR]).filter_map(Result::ok);
+    kept.filter_map(|(key, bytes)| Some((key, codec::decode(&bytes).ok()?)))
+}
+
 fn key(hour: i64) -> Vec<u8> {
     [&[HOUR][..], &u32::try_from(hour).unwrap_or(0).to_be_bytes()].concat()
+}
+
+/// Under which this process keeps what it has counted.
+fn own_key(store: &Store, hour: i64) -> Vec<u8> {
+    store.own_key(&key(hour))
+}
+
+/// The hour of a key.
+fn number_of(key: &[u8]) -> Option<i64> {
+    key.get(1..)?.first_chunk().map(|number| i64::from(u32::from_be_bytes(*number)))
 }
 
 #[cfg(test)]

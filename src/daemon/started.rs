@@ -373,8 +373,11 @@ async fn welcome(
     sign_in: Option<SignIn>,
 ) -> Result<(), Fatal> {
     if settings.tokens.bootstrap && tokens.companies().is_empty() {
-        let told = bootstrap::welcome(tokens, run_file, sign_in.as_ref()).await;
-        told.map_err(|error| format!("no first tokens: {error}"))?;
+        let made = bootstrap::welcome(tokens, run_file, sign_in.as_ref()).await;
+        if !made.map_err(|error| format!("no first tokens: {error}"))? {
+            info!("another node has made the first tokens, and has shown them");
+            sign_in.iter().for_each(|sign_in| bootstrap::show_secret(run_file, sign_in));
+        }
     } else if let Some(sign_in) = &sign_in {
         bootstrap::show_secret(run_file, sign_in);
     }

@@ -12,7 +12,7 @@ use crate::store::{Commit, CommitError, Store, Tree};
 /// Writes within the time that the service manager waits for one.
 const BEATS: u32 = 3;
 
-/// Where the time of the last write is kept.
+/// Where the time of the last write is kept, of each process that shares the store.
 const HEARTBEAT: &[u8] = b"heartbeat";
 
 /// Calls `alive` after each write that was durable in time, until the store is closed. `within` is how long the service
@@ -52,7 +52,8 @@ enum Missed {
 async fn beat(store: &Store, within: Duration) -> Result<(), Missed> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
-    let written = store.commit(Commit::new().put(Tree::Meta, HEARTBEAT, now_ms.to_be_bytes()));
+    let heartbeat = store.own_key(HEARTBEAT);
+    let written = store.commit(Commit::new().put(Tree::Meta, heartbeat, now_ms.to_be_bytes()));
     timeout(within, written).await.map_err(|_| Missed::Late)?.map_err(Missed::Refused)
 }
 

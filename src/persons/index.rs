@@ -30,8 +30,9 @@ pub struct ContactIndex {
     records: Records,
 }
 
-/// Follows the feeds for as long as the store takes commits. `queueing` is how long new work waits, which goes first.
+/// Follows the feeds for as long as the store takes commits, once this process leads. `queueing` is how long new work waits, which goes first.
 pub async fn keep(engine: Arc<Engine>, queueing: impl Fn() -> Duration) {
+    engine.records.store.until_it_leads().await;
     let index = ContactIndex::of(engine.records.clone());
     loop {
         let begun = Instant::now();
@@ -40,8 +41,8 @@ pub async fn keep(engine: Arc<Engine>, queueing: impl Fn() -> Duration) {
             Err(CommitError::Busy) => LOOK_AGAIN,
             Err(CommitError::Closed) => return,
             Err(failure) => {
-                error!(%failure, "leads come into the index of persons no further");
-                return;
+                error!(%failure, "leads do not come into the index of persons yet; it is tried again");
+                LOOK_AGAIN
             }
         };
         tokio::time::sleep(pause).await;

@@ -7,6 +7,9 @@ use super::record::{Cursor, Keys, What};
 use super::subscriptions::Subscriptions;
 use crate::store::{Commit, CommitError, Store, Tree, codec};
 
+/// How often is looked anew which are new, where another process gets in the way.
+const TRIES: usize = 16;
+
 /// Records of a vanished subscription that are removed at once.
 const AT_ONCE: usize = 500;
 
@@ -16,16 +19,33 @@ const AT_ONCE: usize = 500;
 /// # Errors
 /// Why the store failed.
 pub async fn begin(store: &Store, subscriptions: &Subscriptions) -> Result<(), CommitError> {
+    for _ in 0..TRIES {
+        match begin_those_of_now(store, subscriptions).await {
+            // Another process has begun one meanwhile, or taken something in.
+            Err(CommitError::Guard { .. }) => {}
+            outcome => return outcome,
+        }
+    }
+    begin_those_of_now(store, subscriptions).await
+}
+
+async fn begin_those_of_now(store: &Store, subscriptions: &Subscriptions) -> Result<(), CommitError> {
     let mut commit = Commit::new().mark_time();
     let (now_us, mut is_new) = (store.aged_us(Duration::ZERO), false);
     for subscription in subscriptions.active() {
         let ledger = Ledger::of(store, subscription);
-        let cursor = match ledger.cursor()? {
+        let before = ledger.cursor()?;
+        let cursor = match before {
             Some(Cursor { vanished_ms: None, .. }) => continue,
             Some(cursor) => Cursor { vanished_ms: None, ..cursor },
             None => Cursor { next_us: now_us, vanished_ms: None },
         };
-        commit = commit.put(Tree::Postbacks, ledger.keys.all(What::Cursor), codec::encode(&cursor));
+        let place = ledger.keys.all(What::Cursor);
+        commit = match before {
+            Some(before) => commit.unchanged(Tree::Postbacks, &place, codec::encode(&before)),
+            None => commit.absent(Tree::Postbacks, &place),
+        };
+        commit = commit.put(Tree::Postbacks, place, codec::encode(&cursor));
         is_new = true;
     }
     if is_new { store.commit(commit).await } else { Ok(()) }
@@ -51,9 +71,14 @@ pub(super) async fn forget_vanished(store: &Store, subscriptions: &Subscriptions
         let found = store.get(Tree::Postbacks, &place).map_err(unreadable)?;
         let cursor = found.and_then(|bytes| codec::decode::<Cursor>(&bytes).ok());
         match cursor {
-            Some(Cursor { vanished_ms: None, next_us }) => {
+            Some(before @ Cursor { vanished_ms: None, next_us }) => {
                 let cursor = Cursor { next_us, vanished_ms: Some(now_ms) };
-                store.commit(Commit::new().put(Tree::Postbacks, place, codec::encode(&cursor))).await?;
+                let commit = Commit::new().unchanged(Tree::Postbacks, &place, codec::encode(&before));
+                match store.commit(commit.put(Tree::Postbacks, place, codec::encode(&cursor))).await {
+                    // It goes on meanwhile; the next look sees whether it does yet.
+                    Ok(()) | Err(CommitError::Guard { .. }) => {}
+                    Err(failure) => return Err(failure),
+                }
             }
             Some(Cursor { vanished_ms: Some(since_ms), .. }) if now_ms - since_ms < kept_ms => {}
             _ => forget(store, &keys).await?,

@@ -69,6 +69,8 @@ impl Keeper {
     }
 
     async fn keep(mut self, mut subscriptions: watch::Receiver<Arc<Subscriptions>>) {
+        // What was outstanding to the one that led before is read then.
+        self.store.until_it_leads().await;
         let mut sweep_at = Instant::now();
         loop {
             let in_force = Arc::clone(&subscriptions.borrow_and_update());

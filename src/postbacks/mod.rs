@@ -13,6 +13,8 @@
 //! 5. An answer of 2xx removes the delivery. Anything else is tried again later (`backoff`), and after `give_up_after` the delivery is a
 //!    dead letter (`dead_letters`), which lets the next of its lead pass and can be sent again.
 //!
+//! Where several processes share a store, the one that leads sends; how all of it stands is in the store, for any of them to show.
+//!
 //! So each event goes out once or more, whatever is killed: the id of its message stays the same, and the receiver knows the second by it.
 //! What is outstanding names a lead and a place in the feed, and holds nothing of either.
 

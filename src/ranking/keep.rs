@@ -20,10 +20,11 @@ const STEP: usize = 64;
 /// Days that one commit removes.
 const AT_ONCE: usize = 500;
 
-/// Follows the feeds and sums up what they teach, for as long as the store takes commits and a ranking is named. While new work queues it
+/// Follows the feeds and sums up what they teach, for as long as the store takes commits and a ranking is named; before this process
+/// leads, it sums up what the one that does has learnt. While new work queues it
 /// has a twentieth of a core, since the leads of the moment come first.
 pub async fn keep(rankings: Rankings, queueing: impl Fn() -> Duration) {
-    let mut due = Due { at: tokio::time::Instant::now(), day: None, rules: None };
+    let mut due = rankings.until_it_learns().await;
     loop {
         let begun = Instant::now();
         let step = if rankings.rules().is_on() { rankings.round(STEP).await } else { Ok(Step::Nothing) };
@@ -45,13 +46,60 @@ pub async fn keep(rankings: Rankings, queueing: impl Fn() -> Duration) {
 }
 
 /// When is summed up next, and what the last sum was by.
-struct Due {
+pub(super) struct Due {
     at: tokio::time::Instant,
     day: Option<u32>,
     rules: Option<Arc<RankingSettings>>,
 }
 
+impl Due {
+    /// At once.
+    fn now() -> Self {
+        Self { at: tokio::time::Instant::now(), day: None, rules: None }
+    }
+
+    /// Whether it is time by these settings: also when they are others.
+    fn is_due(&self, rules: &RankingSettings) -> bool {
+        rules.is_on() && (tokio::time::Instant::now() >= self.at || self.is_by_others(rules))
+    }
+
+    fn is_by_others(&self, rules: &RankingSettings) -> bool {
+        self.rules.as_ref().is_none_or(|before| **before != *rules)
+    }
+}
+
 impl Rankings {
+    /// Waits until this process leads, and sums up meanwhile what was learnt by the one that does.
+    async fn until_it_learns(&self) -> Due {
+        let store = self.0.records.store.clone();
+        let mut due = Due::now();
+        while !store.leads() {
+            if let Err(failure) = self.take_in(&mut due).await {
+                error!(%failure, "what was learnt of clicks could not be read; it is tried again");
+            }
+            let _ = tokio::time::timeout(LOOK_AGAIN, store.until_it_leads()).await;
+        }
+        // What was read before may not be all that the last one has written.
+        self.drop_counts();
+        Due::now()
+    }
+
+    /// Sums up what another process has learnt, where it is time.
+    pub(super) async fn take_in(&self, due: &mut Due) -> Result<(), CommitError> {
+        let rules = self.rules();
+        if due.is_due(&rules) {
+            let rankings = self.clone();
+            blocking(move || {
+                rankings.drop_counts();
+                rankings.learn_again()
+            })
+            .await??;
+            due.at = tokio::time::Instant::now() + rules.refresh;
+        }
+        due.rules = Some(rules);
+        Ok(())
+    }
+
     /// Takes a step for each company, of so many records at most.
     ///
     /// # Errors
@@ -83,8 +131,8 @@ impl Rankings {
     /// Sums up where it is time: what has changed, or all when the day or the settings are others.
     async fn refresh(&self, due: &mut Due) -> Result<(), CommitError> {
         let rules = self.rules();
-        let is_other = due.rules.as_ref().is_none_or(|before| **before != *rules);
-        if !rules.is_on() || tokio::time::Instant::now() < due.at && !is_other {
+        let is_other = due.is_by_others(&rules);
+        if !due.is_due(&rules) {
             due.rules = Some(rules);
             return Ok(());
         }

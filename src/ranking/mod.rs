@@ -6,6 +6,9 @@
 //! to have converted are summed up (`ranking.matures_after`). The `counts` are in memory too; a `snapshot` is their sum by a time, and
 //! all that a rate table reads. [`crate::partners::ranking`] makes scores of it.
 //!
+//! Where several processes share a store, the one that leads follows the feeds; the others sum up anew what it has written, every
+//! `ranking.refresh`.
+//!
 //! Nothing is followed where the settings name no ranking. When they begin to, the feed is read from its beginning.
 //!
 //! Days name no lead; those of companies lie apart, and so do those of test leads.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use chrono::{DateTime, NaiveDate};
 use chrono_tz::Tz;
@@ -26,11 +27,17 @@ use crate::telemetry::metrics::{REPORT_CELLS, REPORT_TAGS_BEYOND};
 /// Values of a dimension that is no tag, at most: more than there can be of each.
 const VALUES_MAX: usize = 100_000;
 
+/// How often is written what others make reports of; less often where that would take more than one part of the time in so many.
+const FOR_OTHERS_EVERY: Duration = Duration::from_secs(3);
+const WRITES_A_PART: u32 = 20;
+
 /// A count, as far as it has come.
 #[derive(Debug)]
 pub struct Count {
     /// Which it is.
     pub space: Space,
+    /// Which was in force when it was read: itself, unless that was damaged.
+    in_force: u32,
     /// How far it has come.
     pub state: State,
     rules: Arc<ReportSettings>,
@@ -42,6 +49,8 @@ pub struct Count {
     /// Handed to the store, and not known to be written; with how often was written then.
     pub writing: Option<(u32, Cells)>,
     written_at: Instant,
+    /// How long it took to write it last.
+    wrote_for: Duration,
 }
 
 /// Whose something is that is counted, and when it was.
@@ -73,9 +82,8 @@ impl Count {
     /// # Errors
     /// That it cannot be read.
     pub fn load(store: &Store, zone: Tz, rules: Arc<ReportSettings>) -> Result<Self, CommitError> {
-        let found = store.get(Tree::Reports, key::in_force(zone)).map_err(unreadable)?;
-        let generation = found.map(|bytes| codec::decode(&bytes).map_err(unreadable)).transpose()?;
-        let space = Space { zone, generation: generation.unwrap_or(0) };
+        let in_force = Self::generation_in_force(store, zone)?;
+        let space = Space { zone, generation: in_force };
         let count = Self::of(store, space, Arc::clone(&rules))?;
         let is_lost = count.stored.is_none() && store.scan(Tree::Reports, space.blocks()).next().is_some();
         if !is_lost {
@@ -86,7 +94,26 @@ impl Count {
             zone = zone.name(),
             "the count for reports is damaged, and made anew from the records that there are"
         );
-        Self::of(store, Space { generation: space.generation.wrapping_add(1), ..space }, rules)
+        let anew = Self::of(store, Space { generation: in_force.wrapping_add(1), ..space }, rules)?;
+        Ok(Self { in_force, ..anew })
+    }
+
+    /// Which count of a zone is in force.
+    ///
+    /// # Errors
+    /// That it cannot be read.
+    fn generation_in_force(store: &Store, zone: Tz) -> Result<u32, CommitError> {
+        let found = store.get(Tree::Reports, key::in_force(zone)).map_err(unreadable)?;
+        let generation = found.map(|bytes| codec::decode(&bytes).map_err(unreadable)).transpose()?;
+        Ok(generation.unwrap_or(0))
+    }
+
+    /// Whether the count of its zone that is in force is the same as when this one was read.
+    ///
+    /// # Errors
+    /// That it cannot be read.
+    pub fn is_in_force(&self, store: &Store) -> Result<bool, CommitError> {
+        Ok(Self::generation_in_force(store, self.space.zone)? == self.in_force)
     }
 
     /// One of a zone's counts.
@@ -109,7 +136,20 @@ impl Count {
             names.entry(place).or_default().load(first, codec::decode(&bytes).map_err(unreadable)?);
         }
         let (pending, written_at) = (Cells::default(), Instant::now());
-        Ok(Self { space, state, rules, stored, names, pending, writing: None, written_at })
+        let in_force = space.generation;
+        let wrote_for = Duration::ZERO;
+        Ok(Self {
+            space,
+            in_force,
+            state,
+            rules,
+            stored,
+            names,
+            pending,
+            writing: None,
+            written_at,
+            wrote_for,
+        })
     }
 
     /// The names of a dimension at a company.
@@ -202,11 +242,14 @@ impl Count {
         if ids.is_empty() { vec![instead] } else { ids }
     }
 
-    /// Whether what was counted is to be written by now.
-    pub fn is_due(&self) -> bool {
+    /// Whether what was counted is to be written by now; soon, where others make reports of what is written.
+    pub fn is_due(&self, for_others: bool) -> bool {
         gauge!(REPORT_CELLS, "zone" => self.space.zone.name()).set(self.pending.count() as f64);
-        self.pending.count() >= self.rules.cells_in_memory
-            || self.written_at.elapsed() >= self.rules.write_every
+        let mut every = self.rules.write_every;
+        if for_others {
+            every = every.min(FOR_OTHERS_EVERY.max(self.wrote_for * WRITES_A_PART));
+        }
+        self.pending.count() >= self.rules.cells_in_memory || self.written_at.elapsed() >= every
     }
 
     /// What is to be committed so that the store has all that was counted; `None` where it has.
@@ -244,6 +287,11 @@ impl Count {
             Some(stored) => Commit::new().unchanged(Tree::Reports, self.space.state(), stored.as_slice()),
             None => Commit::new().absent(Tree::Reports, self.space.state()),
         }
+    }
+
+    /// Notes how long it took to write all of a draft.
+    pub fn note_duration(&mut self, took: Duration) {
+        self.wrote_for = took;
     }
 
     /// Notes that the draft was written.

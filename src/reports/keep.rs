@@ -1,9 +1,10 @@
 //! The count goes on beside the leads, and is written seldom.
 
-use std::sync::RwLock;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
-use tracing::{error, info};
+use tracing::{debug, error, info, warn};
 
 use super::count::{Count, Draft};
 use super::fold::{Fold, STEP};
@@ -14,13 +15,17 @@ use crate::store::CommitError;
 /// Between two looks at the feeds when everything is counted.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
+/// Between two looks at what the process that leads has counted, where no report is made.
+const TAKE_IN_EVERY: Duration = Duration::from_secs(30);
+
 /// How long new work may queue before the count makes room, and how often as long as a step took it rests then.
 const BUSY: Duration = Duration::from_millis(1);
 const REST_WHEN_BUSY: u32 = 19;
 
-/// Follows the feeds for as long as the store takes commits. While it catches up it rests for as long as a step took, so that it has
+/// Follows the feeds for as long as the store takes commits, once this process leads. While it catches up it rests for as long as a step took, so that it has
 /// half a core at most; while new work queues it has a twentieth, since the leads of the moment come first.
 pub async fn keep(reports: Reports, queueing: impl Fn() -> Duration) {
+    reports.until_it_counts().await;
     loop {
         let begun = Instant::now();
         let pause = match reports.round(STEP).await {
@@ -46,6 +51,41 @@ fn rest(more: bool, took: Duration, queueing: Duration) -> Duration {
 }
 
 impl Reports {
+    /// Waits until this process counts, and begins where the one before has stopped.
+    pub(super) async fn until_it_counts(&self) {
+        if self.is_counting() {
+            return;
+        }
+        let store = &self.records.store;
+        while tokio::time::timeout(TAKE_IN_EVERY, store.until_it_leads()).await.is_err() {
+            // The tags and columns of the next report are asked for before it is made.
+            let reports = self.clone();
+            let taken_in = blocking(move || reports.counts.iter().try_for_each(|count| reports.take_in(count)));
+            if let Err(failure) | Ok(Err(failure)) = taken_in.await {
+                warn!(%failure, "what is counted for reports could not be read; it is tried again");
+            }
+        }
+        while let Err(failure) | Ok(Err(failure)) = self.begin_to_count().await {
+            error!(%failure, "what was counted for reports could not be read; it is tried again");
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// What the process has written that led before is all that it will ever have.
+    async fn begin_to_count(&self) -> Result<Result<(), CommitError>, CommitError> {
+        let reports = self.clone();
+        blocking(move || {
+            for counted in &*reports.counts {
+                let zone = super::read(counted).space.zone;
+                let count = Count::load(&reports.records.store, zone, Arc::clone(&reports.rules))?;
+                *write(counted) = count;
+            }
+            reports.counting.store(true, Ordering::Release);
+            Ok(())
+        })
+        .await
+    }
+
     /// Takes a step for each company and time zone, of so many records of a feed at most, and writes what is due. Whether there may be
     /// more to count.
     ///
@@ -56,18 +96,26 @@ impl Reports {
         for place in 0..self.counts.len() {
             let reports = self.clone();
             more |= blocking(move || reports.step(place, most)).await??;
-            if super::read(&self.counts[place]).is_due() {
+            if super::read(&self.counts[place]).is_due(self.has_readers()) {
                 self.write_place(place).await?;
             }
         }
         Ok(more)
     }
 
-    /// Writes all that is counted.
+    /// Whether other processes make reports of what this one has written.
+    pub(super) fn has_readers(&self) -> bool {
+        !self.records.store.is_alone()
+    }
+
+    /// Writes all that is counted, where this process counts.
     ///
     /// # Errors
     /// Why the store did not take it.
     pub async fn write(&self) -> Result<(), CommitError> {
+        if !self.is_counting() {
+            return Ok(());
+        }
         for place in 0..self.counts.len() {
             self.write_place(place).await?;
         }
@@ -76,6 +124,10 @@ impl Reports {
 
     fn step(&self, place: usize, most: usize) -> Result<bool, CommitError> {
         let mut count = write(&self.counts[place]);
+        // A command may have put another in its place while nobody counted.
+        if self.records.store.is_shared() && !count.is_in_force(&self.records.store)? {
+            *count = Count::load(&self.records.store, count.space.zone, Arc::clone(&self.rules))?;
+        }
         let stepped = Fold::new(&self.records, &mut count, most).round();
         if stepped.is_err() {
             self.reload(&mut count)?;
@@ -85,7 +137,7 @@ impl Reports {
 
     /// A count as the store has it: what was counted in part is counted again.
     fn reload(&self, count: &mut Count) -> Result<(), CommitError> {
-        *count = Count::of(&self.records.store, count.space, std::sync::Arc::clone(&self.rules))?;
+        *count = Count::of(&self.records.store, count.space, Arc::clone(&self.rules))?;
         Ok(())
     }
 
@@ -119,11 +171,17 @@ impl Reports {
 /// # Errors
 /// Why the store did not take it.
 pub async fn written(reports: &Reports, counted: &RwLock<Count>) -> Result<(), CommitError> {
+    let begun = Instant::now();
     let Some(Draft { commit, places, state, space }) = write(counted).draft() else { return Ok(()) };
     let outcome = reports.records.store.commit(commit).await;
     reports.note(counted, space, &outcome, state)?;
     outcome?;
-    info!(zone = space.zone.name(), parts = places.len(), "the count for reports is written");
+    let (zone, parts) = (space.zone.name(), places.len());
+    if reports.has_readers() {
+        debug!(zone, parts, "the count for reports is written");
+    } else {
+        info!(zone, parts, "the count for reports is written");
+    }
     for place in places {
         let merge = write(counted).merge(&reports.records.store, place)?;
         let Some((commit, state)) = merge else { continue };
@@ -131,6 +189,7 @@ pub async fn written(reports: &Reports, counted: &RwLock<Count>) -> Result<(), C
         reports.note(counted, space, &outcome, state)?;
         outcome?;
     }
+    write(counted).note_duration(begun.elapsed());
     Ok(())
 }
 

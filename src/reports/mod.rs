@@ -28,6 +28,11 @@
 //! its rows, rather than 0. Since a lead counts in the row of each partner that it was sent, rows may add up to more than the
 //! whole, which is counted by itself.
 //!
+//! # Who counts
+//!
+//! Where several processes share a store, the one that leads: it begins with what is written, and writes every few seconds, unless it
+//! is alone. The others make reports of what is written; what was counted last is missing from theirs for as long.
+//!
 //! Cells stay when the records that they were counted from are dropped for their age, or erased: they name no lead.
 
 mod block;
@@ -54,6 +59,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
@@ -90,6 +96,8 @@ pub struct Reports {
     rules: Arc<ReportSettings>,
     counts: Arc<Vec<RwLock<Count>>>,
     places: Arc<Semaphore>,
+    /// Whether this process counts: others go by what it has written.
+    counting: Arc<AtomicBool>,
 }
 
 /// Why there is no report.
@@ -113,7 +121,13 @@ impl Reports {
         let load = |zone: &Tz| Count::load(&records.store, *zone, Arc::clone(&rules)).map(RwLock::new);
         let counts = rules.zones.iter().map(load).collect::<Result<_, _>>()?;
         let places = Arc::new(Semaphore::new(rules.at_once));
-        Ok(Self { records, counts: Arc::new(counts), places, rules })
+        // In a database it does once it leads.
+        let counting = Arc::new(AtomicBool::new(!records.store.is_shared()));
+        Ok(Self { records, counts: Arc::new(counts), places, counting, rules })
+    }
+
+    fn is_counting(&self) -> bool {
+        self.counting.load(Ordering::Acquire)
     }
 
     /// The limits and names that reports go by.
@@ -178,6 +192,9 @@ impl Reports {
         let named = Tokens::of(self.records.store.clone()).companies();
         let named: Vec<_> = named.into_iter().map(|company| (company.uuid, company.name)).collect();
         for attempt in 1.. {
+            if !self.is_counting() {
+                self.take_in(self.count(query.zone)).map_err(SumFault::Unreadable)?;
+            }
             let count = read(self.count(query.zone));
             let companies = report::companies(query, &count, named.clone());
             let before = self.writes(&count).map_err(SumFault::Unreadable)?;
@@ -190,6 +207,20 @@ impl Reports {
             }
         }
         unreachable!("the last try is answered")
+    }
+
+    /// Takes in what another process has counted since, where this one does not count.
+    fn take_in(&self, counted: &RwLock<Count>) -> Result<(), CommitError> {
+        let store = &self.records.store;
+        let (zone, is_current) = {
+            let count = read(counted);
+            let is_current = count.is_in_force(store)? && self.writes(&count)? == count.state.writes;
+            (count.space.zone, is_current)
+        };
+        if !is_current {
+            *write(counted) = Count::load(store, zone, Arc::clone(&self.rules))?;
+        }
+        Ok(())
     }
 
     /// How often was written.

@@ -98,7 +98,7 @@ impl Rebuild {
     async fn write_when_due(&mut self, more: bool) -> Result<(), CommitError> {
         let (cells, is_due) = {
             let count = read(&self.count);
-            (count.pending.count() as u64, count.is_due())
+            (count.pending.count() as u64, count.is_due(false))
         };
         if is_due || !more {
             written(&self.reports, &self.count).await?;

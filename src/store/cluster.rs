@@ -81,6 +81,11 @@ impl Cluster {
         is_new
     }
 
+    /// Whether nobody else is.
+    pub(super) fn is_alone(&self) -> bool {
+        self.alive.read().iter().all(|one| *one == self.me)
+    }
+
     /// Stands for the lead from now on.
     pub(super) fn stand(&self) {
         self.may_lead.store(true, Ordering::Release);
@@ -163,6 +168,8 @@ mod tests {
         cluster.lead();
         assert!(cluster.until_it_leads().now_or_never().is_some());
         let both = BTreeSet::from([cluster.me(), Uuid::max()]);
+        assert!(cluster.is_alone());
         assert!(cluster.note_alive(both.clone()) && !cluster.note_alive(both));
+        assert!(!cluster.is_alone());
     }
 }

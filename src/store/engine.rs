@@ -108,6 +108,11 @@ pub(super) trait Engine: RawValues + Send + Sync {
         }
     }
 
+    /// How many records of a tree have a key with a prefix.
+    fn count(&self, tree: Tree, prefix: &[u8]) -> Result<u64, ReadError> {
+        self.keys(tree, prefix).try_fold(0, |count, key| key.map(|_| count + 1))
+    }
+
     /// The keys of a tree with a prefix, those included of which nothing can be read.
     fn keys(&self, tree: Tree, prefix: &[u8]) -> Box<dyn Iterator<Item = Result<Vec<u8>, ReadError>> + Send> {
         Box::new(self.walk(tree, prefix, prefix).map(|entry| Ok(entry?.0.split_off(1))))

@@ -516,6 +516,40 @@ impl Store {
         self.shared.engine.cluster().me()
     }
 
+    /// Whether other processes may have the store open too: it is in a database.
+    pub fn is_shared(&self) -> bool {
+        self.shared.files().is_none()
+    }
+
+    /// Whether no other process is known to have it open now. Others are known a lease's fifth after they have begun.
+    pub fn is_alone(&self) -> bool {
+        self.shared.engine.cluster().is_alone()
+    }
+
+    /// The id of the directory that this process runs in, the same at its next start; nothing where no other process shares the store.
+    pub fn place(&self) -> Option<Uuid> {
+        match &self.shared.backing {
+            Backing::Database(database, _) => Some(database.place()),
+            Backing::Files(_) => None,
+        }
+    }
+
+    /// The key of what each process that shares the store has of its own: the name, and behind it its [place](Self::place) where it has
+    /// one.
+    pub fn own_key(&self, name: &[u8]) -> Vec<u8> {
+        let place = self.place().map_or_else(Vec::new, |place| place.as_bytes().to_vec());
+        [name, &place].concat()
+    }
+
+    /// How many records of a tree have a key that begins with `prefix`, those included of which nothing can be read. May wait for the
+    /// database.
+    ///
+    /// # Errors
+    /// [`ReadError::Disk`]
+    pub fn count(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> Result<u64, ReadError> {
+        self.shared.engine.count(tree, prefix.as_ref())
+    }
+
     /// The ids of the processes that have the store open now. Whoever wrote something that was read before and is not among them has
     /// ended: nothing of it is written any more. May wait for the database.
     ///

@@ -20,14 +20,14 @@ const AT_ONCE: usize = 64;
 
 impl Store {
     /// Destroys the keys of the records of a tree that [passes](Seal::Passing), but for those of which `is_wanted` says so by their
-    /// key. Once this returns, no copy of the disk made from now on can tell what the others held.
+    /// key and payload. Once this returns, no copy of the disk made from now on can tell what the others held.
     ///
     /// # Errors
     /// Why it could not be done whole. Trying again goes on with it.
     pub async fn forget_passed(
         &self,
         tree: Tree,
-        is_wanted: impl Fn(&[u8]) -> bool,
+        is_wanted: impl Fn(&[u8], &[u8]) -> bool,
     ) -> Result<(), RetentionError> {
         debug_assert_eq!(tree.row().seal, Seal::Passing, "others have no passing key");
         let sealing = self.shared.engine.sealing();
@@ -38,7 +38,7 @@ impl Store {
         // What was sealed with those of before is applied when this is answered.
         self.commit(Commit::new()).await?;
         for keys in self.keys_of(tree)?.chunks(AT_ONCE) {
-            let commits = keys.iter().map(|key| self.sealed_anew(tree, key, fresh, is_wanted(key)));
+            let commits = keys.iter().map(|key| self.sealed_anew(tree, key, fresh, &is_wanted));
             let commits = commits.collect::<Result<Vec<_>, _>>()?;
             for outcome in join_all(commits.into_iter().flatten().map(|commit| self.commit(commit))).await {
                 match outcome {
@@ -57,14 +57,14 @@ impl Store {
         tree: Tree,
         key: &[u8],
         fresh: Uuid,
-        is_wanted: bool,
+        is_wanted: &impl Fn(&[u8], &[u8]) -> bool,
     ) -> Result<Option<Commit>, ReadError> {
         let stored = read_clear(&*self.shared.engine, tree, key)?;
         if matches!(&stored, Ok(Some(stored)) if owner(stored) == Some(fresh)) {
             return Ok(None);
         }
         Ok(Some(match self.get(tree, key) {
-            Ok(Some(payload)) if is_wanted => {
+            Ok(Some(payload)) if is_wanted(key, &payload) => {
                 Commit::new().unchanged(tree, key, payload.clone()).put(tree, key, payload)
             }
             Ok(_) | Err(ReadError::Broken(_)) => Commit::new().remove(tree, key),

@@ -142,7 +142,7 @@ pub struct TreeRow {
 #[rustfmt::skip]
 pub const TREES: [TreeRow; 42] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
-        key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64)" },
+        key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64); in a database with the place of the process that wrote, and what it wrote last of the prefills that ended by it" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
         key: "company uuid", value: "company" },
     TreeRow { tree: Tree::Tokens, prefix: b't', name: "tokens", seal: Seal::Open, kept: Kept::Base,
@@ -226,10 +226,10 @@ pub const TREES: [TreeRow; 42] = [
         key: "d, company uuid, test, day (u32); or c, company uuid",
         value: "by partner, offer and rating the fingerprints of offers that were clicked on, and of those that converted; how far the feed is read, in µs (u64)" },
     TreeRow { tree: Tree::Alerts, prefix: b'L', name: "alerts", seal: Seal::Open, kept: Kept::Base,
-        key: "what it is (a byte), then a fingerprint; name of the receiver, zero byte and number (u64); the hour (u32)",
+        key: "what it is (a byte), then a fingerprint; name of the receiver, zero byte and number (u64); the hour (u32), in a database the place of the process",
         value: "an alert and its times; what a receiver is still to be told; how it took the last; rate tables of an hour; the last backup" },
     TreeRow { tree: Tree::Charts, prefix: b'B', name: "charts", seal: Seal::Open, kept: Kept::Base,
-        key: "the minute (u32)", value: "what the metrics said in it, and what the day had brought by then" },
+        key: "the minute (u32), in a database the place of the process (16 bytes)", value: "what the metrics said in it, and what the day had brought by then" },
 ];
 
 impl Tree {

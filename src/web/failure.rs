@@ -113,6 +113,11 @@ impl Failure {
             .header(RETRY_AFTER, HeaderValue::from(1))
     }
 
+    /// 409: another process on the same database does it; the message says which.
+    pub fn led_elsewhere(message: String) -> Self {
+        Self::of(StatusCode::CONFLICT, ApiError::new(ErrorType::Unavailable, message))
+    }
+
     /// 413: the body is longer than `limit_bytes`.
     pub fn too_large(limit_bytes: usize) -> Self {
         let message = format!("Request body must be at most {limit_bytes} bytes");

@@ -1,10 +1,12 @@
-//! What of the history is kept in the store: a reading of each minute, as far back as `console.history_kept`.
+//! What of the history is kept in the store: a reading of each minute, as far back as `console.history_kept`. Where several processes
+//! share a store, each keeps its own, and finds it again at its next start in the same place.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
 use tracing::debug;
+use uuid::Uuid;
 
 use super::super::App;
 use super::history::Reading;
@@ -20,37 +22,53 @@ const WRITE_WITHIN: Duration = Duration::from_secs(2);
 const MINUTE_MS: i64 = 60_000;
 
 /// The minute that was kept last.
-pub(super) struct Kept(i64);
+pub(super) struct Keeping(i64);
+
+/// A reading as it is stored.
+struct Kept {
+    key: Vec<u8>,
+    minute: i64,
+    /// Of the process that it was read in; nothing where the store was not shared.
+    place: Option<Uuid>,
+    /// Nothing where it cannot be read any more.
+    reading: Option<Reading>,
+}
 
 /// Takes in what was kept by a process before this one, and removes what is too old.
-pub(super) async fn begin(app: &Arc<App>) -> Kept {
+pub(super) async fn begin(app: &Arc<App>) -> Keeping {
     let reader = Arc::clone(app);
     let now = minute_of(chrono::Utc::now().timestamp_millis());
     let found = spawn_blocking(move || {
         let records = reader.store.scan(Tree::Charts, []).filter_map(Result::ok);
-        let known = records.filter_map(|(key, bytes)| {
-            let minute = i64::from(u32::from_be_bytes(key.as_slice().try_into().ok()?));
-            Some((minute, codec::decode::<Reading>(&bytes).ok()))
-        });
-        known.collect::<Vec<_>>()
+        records.filter_map(|(key, bytes)| Kept::parse(&key, &bytes)).collect::<Vec<_>>()
     });
     let found = found.await.unwrap_or_default();
-    // What is of another time, or cannot be read any more, goes.
+    // What is of another time, or cannot be read any more, goes: also of who never comes back.
     let minutes_kept = minutes_kept(app);
     let is_kept = |minute: i64| minute <= now && minute > now - minutes_kept;
     let (kept, old): (Vec<_>, Vec<_>) =
-        found.into_iter().partition(|(minute, reading)| is_kept(*minute) && reading.is_some());
-    let commit =
-        old.iter().fold(Commit::new(), |commit, (minute, _)| commit.remove(Tree::Charts, key(*minute)));
+        found.into_iter().partition(|one| is_kept(one.minute) && one.reading.is_some());
+    let commit = old.iter().fold(Commit::new(), |commit, one| commit.remove(Tree::Charts, &one.key));
     write(app, commit).await;
-    let readings: Vec<Reading> = kept.into_iter().filter_map(|(_, reading)| reading).collect();
+    let place = app.store.place();
+    let own = kept.into_iter().filter(|one| one.place.is_none() || one.place == place);
+    let readings: Vec<Reading> = own.filter_map(|one| one.reading).collect();
     app.console.days.recall(readings.iter().filter_map(|reading| Some((reading.at, reading.today?))));
     let shown = readings.into_iter().filter(|reading| minute_of(reading.at) > now - MINUTES_SHOWN);
     app.console.history.recall(shown.collect());
-    Kept(now - 1)
+    Keeping(now - 1)
 }
 
 impl Kept {
+    fn parse(key: &[u8], bytes: &[u8]) -> Option<Self> {
+        let (minute, place) = key.split_first_chunk()?;
+        let place = (!place.is_empty()).then(|| Uuid::from_slice(place)).transpose().ok()?;
+        let minute = i64::from(u32::from_be_bytes(*minute));
+        Some(Self { key: key.to_vec(), minute, place, reading: codec::decode(bytes).ok() })
+    }
+}
+
+impl Keeping {
     /// Keeps the newest reading where it is the first of its minute, with what the day has brought.
     pub(super) async fn keep(&mut self, app: &Arc<App>) {
         let Some(reading) = app.console.history.last(Duration::ZERO).pop() else { return };
@@ -66,8 +84,8 @@ impl Kept {
         }
         let bytes = codec::encode(&Reading { today, ..reading });
         let commit = Commit::new()
-            .put(Tree::Charts, key(minute), bytes)
-            .remove(Tree::Charts, key(minute - minutes_kept(app)));
+            .put(Tree::Charts, key(app, minute), bytes)
+            .remove(Tree::Charts, key(app, minute - minutes_kept(app)));
         write(app, commit).await;
     }
 }
@@ -87,6 +105,23 @@ fn minute_of(at_ms: i64) -> i64 {
     at_ms.div_euclid(MINUTE_MS)
 }
 
-fn key(minute: i64) -> [u8; 4] {
-    u32::try_from(minute).unwrap_or(0).to_be_bytes()
+fn key(app: &App, minute: i64) -> Vec<u8> {
+    app.store.own_key(&u32::try_from(minute).unwrap_or(0).to_be_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_is_known_by_its_minute_and_by_its_place_where_it_has_one() {
+        let bytes = codec::encode(&Reading { requests: 3.0, ..Reading::default() });
+        let place = Uuid::from_u128(7);
+        let of_before = Kept::parse(&9_u32.to_be_bytes(), &bytes).unwrap();
+        assert_eq!((of_before.minute, of_before.place), (9, None), "as stores in files have them");
+        let shared = Kept::parse(&[&9_u32.to_be_bytes()[..], place.as_bytes()].concat(), &bytes).unwrap();
+        assert_eq!((shared.minute, shared.place), (9, Some(place)));
+        assert_eq!(shared.reading.unwrap().requests, 3.0);
+        assert!(Kept::parse(&[0; 3], &bytes).is_none() && Kept::parse(&[0; 9], &bytes).is_none());
+    }
 }

@@ -48,9 +48,10 @@ struct Draft {
     more: bool,
 }
 
-/// Follows the feeds for as long as the store takes commits. While it catches up it rests for as long as a step took, so
+/// Follows the feeds for as long as the store takes commits, once this process leads. While it catches up it rests for as long as a step took, so
 /// that it has half a core at most; while new work queues it has a twentieth, since the leads of the moment come first.
 pub async fn keep(engine: Arc<Engine>, queueing: impl Fn() -> Duration) {
+    engine.records.store.until_it_leads().await;
     let fold = Fold::of(engine.records.clone());
     loop {
         let begun = Instant::now();
@@ -59,8 +60,8 @@ pub async fn keep(engine: Arc<Engine>, queueing: impl Fn() -> Duration) {
             Err(CommitError::Busy | CommitError::Guard { .. }) => LOOK_AGAIN,
             Err(CommitError::Closed) => return,
             Err(failure) => {
-                error!(%failure, "the funnel is counted no further");
-                return;
+                error!(%failure, "the funnel is not counted further yet; it is tried again");
+                LOOK_AGAIN
             }
         };
         tokio::time::sleep(pause).await;

@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::vec;
 
 use deadpool_postgres::Pool;
+use uuid::Uuid;
 
 use super::client::{Client, Failure};
 use super::keys::KeysVersion;
 use super::nodes::Node;
-use super::statements::{GET, WALK};
-use crate::store::broken::Reported;
+use super::statements::{COUNT, GET, WALK};
+use crate::store::broken::{ReadError, Reported};
 use crate::store::cluster::Cluster;
-use crate::store::disk::DiskResult;
+use crate::store::disk::{DiskError, DiskResult};
 use crate::store::engine::{Engine, Entry, Walk};
 use crate::store::raw::{RawValues, Record, read_clear};
 use crate::store::sealing::Sealing;
@@ -36,6 +37,11 @@ impl Database {
     /// Of a database that has the tables.
     pub(super) fn new(client: Arc<Client>, node: Node, keys: Arc<KeysVersion>, sealing: Sealing) -> Self {
         Self { client, node, keys, sealing, reported: Arc::default() }
+    }
+
+    /// The id of the directory that this process runs in.
+    pub(in crate::store) fn place(&self) -> Uuid {
+        self.node.place
     }
 }
 
@@ -76,6 +82,18 @@ impl Engine for Database {
 
     fn clear(&self, tree: Tree, key: &[u8]) -> DiskResult<Record> {
         read_clear(self, tree, key)
+    }
+
+    fn count(&self, tree: Tree, prefix: &[u8]) -> Result<u64, ReadError> {
+        let from = tree.sled_key(prefix);
+        let until = end_of(from.clone());
+        let counted = self.client.ask(|pool| async move {
+            let connection = Client::connection(&pool).await?;
+            let statement = connection.prepare_cached(COUNT).await?;
+            Ok(connection.query_one(&statement, &[&from, &until]).await?.get::<_, i64>(0))
+        });
+        let counted = counted.map_err(DiskError::from)?;
+        Ok(counted.unsigned_abs())
     }
 
     fn has_pieces(&self) -> bool {

@@ -32,7 +32,7 @@ pub(super) struct Node {
     pub(super) cluster: Arc<Cluster>,
     pub(super) topics: Arc<Topics>,
     /// Of the directory in which it runs: one that has it at the next start too.
-    place: Uuid,
+    pub(super) place: Uuid,
     /// How long it counts as alive without having renewed that.
     lease: Duration,
 }

@@ -29,6 +29,9 @@ pub(super) const GET: &str = "SELECT value FROM offerd_records WHERE key = $1";
 pub(super) const WALK: &str =
     "SELECT key, value FROM offerd_records WHERE key >= $1 AND key < $2 ORDER BY key LIMIT $3";
 
+/// How many records there are from one key on up to another.
+pub(super) const COUNT: &str = "SELECT count(*) FROM offerd_records WHERE key >= $1 AND key < $2";
+
 /// Begins what is done together.
 pub(super) const BEGIN: &str = "BEGIN";
 

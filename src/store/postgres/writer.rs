@@ -23,7 +23,7 @@ use crate::telemetry::metrics::STORE_GROUP_COMMITS;
 /// How often a group is tried that others got in the way of. Each time somebody else has gone on.
 const TRIES: usize = 64;
 
-/// Where a failed database is tried with a write: one that is read-only answers everything else.
+/// Where a failed database is tried with a write, each process at a key of its own: one that is read-only answers everything else.
 const PROBE: &[u8] = b"probe";
 
 /// Writes groups, one after the other.
@@ -120,7 +120,8 @@ impl Writer {
     /// Whether the database takes writes.
     fn takes_writes(&mut self) -> bool {
         let now = self.arrivals.now_ms().to_be_bytes();
-        matches!(self.write(&[Commit::new().put(Tree::Meta, PROBE, now)]).as_deref(), Ok([Ok(())]))
+        let probe = [PROBE, self.database.place().as_bytes()].concat();
+        matches!(self.write(&[Commit::new().put(Tree::Meta, probe, now)]).as_deref(), Ok([Ok(())]))
     }
 }
 

@@ -72,6 +72,17 @@ impl Tokens {
         Ok((token, record))
     }
 
+    /// Like [`create`](Self::create), of a company that there is not yet.
+    ///
+    /// # Errors
+    /// [`CommitError::Guard`] where there is; why the store did not take it.
+    pub async fn create_first(&self, new: NewToken) -> Result<(String, TokenRecord), CommitError> {
+        let company = company_uuid(&new.company);
+        let (token, record, commit) = self.made(new);
+        self.store.commit(commit.absent(Tree::Companies, company.as_bytes())).await?;
+        Ok((token, record))
+    }
+
     /// A token that is accepted once its commit is taken. The returned text is shown nowhere else.
     pub fn made(&self, new: NewToken) -> (String, TokenRecord, Commit) {
         let token = format!("{}_{}", Uuid::new_v4(), Uuid::new_v4());

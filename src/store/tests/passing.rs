@@ -11,7 +11,7 @@ fn put(key: &str) -> Commit {
 }
 
 fn forget_but(store: &Store, wanted: &str) {
-    let forgotten = store.forget_passed(TREE, |key| key == wanted.as_bytes()).now_or_never();
+    let forgotten = store.forget_passed(TREE, |key, _| key == wanted.as_bytes()).now_or_never();
     forgotten.expect("an inline store has done it at once").unwrap();
 }
 

@@ -37,7 +37,7 @@ use crate::records::offer_ids::table_uuid;
 use crate::records::writing::{IdentityLookBack, LeadCommit};
 use crate::records::{Unavailable, consents, contacts, reading, writing};
 use crate::store::entities::LeadRecord;
-use crate::store::{Commit, CommitError, Health, Tree, Turn};
+use crate::store::{Commit, CommitError, Health, Tree};
 use crate::telemetry::metrics::{CONSENTS_CUT, EXPERIMENT_LEADS, SUBMITS_REFUSED};
 use crate::telemetry::traces::{LeadTrace, TraceContext};
 
@@ -167,8 +167,8 @@ impl Matchmaker {
         permit.pause();
         let turn = self.engine.turn(Tree::Leads, growth.lead).await;
         permit.resume();
-        let _turn = turn.map_err(|failure| Refused::by(&earlier, failure))?;
-        for _ in 0..Turn::TRIES {
+        let mut turn = turn.map_err(|failure| Refused::by(&earlier, failure))?;
+        while turn.tries().await {
             let Some((earlier, grown)) = self.merged(growth)? else { return Ok(None) };
             let commit = contacts::grown(&self.engine.records.store, (&earlier, &grown));
             match self.engine.commit(commit).await {

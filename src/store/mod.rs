@@ -135,6 +135,8 @@ use uuid::Uuid;
 
 #[doc(hidden)]
 pub use self::disk::SyncFault;
+#[cfg(test)]
+pub(crate) use self::postgres::tests::two_nodes;
 pub use self::{
     arrival::FeedKey,
     arrival_clock::{ClockLimits, ClockStanding},
@@ -277,7 +279,7 @@ impl Store {
         let scrubbing = (!scrub.interval.is_zero()).then(|| scrub.begin(&records)).transpose().map_err(io)?;
         let (engine, stalls) = (Arc::<Records>::clone(&records), Arc::clone(records.stalls()));
         let backing = Backing::Files(Files { records, space, _scrubbing: scrubbing });
-        let turns = Turns::new(options.changes_per_record);
+        let turns = Turns::new(options.changes_per_record, options.database.is_some());
         let queue = queue.map_err(io)?;
         let shared = Arc::new(Shared { queue, backing, engine, latch, stalls, clock, turns });
         stall::watch(&shared.stalls, &shared.latch)
@@ -295,7 +297,7 @@ impl Store {
         let (queue, engine) = (queue.map_err(io)?, Arc::<Database>::clone(&database));
         stall::watch(&stalls, &latch).map_err(io)?;
         let backing = Backing::Database(database, Some(lock));
-        let turns = Turns::new(options.changes_per_record);
+        let turns = Turns::new(options.changes_per_record, options.database.is_some());
         Ok(Self { shared: Arc::new(Shared { queue, backing, engine, latch, stalls, clock, turns }) })
     }
 
@@ -307,7 +309,7 @@ impl Store {
 
     /// Like [`open_inline`](Self::open_inline), with a clock or limits of one's own.
     pub fn open_inline_with(options: &StoreOptions) -> Result<Self, StoreError> {
-        let turns = Turns::new(options.changes_per_record);
+        let turns = Turns::new(options.changes_per_record, options.database.is_some());
         let shared = match &options.database {
             None => {
                 let Opened { records, writer, latch, clock } = formats::open(options)?;
@@ -511,6 +513,11 @@ impl Store {
         self.shared.engine.topics().until_changed(topic, seen).await
     }
 
+    /// Whether several processes may have the store open at once: what one of them has read, another may change.
+    pub fn is_shared(&self) -> bool {
+        self.shared.files().is_none()
+    }
+
     /// The id of this process on the store, another each time that it is opened.
     pub fn node(&self) -> Uuid {
         self.shared.engine.cluster().me()
@@ -542,6 +549,11 @@ impl Store {
     /// How the database answered last; nothing where the records are in files.
     pub fn database_standing(&self) -> Option<DatabaseStanding> {
         self.shared.engine.cluster().database()
+    }
+
+    /// How many processes have the store open, as far as is known: this one at least. Waits for nothing.
+    pub fn known_alive(&self) -> usize {
+        self.shared.engine.cluster().known_alive().max(1)
     }
 
     /// The processes that share the store, those that have ended within a day too; only this one where the records are in files. May

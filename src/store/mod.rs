@@ -180,6 +180,9 @@ use self::{
     turns::Turns,
 };
 
+/// Until what was changed, and could not be taken in, is tried again.
+const TAKEN_IN_AGAIN: Duration = Duration::from_millis(250);
+
 /// Opens the volumes that are not, on a thread of its own, so that nobody waits for it later; the youngest first.
 fn open_volumes(shared: Weak<Shared>) -> io::Result<()> {
     let numbers = |files: &Files| files.records.volumes().numbers();
@@ -511,6 +514,26 @@ impl Store {
     /// Waits until that is another than was seen, and gives it.
     pub async fn until_changed(&self, topic: Topic, seen: u64) -> u64 {
         self.shared.engine.topics().until_changed(topic, seen).await
+    }
+
+    /// Takes in what is changed of a topic after so many changes were seen, for ever. What cannot be taken in is tried again until it can.
+    pub async fn follow<F, E>(&self, topic: Topic, seen: u64, take_in: impl Fn() -> F)
+    where
+        F: Future<Output = Result<(), E>>,
+        E: fmt::Display,
+    {
+        let mut seen = seen;
+        loop {
+            seen = self.until_changed(topic, seen).await;
+            let mut is_told = false;
+            while let Err(failure) = take_in().await {
+                if !is_told {
+                    tracing::error!(?topic, %failure, "what was changed cannot be taken in; it is tried again until it can");
+                }
+                is_told = true;
+                tokio::time::sleep(TAKEN_IN_AGAIN).await;
+            }
+        }
     }
 
     /// Whether several processes may have the store open at once: what one of them has read, another may change.

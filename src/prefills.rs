@@ -20,7 +20,7 @@ use uuid::Uuid;
 use crate::ids;
 use crate::model::{Lead, Viewer};
 use crate::shares::{Share, Shares};
-use crate::store::{Commit, CommitError, Store, Tree, Turn, codec};
+use crate::store::{Commit, CommitError, Store, Tree, codec};
 use crate::telemetry::metrics::{PREFILLS, PREFILLS_ENDED};
 
 /// How long the key of one may outlive it.
@@ -195,8 +195,8 @@ impl Prefills {
             return Ok(None);
         }
         let turn = self.store.turn(self.rules.longest_write, Tree::Prefills, &key).await;
-        let _turn = turn.map_err(|_| Unavailable)?;
-        for _ in 0..Turn::TRIES {
+        let mut turn = turn.map_err(|_| Unavailable)?;
+        while turn.tries().await {
             if !self.may_be_kept(token) {
                 return Ok(None);
             }

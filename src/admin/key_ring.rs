@@ -9,7 +9,7 @@ use crate::store::tokens::{NewToken, Tokens};
 use crate::store::{Commit, Store};
 
 /// What is to be made.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum New {
     /// A token of a supply partner.

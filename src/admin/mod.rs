@@ -51,6 +51,7 @@ use std::thread::JoinHandle;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, StatusCode};
 use tokio::sync::{Semaphore, watch};
+use tokio::task::spawn_blocking;
 use tracing::error;
 
 pub use health::Health;
@@ -68,7 +69,8 @@ use crate::postbacks::Subscriptions;
 use crate::reload::Reloader;
 use crate::reports::Reports;
 use crate::run_file::RunFile;
-use crate::store::Store;
+use crate::store::users::Users;
+use crate::store::{Store, Topic};
 use crate::store::audit::AuditLog;
 use crate::telemetry::metrics;
 use crate::telemetry::tail::Tail;
@@ -368,6 +370,7 @@ pub fn start(listener: Listener, app: App) -> Admin {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let served = runtime.and_then(|runtime| {
             runtime.spawn(console::history::watch(Arc::clone(&app)));
+            runtime.spawn(follow_users(Arc::clone(&app)));
             runtime.block_on(listener.serve(service(surface), async move {
                 // A sender that is gone means the same.
                 let _ = stopping.wait_for(|stop| *stop).await;
@@ -379,6 +382,23 @@ pub fn start(listener: Listener, app: App) -> Admin {
         }
     };
     Admin { stop, thread: std::thread::spawn(serve) }
+}
+
+/// Signs users out whom another process on the store has changed, for ever.
+async fn follow_users(app: Arc<App>) {
+    let seen = app.store.changes_of(Topic::Users);
+    if !app.store.is_shared() {
+        return;
+    }
+    let take_in = async || {
+        let app = Arc::clone(&app);
+        let read = move || app.console.take_in_users(&Users::of(app.store.clone()));
+        match spawn_blocking(read).await {
+            Ok(read) => read.map_err(|failure| failure.to_string()),
+            Err(panic) => Err(panic.to_string()),
+        }
+    };
+    app.store.follow(Topic::Users, seen, take_in).await;
 }
 
 impl Admin {

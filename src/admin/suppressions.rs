@@ -199,7 +199,11 @@ pub(super) async fn naming(mut context: Context<App>) -> Result<Reply, Failure> 
 /// Takes in what the store has by now, on a thread that may block.
 pub(super) async fn load(engine: Arc<Engine>) -> Result<(), Failure> {
     let work = move || engine.suppressions.load(&engine.records.store);
-    blocking("the suppression lists could not be read", work).await
+    let loaded = blocking("the suppression lists could not be read", work).await?;
+    loaded.map_err(|failure| {
+        tracing::error!(%failure, "the suppression lists could not be read");
+        unavailable("the suppression lists were changed, and could not be read again".to_owned())
+    })
 }
 
 /// The digest that 64 hexadecimal digits stand for.

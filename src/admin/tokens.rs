@@ -7,6 +7,7 @@ use super::audit::{Actor, Note, audit};
 use super::command::{ORDER_BYTES, order};
 use super::key_ring::{KeyRing, New};
 use super::unwritten::unwritten;
+use crate::store::CommitError;
 use crate::web::{Context, Failure, Reply};
 
 /// Whether there was a token to end.
@@ -25,11 +26,17 @@ pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> 
     if let Some(fault) = KeyRing::fault(&new) {
         return Err(Failure::bad_attribute("company", fault));
     }
-    let (created, commit) = context.app.key_ring.made(new);
-    let (actor, holder) = (Actor::of_command(&context), created.holder.name());
-    let note = Note::of("token.create").about(format!("{} of {holder}", created.id));
-    let committed = context.app.commit(&actor, note, commit).await;
-    committed.map_err(|failure| unwritten("the token", &failure))?;
+    let actor = Actor::of_command(&context);
+    let created = loop {
+        let (created, commit) = context.app.key_ring.made(new.clone());
+        let note = Note::of("token.create").about(format!("{} of {}", created.id, created.holder.name()));
+        match context.app.commit(&actor, note, commit).await {
+            Ok(()) => break created,
+            // Its company was changed meanwhile.
+            Err(CommitError::Guard { .. }) => {}
+            Err(failure) => return Err(unwritten("the token", &failure)),
+        }
+    };
     audit!(context, "token.create", id = %created.id, holder = created.holder.name(), "token created");
     Reply::json(&created)
 }

@@ -24,7 +24,7 @@ use crate::records::offer_ids::place;
 use crate::records::postings::Posting;
 use crate::records::{Unavailable, reading};
 use crate::store::entities::{HappeningDetails, LeadRecord};
-use crate::store::{Commit, CommitError, Tree, Turn};
+use crate::store::{Commit, CommitError, Tree};
 use crate::telemetry::metrics::CLICKS;
 
 /// What an address names that is opened.
@@ -118,8 +118,8 @@ impl Opened {
     /// [`Unrecorded`].
     pub async fn record(&self, engine: &Engine) -> Result<String, Unrecorded> {
         let lead = reading::lead(&engine.records.store, self.table.head().lead)?.ok_or(Unavailable)?;
-        let _turn = engine.turn(Tree::Clicks, place(self.table.head().uuid, self.number)).await?;
-        for _ in 0..Turn::TRIES {
+        let mut turn = engine.turn(Tree::Clicks, place(self.table.head().uuid, self.number)).await?;
+        while turn.tries().await {
             match self.write(engine, &lead).await {
                 Err(CommitError::Guard { index: CLICKS_COUNTED, .. }) => {}
                 written => return Ok(written.map(|()| self.url(&engine.base_url))?),

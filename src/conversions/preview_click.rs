@@ -14,7 +14,7 @@ use crate::matching::engine::Engine;
 use crate::model::ProductType;
 use crate::partners::Seat;
 use crate::partners::base_url::absolute;
-use crate::store::{Commit, CommitError, Store, Tree, Turn};
+use crate::store::{Commit, CommitError, Store, Tree};
 use crate::telemetry::metrics::PREVIEW_CLICKS;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
@@ -62,9 +62,9 @@ impl OpenedPreview {
         let store = &engine.records.store;
         let key = [&place(store.now_ms(), self.seat())[..], self.seat().offers[self.offer].name.as_bytes()]
             .concat();
-        let _turn = engine.turn(Tree::PreviewClicks, &key).await?;
+        let mut turn = engine.turn(Tree::PreviewClicks, &key).await?;
         let mut written = Ok(());
-        for _ in 0..Turn::TRIES {
+        while turn.tries().await {
             let before = store.get(Tree::PreviewClicks, &key).map_err(|_| CommitError::Busy)?;
             let commit = match &before {
                 None => Commit::new().absent(Tree::PreviewClicks, &key),

@@ -6,6 +6,7 @@
 
 mod bound;
 mod descriptors;
+mod following;
 mod guard;
 mod load;
 mod opened;

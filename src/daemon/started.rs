@@ -10,6 +10,7 @@ use tracing::{error, info, warn};
 use uuid::Uuid;
 
 use super::bound::Bound;
+use super::following::{self, Seen};
 use super::guard::{Guard, Stage};
 use super::load::note_certificates;
 use super::opened::{Opened, absolute};
@@ -87,6 +88,7 @@ impl Started {
         let Bound { api, integrations, admin, shown } = bound;
         let Opened { records, tokens } = opened;
         let store = records.store.clone();
+        let seen = Seen::of(&store);
         let run_file = run_file(config.as_ref(), [&api, &integrations, &admin]);
         let threads = EngineThreads::start(settings.engine.threads);
         let (traces, delivery) = traces(&settings)?;
@@ -121,7 +123,8 @@ impl Started {
 
         let reception = http::Reception::new(&settings.api);
         let (vehicles, app) = public_app(vehicles, &matchmaker, &tokens, &settings, &run_file);
-        let aside = aside(&settings, &matchmaker, &app, &reports);
+        let mut aside = aside(&settings, &matchmaker, &app, &reports);
+        aside.extend(following::follow(&engine, seen));
         let postbacks = keep_postbacks(&store, subscribed, &app)?;
         let public = Public::serve([api, integrations], &threads, app, &reception);
         welcome(&settings, &tokens, &run_file, sign_in).await?;

@@ -17,8 +17,14 @@ pub async fn unlock_when_back(engine: Arc<Engine>) {
         }
         let engine = Arc::clone(&engine);
         let load = move || engine.suppressions.load(&engine.records.store);
-        if tokio::task::spawn_blocking(load).await.is_err() {
-            tracing::error!("the lists of who is left alone could not be read again");
+        match tokio::task::spawn_blocking(load).await {
+            Ok(Ok(())) => {}
+            Ok(Err(failure)) => {
+                tracing::error!(%failure, "the lists of who is left alone could not be read again");
+            }
+            Err(failure) => {
+                tracing::error!(%failure, "reading the lists of who is left alone again has failed");
+            }
         }
     }
 }

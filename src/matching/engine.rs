@@ -1,6 +1,6 @@
 //! What the rate tables share: the records, the configuration of the day, the tables that are live.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use actix::Addr;
@@ -299,6 +299,7 @@ pub struct LiveTables(RwLock<HashMap<Uuid, Live>>);
 /// A live table: whose it is, and its actor.
 #[derive(Debug)]
 struct Live {
+    lead: Uuid,
     company: Uuid,
     test: bool,
     actor: Addr<RateTableActor>,
@@ -308,7 +309,8 @@ impl LiveTables {
     /// Adds a table's actor.
     pub fn add(&self, head: &TableHead, actor: Addr<RateTableActor>) {
         let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        tables.insert(head.uuid, Live { company: head.company, test: head.test, actor });
+        let TableHead { lead, company, test, .. } = *head;
+        tables.insert(head.uuid, Live { lead, company, test, actor });
         gauge!(LIVE_TABLES).set(tables.len() as f64);
     }
 
@@ -328,6 +330,18 @@ impl LiveTables {
     /// Whether a table has an actor.
     pub fn has(&self, table: Uuid) -> bool {
         self.0.read().unwrap_or_else(PoisonError::into_inner).contains_key(&table)
+    }
+
+    /// The leads that have a live table.
+    pub fn leads(&self) -> BTreeSet<Uuid> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).values().map(|live| live.lead).collect()
+    }
+
+    /// The actors of the tables of these leads.
+    pub fn of_leads(&self, leads: &BTreeSet<Uuid>) -> Vec<Addr<RateTableActor>> {
+        let tables = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let theirs = tables.values().filter(|live| leads.contains(&live.lead));
+        theirs.map(|live| live.actor.clone()).collect()
     }
 
     /// Every actor.

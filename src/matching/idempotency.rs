@@ -82,7 +82,8 @@ fn forgotten_before(store: &Store) -> i64 {
     store.now_ms() - Duration::hours(REMEMBERED_HOURS).num_milliseconds()
 }
 
-/// The keys whose submits are under way.
+/// The keys whose submits are under way here. Of two that another process on the store has under way too, one is taken in, and the other
+/// finds what it made.
 #[derive(Debug, Clone, Default)]
 pub(super) struct UnderWay(Arc<Mutex<HashSet<Vec<u8>>>>);
 

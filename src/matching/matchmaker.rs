@@ -37,7 +37,7 @@ use crate::records::offer_ids::table_uuid;
 use crate::records::writing::{IdentityLookBack, LeadCommit};
 use crate::records::{Unavailable, consents, contacts, reading, writing};
 use crate::store::entities::LeadRecord;
-use crate::store::{Commit, CommitError, Health, Tree, Turn};
+use crate::store::{Commit, CommitError, Health, Tree};
 use crate::telemetry::metrics::{CONSENTS_CUT, EXPERIMENT_LEADS, SUBMITS_REFUSED};
 use crate::telemetry::traces::{LeadTrace, TraceContext};
 
@@ -115,13 +115,9 @@ impl Matchmaker {
         let held = key.as_ref().map(|key| self.under_way.hold(key).ok_or(Refused::UnderWay)).transpose();
         // The one that is under way may be waiting for the disk.
         let held = held.map_err(|refused| self.stalled().err().unwrap_or(refused))?;
-        match key.as_ref().map_or(Known::New, |key| key.look_up(&self.engine.records.store)) {
-            Known::New => {}
-            Known::OtherBody => return Err(Refused::OtherBody),
-            Known::Done(table) => {
-                let shown = rate_table(&self.engine, submission.viewer(), table).await.ok().flatten();
-                return shown.ok_or(Refused::StoreFailed);
-            }
+        let viewer = submission.viewer();
+        if let Some(answer) = self.answered_before(viewer, key.as_ref()).await {
+            return answer;
         }
         let configuration = self.engine.configuration();
         let place = self.admit(submission.company, &configuration)?;
@@ -134,9 +130,34 @@ impl Matchmaker {
         let lead = LeadCommit { commit, is_new: true, node: self.engine.records.store.node() };
         let drawn = record.experiments.clone();
         let arrival = Arrival { record, lead, table, idempotency_key: key.as_ref(), held, trace, permit };
-        let shown = self.build(configuration, place, arrival, until).await?;
-        note_drawn(drawn);
-        Ok(shown)
+        match self.build(configuration, place, arrival, until).await {
+            Ok(shown) => {
+                note_drawn(drawn);
+                Ok(shown)
+            }
+            // What is in the way may be the same submit, which another process on the store has taken in meanwhile.
+            Err(Refused::Duplicate(lead)) => {
+                let answer = self.answered_before(viewer, key.as_ref()).await;
+                answer.unwrap_or(Err(Refused::Duplicate(lead)))
+            }
+            Err(refused) => Err(refused),
+        }
+    }
+
+    /// The answer to a submit that was made before with this key, if one was.
+    async fn answered_before(
+        &self,
+        viewer: Viewer,
+        key: Option<&IdempotencyKey>,
+    ) -> Option<Result<Snapshot, Refused>> {
+        match key?.look_up(&self.engine.records.store) {
+            Known::New => None,
+            Known::OtherBody => Some(Err(Refused::OtherBody)),
+            Known::Done(table) => {
+                let shown = rate_table(&self.engine, viewer, table).await.ok().flatten();
+                Some(shown.ok_or(Refused::StoreFailed))
+            }
+        }
     }
 
     /// Takes a lead in without a rate table: once this returns, it survives a crash.
@@ -167,8 +188,8 @@ impl Matchmaker {
         permit.pause();
         let turn = self.engine.turn(Tree::Leads, growth.lead).await;
         permit.resume();
-        let _turn = turn.map_err(|failure| Refused::by(&earlier, failure))?;
-        for _ in 0..Turn::TRIES {
+        let mut turn = turn.map_err(|failure| Refused::by(&earlier, failure))?;
+        while turn.tries().await {
             let Some((earlier, grown)) = self.merged(growth)? else { return Ok(None) };
             let commit = contacts::grown(&self.engine.records.store, (&earlier, &grown));
             match self.engine.commit(commit).await {

@@ -6,7 +6,7 @@ use super::engine::Engine;
 use crate::model::ProductType;
 use crate::partners::Book;
 use crate::store::pauses::{Pause, Pauses, Resumed};
-use crate::store::{Commit, CommitError};
+use crate::store::{Commit, CommitError, ReadError};
 
 /// What is to be paused or resumed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ pub async fn pause(
 ) -> Result<Pause, CommitError> {
     let pauses = Pauses::of(engine.records.store.clone());
     let pause = pauses.pause(&what.partner, what.product_type, commit).await?;
-    engine.limiter.set_pauses(&pauses.list());
+    take_in(engine, &pauses)?;
     Ok(pause)
 }
 
@@ -67,6 +67,12 @@ pub async fn resume(
 ) -> Result<Resumed, CommitError> {
     let pauses = Pauses::of(engine.records.store.clone());
     let resumed = pauses.resume(&what.partner, what.product_type, commit).await?;
-    engine.limiter.set_pauses(&pauses.list());
+    take_in(engine, &pauses)?;
     Ok(resumed)
+}
+
+/// What is written is written; that it is not in force here is said.
+fn take_in(engine: &Engine, pauses: &Pauses) -> Result<(), CommitError> {
+    let taken_in = engine.limiter.take_in_pauses(pauses);
+    taken_in.map_err(|failure: ReadError| CommitError::Failed(format!("pauses cannot be read: {failure}")))
 }

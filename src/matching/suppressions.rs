@@ -3,14 +3,14 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use metrics::gauge;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Lead, SuppressionDigest, SuppressionKind};
 use crate::partners::Seat;
-use crate::store::Store;
+use crate::store::{ReadError, Store};
 use crate::store::left_alone::{EVERYWHERE, LeftAlone};
 use crate::store::suppressions::{SuppressionList, SuppressionLists};
 use crate::telemetry::metrics::SUPPRESSION_ENTRIES;
@@ -19,6 +19,8 @@ use crate::telemetry::metrics::SUPPRESSION_ENTRIES;
 #[derive(Debug, Default)]
 pub struct Suppressions {
     lists: RwLock<Arc<Lists>>,
+    /// Held to read the lists and to put them in force, so that who has read later does so later.
+    loading: Mutex<()>,
     /// Where the key of who asked to be left alone lies.
     key_file: PathBuf,
 }
@@ -72,10 +74,16 @@ pub struct OnLists {
 }
 
 impl Suppressions {
-    /// The lists of a store. The key of who asked to be left alone lies in a file.
+    /// The lists of a store. The key of who asked to be left alone lies in a file. Of a store that cannot be read nobody is asked about
+    /// anybody until the lists were [loaded](Self::load).
     pub fn of(store: &Store, key_file: PathBuf) -> Self {
         let suppressions = Self { key_file, ..Self::default() };
-        suppressions.load(store);
+        if let Err(failure) = suppressions.load(store) {
+            let told = format!("the suppression lists cannot be read: {failure}");
+            tracing::error!("{told}");
+            let unknown = Lists { left_alone: LeftAlone::Locked(told), ..Lists::default() };
+            *suppressions.lists.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(unknown);
+        }
         suppressions
     }
 
@@ -85,10 +93,14 @@ impl Suppressions {
     }
 
     /// Takes in what the store has by now. Reads all of it, so it may take a second for some millions.
-    pub fn load(&self, store: &Store) {
-        let read = SuppressionLists::of(store.clone()).read().into_iter();
+    ///
+    /// # Errors
+    /// That the store cannot be read; what was in force stays so.
+    pub fn load(&self, store: &Store) -> Result<(), ReadError> {
+        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = SuppressionLists::of(store.clone()).read()?.into_iter();
         let named = read.map(|(name, (about, digests))| (name, List { about, digests })).collect();
-        let loaded = Lists { named, left_alone: LeftAlone::read(store, &self.key_file) };
+        let loaded = Lists { named, left_alone: LeftAlone::read(store, &self.key_file)? };
         for (name, list) in &loaded.named {
             gauge!(SUPPRESSION_ENTRIES, "list" => name.clone()).set(list.digests.len() as f64);
         }
@@ -104,6 +116,7 @@ impl Suppressions {
             gauge!(SUPPRESSION_ENTRIES, "list" => name.clone()).set(0.0);
         }
         *now = Arc::new(loaded);
+        Ok(())
     }
 
     /// Why nobody is asked about anybody, if the key of who asked to be left alone cannot be used; a sentence.

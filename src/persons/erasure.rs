@@ -5,6 +5,9 @@
 //! tables are not there any more, and nothing more is recorded of them. What remains names nobody: which partners were
 //! asked when, which caps and budgets count; that something happened to a lead of this uuid, and what it earned.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use chrono::Utc;
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
@@ -18,7 +21,7 @@ use crate::records::contacts::contacts_of;
 use crate::records::identity::identity_of;
 use crate::records::{Unavailable, reading};
 use crate::store::entities::{Happening, LeadRecord, Payout};
-use crate::store::{Commit, Tree};
+use crate::store::{Commit, ReadError, Tree};
 
 /// A record, by its tree and key.
 type RecordKey = (Tree, Vec<u8>);
@@ -116,6 +119,35 @@ pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unava
 async fn end(engine: &Engine, company: Uuid, tables: &[Uuid]) {
     let live = tables.iter().filter_map(|table| engine.live.get(*table, Viewer::of_all(company))?);
     join_all(live.map(|actor| actor.send(Leave))).await;
+}
+
+/// Takes in what other processes on the store have erased: once this returns, nothing of it is shown here from memory, and nobody is
+/// asked about it any more. Waits for the store, and has other threads wait for none.
+///
+/// # Errors
+/// That the store cannot be read; what is live may be of an erased lead then.
+pub async fn take_in(engine: &Arc<Engine>) -> Result<(), String> {
+    // What was read before it keeps nothing after it, and what is read after it finds nothing.
+    engine.kept.forget_all();
+    let looking = Arc::clone(engine);
+    let look = move || -> Result<BTreeSet<Uuid>, ReadError> {
+        let mut erased = looking.live.leads();
+        let mut failed = None;
+        erased.retain(|lead| match looking.records.store.is_erased(*lead) {
+            Ok(is_erased) => is_erased,
+            Err(failure) => {
+                failed.get_or_insert(failure);
+                false
+            }
+        });
+        failed.map_or(Ok(erased), Err)
+    };
+    let erased = tokio::task::spawn_blocking(look).await.map_err(|panic| panic.to_string())?;
+    let erased = erased.map_err(|failure| failure.to_string())?;
+    let live = engine.live.of_leads(&erased);
+    join_all(live.into_iter().map(|actor| actor.send(Leave))).await;
+    engine.kept.forget_all();
+    Ok(())
 }
 
 /// The records that are sealed by the lead's data key.

@@ -32,8 +32,9 @@ pub struct Kept {
 #[derive(Debug)]
 pub struct LoanReports {
     store: Store,
-    /// The reports of the companies that have asked for one since the start, the oldest first.
-    made: Mutex<HashMap<Uuid, VecDeque<Uuid>>>,
+    /// The reports of the companies that have asked for one since the start, the oldest first; nothing where other processes make
+    /// some too.
+    made: Option<Mutex<HashMap<Uuid, VecDeque<Uuid>>>>,
 }
 
 /// A report as it is stored.
@@ -47,7 +48,8 @@ struct Record {
 impl LoanReports {
     /// Those of a store.
     pub fn of(store: Store) -> Self {
-        Self { store, made: Mutex::default() }
+        let made = (!store.is_shared()).then(Mutex::default);
+        Self { store, made }
     }
 
     /// An id for a report that is made now.
@@ -59,24 +61,36 @@ impl LoanReports {
     /// still be read.
     pub fn keep(&self, viewer: Viewer, report: &LoanReport, kept: Kept) -> (Commit, u64) {
         let Viewer { company, test } = viewer;
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let reports = made.entry(company).or_insert_with(|| self.stored(company));
-        reports.push_back(report.uuid);
         let record = Record { test, report: report.clone() };
         let mut commit =
             Commit::new().put_new(Tree::LoanReports, key(company, report.uuid), codec::encode_json(&record));
         let mut displaced = 0;
-        for _ in 0..REMOVED_AT_ONCE {
-            let is_full = reports.len() > kept.per_company;
-            let is_old = |oldest: &Uuid| self.is_old(*oldest, kept.time);
-            let Some(oldest) = reports.front().copied().filter(|oldest| is_full || is_old(oldest)) else {
-                break;
-            };
-            reports.pop_front();
-            displaced += u64::from(!is_old(&oldest));
+        for oldest in self.in_the_way(company, report.uuid, kept) {
+            displaced += u64::from(!self.is_old(oldest, kept.time));
             commit = commit.remove(Tree::LoanReports, key(company, oldest));
         }
         (commit, displaced)
+    }
+
+    /// The reports of a company that make room for a new one.
+    fn in_the_way(&self, company: Uuid, new: Uuid, kept: Kept) -> Vec<Uuid> {
+        let take_out = |reports: &mut VecDeque<Uuid>| {
+            reports.push_back(new);
+            let is_over = |reports: &VecDeque<Uuid>| {
+                let is_full = reports.len() > kept.per_company;
+                reports.front().is_some_and(|oldest| is_full || self.is_old(*oldest, kept.time))
+            };
+            let mut out = Vec::new();
+            while out.len() < REMOVED_AT_ONCE && is_over(reports) {
+                out.extend(reports.pop_front());
+            }
+            out
+        };
+        let Some(made) = &self.made else {
+            return take_out(&mut self.stored(company, kept.per_company.saturating_add(REMOVED_AT_ONCE)));
+        };
+        let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
+        take_out(made.entry(company).or_insert_with(|| self.stored(company, usize::MAX)))
     }
 
     /// A report that the viewer sees; `None` when there is none, or it is older than reports are kept.
@@ -95,10 +109,10 @@ impl LoanReports {
         Ok(viewer.sees_kind(record.test).then_some(record.report))
     }
 
-    /// Those of a company that are in the store, the oldest first.
-    fn stored(&self, company: Uuid) -> VecDeque<Uuid> {
+    /// So many of a company at most that are in the store, the oldest first.
+    fn stored(&self, company: Uuid, most: usize) -> VecDeque<Uuid> {
         let records = self.store.scan(Tree::LoanReports, company.as_bytes()).filter_map(Result::ok);
-        records.filter_map(|(key, _)| Uuid::from_slice(key.get(16..)?).ok()).collect()
+        records.filter_map(|(key, _)| Uuid::from_slice(key.get(16..)?).ok()).take(most).collect()
     }
 
     fn is_old(&self, uuid: Uuid, time: Duration) -> bool {
@@ -113,4 +127,27 @@ fn key(company: Uuid, report: Uuid) -> [u8; 32] {
     key[..16].copy_from_slice(company.as_bytes());
     key[16..].copy_from_slice(report.as_bytes());
     key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn of_what_several_processes_make_no_more_is_kept_than_may_be() {
+        let Some((stores, _directory)) = crate::store::two_nodes() else { return };
+        let reports = stores.each_ref().map(|store| LoanReports::of(store.clone()));
+        let viewer = Viewer::of_all(Uuid::from_u128(7));
+        let kept = Kept { time: Duration::from_secs(3600), per_company: 3 };
+        let mut made = Vec::new();
+        for nth in 0..10_u64 {
+            let uuid = ids::timed_at(stores[0].now_ms().cast_unsigned() + nth);
+            let report = LoanReport { uuid, ..LoanReport::default() };
+            let (commit, displaced) = reports[usize::from(nth % 3 == 0)].keep(viewer, &report, kept);
+            stores[0].commit(commit).await.unwrap();
+            assert_eq!(displaced, u64::from(nth >= 3));
+            made.push(uuid);
+        }
+        assert_eq!(reports[0].stored(viewer.company, usize::MAX), made[7..]);
+    }
 }

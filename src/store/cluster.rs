@@ -86,6 +86,11 @@ impl Cluster {
         self.alive.read().iter().all(|one| *one == self.me)
     }
 
+    /// How many are alive, as far as is known.
+    pub(super) fn known_alive(&self) -> usize {
+        self.alive.read().len()
+    }
+
     /// Stands for the lead from now on.
     pub(super) fn stand(&self) {
         self.may_lead.store(true, Ordering::Release);

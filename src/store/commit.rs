@@ -12,7 +12,7 @@ use super::{trees::Tree, volume_number::Number};
 /// the first that fails drops the commit whole. Of two writes to one key the later counts.
 ///
 /// [`Store::commit`]: super::Store::commit
-#[derive(Default)]
+#[derive(Clone, Default)]
 #[must_use = "a commit does nothing until it is given to the store"]
 pub struct Commit {
     pub(super) about: Option<Uuid>,
@@ -23,6 +23,7 @@ pub struct Commit {
     pub(super) marks_time: bool,
 }
 
+#[derive(Clone)]
 pub(super) enum Guard {
     Absent { tree: Tree, key: Vec<u8> },
     UnlessRecent { tree: Tree, key: Vec<u8>, since_ms: i64 },
@@ -30,6 +31,7 @@ pub(super) enum Guard {
     Unknown { company: Uuid, identity: [u8; 32], since_ms: i64 },
 }
 
+#[derive(Clone)]
 pub(super) enum Write {
     Put { tree: Tree, key: Vec<u8>, payload: Vec<u8> },
     PutNew { tree: Tree, key: Vec<u8>, payload: Vec<u8> },
@@ -39,6 +41,7 @@ pub(super) enum Write {
 }
 
 /// The data keys of a slot are to be sealed anew, without some.
+#[derive(Clone)]
 pub(super) struct Rewrap {
     pub(super) slot: Slot,
     pub(super) without: Without,

@@ -135,6 +135,8 @@ use uuid::Uuid;
 
 #[doc(hidden)]
 pub use self::disk::SyncFault;
+#[cfg(test)]
+pub(crate) use self::postgres::tests::two_nodes;
 pub use self::{
     arrival::FeedKey,
     arrival_clock::{ClockLimits, ClockStanding},
@@ -177,6 +179,9 @@ use self::{
     stall::Stalls,
     turns::Turns,
 };
+
+/// Until what was changed, and could not be taken in, is tried again.
+const TAKEN_IN_AGAIN: Duration = Duration::from_millis(250);
 
 /// Opens the volumes that are not, on a thread of its own, so that nobody waits for it later; the youngest first.
 fn open_volumes(shared: Weak<Shared>) -> io::Result<()> {
@@ -277,7 +282,7 @@ impl Store {
         let scrubbing = (!scrub.interval.is_zero()).then(|| scrub.begin(&records)).transpose().map_err(io)?;
         let (engine, stalls) = (Arc::<Records>::clone(&records), Arc::clone(records.stalls()));
         let backing = Backing::Files(Files { records, space, _scrubbing: scrubbing });
-        let turns = Turns::new(options.changes_per_record);
+        let turns = Turns::new(options.changes_per_record, options.database.is_some());
         let queue = queue.map_err(io)?;
         let shared = Arc::new(Shared { queue, backing, engine, latch, stalls, clock, turns });
         stall::watch(&shared.stalls, &shared.latch)
@@ -295,7 +300,7 @@ impl Store {
         let (queue, engine) = (queue.map_err(io)?, Arc::<Database>::clone(&database));
         stall::watch(&stalls, &latch).map_err(io)?;
         let backing = Backing::Database(database, Some(lock));
-        let turns = Turns::new(options.changes_per_record);
+        let turns = Turns::new(options.changes_per_record, options.database.is_some());
         Ok(Self { shared: Arc::new(Shared { queue, backing, engine, latch, stalls, clock, turns }) })
     }
 
@@ -307,7 +312,7 @@ impl Store {
 
     /// Like [`open_inline`](Self::open_inline), with a clock or limits of one's own.
     pub fn open_inline_with(options: &StoreOptions) -> Result<Self, StoreError> {
-        let turns = Turns::new(options.changes_per_record);
+        let turns = Turns::new(options.changes_per_record, options.database.is_some());
         let shared = match &options.database {
             None => {
                 let Opened { records, writer, latch, clock } = formats::open(options)?;
@@ -511,6 +516,31 @@ impl Store {
         self.shared.engine.topics().until_changed(topic, seen).await
     }
 
+    /// Takes in what is changed of a topic after so many changes were seen, for ever. What cannot be taken in is tried again until it can.
+    pub async fn follow<F, E>(&self, topic: Topic, seen: u64, take_in: impl Fn() -> F)
+    where
+        F: Future<Output = Result<(), E>>,
+        E: fmt::Display,
+    {
+        let mut seen = seen;
+        loop {
+            seen = self.until_changed(topic, seen).await;
+            let mut is_told = false;
+            while let Err(failure) = take_in().await {
+                if !is_told {
+                    tracing::error!(?topic, %failure, "what was changed cannot be taken in; it is tried again until it can");
+                }
+                is_told = true;
+                tokio::time::sleep(TAKEN_IN_AGAIN).await;
+            }
+        }
+    }
+
+    /// Whether several processes may have the store open at once: what one of them has read, another may change.
+    pub fn is_shared(&self) -> bool {
+        self.shared.files().is_none()
+    }
+
     /// The id of this process on the store, another each time that it is opened.
     pub fn node(&self) -> Uuid {
         self.shared.engine.cluster().me()
@@ -576,6 +606,11 @@ impl Store {
     /// How the database answered last; nothing where the records are in files.
     pub fn database_standing(&self) -> Option<DatabaseStanding> {
         self.shared.engine.cluster().database()
+    }
+
+    /// How many processes have the store open, as far as is known: this one at least. Waits for nothing.
+    pub fn known_alive(&self) -> usize {
+        self.shared.engine.cluster().known_alive().max(1)
     }
 
     /// The processes that share the store, those that have ended within a day too; only this one where the records are in files. May

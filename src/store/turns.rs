@@ -1,5 +1,6 @@
 //! Turns: who changes a record of what it held before waits until those who came before have. A guard alone would have all but one of
-//! them begin again each time, and of many at once some for ever; and the daemon is the only one that writes to its store.
+//! them begin again each time, and of many at once some for ever. Where several processes share a store, each has lines of its own: who
+//! loses its guard to another process tries again a moment later, for as long as it may wait.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use metrics::{counter, gauge};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::commit::CommitError;
 use super::trees::Tree;
@@ -21,6 +22,8 @@ type Place = (Tree, Vec<u8>);
 #[derive(Debug)]
 pub(super) struct Turns {
     most: usize,
+    /// Whether other processes change the same records.
+    is_shared: bool,
     lines: Mutex<HashMap<Place, Line>>,
 }
 
@@ -42,6 +45,9 @@ impl Default for Line {
 #[derive(Debug)]
 #[must_use = "the next has its turn once this is dropped"]
 pub struct Turn {
+    tries: u32,
+    /// Until when whoever has the turn waits, where other processes change the same records.
+    until: Option<Instant>,
     // The turn goes before the place, or the line would be forgotten while somebody is at its head.
     _turn: OwnedSemaphorePermit,
     _in_line: InLine,
@@ -54,15 +60,35 @@ struct InLine {
     place: Place,
 }
 
+/// Times that a change is tried in its turn where no other process makes one: one that was given up as late may still be written
+/// meanwhile.
+const TRIES: u32 = 4;
+
+/// Longest pause before a change is tried again that was lost to another process, in ms; the first is no longer than one.
+const LONGEST_PAUSE_MS: u64 = 64;
+
 impl Turn {
-    /// Times that a change is tried in its turn: one that was given up as late may still be written meanwhile.
-    pub const TRIES: usize = 4;
+    /// Whether to try, again where that was asked for before: some times or, where other processes change the record too, for as
+    /// long as the turn may be waited for, with pauses by chance so that no two meet for ever.
+    pub async fn tries(&mut self) -> bool {
+        let tried = self.tries;
+        self.tries += 1;
+        match self.until {
+            _ if tried == 0 => true,
+            None => tried < TRIES,
+            Some(until) => {
+                let longest_ms = (1_u64 << (tried - 1).min(16)).min(LONGEST_PAUSE_MS);
+                sleep(Duration::from_micros(fastrand::u64(..=longest_ms * 1000))).await;
+                Instant::now() < until
+            }
+        }
+    }
 }
 
 impl Turns {
-    /// Of one record so many changes may be in line.
-    pub(super) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, lines: Mutex::default() })
+    /// Of one record so many changes may be in line. `is_shared` says whether other processes change the same records.
+    pub(super) fn new(most: usize, is_shared: bool) -> Arc<Self> {
+        Arc::new(Self { most, is_shared, lines: Mutex::default() })
     }
 
     /// Waits for the turn to change a record, no longer than `longest`. Whoever asks first has it first, from when this is first polled.
@@ -80,9 +106,10 @@ impl Turns {
             CommitError::Crowded
         };
         let (turn, in_line) = self.enter((tree, key.to_vec())).ok_or_else(|| refused("full"))?;
-        let turn = timeout(longest, turn.acquire_owned()).await.map_err(|_| refused("late"))?;
+        let until = Instant::now() + longest;
+        let turn = timeout_at(until, turn.acquire_owned()).await.map_err(|_| refused("late"))?;
         let turn = turn.map_err(|_| CommitError::Closed)?;
-        Ok(Turn { _turn: turn, _in_line: in_line })
+        Ok(Turn { tries: 0, until: self.is_shared.then_some(until), _turn: turn, _in_line: in_line })
     }
 
     fn enter(self: &Arc<Self>, place: Place) -> Option<(Arc<Semaphore>, InLine)> {

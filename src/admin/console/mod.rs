@@ -77,7 +77,8 @@ pub(super) use self::session::SessionRules;
 use self::session::Sessions;
 use self::visit::{act, page};
 use super::{App, command, open};
-use crate::store::users::Role;
+use crate::store::ReadError;
+use crate::store::users::{Role, Users};
 use crate::web::{Handler, Route, handler};
 
 /// Every path of the console, each with the role that it wants.
@@ -234,6 +235,17 @@ impl Console {
     /// Ends what a user has begun, whose right has changed.
     pub(super) fn end_sessions_of(&self, user: &str) {
         self.sessions.end_of(user);
+    }
+
+    /// Takes in what other processes on the store have changed of users: who is not any more what they were when they signed in is
+    /// signed out. May wait for the store.
+    ///
+    /// # Errors
+    /// That a user cannot be read.
+    pub(super) fn take_in_users(&self, users: &Users) -> Result<(), ReadError> {
+        let read = self.sessions.users().into_iter().map(|name| Ok((name.clone(), users.find(&name)?)));
+        self.sessions.end_outdated(&read.collect::<Result<_, ReadError>>()?);
+        Ok(())
     }
 
     /// Ends what keeps pages open.

@@ -44,7 +44,7 @@ pub(super) fn holds(app: &App, person: &Person) -> bool {
 fn of(app: &App, proxy: &ProxySettings, name: &str) -> Result<Person, Failure> {
     let by_proxy = |user: &UserRecord| {
         let person = Person::of(user);
-        Person { who: format!("{} by proxy", person.who), ..person }
+        Person { who: format!("{} by proxy", person.who), as_of: None, ..person }
     };
     match (users::find(app, name)?, proxy.role.as_deref().and_then(Role::named)) {
         (Some(user), _) if user.disabled => Err(refused("unknown", "this user is disabled")),

@@ -3,7 +3,7 @@
 
 mod attempts;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -95,17 +95,25 @@ pub(in crate::admin) struct Person {
     pub(in crate::admin) user: Option<String>,
     /// What they may.
     pub(in crate::admin) role: Role,
+    /// When the user was changed last by what was read of them, Unix milliseconds; nothing where they are read each time.
+    pub(in crate::admin) as_of: Option<i64>,
 }
 
 impl Person {
     /// A user.
     pub(in crate::admin) fn of(user: &UserRecord) -> Self {
-        Self { who: format!("user {}", user.name), user: Some(user.name.clone()), role: user.role }
+        let (who, name) = (format!("user {}", user.name), Some(user.name.clone()));
+        Self { who, user: name, role: user.role, as_of: Some(user.changed_at) }
     }
 
     /// Whoever has what opens the machine itself.
     pub(in crate::admin) fn of_machine(who: String) -> Self {
-        Self { who, user: None, role: Role::Administrator }
+        Self { who, user: None, role: Role::Administrator, as_of: None }
+    }
+
+    /// Whether a user is still as they were.
+    fn is_as(&self, now: Option<&UserRecord>) -> bool {
+        now.is_some_and(|now| !now.disabled && now.role == self.role && self.as_of == Some(now.changed_at))
     }
 }
 
@@ -284,6 +292,25 @@ impl Sessions {
         let is_theirs = |person: &Person| person.user.as_deref() == Some(user);
         state.sessions.retain(|_, session| !is_theirs(&session.person));
         state.links.retain(|_, link| !is_theirs(&link.person));
+    }
+
+    /// The users who have begun something.
+    pub(super) fn users(&self) -> BTreeSet<String> {
+        let state = self.state();
+        let in_sessions = state.sessions.values().map(|session| &session.person);
+        let persons = in_sessions.chain(state.links.values().map(|link| &link.person));
+        persons.filter_map(|person| person.user.clone()).collect()
+    }
+
+    /// Ends what users have begun who are not as they were then; those of whom nothing was read go on.
+    pub(super) fn end_outdated(&self, now: &BTreeMap<String, Option<UserRecord>>) {
+        let goes_on = |person: &Person| match person.user.as_ref().and_then(|user| now.get(user)) {
+            Some(user) => person.is_as(user.as_ref()),
+            None => true,
+        };
+        let mut state = self.state();
+        state.sessions.retain(|_, session| goes_on(&session.person));
+        state.links.retain(|_, link| goes_on(&link.person));
     }
 
     fn lasts(&self, session: &Session) -> bool {

@@ -25,7 +25,7 @@ use crate::rate_table::reason::Reason;
 use crate::rate_table::seating::{Verdict, verdicts};
 use crate::records::Records;
 use crate::records::postings::Posting;
-use crate::store::Clock;
+use crate::store::{Clock, ReadError};
 use crate::store::pauses::{Pause, Pauses};
 use crate::telemetry::metrics::SEATS_HELD_BACK;
 
@@ -33,6 +33,8 @@ use crate::telemetry::metrics::SEATS_HELD_BACK;
 #[derive(Debug)]
 pub struct Limiter {
     counts: Mutex<Counts>,
+    /// Held to read the pauses and to put them in force, so that who has read later does so later.
+    pausing: Mutex<()>,
     clock: Clock,
 }
 
@@ -65,7 +67,8 @@ struct OfPartner {
 impl Limiter {
     /// A limiter that has counted what a store holds, as far back as the caps of a book reach.
     pub fn of(records: &Records, book: &Book, clock: Clock) -> Self {
-        let limiter = Self { counts: Mutex::new(Counts::keeping(reach(book))), clock };
+        let counts = Mutex::new(Counts::keeping(reach(book)));
+        let limiter = Self { counts, pausing: Mutex::default(), clock };
         let counts = recount::recount(records, limiter.now(), reach(book));
         *limiter.counts() = counts;
         limiter.set_pauses(&Pauses::of(records.store.clone()).list());
@@ -156,8 +159,18 @@ impl Limiter {
         at.min(self.now())
     }
 
+    /// Takes in who is paused from the command line, as the store says. May wait for it.
+    ///
+    /// # Errors
+    /// That the store cannot be read; who was paused stays so.
+    pub fn take_in_pauses(&self, pauses: &Pauses) -> Result<(), ReadError> {
+        let _pausing = self.pausing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.set_pauses(&pauses.read()?);
+        Ok(())
+    }
+
     /// Who is paused from the command line from now on.
-    pub fn set_pauses(&self, pauses: &[Pause]) {
+    fn set_pauses(&self, pauses: &[Pause]) {
         let mut counts = self.counts();
         for partner in counts.partners.values_mut() {
             partner.paused_since = None;

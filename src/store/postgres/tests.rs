@@ -83,6 +83,14 @@ fn beside(options: &StoreOptions, directory: &TempDir, name: &str) -> Store {
     Store::open_inline_with(&StoreOptions { path, master_key_file: Some(key), ..options.clone() }).unwrap()
 }
 
+/// Two processes on a database of their own, and the directory that they are in; nothing, and a loud line, where there is no database.
+pub(crate) fn two_nodes() -> Option<([Store; 2], TempDir)> {
+    let (options, directory) = options()?;
+    let first = Store::open_inline_with(&options).unwrap();
+    let second = beside(&options, &directory, "second");
+    Some(([first, second], directory))
+}
+
 #[test]
 fn who_was_ended_writes_nothing_more_and_others_go_on() {
     let Some((options, directory)) = options() else { return };

@@ -143,19 +143,28 @@ impl AuditLog {
     /// # Errors
     /// Why the store did not take it.
     pub async fn commit(&self, commit: Commit, entry: AuditEntry) -> Result<(), CommitError> {
-        let _turn = self.store.turn(TURN, Tree::Audit, RECORDS).await?;
-        let head = self.head().map_err(|failure| CommitError::Failed(failure.to_string()))?;
+        let mut turn = self.store.turn(TURN, Tree::Audit, RECORDS).await?;
+        let guards = commit.guards.len();
+        while turn.tries().await {
+            let head = self.head().map_err(|failure| CommitError::Failed(failure.to_string()))?;
+            let number = head.number + 1;
+            let record = self.record(head, entry.clone());
+            let commit = commit.clone().absent(Tree::Audit, key(number));
+            let commit = commit.put(Tree::Audit, key(number), codec::encode_json(&record));
+            match self.store.commit(commit).await {
+                // Another process has written one, or one that was given up has been written after all.
+                Err(CommitError::Guard { index, .. }) if index == guards => {}
+                written => return written,
+            }
+        }
+        Err(CommitError::Crowded)
+    }
+
+    /// What comes behind the last record.
+    fn record(&self, head: AuditHead, entry: AuditEntry) -> AuditRecord {
         let AuditEntry { who, role, from, action, object, reason } = entry;
         let (number, at, action) = (head.number + 1, self.store.now_ms(), action.to_owned());
-        let record = AuditRecord { number, at, who, role, from, action, object, reason, previous: head.hash };
-        let guards = commit.guards.len();
-        let commit = commit.absent(Tree::Audit, key(number));
-        let commit = commit.put(Tree::Audit, key(number), codec::encode_json(&record));
-        match self.store.commit(commit).await {
-            // One that was given up has been written after all.
-            Err(CommitError::Guard { index, .. }) if index == guards => Err(CommitError::Crowded),
-            written => written,
-        }
+        AuditRecord { number, at, who, role, from, action, object, reason, previous: head.hash }
     }
 
     /// The last record. It is looked for in steps that double, from one that was seen before.
@@ -283,17 +292,28 @@ impl AuditLog {
     pub async fn prune(&self, before_ms: i64) -> Result<u64, CommitError> {
         let mut removed = 0;
         loop {
+            // Asked for before the records that come behind it.
+            let known = self.store.get(Tree::Audit, ANCHOR);
             let records = self.store.scan(Tree::Audit, RECORDS).filter_map(Result::ok);
             let is_old = |payload: &[u8]| {
                 codec::decode_json::<AuditRecord>(payload).is_ok_and(|record| record.at < before_ms)
             };
             let old: Vec<_> = records.take(AT_ONCE).take_while(|(_, payload)| is_old(payload)).collect();
             let Some((last, payload)) = old.last() else { return Ok(removed) };
+            let known = known.map_err(|failure| CommitError::Failed(failure.to_string()))?;
+            let commit = match known {
+                None => Commit::new().absent(Tree::Audit, ANCHOR),
+                Some(known) => Commit::new().unchanged(Tree::Audit, ANCHOR, known),
+            };
             let anchor = AuditHead { number: number(last), hash: hash(payload) };
-            let commit = Commit::new().put(Tree::Audit, ANCHOR, codec::encode_json(&anchor));
+            let commit = commit.put(Tree::Audit, ANCHOR, codec::encode_json(&anchor));
             let commit = old.iter().fold(commit, |commit, (key, _)| commit.remove(Tree::Audit, key));
-            self.store.commit(commit).await?;
-            removed += old.len() as u64;
+            match self.store.commit(commit).await {
+                Ok(()) => removed += old.len() as u64,
+                // Another process has removed some meanwhile; what it has left is looked at again.
+                Err(CommitError::Guard { .. }) => {}
+                Err(failure) => return Err(failure),
+            }
         }
     }
 
@@ -361,6 +381,34 @@ mod tests {
         assert!(futures_util::future::join_all(written).await.iter().all(Result::is_ok));
         let verdict = audit.verify().unwrap();
         assert_eq!((verdict.records, verdict.head.number, verdict.broken), (20, 20, None));
+        assert_eq!(audit.head().unwrap(), verdict.head);
+    }
+
+    #[test]
+    fn records_follow_each_other_through_whichever_process_and_old_ones_go_once() {
+        let Some((stores, _directory)) = crate::store::two_nodes() else { return };
+        let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        std::thread::scope(|scope| {
+            for store in &stores {
+                let audit = AuditLog::of(store.clone());
+                scope.spawn(move || {
+                    for _ in 0..15 {
+                        runtime().block_on(audit.commit(Commit::new(), entry("reload", "a"))).unwrap();
+                    }
+                });
+            }
+        });
+        let audit = AuditLog::of(stores[0].clone());
+        let verdict = audit.verify().unwrap();
+        assert_eq!((verdict.records, verdict.head.number, verdict.broken), (30, 30, None));
+        let removed: u64 = std::thread::scope(|scope| {
+            let pruned = |store: &Store| {
+                let audit = AuditLog::of(store.clone());
+                scope.spawn(move || runtime().block_on(audit.prune(i64::MAX)).unwrap())
+            };
+            stores.each_ref().map(pruned).into_iter().map(|pruned| pruned.join().unwrap()).sum()
+        });
+        assert_eq!(removed, 30);
         assert_eq!(audit.head().unwrap(), verdict.head);
     }
 

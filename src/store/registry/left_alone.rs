@@ -12,7 +12,7 @@ use ring::hmac;
 use super::suppressions::{NotAdded, SuppressionList, SuppressionLists};
 use crate::model::{SuppressionDigest, SuppressionKind};
 use crate::store::sealing::MasterKeyError;
-use crate::store::{CommitError, MasterKey, Store};
+use crate::store::{CommitError, MasterKey, ReadError, Store};
 
 /// The name under which the command line knows it.
 pub const EVERYWHERE: &str = "everywhere";
@@ -74,8 +74,14 @@ impl std::fmt::Debug for Key {
 
 impl LeftAlone {
     /// Those of a store whose key lies in a file. Reads all of it.
-    pub fn read(store: &Store, file: &Path) -> Self {
-        let lists = SuppressionLists::of(store.clone()).read_ours();
+    ///
+    /// # Errors
+    /// That the store cannot be read, so that nobody knows.
+    pub fn read(store: &Store, file: &Path) -> Result<Self, ReadError> {
+        Ok(Self::of(SuppressionLists::of(store.clone()).read_ours()?, file))
+    }
+
+    fn of(lists: Ours, file: &Path) -> Self {
         let Some((_, check)) = lists.get(CHECK) else { return Self::Nobody };
         let key = match MasterKey::read(file) {
             Ok(key) => Key::of(&key),
@@ -115,7 +121,7 @@ impl LeftAlone {
 /// What is wrong with the key, and what to do.
 fn locked(why: &str) -> String {
     format!(
-        "the key of who asked to be left alone cannot be used: {why}; put the file back, or name it as `store.suppression_key_file`. Until then nobody is asked about anybody; `offerd suppressions remove {EVERYWHERE}` ends the list"
+        "the key of who asked to be left alone cannot be used: {why}; put the file back, or name it as `store.suppression_key_file`; nodes that share a database need the same file each. Until then nobody is asked about anybody; `offerd suppressions remove {EVERYWHERE}` ends the list"
     )
 }
 
@@ -130,22 +136,28 @@ pub async fn leave_alone(
     digests: &[SuppressionDigest],
 ) -> Result<(), NotLeftAlone> {
     let lists = SuppressionLists::of(store.clone());
-    let key = match LeftAlone::read(store, file) {
-        LeftAlone::Known(key, _) => key,
-        LeftAlone::Locked(told) => return Err(NotLeftAlone::Locked(told)),
-        LeftAlone::Nobody => {
-            let found = if file.exists() { MasterKey::read(file) } else { MasterKey::create(file) };
-            let key =
-                Key::of(&found.map_err(|error: MasterKeyError| NotLeftAlone::Locked(error.to_string()))?);
-            lists
-                .add(CHECK, SuppressionKind::Person, &[key.hashed(CHECKED)])
-                .await
-                .map_err(NotLeftAlone::by)?;
-            key
+    let key = loop {
+        match LeftAlone::read(store, file).map_err(NotLeftAlone::unread)? {
+            LeftAlone::Known(key, _) => break key,
+            LeftAlone::Locked(told) => return Err(NotLeftAlone::Locked(told)),
+            LeftAlone::Nobody => begin(&lists, file).await?,
         }
     };
     let kept: Vec<SuppressionDigest> = digests.iter().map(|digest| key.kept(digest)).collect();
     lists.add(&name(kind), kind, &kept).await.map_err(NotLeftAlone::by)
+}
+
+/// Makes the key, unless another process has made one meanwhile; then what was made here is no key of anybody's.
+async fn begin(lists: &SuppressionLists, file: &Path) -> Result<(), NotLeftAlone> {
+    let is_made_here = !file.exists();
+    let found = if is_made_here { MasterKey::create(file) } else { MasterKey::read(file) };
+    let key = Key::of(&found.map_err(|error: MasterKeyError| NotLeftAlone::Locked(error.to_string()))?);
+    let begun = lists.begin(CHECK, SuppressionKind::Person, &[key.hashed(CHECKED)]).await;
+    if !begun.map_err(NotLeftAlone::Store)? && is_made_here {
+        // Where that fails it is said to be another one's.
+        let _ = std::fs::remove_file(file);
+    }
+    Ok(())
 }
 
 /// Takes somebody off again. True if they were on it.
@@ -158,7 +170,7 @@ pub async fn ask_again(
     kind: SuppressionKind,
     digest: &SuppressionDigest,
 ) -> Result<bool, NotLeftAlone> {
-    match LeftAlone::read(store, file) {
+    match LeftAlone::read(store, file).map_err(NotLeftAlone::unread)? {
         LeftAlone::Nobody => Ok(false),
         LeftAlone::Locked(told) => Err(NotLeftAlone::Locked(told)),
         LeftAlone::Known(key, _) => {
@@ -195,6 +207,11 @@ pub enum NotLeftAlone {
 }
 
 impl NotLeftAlone {
+    /// Who cannot be read cannot be added to.
+    fn unread(failure: ReadError) -> Self {
+        Self::Store(CommitError::Failed(failure.to_string()))
+    }
+
     fn by(failure: NotAdded) -> Self {
         match failure {
             NotAdded::Store(failure) => Self::Store(failure),
@@ -217,10 +234,10 @@ mod tests {
         let store = Store::open(StoreOptions::new(directory.path().join("data"))).unwrap();
         let file = key_file(None, &directory.path().join("data"));
         let (asked, other) = ([7; 32], [8; 32]);
-        assert!(matches!(LeftAlone::read(&store, &file), LeftAlone::Nobody));
+        assert!(matches!(LeftAlone::read(&store, &file), Ok(LeftAlone::Nobody)));
         leave_alone(&store, &file, SuppressionKind::Email, &[asked]).await.unwrap();
         leave_alone(&store, &file, SuppressionKind::Phone, &[other]).await.unwrap();
-        let read = || LeftAlone::read(&store, &file);
+        let read = || LeftAlone::read(&store, &file).unwrap();
         assert!(
             read().has_any(SuppressionKind::Email, [&other, &asked])
                 && !read().has_any(SuppressionKind::Email, [&other])
@@ -229,8 +246,8 @@ mod tests {
         assert_eq!(counted, [(SuppressionKind::Email, 1), (SuppressionKind::Phone, 1)]);
         // No list of the store is one that a file could name, and none holds the digest.
         let lists = SuppressionLists::of(store.clone());
-        assert!(lists.read().is_empty());
-        assert!(lists.read_ours().values().all(|(_, kept)| !kept.contains(&asked)));
+        assert!(lists.read().unwrap().is_empty());
+        assert!(lists.read_ours().unwrap().values().all(|(_, kept)| !kept.contains(&asked)));
 
         let lent = directory.path().join("lent");
         std::fs::rename(&file, &lent).unwrap();
@@ -246,5 +263,30 @@ mod tests {
         assert!(!read().has_any(SuppressionKind::Email, [&asked]));
         assert!(end(&store).await.unwrap() && !end(&store).await.unwrap());
         assert!(matches!(read(), LeftAlone::Nobody));
+    }
+
+    #[test]
+    fn of_two_processes_that_would_each_make_the_key_one_does_and_the_other_asks_for_its_file() {
+        let Some((stores, directory)) = crate::store::two_nodes() else { return };
+        let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let files = ["first.key", "second.key"].map(|name| directory.path().join(name));
+        let added: Vec<_> = std::thread::scope(|scope| {
+            let adding = stores.iter().zip(&files).map(|(store, file)| {
+                scope.spawn(move || {
+                    let asked = leave_alone(store, file, SuppressionKind::Email, &[[7; 32]]);
+                    runtime().block_on(asked).is_ok()
+                })
+            });
+            let adding: Vec<_> = adding.collect();
+            adding.into_iter().map(|adding| adding.join().unwrap()).collect()
+        });
+        let made = added.iter().position(|added| *added).expect("one has made it");
+        assert_eq!(added.iter().filter(|added| **added).count(), 1);
+        let (with, without) = (&files[made], &files[1 - made]);
+        assert!(with.exists() && !without.exists());
+        let read = |file| LeftAlone::read(&stores[1 - made], file).unwrap();
+        assert!(matches!(read(without), LeftAlone::Locked(_)), "it asks nobody about anybody");
+        std::fs::copy(with, without).unwrap();
+        assert!(read(without).has_any(SuppressionKind::Email, [&[7; 32]]));
     }
 }

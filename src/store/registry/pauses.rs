@@ -4,7 +4,7 @@ use chrono::Utc;
 use serde::{Deserialize, Serialize};
 
 use crate::model::ProductType;
-use crate::store::{Commit, CommitError, Store, Tree, codec};
+use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
 
 /// A pause. JSON, by partner and product type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,10 +89,19 @@ impl Pauses {
         Ok(Resumed::Ended)
     }
 
-    /// Every pause.
+    /// Every pause, as far as the store can be read.
     pub fn list(&self) -> Vec<Pause> {
         let records = self.store.scan(Tree::Pauses, []).filter_map(Result::ok);
         records.filter_map(|(_, bytes)| codec::decode_json(&bytes).ok()).collect()
+    }
+
+    /// Every pause.
+    ///
+    /// # Errors
+    /// That the store cannot be read, so that nobody knows.
+    pub fn read(&self) -> Result<Vec<Pause>, ReadError> {
+        let records: Vec<_> = self.store.scan(Tree::Pauses, []).collect::<Result<_, _>>()?;
+        Ok(records.into_iter().filter_map(|(_, bytes)| codec::decode_json(&bytes).ok()).collect())
     }
 }
 

@@ -60,20 +60,40 @@ impl SuppressionLists {
         kind: SuppressionKind,
         digests: &[SuppressionDigest],
     ) -> Result<(), NotAdded> {
-        let now = Utc::now().timestamp_millis();
-        let known = self.store.get(Tree::Suppressions, key(name)).map_err(unread)?;
-        let known = known.and_then(|bytes| codec::decode_json::<SuppressionList>(&bytes).ok());
-        if let Some(other) = known.as_ref().map(|list| list.kind).filter(|known| *known != kind) {
-            return Err(NotAdded::OtherKind(other));
+        loop {
+            let kept = self.store.get(Tree::Suppressions, key(name)).map_err(unread)?;
+            let known = kept.as_ref().and_then(|bytes| codec::decode_json::<SuppressionList>(bytes).ok());
+            if let Some(other) = known.as_ref().map(|list| list.kind).filter(|known| *known != kind) {
+                return Err(NotAdded::OtherKind(other));
+            }
+            let commit = match kept {
+                None => Commit::new().absent(Tree::Suppressions, key(name)),
+                Some(bytes) => Commit::new().unchanged(Tree::Suppressions, key(name), bytes),
+            };
+            let created_at = known.map(|list| list.created_at);
+            match self.store.commit(added(commit, (name, kind, created_at), digests)).await {
+                // Somebody has added to it, or removed it, meanwhile.
+                Err(CommitError::Guard { .. }) => {}
+                added => return added.map_err(NotAdded::Store),
+            }
         }
-        let created_at = known.map_or(now, |list| list.created_at);
-        let list = SuppressionList { name: name.to_owned(), kind, created_at, updated_at: now };
-        let commit = Commit::new().put(Tree::Suppressions, key(name), codec::encode_json(&list));
-        let commit = digests.chunks(AT_ONCE).fold(commit, |commit, some| {
-            let part = [key(name).as_slice(), ids::timed().as_bytes()].concat();
-            commit.put_new(Tree::Suppressions, part, some.concat())
-        });
-        self.store.commit(commit).await.map_err(NotAdded::Store)
+    }
+
+    /// Makes a list with these digests, unless there is one of its name; true if it was made.
+    ///
+    /// # Errors
+    /// Why the store did not take it.
+    pub(super) async fn begin(
+        &self,
+        name: &str,
+        kind: SuppressionKind,
+        digests: &[SuppressionDigest],
+    ) -> Result<bool, CommitError> {
+        let commit = Commit::new().absent(Tree::Suppressions, key(name));
+        match self.store.commit(added(commit, (name, kind, None), digests)).await {
+            Err(CommitError::Guard { .. }) => Ok(false),
+            made => made.map(|()| true),
+        }
     }
 
     /// Removes a list with all that is on it. True if there was one.
@@ -81,16 +101,23 @@ impl SuppressionLists {
     /// # Errors
     /// Why the store did not take it; it may be removed in part then.
     pub async fn remove(&self, name: &str) -> Result<bool, CommitError> {
-        let of_list = self.store.scan(Tree::Suppressions, key(name)).filter_map(Result::ok);
-        let mut keys: Vec<Vec<u8>> = of_list.map(|(key, _)| key.to_vec()).collect();
-        // What names the list goes last, so that it can be removed again after a failure.
-        keys.reverse();
-        for some in keys.chunks(REMOVED_AT_ONCE) {
-            let commit =
-                some.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Suppressions, key));
-            self.store.commit(commit).await?;
+        let mut was_there = false;
+        loop {
+            let of_list = self.store.scan(Tree::Suppressions, key(name)).filter_map(Result::ok);
+            let mut keys: Vec<Vec<u8>> = of_list.map(|(key, _)| key.to_vec()).collect();
+            // Also what was added while the rest went.
+            if keys.is_empty() {
+                return Ok(was_there);
+            }
+            was_there = true;
+            // What names the list goes last, so that it can be removed again after a failure.
+            keys.reverse();
+            for some in keys.chunks(REMOVED_AT_ONCE) {
+                let commit =
+                    some.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Suppressions, key));
+                self.store.commit(commit).await?;
+            }
         }
-        Ok(!keys.is_empty())
     }
 
     /// Takes a digest off a list. True if it was on it.
@@ -98,6 +125,18 @@ impl SuppressionLists {
     /// # Errors
     /// Why the store did not take it.
     pub async fn take_off(&self, name: &str, digest: &SuppressionDigest) -> Result<bool, CommitError> {
+        loop {
+            let Some(commit) = self.without(name, digest) else { return Ok(false) };
+            match self.store.commit(commit).await {
+                // Somebody has taken off another that was kept beside it.
+                Err(CommitError::Guard { .. }) => {}
+                taken_off => return taken_off.map(|()| true),
+            }
+        }
+    }
+
+    /// What takes a digest off a list, if it is on it. Its guards are that what it was kept with is as it was.
+    fn without(&self, name: &str, digest: &SuppressionDigest) -> Option<Commit> {
         let mut commit = Commit::new();
         let mut was_on = false;
         for (part, bytes) in self.store.scan(Tree::Suppressions, key(name)).filter_map(Result::ok) {
@@ -108,28 +147,35 @@ impl SuppressionLists {
             }
             was_on = true;
             let others: Vec<u8> = digests.iter().filter(|kept| *kept != digest).flatten().copied().collect();
+            commit = commit.unchanged(Tree::Suppressions, &part, &*bytes);
             commit = match others.is_empty() {
                 true => commit.remove(Tree::Suppressions, part),
                 false => commit.put(Tree::Suppressions, part, others),
             };
         }
-        self.store.commit(commit).await?;
-        Ok(was_on)
+        was_on.then_some(commit)
     }
 
     /// Every list that partner files can name, with what is on it, in order and each once. Reads all of it.
-    pub fn read(&self) -> Ours {
-        self.read_all().into_iter().filter(|(name, _)| !name.starts_with(OURS)).collect()
+    ///
+    /// # Errors
+    /// That the store cannot be read, so that nobody knows.
+    pub fn read(&self) -> Result<Ours, ReadError> {
+        Ok(self.read_all()?.into_iter().filter(|(name, _)| !name.starts_with(OURS)).collect())
     }
 
     /// Those of the daemon itself.
-    pub(super) fn read_ours(&self) -> Ours {
-        self.read_all().into_iter().filter(|(name, _)| name.starts_with(OURS)).collect()
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub(super) fn read_ours(&self) -> Result<Ours, ReadError> {
+        Ok(self.read_all()?.into_iter().filter(|(name, _)| name.starts_with(OURS)).collect())
     }
 
-    fn read_all(&self) -> Ours {
+    fn read_all(&self) -> Result<Ours, ReadError> {
         let mut found = Ours::new();
-        for (key, bytes) in self.store.scan(Tree::Suppressions, []).filter_map(Result::ok) {
+        for record in self.store.scan(Tree::Suppressions, []) {
+            let (key, bytes) = record?;
             let Some(end) = key.iter().position(|byte| *byte == 0) else { continue };
             let name = String::from_utf8_lossy(&key[..end]).into_owned();
             if end + 1 < key.len() {
@@ -144,8 +190,24 @@ impl SuppressionLists {
             digests.dedup();
             digests.shrink_to_fit();
         }
-        found
+        Ok(found)
     }
+}
+
+/// Adds digests to a list that was made then, or is made now.
+fn added(
+    commit: Commit,
+    (name, kind, created_at): (&str, SuppressionKind, Option<i64>),
+    digests: &[SuppressionDigest],
+) -> Commit {
+    let now = Utc::now().timestamp_millis();
+    let created_at = created_at.unwrap_or(now);
+    let list = SuppressionList { name: name.to_owned(), kind, created_at, updated_at: now };
+    let commit = commit.put(Tree::Suppressions, key(name), codec::encode_json(&list));
+    digests.chunks(AT_ONCE).fold(commit, |commit, some| {
+        let part = [key(name).as_slice(), ids::timed().as_bytes()].concat();
+        commit.put_new(Tree::Suppressions, part, some.concat())
+    })
 }
 
 /// What cannot be read now cannot be added to.
@@ -183,15 +245,42 @@ mod tests {
         let refused = lists.add("one", SuppressionKind::Phone, &digests(0..1)).await;
         assert!(matches!(refused, Err(NotAdded::OtherKind(SuppressionKind::Email))));
         let names = || {
-            let read = lists.read().into_values();
+            let read = lists.read().unwrap().into_values();
             read.map(|(list, _)| (list.name, list.kind)).collect::<Vec<_>>()
         };
         let (one, more) = ("one".to_owned(), "one_more".to_owned());
         assert_eq!(names(), [(one, SuppressionKind::Email), (more.clone(), SuppressionKind::Phone)]);
-        assert_eq!(lists.read()["one"].1, digests(0..3500));
+        assert_eq!(lists.read().unwrap()["one"].1, digests(0..3500));
 
         assert!(lists.remove("one").await.unwrap() && !lists.remove("one").await.unwrap());
         assert_eq!(names(), [(more, SuppressionKind::Phone)]);
-        assert_eq!(lists.read()["one_more"].1, digests(0..5));
+        assert_eq!(lists.read().unwrap()["one_more"].1, digests(0..5));
+    }
+
+    #[test]
+    fn what_several_processes_take_off_and_add_at_once_is_all_done() {
+        let Some((stores, _directory)) = crate::store::two_nodes() else { return };
+        let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let first = SuppressionLists::of(stores[0].clone());
+        runtime().block_on(first.add("one", SuppressionKind::Email, &digests(0..40))).unwrap();
+        std::thread::scope(|scope| {
+            for (store, nth) in stores.iter().zip(0_u32..) {
+                let lists = SuppressionLists::of(store.clone());
+                scope.spawn(move || {
+                    let runtime = runtime();
+                    for off in digests(nth * 20..nth * 20 + 10) {
+                        assert!(runtime.block_on(lists.take_off("one", &off)).unwrap());
+                    }
+                    let more = digests(100 + nth..101 + nth);
+                    runtime.block_on(lists.add("one", SuppressionKind::Email, &more)).unwrap();
+                });
+            }
+        });
+        let left = [digests(10..20), digests(30..40), digests(100..102)].concat();
+        let mut read = first.read().unwrap()["one"].1.clone();
+        read.sort_unstable();
+        let mut left = left;
+        left.sort_unstable();
+        assert_eq!(read, left);
     }
 }

@@ -67,9 +67,14 @@ impl Tokens {
     /// # Errors
     /// Why the store did not take it.
     pub async fn create(&self, new: NewToken) -> Result<(String, TokenRecord), CommitError> {
-        let (token, record, commit) = self.made(new);
-        self.store.commit(commit).await?;
-        Ok((token, record))
+        loop {
+            let (token, record, commit) = self.made(new.clone());
+            match self.store.commit(commit).await {
+                // The company was changed meanwhile.
+                Err(CommitError::Guard { .. }) => {}
+                committed => return committed.map(|()| (token, record)),
+            }
+        }
     }
 
     /// Like [`create`](Self::create), of a company that there is not yet.
@@ -83,17 +88,11 @@ impl Tokens {
         Ok((token, record))
     }
 
-    /// A token that is accepted once its commit is taken. The returned text is shown nowhere else.
+    /// A token that is accepted once its commit is taken. The returned text is shown nowhere else. The guards of the commit are that
+    /// its company is as it was read: who loses one makes another.
     pub fn made(&self, new: NewToken) -> (String, TokenRecord, Commit) {
         let token = format!("{}_{}", Uuid::new_v4(), Uuid::new_v4());
-        let existing = self.companies().into_iter().find(|company| company.name == new.company);
-        let mut company = existing.unwrap_or_else(|| CompanyRecord {
-            uuid: company_uuid(&new.company),
-            name: new.company,
-            duplicate_look_back_minutes: None,
-        });
-        company.duplicate_look_back_minutes =
-            new.duplicate_look_back_minutes.or(company.duplicate_look_back_minutes);
+        let (company, commit) = self.holding(new.company, new.duplicate_look_back_minutes);
         let record = TokenRecord {
             id: ids::timed(),
             company: company.uuid,
@@ -101,10 +100,37 @@ impl Tokens {
             test: new.test,
             created_at: Utc::now().timestamp_millis(),
         };
-        let commit = Commit::new()
-            .put(Tree::Companies, company.uuid.as_bytes(), codec::encode_json(&company))
-            .put(Tree::Tokens, digest(&token), codec::encode_json(&record));
+        let commit = commit.put(Tree::Tokens, digest(&token), codec::encode_json(&record));
         (token, record, commit)
+    }
+
+    /// The company that a new token is of, with the commit that makes or changes it where it is to be.
+    fn holding(&self, name: String, look_back_minutes: Option<u32>) -> (CompanyRecord, Commit) {
+        let records = self.store.scan(Tree::Companies, []).filter_map(Result::ok);
+        let mut companies = records.filter_map(|(_, bytes)| {
+            let company = codec::decode_json::<CompanyRecord>(&bytes).ok()?;
+            Some((company, bytes))
+        });
+        let known = companies.find(|(company, _)| company.name == name);
+        let (mut company, known) = known.map_or_else(
+            || {
+                let uuid = company_uuid(&name);
+                (CompanyRecord { uuid, name, duplicate_look_back_minutes: None }, None)
+            },
+            |(company, bytes)| (company, Some(bytes)),
+        );
+        let before = company.duplicate_look_back_minutes;
+        company.duplicate_look_back_minutes = look_back_minutes.or(before);
+        let key = company.uuid.as_bytes();
+        let commit = match known {
+            Some(_) if company.duplicate_look_back_minutes == before => return (company, Commit::new()),
+            Some(known) => Commit::new().unchanged(Tree::Companies, key, known),
+            // What is there and cannot be read is made anew.
+            None if matches!(self.store.get(Tree::Companies, key), Err(ReadError::Broken(_))) => Commit::new(),
+            None => Commit::new().absent(Tree::Companies, key),
+        };
+        let commit = commit.put(Tree::Companies, key, codec::encode_json(&company));
+        (company, commit)
     }
 
     /// The record and the company of a token, looked up by its hash. What the look-up compares byte by byte is the hash, which
@@ -198,8 +224,8 @@ impl Known {
     }
 }
 
-/// A company's id follows from its name, so that two who make it at once make one.
-/// What a company is known by whose first token is made under this name.
+/// What a company is known by whose first token is made under this name: it follows from the name, so that two who make it at once
+/// make one.
 pub fn company_uuid(name: &str) -> Uuid {
     let digest: [u8; 32] = Sha256::digest(name.as_bytes()).into();
     Uuid::new_v8(std::array::from_fn(|nth| digest[nth]))
@@ -233,6 +259,14 @@ mod tests {
         let (token, record) = theirs.create(new(None)).await.unwrap();
         let look_back = || ours.find(&token).map(|(_, company)| company.duplicate_look_back_minutes);
         assert_eq!((look_back(), look_back()), (Some(None), Some(None)));
+        theirs.create(new(Some(60))).await.unwrap();
+        let (_, _, overtaken) = ours.made(new(Some(5)));
+        theirs.create(new(Some(30))).await.unwrap();
+        theirs.create(new(Some(60))).await.unwrap();
+        assert!(store.commit(ours.made(new(None)).2).await.is_ok(), "it changes nothing of the company");
+        theirs.create(new(Some(45))).await.unwrap();
+        let overtaken = store.commit(overtaken).await;
+        assert!(matches!(overtaken, Err(CommitError::Guard { index: 0, .. })), "{overtaken:?}");
         theirs.create(new(Some(60))).await.unwrap();
         assert_eq!((look_back(), look_back()), (Some(Some(60)), Some(Some(60))));
         store.commit(theirs.ended(record.id).unwrap()).await.unwrap();

@@ -128,6 +128,33 @@ fn a_user_whose_right_has_changed_is_signed_out_and_nobody_else() {
 }
 
 #[test]
+fn what_another_process_has_changed_of_a_user_ends_what_they_have_begun() {
+    let [alice, bob] =
+        ["alice", "bob"].map(|name| UserRecord { changed_at: 7, ..UserRecord::new(name, Role::Analyst, None) });
+    let changes: [(&str, Option<UserRecord>); 4] = [
+        ("removed", None),
+        ("kept out", Some(UserRecord { disabled: true, ..alice.clone() })),
+        ("demoted", Some(UserRecord { role: Role::Viewer, ..alice.clone() })),
+        ("given another password", Some(UserRecord { changed_at: 8, ..alice.clone() })),
+    ];
+    for (what, now) in changes {
+        let sessions = sessions();
+        let (theirs, _) = sessions.begin(Person::of(&alice), false);
+        let (others, _) = sessions.begin(Person::of(&bob), false);
+        let (of_nobody, _) = sessions.begin(Person::of_machine("secret".to_owned()), false);
+        let invitation = sessions.link(Person::of(&alice), true, INVITATION_LIFE);
+        assert_eq!(sessions.users().into_iter().collect::<Vec<_>>(), ["alice", "bob"]);
+        let read = |alice| [("alice".to_owned(), alice), ("bob".to_owned(), Some(bob.clone()))].into();
+        sessions.end_outdated(&read(Some(alice.clone())));
+        assert!(sessions.of(&theirs).is_some(), "nothing was changed");
+        sessions.end_outdated(&read(now));
+        assert!(sessions.of(&theirs).is_none(), "{what}");
+        assert!(sessions.sign_in(&Proof::Code(&invitation)).is_err(), "{what}");
+        assert!(sessions.of(&others).is_some() && sessions.of(&of_nobody).is_some());
+    }
+}
+
+#[test]
 fn a_session_ends_with_its_time_and_when_nothing_is_done_in_it() {
     let long = Duration::from_secs(3600);
     for (life, idle) in [(Duration::ZERO, long), (long, Duration::ZERO)] {

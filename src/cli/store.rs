@@ -1,4 +1,6 @@
-//! `offerd store check`, `offerd store salvage`
+//! `offerd store check`, `offerd store salvage`; `copy` and `migrate` are in files of their own
+
+mod copy;
 
 use std::fs::File;
 use std::io::Read;
@@ -58,6 +60,10 @@ come back. Tokens, partners' keys and pauses that are lost do not either, since 
         #[arg(long)]
         json: bool,
     },
+    /// Copy the whole store from files into a database, or back, while no daemon runs on either; then both sides are read
+    /// through and compared, exit code 1 if anything differs. The side that is copied is not changed
+    #[command(after_help = copy::EXAMPLES)]
+    Copy(copy::Arguments),
 }
 
 /// How many lines name what a check has found, unless all are asked for.
@@ -70,6 +76,7 @@ const SHOWN: usize = 20;
 pub async fn run(config: Option<&Path>, command: &Command) -> Result<(), Trouble> {
     let settings = super::settings(config)?;
     match command {
+        Command::Copy(arguments) => copy::run(&settings, arguments),
         Command::Check { all, json } => check(&settings, *all, *json).await,
         Command::Salvage { into, backup, json } => {
             super::in_files(

@@ -60,6 +60,8 @@ pub enum StoreError {
         /// The one that this build reads.
         known: i32,
     },
+    /// It is a copy that was not finished.
+    Unfinished,
     /// The writer did not finish in time; commits that were not answered may be lost.
     CloseTimedOut {
         /// How long it was given.
@@ -99,8 +101,18 @@ impl fmt::Display for StoreError {
                 write!(f, "the database of `store.postgres.url` cannot be used: {reason}")
             }
             Self::Tables { found, known } => {
-                write!(f, "the tables in the database have version `{found}`, this offerd reads `{known}`")
+                write!(
+                    f,
+                    "the tables in the database have version `{found}`, this offerd reads `{known}`: {}",
+                    match found < known {
+                        true => "run `offerd store migrate`",
+                        false => "a newer one has migrated them, run that",
+                    }
+                )
             }
+            Self::Unfinished => f.write_str(
+                "it is an unfinished copy of a store, and opened by nobody: `offerd store copy`, given as before, goes on with it",
+            ),
             Self::CloseTimedOut { bound } => {
                 write!(f, "the store's writer did not finish within `{bound:?}`")
             }

@@ -43,7 +43,7 @@
 //! # What else is here
 //! [`drop_before`](Store::drop_before) drops what is older than it is to be kept, volume by volume. [`backup`] takes the whole
 //! store of one instant along while writes go on. [`salvage`] makes a good store of what is left of a damaged
-//! one. `migration` rewrites a store of an older [`FORMAT`] when it is opened.
+//! one. [`copy`] takes a store from files into a database, and back. `migration` rewrites a store of an older [`FORMAT`] when it is opened.
 //!
 //! # Layers
 //! A file names what stands below it, or left of it, and nothing above:
@@ -51,7 +51,7 @@
 //! ```text
 //! registry   entities  tokens  partner_keys  pauses  suppressions  users  audit  identities  terms     kept for callers, through a Store as any caller has
 //! ────────── Store ──────────────────────────────────────────────── the engine, from here on down
-//! care       retention  check  scrub  older  migration  formats  backup  salvage
+//! care       retention  check  scrub  older  migration  formats  backup  salvage  copy
 //! start      recovery  open                                                                     postgres, the other engine, beside all from volumes to start
 //! writing    checkpoint  writer
 //! reading    tap  records
@@ -76,6 +76,7 @@ mod clock;
 mod cluster;
 pub mod codec;
 mod commit;
+pub mod copy;
 mod courier;
 mod damage;
 mod damages;
@@ -274,6 +275,7 @@ impl Store {
 
     fn open_files(options: StoreOptions) -> Result<Self, StoreError> {
         let Opened { records, writer, latch, clock } = formats::open(&options)?;
+        copy::refuse_unfinished(&*records)?;
         let io = |source| StoreError::Io { path: options.path.clone(), source };
         let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
         let writer = writer.with_checkpoints_aside().map_err(io)?;
@@ -296,6 +298,7 @@ impl Store {
         disk::make_directory(&options.path).map_err(io)?;
         let lock = Lock::take(&options.path, options.lock_wait)?;
         let postgres::Opened { database, writer, latch, stalls, clock } = postgres::open(options, database)?;
+        copy::refuse_unfinished(&*database).or_else(|refused| postgres::leave(&database, refused))?;
         let queue = Queue::threaded(Box::new(writer), options.queue, options.group, options.close_bound);
         let (queue, engine) = (queue.map_err(io)?, Arc::<Database>::clone(&database));
         stall::watch(&stalls, &latch).map_err(io)?;
@@ -316,6 +319,7 @@ impl Store {
         let shared = match &options.database {
             None => {
                 let Opened { records, writer, latch, clock } = formats::open(options)?;
+                copy::refuse_unfinished(&*records)?;
                 let space =
                     Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
                 let (engine, stalls) = (Arc::<Records>::clone(&records), Arc::clone(records.stalls()));
@@ -333,6 +337,7 @@ impl Store {
             Some(database) => {
                 let postgres::Opened { database, writer, latch, stalls, clock } =
                     postgres::open(options, database)?;
+                copy::refuse_unfinished(&*database).or_else(|refused| postgres::leave(&database, refused))?;
                 let (queue, engine) = (Queue::inline(Box::new(writer)), Arc::<Database>::clone(&database));
                 Shared {
                     queue,

@@ -21,7 +21,7 @@ use crate::store::trees::Tree;
 
 /// How many records are read at once: a few first, since most walks are short.
 const FIRST: i64 = 32;
-const MORE: i64 = 1024;
+pub(super) const MORE: i64 = 1024;
 
 /// The records in the database.
 pub(in crate::store) struct Database {
@@ -77,7 +77,7 @@ impl Engine for Database {
         let prefix = tree.sled_key(prefix);
         let from = tree.sled_key(start).max(prefix.clone());
         let (client, until) = (Arc::clone(&self.client), end_of(prefix));
-        Box::new(Pages { client, from: Some(from), until, most: FIRST, read: Vec::new().into_iter() })
+        Box::new(Pages { most: FIRST, ..Pages::between(client, from, until) })
     }
 
     fn clear(&self, tree: Tree, key: &[u8]) -> DiskResult<Record> {
@@ -102,13 +102,20 @@ impl Engine for Database {
 }
 
 /// A walk, some records at a time.
-struct Pages {
+pub(super) struct Pages {
     client: Arc<Client>,
     /// Where the next begins, unless there is none.
     from: Option<Vec<u8>>,
     until: Vec<u8>,
     most: i64,
     read: vec::IntoIter<Entry>,
+}
+
+impl Pages {
+    /// From one key on up to another.
+    pub(super) fn between(client: Arc<Client>, from: Vec<u8>, until: Vec<u8>) -> Self {
+        Self { client, from: Some(from), until, most: MORE, read: Vec::new().into_iter() }
+    }
 }
 
 impl Iterator for Pages {

@@ -23,6 +23,7 @@
 //! # Where it waits
 //! Each read is a round trip on the thread that asks. The connections have a runtime of their own ([`client`]).
 
+mod bulk;
 mod client;
 mod database;
 mod figures;
@@ -41,12 +42,14 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+pub(super) use self::bulk::Tables;
 pub(super) use self::client::fault;
 use self::client::{Client, Failure};
 pub(super) use self::database::Database;
 pub use self::figures::DatabaseFigures;
 use self::keys::{DatabaseKeys, KeysVersion};
 use self::nodes::Node;
+pub(super) use self::writer::PROBE;
 use self::writer::Writer;
 use super::arrival::{Arrivals, LAST_ARRIVAL};
 use super::arrival_clock::ArrivalClock;
@@ -106,6 +109,15 @@ pub(super) fn open(options: &StoreOptions, database: &DatabaseOptions) -> Result
     );
     writer.finish_rewraps();
     Ok(Opened { database, writer, latch, stalls, clock })
+}
+
+/// Ends this process's being there, since it was refused.
+pub(super) fn leave(database: &Database, refused: StoreError) -> Result<(), StoreError> {
+    let left = database.node.leave(&database.client);
+    left.unwrap_or_else(
+        |failure| tracing::debug!(%failure, "the lease of the database could not be given up"),
+    );
+    Err(refused)
 }
 
 /// Asks a database how it does; nothing where it has no tables yet.

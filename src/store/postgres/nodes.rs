@@ -183,7 +183,11 @@ pub(super) fn alive(client: &Client) -> Result<BTreeSet<Uuid>, Failure> {
 }
 
 async fn alive_of(connection: &Object) -> Result<BTreeSet<Uuid>, Failure> {
-    let rows = connection.query(ALIVE, &[]).await?;
+    ids(connection.query(ALIVE, &[]).await?)
+}
+
+/// The ids in the first column of rows.
+pub(super) fn ids(rows: Vec<tokio_postgres::Row>) -> Result<BTreeSet<Uuid>, Failure> {
     Ok(rows.into_iter().filter_map(|row| Uuid::from_slice(row.get(0)).ok()).collect())
 }
 

@@ -32,6 +32,13 @@ pub(super) const WALK: &str =
 /// How many records there are from one key on up to another.
 pub(super) const COUNT: &str = "SELECT count(*) FROM offerd_records WHERE key >= $1 AND key < $2";
 
+/// The same, but only how long each is.
+pub(super) const SIZES: &str =
+    "SELECT key, length(value) FROM offerd_records WHERE key >= $1 AND key < $2 ORDER BY key LIMIT $3";
+
+/// Those of some keys that are there.
+pub(super) const GET_MANY: &str = "SELECT key, value FROM offerd_records WHERE key = ANY($1)";
+
 /// Begins what is done together.
 pub(super) const BEGIN: &str = "BEGIN";
 

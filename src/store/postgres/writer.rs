@@ -24,7 +24,7 @@ use crate::telemetry::metrics::STORE_GROUP_COMMITS;
 const TRIES: usize = 64;
 
 /// Where a failed database is tried with a write, each process at a key of its own: one that is read-only answers everything else.
-const PROBE: &[u8] = b"probe";
+pub(in crate::store) const PROBE: &[u8] = b"probe";
 
 /// Writes groups, one after the other.
 pub(in crate::store) struct Writer {

@@ -56,6 +56,19 @@ pub(in crate::store) fn volume_of(kept: &[u8]) -> Number {
     }
 }
 
+/// What is kept but for the volume, which differs from one store to its copy.
+pub(in crate::store) fn without_volume(kept: &[u8]) -> &[u8] {
+    match kept.len() {
+        KEPT_NOW | DESTROYED_NOW => &kept[..kept.len() - VOLUME],
+        _ => kept,
+    }
+}
+
+/// What is kept, of a lead whose records are in another volume.
+pub(in crate::store) fn in_volume(kept: &[u8], volume: Number) -> Vec<u8> {
+    [without_volume(kept), &volume.to_be_bytes()].concat()
+}
+
 /// By which wrapping key of its slot a data key is sealed; nothing of one that is destroyed.
 pub(in crate::store) fn generation_of(kept: &[u8]) -> Option<u32> {
     kept.first_chunk().filter(|_| !is_destroyed(kept)).map(|generation| u32::from_be_bytes(*generation))

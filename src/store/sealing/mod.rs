@@ -64,6 +64,28 @@ const _: () = assert!(OVERHEAD == OWNER_LEN + SEAL_LEN, "a frame has room for wh
 #[derive(Default)]
 pub(super) struct LastKey(Option<(Uuid, Key)>);
 
+/// What tells the store of sealed keys from any other, and is the same in its copies, whoever was erased since.
+pub(super) fn id_of(text: &[u8], master: &MasterKey) -> Result<[u8; 32], SealingError> {
+    let ring = key_text::opened(std::path::Path::new("keys"), master, text)?;
+    Ok(blind(&ring, "store", b"id"))
+}
+
+/// Whether an erasure among sealed keys was interrupted, which the next start finishes.
+pub(super) fn is_unfinished(text: &[u8], master: &MasterKey) -> Result<bool, SealingError> {
+    let ring = key_text::opened(std::path::Path::new("keys"), master, text)?;
+    Ok(!ring.unfinished().is_empty())
+}
+
+/// A keyed hash.
+fn blind(ring: &KeyRing, purpose: &str, text: &[u8]) -> [u8; 32] {
+    let mut hmac =
+        Hmac::<Sha256>::new_from_slice(ring.blinding.bytes()).expect("HMAC takes a key of any length");
+    hmac.update(purpose.as_bytes());
+    hmac.update(b"\0");
+    hmac.update(text);
+    hmac.finalize().into_bytes().into()
+}
+
 /// The keys of an open store.
 pub(super) struct Sealing {
     place: Box<dyn KeyPlace>,
@@ -104,13 +126,7 @@ impl Sealing {
 
     /// A keyed hash: the same for the same text, and not to be guessed from the store alone.
     pub(super) fn blind(&self, purpose: &str, text: &[u8]) -> [u8; 32] {
-        let ring = self.ring();
-        let mut hmac =
-            Hmac::<Sha256>::new_from_slice(ring.blinding.bytes()).expect("HMAC takes a key of any length");
-        hmac.update(purpose.as_bytes());
-        hmac.update(b"\0");
-        hmac.update(text);
-        hmac.finalize().into_bytes().into()
+        blind(&self.ring(), purpose, text)
     }
 
     /// A payload as it was before it went to the disk; `None` when the lead that it is about is erased. The outer error

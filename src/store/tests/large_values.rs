@@ -33,7 +33,7 @@ fn a_value_of_exactly_the_limit_is_taken() {
 }
 
 /// The records of a value in pieces, as formats up to 3 had them.
-fn split(key: &str, payload: &[u8]) -> Vec<Change> {
+pub(in crate::store) fn split(key: &str, payload: &[u8]) -> Vec<Change> {
     let pieces: Vec<&[u8]> = payload.chunks(6 * 1024).collect();
     let head = [
         &u16::try_from(pieces.len()).unwrap().to_be_bytes()[..],

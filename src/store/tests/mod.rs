@@ -6,7 +6,7 @@ mod commits;
 mod damaged_files;
 mod durability;
 mod identities;
-mod large_values;
+pub(super) mod large_values;
 mod migration;
 mod model;
 mod passing;

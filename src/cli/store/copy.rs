@@ -1,0 +1,151 @@
+//! `offerd store copy`
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use comfy_table::CellAlignment;
+use serde_json::json;
+
+use crate::admin::backup::told;
+use crate::cli::operator::operator;
+use crate::cli::trouble::Trouble;
+use crate::cli::{page, progress};
+use crate::config::Settings;
+use crate::store::copy::{Compared, Copied, Direction, TreeCounts, copy};
+use crate::store::{DatabaseOptions, StoreOptions};
+
+/// What its help ends with.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  offerd store copy --from embedded --to postgres
+  offerd store copy --from postgres --to embedded --json | jq '.equal'
+
+The files are those of `store.path`, the database that of `store.postgres.url`, whatever `store.engine` says; the master key is the
+same for both. The other side must be empty. A copy that was interrupted goes on where it stopped when it is asked for again, and
+nobody opens what is not whole.";
+
+/// `store copy`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// What is copied
+    #[arg(long, value_name = "ENGINE")]
+    from: Side,
+    /// Where to; it must be empty, or have an unfinished copy of the same
+    #[arg(long, value_name = "ENGINE")]
+    to: Side,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Side {
+    /// The files of `store.path`
+    Embedded,
+    /// The database of `store.postgres.url`
+    Postgres,
+}
+
+/// Copies, compares, and shows what both sides hold.
+pub(super) fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trouble> {
+    let direction = match (arguments.from, arguments.to) {
+        (Side::Embedded, Side::Postgres) => Direction::IntoDatabase,
+        (Side::Postgres, Side::Embedded) => Direction::IntoFiles,
+        _ => {
+            return Err("`--from` and `--to` name the same: one is `embedded`, the other `postgres`"
+                .to_owned()
+                .into());
+        }
+    };
+    let database = database(settings)?;
+    crate::cli::log_as_the_daemon_does(settings);
+    let options = StoreOptions { reserve_bytes: 0, ..StoreOptions::from(&settings.store) };
+    let mut steps = progress::Steps::begin();
+    let made =
+        copy(&options, &database, direction, &mut |step| steps.show(step.what, step.read, Some(step.of)));
+    drop(steps);
+    let copied = made.map_err(|error| error.to_string())?;
+    told("store.copy", &operator());
+    print(&copied, arguments.json)?;
+    match fault(&copied.compared) {
+        None => Ok(()),
+        Some(_) if arguments.json => Err(Trouble::Told(ExitCode::FAILURE)),
+        Some(fault) => Err(Trouble::Other(fault)),
+    }
+}
+
+fn database(settings: &Settings) -> Result<DatabaseOptions, String> {
+    let named = settings.store.postgres.as_ref().map(DatabaseOptions::from);
+    let database = named.ok_or("`store.postgres.url` names no database to copy from or to".to_owned())?;
+    match database.fault() {
+        Some((key, fault)) => Err(format!("`{key}` {fault}")),
+        None => Ok(database),
+    }
+}
+
+/// What is wrong with the copy, and what to do.
+fn fault(compared: &Compared) -> Option<String> {
+    if compared.is_equal() {
+        return None;
+    }
+    let first = match &compared.difference {
+        Some(difference) => {
+            format!("the first is `{}` of `{}`: {}", difference.key, difference.tree.name(), difference.how)
+        }
+        None => "the sealed keys differ".to_owned(),
+    };
+    Some(format!(
+        "the two sides are not the same; {first}. The copy is not to be used, and no daemon opens it: empty that side, and copy anew"
+    ))
+}
+
+fn print(copied: &Copied, json: bool) -> Result<(), String> {
+    if json {
+        return page::print_json(&json_of(copied));
+    }
+    let mut table = page::table(["tree", "records", "in the copy", "digest", "in the copy", ""]);
+    for TreeCounts { tree, source, target } in &copied.compared.trees {
+        let verdict = if source == target { "the same" } else { "differs" };
+        table.add_row([
+            tree.name().to_owned(),
+            source.records.to_string(),
+            target.records.to_string(),
+            digits(source.digest),
+            digits(target.digest),
+            verdict.to_owned(),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(1).take(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    page::print_table(table);
+    let records: u64 = copied.compared.trees.iter().map(|counts| counts.source.records).sum();
+    let began = if copied.is_resumed { " (an interrupted copy went on)" } else { "" };
+    if copied.compared.is_equal() {
+        page::print(format_args!("{records} records and the sealed keys are the same on both sides{began}"));
+    }
+    Ok(())
+}
+
+/// Enough of a digest for people to compare.
+fn digits(digest: u128) -> String {
+    format!("{:016x}", digest >> 64)
+}
+
+fn json_of(copied: &Copied) -> serde_json::Value {
+    let Compared { trees, are_keys_equal, difference } = &copied.compared;
+    let tree = |counts: &TreeCounts| {
+        let side = |counted: &crate::store::copy::Counted| json!({ "records": counted.records, "digest": format!("{:032x}", counted.digest) });
+        json!({ "tree": counts.tree.name(), "source": side(&counts.source), "copy": side(&counts.target) })
+    };
+    json!({
+        "equal": copied.compared.is_equal(),
+        "resumed": copied.is_resumed,
+        "written": copied.written,
+        "keysEqual": are_keys_equal,
+        "trees": trees.iter().map(tree).collect::<Vec<_>>(),
+        "difference": difference.as_ref().map(|difference| json!({
+            "tree": difference.tree.name(), "key": difference.key, "how": difference.how,
+        })),
+    })
+}

@@ -1,0 +1,173 @@
+//! Whether both sides hold the same: how many records each tree has, and a sum of the digests of their keys and payloads, which does not
+//! depend on the order in which a side is read. Where a tree differs, its records are looked up one by one.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
+use super::error::CopyError;
+use super::progress::CopyProgress;
+use super::side::{Payload, Side, hex, tree_of};
+use crate::store::sealing::data_key;
+use crate::store::trees::{TREES, Tree};
+
+/// How many bytes are read between two signs of life.
+const TOLD: u64 = 1024 * 1024;
+
+/// How many records are looked up together.
+const LOOKED_UP: usize = 500;
+
+/// What both sides hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compared {
+    /// By tree, in the order of [`TREES`], where one side has a record.
+    pub trees: Vec<TreeCounts>,
+    /// Whether the sealed keys are the same.
+    pub are_keys_equal: bool,
+    /// The first record that differs, in the order of trees and keys.
+    pub difference: Option<Difference>,
+}
+
+/// What both sides hold of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeCounts {
+    /// The tree.
+    pub tree: Tree,
+    /// Of the side that was copied.
+    pub source: Counted,
+    /// Of the copy.
+    pub target: Counted,
+}
+
+/// What a side holds of a tree.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// How many records.
+    pub records: u64,
+    /// The sum of their digests.
+    pub digest: u128,
+}
+
+/// A record that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Its tree.
+    pub tree: Tree,
+    /// Its key, in hexadecimal.
+    pub key: String,
+    /// How it differs.
+    pub how: &'static str,
+}
+
+impl Compared {
+    /// Whether both sides hold the same.
+    pub fn is_equal(&self) -> bool {
+        self.are_keys_equal && self.trees.iter().all(|counts| counts.source == counts.target)
+    }
+}
+
+/// Reads both sides through.
+pub(super) fn compare(
+    source: &impl Side,
+    target: &impl Side,
+    tell: &mut dyn FnMut(CopyProgress),
+) -> Result<Compared, CopyError> {
+    let mut progress = CopyProgress::of("comparing", 2 * source.bytes()?);
+    let ours = counted(source, &mut progress, tell)?;
+    let theirs = counted(target, &mut progress, tell)?;
+    let counts = |tree: Tree| TreeCounts {
+        tree,
+        source: ours.get(&tree).copied().unwrap_or_default(),
+        target: theirs.get(&tree).copied().unwrap_or_default(),
+    };
+    let trees: Vec<TreeCounts> = TREES.iter().map(|row| counts(row.tree)).collect();
+    let differs = trees.iter().find(|counts| counts.source != counts.target).map(|counts| counts.tree);
+    let difference = differs.map(|tree| first_difference(source, target, tree)).transpose()?.flatten();
+    let is_there = |counts: &TreeCounts| counts.source.records + counts.target.records > 0;
+    let trees = trees.into_iter().filter(is_there).collect();
+    Ok(Compared { trees, are_keys_equal: source.keys()? == target.keys()?, difference })
+}
+
+fn counted(
+    side: &impl Side,
+    progress: &mut CopyProgress,
+    tell: &mut dyn FnMut(CopyProgress),
+) -> Result<BTreeMap<Tree, Counted>, CopyError> {
+    let (mut counts, mut told) = (BTreeMap::<Tree, Counted>::new(), progress.read);
+    for part in side.parts() {
+        for record in side.walk(part, Vec::new()) {
+            let record = record?;
+            let (tree, _) = tree_of(&record.0, &side.place())?;
+            let counted = counts.entry(tree).or_default();
+            counted.records += 1;
+            counted.digest = counted.digest.wrapping_add(digest(tree, &record));
+            progress.read += record.1.len() as u64;
+            if progress.read - told >= TOLD {
+                told = progress.read;
+                tell(*progress);
+            }
+        }
+    }
+    Ok(counts)
+}
+
+/// What must be the same on both sides: the volume of a lead need not.
+fn comparable(tree: Tree, payload: &[u8]) -> &[u8] {
+    if tree == Tree::LeadKeys { data_key::without_volume(payload) } else { payload }
+}
+
+fn digest(tree: Tree, (sled_key, payload): &Payload) -> u128 {
+    let mut hasher = Sha256::new();
+    hasher.update((sled_key.len() as u64).to_be_bytes());
+    hasher.update(sled_key);
+    hasher.update(comparable(tree, payload));
+    let digest: [u8; 32] = hasher.finalize().into();
+    u128::from_be_bytes(*digest.first_chunk().expect("a digest has 32 bytes"))
+}
+
+/// The first record of a tree that the sides do not both have, or not with the same payload.
+fn first_difference(
+    source: &impl Side,
+    target: &impl Side,
+    tree: Tree,
+) -> Result<Option<Difference>, CopyError> {
+    let missing = least_unlike(source, target, tree, "it is missing in the copy")?;
+    let added = least_unlike(target, source, tree, "it is in the copy alone")?;
+    let least = missing.into_iter().chain(added).min_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(least.map(|(sled_key, how)| Difference { tree, key: hex(&sled_key[1..]), how }))
+}
+
+/// The least key of one side that the other has not, or not with the same payload, and how it differs.
+fn least_unlike(
+    side: &impl Side,
+    other: &impl Side,
+    tree: Tree,
+    missing: &'static str,
+) -> Result<Option<(Vec<u8>, &'static str)>, CopyError> {
+    let mut least: Option<(Vec<u8>, &'static str)> = None;
+    let prefix = tree.row().prefix;
+    for part in side.parts() {
+        let mut records = side.walk(part, Vec::new()).filter(|record| match record {
+            Ok((sled_key, _)) => sled_key.first() == Some(&prefix),
+            Err(_) => true,
+        });
+        loop {
+            let page = records.by_ref().take(LOOKED_UP).collect::<Result<Vec<Payload>, _>>()?;
+            if page.is_empty() {
+                break;
+            }
+            let keys: Vec<Vec<u8>> = page.iter().map(|(key, _)| key.clone()).collect();
+            for ((key, payload), found) in page.into_iter().zip(other.payloads(&keys)?) {
+                let how = match found {
+                    None => missing,
+                    Some(found) if comparable(tree, &found) != comparable(tree, &payload) => "it differs",
+                    Some(_) => continue,
+                };
+                if least.as_ref().is_none_or(|(known, _)| key < *known) {
+                    least = Some((key, how));
+                }
+            }
+        }
+    }
+    Ok(least)
+}

@@ -1,0 +1,240 @@
+//! The side in files of this machine.
+
+use std::ops::Bound;
+
+use super::error::CopyError;
+use super::marker::{self, Marker, stays};
+use super::side::{Payload, Payloads, Side, Source, Target, tree_of};
+use super::spans;
+use crate::store::broken::BrokenRecord;
+use crate::store::changes::Change;
+use crate::store::engine::{Engine, Writer as _};
+use crate::store::error::{StoreError, io_error};
+use crate::store::formats;
+use crate::store::frame::{Frame, Reason, framed};
+use crate::store::manifest::FORMAT;
+use crate::store::open::Opened;
+use crate::store::options::StoreOptions;
+use crate::store::raw::read_clear;
+use crate::store::records::Within;
+use crate::store::sealing::key_file::KeyFile;
+use crate::store::sealing::{MasterKey, data_key, id_of};
+use crate::store::trees::Tree;
+use crate::store::volume_number::{BASE, Number};
+
+/// A store in files.
+pub(super) struct Files {
+    options: StoreOptions,
+    master: MasterKey,
+    /// Nothing until it is opened.
+    opened: Option<Opened>,
+}
+
+impl Files {
+    /// One that there must be, locked from here on.
+    pub(super) fn source(options: &StoreOptions, master: MasterKey) -> Result<Self, CopyError> {
+        let mut files = Self::target(options, master);
+        if !formats::exists(&options.path) {
+            return Err(CopyError::NoStore { place: files.place() });
+        }
+        if formats::format(options)?.is_some_and(|format| format < FORMAT) {
+            return Err(CopyError::Older { path: options.path.clone() });
+        }
+        files.open()?;
+        Ok(files)
+    }
+
+    /// One that may still have to be made.
+    pub(super) fn target(options: &StoreOptions, master: MasterKey) -> Self {
+        Self { options: options.clone(), master, opened: None }
+    }
+
+    fn open(&mut self) -> Result<(), CopyError> {
+        self.opened = Some(formats::open_with(&self.options, Some(self.master.clone()))?);
+        Ok(())
+    }
+
+    fn opened(&self) -> &Opened {
+        self.opened.as_ref().expect("it is opened before it is read")
+    }
+
+    fn opened_mut(&mut self) -> &mut Opened {
+        self.opened.as_mut().expect("it is opened before it is written")
+    }
+
+    /// The payload under a key of a volume; nothing of a piece, which is read with what it is a piece of.
+    fn read(&self, number: Number, sled_key: Vec<u8>, raw: &[u8]) -> Option<Result<Payload, CopyError>> {
+        let (tree, key) = match tree_of(&sled_key, &self.place()) {
+            Ok((Tree::Parts, _)) => return None,
+            Ok(of) => of,
+            Err(error) => return Some(Err(error)),
+        };
+        let within = Within { volumes: self.opened().records.volumes(), number };
+        let payload = match Frame::open(raw) {
+            Ok(Frame::Whole(payload)) => Ok(payload.to_vec()),
+            Ok(Frame::Split(_)) => match read_clear(&within, tree, key) {
+                Ok(Ok(Some(joined))) => Ok(joined),
+                Ok(Ok(None)) => Err(CopyError::Broken(BrokenRecord::new(tree, key, Reason::Lost))),
+                Ok(Err(broken)) => Err(CopyError::Broken(broken)),
+                Err(error) => Err(error.into()),
+            },
+            Err(reason) => Err(CopyError::Broken(BrokenRecord::new(tree, key, reason))),
+        };
+        Some(payload.map(|payload| (sled_key, payload)))
+    }
+
+    /// Where a record goes, and what lies there.
+    fn change(&self, (sled_key, payload): Payload) -> Result<Change, CopyError> {
+        let (tree, key) = tree_of(&sled_key, &self.place())?;
+        let records = &self.opened().records;
+        let payload = match tree {
+            Tree::LeadKeys => data_key::in_volume(&payload, spans::of_lead(records.volumes(), key)),
+            _ => payload,
+        };
+        let volume = records.volume_of(&**records, &sled_key)?;
+        Ok(Change { volume, value: Some(framed(&payload)), key: sled_key })
+    }
+
+    /// Whether there is no record but what the keys are of.
+    fn has_none(&self) -> Result<bool, CopyError> {
+        for number in self.parts() {
+            if self.walk(number, Vec::new()).next().transpose()?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Side for Files {
+    fn place(&self) -> String {
+        format!("`{}` (`store.path`)", self.options.path.display())
+    }
+
+    fn parts(&self) -> Vec<u32> {
+        self.opened().records.volumes().numbers()
+    }
+
+    fn walk(&self, part: u32, after: Vec<u8>) -> Payloads<'_> {
+        let from = if after.is_empty() { Bound::Unbounded } else { Bound::Excluded(after) };
+        let walk = match self.opened().records.walk_volume(part, &from) {
+            Ok(walk) => walk,
+            Err(error) => return Box::new(std::iter::once(Err(error.into()))),
+        };
+        Box::new(walk.filter_map(move |entry| match entry {
+            Ok((sled_key, _)) if stays(&sled_key) => None,
+            Ok((sled_key, raw)) => self.read(part, sled_key, &raw),
+            Err(error) => Some(Err(error.into())),
+        }))
+    }
+
+    fn payloads(&self, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, CopyError> {
+        let payload = |sled_key: &Vec<u8>| {
+            let (tree, key) = tree_of(sled_key, &self.place())?;
+            self.opened().records.clear(tree, key)?.map_err(CopyError::Broken)
+        };
+        keys.iter().map(payload).collect()
+    }
+
+    fn bytes(&self) -> Result<u64, CopyError> {
+        let volumes = self.opened().records.volumes();
+        let mut sum = 0;
+        for number in volumes.numbers() {
+            sum += volumes.volume(number)?.map_or(0, |volume| volume.live_bytes());
+        }
+        Ok(sum)
+    }
+
+    fn keys(&self) -> Result<Option<Vec<u8>>, CopyError> {
+        let path = KeyFile::of(&self.options.path).path().to_owned();
+        let read = crate::store::disk::read_file(&path);
+        Ok(Some(read.map_err(|source| io_error(&path, source))?))
+    }
+}
+
+impl Source for Files {
+    fn begin(&mut self, master: &MasterKey) -> Result<Vec<u8>, CopyError> {
+        let damages = self.opened().records.volumes().damages().all();
+        if let Some(damage) = damages.iter().find(|damage| damage.costs_records()) {
+            return Err(
+                StoreError::Disk(format!("{damage}; `offerd store salvage` makes a good store")).into()
+            );
+        }
+        Ok(KeyFile::of(&self.options.path).sound(master)?)
+    }
+
+    fn sizes(&self, tell: &mut dyn FnMut(&[u8], u64)) -> Result<(), CopyError> {
+        for number in self.parts() {
+            for record in self.walk(number, Vec::new()) {
+                let (key, payload) = record?;
+                tell(&key, payload.len() as u64);
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&self) -> Result<(), CopyError> {
+        // It is locked.
+        Ok(())
+    }
+}
+
+impl Target for Files {
+    fn look(&mut self, keys: &[u8], master: &MasterKey) -> Result<Option<Marker>, CopyError> {
+        let file = KeyFile::of(&self.options.path);
+        if !formats::exists(&self.options.path) && !file.exists() {
+            return Ok(None);
+        }
+        let target = self.place();
+        let not_empty = |found: &str| CopyError::NotEmpty { target: target.clone(), found: found.to_owned() };
+        let theirs = file.sound(master).ok().and_then(|found| id_of(&found, master).ok());
+        if theirs.is_none_or(|theirs| Some(theirs) != id_of(keys, master).ok()) {
+            return Err(not_empty("it has another store"));
+        }
+        if !formats::exists(&self.options.path) {
+            return Ok(None);
+        }
+        self.open()?;
+        match marker::of(self)? {
+            Some(marker) => Ok(Some(marker)),
+            // An earlier try has come as far as that.
+            None if self.has_none()? => Ok(None),
+            None => Err(not_empty("it has records")),
+        }
+    }
+
+    fn prepare(&mut self, keys: &[u8], source: &impl Source) -> Result<(), CopyError> {
+        let is_open = self.opened.is_some();
+        if !is_open || self.keys()?.as_deref() != Some(keys) {
+            self.opened = None;
+            crate::store::disk::make_directory(&self.options.path)
+                .map_err(|error| io_error(&self.options.path, error))?;
+            KeyFile::of(&self.options.path).restore(keys)?;
+            self.open()?;
+        }
+        if marker::of(self)?.is_some() {
+            return Ok(());
+        }
+        let begins = spans::planned(source, &self.options)?;
+        let volumes = self.opened().records.volumes();
+        let there = volumes.numbers();
+        for (number, begins) in (BASE + 1..).zip(begins) {
+            if !there.contains(&number) {
+                volumes.add(number, begins)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, records: Vec<Payload>, marker: Option<&Marker>) -> Result<(), CopyError> {
+        let mut changes =
+            records.into_iter().map(|record| self.change(record)).collect::<Result<Vec<_>, _>>()?;
+        let (key, value) = (Marker::sled_key(), marker.map(Marker::raw));
+        changes.push(Change { volume: BASE, key, value });
+        Ok(self.opened_mut().writer.write_as_is(changes).map_err(StoreError::Disk)?)
+    }
+
+    fn finish(&mut self) -> Result<(), CopyError> {
+        Ok(self.opened_mut().writer.finish().map_err(StoreError::Disk)?)
+    }
+}

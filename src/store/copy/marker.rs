@@ -1,0 +1,90 @@
+//! The marker of an unfinished copy: a record of the store's facts about itself, written with every part.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::error::CopyError;
+use super::side::{Side, hex};
+use crate::store::arrival::LAST_ARRIVAL;
+use crate::store::engine::Engine;
+use crate::store::error::StoreError;
+use crate::store::frame::{Frame, framed};
+use crate::store::postgres::PROBE;
+use crate::store::sealing::{MasterKey, id_of};
+use crate::store::trees::Tree;
+
+/// Where it is kept.
+const KEY: &[u8] = b"copying";
+
+/// How far a copy is, and of what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Marker {
+    /// Which store is copied: the same for all copies of it.
+    pub(super) source: String,
+    /// The digest of its sealed keys, which are others after an erasure.
+    keys: String,
+    /// Its last arrival.
+    last_arrival: String,
+    /// Which part of the source is being read.
+    pub(super) part: u32,
+    /// The key that was copied last of it.
+    pub(super) key: Vec<u8>,
+}
+
+impl Marker {
+    /// That of a copy that begins.
+    pub(super) fn begins(source: &impl Side, keys: &[u8], master: &MasterKey) -> Result<Self, CopyError> {
+        let last = source.payloads(&[Tree::Meta.sled_key(LAST_ARRIVAL)])?;
+        Ok(Self {
+            source: hex(&id_of(keys, master)?),
+            keys: hex(&Sha256::digest(keys)),
+            last_arrival: last.into_iter().flatten().map(|last| hex(&last)).collect(),
+            part: 0,
+            key: Vec::new(),
+        })
+    }
+
+    /// Whether it is that of the same source, as it is now.
+    pub(super) fn is_of(&self, begins: &Self) -> bool {
+        let (keys, last) = (&begins.keys, &begins.last_arrival);
+        self.source == begins.source && self.keys == *keys && self.last_arrival == *last
+    }
+
+    /// The payload of its record.
+    pub(super) fn payload(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("text and bytes are JSON")
+    }
+
+    /// The raw value of its record.
+    pub(super) fn raw(&self) -> Vec<u8> {
+        framed(&self.payload())
+    }
+
+    /// Its key, with the prefix of the tree.
+    pub(super) fn sled_key() -> Vec<u8> {
+        Tree::Meta.sled_key(KEY)
+    }
+}
+
+/// The marker that a side has.
+pub(super) fn of(side: &impl Side) -> Result<Option<Marker>, CopyError> {
+    let found = side.payloads(&[Marker::sled_key()])?.into_iter().flatten().next();
+    let place = side.place();
+    let unread =
+        || CopyError::NotEmpty { target: place, found: "a marker of a copy that cannot be read".to_owned() };
+    found.map(|payload| serde_json::from_slice(&payload).map_err(|_| unread())).transpose()
+}
+
+/// Whether a record is of the side that it lies in alone, and not copied.
+pub(super) fn stays(sled_key: &[u8]) -> bool {
+    [KEY, PROBE].into_iter().any(|key| sled_key == Tree::Meta.sled_key(key))
+}
+
+/// Refuses a store that is an unfinished copy.
+pub(in crate::store) fn refuse_unfinished(engine: &(impl Engine + ?Sized)) -> Result<(), StoreError> {
+    let raw = engine.raw(&Marker::sled_key()).map_err(StoreError::from_disk)?;
+    match raw.as_deref().map(Frame::open) {
+        None => Ok(()),
+        Some(_) => Err(StoreError::Unfinished),
+    }
+}

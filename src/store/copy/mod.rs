@@ -1,0 +1,193 @@
+//! Copying a whole store from files into a database, or back, while no daemon runs on either.
+//!
+//! 1. Both sides are free: the files are locked, and no node is alive in the database. The other side is empty, or has an unfinished
+//!    copy of the same store.
+//! 2. The sealed keys go along as they are, so both sides open with one master key.
+//! 3. Every record goes along as it lies, framed and sealed, some at a time: each such part is one transaction, or one entry of the
+//!    journal, with a [marker] that says how far it is. A copy that was interrupted goes on behind that. A store that has the marker is
+//!    opened by nobody.
+//! 4. Both sides are read through and compared, tree by tree ([`compare`]). Only where all is equal the marker goes.
+//!
+//! # What is not the same on both sides
+//! - Large values that files have in pieces, as formats up to 3 wrote them, are joined, for good: what is written today is whole on
+//!   both sides.
+//! - A database has no volumes. On the way into files those are made anew, by the times in keys and as large and old as the settings
+//!   let them become, and the record of each lead's data key is given the volume of the time in the lead's uuid ([`spans`]). So a lead
+//!   goes with its volume, as if it had always been in files. On the way into a database that number stays, and says nothing there.
+
+mod compare;
+mod error;
+mod files;
+mod marker;
+mod progress;
+mod side;
+mod spans;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+pub use self::compare::{Compared, Counted, Difference, TreeCounts};
+pub use self::error::CopyError;
+use self::files::Files;
+use self::marker::Marker;
+pub(super) use self::marker::refuse_unfinished;
+pub use self::progress::CopyProgress;
+use self::side::{Source, Target};
+use self::tables::DatabaseSide;
+use super::error::StoreError;
+use super::options::{DatabaseOptions, StoreOptions};
+use super::sealing::{MasterKey, SealingError};
+
+/// How many bytes, or records, are written together.
+const AT_ONCE: Portion = Portion { bytes: 1024 * 1024, records: 2000 };
+
+/// How much is written together.
+#[derive(Debug, Clone, Copy)]
+struct Portion {
+    bytes: usize,
+    records: usize,
+}
+
+/// From where to where a store is copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From files of this machine into a database.
+    IntoDatabase,
+    /// Back.
+    IntoFiles,
+}
+
+/// What a copy has done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Copied {
+    /// Whether it went on with one that was interrupted.
+    pub is_resumed: bool,
+    /// How many records it has written now.
+    pub written: u64,
+    /// What both sides hold.
+    pub compared: Compared,
+}
+
+/// Copies the store between the directory of the options and a database. Once this returns `Ok` with an equal
+/// [comparison](Compared::is_equal), all records are on the other side and survive what that survives; the side that they were read of is as
+/// it was. Blocks, for as long as reading all of both sides takes.
+///
+/// # Errors
+/// Why nothing, or not all, was copied. What was copied stays, and the same call goes on with it.
+pub fn copy(
+    options: &StoreOptions,
+    database: &DatabaseOptions,
+    direction: Direction,
+    tell: &mut dyn FnMut(CopyProgress),
+) -> Result<Copied, CopyError> {
+    copy_in(options, database, direction, AT_ONCE, tell)
+}
+
+fn copy_in(
+    options: &StoreOptions,
+    database: &DatabaseOptions,
+    direction: Direction,
+    at_once: Portion,
+    tell: &mut dyn FnMut(CopyProgress),
+) -> Result<Copied, CopyError> {
+    let master = MasterKey::find(options.master_key_file.as_deref(), &options.path)
+        .map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?
+        .ok_or(CopyError::NoMasterKey)?;
+    let options = StoreOptions { database: None, ..options.clone() };
+    let tables = DatabaseSide::of(database)?;
+    match direction {
+        Direction::IntoDatabase => {
+            let mut files = Files::source(&options, master.clone())?;
+            let begun = Begun::on(&mut files, tables, &master)?;
+            begun.run(&mut files, at_once, tell)
+        }
+        Direction::IntoFiles => {
+            let mut tables = tables;
+            let begun = Begun::on(&mut tables, Files::target(&options, master.clone()), &master)?;
+            begun.run(&mut tables, at_once, tell)
+        }
+    }
+}
+
+/// A copy whose sides are known to be good for it.
+struct Begun<T> {
+    target: T,
+    marker: Marker,
+    is_resumed: bool,
+}
+
+impl<T: Target> Begun<T> {
+    /// Sees to it that both sides are free, and that the target is empty or has a part of the same source.
+    fn on(source: &mut impl Source, mut target: T, master: &MasterKey) -> Result<Self, CopyError> {
+        let keys = source.begin(master)?;
+        if marker::of(source)?.is_some() {
+            return Err(CopyError::SourceUnfinished { source: source.place() });
+        }
+        let begins = Marker::begins(source, &keys, master)?;
+        let unfinished = target.look(&keys, master)?;
+        let marker = match &unfinished {
+            Some(found) if found.is_of(&begins) => found.clone(),
+            Some(found) if found.source == begins.source => {
+                return Err(CopyError::Changed { target: target.place() });
+            }
+            Some(_) => return Err(CopyError::OtherSource { target: target.place() }),
+            None => begins,
+        };
+        target.prepare(&keys, source)?;
+        Ok(Self { target, marker, is_resumed: unfinished.is_some() })
+    }
+
+    fn run(
+        mut self,
+        source: &mut impl Source,
+        at_once: Portion,
+        tell: &mut dyn FnMut(CopyProgress),
+    ) -> Result<Copied, CopyError> {
+        let written = self.transfer(source, at_once, tell)?;
+        let compared = compare::compare(source, &self.target, tell)?;
+        source.end()?;
+        if compared.is_equal() {
+            self.target.write(Vec::new(), None)?;
+        }
+        self.target.finish()?;
+        Ok(Copied { is_resumed: self.is_resumed, written, compared })
+    }
+
+    /// Copies what is left, and counts it.
+    fn transfer(
+        &mut self,
+        source: &impl Source,
+        at_once: Portion,
+        tell: &mut dyn FnMut(CopyProgress),
+    ) -> Result<u64, CopyError> {
+        let (mut progress, mut written) = (CopyProgress::of("copying", source.bytes()?), 0);
+        // Nobody may open what is not whole, from before the first record on.
+        self.target.write(Vec::new(), Some(&self.marker))?;
+        for part in source.parts() {
+            if part < self.marker.part {
+                continue;
+            }
+            let after = (part == self.marker.part).then(|| self.marker.key.clone()).unwrap_or_default();
+            let (mut batch, mut bytes) = (BTreeMap::new(), 0);
+            for record in source.walk(part, after) {
+                let (key, payload) = record?;
+                progress.read += payload.len() as u64;
+                bytes += payload.len();
+                (self.marker.part, self.marker.key) = (part, key.clone());
+                batch.insert(key, payload);
+                if bytes >= at_once.bytes || batch.len() >= at_once.records {
+                    written += batch.len() as u64;
+                    let full = std::mem::take(&mut batch).into_iter().collect();
+                    self.target.write(full, Some(&self.marker))?;
+                    bytes = 0;
+                    tell(progress);
+                }
+            }
+            written += batch.len() as u64;
+            self.target.write(batch.into_iter().collect(), Some(&self.marker))?;
+        }
+        Ok(written)
+    }
+}

@@ -1,0 +1,85 @@
+//! What a copy asks of its two sides.
+
+use super::error::CopyError;
+use super::marker::Marker;
+use crate::store::broken::BrokenRecord;
+use crate::store::frame::Frame;
+use crate::store::sealing::MasterKey;
+use crate::store::trees::Tree;
+
+/// A key with the prefix of its tree, and the payload under it, sealed as it lies.
+pub(super) type Payload = (Vec<u8>, Vec<u8>);
+
+/// Payloads on their way.
+pub(super) type Payloads<'a> = Box<dyn Iterator<Item = Result<Payload, CopyError>> + 'a>;
+
+/// Where records are read.
+pub(super) trait Side {
+    /// What messages call it.
+    fn place(&self) -> String;
+
+    /// The parts in which it is read, in their order.
+    fn parts(&self) -> Vec<u32>;
+
+    /// The records of a part behind a key, in the order of their keys.
+    fn walk(&self, part: u32, after: Vec<u8>) -> Payloads<'_>;
+
+    /// The payloads under these keys, in their order; nothing where there is none.
+    fn payloads(&self, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, CopyError>;
+
+    /// How many bytes all records have, about.
+    fn bytes(&self) -> Result<u64, CopyError>;
+
+    /// The sealed keys, as they lie there.
+    fn keys(&self) -> Result<Option<Vec<u8>>, CopyError>;
+}
+
+/// Which records are copied.
+pub(super) trait Source: Side {
+    /// Sees to it that nobody else writes, and gives the sealed keys, which the master key opens.
+    fn begin(&mut self, master: &MasterKey) -> Result<Vec<u8>, CopyError>;
+
+    /// Tells the key and the length of each record.
+    fn sizes(&self, tell: &mut dyn FnMut(&[u8], u64)) -> Result<(), CopyError>;
+
+    /// Sees to it that nobody else has written.
+    fn end(&self) -> Result<(), CopyError>;
+}
+
+/// Where they are copied to.
+pub(super) trait Target: Side {
+    /// Sees to it that there is nothing, or the marker of an unfinished copy, which is given.
+    fn look(&mut self, keys: &[u8], master: &MasterKey) -> Result<Option<Marker>, CopyError>;
+
+    /// Makes what records are written to, with these keys.
+    fn prepare(&mut self, keys: &[u8], source: &impl Source) -> Result<(), CopyError>;
+
+    /// Writes records, and how far the copy is then; all of it or nothing. Without a marker it is finished.
+    fn write(&mut self, records: Vec<Payload>, marker: Option<&Marker>) -> Result<(), CopyError>;
+
+    /// Ends the writing.
+    fn finish(&mut self) -> Result<(), CopyError>;
+}
+
+/// The tree and the key in it that a key of an index is of.
+pub(super) fn tree_of<'k>(sled_key: &'k [u8], place: &str) -> Result<(Tree, &'k [u8]), CopyError> {
+    let of = sled_key.split_first().and_then(|(prefix, key)| Some((Tree::of_prefix(*prefix)?, key)));
+    of.ok_or_else(|| CopyError::Unknown { key: hex(sled_key), place: place.to_owned() })
+}
+
+/// The payload of a value that lies whole.
+pub(super) fn whole(tree: Tree, key: &[u8], raw: &[u8]) -> Result<Vec<u8>, CopyError> {
+    match Frame::open(raw) {
+        Ok(Frame::Whole(payload)) => Ok(payload.to_vec()),
+        // A database has no pieces.
+        Ok(Frame::Split(_)) => {
+            Err(CopyError::Broken(BrokenRecord::new(tree, key, crate::store::frame::Reason::Part(0))))
+        }
+        Err(reason) => Err(CopyError::Broken(BrokenRecord::new(tree, key, reason))),
+    }
+}
+
+/// Bytes in hexadecimal.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,172 @@
+//! The side in a database.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap};
+
+use uuid::Uuid;
+
+use super::error::CopyError;
+use super::marker::{self, Marker, stays};
+use super::side::{Payload, Payloads, Side, Source, Target, tree_of, whole};
+use crate::store::engine::Entry;
+use crate::store::frame::framed;
+use crate::store::options::DatabaseOptions;
+use crate::store::postgres::Tables;
+use crate::store::sealing::{MasterKey, id_of, is_unfinished};
+use crate::store::trees::Tree;
+
+/// The records of the data keys, which say where those of leads go, and then all others.
+const PARTS: [u32; 2] = [0, 1];
+
+/// The tables of a database.
+pub(super) struct DatabaseSide {
+    tables: Tables,
+    /// The nodes that were known when it began.
+    known: BTreeSet<Uuid>,
+    /// How many bytes the records have, once that is known.
+    bytes: OnceCell<u64>,
+}
+
+impl DatabaseSide {
+    /// Of the database of these options.
+    pub(super) fn of(options: &DatabaseOptions) -> Result<Self, CopyError> {
+        Ok(Self { tables: Tables::of(options)?, known: BTreeSet::new(), bytes: OnceCell::new() })
+    }
+
+    fn is_free(&self) -> Result<(), CopyError> {
+        let alive = self.tables.alive()?;
+        if alive.is_empty() { Ok(()) } else { Err(CopyError::Alive(alive.into_iter().collect())) }
+    }
+
+    fn read(&self, entry: &Entry) -> Result<Payload, CopyError> {
+        let (sled_key, raw) = entry;
+        let (tree, key) = tree_of(sled_key, &self.place())?;
+        Ok((sled_key.clone(), whole(tree, key, raw)?))
+    }
+
+    /// Whether there is no record.
+    fn has_none(&self) -> Result<bool, CopyError> {
+        Ok(self.tables.walk(Vec::new()).next().transpose()?.is_none())
+    }
+}
+
+impl Side for DatabaseSide {
+    fn place(&self) -> String {
+        "the database of `store.postgres.url`".to_owned()
+    }
+
+    fn parts(&self) -> Vec<u32> {
+        PARTS.to_vec()
+    }
+
+    fn walk(&self, part: u32, after: Vec<u8>) -> Payloads<'_> {
+        let keys = Tree::LeadKeys.row().prefix;
+        let behind = |key: Vec<u8>| [&key[..], &[0]].concat();
+        let entries = match part {
+            0 => {
+                let from = if after.is_empty() { vec![keys] } else { behind(after) };
+                self.tables.walk_between(from, vec![keys + 1])
+            }
+            _ => self.tables.walk(if after.is_empty() { after } else { behind(after) }),
+        };
+        let is_wanted =
+            move |sled_key: &[u8]| !stays(sled_key) && (part == 0 || sled_key.first() != Some(&keys));
+        Box::new(entries.filter_map(move |entry| match entry {
+            Ok((sled_key, _)) if !is_wanted(&sled_key) => None,
+            Ok(entry) => Some(self.read(&entry)),
+            Err(error) => Some(Err(error.into())),
+        }))
+    }
+
+    fn payloads(&self, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, CopyError> {
+        let entries = self.tables.raw_of(keys.to_vec())?;
+        let mut found: HashMap<Vec<u8>, Vec<u8>> =
+            entries.iter().map(|entry| self.read(entry)).collect::<Result<_, _>>()?;
+        Ok(keys.iter().map(|key| found.remove(key)).collect())
+    }
+
+    fn bytes(&self) -> Result<u64, CopyError> {
+        match self.bytes.get() {
+            Some(bytes) => Ok(*bytes),
+            None => self.sizes(&mut |_, _| {}).map(|()| self.bytes.get().copied().unwrap_or(0)),
+        }
+    }
+
+    fn keys(&self) -> Result<Option<Vec<u8>>, CopyError> {
+        Ok(self.tables.keys()?)
+    }
+}
+
+impl Source for DatabaseSide {
+    fn begin(&mut self, master: &MasterKey) -> Result<Vec<u8>, CopyError> {
+        let none = || CopyError::NoStore { place: "the database of `store.postgres.url`".to_owned() };
+        if !self.tables.are_there()? {
+            return Err(none());
+        }
+        self.is_free()?;
+        self.known = self.tables.known()?;
+        let keys = self.tables.keys()?.ok_or_else(none)?;
+        // Whoever opens the copy would finish it before all data keys are there.
+        if is_unfinished(&keys, master)? {
+            return Err(CopyError::Unerased);
+        }
+        Ok(keys)
+    }
+
+    fn sizes(&self, tell: &mut dyn FnMut(&[u8], u64)) -> Result<(), CopyError> {
+        let mut sum = 0;
+        self.tables.sizes(&mut |key, bytes| {
+            sum += bytes;
+            tell(key, bytes);
+        })?;
+        // It is the same as before.
+        let _ = self.bytes.set(sum);
+        Ok(())
+    }
+
+    fn end(&self) -> Result<(), CopyError> {
+        if self.tables.known()?.is_subset(&self.known) { Ok(()) } else { Err(CopyError::Joined) }
+    }
+}
+
+impl Target for DatabaseSide {
+    fn look(&mut self, keys: &[u8], master: &MasterKey) -> Result<Option<Marker>, CopyError> {
+        if !self.tables.are_there()? {
+            return Ok(None);
+        }
+        self.is_free()?;
+        if let Some(marker) = marker::of(self)? {
+            return Ok(Some(marker));
+        }
+        let not_empty = |found: &str| CopyError::NotEmpty { target: self.place(), found: found.to_owned() };
+        if !self.has_none()? {
+            return Err(not_empty("it has records"));
+        }
+        match self.tables.keys()? {
+            // An earlier try has come as far as that.
+            Some(found) if id_of(&found, master).ok() == id_of(keys, master).ok() => Ok(None),
+            Some(_) => Err(not_empty("it has the keys of another store")),
+            None => Ok(None),
+        }
+    }
+
+    fn prepare(&mut self, keys: &[u8], _source: &impl Source) -> Result<(), CopyError> {
+        self.tables.make()?;
+        Ok(self.tables.put_keys(keys)?)
+    }
+
+    fn write(&mut self, records: Vec<Payload>, marker: Option<&Marker>) -> Result<(), CopyError> {
+        let mut put: Vec<Entry> = records.into_iter().map(|(key, payload)| (key, framed(&payload))).collect();
+        let mut removed = Vec::new();
+        match marker {
+            Some(marker) => put.push((Marker::sled_key(), marker.raw())),
+            None => removed.push(Marker::sled_key()),
+        }
+        Ok(self.tables.write(put, removed)?)
+    }
+
+    fn finish(&mut self) -> Result<(), CopyError> {
+        // One that was started since the marker is there has not come further than to see it.
+        self.is_free()
+    }
+}

@@ -117,7 +117,9 @@ pub async fn erase_all(
 ) -> Result<Vec<Erasure>, Unavailable> {
     let store = &engine.records.store;
     let records = leads.iter().map(|lead| reading::lead(store, *lead));
-    let records = records.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
+    let mut records = records.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
+    records.sort_by_key(|record| (record.created_at, record.uuid));
+    records.dedup_by_key(|record| record.uuid);
     let gone: Vec<Gone> = records.iter().map(|record| Gone::of(store, record)).collect();
     for one in &gone {
         end(engine, one.company, &one.tables).await;

@@ -327,12 +327,16 @@ impl Prefills {
 }
 
 /// Where the prefills are that its own company gave under the uuid of a lead, and what they hold.
-pub fn prefills_of(store: &Store, company: Uuid, lead: Uuid) -> impl Iterator<Item = (Vec<u8>, Lead)> {
+pub fn prefills_of(
+    store: &Store,
+    company: Uuid,
+    is_wanted: impl Fn(Uuid) -> bool,
+) -> impl Iterator<Item = (Vec<u8>, Lead)> {
     let prefills = store.scan(Tree::Prefills, company).filter_map(Result::ok);
     let read = |(key, payload): (Vec<u8>, Vec<u8>)| {
         Some((key, codec::decode_json::<PrefillRecord>(&payload).ok()?.lead))
     };
-    prefills.filter_map(read).filter(move |(_, prefill)| prefill.uuid == Some(lead))
+    prefills.filter_map(read).filter(move |(_, prefill)| prefill.uuid.is_some_and(&is_wanted))
 }
 
 /// Under which a prefill is kept.

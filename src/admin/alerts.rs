@@ -31,6 +31,7 @@ pub(super) async fn test(mut context: Context<App>) -> Result<Reply, Failure> {
     context.app.note_if_can(&Actor::of_command(&context), note).await;
     audit!(context, "alerts.test", "test of alerts sent");
     let tried = try_out(&settings.alerts, test.receiver.as_deref(), context.app.store.now_ms()).await;
+    context.app.alerts.tried(&tried, context.app.store.now_ms());
     Reply::json(&tried)
 }
 

@@ -56,7 +56,7 @@ impl Actor {
 }
 
 /// What is recorded of what somebody does.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Note {
     action: &'static str,
     object: Option<String>,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use tokio::task::{JoinError, spawn_blocking};
-use tracing::error;
+use tracing::{Instrument, error};
 
 use super::App;
 use crate::web::{Context, Failure};
@@ -37,6 +37,18 @@ pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Failure> {
     spawn_blocking(work).await.map_err(our_fault(failed))
+}
+
+/// Sees something through that must not end half-way, nor without being recorded, because whoever asked for it has gone away: it goes on as
+/// a task of its own, and the request only waits for what comes of it. `failed` is what the log says where it panics.
+///
+/// # Errors
+/// That it did, or what came of it.
+pub async fn seen_through<T: Send + 'static>(
+    failed: &'static str,
+    work: impl Future<Output = Result<T, Failure>> + Send + 'static,
+) -> Result<T, Failure> {
+    tokio::spawn(work.in_current_span()).await.map_err(our_fault(failed))?
 }
 
 /// Our fault, whose cause goes to the log.

@@ -7,8 +7,8 @@ use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use super::App;
-use super::audit::{Actor, Note, audit};
-use super::command::{blocking, unavailable};
+use super::audit::{Actor, Note, audit_by};
+use super::command::{blocking, seen_through, unavailable};
 use crate::hindsight::explanation::explanation;
 use crate::persons::{dossier, erasure};
 use crate::records::{Unavailable, reading};
@@ -18,22 +18,29 @@ const UNAVAILABLE: &str = "the store cannot be read or written; the log tells wh
 
 pub(super) async fn erase(context: Context<App>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("uuid")?;
-    let engine = Arc::clone(&context.app.engine);
-    let runtime = Handle::current();
-    known(&context.app, lead)?;
-    context.app.note(&Actor::of_command(&context), Note::of("lead.erase").about(lead)).await?;
-    let erasure = found(lead, move || runtime.block_on(erasure::erase(&engine, lead))).await?;
-    audit!(context, "lead.erase", %lead, "personal data of a lead erased");
-    Reply::json(&erasure)
+    let (app, by) = (Arc::clone(&context.app), Actor::of_command(&context));
+    let erasure = seen_through("a lead could not be erased", async move {
+        let (engine, runtime) = (Arc::clone(&app.engine), Handle::current());
+        known(&app, lead)?;
+        app.note(&by, Note::of("lead.erase").about(lead)).await?;
+        let erasure = found(lead, move || runtime.block_on(erasure::erase(&engine, lead))).await?;
+        audit_by!(&by.who, "lead.erase", %lead, "personal data of a lead erased");
+        Ok(erasure)
+    });
+    Reply::json(&erasure.await?)
 }
 
 pub(super) async fn export(context: Context<App>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("uuid")?;
-    let engine = Arc::clone(&context.app.engine);
-    let dossier = found(lead, move || dossier::dossier(&engine, lead)).await?;
-    context.app.note(&Actor::of_command(&context), Note::of("lead.export").about(lead)).await?;
-    audit!(context, "lead.export", %lead, "personal data of a lead exported");
-    Reply::json(&dossier)
+    let (app, by) = (Arc::clone(&context.app), Actor::of_command(&context));
+    let dossier = seen_through("what is held on a lead could not be read", async move {
+        let engine = Arc::clone(&app.engine);
+        let dossier = found(lead, move || dossier::dossier(&engine, lead)).await?;
+        app.note(&by, Note::of("lead.export").about(lead)).await?;
+        audit_by!(&by.who, "lead.export", %lead, "personal data of a lead exported");
+        Ok(dossier)
+    });
+    Reply::json(&dossier.await?)
 }
 
 /// Explains a lead, or a rate table by its own uuid or an offer's: every rule of the book is walked.

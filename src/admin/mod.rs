@@ -21,6 +21,7 @@ mod chronicle;
 mod command;
 mod consents;
 pub mod console;
+pub mod erasing;
 pub mod experiments;
 mod health;
 pub mod key_ring;
@@ -290,7 +291,7 @@ const ROUTES: &[Row] = &[
         "Tells all that is held on a person.",
         handler!(persons::export),
     ),
-    command(Method::POST, "/persons/erase", "Erases all leads of a person.", handler!(persons::erase)),
+    command(Method::POST, "/persons/erase", "Erases all leads of a person.", handler!(erasing::erase)),
     command(Method::POST, "/persons/suppress", "Leaves a person alone.", handler!(persons::suppress)),
     command(Method::POST, "/persons/unsuppress", "Ends that.", handler!(persons::unsuppress)),
     command(Method::GET, "/consents", "Tells who agreed to what, and when.", handler!(consents::list)),

@@ -1,4 +1,4 @@
-//! `POST /persons/find`, `/persons/export`, `/persons/erase`, `/persons/suppress`, `/persons/unsuppress`: what `offerd person` calls. Whom it is
+//! `POST /persons/find`, `/persons/export`, `/persons/suppress`, `/persons/unsuppress`: what `offerd person` calls; [`erasing`](super::erasing) is the rest. Whom it is
 //! about stands in the body, as a digest, so that no log of addresses has it. The page *Persons* of the console does the same by the same functions.
 
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use tokio::runtime::Handle;
 
 use super::App;
 use super::audit::{Actor, Note, audit_by};
-use super::command::{ORDER_BYTES, blocking, order, unavailable};
+use super::command::{ORDER_BYTES, blocking, order, seen_through, unavailable};
 use super::suppressions::{digest, leave_alone, load, not_left_alone};
 use super::transcripts::reason_given;
 use crate::matching::Engine;
 use crate::model::{SuppressionDigest, SuppressionKind};
-use crate::persons::request::{self, FoundLead, NotDone, Receipt, Who};
+use crate::persons::request::{self, FoundLead, NotDone, Who};
 use crate::records::contacts::KINDS;
 use crate::store::left_alone;
 use crate::web::{Context, Failure, Reply};
@@ -29,6 +29,9 @@ pub struct PersonOrder {
     /// Why it is done, for the audit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Whether they are to be left alone from now on, too, where they are erased.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub suppress: bool,
 }
 
 /// Whether somebody is, or was until now, on the list of who asked to be left alone.
@@ -40,6 +43,7 @@ pub struct Suppressed {
 }
 
 /// What is wished for a person: by whom, about whom, and why.
+#[derive(Clone)]
 pub(super) struct Wish {
     /// Who wishes it.
     pub(super) by: Actor,
@@ -52,37 +56,33 @@ pub(super) struct Wish {
 }
 
 pub(super) async fn find(mut context: Context<App>) -> Result<Reply, Failure> {
-    let wish = ordered(&mut context).await?;
-    Reply::json(&found(&context.app, &wish).await?)
+    let (wish, _) = ordered(&mut context).await?;
+    Reply::json(&found(&context.app, wish).await?)
 }
 
 pub(super) async fn export(mut context: Context<App>) -> Result<Reply, Failure> {
-    let wish = ordered(&mut context).await?;
-    Reply::json(&copied(&context.app, &wish).await?)
-}
-
-pub(super) async fn erase(mut context: Context<App>) -> Result<Reply, Failure> {
-    let wish = ordered(&mut context).await?;
-    Reply::json(&erased(&context.app, &wish).await?)
+    let (wish, _) = ordered(&mut context).await?;
+    Reply::json(&copied(&context.app, wish).await?)
 }
 
 pub(super) async fn suppress(mut context: Context<App>) -> Result<Reply, Failure> {
-    let wish = ordered(&mut context).await?;
-    suppressed(&context.app, &wish).await?;
+    let (wish, _) = ordered(&mut context).await?;
+    suppressed(&context.app, wish).await?;
     Reply::json(&Suppressed { was_suppressed: true })
 }
 
 pub(super) async fn unsuppress(mut context: Context<App>) -> Result<Reply, Failure> {
-    let wish = ordered(&mut context).await?;
-    Reply::json(&Suppressed { was_suppressed: unsuppressed(&context.app, &wish).await? })
+    let (wish, _) = ordered(&mut context).await?;
+    Reply::json(&Suppressed { was_suppressed: unsuppressed(&context.app, wish).await? })
 }
 
-async fn ordered(context: &mut Context<App>) -> Result<Wish, Failure> {
-    let PersonOrder { kind, digest: text, reason } = order(context, ORDER_BYTES).await?;
+/// What is wished, and whether they are to be left alone, too.
+pub(super) async fn ordered(context: &mut Context<App>) -> Result<(Wish, bool), Failure> {
+    let PersonOrder { kind, digest: text, reason, suppress } = order(context, ORDER_BYTES).await?;
     let digest =
         digest(&text).ok_or_else(|| Failure::bad_attribute("digest", "must be 64 hexadecimal digits"))?;
     let reason = reason.as_deref().map(reason_given).transpose()?.map(str::to_owned);
-    Ok(Wish { by: Actor::of_command(context), kind, digest, reason })
+    Ok((Wish { by: Actor::of_command(context), kind, digest, reason }, suppress))
 }
 
 impl Wish {
@@ -92,7 +92,7 @@ impl Wish {
     }
 
     /// Whose leads are meant.
-    fn who(&self) -> Result<Who, Failure> {
+    pub(super) fn who(&self) -> Result<Who, Failure> {
         let Self { kind, digest, .. } = *self;
         if !KINDS.contains(&kind) {
             let wanted = "must be `email` or `phone`, by which leads are found";
@@ -101,7 +101,7 @@ impl Wish {
         Ok(Who { kind, digest })
     }
 
-    fn note(&self, action: &'static str) -> Note {
+    pub(super) fn note(&self, action: &'static str) -> Note {
         let note = Note::of(action);
         match &self.reason {
             Some(reason) => note.because(reason),
@@ -114,58 +114,55 @@ impl Wish {
 ///
 /// # Errors
 /// Why they cannot be told, or that this could not be recorded.
-pub(super) async fn found(app: &App, wish: &Wish) -> Result<Vec<FoundLead>, Failure> {
-    let (who, reason) = (wish.who()?, &wish.reason);
-    let found = carried_out(Arc::clone(&app.engine), move |engine, runtime| {
-        runtime.block_on(request::find(engine, who))
+pub(super) async fn found(app: &Arc<App>, wish: Wish) -> Result<Vec<FoundLead>, Failure> {
+    let (app, who) = (Arc::clone(app), wish.who()?);
+    seen_through(UNREAD, async move {
+        let found = carried_out(&app, move |engine, runtime| runtime.block_on(request::find(engine, who)));
+        let found = found.await?;
+        let note = wish.note("person.find").about(format!("{} leads", found.len()));
+        app.note(&wish.by, note).await?;
+        let (leads, reason) = (found.len(), &wish.reason);
+        audit_by!(&wish.by.who, "person.find", leads, reason, "leads of a person looked up");
+        Ok(found)
     })
-    .await?;
-    let note = wish.note("person.find").about(format!("{} leads", found.len()));
-    app.note(&wish.by, note).await?;
-    audit_by!(&wish.by.who, "person.find", leads = found.len(), reason, "leads of a person looked up");
-    Ok(found)
+    .await
 }
 
 /// Everything that is held on a person.
 ///
 /// # Errors
 /// Why it cannot be told, or that this could not be recorded.
-pub(super) async fn copied(app: &App, wish: &Wish) -> Result<request::Copy, Failure> {
-    let (who, reason) = (wish.who()?, &wish.reason);
-    let copy = carried_out(Arc::clone(&app.engine), move |engine, runtime| {
-        runtime.block_on(request::copy(engine, who))
+pub(super) async fn copied(app: &Arc<App>, wish: Wish) -> Result<request::Copy, Failure> {
+    let (app, who) = (Arc::clone(app), wish.who()?);
+    seen_through(UNREAD, async move {
+        let copy = carried_out(&app, move |engine, runtime| runtime.block_on(request::copy(engine, who)));
+        let copy = copy.await?;
+        let (leads, reason) = (copy.leads.len(), &wish.reason);
+        app.note(&wish.by, wish.note("person.export").about(format!("{leads} leads"))).await?;
+        audit_by!(
+            &wish.by.who,
+            "person.export",
+            leads,
+            reason,
+            "personal data of all leads of a person"
+        );
+        Ok(copy)
     })
-    .await?;
-    let leads = copy.leads.len();
-    app.note(&wish.by, wish.note("person.export").about(format!("{leads} leads"))).await?;
-    audit_by!(&wish.by.who, "person.export", leads, reason, "personal data of all leads of a person");
-    Ok(copy)
-}
-
-/// Erases all leads of a person.
-///
-/// # Errors
-/// Why not all of them are erased, or that this could not be recorded, so that none is.
-pub(super) async fn erased(app: &App, wish: &Wish) -> Result<Receipt, Failure> {
-    let (who, reason) = (wish.who()?, &wish.reason);
-    app.note(&wish.by, wish.note("person.erase")).await?;
-    let receipt = carried_out(Arc::clone(&app.engine), move |engine, runtime| {
-        runtime.block_on(request::erase_all(engine, who))
-    })
-    .await?;
-    let leads = receipt.leads.iter().map(|lead| lead.lead_uuid.to_string()).collect::<Vec<_>>().join(" ");
-    let uuid = receipt.receipt_uuid;
-    let note = wish.note("person.erased").about(format!("receipt {uuid}: {leads}"));
-    app.note_if_can(&wish.by, note).await;
-    audit_by!(&wish.by.who, "person.erase", receipt = %uuid, leads, reason, "personal data of all leads of a person");
-    Ok(receipt)
+    .await
 }
 
 /// Has a person be left alone by everybody.
 ///
 /// # Errors
 /// What is wrong with the key or with the store.
-pub(super) async fn suppressed(app: &App, wish: &Wish) -> Result<(), Failure> {
+pub(super) async fn suppressed(app: &Arc<App>, wish: Wish) -> Result<(), Failure> {
+    let app = Arc::clone(app);
+    let failed = "a person could not be left alone";
+    seen_through(failed, async move { left_alone_now(&app, &wish).await }).await
+}
+
+/// The same, for who sees it through.
+pub(super) async fn left_alone_now(app: &App, wish: &Wish) -> Result<(), Failure> {
     let Wish { by, kind, digest, reason } = wish;
     leave_alone(&app.engine, *kind, &[*digest]).await?;
     load(Arc::clone(&app.engine)).await?;
@@ -184,24 +181,37 @@ pub(super) async fn suppressed(app: &App, wish: &Wish) -> Result<(), Failure> {
 ///
 /// # Errors
 /// What is wrong with the key or with the store.
-pub(super) async fn unsuppressed(app: &App, wish: &Wish) -> Result<bool, Failure> {
-    let Wish { by, kind, digest, reason } = wish;
-    let (store, key_file) = (&app.engine.records.store, app.engine.suppressions.key_file());
-    let done = left_alone::ask_again(store, key_file, *kind, digest).await;
-    let was_suppressed = done.map_err(not_left_alone)?;
-    load(Arc::clone(&app.engine)).await?;
-    app.note_if_can(by, wish.note("person.unsuppress")).await;
-    audit_by!(&by.who, "person.unsuppress", kind = kind.word(), reason, "a person may be asked about again");
-    Ok(was_suppressed)
+pub(super) async fn unsuppressed(app: &Arc<App>, wish: Wish) -> Result<bool, Failure> {
+    let app = Arc::clone(app);
+    seen_through("it could not be ended that a person is left alone", async move {
+        let Wish { by, kind, digest, reason } = &wish;
+        let (store, key_file) = (&app.engine.records.store, app.engine.suppressions.key_file());
+        let done = left_alone::ask_again(store, key_file, *kind, digest).await;
+        let was_suppressed = done.map_err(not_left_alone)?;
+        load(Arc::clone(&app.engine)).await?;
+        app.note_if_can(by, wish.note("person.unsuppress")).await;
+        audit_by!(
+            &by.who,
+            "person.unsuppress",
+            kind = kind.word(),
+            reason,
+            "a person may be asked about again"
+        );
+        Ok(was_suppressed)
+    })
+    .await
 }
 
+/// What the log says where a request panics.
+const UNREAD: &str = "what is held on a person could not be read";
+
 /// Carries a request out on a thread that may block: feeds may be long.
-async fn carried_out<T: Send + 'static>(
-    engine: Arc<Engine>,
+pub(super) async fn carried_out<T: Send + 'static>(
+    app: &App,
     work: impl FnOnce(&Engine, Handle) -> Result<T, NotDone> + Send + 'static,
 ) -> Result<T, Failure> {
-    let runtime = Handle::current();
-    let done = blocking("what is held on a person could not be read", move || work(&engine, runtime)).await?;
+    let (engine, runtime) = (Arc::clone(&app.engine), Handle::current());
+    let done = blocking(UNREAD, move || work(&engine, runtime)).await?;
     done.map_err(|failure| {
         unavailable(match failure {
             NotDone::Indexing => {

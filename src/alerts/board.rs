@@ -9,6 +9,7 @@ use super::ledger::Ledger;
 use super::receiver;
 use super::rule::{Rule, Severity};
 use super::state::Alert;
+use super::trial::Tried;
 use crate::config::AlertSettings;
 use crate::store::Store;
 
@@ -76,6 +77,12 @@ impl Board {
 
     pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes how receivers took a test at this time, Unix milliseconds, as if it had been an alert.
+    pub fn tried(&self, tried: &[Tried], now_ms: i64) {
+        let mut ledger = self.ledger();
+        tried.iter().for_each(|one| ledger.tried(&one.receiver, one.error.as_deref(), now_ms));
     }
 
     /// How alerts stand now.

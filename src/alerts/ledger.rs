@@ -158,6 +158,20 @@ impl Ledger {
         waiting.filter_map(|queue| Some(queue.messages.front()?.1.next_ms)).min()
     }
 
+    /// A receiver has taken a test, or has not, for a cause.
+    pub(super) fn tried(&mut self, name: &str, error: Option<&str>, now_ms: i64) {
+        let told = &mut self.queues.entry(name.to_owned()).or_default().told;
+        match error {
+            None => *told = Told { taken_ms: Some(now_ms), failing_since_ms: None, error: None },
+            Some(error) => {
+                told.failing_since_ms.get_or_insert(now_ms);
+                told.error = Some(error.to_owned());
+            }
+        }
+        let told = told.clone();
+        self.write([&[RECEIVER], name.as_bytes()].concat(), &told);
+    }
+
     /// A receiver has taken messages.
     pub(super) fn taken(&mut self, name: &str, numbers: &[u64], now_ms: i64) {
         let Some(queue) = self.queues.get_mut(name) else { return };

@@ -36,7 +36,7 @@ pub fn check_receiver(settings: &AlertSettings, name: Option<&str>) -> Result<()
     }
 }
 
-/// Tells all receivers, or the one of a name, of an alert that begins; nothing is kept of it.
+/// Tells all receivers, or the one of a name, of an alert that begins; nothing is kept of it but [how it went](super::Board::tried).
 pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) -> Vec<Tried> {
     let alert = Alert {
         name: "OfferdTest".to_owned(),

@@ -12,6 +12,7 @@ use super::files;
 use super::suppressions::hex;
 use super::trouble::Trouble;
 use super::{consents, page, progress};
+use crate::admin::erasing::ErasureLine;
 use crate::admin::persons::{PersonOrder, Suppressed};
 use crate::model::SuppressionKind;
 use crate::persons::request::{FoundLead, Receipt};
@@ -135,7 +136,8 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
         Command::Find { who, why, json } => find(&admin, &who.order(why)?, json).await?,
         Command::Export { who, why, out } => export(&admin, &who.order(why)?, out.as_deref()).await?,
         Command::Erase { who, why, suppress, json } => {
-            erase(&admin, &who.order(why)?, suppress, json).await?
+            let order = PersonOrder { suppress, ..who.order(why)? };
+            erase(&admin, &order, json).await?
         }
         Command::Suppress { who, why } => leave_alone(&admin, &who.order(why)?).await?,
         Command::Unsuppress { who, why } => ask_again(&admin, &who.order(why)?).await?,
@@ -165,18 +167,45 @@ async fn export(admin: &AdminClient, order: &PersonOrder, out: Option<&Path>) ->
     Ok(files::give(out, &held, "all that is held on them")?)
 }
 
-async fn erase(admin: &AdminClient, order: &PersonOrder, suppress: bool, json: bool) -> Result<(), Trouble> {
-    if suppress {
-        leave_alone(admin, order).await?;
+/// How far an erasure is.
+const BAR: &str = "{bar:30} {pos} of {len} leads are erased";
+
+async fn erase(admin: &AdminClient, order: &PersonOrder, json: bool) -> Result<(), Trouble> {
+    let receipt = erased(admin, order).await?;
+    if order.suppress {
+        eprintln!("{LEFT_ALONE}");
     }
-    let waiting = progress::waiting("erasing");
-    let receipt: Receipt = admin.post("/persons/erase", order).await?;
-    drop(waiting);
     if json {
         return Ok(page::print_json(&receipt)?);
     }
     page::print(told(&receipt));
     Ok(())
+}
+
+/// Has all leads erased. The daemon goes on with it to the end, should this be cut short.
+async fn erased(admin: &AdminClient, order: &PersonOrder) -> Result<Receipt, Trouble> {
+    let mut waiting = Some(progress::waiting("erasing"));
+    let bar = progress::Bar::begin(BAR);
+    let mut leads = Vec::new();
+    let mut lines = admin.lines("/persons/erase", order).await?;
+    while let Some(line) = lines.next().await? {
+        match line {
+            ErasureLine::Progress(progress) => {
+                if progress.done > 0 {
+                    drop(waiting.take());
+                    bar.show(progress.done as u64, progress.of as u64);
+                }
+            }
+            ErasureLine::Erased(some) => leads.extend(some),
+            ErasureLine::Receipt(receipt) => return Ok(Receipt { leads, ..receipt }),
+            ErasureLine::Failed(why) => return Err(Trouble::Other(why)),
+        }
+    }
+    Err(Trouble::Other(
+        "the daemon ended before the erasure did: `offerd audit list --action person.erase` names the leads that were about to go, \
+         and `person.erased` those that are gone; erase again for the others"
+            .to_owned(),
+    ))
 }
 
 async fn ask_again(admin: &AdminClient, order: &PersonOrder) -> Result<(), Trouble> {
@@ -225,7 +254,7 @@ fn order(given: Option<(SuppressionKind, &str)>, Why { reason }: Why) -> Result<
     let digest = kind.of_line(&line);
     let digest =
         digest.ok_or_else(|| Trouble::Other(format!("--{} must be {}", kind.word(), kind.wanted())))?;
-    Ok(PersonOrder { kind, digest: hex(&digest), reason })
+    Ok(PersonOrder { kind, digest: hex(&digest), reason, suppress: false })
 }
 
 fn table(found: &[FoundLead]) -> Table {
@@ -244,7 +273,7 @@ fn table(found: &[FoundLead]) -> Table {
 }
 
 fn told(receipt: &Receipt) -> String {
-    let Receipt { receipt_uuid, erased_at, leads } = receipt;
+    let Receipt { receipt_uuid, erased_at, rounds: _, leads } = receipt;
     if leads.is_empty() {
         return format!("{NOBODY}; nothing was erased (receipt {receipt_uuid}, {erased_at})");
     }

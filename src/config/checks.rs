@@ -138,6 +138,44 @@ fn console(raw: RawConsole, found: &mut Found) -> ConsoleSettings {
     }
 }
 
+/// The headers in which proxies name users whose names do not begin with `x-`.
+const USER_HEADERS: [&str; 4] =
+    ["remote-user", "remote-email", "tailscale-user-login", "cf-access-authenticated-user-email"];
+
+/// What begins with `x-` and names no user: browsers, libraries and proxies set it of themselves.
+const OF_NO_USER: [&str; 15] = [
+    "x-client-ip",
+    "x-correlation-id",
+    "x-csrf-token",
+    "x-forwarded-by",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-port",
+    "x-forwarded-prefix",
+    "x-forwarded-proto",
+    "x-forwarded-scheme",
+    "x-forwarded-server",
+    "x-original-uri",
+    "x-real-ip",
+    "x-request-id",
+    "x-requested-with",
+];
+
+/// Whether a header, in small letters, is one in which proxies name users.
+fn names_users(header: &str) -> bool {
+    let is_of_a_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    let is_own = header.len() > 2 && header.starts_with("x-") && !OF_NO_USER.contains(&header);
+    header.chars().all(is_of_a_name) && (is_own || USER_HEADERS.contains(&header))
+}
+
+/// Whether so many come from a network that to come from it says nothing.
+fn is_half_the_world(network: &IpNet) -> bool {
+    match network {
+        IpNet::V4(network) => network.prefix_len() < 8,
+        IpNet::V6(network) => network.prefix_len() < 16,
+    }
+}
+
 /// A proxy that signs people in. Whoever could send its header from elsewhere would be whom they like.
 fn proxy(raw: RawProxy, found: &mut Found) -> Option<ProxySettings> {
     const KEY: &str = "console.proxy";
@@ -149,14 +187,23 @@ fn proxy(raw: RawProxy, found: &mut Found) -> Option<ProxySettings> {
     if header.is_empty() && networks.is_empty() && role.is_empty() {
         return None;
     }
-    let is_of_a_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
-    let is_ours = ["cookie", "host", "origin", "authorization", "content-length", "content-type"];
-    if header.is_empty() || !header.chars().all(is_of_a_name) || is_ours.contains(&header.as_str()) {
-        let message = format!("`header` must name a header such as `x-forwarded-user`, got `{header}`");
+    if !names_users(&header) {
+        let message = format!(
+            "`header` must be one in which a proxy names a user, and that nobody else sets: one that begins with `x-`, such as \
+             `x-forwarded-user`, or one of {}; got `{header}`",
+            USER_HEADERS.map(|name| format!("`{name}`")).join(", ")
+        );
         fault(KEY, message, found);
     }
     if networks.is_empty() {
         fault(KEY, "`from` must hold the addresses that the proxy comes from".to_owned(), found);
+    }
+    for wide in networks.iter().filter(|network| is_half_the_world(network)) {
+        let message = format!(
+            "`from` must hold the addresses that the proxy comes from, such as `10.0.0.5` or `10.0.0.0/24`: no network wider than /8, or \
+             /16 of IPv6, from which many others come too; got `{wide}`"
+        );
+        fault(KEY, message, found);
     }
     if !role.is_empty() && !ROLES.contains(&role.as_str()) {
         fault(KEY, format!("`role` must be empty, or one of {}, got `{role}`", ROLES.join(", ")), found);
@@ -285,6 +332,11 @@ fn tags(names: Vec<String>, found: &mut Found) -> Vec<String> {
         }
         if name.is_empty() || names[..nth].contains(name) {
             fault("reports.tags", format!("must be names, each once, got `{name}`"), found);
+        }
+        // It stands before the `=` of a filter, and at the head of a column.
+        if name.contains('=') || name.chars().any(char::is_control) {
+            let message = format!("must be names without `=`, line feeds and other control characters, got `{name}`");
+            fault("reports.tags", message, found);
         }
     }
     if names.len() > TAGS_MAX {
@@ -465,6 +517,13 @@ fn limits(raw: RawLimits, max_body_bytes: i64, found: &mut Found) -> LimitSettin
         clicks_kept_per_offer: kept("limits.clicks_kept_per_offer", raw.clicks_kept_per_offer),
         displays_kept_per_offer: kept("limits.displays_kept_per_offer", raw.displays_kept_per_offer),
         consents_kept_per_lead: kept("limits.consents_kept_per_lead", raw.consents_kept_per_lead) as usize,
+        leads_erased_at_once: count(
+            "limits.leads_erased_at_once",
+            raw.leads_erased_at_once,
+            1,
+            1_000_000,
+            found,
+        ),
         publishable_merge: duration(
             "limits.publishable_merge",
             raw.publishable_merge,

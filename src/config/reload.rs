@@ -37,6 +37,7 @@ pub const RELOADABLE: &[&str] = &[
     "limits.clicks_kept_per_offer",
     "limits.consents_kept_per_lead",
     "limits.displays_kept_per_offer",
+    "limits.leads_erased_at_once",
     "log.filter",
     "matching.deadline",
     "matching.gather_answers",

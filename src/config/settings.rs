@@ -260,6 +260,8 @@ pub struct LimitSettings {
     pub displays_kept_per_offer: u64,
     /// Most statements of a lead's consents that are kept beside the latest.
     pub consents_kept_per_lead: usize,
+    /// Leads of a person that are erased at once; those beyond go in further rounds.
+    pub leads_erased_at_once: usize,
     /// How long after a lead was made a publishable token may merge into it.
     pub publishable_merge: Duration,
     /// Data of leads that wait to be taken up.

@@ -28,8 +28,46 @@ impl fmt::Display for Fault {
             formatter.write_str(": ")?;
         }
         if !self.key.is_empty() {
-            write!(formatter, "`{}` ", self.key)?;
+            write!(formatter, "`{}` ", OnALine(&self.key))?;
         }
-        formatter.write_str(&self.message)
+        OnALine(&self.message).fmt(formatter)
+    }
+}
+
+/// A text that may quote what stands in a file, on one line whatever that is.
+struct OnALine<'t>(&'t str);
+
+impl fmt::Display for OnALine<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for piece in self.0.split_inclusive(breaks) {
+            let whole = piece.trim_end_matches(breaks);
+            write!(formatter, "{whole}{}", piece[whole.len()..].escape_default())?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a letter would end a line, or move about in it.
+fn breaks(letter: char) -> bool {
+    letter.is_control() || ['\u{2028}', '\u{2029}'].contains(&letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_one_line_whatever_it_quotes() {
+        let fault = Fault {
+            file: Some(PathBuf::from("offerd.toml")),
+            line: Some(3),
+            key: "reports.\"a\nb\"".to_owned(),
+            message: "must be names, got `x\nerror: all is well\u{1b}[2J\u{2028}ü`".to_owned(),
+        };
+        let told = fault.to_string();
+        assert_eq!(
+            told,
+            "offerd.toml:3: `reports.\"a\\nb\"` must be names, got `x\\nerror: all is well\\u{1b}[2J\\u{2028}ü`"
+        );
     }
 }

@@ -154,7 +154,7 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
     let payouts = reading::feed_of::<Payout>(store, Tree::LeadPayouts, &record);
     let tags = reading::sealed_feed_of::<Tag>(store, Tree::LeadClientTags, &record);
     let session = record.lead.session_uuid;
-    let since = reading::made_since_us(&record).to_be_bytes();
+    let since = reading::made_since_us(record.created_at).to_be_bytes();
     Ok(Some(Dossier {
         exported_at: Utc::now().into(),
         status: history::status(&lead_actions),
@@ -172,7 +172,7 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
             .into_iter()
             .filter(|visit| Some(visit.session_uuid) == session)
             .collect(),
-        prefills: prefills_of(store, record.company, lead).map(|(_, prefill)| prefill).collect(),
+        prefills: prefills_of(store, record.company, |of| of == lead).map(|(_, prefill)| prefill).collect(),
         suppression_lists: engine.suppressions.now().naming(&Digests::new(&record.lead)).listed,
         lead: record,
     }))

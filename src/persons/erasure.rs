@@ -5,7 +5,7 @@
 //! tables are not there any more, and nothing more is recorded of them. What remains names nobody: which partners were
 //! asked when, which caps and budgets count; that something happened to a lead of this uuid, and what it earned.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::Utc;
@@ -20,8 +20,13 @@ use crate::prefills::prefills_of;
 use crate::records::contacts::contacts_of;
 use crate::records::identity::identity_of;
 use crate::records::{Unavailable, reading};
+use crate::store::contacts::ContactsOf;
 use crate::store::entities::{Happening, LeadRecord, Payout};
-use crate::store::{Commit, ReadError, Tree};
+use crate::store::identities::IdentityOf;
+use crate::store::{Commit, ReadError, Store, Tree};
+
+/// How many slots of data keys are sealed anew at once, each by a commit.
+const SLOTS_AT_ONCE: usize = 64;
 
 /// A record, by its tree and key.
 type RecordKey = (Tree, Vec<u8>);
@@ -63,7 +68,7 @@ pub struct Destroyed {
 }
 
 /// Records that remain, by kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Remaining {
     /// Which partners were asked when, and the amount of the loan.
@@ -74,45 +79,88 @@ pub struct Remaining {
     pub lead_payouts: u64,
 }
 
-/// Erases a lead; `None` when there is none, or none any more. Once this returns an erasure, no copy of the disk made from
-/// now on can tell what it held. A table of it that is pending ends, and is not recovered.
+/// What an erasure knows of a lead.
+struct Gone {
+    lead: Uuid,
+    company: Uuid,
+    /// Unix milliseconds.
+    created_at: i64,
+    /// See above.
+    updated_at: i64,
+    first_table: Option<Uuid>,
+    tables: Vec<Uuid>,
+}
+
+/// By lead.
+type ByLead<T> = BTreeMap<Uuid, T>;
+
+/// Erases a lead; `None` when there is none, or none any more. See [`erase_all`].
 ///
 /// # Errors
 /// [`Unavailable`] when the store cannot be read or written; the lead is then either erased or not.
 pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unavailable> {
-    let store = &engine.records.store;
-    let Some(record) = reading::lead(store, lead)? else { return Ok(None) };
-    let tables = reading::tables_of(store, &record);
-    end(engine, record.company, &tables).await;
+    Ok(erase_all(engine, &[lead], &mut |_| ()).await?.pop())
+}
 
-    let failed = |failure: &dyn std::fmt::Display| {
-        tracing::error!(%lead, %failure, "a lead could not be erased");
-        Unavailable
-    };
-    // What a hash of the person can be told by goes first: the lead is still there to find it, should this be cut short.
-    let identity = identity_of(store, &record);
-    let identities = store.forget_identity(lead, record.company, identity).await;
-    let contacts = store.forget_contacts(&contacts_of(store, &record)).await;
-    let hashes =
-        identities.map_err(|failure| failed(&failure))? + contacts.map_err(|failure| failed(&failure))?;
-    let sealed = sealed(engine, &record, &tables);
-    let destroyed = Destroyed::of(&sealed, hashes);
-    let remaining = remaining(engine, &record, &tables);
+/// Erases leads, and passes over those of which there are none, or none any more. Once this returns their erasures, no copy of the disk
+/// made from now on can tell what they held. Tables of theirs that are pending end, and are not recovered. `told` is given how many
+/// more are erased.
+///
+/// What is gone through for it is gone through once for all of them: the hashes of everybody of the days from which they are, the
+/// feeds of their companies since the first of them, and the data keys of their slots.
+///
+/// # Errors
+/// [`Unavailable`] when the store cannot be read or written; each of the leads is then either erased or not.
+pub async fn erase_all(
+    engine: &Engine,
+    leads: &[Uuid],
+    told: &mut (dyn FnMut(usize) + Send),
+) -> Result<Vec<Erasure>, Unavailable> {
+    let store = &engine.records.store;
+    let records = leads.iter().map(|lead| reading::lead(store, *lead));
+    let mut records = records.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
+    records.sort_by_key(|record| (record.created_at, record.uuid));
+    records.dedup_by_key(|record| record.uuid);
+    let gone: Vec<Gone> = records.iter().map(|record| Gone::of(store, record)).collect();
+    for one in &gone {
+        end(engine, one.company, &one.tables).await;
+    }
+    // What a hash of the person can be told by goes first: the leads are still there to find it, should this be cut short.
+    let hashes = forget_hashes(store, &records).await?;
+    drop(records);
+    let mut sealed = sealed(store, &gone);
+    let mut remaining = remaining(store, &gone);
     let erased_at = Utc::now();
-    let commit = Commit::new().erase(lead, erased_at.timestamp_millis());
-    // What is sealed could be left where it is; it would only take space.
-    let commit = sealed.into_iter().fold(commit, |commit, (tree, key)| commit.remove(tree, key));
-    let not_open = |commit: Commit, table: &Uuid| commit.remove(Tree::OpenTables, table.as_bytes());
-    // Their key, which is none of the lead's, is destroyed in the minutes of any prefill.
-    let prefills = prefills_of(store, record.company, lead);
-    let commit = prefills.fold(commit, |commit, (key, _)| commit.remove(Tree::Prefills, key));
-    let committed = store.commit(tables.iter().fold(commit, not_open)).await;
+    let erasures = |one: &Gone| Erasure {
+        lead_uuid: one.lead,
+        erased_at: erased_at.into(),
+        destroyed: Destroyed::of(&sealed[&one.lead], hashes.get(&one.lead).copied().unwrap_or(0)),
+        remaining: remaining.remove(&one.lead).unwrap_or_default(),
+    };
+    let erasures = gone.iter().map(erasures).collect();
+    let committed = destroy(store, &gone, &mut sealed, erased_at.timestamp_millis(), told).await;
     // Those that were begun meanwhile, too; and also where it failed, since it may have come far enough.
-    let tables = reading::tables_of(store, &record);
-    end(engine, record.company, &tables).await;
-    engine.kept.forget(&tables);
-    committed.map_err(|failure| failed(&failure))?;
-    Ok(Some(Erasure { lead_uuid: lead, erased_at: erased_at.into(), destroyed, remaining }))
+    for one in &gone {
+        let tables = one.tables_now(store);
+        end(engine, one.company, &tables).await;
+        engine.kept.forget(&tables);
+    }
+    committed.map(|()| erasures)
+}
+
+impl Gone {
+    fn of(store: &Store, record: &LeadRecord) -> Self {
+        let LeadRecord { uuid: lead, company, created_at, updated_at, first_table, .. } = *record;
+        let tables = Vec::new();
+        let mut gone = Self { lead, company, created_at, updated_at, first_table, tables };
+        gone.tables = gone.tables_now(store);
+        gone
+    }
+
+    /// Its tables, those included that were begun since.
+    fn tables_now(&self, store: &Store) -> Vec<Uuid> {
+        self.first_table.into_iter().chain(reading::listed_tables(store, self.lead)).collect()
+    }
 }
 
 /// Ends the tables that are live. An actor that is gone has ended already.
@@ -150,25 +198,131 @@ pub async fn take_in(engine: &Arc<Engine>) -> Result<(), String> {
     Ok(())
 }
 
-/// The records that are sealed by the lead's data key.
-fn sealed(engine: &Engine, record: &LeadRecord, tables: &[Uuid]) -> Vec<RecordKey> {
-    let of_lead = |tree: Tree, start: &[u8], prefix: &[u8]| {
-        let found = engine.records.store.scan_about(record.uuid, tree, start, prefix).filter_map(Result::ok);
-        found.map(move |(key, _)| (tree, key))
+/// Has nobody be told by what leads were found, and duplicates of them known; gives how many hashes there were.
+async fn forget_hashes(store: &Store, records: &[LeadRecord]) -> Result<ByLead<u64>, Unavailable> {
+    let identity = |record: &LeadRecord| IdentityOf {
+        lead: record.uuid,
+        company: record.company,
+        identity: identity_of(store, record),
     };
-    let lead = record.uuid.as_bytes();
-    let ids_since = reading::made_since_us(record).to_be_bytes();
-    let feeds_since = reading::arrived_since(record);
-    of_lead(Tree::Leads, lead, lead)
-        .chain(of_lead(Tree::LeadActions, lead, lead))
-        .chain(tables.iter().flat_map(|table| of_lead(Tree::Answers, table.as_bytes(), table.as_bytes())))
-        .chain(tables.iter().flat_map(|table| of_lead(Tree::Calls, table.as_bytes(), table.as_bytes())))
-        .chain(tables.iter().flat_map(|table| of_lead(Tree::Transcripts, table.as_bytes(), table.as_bytes())))
-        .chain(of_lead(Tree::PartnerEvents, &[], &[]))
-        .chain(of_lead(Tree::Repeats, &[], &[]))
-        .chain(of_lead(Tree::LeadClientTags, &feeds_since, record.company.as_bytes()))
-        .chain(of_lead(Tree::OfferDisplays, &ids_since, &[]))
-        .collect()
+    let identities: Vec<IdentityOf> = records.iter().map(identity).collect();
+    let contacts: Vec<ContactsOf> = records.iter().map(|record| contacts_of(store, record)).collect();
+    let identities = store.forget_identities(&identities).await;
+    let contacts = store.forget_contacts(&contacts).await;
+    let mut hashes = identities.map_err(failed)?;
+    for (lead, more) in contacts.map_err(failed)? {
+        *hashes.entry(lead).or_default() += more;
+    }
+    Ok(hashes)
+}
+
+fn failed(failure: impl std::fmt::Display) -> Unavailable {
+    tracing::error!(%failure, "leads could not be erased");
+    Unavailable
+}
+
+/// Destroys the data keys of leads, slot by slot, and removes what they have sealed. `sealed` is empty then.
+async fn destroy(
+    store: &Store,
+    gone: &[Gone],
+    sealed: &mut ByLead<Vec<RecordKey>>,
+    at_ms: i64,
+    told: &mut (dyn FnMut(usize) + Send),
+) -> Result<(), Unavailable> {
+    let of: ByLead<&Gone> = gone.iter().map(|one| (one.lead, one)).collect();
+    let mut prefills = prefills(store, gone);
+    for slots in store.by_slot(of.keys().copied()).chunks(SLOTS_AT_ONCE) {
+        let grown = grown(store, slots.iter().flatten().filter_map(|lead| of.get(lead).copied()))?;
+        if !grown.is_empty() {
+            forget_hashes(store, &grown).await?;
+        }
+        let commits = slots.iter().map(|leads| {
+            let mut commit = Commit::new().erase_all(leads.iter().copied(), at_ms);
+            for lead in leads {
+                // What is sealed could be left where it is; it would only take space.
+                let records = sealed.remove(lead).into_iter().flatten();
+                commit = records.fold(commit, |commit, (tree, key)| commit.remove(tree, key));
+                // Their key, which is none of the lead's, is destroyed in the minutes of any prefill.
+                let prefills = prefills.remove(lead).into_iter().flatten();
+                commit = prefills.fold(commit, |commit, key| commit.remove(Tree::Prefills, key));
+                let tables = of[lead].tables.iter();
+                commit = tables.fold(commit, |commit, table| commit.remove(Tree::OpenTables, table.as_bytes()));
+            }
+            store.commit(commit)
+        });
+        for committed in join_all(commits.collect::<Vec<_>>()).await {
+            committed.map_err(failed)?;
+        }
+        told(slots.iter().map(Vec::len).sum());
+    }
+    Ok(())
+}
+
+/// The leads that were merged into since they were read: what they are found by now was not forgotten yet.
+fn grown<'g>(
+    store: &Store,
+    gone: impl Iterator<Item = &'g Gone>,
+) -> Result<Vec<LeadRecord>, Unavailable> {
+    let now = gone.map(|one| {
+        let record = reading::lead(store, one.lead)?;
+        Ok(record.filter(|record| record.updated_at != one.updated_at))
+    });
+    now.filter_map(Result::transpose).collect()
+}
+
+/// The prefills that were given under the uuids of leads.
+fn prefills(store: &Store, gone: &[Gone]) -> ByLead<Vec<Vec<u8>>> {
+    let mut of = ByLead::<Vec<Vec<u8>>>::new();
+    let companies: BTreeSet<Uuid> = gone.iter().map(|one| one.company).collect();
+    for company in companies {
+        let leads: BTreeSet<Uuid> =
+            gone.iter().filter(|one| one.company == company).map(|one| one.lead).collect();
+        for (key, prefill) in prefills_of(store, company, |lead| leads.contains(&lead)) {
+            of.entry(prefill.uuid.unwrap_or_default()).or_default().push(key);
+        }
+    }
+    of
+}
+
+/// Each company with the time at which the first of its leads was made, Unix milliseconds.
+fn companies(gone: &[Gone]) -> BTreeMap<Uuid, i64> {
+    let mut companies = BTreeMap::new();
+    for one in gone {
+        let earliest = companies.entry(one.company).or_insert(one.created_at);
+        *earliest = one.created_at.min(*earliest);
+    }
+    companies
+}
+
+/// The records that are sealed by the data keys of leads; of each lead, also where there are none.
+fn sealed(store: &Store, gone: &[Gone]) -> ByLead<Vec<RecordKey>> {
+    let mut sealed: ByLead<Vec<RecordKey>> = gone.iter().map(|one| (one.lead, Vec::new())).collect();
+    let mut take = |tree: Tree, start: &[u8], prefix: &[u8]| {
+        for (owner, key) in store.owners(tree, start, prefix).filter_map(Result::ok) {
+            if let Some(records) = sealed.get_mut(&owner) {
+                records.push((tree, key));
+            }
+        }
+    };
+    for Gone { lead, tables, .. } in gone {
+        for tree in [Tree::Leads, Tree::LeadActions] {
+            take(tree, lead.as_bytes(), lead.as_bytes());
+        }
+        for table in tables {
+            for tree in [Tree::Answers, Tree::Calls, Tree::Transcripts] {
+                take(tree, table.as_bytes(), table.as_bytes());
+            }
+        }
+    }
+    let companies = companies(gone);
+    let Some(earliest) = companies.values().min() else { return sealed };
+    take(Tree::PartnerEvents, &[], &[]);
+    take(Tree::Repeats, &[], &[]);
+    take(Tree::OfferDisplays, &reading::made_since_us(*earliest).to_be_bytes(), &[]);
+    for (company, earliest) in companies {
+        take(Tree::LeadClientTags, &reading::arrived_since(company, earliest), company.as_bytes());
+    }
+    sealed
 }
 
 impl Destroyed {
@@ -187,13 +341,20 @@ impl Destroyed {
     }
 }
 
-fn remaining(engine: &Engine, record: &LeadRecord, tables: &[Uuid]) -> Remaining {
-    let store = &engine.records.store;
-    let events = reading::feed_of::<Happening>(store, Tree::LeadEvents, record);
-    let payouts = reading::feed_of::<Payout>(store, Tree::LeadPayouts, record);
-    Remaining {
-        rate_tables: tables.len() as u64,
-        lead_events: events.filter(|event| event.lead == record.uuid).count() as u64,
-        lead_payouts: payouts.filter(|payout| payout.lead == record.uuid).count() as u64,
+/// What remains of leads.
+fn remaining(store: &Store, gone: &[Gone]) -> ByLead<Remaining> {
+    let begun = |one: &Gone| {
+        let rate_tables = one.tables.len() as u64;
+        (one.lead, Remaining { rate_tables, ..Remaining::default() })
+    };
+    let mut remaining: ByLead<Remaining> = gone.iter().map(begun).collect();
+    for (company, earliest) in companies(gone) {
+        for event in reading::feed_since::<Happening>(store, Tree::LeadEvents, company, earliest) {
+            remaining.entry(event.lead).and_modify(|of| of.lead_events += 1);
+        }
+        for payout in reading::feed_since::<Payout>(store, Tree::LeadPayouts, company, earliest) {
+            remaining.entry(payout.lead).and_modify(|of| of.lead_payouts += 1);
+        }
     }
+    remaining
 }

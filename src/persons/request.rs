@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::dossier::{Dossier, dossier};
-use super::erasure::{Erasure, erase};
+use super::erasure::Erasure;
 use super::index::ContactIndex;
 use crate::matching::engine::Engine;
 use crate::model::{ProductType, SuppressionDigest, SuppressionKind, Timestamp};
@@ -60,6 +60,9 @@ pub struct Receipt {
     pub receipt_uuid: Uuid,
     /// When it was done.
     pub erased_at: Timestamp,
+    /// In how many rounds: so many leads as `limits.leads_erased_at_once` says go at once.
+    #[serde(default)]
+    pub rounds: usize,
     /// Of each lead.
     pub leads: Vec<Erasure>,
 }
@@ -84,7 +87,14 @@ impl From<Unavailable> for NotDone {
 /// # Errors
 /// [`NotDone`]
 pub async fn find(engine: &Engine, who: Who) -> Result<Vec<FoundLead>, NotDone> {
-    Ok(records(engine, who).await?.into_iter().map(FoundLead::from).collect())
+    let store = &engine.records.store;
+    let mut found = Vec::new();
+    for lead in leads(engine, who).await? {
+        // One after the other: somebody may have many.
+        found.extend(reading::lead(store, lead)?.map(FoundLead::from));
+    }
+    found.sort_by_key(|lead| (lead.created_at, lead.lead_uuid));
+    Ok(found)
 }
 
 /// A copy of all that is held on somebody.
@@ -93,25 +103,17 @@ pub async fn find(engine: &Engine, who: Who) -> Result<Vec<FoundLead>, NotDone> 
 /// [`NotDone`]
 pub async fn copy(engine: &Engine, who: Who) -> Result<Copy, NotDone> {
     let mut leads = Vec::new();
-    for record in records(engine, who).await? {
-        leads.extend(dossier(engine, record.uuid)?);
+    for found in find(engine, who).await? {
+        leads.extend(dossier(engine, found.lead_uuid)?);
     }
     Ok(Copy { exported_at: Utc::now().into(), leads })
 }
 
-/// Erases all leads that are about somebody. Where it fails, some may be erased; asked again it goes on with the others.
+/// The uuids of the leads that are about somebody. They are brought into the index first, as far as they are in no index yet.
 ///
 /// # Errors
 /// [`NotDone`]
-pub async fn erase_all(engine: &Engine, who: Who) -> Result<Receipt, NotDone> {
-    let mut leads = Vec::new();
-    for record in records(engine, who).await? {
-        leads.extend(erase(engine, record.uuid).await?);
-    }
-    Ok(Receipt { receipt_uuid: crate::ids::random(), erased_at: Utc::now().into(), leads })
-}
-
-async fn records(engine: &Engine, who: Who) -> Result<Vec<LeadRecord>, NotDone> {
+pub async fn leads(engine: &Engine, who: Who) -> Result<Vec<Uuid>, NotDone> {
     let index = ContactIndex::of(engine.records.clone());
     match index.catch_up(Instant::now() + PATIENCE).await {
         Ok(true) => {}
@@ -122,16 +124,10 @@ async fn records(engine: &Engine, who: Who) -> Result<Vec<LeadRecord>, NotDone> 
         }
     }
     let store = &engine.records.store;
-    let found = store.found_by(&contacts::contact(store, who.kind, &who.digest)).map_err(|failure| {
+    store.found_by(&contacts::contact(store, who.kind, &who.digest)).map_err(|failure| {
         tracing::error!(%failure, "the index of persons could not be read");
         NotDone::Unavailable
-    })?;
-    let mut records = Vec::new();
-    for lead in found {
-        records.extend(reading::lead(store, lead)?);
-    }
-    records.sort_by_key(|record| (record.created_at, record.uuid));
-    Ok(records)
+    })
 }
 
 impl From<LeadRecord> for FoundLead {

@@ -148,6 +148,10 @@ fn dollars(cents: i32) -> String {
 
 /// Writes a value so that it means itself wherever in a path or query it stands (RFC 3986, 2.3).
 fn encode(value: &str, url: &mut String) {
+    // As they are they would be no segment of a path, but the way to another one.
+    if value == "." || value == ".." {
+        return url.push_str(&value.replace('.', "%2E"));
+    }
     for byte in value.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => url.push(byte.into()),

@@ -314,7 +314,17 @@ pub fn made_since<T: DeserializeOwned>(
 
 /// The records of a company's feed since a lead came, of all leads.
 pub fn feed_of<T: DeserializeOwned>(store: &Store, feed: Tree, lead: &LeadRecord) -> impl Iterator<Item = T> {
-    listed(store.scan_from(feed, arrived_since(lead), lead.company))
+    feed_since(store, feed, lead.company, lead.created_at)
+}
+
+/// The records of a company's feed since a lead of it was made, Unix milliseconds, of all leads.
+pub fn feed_since<T: DeserializeOwned>(
+    store: &Store,
+    feed: Tree,
+    company: Uuid,
+    created_at: i64,
+) -> impl Iterator<Item = T> {
+    listed(store.scan_from(feed, arrived_since(company, created_at), company))
 }
 
 /// The records of a lead in a feed that is sealed by lead.
@@ -323,17 +333,18 @@ pub fn sealed_feed_of<T: DeserializeOwned>(
     feed: Tree,
     lead: &LeadRecord,
 ) -> impl Iterator<Item = T> {
-    listed(store.scan_about(lead.uuid, feed, arrived_since(lead), lead.company))
+    listed(store.scan_about(lead.uuid, feed, arrived_since(lead.company, lead.created_at), lead.company))
 }
 
-/// The least key that a lead's records in a feed may have.
-pub fn arrived_since(lead: &LeadRecord) -> Vec<u8> {
-    FeedKey { company: lead.company, arrival_us: made_since_us(lead), sequence: 0 }.to_bytes().to_vec()
+/// The least key that records in a feed may have of a lead of a company that was made then, Unix milliseconds.
+pub fn arrived_since(company: Uuid, created_at: i64) -> Vec<u8> {
+    FeedKey { company, arrival_us: made_since_us(created_at), sequence: 0 }.to_bytes().to_vec()
 }
 
-/// The least time of what is recorded of a lead, Unix microseconds. The clock may have stepped back a little since.
-pub fn made_since_us(lead: &LeadRecord) -> u64 {
-    u64::try_from(lead.created_at - CLOCK_STEPS).unwrap_or(0) * 1000
+/// The least time of what is recorded of a lead that was made then, Unix milliseconds; in Unix microseconds. The clock may have stepped
+/// back a little since.
+pub fn made_since_us(created_at: i64) -> u64 {
+    u64::try_from(created_at - CLOCK_STEPS).unwrap_or(0) * 1000
 }
 
 /// The records of lists, one after the other. One that cannot be read is reported, and left out.

@@ -1,6 +1,6 @@
 //! What is to be written together: guards that must hold, then writes that happen all or not at all.
 
-use std::{error::Error, fmt};
+use std::{collections::BTreeSet, error::Error, fmt};
 
 use uuid::Uuid;
 
@@ -57,12 +57,12 @@ pub(super) enum Slot {
 }
 
 /// Which data keys are destroyed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Without {
     /// None that is not.
     Nothing,
-    /// That of this lead, at this time in ms; that it was is kept.
-    Lead(Uuid, i64),
+    /// Those of these leads, at this time in ms; that they were is kept.
+    Leads(BTreeSet<Uuid>, i64),
     /// Those of the leads of a volume, at this time in ms; that they were is kept until the next volume goes.
     Volume(Number, i64),
 }
@@ -87,8 +87,18 @@ impl Commit {
 
     /// Destroys the data key of a lead: once this is acknowledged, nothing that was sealed with it can ever be read again
     /// from this disk, and no commit about the lead is taken any more. `at_ms` is when, Unix milliseconds.
-    pub fn erase(mut self, lead: Uuid, at_ms: i64) -> Self {
-        self.rewrap = Some(Box::new(Rewrap { slot: Slot::Of(lead), without: Without::Lead(lead, at_ms) }));
+    pub fn erase(self, lead: Uuid, at_ms: i64) -> Self {
+        self.erase_all([lead], at_ms)
+    }
+
+    /// The same of several leads at once, which must be [of one slot](super::Store::by_slot): the other keys of the slot are sealed
+    /// anew once for all of them. Without any it does nothing.
+    pub fn erase_all(mut self, leads: impl IntoIterator<Item = Uuid>, at_ms: i64) -> Self {
+        let leads: BTreeSet<Uuid> = leads.into_iter().collect();
+        if let Some(first) = leads.first() {
+            let slot = Slot::Of(*first);
+            self.rewrap = Some(Box::new(Rewrap { slot, without: Without::Leads(leads, at_ms) }));
+        }
         self
     }
 

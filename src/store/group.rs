@@ -12,7 +12,7 @@ use super::{
     arrival::{Arrivals, FeedKey, LAST_ARRIVAL},
     broken::BrokenRecord,
     changes::Change,
-    commit::{Commit, CommitError, Guard, Outcome, Rewrap, Slot, Write},
+    commit::{Commit, CommitError, Guard, Outcome, Rewrap, Slot, Without, Write},
     disk::DiskResult,
     engine::{Engine, read_record},
     frame::{Frame, Reason, VALUE_LIMIT, framed, part_key},
@@ -143,7 +143,13 @@ impl<'a> Group<'a> {
     fn rewrap(&mut self, rewrap: &Rewrap) -> DiskResult<Outcome> {
         let sealing = self.below.sealing();
         let slot = rewrap.slot(sealing);
-        if let Err(error) = sealing.renew(slot) {
+        if let Without::Leads(leads, _) = &rewrap.without
+            && leads.iter().any(|lead| sealing.slots().slot_of(*lead) != slot)
+        {
+            let reason = "the leads of a commit that erases them must be of one slot".to_owned();
+            return Ok(Err(CommitError::Failed(reason)));
+        }
+        if let Err(error) = sealing.renew(&BTreeSet::from([slot])) {
             return Ok(Err(CommitError::Failed(error.to_string())));
         }
         self.rewrapped.insert(slot);
@@ -314,11 +320,14 @@ impl Rewrap {
     }
 }
 
-/// Begins every key that a commit will want, for who cannot change keys while it is taken in.
+/// Begins the wrapping keys of all slots that commits will seal anew, in one write for all of them.
+pub(super) fn begin_slots(sealing: &Sealing, commits: &[Commit]) -> Result<(), SealingError> {
+    let rewraps = commits.iter().filter_map(|commit| commit.rewrap.as_ref());
+    sealing.renew(&rewraps.map(|rewrap| rewrap.slot(sealing)).collect())
+}
+
+/// Begins every other key that a commit will want, for who cannot change keys while it is taken in.
 pub(super) fn begin_keys(sealing: &Sealing, commit: &Commit) -> Result<(), SealingError> {
-    if let Some(rewrap) = &commit.rewrap {
-        sealing.renew(rewrap.slot(sealing))?;
-    }
     if commit.writes.iter().any(passes) {
         sealing.passing_key()?;
     }

@@ -154,7 +154,9 @@ pub use self::{
     manifest::FORMAT,
     options::{DatabaseOptions, StoreOptions},
     postgres::DatabaseFigures,
-    registry::{audit, contacts, entities, left_alone, partner_keys, pauses, suppressions, tokens, users},
+    registry::{
+        audit, contacts, entities, identities, left_alone, partner_keys, pauses, suppressions, tokens, users,
+    },
     retention::{Dropped, RetentionError},
     scan::Scan,
     sealing::{MasterKey, MasterKeyError, SealingError},
@@ -446,6 +448,25 @@ impl Store {
         prefix: impl AsRef<[u8]>,
     ) -> Scan {
         self.scan_from(tree, start, prefix).about(lead)
+    }
+
+    /// Whom the records of a tree that is [sealed by lead](Seal::Lead) are about, with their keys, from the key `start` on: none is
+    /// opened, those that nothing opens any more are among them, and broken ones are left out.
+    pub fn owners(
+        &self,
+        tree: Tree,
+        start: &[u8],
+        prefix: &[u8],
+    ) -> impl Iterator<Item = Result<(Uuid, Vec<u8>), ReadError>> + use<> {
+        scan::owners(Arc::clone(&self.shared.engine), tree, start, prefix)
+    }
+
+    /// Leads by the slots that their data keys are in: those of one can be [erased in one commit](Commit::erase_all).
+    pub fn by_slot(&self, leads: impl IntoIterator<Item = Uuid>) -> Vec<Vec<Uuid>> {
+        let slots = self.shared.engine.sealing().slots();
+        let mut by_slot = BTreeMap::<u16, Vec<Uuid>>::new();
+        leads.into_iter().for_each(|lead| by_slot.entry(slots.slot_of(lead)).or_default().push(lead));
+        by_slot.into_values().collect()
     }
 
     /// Reads every record there is and reports what is broken. Takes as long as reading the whole store; changes nothing.

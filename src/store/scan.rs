@@ -40,15 +40,37 @@ impl Scan {
 
     fn is_wanted(&self, key: &[u8], raw: &[u8]) -> DiskResult<bool> {
         let Some(lead) = self.about else { return Ok(true) };
-        Ok(match Frame::open(raw) {
-            Ok(Frame::Whole(payload)) => owner(payload) == Some(lead),
-            Ok(Frame::Split(_)) => {
-                let first = self.engine.raw(&part_key(self.tree, key, 0))?;
-                matches!(first.as_deref().map(Frame::open), Some(Ok(Frame::Whole(piece))) if owner(piece) == Some(lead))
-            }
-            Err(_) => false,
-        })
+        Ok(owner_of(&*self.engine, self.tree, key, raw)? == Some(lead))
     }
+}
+
+/// The lead that a record of a tree that is sealed by lead is about, read without opening it; nothing where it is broken.
+fn owner_of(engine: &dyn Engine, tree: Tree, key: &[u8], raw: &[u8]) -> DiskResult<Option<Uuid>> {
+    Ok(match Frame::open(raw) {
+        Ok(Frame::Whole(payload)) => owner(payload),
+        Ok(Frame::Split(_)) => match engine.raw(&part_key(tree, key, 0))?.as_deref().map(Frame::open) {
+            Some(Ok(Frame::Whole(piece))) => owner(piece),
+            _ => None,
+        },
+        Err(_) => None,
+    })
+}
+
+/// Whom the records of a tree that is sealed by lead are about, with their keys: what [`Scan`] goes through, without opening any.
+pub(super) fn owners(
+    engine: Arc<dyn Engine>,
+    tree: Tree,
+    start: &[u8],
+    prefix: &[u8],
+) -> impl Iterator<Item = Result<(Uuid, Vec<u8>), ReadError>> + use<> {
+    let ahead = engine.walk(tree, start, prefix);
+    ahead.filter_map(move |entry| {
+        let owned = entry.and_then(|(mut sled_key, raw)| {
+            let key = sled_key.split_off(1);
+            Ok(owner_of(&*engine, tree, &key, &raw)?.map(|owner| (owner, key)))
+        });
+        owned.map_err(ReadError::from).transpose()
+    })
 }
 
 impl Iterator for Scan {

@@ -15,7 +15,7 @@ use super::{
     commit::{Commit, Outcome},
     disk::DiskError,
     engine::{self, Engine, all_failed, count},
-    group::Group,
+    group::{Group, begin_slots},
     health::FailureLatch,
     journal::Journal,
     record_file::{Entry, HEADING, Met},
@@ -204,6 +204,7 @@ impl Writer {
             self.next_volume()?;
             self.stalls.step(Step::Read);
         }
+        begin_slots(self.records.sealing(), commits).map_err(|error| Fault::Unread(error.to_string()))?;
         let last_arrival_us = self.arrivals.last_us();
         let mut group = Group::over(&*self.records);
         let mut outcomes = Vec::with_capacity(commits.len());

@@ -63,6 +63,10 @@ pub const COMPLETE_TABLES_SHOWN: &str = "offerd_complete_tables_shown_total";
 pub const PREFILLS: &str = "offerd_prefills";
 /// Statements of consents that are kept no more.
 pub const CONSENTS_CUT: &str = "offerd_consents_cut_total";
+/// Leads that erasures of persons have still before them.
+pub const ERASURE_LEADS_LEFT: &str = "offerd_erasure_leads_left";
+/// Leads that erasures of persons have erased.
+pub const LEADS_ERASED: &str = "offerd_leads_erased_total";
 /// Those that can be read no more.
 pub const PREFILLS_ENDED: &str = "offerd_prefills_ended_total";
 /// Rate tables completed.
@@ -256,6 +260,8 @@ pub const METRICS: &[Metric] = &[
     gauge(KEPT_TABLE_BYTES, &[], "Complete rate tables that are kept as they are shown, in bytes; the limit is limits.shown_bytes."),
     counter(COMPLETE_TABLES_SHOWN, &["from"], "Complete rate tables that were shown: memory (kept), records (put together for it)."),
     counter(CONSENTS_CUT, &[], "Statements of a lead's consents that are kept no more because of limits.consents_kept_per_lead."),
+    gauge(ERASURE_LEADS_LEFT, &[], "Leads that erasures of persons which are under way have still before them; so many as limits.leads_erased_at_once says go at once."),
+    counter(LEADS_ERASED, &[], "Leads of which erasures of persons have destroyed the keys."),
     gauge(PREFILLS, &[], "Prefills that can be read; the limit of each company is limits.prefills_per_company."),
     counter(PREFILLS_ENDED, &["by"], "Prefills that can be read no more: time (limits.prefill_lifetime), reads (limits.prefill_reads)."),
     counter(SUBMITS_REFUSED, &["reason"], "Leads refused with 503: full, company_full, lead_busy (store.changes_per_record), store_busy, store_failed, store_stalled, disk_full; and merges that a publishable token came too late for, with 404: merge_too_late."),

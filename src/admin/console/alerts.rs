@@ -62,6 +62,7 @@ pub(super) async fn test(visit: Arc<Visit>) -> Result<View, Failure> {
     visit.app.note_if_can(&visit.actor(), note).await;
     audit!(visit, "alerts.test", "test of alerts sent");
     let tried = try_out(&settings.alerts, receiver, visit.app.store.now_ms()).await;
+    visit.app.alerts.tried(&tried, visit.app.store.now_ms());
     visit.view(&page(&visit, Some(tried)))
 }
 

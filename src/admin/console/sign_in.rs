@@ -219,7 +219,7 @@ fn form(visit: &Visit, status: StatusCode, trouble: Option<&str>) -> Result<Repl
 /// Whether a path leads to a page of ours, and nowhere else.
 fn is_within(path: &str) -> bool {
     path.strip_prefix(HOME).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
-        && !path.contains('\\')
+        && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
 }
 
 fn cookie_of(value: &str, seconds: u64, secure: bool) -> Result<HeaderValue, Failure> {

@@ -97,7 +97,7 @@ fn info(app: &App, viewer: Viewer, uuid: Uuid) -> Result<Reply, Failure> {
             format!("events: rate table {table} is pending; what its partners decide is not there yet")
         }));
     }
-    let since = ArrivalTime(reading::made_since_us(&lead));
+    let since = ArrivalTime(reading::made_since_us(lead.created_at));
     let FoundInfo { info, cut_at } = app.feeds.of_lead(&lead, since).map_err(|_| unreadable())?;
     warnings.extend(cut_at.map(|at| {
         format!("events, payouts, clientTags: what arrived from {at} on is told by the feeds only")

@@ -77,7 +77,7 @@ pub(super) fn of(side: &impl Side) -> Result<Option<Marker>, CopyError> {
 
 /// Whether a record is of the side that it lies in alone, and not copied.
 pub(super) fn stays(sled_key: &[u8]) -> bool {
-    [KEY, PROBE].into_iter().any(|key| sled_key == Tree::Meta.sled_key(key))
+    sled_key == Tree::Meta.sled_key(KEY) || sled_key.starts_with(&Tree::Meta.sled_key(PROBE))
 }
 
 /// Refuses a store that is an unfinished copy.

@@ -11,7 +11,7 @@ use super::transaction::Transaction;
 use crate::store::arrival::{Arrivals, LAST_ARRIVAL};
 use crate::store::commit::{Commit, Outcome};
 use crate::store::engine::{self, Engine, all_failed, count};
-use crate::store::group::{Group, begin_keys, wanted};
+use crate::store::group::{Group, begin_keys, begin_slots, wanted};
 use crate::store::health::FailureLatch;
 use crate::store::sealing::SealingError;
 use crate::store::stall::{Stalls, Step};
@@ -68,6 +68,7 @@ impl Writer {
 
     fn try_to_write(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Failure> {
         // They cannot be changed while the transaction holds them.
+        begin_slots(self.database.sealing(), commits).map_err(sealing)?;
         for commit in commits {
             begin_keys(self.database.sealing(), commit).map_err(sealing)?;
         }

@@ -4,7 +4,7 @@
 //! it has hashed, when the others of its day are hashed anew. So nobody who has the store finds anybody in it, and who is erased has
 //! never been here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
@@ -60,35 +60,55 @@ impl Store {
         Ok(leads.into_iter().collect())
     }
 
-    /// Destroys the keys that the contacts of a lead were hashed with, when the others that they have hashed are hashed anew; gives how
-    /// many records there were. Once this returns, no copy of the disk made from now on shows that they were here.
+    /// Destroys the keys that the contacts of leads were hashed with, when the others that they have hashed are hashed anew, once for all
+    /// of the leads; gives how many records there were, by lead. Once this returns, no copy of the disk made from now on shows that they
+    /// were here.
     ///
     /// # Errors
     /// Why it could not be done whole. Trying again goes on with it.
-    pub async fn forget_contacts(&self, of: &ContactsOf) -> Result<u64, RetentionError> {
-        let mut forgotten = 0;
+    pub async fn forget_contacts(&self, of: &[ContactsOf]) -> Result<BTreeMap<Uuid, u64>, RetentionError> {
+        let leads: BTreeSet<Uuid> = of.iter().map(|of| of.lead).collect();
+        let mut forgotten = BTreeMap::new();
         for key in self.contact_keys() {
             let kept = self.kept_of(&key, of)?;
-            if kept > 0 {
-                self.hash_anew(&key, Some(of.lead)).await?;
-                forgotten += kept;
+            if !kept.is_empty() {
+                self.hash_anew(&key, &leads).await?;
+            }
+            for (lead, kept) in kept {
+                *forgotten.entry(lead).or_default() += kept;
             }
         }
         Ok(forgotten)
     }
 
-    /// How many contacts of a lead a key has hashed.
-    fn kept_of(&self, key: &IdentityKey, of: &ContactsOf) -> Result<u64, RetentionError> {
-        if key.begins_ms > of.until_ms || key.ends_ms <= of.from_ms {
-            return Ok(0);
-        }
-        if of.from_ms == of.until_ms {
+    /// How many contacts of leads a key has hashed; nothing of those of which it has none.
+    fn kept_of(
+        &self,
+        key: &IdentityKey,
+        of: &[ContactsOf],
+    ) -> Result<BTreeMap<Uuid, u64>, RetentionError> {
+        let meets = |of: &&ContactsOf| key.begins_ms <= of.until_ms && key.ends_ms > of.from_ms;
+        let (grown, as_made): (Vec<&ContactsOf>, Vec<&ContactsOf>) =
+            of.iter().filter(meets).partition(|of| of.from_ms != of.until_ms);
+        let mut kept = BTreeMap::new();
+        for of in as_made {
             let places = of.contacts.iter().map(|contact| key.place_of(contact, of.lead));
-            return Ok(places.filter(|place| self.is_about(place, of.lead)).count() as u64);
+            let count = places.filter(|place| self.is_about(place, of.lead)).count() as u64;
+            if count > 0 {
+                kept.insert(of.lead, count);
+            }
         }
-        let mut kept = 0;
+        if grown.is_empty() {
+            return Ok(kept);
+        }
+        // What they had before is not known: all that the key has hashed is gone through, once for all of them.
+        let grown: BTreeSet<Uuid> = grown.into_iter().map(|of| of.lead).collect();
         for place in self.walk_hashed(key) {
-            kept += u64::from(place?.ends_with(of.lead.as_bytes()));
+            let place = place?;
+            let lead = place.get(BEFORE_LEAD..).and_then(|lead| Uuid::from_slice(lead).ok());
+            if let Some(lead) = lead.filter(|lead| grown.contains(lead)) {
+                *kept.entry(lead).or_default() += 1;
+            }
         }
         Ok(kept)
     }

@@ -4,6 +4,8 @@
 //! [key](crate::store::sealing::identity_key) that is destroyed, and sealed with the data key of its lead beside the hash, so that it can be
 //! hashed anew.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use futures_util::future::join_all;
 use uuid::Uuid;
 
@@ -19,6 +21,17 @@ use crate::store::{
 
 /// How many identities are hashed anew, or removed, at once.
 const AT_ONCE: usize = 256;
+
+/// Whom a lead is about, as far as that is known to who erases it.
+#[derive(Debug, Clone)]
+pub struct IdentityOf {
+    /// The lead.
+    pub lead: Uuid,
+    /// Whose it is.
+    pub company: Uuid,
+    /// What it most likely is: a lead may have grown since.
+    pub identity: Option<[u8; 32]>,
+}
 
 /// Where something is kept, and what it is; nothing where its lead is erased, or it cannot be read.
 type Hashed = (Vec<u8>, Option<Known>);
@@ -40,40 +53,51 @@ impl Known {
 }
 
 impl Store {
-    /// Destroys the key that the identity of a lead of a company was hashed with, when the others that it has hashed are hashed
-    /// anew; gives how many records named it. `identity` is what it most likely is; a lead may have grown since. Once this
-    /// returns, no copy of the disk made from now on shows that it was here.
+    /// Destroys the keys that the identities of leads were hashed with, when the others that they have hashed are hashed anew, once for
+    /// all of the leads; gives how many records named them, by lead. Once this returns, no copy of the disk made from now on shows that
+    /// they were here.
     ///
     /// # Errors
     /// Why it could not be done whole. Trying again goes on with it.
-    pub async fn forget_identity(
-        &self,
-        lead: Uuid,
-        company: Uuid,
-        identity: Option<[u8; 32]>,
-    ) -> Result<u64, RetentionError> {
-        let keys = self.shared.engine.sealing().identity_keys(company, i64::MIN);
-        let mut named = Vec::new();
-        for key in &keys {
-            let likely = identity.map(|identity| key.place(&identity));
-            if let Some(place) = likely.filter(|place| self.is_about(place, lead)) {
-                named.push((key, place));
+    pub async fn forget_identities(&self, of: &[IdentityOf]) -> Result<BTreeMap<Uuid, u64>, RetentionError> {
+        let leads: BTreeSet<Uuid> = of.iter().map(|of| of.lead).collect();
+        let mut by_company = BTreeMap::<Uuid, Vec<&IdentityOf>>::new();
+        of.iter().for_each(|of| by_company.entry(of.company).or_default().push(of));
+        let mut forgotten = BTreeMap::new();
+        for (company, of) in by_company {
+            let keys = self.shared.engine.sealing().identity_keys(company, i64::MIN);
+            for (key, named) in keys.iter().zip(self.named(&keys, &of)?) {
+                if !named.is_empty() {
+                    self.hash_anew(key, &leads).await?;
+                }
+                named.into_iter().for_each(|lead| *forgotten.entry(lead).or_default() += 1);
             }
         }
-        if named.is_empty() {
-            for key in &keys {
-                for entry in self.walk_hashed(key) {
-                    let place = entry?;
-                    if self.is_about(&place, lead) {
-                        named.push((key, place));
-                    }
+        Ok(forgotten)
+    }
+
+    /// Which of the leads each key has hashed the identity of, once for each record that names them.
+    fn named(&self, keys: &[IdentityKey], of: &[&IdentityOf]) -> Result<Vec<Vec<Uuid>>, RetentionError> {
+        let mut named = vec![Vec::new(); keys.len()];
+        let mut unfound: BTreeSet<Uuid> = of.iter().map(|of| of.lead).collect();
+        for (key, named) in keys.iter().zip(&mut named) {
+            for IdentityOf { lead, identity, .. } in of {
+                let likely = identity.map(|identity| key.place(&identity));
+                if likely.is_some_and(|place| self.is_about(&place, *lead)) {
+                    named.push(*lead);
+                    unfound.remove(lead);
                 }
             }
         }
-        for (key, _) in &named {
-            self.hash_anew(key, Some(lead)).await?;
+        if unfound.is_empty() {
+            return Ok(named);
         }
-        Ok(named.len() as u64)
+        for (key, named) in keys.iter().zip(&mut named) {
+            for place in self.walk_hashed(key) {
+                named.extend(self.whom(&place?).filter(|lead| unfound.contains(lead)));
+            }
+        }
+        Ok(named)
     }
 
     /// Destroys the keys of identities that no look-back reaches any more, with what they have hashed, goes on with what a crash
@@ -89,18 +113,18 @@ impl Store {
                 self.shared.engine.sealing().forget_identities(key.id)?;
                 forgotten += 1;
             } else if key.retiring {
-                self.hash_anew(&key, None).await?;
+                self.hash_anew(&key, &BTreeSet::new()).await?;
                 forgotten += 1;
             }
         }
         Ok(forgotten)
     }
 
-    /// Hashes what a key has hashed with another one, but for a lead, and destroys it.
+    /// Hashes what a key has hashed with another one, but for some leads, and destroys it.
     pub(super) async fn hash_anew(
         &self,
         key: &IdentityKey,
-        without: Option<Uuid>,
+        without: &BTreeSet<Uuid>,
     ) -> Result<(), RetentionError> {
         if !key.retiring {
             self.shared.engine.sealing().retire_identities(key.id)?;
@@ -113,7 +137,7 @@ impl Store {
                 .into_iter()
                 .map(|(place, known)| {
                     let moved = Commit::new().remove(Tree::Identities, &place);
-                    match known.filter(|known| without != Some(known.lead)) {
+                    match known.filter(|known| !without.contains(&known.lead)) {
                         Some(Known { at_ms, lead, identity }) => {
                             let look_back_ms = key.until_ms.saturating_sub(key.ends_ms);
                             moved.about(lead).identify(key.company, identity, at_ms, look_back_ms)
@@ -166,8 +190,13 @@ impl Store {
 
     /// Whether an identity is kept there that is a lead's. It is not opened.
     pub(super) fn is_about(&self, place: &[u8], lead: Uuid) -> bool {
+        self.whom(place) == Some(lead)
+    }
+
+    /// The lead whose identity is kept there. It is not opened.
+    fn whom(&self, place: &[u8]) -> Option<Uuid> {
         let stored = read_clear(&*self.shared.engine, Tree::Identities, place);
-        matches!(stored, Ok(Ok(Some(stored))) if owner(&stored) == Some(lead))
+        owner(&stored.ok()?.ok()??)
     }
 
     async fn commit_all(&self, commits: Vec<Commit>) -> Result<(), RetentionError> {

@@ -8,7 +8,7 @@
 pub mod audit;
 pub mod contacts;
 pub mod entities;
-mod identities;
+pub mod identities;
 pub mod left_alone;
 pub mod partner_keys;
 pub mod pauses;

@@ -292,15 +292,18 @@ impl Sealing {
         (key, kept)
     }
 
-    /// Gives a slot a new wrapping key, in memory and in the file, beside the one it has.
-    pub(super) fn renew(&self, slot: u16) -> Result<(), SealingError> {
+    /// Gives slots a new wrapping key each, in memory and in the file, beside the one they have. The file is written once for all of
+    /// them, and not where there is none to be made.
+    pub(super) fn renew(&self, slots: &BTreeSet<u16>) -> Result<(), SealingError> {
         // A slot that is in the middle of it has its new key already.
-        if self.ring().is_unfinished(slot) {
+        if slots.iter().all(|slot| self.ring().is_unfinished(*slot)) {
             return Ok(());
         }
         self.change(|ring| {
-            if !ring.is_unfinished(slot) {
-                ring.renew(slot);
+            for slot in slots {
+                if !ring.is_unfinished(*slot) {
+                    ring.renew(*slot);
+                }
             }
         })
     }
@@ -326,7 +329,7 @@ impl Sealing {
         let rewrap = |(lead, kept): (Uuid, Vec<u8>)| {
             let volume = data_key::volume_of(&kept);
             match without {
-                Without::Lead(erased, at_ms) if *erased == lead => {
+                Without::Leads(erased, at_ms) if erased.contains(&lead) => {
                     return Some((lead, Some(data_key::destroyed(*at_ms, volume))));
                 }
                 Without::Volume(dropped, _)

@@ -1,9 +1,10 @@
 //! Whom leads are about: known for a look-back, and gone with an erasure, from every byte that a thief may have.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::store::contacts::ContactsOf;
+use crate::store::identities::IdentityOf;
 use crate::store::sealing::{data_key, key_file::KeyFile, key_ring::KeyRing};
 
 const COMPANY: Uuid = Uuid::from_u128(0xC0);
@@ -79,10 +80,12 @@ async fn of_a_person_who_is_erased_no_byte_tells_anything_and_the_others_are_sti
         store.commit_now(about(nth, i64::from(nth))).unwrap();
     }
     let before = copied(&directory);
-    assert_eq!(store.forget_identity(lead(7), COMPANY, Some([7; 32])).await.unwrap(), 1);
+    let of = |nth, identity| [IdentityOf { lead: lead(nth), company: COMPANY, identity }];
+    let one = |nth| BTreeMap::from([(lead(nth), 1)]);
+    assert_eq!(store.forget_identities(&of(7, Some([7; 32]))).await.unwrap(), one(7));
     // What a lead is told to be may have changed since; its record is found all the same.
-    assert_eq!(store.forget_identity(lead(8), COMPANY, Some([99; 32])).await.unwrap(), 1);
-    assert_eq!(store.forget_identity(lead(9), COMPANY, None).await.unwrap(), 1);
+    assert_eq!(store.forget_identities(&of(8, Some([99; 32]))).await.unwrap(), one(8));
+    assert_eq!(store.forget_identities(&of(9, None)).await.unwrap(), one(9));
     for nth in 7..10 {
         store.commit_now(Commit::new().erase(lead(nth), 50)).unwrap();
     }
@@ -164,11 +167,12 @@ async fn leads_are_found_by_their_contacts_and_of_who_is_erased_no_byte_tells_an
     assert_eq!(store.found_by(&SHARED).unwrap(), (1..36).map(lead).collect::<Vec<_>>());
     let before = copied(&directory);
     let of = |nth: u8| contacts(nth, at_ms(nth), at_ms(nth));
-    assert_eq!(store.forget_contacts(&of(9)).await.unwrap(), 2);
+    let two = |nth| BTreeMap::from([(lead(nth), 2)]);
+    assert_eq!(store.forget_contacts(&[of(9)]).await.unwrap(), two(9));
     // One that has grown since had another address before.
     let grown = ContactsOf { contacts: vec![SHARED], ..contacts(20, at_ms(20), at_ms(30)) };
-    assert_eq!(store.forget_contacts(&grown).await.unwrap(), 2);
-    assert_eq!(store.forget_contacts(&of(9)).await.unwrap(), 0);
+    assert_eq!(store.forget_contacts(&[grown]).await.unwrap(), two(20));
+    assert_eq!(store.forget_contacts(&[of(9)]).await.unwrap(), BTreeMap::new());
     for nth in [9, 20] {
         store.commit_now(Commit::new().erase(lead(nth), 50)).unwrap();
     }

@@ -229,7 +229,7 @@ fn an_erasure_that_a_crash_interrupts_is_finished_at_the_next_start() {
     store.commit_group(&[about(LEAD), about(neighbour(&slots))]);
     let slot = u16::from_be_bytes(*slots.place(LEAD).first_chunk().unwrap());
     // As far as a crash before the group is on the disk lets it come.
-    store.shared.records().sealing().renew(slot).unwrap();
+    store.shared.records().sealing().renew(&[slot].into()).unwrap();
     assert_eq!(store.shared.records().sealing().unfinished(), [slot]);
     let late = neighbours(&slots)[3];
     store.commit_now(about(late)).unwrap();

@@ -17,6 +17,7 @@ use super::section::Section;
 use super::view::{Page, View, sealed};
 use super::visit::Visit;
 use crate::admin::command::our_fault;
+use crate::admin::erasing;
 use crate::admin::persons::{self, Wish};
 use crate::model::SuppressionKind;
 use crate::persons::request::FoundLead;
@@ -115,7 +116,7 @@ pub(super) async fn erase(visit: Arc<Visit>) -> Result<View, Failure> {
 /// Has a person be left alone.
 pub(super) async fn suppress(visit: Arc<Visit>) -> Result<View, Failure> {
     let done = async || {
-        persons::suppressed(&visit.app, &asked(&visit)?.wish(&visit)?).await?;
+        persons::suppressed(&visit.app, asked(&visit)?.wish(&visit)?).await?;
         Ok(Some("No partner is asked about them from now on, whoever submits them.".to_owned()))
     };
     let done = done().await;
@@ -125,7 +126,7 @@ pub(super) async fn suppress(visit: Arc<Visit>) -> Result<View, Failure> {
 /// Ends that.
 pub(super) async fn unsuppress(visit: Arc<Visit>) -> Result<View, Failure> {
     let done = async || {
-        let was_suppressed = persons::unsuppressed(&visit.app, &asked(&visit)?.wish(&visit)?).await?;
+        let was_suppressed = persons::unsuppressed(&visit.app, asked(&visit)?.wish(&visit)?).await?;
         let (ended, never) = ("They may be asked about again.", "They were not left alone by this.");
         Ok(Some(if was_suppressed { ended } else { never }.to_owned()))
     };
@@ -134,7 +135,7 @@ pub(super) async fn unsuppress(visit: Arc<Visit>) -> Result<View, Failure> {
 }
 
 async fn exported(visit: &Visit) -> Result<Reply, Failure> {
-    let copy = persons::copied(&visit.app, &asked(visit)?.wish(visit)?).await?;
+    let copy = persons::copied(&visit.app, asked(visit)?.wish(visit)?).await?;
     let file =
         serde_json::to_vec_pretty(&copy).map_err(our_fault("what is held could not be written as JSON"))?;
     // No name of a file says whose it is.
@@ -148,10 +149,8 @@ async fn erased(visit: &Visit) -> Result<ReceiptPage, Failure> {
         let message = "Nothing is erased: tick that all of it is to be erased for good.";
         return Err(Failure::bad_request(message));
     }
-    if visit.field("suppress").is_some() {
-        persons::suppressed(&visit.app, &wish).await?;
-    }
-    let receipt = persons::erased(&visit.app, &wish).await?;
+    let suppress = visit.field("suppress").is_some();
+    let receipt = erasing::erased(&visit.app, wish.clone(), suppress).await?;
     let left_alone = wish.is_left_alone(&visit.app.engine);
     ReceiptPage::of(&receipt, left_alone, wish.reason.as_deref().unwrap_or_default())
 }
@@ -192,7 +191,7 @@ async fn page(visit: &Visit, outcome: Result<Option<String>, Failure>) -> Result
 }
 
 async fn found(visit: &Visit, wish: &Wish) -> Result<Found, Failure> {
-    let leads = persons::found(&visit.app, wish).await?;
+    let leads = persons::found(&visit.app, wish.clone()).await?;
     visit.reading(move |app| Found::of(&Tokens::of(app.store.clone()), leads)).await
 }
 

@@ -11,12 +11,18 @@ use crate::persons::erasure::{Destroyed, Remaining};
 use crate::persons::request::Receipt;
 use crate::web::Failure;
 
+/// Leads that the page lists; the JSON has all.
+const LISTED: usize = 1000;
+
 /// What stands on the page.
 #[derive(Debug, Serialize)]
 pub(super) struct ReceiptPage {
     uuid: Uuid,
     /// Unix milliseconds.
     erased_at: i64,
+    /// How many leads are erased.
+    count: usize,
+    /// The first of them.
     leads: Vec<Erased>,
     /// Whether they are left alone from now on.
     left_alone: bool,
@@ -52,14 +58,15 @@ impl ReceiptPage {
     pub(super) fn of(receipt: &Receipt, left_alone: bool, reason: &str) -> Result<Self, Failure> {
         let json =
             serde_json::to_string_pretty(receipt).map_err(our_fault("a receipt could not be written"))?;
-        let erased = receipt.leads.iter().map(|lead| Erased {
+        let erased = receipt.leads.iter().take(LISTED).map(|lead| Erased {
             uuid: lead.lead_uuid,
             at: lead.erased_at.millis(),
             destroyed: destroyed(&lead.destroyed),
             remaining: remaining(&lead.remaining),
         });
         let (uuid, erased_at) = (receipt.receipt_uuid, receipt.erased_at.millis());
-        Ok(Self { uuid, erased_at, leads: erased.collect(), left_alone, reason: reason.to_owned(), json })
+        let (count, leads) = (receipt.leads.len(), erased.collect());
+        Ok(Self { uuid, erased_at, count, leads, left_alone, reason: reason.to_owned(), json })
     }
 }
 

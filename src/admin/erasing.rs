@@ -1,0 +1,252 @@
+//! `POST /persons/erase`: what `offerd person erase` calls. Answers line by line: how far it is, then the receipt. The page *Persons* of the
+//! console does the same by the same functions.
+//!
+//! An erasure goes on as a task of its own to its end, whoever still listens. Somebody may have many leads, so they go in rounds of
+//! `limits.leads_erased_at_once`: before each the audit says which leads are about to go under which receipt (`person.erase`), and behind it
+//! that they are gone (`person.erased`). So the receipt can be had again from there, and what a crash has cut short shows.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chrono::Utc;
+use futures_util::stream;
+use metrics::{counter, gauge};
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
+use tracing::Instrument;
+use uuid::Uuid;
+
+use super::App;
+use super::audit::audit_by;
+use super::command::{our_fault, unavailable};
+use super::persons::{Wish, carried_out, left_alone_now, ordered};
+use crate::ids;
+use crate::model::Timestamp;
+use crate::persons::erasure::{self, Erasure};
+use crate::persons::request::{self, Receipt};
+use crate::telemetry::metrics::{ERASURE_LEADS_LEFT, LEADS_ERASED};
+use crate::web::{Context, Failure, Reply};
+
+/// Most leads that one record of the audit names, and one line of an answer tells of.
+const LEADS_PER_RECORD: usize = 500;
+
+/// A line of the answer.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ErasureLine {
+    /// How far it is.
+    Progress(Progress),
+    /// What was done to some of the leads.
+    Erased(Vec<Erasure>),
+    /// The receipt, without its leads, which were told before; the last line.
+    Receipt(Receipt),
+    /// Why it ended before that; the last line.
+    Failed(String),
+}
+
+/// How far an erasure is.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Progress {
+    /// Leads that are erased.
+    pub done: usize,
+    /// Of so many.
+    pub of: usize,
+}
+
+/// An erasure that goes on by itself.
+struct Begun {
+    /// How far it is.
+    progress: UnboundedReceiver<Progress>,
+    /// What comes of it.
+    ended: JoinHandle<Result<Receipt, Failure>>,
+}
+
+/// What is still to be told of an erasure.
+enum Untold {
+    Begun(Progress, Begun),
+    Erased(Receipt),
+}
+
+pub(super) async fn erase(mut context: Context<App>) -> Result<Reply, Failure> {
+    let (wish, suppress) = ordered(&mut context).await?;
+    let mut begun = begin(&context.app, wish, suppress)?;
+    // What keeps it from beginning is the answer; what comes later can only be a line of it.
+    let Some(first) = begun.progress.recv().await else {
+        let ended = begun.ended().await?;
+        return Ok(Reply::stream("application/x-ndjson", lines(Untold::Erased(ended))));
+    };
+    Ok(Reply::stream("application/x-ndjson", lines(Untold::Begun(first, begun))))
+}
+
+/// Erases all leads of a person, and has them be left alone from now on where that is wished, too.
+///
+/// # Errors
+/// Why not all of them are erased, or that this could not be recorded, so that none of a round is.
+pub(super) async fn erased(app: &Arc<App>, wish: Wish, suppress: bool) -> Result<Receipt, Failure> {
+    begin(app, wish, suppress)?.ended().await
+}
+
+/// Has an erasure begin, which goes on whatever becomes of who has asked for it.
+fn begin(app: &Arc<App>, wish: Wish, suppress: bool) -> Result<Begun, Failure> {
+    wish.who()?;
+    let (told, progress) = unbounded_channel();
+    let app = Arc::clone(app);
+    let work = async move { erase_in_rounds(&app, &wish, suppress, &told).await };
+    Ok(Begun { progress, ended: tokio::spawn(work.in_current_span()) })
+}
+
+impl Begun {
+    async fn ended(self) -> Result<Receipt, Failure> {
+        self.ended.await.map_err(our_fault("an erasure could not go on"))?
+    }
+}
+
+/// Leads that an erasure has before it, as the metric counts them.
+struct Left(usize);
+
+impl Left {
+    fn of(leads: usize) -> Self {
+        gauge!(ERASURE_LEADS_LEFT).increment(leads as f64);
+        Self(leads)
+    }
+
+    fn less(&mut self, leads: usize) {
+        self.0 -= leads;
+        gauge!(ERASURE_LEADS_LEFT).decrement(leads as f64);
+        counter!(LEADS_ERASED).increment(leads as u64);
+    }
+}
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        gauge!(ERASURE_LEADS_LEFT).decrement(self.0 as f64);
+    }
+}
+
+async fn erase_in_rounds(
+    app: &App,
+    wish: &Wish,
+    suppress: bool,
+    told: &UnboundedSender<Progress>,
+) -> Result<Receipt, Failure> {
+    let who = wish.who()?;
+    if suppress {
+        left_alone_now(app, wish).await?;
+    }
+    let found = carried_out(app, move |engine, runtime| runtime.block_on(request::leads(engine, who)));
+    let found = found.await?;
+    let receipt_uuid = ids::random();
+    let mut left = Left::of(found.len());
+    let mut receipt =
+        Receipt { receipt_uuid, erased_at: Timestamp::default(), rounds: 0, leads: Vec::new() };
+    // Nobody may listen any more.
+    let _ = told.send(Progress { done: 0, of: found.len() });
+    for round in found.chunks(app.settings().limits.leads_erased_at_once) {
+        let progress = Progress { done: receipt.leads.len(), of: found.len() };
+        let erased = erase_round(app, wish, (receipt_uuid, round), (progress, told)).await;
+        let erased = erased.map_err(|failure| cut_short(failure, receipt_uuid, progress))?;
+        left.less(round.len());
+        receipt.rounds += 1;
+        receipt.leads.extend(erased);
+    }
+    if found.is_empty() {
+        for action in ["person.erase", "person.erased"] {
+            app.note(&wish.by, wish.note(action).about(named(receipt_uuid, &[]))).await?;
+        }
+    }
+    let (leads, reason) = (receipt.leads.len(), &wish.reason);
+    audit_by!(
+        &wish.by.who,
+        "person.erase",
+        receipt = %receipt_uuid,
+        leads,
+        reason,
+        "personal data of all leads of a person"
+    );
+    receipt.erased_at = Utc::now().into();
+    Ok(receipt)
+}
+
+/// Erases the leads of a round, with a record in the audit before and behind it.
+async fn erase_round(
+    app: &App,
+    wish: &Wish,
+    (receipt, round): (Uuid, &[Uuid]),
+    (mut progress, told): (Progress, &UnboundedSender<Progress>),
+) -> Result<Vec<Erasure>, Failure> {
+    for leads in round.chunks(LEADS_PER_RECORD) {
+        app.note(&wish.by, wish.note("person.erase").about(named(receipt, leads))).await?;
+    }
+    let (leads, told) = (round.to_vec(), told.clone());
+    let erased = carried_out(app, move |engine, runtime| {
+        let mut tell = |more: usize| {
+            progress.done += more;
+            let _ = told.send(progress);
+        };
+        Ok(runtime.block_on(erasure::erase_all(engine, &leads, &mut tell))?)
+    });
+    let erased = erased.await?;
+    let gone: Vec<Uuid> = erased.iter().map(|lead| lead.lead_uuid).collect();
+    for leads in gone.chunks(LEADS_PER_RECORD) {
+        app.note_if_can(&wish.by, wish.note("person.erased").about(named(receipt, leads))).await;
+    }
+    Ok(erased)
+}
+
+/// What an audit record says of leads under a receipt.
+fn named(receipt: Uuid, leads: &[Uuid]) -> String {
+    if leads.is_empty() {
+        return format!("receipt {receipt}: no lead");
+    }
+    let leads: Vec<String> = leads.iter().map(Uuid::to_string).collect();
+    format!("receipt {receipt}: {}", leads.join(" "))
+}
+
+/// A failure of a round, with what was done before it.
+fn cut_short(failure: Failure, receipt: Uuid, Progress { done, of }: Progress) -> Failure {
+    if done == 0 {
+        return failure;
+    }
+    unavailable(format!(
+        "{}; {done} of {of} leads are erased under receipt {receipt}, and the audit names them: ask again for the others",
+        words(&failure)
+    ))
+}
+
+fn words(failure: &Failure) -> String {
+    let words = failure.errors.iter().filter_map(|error| error.message.as_deref());
+    words.collect::<Vec<_>>().join("; ")
+}
+
+/// The lines of an answer.
+fn lines(untold: Untold) -> impl futures_util::Stream<Item = std::io::Result<Bytes>> + Send + Sync {
+    stream::unfold(Some(untold), |untold| async {
+        let (line, untold) = next(untold?).await;
+        let mut json = serde_json::to_vec(&line).expect("a line has string keys");
+        json.push(b'\n');
+        Some((Ok(Bytes::from(json)), untold))
+    })
+}
+
+/// The next line, and what is to be told behind it.
+async fn next(untold: Untold) -> (ErasureLine, Option<Untold>) {
+    match untold {
+        Untold::Begun(progress, mut begun) => {
+            let line = ErasureLine::Progress(progress);
+            match begun.progress.recv().await {
+                Some(progress) => (line, Some(Untold::Begun(progress, begun))),
+                None => match begun.ended().await {
+                    Ok(receipt) => (line, Some(Untold::Erased(receipt))),
+                    Err(failure) => (ErasureLine::Failed(words(&failure)), None),
+                },
+            }
+        }
+        Untold::Erased(receipt) if receipt.leads.is_empty() => (ErasureLine::Receipt(receipt), None),
+        Untold::Erased(mut receipt) => {
+            let rest = receipt.leads.split_off(LEADS_PER_RECORD.min(receipt.leads.len()));
+            let some = std::mem::replace(&mut receipt.leads, rest);
+            (ErasureLine::Erased(some), Some(Untold::Erased(receipt)))
+        }
+    }
+}

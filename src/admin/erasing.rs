@@ -138,8 +138,7 @@ async fn erase_in_rounds(
     let found = found.await?;
     let receipt_uuid = ids::random();
     let mut left = Left::of(found.len());
-    let mut receipt =
-        Receipt { receipt_uuid, erased_at: Timestamp::default(), rounds: 0, leads: Vec::new() };
+    let mut receipt = Receipt { receipt_uuid, erased_at: Timestamp::default(), rounds: 0, leads: Vec::new() };
     // Nobody may listen any more.
     let _ = told.send(Progress { done: 0, of: found.len() });
     for round in found.chunks(app.settings().limits.leads_erased_at_once) {

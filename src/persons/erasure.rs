@@ -246,7 +246,8 @@ async fn destroy(
                 let prefills = prefills.remove(lead).into_iter().flatten();
                 commit = prefills.fold(commit, |commit, key| commit.remove(Tree::Prefills, key));
                 let tables = of[lead].tables.iter();
-                commit = tables.fold(commit, |commit, table| commit.remove(Tree::OpenTables, table.as_bytes()));
+                commit =
+                    tables.fold(commit, |commit, table| commit.remove(Tree::OpenTables, table.as_bytes()));
             }
             store.commit(commit)
         });
@@ -259,10 +260,7 @@ async fn destroy(
 }
 
 /// The leads that were merged into since they were read: what they are found by now was not forgotten yet.
-fn grown<'g>(
-    store: &Store,
-    gone: impl Iterator<Item = &'g Gone>,
-) -> Result<Vec<LeadRecord>, Unavailable> {
+fn grown<'g>(store: &Store, gone: impl Iterator<Item = &'g Gone>) -> Result<Vec<LeadRecord>, Unavailable> {
     let now = gone.map(|one| {
         let record = reading::lead(store, one.lead)?;
         Ok(record.filter(|record| record.updated_at != one.updated_at))

@@ -572,11 +572,6 @@ impl Store {
         self.shared.engine.cluster().me()
     }
 
-    /// Whether other processes may have the store open too: it is in a database.
-    pub fn is_shared(&self) -> bool {
-        self.shared.files().is_none()
-    }
-
     /// Whether no other process is known to have it open now. Others are known a lease's fifth after they have begun.
     pub fn is_alone(&self) -> bool {
         self.shared.engine.cluster().is_alone()

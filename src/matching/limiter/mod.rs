@@ -25,8 +25,8 @@ use crate::rate_table::reason::Reason;
 use crate::rate_table::seating::{Verdict, verdicts};
 use crate::records::Records;
 use crate::records::postings::Posting;
-use crate::store::{Clock, ReadError};
 use crate::store::pauses::{Pause, Pauses};
+use crate::store::{Clock, ReadError};
 use crate::telemetry::metrics::SEATS_HELD_BACK;
 
 /// Counts what seats are asked and what their leads earn. Shared by everything that asks.

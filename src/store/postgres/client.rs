@@ -1,7 +1,8 @@
 //! The way to the database: a pool of connections on a runtime of their own, and waiting for what it says.
 
 use std::fmt;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use deadpool_postgres::{
@@ -30,6 +31,8 @@ pub(super) struct Client {
     runtime: Option<Runtime>,
     /// How long one answer may take.
     longest: Duration,
+    /// That an answer was late, until there is one again: nobody else waits as long meanwhile.
+    is_hung: Arc<AtomicBool>,
 }
 
 /// Why the database did not do what it was asked for.
@@ -131,7 +134,7 @@ impl Client {
             .timeouts(deadpool_postgres::Timeouts { wait: longest, create: longest, recycle: longest })
             .build()
             .map_err(|error| format!("connections to the database cannot be kept: {error}"))?;
-        Ok(Self { pool, runtime: Some(runtime), longest: options.answer_within })
+        Ok(Self { pool, runtime: Some(runtime), longest: options.answer_within, is_hung: Arc::default() })
     }
 
     /// A connection.
@@ -145,12 +148,18 @@ impl Client {
         T: Send + 'static,
         F: Future<Output = Result<T, Failure>> + Send + 'static,
     {
-        let (asked, longest) = (asked(self.pool.clone()), self.longest);
+        let (asked, longest, is_hung) = (asked(self.pool.clone()), self.longest, Arc::clone(&self.is_hung));
+        if is_hung.load(Ordering::Acquire) {
+            return Err(Failure::Said(None, "it did not answer in time, and has not since".to_owned()));
+        }
         let (answer, answered) = mpsc::sync_channel(1);
         let runtime = self.runtime.as_ref().ok_or_else(|| Failure::Said(None, "it is closed".to_owned()))?;
         runtime.spawn(async move {
             let late = || Failure::Said(None, format!("it has not answered for {longest:?}"));
-            let outcome = timeout(longest, asked).await.unwrap_or_else(|_| Err(late()));
+            let outcome = timeout(longest, asked).await.unwrap_or_else(|_| {
+                is_hung.store(true, Ordering::Release);
+                Err(late())
+            });
             // Who asked waits for it.
             let _ = answer.send(outcome);
         });
@@ -159,6 +168,11 @@ impl Client {
 }
 
 impl Client {
+    /// What says that an answer was late: whoever sees one again takes it back.
+    pub(super) fn is_hung(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_hung)
+    }
+
     /// Does something aside for as long as the client is there.
     pub(super) fn meanwhile<F: Future<Output = ()> + Send + 'static>(&self, work: impl FnOnce(Pool) -> F) {
         if let Some(runtime) = &self.runtime {

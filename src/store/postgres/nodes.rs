@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Object, Pool};
@@ -70,7 +71,7 @@ impl Node {
 
     /// Renews the lease and looks what others have changed, for as long as the client is there.
     pub(super) fn keep(&self, client: &Client, latch: &Arc<FailureLatch>) {
-        let (node, latch) = (self.clone(), Arc::clone(latch));
+        let (node, latch, is_hung) = (self.clone(), Arc::clone(latch), client.is_hung());
         client.meanwhile(|pool| async move {
             let mut ticks = interval(POLL.min(node.lease / RENEWALS));
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -79,7 +80,10 @@ impl Node {
                 ticks.tick().await;
                 let ticked = timeout(node.lease, node.tick(&pool, &mut seen)).await;
                 match ticked.unwrap_or_else(|_| Err(Failure::Said(None, "it does not answer".to_owned()))) {
-                    Ok(()) => drop(seen.answers_since.get_or_insert_with(Instant::now)),
+                    Ok(()) => {
+                        is_hung.store(false, Ordering::Release);
+                        seen.answers_since.get_or_insert_with(Instant::now);
+                    }
                     Err(failure @ Failure::Lost) => return latch.fail_for_good(&failure.to_string()),
                     // The writer finds out too, and tells.
                     Err(failure) => {

@@ -69,9 +69,9 @@ use crate::postbacks::Subscriptions;
 use crate::reload::Reloader;
 use crate::reports::Reports;
 use crate::run_file::RunFile;
+use crate::store::audit::AuditLog;
 use crate::store::users::Users;
 use crate::store::{Store, Topic};
-use crate::store::audit::AuditLog;
 use crate::telemetry::metrics;
 use crate::telemetry::tail::Tail;
 use crate::web::{

@@ -25,7 +25,10 @@ impl Seen {
 }
 
 /// Follows what is changed after it was seen, until the tasks are dropped.
-pub(super) fn follow(engine: &Arc<Engine>, Seen([pauses, suppressions, erasures]): Seen) -> Vec<JoinHandle<()>> {
+pub(super) fn follow(
+    engine: &Arc<Engine>,
+    Seen([pauses, suppressions, erasures]): Seen,
+) -> Vec<JoinHandle<()>> {
     let store = &engine.records.store;
     if !store.is_shared() {
         return Vec::new();

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Lead, SuppressionDigest, SuppressionKind};
 use crate::partners::Seat;
-use crate::store::{ReadError, Store};
 use crate::store::left_alone::{EVERYWHERE, LeftAlone};
 use crate::store::suppressions::{SuppressionList, SuppressionLists};
+use crate::store::{ReadError, Store};
 use crate::telemetry::metrics::SUPPRESSION_ENTRIES;
 
 /// The lists of a store, as of now. Shared by everything that asks.

@@ -115,7 +115,9 @@ impl Tokens {
             Some(_) if company.duplicate_look_back_minutes == before => return (company, Commit::new()),
             Some(known) => Commit::new().unchanged(Tree::Companies, key, known),
             // What is there and cannot be read is made anew.
-            None if matches!(self.store.get(Tree::Companies, key), Err(ReadError::Broken(_))) => Commit::new(),
+            None if matches!(self.store.get(Tree::Companies, key), Err(ReadError::Broken(_))) => {
+                Commit::new()
+            }
             None => Commit::new().absent(Tree::Companies, key),
         };
         let commit = commit.put(Tree::Companies, key, codec::encode_json(&company));

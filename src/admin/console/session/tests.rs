@@ -129,8 +129,8 @@ fn a_user_whose_right_has_changed_is_signed_out_and_nobody_else() {
 
 #[test]
 fn what_another_process_has_changed_of_a_user_ends_what_they_have_begun() {
-    let [alice, bob] =
-        ["alice", "bob"].map(|name| UserRecord { changed_at: 7, ..UserRecord::new(name, Role::Analyst, None) });
+    let [alice, bob] = ["alice", "bob"]
+        .map(|name| UserRecord { changed_at: 7, ..UserRecord::new(name, Role::Analyst, None) });
     let changes: [(&str, Option<UserRecord>); 4] = [
         ("removed", None),
         ("kept out", Some(UserRecord { disabled: true, ..alice.clone() })),

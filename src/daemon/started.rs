@@ -91,8 +91,7 @@ impl Started {
     ) -> Result<Self, Fatal> {
         let Bound { api, integrations, admin, shown } = bound;
         let Opened { records, tokens } = opened;
-        let store = records.store.clone();
-        let seen = Seen::of(&store);
+        let (store, seen) = (records.store.clone(), Seen::of(&records.store));
         let run_file = run_file(config.as_ref(), [&api, &integrations, &admin]);
         let threads = EngineThreads::start(settings.engine.threads);
         let (traces, delivery) = traces(&settings)?;
@@ -100,9 +99,7 @@ impl Started {
         let matchmaker = Matchmaker::new(engine, threads.arbiters());
         let engine = Arc::clone(matchmaker.engine());
         note_book(&engine.book());
-        if let Err(failure) = cap_sharing::share_out(&engine, &engine.book()).await {
-            warn!(%failure, "nothing is held yet of the caps of seats, which are not asked until there is; it is tried again");
-        }
+        share_caps(&engine).await;
         recovery::recover(&matchmaker).await;
 
         let (reports, written) = (counts(&engine, &settings)?, written(&run_file, &settings)?);
@@ -213,12 +210,7 @@ impl Started {
         }
         self.run_file.remove();
         self.aside.iter().for_each(JoinHandle::abort);
-        let given_back = cap_sharing::give_back(self.matchmaker.engine());
-        if tokio::time::timeout(GIVING_BACK, given_back).await.is_err() {
-            warn!(
-                "what was held of the caps of seats could not be given back in time; others count it from the rate tables"
-            );
-        }
+        give_caps_back(self.matchmaker.engine()).await;
         self.postbacks.stop();
         self.alerts.stop();
         self.matchmaker.engine().statistics.failures.flush();
@@ -326,6 +318,22 @@ fn aside(
     ];
     aside.extend(learning);
     aside
+}
+
+/// Takes what may be asked of capped seats, before leads come.
+async fn share_caps(engine: &Arc<Engine>) {
+    if let Err(failure) = cap_sharing::share_out(engine, &engine.book()).await {
+        warn!(%failure, "nothing is held yet of the caps of seats, which are not asked until there is; it is tried again");
+    }
+}
+
+/// Gives back what was not asked of capped seats, once no lead comes any more.
+async fn give_caps_back(engine: &Engine) {
+    if tokio::time::timeout(GIVING_BACK, cap_sharing::give_back(engine)).await.is_err() {
+        warn!(
+            "what was held of the caps of seats could not be given back in time; others count it from the rate tables"
+        );
+    }
 }
 
 /// The admin pages, made of what opens the console; and what an operator is greeted with who has just begun.

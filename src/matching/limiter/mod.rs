@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use metrics::counter;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use uuid::Uuid;
 
 use meter::{DAY_KEPT, MONTH_KEPT, Meter, WEEK_KEPT};
@@ -44,7 +44,7 @@ pub struct Limiter {
     /// Told when more of a cap is needed soon.
     short: Notify,
     /// Held by who changes what is held of caps: one at a time.
-    settling: tokio::sync::Mutex<()>,
+    settling: Semaphore,
     clock: Clock,
 }
 
@@ -86,7 +86,7 @@ impl Limiter {
             counts,
             pausing: Mutex::default(),
             short: Notify::new(),
-            settling: Default::default(),
+            settling: Semaphore::new(1),
             clock,
         };
         let counts = recount::recount(records, limiter.now(), reach(book));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use tokio::sync::MutexGuard;
+use tokio::sync::SemaphorePermit;
 use uuid::Uuid;
 
 use super::batch::{Batch, Capped, HandedOut, Period, Read, Wish};
@@ -40,24 +40,17 @@ impl Limiter {
 
     /// The caps whose records are to be read, with what is wished of each. Forgets what is held of periods that are over.
     pub fn due(&self, book: &Book, nodes: u32) -> Vec<(Capped, Wish)> {
-        let mut counts = self.counts();
         let at = self.now();
+        // Days of time zones are looked up before leads have to wait.
+        let caps = caps_at(book, [at, at + AHEAD]);
+        let mut counts = self.counts();
         let meters = counts.partners.values_mut().flat_map(|partner| &mut partner.meters);
         meters.for_each(|meter| meter.batches.retain(|batch| batch.span.end + BEHIND > at));
-        let mut due: BTreeMap<Vec<u8>, (Capped, Wish)> = BTreeMap::new();
-        for seat in book.seats() {
-            for period in Period::ALL {
-                let Some(cap) = period.cap(&seat.limits) else { continue };
-                for at in [at, at + AHEAD] {
-                    let (partner, product_type) = (seat.identity.key.clone(), seat.product_type);
-                    let span = period.span(&seat.limits, at);
-                    let capped = Capped { partner, product_type, period, span };
-                    let batch = counts.batch(&capped, self.now());
-                    due.extend(batch.wish(self.now(), cap, nodes).map(|wish| (capped.key(), (capped, wish))));
-                }
-            }
-        }
-        due.into_values().collect()
+        let wish = |(capped, cap): (Capped, u32)| {
+            let wish = counts.batch(&capped, at).wish(at, cap, nodes)?;
+            Some((capped, wish))
+        };
+        caps.into_values().filter_map(wish).collect()
     }
 
     /// Changes a record to what should be held here. What is to be given back is asked no more from now on.
@@ -105,8 +98,8 @@ impl Limiter {
     }
 
     /// The right to change what is held of caps.
-    pub async fn settling(&self) -> MutexGuard<'_, ()> {
-        self.settling.lock().await
+    pub async fn settling(&self) -> SemaphorePermit<'_> {
+        self.settling.acquire().await.expect("it is never closed")
     }
 
     /// Counts from the records what was asked in spans. Takes as long as reading the tables of that time.
@@ -147,6 +140,20 @@ impl Limiter {
         booked.into_iter().for_each(|posting: Posting| counts.book(posting));
         Ok(())
     }
+}
+
+/// The caps of a book at some times, by the keys of their records.
+fn caps_at(book: &Book, times: [i64; 2]) -> BTreeMap<Vec<u8>, (Capped, u32)> {
+    let mut caps = BTreeMap::new();
+    for seat in book.seats() {
+        let of_seat = Period::ALL.into_iter().filter_map(|period| Some((period, period.cap(&seat.limits)?)));
+        for ((period, cap), at) in of_seat.flat_map(|capped| times.map(|at| (capped, at))) {
+            let (partner, product_type) = (seat.identity.key.clone(), seat.product_type);
+            let capped = Capped { partner, product_type, period, span: period.span(&seat.limits, at) };
+            caps.insert(capped.key(), (capped, cap));
+        }
+    }
+    caps
 }
 
 impl Counts {

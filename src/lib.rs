@@ -187,7 +187,9 @@
 //!   be thrown away.
 //! - What grows with every lead lies in volumes by time, so that what is old can go as a whole and a start opens the last one.
 //! - `pendingResponses` only shrinks, and an ask has exactly one outcome ([`rate_table::progress`]).
-//! - What a cap counts is derived from what is stored, so a restart counts the same ([`matching::limiter`]).
+//! - What a cap counts is derived from what is stored, so a restart counts the same ([`matching::limiter`]). Where several processes share
+//!   a store, none asks more than it has reserved ([`matching::cap_sharing`]), and what one changes the others respect within a second
+//!   (`daemon/following.rs`).
 //! - Arrivals never go back and never wait for a clock that was wrong; nothing is old because the machine's clock says a year to come
 //!   (`store/arrival_clock.rs`).
 //! - A rate table is computed under one [`matching::configuration`], book, clients and rules, whatever is reloaded.

@@ -19,7 +19,7 @@ use crate::experiments::Rules as Experiments;
 use crate::http::Reception;
 use crate::http::identities::{Identities, Renewals};
 use crate::matching::partner_clients::PartnerClients;
-use crate::matching::{Configuration, Engine};
+use crate::matching::{Configuration, Engine, cap_sharing};
 use crate::partners::Book;
 use crate::partners::diff::BookDiff;
 use crate::postbacks::{self, Subscriptions};
@@ -108,6 +108,10 @@ impl Reloading {
             book
         });
         let book = counting.await.map_err(|_| Kept::Failed("the asks could not be counted".to_owned()))?;
+        let shared = cap_sharing::share_out(&self.engine, &book).await;
+        shared.map_err(|failure| {
+            Kept::Failed(format!("what this node may ask could not be settled with the others: {failure}"))
+        })?;
 
         let holders = Tokens::of(self.engine.records.store.clone()).holders();
         let report = Report {

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -31,7 +32,7 @@ use crate::http;
 use crate::http::identities::Identities;
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::suppressions::Suppressions;
-use crate::matching::{Engine, Matchmaker, recovery, shown_posts};
+use crate::matching::{Engine, Matchmaker, cap_sharing, recovery, shown_posts};
 use crate::model::BaseUrl;
 use crate::partners::Book;
 use crate::persons::index;
@@ -50,6 +51,9 @@ use crate::telemetry::logging::AUDIT;
 use crate::telemetry::metrics::Handle;
 use crate::telemetry::traces::{Delivery, Traces};
 use crate::web::{Drained, Elsewhere, Listener};
+
+/// How long it may take to give back what is held of caps.
+const GIVING_BACK: Duration = Duration::from_secs(5);
 
 /// A daemon that runs.
 pub(super) struct Started {
@@ -87,8 +91,7 @@ impl Started {
     ) -> Result<Self, Fatal> {
         let Bound { api, integrations, admin, shown } = bound;
         let Opened { records, tokens } = opened;
-        let store = records.store.clone();
-        let seen = Seen::of(&store);
+        let (store, seen) = (records.store.clone(), Seen::of(&records.store));
         let run_file = run_file(config.as_ref(), [&api, &integrations, &admin]);
         let threads = EngineThreads::start(settings.engine.threads);
         let (traces, delivery) = traces(&settings)?;
@@ -96,6 +99,7 @@ impl Started {
         let matchmaker = Matchmaker::new(engine, threads.arbiters());
         let engine = Arc::clone(matchmaker.engine());
         note_book(&engine.book());
+        share_caps(&engine).await;
         recovery::recover(&matchmaker).await;
 
         let (reports, written) = (counts(&engine, &settings)?, written(&run_file, &settings)?);
@@ -206,6 +210,7 @@ impl Started {
         }
         self.run_file.remove();
         self.aside.iter().for_each(JoinHandle::abort);
+        give_caps_back(self.matchmaker.engine()).await;
         self.postbacks.stop();
         self.alerts.stop();
         self.matchmaker.engine().statistics.failures.flush();
@@ -297,6 +302,8 @@ fn aside(
     let mut aside = vec![
         tokio::spawn(async move { engine.statistics.failures.keep().await }),
         tokio::spawn(shown_posts::keep(Arc::clone(matchmaker.engine()))),
+        tokio::spawn(cap_sharing::keep(Arc::clone(matchmaker.engine()))),
+        tokio::spawn(cap_sharing::follow_budgets(Arc::clone(matchmaker.engine()))),
         tokio::spawn(suppression_key::unlock_when_back(Arc::clone(matchmaker.engine()))),
         tokio::spawn(async move { recovery::recover_for_ever(&recovering).await }),
         tokio::spawn(retention::retain(
@@ -311,6 +318,22 @@ fn aside(
     ];
     aside.extend(learning);
     aside
+}
+
+/// Takes what may be asked of capped seats, before leads come.
+async fn share_caps(engine: &Arc<Engine>) {
+    if let Err(failure) = cap_sharing::share_out(engine, &engine.book()).await {
+        warn!(%failure, "nothing is held yet of the caps of seats, which are not asked until there is; it is tried again");
+    }
+}
+
+/// Gives back what was not asked of capped seats, once no lead comes any more.
+async fn give_caps_back(engine: &Engine) {
+    if tokio::time::timeout(GIVING_BACK, cap_sharing::give_back(engine)).await.is_err() {
+        warn!(
+            "what was held of the caps of seats could not be given back in time; others count it from the rate tables"
+        );
+    }
 }
 
 /// The admin pages, made of what opens the console; and what an operator is greeted with who has just begun.

@@ -23,6 +23,7 @@ mod call_facts;
 mod call_journal;
 pub mod callbacks;
 pub mod calls;
+pub mod cap_sharing;
 pub mod configuration;
 mod conversation;
 pub mod engine;

@@ -17,6 +17,7 @@ use crate::partner_files::{PartnerFile, partner};
 use crate::store::{Clock, Store, Tree};
 
 mod limits;
+mod nodes;
 mod reload;
 mod second_look;
 pub(crate) mod world;

@@ -132,6 +132,7 @@ fn key(company: Uuid, report: Uuid) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{ProvidedCreditRating, Timestamp};
 
     #[tokio::test]
     async fn of_what_several_processes_make_no_more_is_kept_than_may_be() {
@@ -142,12 +143,24 @@ mod tests {
         let mut made = Vec::new();
         for nth in 0..10_u64 {
             let uuid = ids::timed_at(stores[0].now_ms().cast_unsigned() + nth);
-            let report = LoanReport { uuid, ..LoanReport::default() };
+            let report = LoanReport {
+                uuid,
+                annual_income: 50_000,
+                credit_rating: ProvidedCreditRating::Good,
+                network_probabilities: Vec::new(),
+                financial_insitutions: Vec::new(),
+                created_at: Timestamp::default(),
+                total_debt: None,
+                count_of_derogatories: None,
+                state: None,
+                loan_purpose: None,
+                loan_amount: None,
+            };
             let (commit, displaced) = reports[usize::from(nth % 3 == 0)].keep(viewer, &report, kept);
             stores[0].commit(commit).await.unwrap();
             assert_eq!(displaced, u64::from(nth >= 3));
             made.push(uuid);
         }
-        assert_eq!(reports[0].stored(viewer.company, usize::MAX), made[7..]);
+        assert_eq!(reports[0].stored(viewer.company, usize::MAX), &made[7..]);
     }
 }

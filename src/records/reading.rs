@@ -21,7 +21,7 @@ use crate::rate_table::record::{
 use crate::rate_table::table::Table;
 use crate::store::codec::{self, CodecError};
 use crate::store::entities::LeadRecord;
-use crate::store::{FeedKey, Scan, Store, Tree};
+use crate::store::{FeedKey, ReadError, Scan, Store, Tree};
 
 /// How far the clock may have stepped back since a lead came, milliseconds.
 const CLOCK_STEPS: i64 = 60 * 60 * 1000;
@@ -304,11 +304,23 @@ pub fn made_since<T: DeserializeOwned>(
     tree: Tree,
     since: i64,
 ) -> impl Iterator<Item = (Uuid, T)> {
+    all_made_since(store, tree, since).filter_map(Result::ok)
+}
+
+/// The same, for who has to know whether it is all.
+pub fn all_made_since<T: DeserializeOwned>(
+    store: &Store,
+    tree: Tree,
+    since: i64,
+) -> impl Iterator<Item = Result<(Uuid, T), ReadError>> {
     let first = Uuid::from_u128(u128::from(since.max(0).cast_unsigned()) << 80);
-    let found = store.scan_from(tree, first.as_bytes(), []).filter_map(Result::ok);
-    found.filter_map(|(key, bytes)| {
+    store.scan_from(tree, first.as_bytes(), []).filter_map(|found| {
+        let (key, bytes) = match found {
+            Ok(found) => found,
+            Err(failure) => return Some(Err(failure)),
+        };
         let decoded = codec::decode(&bytes).map_err(broken);
-        Some((Uuid::from_slice(&key).ok()?, decoded.ok()?))
+        Some(Ok((Uuid::from_slice(&key).ok()?, decoded.ok()?)))
     })
 }
 

@@ -91,6 +91,8 @@ pub enum Tree {
     Alerts,
     /// How the figures of the console went lately.
     Charts,
+    /// What of the caps of seats is handed out to processes that share the store.
+    Caps,
 }
 
 /// Whether the records of a tree are sealed, and with what ([`super::sealing`]).
@@ -140,7 +142,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 42] = [
+pub const TREES: [TreeRow; 43] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64); in a database with the place of the process that wrote, and what it wrote last of the prefills that ended by it" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
@@ -230,6 +232,9 @@ pub const TREES: [TreeRow; 42] = [
         value: "an alert and its times; what a receiver is still to be told; how it took the last; rate tables of an hour; the last backup" },
     TreeRow { tree: Tree::Charts, prefix: b'B', name: "charts", seal: Seal::Open, kept: Kept::Base,
         key: "the minute (u32), in a database the place of the process (16 bytes)", value: "what the metrics said in it, and what the day had brought by then" },
+    TreeRow { tree: Tree::Caps, prefix: b'Q', name: "caps", seal: Seal::Open, kept: Kept::Base,
+        key: "partner key, zero byte, product type, zero byte, d, w or m, when the day, week or month begins in ms (i64)",
+        value: "when it ends, asks of processes that hold nothing any more, and by process what it may ask and has (JSON)" },
 ];
 
 impl Tree {

@@ -6,6 +6,7 @@ use std::ops::Range;
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
+use super::batch::{Batch, Period};
 use crate::partners::Limits;
 use crate::planted::{Planted, planted};
 use crate::rate_table::denied::Denied;
@@ -43,6 +44,8 @@ pub struct Meter {
     day: Option<(Tz, Range<i64>)>,
     week: Option<Running>,
     month: Option<Running>,
+    /// What of its caps is held here, where other processes ask it too.
+    pub batches: Vec<Batch>,
 }
 
 /// The asks of the local week or month that was looked at last: too many quarters to add up for each lead.
@@ -54,8 +57,8 @@ struct Running {
 }
 
 impl Meter {
-    /// What keeps a seat with these limits from being asked, if anything.
-    pub fn denial(&mut self, limits: &Limits, at: i64) -> Option<Denied> {
+    /// What keeps a seat with these limits from being asked, if anything. Where several processes ask it, `nodes` is how many.
+    pub fn denial(&mut self, limits: &Limits, at: i64, nodes: Option<u32>) -> Option<Denied> {
         let spare = u32::from(planted(Planted::CapOffByOne));
         let reached =
             |cap: Option<u32>, count: &dyn Fn() -> u32| cap.is_some_and(|cap| count() >= cap + spare);
@@ -65,8 +68,12 @@ impl Meter {
         if !limits.schedule.is_empty() && !limits.open_at(moment(at)) {
             return Some(Denied::Schedule);
         }
-        if reached(limits.per_minute, &|| self.asked_in_minute(at)) {
+        let per_minute = limits.per_minute.map(|cap| share_of_minute(cap, nodes));
+        if reached(per_minute, &|| self.asked_in_minute(at)) {
             return Some(Denied::PerMinute);
+        }
+        if nodes.is_some() {
+            return self.denial_by_batches(limits, at);
         }
         if limits.per_month.is_some_and(|cap| self.asked_in_month(limits, at) >= cap + spare) {
             return Some(Denied::PerMonth);
@@ -84,10 +91,52 @@ impl Meter {
         limits.per_day_budget.is_some_and(|budget| self.owed_in(&day) >= budget).then_some(Denied::Budget)
     }
 
+    /// The same of what is counted over longer, by what is held here of the caps.
+    fn denial_by_batches(&mut self, limits: &Limits, at: i64) -> Option<Denied> {
+        let periods = [
+            (Period::Month, Denied::PerMonth),
+            (Period::Week, Denied::PerWeek),
+            (Period::Day, Denied::PerDay),
+        ];
+        for (period, denied) in periods {
+            if period.cap(limits).is_some() && !self.has_left(period, at) {
+                return Some(denied);
+            }
+        }
+        let budget = limits.per_day_budget?;
+        let day = self.day(limits, at);
+        (self.owed_in(&day) >= budget).then_some(Denied::Budget)
+    }
+
+    /// Whether one more may be asked of what is held here; that none may is noted.
+    fn has_left(&mut self, period: Period, at: i64) -> bool {
+        let Some(batch) = self.batches.iter_mut().find(|batch| batch.is_of(period, at)) else { return false };
+        batch.is_wanted |= batch.left() == 0;
+        batch.left() > 0
+    }
+
+    /// Whether more of a cap is to be looked for at once.
+    pub fn is_short(&self) -> bool {
+        self.batches.iter().any(Batch::is_short)
+    }
+
+    /// Asks of a period, of all processes as far as they have said; nothing where none of its cap is held here.
+    pub fn asked_by_all(&self, period: Period, at: i64) -> Option<u32> {
+        let batch = self.batches.iter().find(|batch| batch.is_of(period, at))?;
+        Some(batch.by_others.saturating_add(batch.asked))
+    }
+
+    /// Takes what was earned from another count.
+    pub fn take_posted(&mut self, other: Self) {
+        self.posted = other.posted;
+    }
+
     /// Counts asks of a time, of which so many milliseconds are kept; less than none are given back.
     pub fn count(&mut self, at: i64, asks: i64, kept: i64) {
         self.minutes.add(at.div_euclid(MINUTE), asks, MINUTES_KEPT / MINUTE);
         self.quarters.add(at.div_euclid(QUARTER), asks, kept / QUARTER);
+        let batches = self.batches.iter_mut().filter(|batch| batch.span.contains(&at));
+        batches.for_each(|batch| batch.count(at, asks));
         for running in [&mut self.week, &mut self.month].into_iter().flatten() {
             if running.span.contains(&at) {
                 running.asks += asks;
@@ -147,6 +196,11 @@ impl Meter {
         self.day = Some((limits.time_zone, day.clone()));
         day
     }
+}
+
+/// Most asks of a minute here, where so many processes ask.
+fn share_of_minute(cap: u32, nodes: Option<u32>) -> u32 {
+    nodes.map_or(cap, |nodes| (cap / nodes.max(1)).max(cap.min(1)))
 }
 
 /// What runs on at a time, begun anew where that is in another span.
@@ -212,6 +266,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::matching::limiter::batch::Capped;
+    use crate::model::ProductType;
 
     #[test]
     fn periods_are_counted_apart_whatever_their_order_and_old_ones_are_forgotten() {
@@ -222,6 +278,35 @@ mod tests {
         assert_eq!([tally.sum(5..6), tally.sum(6..7), tally.sum(7..8), tally.sum(5..8)], [5, 3, 1, 9]);
         tally.add(16, 1, 10);
         assert_eq!(tally.sum(0..100), 3 + 1 + 1);
+    }
+
+    #[test]
+    fn of_a_minute_each_process_has_its_share_and_at_least_one() {
+        assert_eq!(
+            [(10, None), (10, Some(1)), (10, Some(3)), (2, Some(3)), (0, Some(3))]
+                .map(|(cap, nodes)| share_of_minute(cap, nodes)),
+            [10, 10, 3, 1, 0]
+        );
+    }
+
+    #[test]
+    fn where_others_ask_too_no_more_is_asked_than_is_held_here() {
+        let limits = Limits { per_day: Some(10), ..Limits::default() };
+        let span = Period::Day.span(&limits, 0);
+        let mut meter = Meter::default();
+        assert_eq!(meter.denial(&limits, 0, Some(2)), Some(Denied::PerDay), "nothing is held yet");
+        let capped =
+            Capped { partner: "p".to_owned(), product_type: ProductType::Loan, period: Period::Day, span };
+        meter.batches.push(Batch { granted: 2, by_others: 3, ..Batch::empty(&capped, 0) });
+        for asked in 0..2 {
+            assert_eq!(meter.denial(&limits, 0, Some(2)), None);
+            meter.count(0, 1, DAY_KEPT);
+            assert_eq!(meter.asked_by_all(Period::Day, 0), Some(3 + asked + 1));
+        }
+        assert_eq!(meter.denial(&limits, 0, Some(2)), Some(Denied::PerDay));
+        meter.count(0, -1, DAY_KEPT);
+        assert_eq!(meter.denial(&limits, 0, Some(2)), None, "one was given back");
+        assert_eq!(meter.denial(&limits, capped.span.end, Some(2)), Some(Denied::PerDay));
     }
 
     /// One thing that is counted, in quarters of a minute from a start, or looked at.
@@ -293,7 +378,7 @@ mod tests {
                 } else {
                     (sum(&booked, day) >= i64::from(caps.2)).then_some(Denied::Budget)
                 };
-                prop_assert_eq!(meter.denial(&limits, now), denied);
+                prop_assert_eq!(meter.denial(&limits, now, None), denied);
             }
         }
     }

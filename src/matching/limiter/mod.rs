@@ -4,15 +4,21 @@
 //! begins ([`asks`](crate::rate_table::asks)); not when it was held and never needed, and not when there was no time to ask it. What is
 //! counted is derived from the records (`recount`), so a restart counts the same. All seats of a lead are looked at
 //! under one lock, which is held for no more than that.
+//!
+//! Where several processes share a store, each has a [`batch`] of every cap by day, week and month, an equal part of one by the minute, and
+//! sums budgets up again each second ([`cap_sharing`](super::cap_sharing)). Where one has the store for itself, nothing of that is there.
 
+pub mod batch;
 mod meter;
 mod recount;
+mod shares;
 mod standing;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use metrics::counter;
+use tokio::sync::{Notify, Semaphore};
 use uuid::Uuid;
 
 use meter::{DAY_KEPT, MONTH_KEPT, Meter, WEEK_KEPT};
@@ -35,6 +41,10 @@ pub struct Limiter {
     counts: Mutex<Counts>,
     /// Held to read the pauses and to put them in force, so that who has read later does so later.
     pausing: Mutex<()>,
+    /// Told when more of a cap is needed soon.
+    short: Notify,
+    /// Held by who changes what is held of caps: one at a time.
+    settling: Semaphore,
     clock: Clock,
 }
 
@@ -54,6 +64,10 @@ struct Counts {
     partners: HashMap<String, OfPartner>,
     /// How far back asks are kept, milliseconds.
     kept: i64,
+    /// How many processes ask, where several may.
+    nodes: Option<u32>,
+    /// What was booked and taken back since budgets began to be summed up, where they are.
+    booked: Option<Vec<Posting>>,
 }
 
 /// What is counted of a partner.
@@ -68,7 +82,13 @@ impl Limiter {
     /// A limiter that has counted what a store holds, as far back as the caps of a book reach.
     pub fn of(records: &Records, book: &Book, clock: Clock) -> Self {
         let counts = Mutex::new(Counts::keeping(reach(book)));
-        let limiter = Self { counts, pausing: Mutex::default(), clock };
+        let limiter = Self {
+            counts,
+            pausing: Mutex::default(),
+            short: Notify::new(),
+            settling: Semaphore::new(1),
+            clock,
+        };
         let counts = recount::recount(records, limiter.now(), reach(book));
         *limiter.counts() = counts;
         limiter.set_pauses(&Pauses::of(records.store.clone()).list());
@@ -87,7 +107,8 @@ impl Limiter {
         };
         if reach > counted {
             let now = self.now();
-            let older = recount::recount_asks(records, now - reach..recount::first_kept(now, counted), reach);
+            let (older, _) =
+                recount::recount_asks(records, now - reach..recount::first_kept(now, counted), reach);
             self.counts().add_older(older, recount::first_kept(now, counted));
         }
     }
@@ -117,7 +138,11 @@ impl Limiter {
             let asked = seats.iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Verdict::Asked);
             asked.for_each(|(seat, _)| counts.count(&seat.identity.key, seat.product_type, round.at, 1));
         }
+        let is_short = counts.nodes.is_some() && seats.iter().any(|seat| counts.is_short(seat));
         drop(counts);
+        if is_short {
+            self.short.notify_one();
+        }
         seats.iter().zip(&verdicts).for_each(|(seat, verdict)| count_held_back(seat, *verdict));
         (round, verdicts)
     }
@@ -135,14 +160,13 @@ impl Limiter {
 
     /// Books a payout that was recorded.
     pub fn book(&self, posting: &Posting) {
-        let at = self.known(posting.at);
-        self.counts().meter(&posting.partner, posting.product_type).book(at, posting.cents);
+        self.counts().book(Posting { at: self.known(posting.at), ..posting.clone() });
     }
 
     /// Takes a payout back, on the day on which it was booked.
     pub fn take_back(&self, posting: &Posting) {
-        let at = self.known(posting.at);
-        self.counts().meter(&posting.partner, posting.product_type).book(at, -posting.cents);
+        let (at, cents) = (self.known(posting.at), -posting.cents);
+        self.counts().book(Posting { at, cents, ..posting.clone() });
     }
 
     /// Whether a seat is paused from the command line.
@@ -202,7 +226,7 @@ fn reach(book: &Book) -> i64 {
 impl Counts {
     /// Nothing counted yet.
     fn keeping(kept: i64) -> Self {
-        Self { partners: HashMap::new(), kept }
+        Self { partners: HashMap::new(), kept, nodes: None, booked: None }
     }
 
     /// Adds what was asked before a time, which is not counted yet or only in part.
@@ -213,6 +237,20 @@ impl Counts {
                 meter.add_older(older, before);
             }
         }
+    }
+
+    /// Books a payout.
+    fn book(&mut self, posting: Posting) {
+        self.meter(&posting.partner, posting.product_type).book(posting.at, posting.cents);
+        if let Some(booked) = &mut self.booked {
+            booked.push(posting);
+        }
+    }
+
+    /// Whether more of a seat's caps is needed soon.
+    fn is_short(&self, seat: &Seat) -> bool {
+        let partner = self.partners.get(&seat.identity.key);
+        partner.is_some_and(|partner| partner.meters[usize::from(seat.product_type.ordinal())].is_short())
     }
 
     /// Counts asks of a time; less than none are given back.
@@ -235,12 +273,13 @@ impl Counts {
 
     /// What keeps a seat from being asked, if anything but others.
     fn denial(&mut self, seat: &Seat, round: Round) -> Option<Denied> {
+        let nodes = self.nodes;
         let partner = self.partner(&seat.identity.key);
         if partner.paused_since(seat.product_type).is_some() {
             return Some(Denied::Paused);
         }
         let meter = &mut partner.meters[usize::from(seat.product_type.ordinal())];
-        if round.test { None } else { meter.denial(&seat.limits, round.at) }
+        if round.test { None } else { meter.denial(&seat.limits, round.at, nodes) }
     }
 }
 

@@ -13,8 +13,8 @@ use crate::rate_table::progress::Standing;
 use crate::rate_table::record::TableHead;
 use crate::records::Records;
 use crate::records::postings::Posting;
-use crate::records::reading::made_since;
-use crate::store::Tree;
+use crate::records::reading::all_made_since;
+use crate::store::{ReadError, Tree};
 
 /// How much older than its first ask a table's uuid may be: its longest deadline, and clocks that stepped back.
 const SLACK: i64 = 60 * 60 * 1000;
@@ -28,23 +28,56 @@ pub fn first_kept(now: i64, kept: i64) -> i64 {
 /// record that cannot be read counts nothing.
 pub fn recount(records: &Records, now: i64, kept: i64) -> Counts {
     // What a clock of the future told is of no day that there has been.
-    let mut counts = recount_asks(records, now - kept..now + SLACK, kept);
-    let since = now - DAY_KEPT;
-    for (_, posting) in made_since::<Posting>(&records.store, Tree::Postings, since - SLACK) {
+    let (mut counts, _) = recount_asks(records, now - kept..now + SLACK, kept);
+    recount_postings(records, now, &mut counts);
+    counts
+}
+
+/// Counts what was earned no longer ago than a local day can have begun; whether that is all.
+pub fn recount_postings(records: &Records, now: i64, counts: &mut Counts) -> Missing {
+    let (since, mut missing) = (now - DAY_KEPT, Missing::default());
+    for posting in all_made_since::<Posting>(&records.store, Tree::Postings, since - SLACK) {
+        let Some((_, posting)) = missing.note(posting) else { continue };
         if (since..=now + SLACK).contains(&posting.at) {
             counts.meter(&posting.partner, posting.product_type).book(posting.at, posting.cents);
         }
     }
-    counts
+    missing
 }
 
-/// Counts the asks of a time, of which so many milliseconds are kept.
-pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> Counts {
-    let since = lately.start;
-    let differing: HashMap<Uuid, Asks> = made_since(&records.store, Tree::Asks, since - SLACK).collect();
+/// Counts the asks since a time, for who shares them with others.
+pub fn recount_since(records: &Records, since: i64, now: i64) -> (Counts, Missing) {
+    recount_asks(records, since..now + SLACK, now - since + 2 * SLACK)
+}
+
+/// What is missing of a count.
+#[derive(Debug, Default)]
+pub struct Missing(Option<ReadError>);
+
+impl Missing {
+    /// What was found, unless the store could not be read on.
+    fn note<T>(&mut self, found: Result<T, ReadError>) -> Option<T> {
+        found.map_err(|failure| self.0 = Some(failure)).ok()
+    }
+
+    /// Nothing is.
+    ///
+    /// # Errors
+    /// That the store could not be read to the end.
+    pub fn nothing(self) -> Result<(), ReadError> {
+        self.0.map_or(Ok(()), Err)
+    }
+}
+
+/// Counts the asks of a time, of which so many milliseconds are kept; with what is missing.
+pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> (Counts, Missing) {
+    let (since, mut missing) = (lately.start, Missing::default());
+    let differing = all_made_since(&records.store, Tree::Asks, since - SLACK);
+    let differing: HashMap<Uuid, Asks> = differing.filter_map(|found| missing.note(found)).collect();
     let mut counts = Counts::keeping(kept);
     let mut unknown = 0_usize;
-    for (table, head) in made_since::<TableHead>(&records.store, Tree::RateTables, since - SLACK) {
+    for found in all_made_since::<TableHead>(&records.store, Tree::RateTables, since - SLACK) {
+        let Some((table, head)) = missing.note(found) else { continue };
         if head.test {
             continue;
         }
@@ -66,5 +99,5 @@ pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> Counts 
     if unknown > 0 {
         warn!(seats = unknown, "seats could not be counted: the store has lost their texts");
     }
-    counts
+    (counts, missing)
 }

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use metrics::gauge;
 use serde::{Deserialize, Serialize};
 
+use super::batch::Period;
 use super::meter::MINUTE;
 use super::{Denied, Limiter, Round};
 use crate::matching::undeclared_words::UndeclaredWord;
@@ -135,10 +136,15 @@ impl Limiter {
         let meter = &mut partner.meters[usize::from(seat.product_type.ordinal())];
         let day = meter.day(limits, at);
         let since = paused_since.and_then(DateTime::from_timestamp_millis);
-        let (asked_this_minute, asked_today) = (meter.asked_in_minute(at), meter.asked_in(&day));
+        let asked_this_minute = meter.asked_in_minute(at);
+        let asked_today = meter.asked_by_all(Period::Day, at).unwrap_or_else(|| meter.asked_in(&day));
         let owed_today = meter.owed_in(&day) / 100.0;
-        let asked_this_week = limits.per_week.map(|_| meter.asked_in_week(limits, at));
-        let asked_this_month = limits.per_month.map(|_| meter.asked_in_month(limits, at));
+        let of_week = meter.asked_by_all(Period::Week, at);
+        let asked_this_week =
+            limits.per_week.map(|_| of_week.unwrap_or_else(|| meter.asked_in_week(limits, at)));
+        let of_month = meter.asked_by_all(Period::Month, at);
+        let asked_this_month =
+            limits.per_month.map(|_| of_month.unwrap_or_else(|| meter.asked_in_month(limits, at)));
         drop(counts);
 
         let now = DateTime::from_timestamp_millis(at).unwrap_or_default();

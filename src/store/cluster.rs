@@ -81,6 +81,11 @@ impl Cluster {
         is_new
     }
 
+    /// How many are alive, as was noted last.
+    pub(super) fn alive(&self) -> usize {
+        self.alive.read().len()
+    }
+
     /// Stands for the lead from now on.
     pub(super) fn stand(&self) {
         self.may_lead.store(true, Ordering::Release);

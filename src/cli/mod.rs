@@ -214,7 +214,9 @@ Examples:
     #[command(after_help = "\
 Examples:
   offerd store check
-  offerd store salvage --into salvaged --backup nightly.backup")]
+  offerd store salvage --into salvaged --backup nightly.backup
+  offerd store copy --from embedded --to postgres
+  offerd store migrate --check")]
     Store(store::Command),
     /// List the daemons that share the store, and what of them is not as it should be
     Nodes(nodes::Arguments),

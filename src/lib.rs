@@ -57,6 +57,7 @@
 //! | leader | of the nodes on a store the one that does what one alone may do; a node alone on its store leads |
 //! | node | a process that has a store open; in a database there may be several |
 //! | offer page | what shows a person the offers of one rate table, by an address that is the whole right to see them |
+//! | node | a process that has the store open, alone or with others on one database |
 //! | outbox | what is outstanding of a subscription to events, and which of it is due |
 //! | outcome | what became of a seat at a table: offers, no offers, a failure, or no answer in time; also of one that was not asked after all |
 //! | permit | the right of new work to be in flight |
@@ -92,6 +93,7 @@
 //!      admin and daemon also name run_file → private_file, and reload → config, declaration, partners: how commands find a daemon, and what a reload says
 //!      reports: for admin, daemon and cli, names config, records and what is below it
 //!      ranking: for matching, admin, daemon and cli, names the same
+//!      nodes: for daemon, admin and cli, names config, store and telemetry
 //!      experiments → config, rate_table, store: for matching, hindsight, admin, daemon and cli
 //!      daemon and cli also name reload, and declaration: its faults; reference that too, and ids; daemon reference: the list of cars
 //!      store also names wire: whom TLS to a database trusts
@@ -141,6 +143,7 @@
 //! | [`handbook`] | chapters for people, as man pages and as pages of the console |
 //! | [`regular_file`] | reading files that settings name: whole, within a bound, and never what would be waited for |
 //! | [`run_file`], [`private_file`] | how commands find a daemon and prove whose they are; files that only their user may read |
+//! | [`nodes`] | the daemons that share a store: what each tells of itself, and what of it is not as it should be |
 //! | [`reload`] | how a reload is asked for, and its report; [`daemon`] carries it out |
 //! | [`cli`], [`daemon`] | the commands, and the order of life |
 //!
@@ -225,6 +228,7 @@ pub mod ids;
 pub mod load_shedder;
 pub mod matching;
 pub mod model;
+pub mod nodes;
 #[cfg(test)]
 #[path = "../tests/it/kit/partners.rs"]
 #[allow(dead_code)] // the black-box tests use the rest

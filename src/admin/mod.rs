@@ -10,7 +10,7 @@
 //!   `POST /persons/find`, `/persons/export`, `/persons/erase`, `/persons/suppress` and `/persons/unsuppress`, `GET /consents`, `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
 //!   `GET /alerts`, `POST /alerts/test`, `GET /experiments` and `GET /experiments/{rule}`, `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and `/postbacks/{name}/test`,
 //!   `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`, `GET /audit` and `/audit/verdict`,
-//!   `POST /replay`, `GET /ranking`, `GET /report`, `POST /report/rebuild`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
+//!   `POST /replay`, `GET /nodes`, `GET /ranking`, `GET /report`, `POST /report/rebuild`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
 //!   key of the run file, wherever they come from: an address of loopback proves nothing, since any user of the machine has one
 
 pub mod alerts;
@@ -27,6 +27,7 @@ mod health;
 pub mod key_ring;
 pub mod leads;
 pub mod master_key;
+mod nodes;
 pub mod partner_events;
 mod partners;
 pub mod password;
@@ -203,6 +204,7 @@ impl App {
     /// Every metric as of now, in the Prometheus text format.
     fn measured(&self) -> String {
         self.engine.measure();
+        crate::nodes::measure(&self.store);
         self.metrics.render()
     }
 }
@@ -309,6 +311,7 @@ const ROUTES: &[Row] = &[
         "Runs stored leads against other partner files.",
         handler!(replay::replay),
     ),
+    command(Method::GET, "/nodes", "Lists the nodes that share the store.", handler!(nodes::list)),
     command(Method::GET, "/ranking", "Tells what was learnt of clicks.", handler!(ranking::ranking)),
     command(Method::GET, "/report", "Counts what became of leads.", handler!(reports::report)),
     command(
@@ -372,6 +375,7 @@ pub fn start(listener: Listener, app: App) -> Admin {
         let served = runtime.and_then(|runtime| {
             runtime.spawn(console::history::watch(Arc::clone(&app)));
             runtime.spawn(follow_users(Arc::clone(&app)));
+            runtime.spawn(nodes::tell(Arc::clone(&app)));
             runtime.block_on(listener.serve(service(surface), async move {
                 // A sender that is gone means the same.
                 let _ = stopping.wait_for(|stop| *stop).await;

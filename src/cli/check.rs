@@ -15,6 +15,7 @@ use crate::config::Settings;
 use crate::daemon;
 use crate::declaration::Fault;
 use crate::experiments::Rules as Experiments;
+use crate::nodes;
 use crate::partners::Book;
 use crate::postbacks::Subscriptions;
 
@@ -116,6 +117,7 @@ fn remarks(settings: &Settings, book: &Book) -> Result<Vec<String>, Vec<Fault>> 
     if book.seats().is_empty() {
         remarks.push("there are no partner files, so no lead will have an offer".to_owned());
     }
+    remarks.extend(nodes::remark(settings));
     // What is wrong with one that can be read is a fault.
     remarks.extend(daemon::master_key_fault(settings).map(|fault| fault.message));
     let deadline = settings.matching.deadline;

@@ -18,6 +18,7 @@ mod lead;
 mod lines;
 mod manual;
 mod no_answer;
+mod nodes;
 mod operator;
 mod packaged;
 mod page;
@@ -213,8 +214,12 @@ Examples:
     #[command(after_help = "\
 Examples:
   offerd store check
-  offerd store salvage --into salvaged --backup nightly.backup")]
+  offerd store salvage --into salvaged --backup nightly.backup
+  offerd store copy --from embedded --to postgres
+  offerd store migrate --check")]
     Store(store::Command),
+    /// List the daemons that share the store, and what of them is not as it should be
+    Nodes(nodes::Arguments),
     /// Answer as partners would, from their case files: a far side to try the mappings of partners on
     Sandbox(sandbox::Arguments),
     /// Write the handbook as man pages, and the completions for shells
@@ -257,6 +262,7 @@ pub fn run() -> ExitCode {
         Command::Export(arguments) => block_on(transfer::export(config, &arguments)),
         Command::Import(arguments) => block_on(transfer::import(config, &arguments)),
         Command::Store(command) => block_on(store::run(config, &command)),
+        Command::Nodes(arguments) => block_on(nodes::run(config, &arguments)),
         Command::Sandbox(arguments) => block_on(sandbox::run(&arguments)),
         Command::Manual(arguments) => manual::run(&arguments),
     };

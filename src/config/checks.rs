@@ -680,9 +680,16 @@ fn store(raw: RawStore, live_tables: usize, is_default_queue: bool, found: &mut 
     }
 }
 
+/// Longest name of a node.
+const NODE_NAME_CHARS: usize = 100;
+
 /// The database, where one is named. What is wrong with its address beyond how it begins is told by who reads it.
 fn postgres(raw: RawPostgres, engine: StoreEngine, found: &mut Found) -> Option<PostgresSettings> {
-    let RawPostgres { url, password_file, ca_file, connections, answer_within, lease } = raw;
+    let RawPostgres { url, password_file, ca_file, connections, answer_within, lease, node_name } = raw;
+    if node_name.chars().count() > NODE_NAME_CHARS || node_name.chars().any(char::is_control) {
+        let message = format!("must be {NODE_NAME_CHARS} characters at most, without control characters");
+        fault("store.postgres.node_name", message, found);
+    }
     let begins_well = ["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme));
     match (url.is_empty(), engine) {
         (true, StoreEngine::Postgres) => {
@@ -703,6 +710,7 @@ fn postgres(raw: RawPostgres, engine: StoreEngine, found: &mut Found) -> Option<
         connections: count("store.postgres.connections", connections, 2, 1000, found),
         answer_within: duration("store.postgres.answer_within", answer_within, 10 * MILLISECOND, HOUR, found),
         lease: duration("store.postgres.lease", lease, SECOND, HOUR, found),
+        node_name: Some(node_name).filter(|name| !name.is_empty()),
         url,
     };
     Some(settings).filter(|settings| !settings.url.is_empty())

@@ -271,6 +271,7 @@ pub(super) struct RawPostgres {
     pub connections: i64,
     pub answer_within: HumanDuration,
     pub lease: HumanDuration,
+    pub node_name: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -556,6 +556,8 @@ pub struct PostgresSettings {
     pub answer_within: Duration,
     /// How long a daemon that has ended without a word counts as alive.
     pub lease: Duration,
+    /// What this daemon is called among those that share the database; `None` for the name of its machine.
+    pub node_name: Option<String>,
 }
 
 /// The address may hold a password.

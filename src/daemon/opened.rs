@@ -7,6 +7,7 @@ use tracing::{info, warn};
 use super::Fatal;
 use super::guard::Guard;
 use crate::config::Settings;
+use crate::nodes::{self, NodeTold};
 use crate::partners::Book;
 use crate::records::Records;
 use crate::store::tokens::Tokens;
@@ -26,7 +27,8 @@ impl Opened {
             format!("{place} cannot be opened: {error}; `offerd doctor` looks at what is wrong")
         })?;
         guard.heed(store.lost());
-        store.stand(String::new());
+        store.stand(NodeTold::of(settings).text());
+        nodes::remark(settings).iter().for_each(|remark| warn!("{remark}"));
         let (tokens, records) = (Tokens::of(store.clone()), Records::of(store));
         records
             .templates

@@ -153,7 +153,7 @@ pub use self::{
     health::Health,
     manifest::FORMAT,
     options::{DatabaseOptions, StoreOptions},
-    postgres::DatabaseFigures,
+    postgres::{DatabaseFigures, Migrated, MigrationError},
     registry::{
         audit, contacts, entities, identities, left_alone, partner_keys, pauses, suppressions, tokens, users,
     },
@@ -273,6 +273,14 @@ impl Store {
     /// That it cannot be asked.
     pub fn database_figures(options: &StoreOptions) -> Result<Option<DatabaseFigures>, StoreError> {
         options.database.as_ref().map_or(Ok(None), postgres::figures)
+    }
+
+    /// Brings the tables of a database to the version of this build, or only says what there would be to do.
+    ///
+    /// # Errors
+    /// Why not. A step that was taken stays so, and the others are taken by the next try.
+    pub fn migrate_tables(database: &DatabaseOptions, only_look: bool) -> Result<Migrated, MigrationError> {
+        if only_look { postgres::look(database) } else { postgres::migrate(database) }
     }
 
     fn open_files(options: StoreOptions) -> Result<Self, StoreError> {
@@ -611,6 +619,11 @@ impl Store {
             Backing::Database(database, _) => postgres::alive(database),
             Backing::Files(_) => Ok(BTreeSet::from([self.node()])),
         }
+    }
+
+    /// How many processes have the store open, as this one has noted last. Waits for nothing.
+    pub fn nodes_alive(&self) -> usize {
+        self.shared.engine.cluster().alive()
     }
 
     /// Stands for the lead of those that share the store, and tells them this of itself.

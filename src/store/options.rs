@@ -106,7 +106,7 @@ impl StoreOptions {
 
 impl From<&PostgresSettings> for DatabaseOptions {
     fn from(settings: &PostgresSettings) -> Self {
-        let PostgresSettings { url, password_file, ca_file, connections, answer_within, lease } =
+        let PostgresSettings { url, password_file, ca_file, connections, answer_within, lease, .. } =
             settings.clone();
         Self { url, password_file, ca_file, connections, answer_within, lease }
     }

@@ -31,6 +31,14 @@ pub enum Kind {
     Sizes,
 }
 
+/// Nodes that share the store.
+pub const NODES_ALIVE: &str = "offerd_nodes_alive";
+/// Whether this one leads them.
+pub const NODE_LEADS: &str = "offerd_node_leads";
+/// How long the database took for one answer.
+pub const DATABASE_ROUND_TRIP_SECONDS: &str = "offerd_database_round_trip_seconds";
+/// How far the clock is ahead of the database's.
+pub const DATABASE_CLOCK_AHEAD_SECONDS: &str = "offerd_database_clock_ahead_seconds";
 /// Outcomes of asks.
 pub const PARTNER_OUTCOMES: &str = "offerd_partner_outcomes_total";
 /// How well partners are.
@@ -329,6 +337,10 @@ pub const METRICS: &[Metric] = &[
     counter(STORE_VOLUMES_DROPPED, &[], "Volumes that were dropped because of store.retention."),
     gauge(STORE_FREE_BYTES, &[], "Room on the disk of the store; below store.reserve_bytes no new leads are taken in."),
     gauge(STORE_CLOCK_OFFSET, &[], "How far the machine's clock is ahead of the time that arrivals are given; below 0, how far it is behind."),
+    gauge(NODES_ALIVE, &[], "Daemons and commands that have the store open, as this one knows; 1 where it is in files."),
+    gauge(NODE_LEADS, &[], "1 while this daemon leads those that share the store and does what one alone may do, else 0."),
+    gauge(DATABASE_ROUND_TRIP_SECONDS, &[], "How long the database took for its last answer to the renewal of the lease, where it has the store."),
+    gauge(DATABASE_CLOCK_AHEAD_SECONDS, &[], "How far this machine's clock is ahead of the database's; below 0, how far it is behind."),
     counter(STORE_CLOCK_STEPS, &["to"], "Times that the machine's clock was found ahead of arrivals by more than store.clock_jump, or behind them, or was followed again: ahead, behind, followed."),
     counter(STORE_BROKEN_RECORDS, &["tree"], "Stored records that could not be read."),
     gauge(STORE_DAMAGE, &[], "Places of the store's files that are not as they were written; `offerd store check` names them."),

@@ -86,6 +86,7 @@ mod sealing;
 mod second_look;
 mod service_manager;
 mod settings;
+mod several_nodes;
 mod shapes;
 mod shown_bytes;
 mod soak;

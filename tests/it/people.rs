@@ -307,6 +307,7 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("GET", "/console/reports/download", Some(Role::Analyst)),
     ("GET", "/console/signIn", None),
     ("GET", "/console/signOut", Some(Role::Viewer)),
+    ("GET", "/console/nodes", Some(Role::Operator)),
     ("GET", "/console/system", Some(Role::Operator)),
     ("GET", "/console/system/check", Some(Role::Operator)),
     ("GET", "/console/system/reload", Some(Role::Operator)),

@@ -8,6 +8,7 @@ use super::format;
 use super::history::Reading;
 use crate::matching::limiter::State;
 use crate::matching::partner_clients::BreakerState;
+use crate::nodes::Nodes;
 use crate::partner_health::Health;
 use crate::store::{self, ClockStanding};
 use crate::telemetry::metrics;
@@ -58,6 +59,23 @@ pub(super) fn checks(app: &App, first: &Reading, last: &Reading) -> Vec<Check> {
         breakers(app),
         reload(last),
     ]
+    .into_iter()
+    .chain(nodes(app))
+    .collect()
+}
+
+/// The nodes, where the store is one that they share.
+fn nodes(app: &App) -> Option<Check> {
+    let settings = app.settings();
+    settings.store.database()?;
+    let (class, state, figures) = match Nodes::of(&app.store, &settings) {
+        Ok(nodes) if nodes.warnings.is_empty() => {
+            ("good", "alike", format!("{} alive", app.store.nodes_alive()))
+        }
+        Ok(nodes) => ("warn", "look at them", nodes.warnings.join(". ")),
+        Err(error) => ("bad", "not known", error.to_string()),
+    };
+    Some(Check { name: "Nodes", class, state, figures, source: metrics::NODES_ALIVE })
 }
 
 fn leads(app: &App) -> Check {

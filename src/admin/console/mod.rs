@@ -41,6 +41,7 @@ pub(super) mod history;
 mod kept_history;
 mod latency;
 mod live;
+mod nodes;
 mod now;
 mod nowhere;
 mod partner;
@@ -133,6 +134,7 @@ pub(super) const ROUTES: &[Row] = &[
     get("/console/catalogue", "What is on offer.", page!(Viewer, catalogue::show)),
     get("/console/catalogue/try", "Asks for a lead to try.", page!(Viewer, catalogue::trial::ask)),
     post("/console/catalogue/try", "Tells what matches a lead.", page!(Viewer, catalogue::trial::show)),
+    get("/console/nodes", "The daemons that share the store.", page!(Operator, nodes::show)),
     get("/console/system", "The daemon itself.", page!(Operator, system::show)),
     get("/console/system/reload", "Leads back to the daemon.", page!(Operator, system::back)),
     post("/console/system/reload", "Takes in settings and partner files anew.", page!(Operator, system::reload)),
@@ -246,6 +248,13 @@ impl Console {
         let read = self.sessions.users().into_iter().map(|name| Ok((name.clone(), users.find(&name)?)));
         self.sessions.end_outdated(&read.collect::<Result<_, ReadError>>()?);
         Ok(())
+    }
+
+    /// How many leads were taken in a second, over the last minute; nothing before there are two readings.
+    pub(super) fn leads_per_second(&self) -> Option<f64> {
+        let minute = self.history.lately(now::MINUTE);
+        let (first, last) = minute.first().zip(minute.last())?;
+        last.per_second(first, |reading| reading.leads)
     }
 
     /// Ends what keeps pages open.

@@ -20,7 +20,7 @@ use crate::telemetry::metrics;
 use crate::web::Failure;
 
 /// What rates and latencies are taken over.
-const MINUTE: Duration = Duration::from_secs(60);
+pub(super) const MINUTE: Duration = Duration::from_secs(60);
 
 /// What sparklines look back on.
 const QUARTER: Duration = Duration::from_secs(15 * 60);

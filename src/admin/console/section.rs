@@ -28,6 +28,8 @@ pub(super) enum Section {
     Persons,
     /// What is on offer.
     Catalogue,
+    /// The daemons that share the store.
+    Nodes,
     /// The daemon itself.
     System,
     /// Who uses the console.
@@ -59,6 +61,7 @@ impl Section {
         Self::Postbacks,
         Self::Persons,
         Self::Catalogue,
+        Self::Nodes,
         Self::System,
         Self::People,
         Self::Audit,
@@ -78,6 +81,7 @@ impl Section {
             Self::Postbacks => "Postbacks",
             Self::Persons => "Persons",
             Self::Catalogue => "Catalogue",
+            Self::Nodes => "Nodes",
             Self::System => "System",
             Self::People => "People",
             Self::Audit => "Audit",
@@ -98,6 +102,7 @@ impl Section {
             Self::Postbacks => "/console/postbacks",
             Self::Persons => "/console/persons",
             Self::Catalogue => "/console/catalogue",
+            Self::Nodes => "/console/nodes",
             Self::System => "/console/system",
             Self::People => "/console/people",
             Self::Audit => "/console/audit",
@@ -105,9 +110,12 @@ impl Section {
         }
     }
 
-    /// The navigation, seen from a section or from none: of those that a role may see.
-    pub(super) fn entries(current: Option<Self>, role: Role) -> Vec<Entry> {
-        let is_seen = |section: &Self| role_for(section.path()).is_none_or(|least| least <= role);
+    /// The navigation, seen from a section or from none: of those that a role may see, and that say something of this store.
+    pub(super) fn entries(current: Option<Self>, role: Role, is_shared: bool) -> Vec<Entry> {
+        let is_seen = |section: &Self| {
+            role_for(section.path()).is_none_or(|least| least <= role)
+                && (is_shared || *section != Self::Nodes)
+        };
         let entry = |section: Self| Entry {
             title: section.title(),
             path: section.path(),

@@ -39,6 +39,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("postbacks.html", include_str!("templates/postbacks.html")),
     ("sign_in.html", include_str!("templates/sign_in.html")),
     ("handbook.html", include_str!("templates/handbook.html")),
+    ("nodes.html", include_str!("templates/nodes.html")),
     ("system.html", include_str!("templates/system.html")),
 ];
 

@@ -119,9 +119,10 @@ impl View {
         if let Some(path) = elsewhere {
             return see(&path);
         }
+        let is_shared = visit.app.settings().store.database().is_some();
         let fields = context! {
             title,
-            sections => visit.role().map(|role| Serde(Section::entries(section, role))),
+            sections => visit.role().map(|role| Serde(Section::entries(section, role, is_shared))),
             main => Value::from_safe_string(main),
             // What shows a failure, or asks to sign in, is not kept open.
             beat => section.map(|_| live::BEAT.as_secs()),

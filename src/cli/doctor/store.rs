@@ -108,6 +108,16 @@ fn of_database(settings: &StoreSettings) -> Finding {
         Ok(None) => {
             Finding::good(CHECK, format!("{place} answers and has no tables yet; the first start makes them"))
         }
+        Ok(Some(figures)) if figures.version < figures.known => Finding::wrong(
+            CHECK,
+            format!("{place} has tables of version {}, this offerd reads {}", figures.version, figures.known),
+            "`offerd store migrate --check` tells what that takes, and `offerd store migrate` does it",
+        ),
+        Ok(Some(figures)) if figures.version > figures.known => Finding::wrong(
+            CHECK,
+            format!("{place} has tables of version {}, this offerd reads {}", figures.version, figures.known),
+            "a newer offerd has migrated them: run that one",
+        ),
         Ok(Some(figures)) => {
             let (took, skew) = (figures.round_trip, figures.clock_ahead_ms);
             let found = format!("{place} answers within {took:?}, tables of version {}", figures.version);

@@ -57,7 +57,7 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trou
                 .into());
         }
     };
-    let database = database(settings)?;
+    let database = database(settings, "`offerd store copy`")?;
     crate::cli::log_as_the_daemon_does(settings);
     let options = StoreOptions { reserve_bytes: 0, ..StoreOptions::from(&settings.store) };
     let mut steps = progress::Steps::begin();
@@ -74,9 +74,11 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trou
     }
 }
 
-fn database(settings: &Settings) -> Result<DatabaseOptions, String> {
+/// The database that the settings name, whatever the engine is.
+pub(super) fn database(settings: &Settings, command: &str) -> Result<DatabaseOptions, String> {
     let named = settings.store.postgres.as_ref().map(DatabaseOptions::from);
-    let database = named.ok_or("`store.postgres.url` names no database to copy from or to".to_owned())?;
+    let database =
+        named.ok_or_else(|| format!("{command} needs a database, and `store.postgres.url` names none"))?;
     match database.fault() {
         Some((key, fault)) => Err(format!("`{key}` {fault}")),
         None => Ok(database),

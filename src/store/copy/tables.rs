@@ -25,12 +25,14 @@ pub(super) struct DatabaseSide {
     known: BTreeSet<Uuid>,
     /// How many bytes the records have, once that is known.
     bytes: OnceCell<u64>,
+    /// Whether its marker is there since it was seen to be free.
+    is_claimed: bool,
 }
 
 impl DatabaseSide {
     /// Of the database of these options.
     pub(super) fn of(options: &DatabaseOptions) -> Result<Self, CopyError> {
-        Ok(Self { tables: Tables::of(options)?, known: BTreeSet::new(), bytes: OnceCell::new() })
+        Ok(Self { tables: Tables::of(options)?, known: BTreeSet::new(), bytes: OnceCell::new(), is_claimed: false })
     }
 
     fn is_free(&self) -> Result<(), CopyError> {
@@ -162,11 +164,15 @@ impl Target for DatabaseSide {
             Some(marker) => put.push((Marker::sled_key(), marker.raw())),
             None => removed.push(Marker::sled_key()),
         }
-        Ok(self.tables.write(put, removed)?)
+        self.tables.write(put, removed)?;
+        // Who was started before the marker was there is seen now, and who is started later sees that.
+        match std::mem::replace(&mut self.is_claimed, true) {
+            false => self.is_free(),
+            true => Ok(()),
+        }
     }
 
     fn finish(&mut self) -> Result<(), CopyError> {
-        // One that was started since the marker is there has not come further than to see it.
-        self.is_free()
+        Ok(())
     }
 }

@@ -11,6 +11,8 @@ use super::statements::CLOCK;
 pub struct DatabaseFigures {
     /// The version of the tables.
     pub version: i32,
+    /// The version that this build reads.
+    pub known: i32,
     /// How long one answer took.
     pub round_trip: Duration,
     /// How far this machine's clock is ahead of the database's, in ms, as exactly as half of that.
@@ -28,5 +30,5 @@ pub(super) fn ask(client: &Client) -> Result<Option<DatabaseFigures>, Failure> {
     let round_trip = begun.elapsed();
     let ours = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() - round_trip / 2;
     let ours_ms = i64::try_from(ours.as_millis()).unwrap_or(i64::MAX);
-    Ok(Some(DatabaseFigures { version, round_trip, clock_ahead_ms: ours_ms - theirs_ms }))
+    Ok(Some(DatabaseFigures { version, known: schema::KNOWN, round_trip, clock_ahead_ms: ours_ms - theirs_ms }))
 }

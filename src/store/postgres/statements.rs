@@ -4,6 +4,12 @@
 /// The version of the tables, as the first start made them or `offerd store migrate` left them.
 pub(super) const VERSION: &str = "SELECT version FROM offerd_schema";
 
+/// The same, and nobody else changes it until the transaction ends.
+pub(super) const LOCK_VERSION: &str = "SELECT version FROM offerd_schema WHERE id = 1 FOR UPDATE";
+
+/// The version from now on.
+pub(super) const PUT_VERSION: &str = "UPDATE offerd_schema SET version = $1 WHERE id = 1";
+
 /// Makes the tables. Two nodes may do so at once.
 pub(super) const MAKE: [&str; 8] = [
     "CREATE TABLE IF NOT EXISTS offerd_records (key bytea PRIMARY KEY, value bytea NOT NULL)",
@@ -86,6 +92,9 @@ pub(super) const FORGET_NODES: &str = "DELETE FROM offerd_nodes WHERE ended < no
 
 /// The nodes that are alive.
 pub(super) const ALIVE: &str = "SELECT id FROM offerd_nodes WHERE ended IS NULL";
+
+/// The same, with what each told last.
+pub(super) const LIVE_NODES: &str = "SELECT id, told FROM offerd_nodes WHERE ended IS NULL";
 
 /// Looks whether a node is alive, and has it stay so until the transaction ends.
 pub(super) const HELD: &str = "SELECT id FROM offerd_nodes WHERE id = $1 AND ended IS NULL FOR SHARE";

@@ -466,6 +466,12 @@ impl Plan {
         self
     }
 
+    /// With the records in files, whatever the tests run over.
+    #[must_use]
+    pub fn in_files(self) -> Self {
+        Self { database: None, ..self }
+    }
+
     /// Sets a variable of the environment.
     #[must_use]
     pub fn variable(mut self, name: &str, value: &str) -> Self {

@@ -1,0 +1,50 @@
+//! `GET /nodes`: what `offerd nodes` calls; and what this node tells the others.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::error;
+
+use super::App;
+use super::command::{blocking, unavailable};
+use crate::nodes::{NodeTold, Nodes};
+use crate::web::{Context, Failure, Reply};
+
+/// How often this node tells how it does.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// The nodes that share the store.
+pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
+    Reply::json(&nodes(&context.app).await?)
+}
+
+/// The same, read on a thread that may block.
+pub(super) async fn nodes(app: &Arc<App>) -> Result<Nodes, Failure> {
+    let asked = Arc::clone(app);
+    let nodes =
+        blocking("nodes could not be listed", move || Nodes::of(&asked.store, &asked.settings())).await?;
+    nodes.map_err(|failure| {
+        error!(%failure, "nodes could not be listed");
+        unavailable(format!("The nodes could not be listed: {failure}"))
+    })
+}
+
+/// Tells the others how this node does, for as long as it runs.
+pub(super) async fn tell(app: Arc<App>) {
+    let mut ticks = interval(EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        app.store.tell_nodes(told(&app).text());
+    }
+}
+
+fn told(app: &App) -> NodeTold {
+    NodeTold {
+        api: app.run_file.api.clone(),
+        leads_per_second: app.console.leads_per_second().unwrap_or(0.0),
+        book: format!("{:?}", app.engine.book().fingerprint()).chars().take(12).collect(),
+        ..NodeTold::of(&app.settings()).measured(&app.store)
+    }
+}

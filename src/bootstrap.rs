@@ -28,7 +28,11 @@ pub struct SignIn {
 ///
 /// # Errors
 /// What the store said.
-pub async fn welcome(tokens: &Tokens, daemon: &RunFile, sign_in: Option<&SignIn>) -> Result<bool, CommitError> {
+pub async fn welcome(
+    tokens: &Tokens,
+    daemon: &RunFile,
+    sign_in: Option<&SignIn>,
+) -> Result<bool, CommitError> {
     let new =
         |kind| NewToken { company: COMPANY.to_owned(), kind, test: true, duplicate_look_back_minutes: None };
     let publishable = match tokens.create_first(new(TokenKind::Publishable)).await {

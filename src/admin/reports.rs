@@ -136,7 +136,8 @@ fn refuse_unless_it_leads(app: &App) -> Result<(), Failure> {
     if store.leads() || store.is_alone() {
         return Ok(());
     }
-    let nodes = store.nodes().map_err(super::command::our_fault("who counts for reports could not be read"))?;
+    let nodes =
+        store.nodes().map_err(super::command::our_fault("who counts for reports could not be read"))?;
     let leads = nodes.into_iter().find(|node| node.leads && node.ended_ms.is_none());
     let told = leads.map_or_else(
         || "No node leads just now, and only the one that leads counts anew; try again".to_owned(),

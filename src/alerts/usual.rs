@@ -131,7 +131,8 @@ impl Usual {
     /// Takes in what others have counted lately.
     fn take_in(&mut self, store: &Store, now_ms: i64) {
         let first = now_ms / HOUR_MS - 1;
-        let mut lately: BTreeMap<i64, Hour> = self.own.range(first..).map(|(at, hour)| (*at, *hour)).collect();
+        let mut lately: BTreeMap<i64, Hour> =
+            self.own.range(first..).map(|(at, hour)| (*at, *hour)).collect();
         for (key, hour) in kept_from(store, first) {
             if let Some(number) = number_of(&key).filter(|number| key != own_key(store, *number)) {
                 lately.entry(number).or_default().add(hour);

@@ -60,7 +60,8 @@ impl Reports {
         while tokio::time::timeout(TAKE_IN_EVERY, store.until_it_leads()).await.is_err() {
             // The tags and columns of the next report are asked for before it is made.
             let reports = self.clone();
-            let taken_in = blocking(move || reports.counts.iter().try_for_each(|count| reports.take_in(count)));
+            let taken_in =
+                blocking(move || reports.counts.iter().try_for_each(|count| reports.take_in(count)));
             if let Err(failure) | Ok(Err(failure)) = taken_in.await {
                 warn!(%failure, "what is counted for reports could not be read; it is tried again");
             }

@@ -41,7 +41,8 @@
 //! this module alone, under keys that the store does not hold.
 //!
 //! # What else is here
-//! [`drop_before`](Store::drop_before) drops what is older than it is to be kept, volume by volume. [`backup`] takes the whole
+//! [`drop_before`](Store::drop_before) drops what is older than it is to be kept, volume by volume; in a database
+//! [`expire_before`](Store::expire_before) removes it, record by record. [`backup`] takes the whole
 //! store of one instant along while writes go on. [`salvage`] makes a good store of what is left of a damaged
 //! one. `migration` rewrites a store of an older [`FORMAT`] when it is opened.
 //!
@@ -51,7 +52,7 @@
 //! ```text
 //! registry   entities  tokens  partner_keys  pauses  suppressions  users  audit  identities  terms     kept for callers, through a Store as any caller has
 //! ────────── Store ──────────────────────────────────────────────── the engine, from here on down
-//! care       retention  check  scrub  older  migration  formats  backup  salvage
+//! care       expiry  retention  check  scrub  older  migration  formats  backup  salvage
 //! start      recovery  open                                                                     postgres, the other engine, beside all from volumes to start
 //! writing    checkpoint  writer
 //! reading    tap  records
@@ -82,6 +83,7 @@ mod damages;
 mod disk;
 mod engine;
 mod error;
+mod expiry;
 mod formats;
 mod frame;
 mod group;
@@ -146,6 +148,7 @@ pub use self::{
     courier::answer_commits_here,
     damage::{Damage, DamageKind, Neighbour},
     error::StoreError,
+    expiry::Expired,
     frame::{Reason, VALUE_LIMIT},
     health::Health,
     manifest::FORMAT,

@@ -137,6 +137,8 @@ use uuid::Uuid;
 
 #[doc(hidden)]
 pub use self::disk::SyncFault;
+#[cfg(test)]
+pub(crate) use self::postgres::tests::Nodes;
 pub use self::{
     arrival::FeedKey,
     arrival_clock::{ClockLimits, ClockStanding},

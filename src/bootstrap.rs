@@ -106,3 +106,27 @@ fn program() -> String {
 fn say(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    #[tokio::test]
+    async fn of_two_first_starts_one_makes_tokens() {
+        let directory = tempfile::tempdir().unwrap();
+        let tokens = Tokens::of(Store::open_inline(directory.path()).unwrap());
+        let nowhere = String::new;
+        let daemon = RunFile {
+            api: nowhere(),
+            integrations: nowhere(),
+            admin: nowhere(),
+            admin_key: nowhere(),
+            settings_files: None,
+            locked: true,
+        };
+        assert_eq!(welcome(&tokens, &daemon, None).await, Ok(true));
+        assert_eq!(welcome(&tokens, &daemon, None).await, Ok(false));
+        assert_eq!(tokens.list().len(), 2);
+    }
+}

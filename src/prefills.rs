@@ -351,3 +351,55 @@ fn id_at(key: &[u8], at: usize) -> Option<Uuid> {
 fn millis(span: Duration) -> i64 {
     i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+    use crate::store::{Clock, Nodes};
+
+    const COMPANY: Uuid = Uuid::from_u128(7);
+
+    fn rules() -> PrefillRules {
+        let (lifetime, longest_write) = (Duration::from_secs(60), Duration::from_secs(20));
+        PrefillRules { lifetime, reads: 1, per_company: 3, longest_write }
+    }
+
+    async fn kept(prefills: &Prefills) -> Uuid {
+        let lead = Lead::read(br#"{"productTypes": ["loan"]}"#).unwrap();
+        prefills.keep(prefills.place(COMPANY).unwrap(), false, lead).await.unwrap()
+    }
+
+    async fn is_read(prefills: &Prefills, token: Uuid) -> bool {
+        prefills.read(Viewer::of_all(COMPANY), token).await.unwrap().is_some()
+    }
+
+    #[tokio::test]
+    async fn what_one_process_keeps_another_reads_and_the_one_that_leads_forgets() {
+        let Some(mut nodes) = Nodes::new() else { return };
+        let now_ms = Arc::new(AtomicU64::new(1_700_000_000_000));
+        let clock = Arc::clone(&now_ms);
+        nodes.options.clock = Clock::new(move || clock.load(Ordering::SeqCst) * 1000);
+        let [leads, other] =
+            [nodes.first(), nodes.beside("second")].map(|store| Prefills::of(store, rules()));
+        let tokens = [kept(&leads).await, kept(&other).await, kept(&leads).await];
+        assert!(other.place(COMPANY).is_err() && leads.place(COMPANY).is_err(), "each knows of all three");
+        for prefills in [&other, &leads, &other] {
+            prefills.sweep_once().await;
+        }
+        assert_eq!(leads.store.count(Tree::Prefills, COMPANY), Ok(3), "none has ended");
+        assert!(is_read(&other, tokens[0]).await && !is_read(&leads, tokens[0]).await, "it was used up");
+        assert!(!other.is_to_be_swept(0), "it does not lead");
+        assert!(leads.is_to_be_swept(0), "it is told that one has ended");
+        assert!(!leads.is_to_be_swept(0), "once");
+        assert!(is_read(&leads, tokens[1]).await && !is_read(&other, tokens[1]).await);
+
+        now_ms.fetch_add(61_000, Ordering::SeqCst);
+        assert!(!is_read(&other, tokens[2]).await, "it is over");
+        leads.sweep_once().await;
+        assert_eq!(leads.store.count(Tree::Prefills, COMPANY), Ok(0));
+        assert!(other.place(COMPANY).is_ok());
+    }
+}

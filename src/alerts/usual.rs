@@ -232,6 +232,31 @@ mod tests {
     }
 
     #[test]
+    fn what_each_process_counts_counts_for_all_of_them() {
+        use futures_util::FutureExt;
+
+        let Some(nodes) = crate::store::Nodes::new() else { return };
+        let stores = [nodes.first(), nodes.beside("second")];
+        let mut counts = stores.each_ref().map(|store| Usual::load(store, store.now_ms()));
+        let count = |nth: usize, usual: &mut Usual, tables: u64| {
+            let told = format!("offerd_rate_tables_settled_total{{test=\"no\",offers=\"yes\"}} {tables}\n");
+            let mut ledger = Ledger::default();
+            usual.look(&stores[nth], &Figures::parse(&told), &mut ledger);
+            if let Some((commit, _)) = ledger.unwritten() {
+                stores[nth].commit(commit).now_or_never().unwrap().unwrap();
+            }
+            usual.hours.values().map(|hour| hour.tables).sum::<u64>()
+        };
+        let [one, other] = &mut counts;
+        assert_eq!(count(0, one, 5), 5);
+        assert_eq!(count(1, other, 3), 8);
+        assert_eq!(count(0, one, 5), 8);
+        assert_eq!(count(1, other, 4), 9, "each of its own is counted once");
+        let after = Usual::load(&stores[1], stores[1].now_ms());
+        assert_eq!(after.hours.values().map(|hour| hour.tables).sum::<u64>(), 8, "what was written");
+    }
+
+    #[test]
     fn nobody_is_missed_at_night() {
         let usual = shop(4, 8..20, 50);
         assert_eq!(usual.missing((MONDAY + 8) * HOUR_MS), 0.0, "twelve hours without anybody");

@@ -1,22 +1,28 @@
 //! What is older than it is to be kept is dropped, or removed, while the daemon runs.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::runtime::Handle;
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval, sleep};
 use tracing::{error, info};
 
 use crate::config::{AuditSettings, StoreSettings};
 use crate::matching::Engine;
 use crate::records::transcripts;
-use crate::store::Commit;
 use crate::store::audit::AuditLog;
+use crate::store::{Commit, Expired};
 use crate::telemetry::metrics::{STORE_BYTES, STORE_VOLUMES_DROPPED, TRANSCRIPTS};
 
 /// How often it is looked for, at least.
 const SELDOM: Duration = Duration::from_secs(60);
 
-/// Drops volumes when it is time, for ever.
+/// How long old records are removed from a database before anything else has its turn.
+const AT_A_STRETCH: Duration = Duration::from_secs(20);
+
+/// Drops volumes when it is time, or removes what is too old from a database, for ever; where several processes share the store, once
+/// this one leads.
 pub(super) async fn retain(engine: Arc<Engine>, settings: StoreSettings, audit: AuditSettings) {
     let store = &engine.records.store;
     let mut ticks = interval(settings.volume_age.min(SELDOM));
@@ -25,17 +31,27 @@ pub(super) async fn retain(engine: Arc<Engine>, settings: StoreSettings, audit: 
         ticks.tick().await;
         // Without leads there are no commits; this one lets the store begin a volume when it is time.
         let _ = store.commit(Commit::new()).await;
-        match store.forget_passed_identities(store.now_ms()).await {
-            Ok(0) => {}
-            Ok(keys) => info!(keys, "destroyed keys of identities that no look-back reaches any more"),
-            Err(failure) => error!(%failure, "keys of identities could not be destroyed; it is tried again"),
-        }
-        forget_transcripts(&engine).await;
-        prune_audit(&engine, audit.keep).await;
-        if !settings.retention.is_zero() {
-            drop_old(&engine, settings.retention).await;
+        if store.leads() {
+            remove_old(&engine, &settings, &audit).await;
         }
         metrics::gauge!(STORE_BYTES).set(store.bytes() as f64);
+    }
+}
+
+/// Removes what one process alone removes, where several share the store.
+async fn remove_old(engine: &Arc<Engine>, settings: &StoreSettings, audit: &AuditSettings) {
+    let store = &engine.records.store;
+    match store.forget_passed_identities(store.now_ms()).await {
+        Ok(0) => {}
+        Ok(keys) => info!(keys, "destroyed keys of identities that no look-back reaches any more"),
+        Err(failure) => error!(%failure, "keys of identities could not be destroyed; it is tried again"),
+    }
+    forget_transcripts(engine).await;
+    prune_audit(engine, audit.keep).await;
+    match settings.retention {
+        Duration::ZERO => {}
+        retention if store.is_shared() => expire_old(engine, retention, settings.volume_age).await,
+        retention => drop_old(engine, retention).await,
     }
 }
 
@@ -62,13 +78,52 @@ async fn prune_audit(engine: &Engine, keep: Duration) {
     }
 }
 
+/// The time before which what came is too old, and that of now; both in Unix milliseconds.
+fn too_old(engine: &Engine, retention: Duration) -> (u64, i64) {
+    // A clock of the future makes nothing old.
+    let now_ms = engine.records.store.now_ms();
+    let retention_ms = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX);
+    (now_ms.cast_unsigned().saturating_sub(retention_ms), now_ms)
+}
+
+/// Removes for some time what is too old from a database, with half of it for rests.
+async fn expire_old(engine: &Arc<Engine>, retention: Duration, every: Duration) {
+    let begun = Instant::now();
+    while begun.elapsed() < AT_A_STRETCH {
+        let step_begun = Instant::now();
+        let (before_ms, now_ms) = too_old(engine, retention);
+        let (store, runtime) = (engine.records.store.clone(), Handle::current());
+        let step =
+            spawn_blocking(move || runtime.block_on(store.expire_before(before_ms, every, now_ms))).await;
+        match step {
+            Ok(Ok(Some(expired))) => tell_expired(engine, expired),
+            Ok(Ok(None)) => return,
+            Ok(Err(failure)) => {
+                error!(%failure, "what is older than `store.retention` could not be removed; it is tried again");
+                return;
+            }
+            Err(failure) => {
+                error!(%failure, "what is older than `store.retention` could not be removed; it is tried again");
+                return;
+            }
+        }
+        sleep(step_begun.elapsed()).await;
+    }
+}
+
+fn tell_expired(engine: &Engine, expired: Expired) {
+    let Expired { leads, records, is_all } = expired;
+    if is_all {
+        // Which tables there were nobody knows any more.
+        engine.kept.forget_all();
+        info!(leads, records, "removed what is older than `store.retention`");
+    }
+}
+
 async fn drop_old(engine: &Engine, retention: Duration) {
     let store = &engine.records.store;
     loop {
-        // A clock of the future makes nothing old.
-        let now_ms = store.now_ms();
-        let retention_ms = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX);
-        let before_ms = now_ms.cast_unsigned().saturating_sub(retention_ms);
+        let (before_ms, now_ms) = too_old(engine, retention);
         let dropped = store.drop_before(before_ms, now_ms).await;
         if !matches!(dropped, Ok(None)) {
             // Which tables were in the volume nobody knows any more.

@@ -1,16 +1,28 @@
 //! What files may say, which events are told, and what goes out.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use chrono::Utc;
+use futures_util::FutureExt;
+use tokio::sync::watch;
 use uuid::Uuid;
 
+use super::ledger::Ledger;
 use super::message::Message;
 use super::subscription::Subscription;
-use super::{MACROS, check};
+use super::{Keeper, MACROS, Subscriptions, begin, check, standings};
+use crate::config::{PostbackSettings, Settings};
 use crate::declaration::Source;
 use crate::handbook::chapter;
 use crate::model::{ClientTags, EventData, EventType, LeadEvent, Timestamp};
+use crate::store::entities::Happening;
+use crate::store::tokens::company_uuid;
+use crate::store::{Commit, Nodes, Store, Tree, codec};
 
 fn of(text: &str) -> Result<Subscription, Vec<String>> {
     let source = Source::parse(Path::new("acme.toml"), text).unwrap();
@@ -182,4 +194,90 @@ fn the_handbook_lists_every_macro() {
     for (name, _) in MACROS {
         assert!(text.contains(&format!("`{{{name}}}`")), "{name}");
     }
+}
+
+/// Answers whatever is sent, and tells the first line of each.
+fn receiver() -> (u16, mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
+            let first = lines.next().unwrap_or_default();
+            lines.take_while(|line| !line.is_empty()).for_each(drop);
+            let answered =
+                (&stream).write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            if answered.is_err() || tell.send(first).is_err() {
+                return;
+            }
+        }
+    });
+    (port, told)
+}
+
+fn happened(store: &Store, lead: Uuid) {
+    let at = store.now_ms();
+    let happening = Happening {
+        event_type: EventType::LeadCreated,
+        lead,
+        lead_created_at: at,
+        at,
+        institution: None,
+        product_type: None,
+        amount_in_cents: None,
+        test: false,
+        cause: None,
+    };
+    let commit =
+        Commit::new().append(Tree::LeadEvents, company_uuid("Acme"), codec::encode(&vec![happening]));
+    store.commit(commit).now_or_never().unwrap().unwrap();
+}
+
+#[test]
+fn of_several_processes_the_one_that_leads_sends_and_another_goes_on_when_it_is_gone() {
+    let Some(nodes) = Nodes::new() else { return };
+    let (port, told) = receiver();
+    let directory = tempfile::tempdir().unwrap();
+    let file = format!(
+        "company = 'Acme'\nkind = 'url'\nurl = 'http://127.0.0.1:{port}/?lead={{leadUuid}}'\nallow_addresses = ['127.0.0.1']\n"
+    );
+    std::fs::write(directory.path().join("acme.toml"), file).unwrap();
+    let settings = Settings::from_layers(None, []).unwrap().postbacks;
+    let subscriptions =
+        Subscriptions::load(&PostbackSettings { path: directory.path().to_owned(), ..settings }).unwrap();
+    let stores = [nodes.first(), nodes.beside("second")];
+    let begun = |store| begin(store, &subscriptions).now_or_never().unwrap();
+    thread::scope(|scope| {
+        let beginning = stores.each_ref().map(|store| scope.spawn(move || begun(store)));
+        beginning.into_iter().for_each(|begun| begun.join().unwrap().unwrap());
+    });
+    let subscription = Arc::clone(&subscriptions.all()[0]);
+    let leads = [Uuid::from_u128(1), Uuid::from_u128(2)];
+    happened(&stores[1], leads[0]);
+    let (_sender, in_force) = watch::channel(Arc::new(subscriptions.clone()));
+    let [first, second] = stores
+        .each_ref()
+        .map(|store| Keeper::start(store.clone(), in_force.clone(), || Duration::ZERO).unwrap());
+    let next = || told.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert!(next().contains(&leads[0].to_string()));
+    // What it has sent is written, for the other to show too.
+    let is_sent = |store: &Store| {
+        let standing = standings(store, &subscriptions).unwrap().remove(0);
+        standing.outstanding == 0 && standing.last.is_some_and(|last| last.is_good())
+    };
+    while !is_sent(&stores[1]) {
+        thread::yield_now();
+    }
+    let cursor = Ledger::of(&stores[0], &subscription).cursor().unwrap();
+    begun(&stores[1]).unwrap();
+    assert_eq!(Ledger::of(&stores[1], &subscription).cursor().unwrap(), cursor, "a start turns nothing back");
+
+    first.stop();
+    stores[0].close().unwrap();
+    happened(&stores[1], leads[1]);
+    Nodes::lead(&stores[1]);
+    assert!(next().contains(&leads[1].to_string()), "each once");
+    second.stop();
+    assert!(told.try_recv().is_err());
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use futures_util::FutureExt;
 use proptest::prelude::*;
 use serde_json::json;
 use uuid::Uuid;
@@ -25,9 +26,9 @@ use crate::model::{
 };
 use crate::partner_files::{PartnerFile, partner};
 use crate::rate_table::record::TableHead;
-use crate::records::reading;
-use crate::store::entities::{HappeningRecord, LeadRecord, PayoutRecord};
-use crate::store::{CommitError, FeedKey, Store, Tree, codec};
+use crate::records::{Records, reading};
+use crate::store::entities::{Happening, HappeningRecord, LeadRecord, PayoutRecord};
+use crate::store::{Commit, CommitError, FeedKey, Nodes, Store, Tree, codec};
 
 const COMPANIES: [Uuid; 2] = [COMPANY, Uuid::from_u128(8)];
 
@@ -692,4 +693,63 @@ fn parts_are_merged_and_a_second_writer_counts_nothing_twice() {
         // Days and months of two zones.
         assert!(parts <= 4 * 8, "{parts}");
     });
+}
+
+fn happened(store: &Store, times: usize) {
+    let now = Utc::now().timestamp_millis();
+    for _ in 0..times {
+        let happening = Happening {
+            event_type: EventType::LeadCreated,
+            lead: crate::ids::random(),
+            lead_created_at: now,
+            at: now,
+            institution: None,
+            product_type: None,
+            amount_in_cents: None,
+            test: false,
+            cause: None,
+        };
+        let payload = codec::encode(&vec![happening]);
+        store
+            .commit(Commit::new().append(Tree::LeadEvents, COMPANY, payload))
+            .now_or_never()
+            .unwrap()
+            .unwrap();
+    }
+}
+
+#[tokio::test]
+async fn of_several_processes_the_one_that_leads_counts_and_all_tell_the_same() {
+    let Some(nodes) = Nodes::new() else { return };
+    let stores = [nodes.first(), nodes.beside("second")];
+    let settings = Settings::from_layers(None, []).unwrap().reports;
+    let [leads, other] =
+        stores.clone().map(|store| Reports::of(Records::of(store), settings.clone()).unwrap());
+    let counted = |reports: &Reports| {
+        let pairs = [("from".to_owned(), "2020-01-01".to_owned())];
+        reports.report(&reports.query(&pairs).unwrap()).unwrap().total.leads
+    };
+    happened(&stores[0], 3);
+    happened(&stores[1], 2);
+    leads.until_it_counts().await;
+    leads.round(64).await.unwrap();
+    assert_eq!((counted(&leads), counted(&other)), (5, 0), "the other goes by what is written");
+    leads.write().await.unwrap();
+    other.write().await.unwrap();
+    assert_eq!((counted(&leads), counted(&other)), (5, 5));
+
+    happened(&stores[1], 1);
+    leads.round(64).await.unwrap();
+    rebuilt(&leads).await;
+    assert_eq!((counted(&leads), counted(&other)), (6, 6), "counted anew it is another count");
+
+    happened(&stores[1], 1);
+    leads.round(64).await.unwrap();
+    // It ends before it has written.
+    stores[0].close().unwrap();
+    Nodes::lead(&stores[1]);
+    other.until_it_counts().await;
+    other.round(64).await.unwrap();
+    assert_eq!(counted(&other), 7, "each lead once");
+    assert!(leads.write().await.is_err());
 }

@@ -75,6 +75,11 @@ impl Arrivals {
         self.last_us = self.last_us.max(last_us);
     }
 
+    /// The time that arrivals are given now, in seconds since 1970.
+    pub(super) fn now_s(&self) -> u64 {
+        self.clock.now_us() / 1_000_000
+    }
+
     /// The time for what is kept or forgotten by its age, in milliseconds.
     pub(super) fn now_ms(&self) -> u64 {
         self.clock.earlier_us() / 1000

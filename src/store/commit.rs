@@ -65,6 +65,19 @@ pub(super) enum Without {
     Leads(BTreeSet<Uuid>, i64),
     /// Those of the leads of a volume, at this time in ms; that they were is kept until the next volume goes.
     Volume(Number, i64),
+    /// Those of the leads that came before.
+    Before(Expiry),
+}
+
+/// Data keys that go by the time at which their leads came, where that stands in the place of a volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Expiry {
+    /// When they came before, in seconds since 1970.
+    pub(super) before: Number,
+    /// What was destroyed before, in ms, is forgotten.
+    pub(super) forgotten_ms: i64,
+    /// When they are destroyed, in ms.
+    pub(super) at_ms: i64,
 }
 
 impl Commit {
@@ -113,6 +126,12 @@ impl Commit {
     /// Destroys the data keys of a slot that are of leads of a volume. `at_ms` is when, Unix milliseconds.
     pub(super) fn forget(slot: u16, volume: Number, at_ms: i64) -> Self {
         let without = Without::Volume(volume, at_ms);
+        Self { rewrap: Some(Box::new(Rewrap { slot: Slot::Number(slot), without })), ..Self::default() }
+    }
+
+    /// Destroys the data keys of a slot that are of leads that came before a time.
+    pub(super) fn expire(slot: u16, expiry: Expiry) -> Self {
+        let without = Without::Before(expiry);
         Self { rewrap: Some(Box::new(Rewrap { slot: Slot::Number(slot), without })), ..Self::default() }
     }
 

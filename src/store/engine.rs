@@ -43,7 +43,8 @@ pub(super) trait Engine: RawValues + Send + Sync {
     /// keeps records by time, in that of each such part.
     fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> Walk;
 
-    /// The part of the store that records of new leads are written to, where an engine keeps them by time.
+    /// The part of the store that records of new leads are written to, where an engine keeps them by time; where one only removes them
+    /// by it, the time.
     fn newest_volume(&self) -> Number {
         BASE
     }

@@ -41,7 +41,8 @@
 //! this module alone, under keys that the store does not hold.
 //!
 //! # What else is here
-//! [`drop_before`](Store::drop_before) drops what is older than it is to be kept, volume by volume. [`backup`] takes the whole
+//! [`drop_before`](Store::drop_before) drops what is older than it is to be kept, volume by volume; in a database
+//! [`expire_before`](Store::expire_before) removes it, record by record. [`backup`] takes the whole
 //! store of one instant along while writes go on. [`salvage`] makes a good store of what is left of a damaged
 //! one. [`copy`] takes a store from files into a database, and back. `migration` rewrites a store of an older [`FORMAT`] when it is opened.
 //!
@@ -51,7 +52,7 @@
 //! ```text
 //! registry   entities  tokens  partner_keys  pauses  suppressions  users  audit  identities  terms     kept for callers, through a Store as any caller has
 //! ────────── Store ──────────────────────────────────────────────── the engine, from here on down
-//! care       retention  check  scrub  older  migration  formats  backup  salvage  copy
+//! care       expiry  retention  check  scrub  older  migration  formats  backup  salvage  copy
 //! start      recovery  open                                                                     postgres, the other engine, beside all from volumes to start
 //! writing    checkpoint  writer
 //! reading    tap  records
@@ -83,6 +84,7 @@ mod damages;
 mod disk;
 mod engine;
 mod error;
+mod expiry;
 mod formats;
 mod frame;
 mod group;
@@ -137,7 +139,7 @@ use uuid::Uuid;
 #[doc(hidden)]
 pub use self::disk::SyncFault;
 #[cfg(test)]
-pub(crate) use self::postgres::tests::two_nodes;
+pub(crate) use self::postgres::tests::{Nodes, two_nodes};
 pub use self::{
     arrival::FeedKey,
     arrival_clock::{ClockLimits, ClockStanding},
@@ -149,6 +151,7 @@ pub use self::{
     courier::answer_commits_here,
     damage::{Damage, DamageKind, Neighbour},
     error::StoreError,
+    expiry::Expired,
     frame::{Reason, VALUE_LIMIT},
     health::Health,
     manifest::FORMAT,
@@ -623,7 +626,7 @@ impl Store {
 
     /// How many processes have the store open, as this one has noted last. Waits for nothing.
     pub fn nodes_alive(&self) -> usize {
-        self.shared.engine.cluster().alive()
+        self.shared.engine.cluster().known_alive()
     }
 
     /// Stands for the lead of those that share the store, and tells them this of itself.

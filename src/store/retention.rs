@@ -22,13 +22,13 @@ use super::trees::{Seal, Tree};
 use super::volume_number::{BASE, Number};
 
 /// How many records one commit removes.
-const AT_ONCE: usize = 500;
+pub(super) const AT_ONCE: usize = 500;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// Where the time of a record in the base is, from which on it counts as old.
 #[derive(Debug, Clone, Copy)]
-enum AgeSource {
+pub(super) enum AgeSource {
     /// In the first eight bytes of the key, in µs.
     Key,
     /// In the UUIDv7 that is the key.
@@ -40,7 +40,7 @@ enum AgeSource {
 }
 
 /// What grows in the base, and how old a record of it is.
-const AGING: [(Tree, AgeSource); 5] = [
+pub(super) const AGING: [(Tree, AgeSource); 5] = [
     (Tree::PaidClicks, AgeSource::Id),
     (Tree::Postings, AgeSource::Id),
     (Tree::Sessions, AgeSource::Key),
@@ -48,11 +48,15 @@ const AGING: [(Tree, AgeSource); 5] = [
     (Tree::PreviewClicks, AgeSource::Day),
 ];
 
+/// What grows in the base and is sealed with the data keys of leads.
+pub(super) const ORPHANS: [Tree; 5] =
+    [Tree::PartnerEvents, Tree::OfferDisplays, Tree::Identities, Tree::Repeats, Tree::Transcripts];
+
 /// Some keys of a tree that are to be removed.
-struct Aged {
-    keys: Vec<Vec<u8>>,
+pub(super) struct Aged {
+    pub(super) keys: Vec<Vec<u8>>,
     /// Up to where was looked; nothing when that is the end.
-    searched_to: Option<Vec<u8>>,
+    pub(super) searched_to: Option<Vec<u8>>,
 }
 
 /// What a volume took along when it was dropped.
@@ -127,14 +131,13 @@ impl Store {
     /// Removes what the base holds from before a time, and what nothing opens any more; counts the records.
     async fn remove_aged(&self, before_ms: u64) -> Result<u64, RetentionError> {
         let mut removed = 0;
-        let sealed =
-            [Tree::PartnerEvents, Tree::OfferDisplays, Tree::Identities, Tree::Repeats, Tree::Transcripts]
-                .map(|tree| (tree, None));
+        let sealed = ORPHANS.map(|tree| (tree, None));
         let aging = AGING.map(|(tree, told)| (tree, Some(told)));
         for (tree, told) in sealed.into_iter().chain(aging) {
             let mut after = None;
             loop {
-                let Aged { keys, searched_to } = self.aged(tree, told, before_ms, after.as_deref())?;
+                let Aged { keys, searched_to } =
+                    self.aged(tree, told, before_ms, after.as_deref(), usize::MAX)?;
                 removed += keys.len() as u64;
                 let commit = keys.iter().fold(Commit::new(), |commit, key| commit.remove(tree, key));
                 self.commit(commit).await?;
@@ -172,27 +175,28 @@ impl Store {
         }
     }
 
-    /// Some keys of a tree that are to be removed.
-    fn aged(
+    /// Some keys of a tree that are to be removed, of so many that are looked at.
+    pub(super) fn aged(
         &self,
         tree: Tree,
         told: Option<AgeSource>,
         before_ms: u64,
         after: Option<&[u8]>,
+        looks: usize,
     ) -> Result<Aged, RetentionError> {
         let first = after.map_or_else(Vec::new, |after| [after, &[0]].concat());
         let mut keys = Vec::new();
-        for entry in self.shared.engine.walk(tree, &first, &[]) {
-            let (sled_key, _) = entry.map_err(ReadError::from)?;
+        for (entry, looked) in self.shared.engine.walk(tree, &first, &[]).zip(1..) {
+            let (sled_key, raw) = entry.map_err(ReadError::from)?;
             let key = &sled_key[1..];
             let is_aged = match told {
                 Some(told) => told.ms(key).is_some_and(|ms| ms < before_ms),
-                None => self.is_orphan(tree, key)?,
+                None => self.is_orphan(tree, key, &raw)?,
             };
             if is_aged {
                 keys.push(key.to_vec());
             }
-            if keys.len() == AT_ONCE {
+            if keys.len() == AT_ONCE || looked == looks {
                 return Ok(Aged { keys, searched_to: Some(key.to_vec()) });
             }
         }
@@ -200,18 +204,22 @@ impl Store {
     }
 
     /// Whether the lead that a sealed record is about has no data key any more.
-    fn is_orphan(&self, tree: Tree, key: &[u8]) -> Result<bool, ReadError> {
+    fn is_orphan(&self, tree: Tree, key: &[u8], raw: &[u8]) -> Result<bool, ReadError> {
         debug_assert_eq!(tree.row().seal, Seal::Lead, "others have no owner");
         let records = &*self.shared.engine;
-        let Ok(Some(stored)) = read_clear(records, tree, key)? else { return Ok(false) };
-        let Some(lead) = owner(&stored) else { return Ok(false) };
+        let lead = match Frame::open(raw) {
+            Ok(Frame::Whole(stored)) => owner(stored),
+            Ok(Frame::Split(_)) => read_clear(records, tree, key)?.ok().flatten().as_deref().and_then(owner),
+            Err(_) => None,
+        };
+        let Some(lead) = lead else { return Ok(false) };
         let kept = read_clear(records, Tree::LeadKeys, &records.sealing().slots().place(lead))?;
         Ok(kept.is_ok_and(|kept| kept.is_none_or(|kept| data_key::is_destroyed(&kept))))
     }
 }
 
 impl AgeSource {
-    fn ms(self, key: &[u8]) -> Option<u64> {
+    pub(super) fn ms(self, key: &[u8]) -> Option<u64> {
         match self {
             Self::Key => key.first_chunk().map(|us| u64::from_be_bytes(*us) / 1000),
             Self::Id => {

@@ -144,7 +144,7 @@ pub struct TreeRow {
 #[rustfmt::skip]
 pub const TREES: [TreeRow; 43] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
-        key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64); in a database with the place of the process that wrote, and what it wrote last of the prefills that ended by it" },
+        key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64); in a database with the place of the process that wrote, and what it wrote last of the prefills that ended by it; how far what is too old is removed there" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
         key: "company uuid", value: "company" },
     TreeRow { tree: Tree::Tokens, prefix: b't', name: "tokens", seal: Seal::Open, kept: Kept::Base,
@@ -194,7 +194,7 @@ pub const TREES: [TreeRow; 43] = [
     TreeRow { tree: Tree::OfferDisplays, prefix: b'd', name: "offer_displays", seal: Seal::Lead, kept: Kept::Base,
         key: "id (u64)", value: "the display of an offer" },
     TreeRow { tree: Tree::LeadKeys, prefix: b'j', name: "lead_keys", seal: Seal::Open, kept: Kept::Base,
-        key: "slot (u16), lead uuid", value: "the sealed data key, or when it was destroyed; the volume of the lead (u32)" },
+        key: "slot (u16), lead uuid", value: "the sealed data key, or when it was destroyed; the volume of the lead (u32), in a database when it came in s" },
     TreeRow { tree: Tree::Funnel, prefix: b'f', name: "funnel", seal: Seal::Open, kept: Kept::Base,
         key: "grain, test, company uuid, product type, zero byte, day (u32); and what is next to be counted",
         value: "how many there were of each stage" },

@@ -1,6 +1,7 @@
 //! Records in the database, as they are read.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::vec;
 
 use deadpool_postgres::Pool;
@@ -18,6 +19,7 @@ use crate::store::raw::{RawValues, Record, read_clear};
 use crate::store::sealing::Sealing;
 use crate::store::topics::Topics;
 use crate::store::trees::Tree;
+use crate::store::volume_number::{BASE, Number};
 
 /// How many records are read at once: a few first, since most walks are short.
 const FIRST: i64 = 32;
@@ -31,12 +33,24 @@ pub(in crate::store) struct Database {
     pub(super) keys: Arc<KeysVersion>,
     sealing: Sealing,
     pub(super) reported: Arc<Reported>,
+    /// When the group arrives that is being written, in seconds since 1970: so old are its leads.
+    time_s: AtomicU32,
 }
 
 impl Database {
     /// Of a database that has the tables.
     pub(super) fn new(client: Arc<Client>, node: Node, keys: Arc<KeysVersion>, sealing: Sealing) -> Self {
-        Self { client, node, keys, sealing, reported: Arc::default() }
+        Self { client, node, keys, sealing, reported: Arc::default(), time_s: AtomicU32::new(u32::MAX) }
+    }
+
+    /// Notes when a group arrives.
+    pub(super) fn note_time(&self, seconds: u64) {
+        self.time_s.store(u32::try_from(seconds).unwrap_or(u32::MAX), Ordering::Release);
+    }
+
+    /// What stands beside the data key of a lead in the place of a volume: when it came, in seconds since 1970.
+    pub(super) fn time(&self) -> Number {
+        self.time_s.load(Ordering::Acquire).max(BASE + 1)
     }
 
     /// The id of the directory that this process runs in.

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::store::arrival::Arrivals;
 use crate::store::commit::Outcome;
 use crate::store::engine::Writer as _;
 use crate::store::options::{DatabaseOptions, StoreOptions};
-use crate::store::{Commit, CommitError, Health, Store, Topic, Tree};
+use crate::store::{Clock, Commit, CommitError, Health, Store, Topic, Tree};
 
 /// The variable with the address of a database in which tests make a schema each.
 const VARIABLE: &str = "OFFERD_TEST_POSTGRES";
@@ -54,6 +54,46 @@ fn options() -> Option<(StoreOptions, TempDir)> {
     let options = StoreOptions::new(directory.path().join("store"));
     let (lock_wait, mend_interval) = (Duration::ZERO, Duration::from_millis(1));
     Some((StoreOptions { database: Some(database), lock_wait, mend_interval, ..options }, directory))
+}
+
+/// A database for the processes of a test, each with a directory of its own.
+pub(crate) struct Nodes {
+    pub(crate) options: StoreOptions,
+    directory: TempDir,
+}
+
+impl Nodes {
+    /// Nothing, and a loud line, where there is no database.
+    pub(crate) fn new() -> Option<Self> {
+        let (mut options, directory) = options()?;
+        // None lapses because the machine is slow.
+        options.database.as_mut()?.lease = Duration::from_secs(60);
+        Some(Self { options, directory })
+    }
+
+    /// The first of them, which leads.
+    pub(crate) fn first(&self) -> Store {
+        let store = Store::open_inline_with(&self.options).unwrap();
+        Self::lead(&store);
+        store
+    }
+
+    /// Another.
+    pub(crate) fn beside(&self, name: &str) -> Store {
+        beside(&self.options, &self.directory, name)
+    }
+
+    /// Has one lead, as it does once no other does.
+    pub(crate) fn lead(store: &Store) {
+        store.stand(String::new());
+        let leads = store.clone();
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(leads.until_it_leads());
+        })
+        .join()
+        .unwrap();
+    }
 }
 
 fn committed(store: &Store, commit: Commit) -> Outcome {
@@ -331,4 +371,86 @@ impl Line {
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
+}
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// A lead with a uuid that tells no time, its table, what happened to it, and by what it is known.
+fn submit(store: &Store, company: uuid::Uuid, nth: u8) -> (uuid::Uuid, uuid::Uuid) {
+    let (lead, table) =
+        (uuid::Uuid::from_u128(0xEE00 + u128::from(nth)), crate::ids::timed_at(store.arrival_ms()));
+    let of_lead = |rest: uuid::Uuid| [lead.as_bytes(), &rest.as_bytes()[..]].concat();
+    let commit = Commit::new()
+        .about(lead)
+        .put(Tree::Leads, lead, "a person")
+        .put(Tree::LeadTables, of_lead(table), "")
+        .put(Tree::LeadActions, of_lead(crate::ids::random()), "clicked")
+        .put(Tree::RateTables, table, "head")
+        .put(Tree::Answers, [table.as_bytes(), &[0, 0][..]].concat(), "offers")
+        .put(Tree::PartnerEvents, [nth; 32], "report")
+        .append(Tree::LeadEvents, company, [nth]);
+    committed(store, commit).unwrap();
+    (lead, table)
+}
+
+/// Removes what is older than three hours, each step in another process; whether there was anything to do.
+fn expired(stores: &[Store]) -> bool {
+    let mut nodes = stores.iter().cycle();
+    let mut steps = 0;
+    loop {
+        let store = nodes.next().unwrap();
+        let now_ms = store.now_ms();
+        let before_ms = now_ms.unsigned_abs() - 3 * HOUR_MS;
+        let step = store.expire_before(before_ms, Duration::from_millis(HOUR_MS), now_ms);
+        match step.now_or_never().expect("an inline commit is ready at once").unwrap() {
+            None => return steps > 0,
+            Some(_) => steps += 1,
+        }
+    }
+}
+
+#[test]
+fn what_is_older_than_it_is_to_be_kept_goes_whichever_process_removes_it_and_the_rest_stays() {
+    let Some(mut nodes) = Nodes::new() else { return };
+    let now_ms = Arc::new(AtomicU64::new(1_700_000_000_000));
+    let clock = Arc::clone(&now_ms);
+    nodes.options.clock = Clock::new(move || clock.load(Ordering::SeqCst) * 1000);
+    let pass = |hours: u64| now_ms.fetch_add(hours * HOUR_MS, Ordering::SeqCst);
+    let stores = [nodes.first(), nodes.beside("second")];
+    let [first, second] = &stores;
+    let companies = [uuid::Uuid::from_u128(7), uuid::Uuid::from_u128(8)];
+    let old = [submit(first, companies[0], 1), submit(second, companies[1], 2)];
+    pass(2);
+    let young = [submit(first, companies[0], 3), submit(second, companies[1], 4)];
+    assert!(expired(&stores), "the first pass");
+    assert_eq!(first.count(Tree::Leads, []), Ok(4), "nothing is too old yet");
+    assert!(!expired(&stores), "the next pass is not due");
+
+    pass(2);
+    assert!(expired(&stores));
+    for (lead, table) in old {
+        assert_eq!(second.get(Tree::Leads, lead), Ok(None));
+        assert_eq!(second.get(Tree::RateTables, table), Ok(None));
+        assert!(first.is_erased(lead).unwrap(), "its key is destroyed");
+    }
+    for (lead, table) in young {
+        assert_eq!(first.get(Tree::Leads, lead), Ok(Some(b"a person".to_vec())));
+        assert!(second.get(Tree::RateTables, table).unwrap().is_some());
+    }
+    let by_lead = [Tree::Leads, Tree::LeadTables, Tree::LeadActions, Tree::RateTables, Tree::Answers];
+    for tree in by_lead.into_iter().chain([Tree::PartnerEvents, Tree::LeadEvents]) {
+        assert_eq!(first.count(tree, []), Ok(2), "{tree:?}");
+    }
+
+    pass(4);
+    assert!(expired(&stores));
+    assert_eq!(first.count(Tree::Leads, []), Ok(0));
+    assert_eq!(first.count(Tree::LeadKeys, []), Ok(4), "that keys were destroyed is known");
+    pass(8);
+    // One pass sees that all is gone, the next forgets it.
+    assert!(expired(&stores));
+    pass(2);
+    assert!(expired(&stores));
+    assert_eq!(first.count(Tree::LeadKeys, []), Ok(0));
+    assert!(stores.iter().all(|store| store.broken_records() == 0 && store.check().unwrap().is_sound()));
 }

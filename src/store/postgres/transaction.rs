@@ -20,6 +20,7 @@ use crate::store::raw::{RawValues, Record, read_clear};
 use crate::store::sealing::Sealing;
 use crate::store::topics::{Topics, topics_of};
 use crate::store::trees::Tree;
+use crate::store::volume_number::Number;
 
 /// What was read of the database for a group, by key.
 type Read = HashMap<Vec<u8>, Option<Vec<u8>>>;
@@ -243,6 +244,10 @@ impl Engine for Transaction<'_> {
 
     fn cluster(&self) -> &Cluster {
         self.database.cluster()
+    }
+
+    fn newest_volume(&self) -> Number {
+        self.database.time()
     }
 
     fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> Walk {

@@ -80,6 +80,7 @@ impl Writer {
             // Whoever gave the last one out: nobody gives out another until this group is written.
             self.arrivals.go_on_after(last_arrival_us(&transaction)?);
         }
+        self.database.note_time(self.arrivals.now_s());
         let last_arrival_us = self.arrivals.last_us();
         let mut group = Group::over(&transaction);
         let mut outcomes = Vec::with_capacity(commits.len());

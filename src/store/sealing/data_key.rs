@@ -4,7 +4,7 @@
 //! kept       generation of the wrapping key u32 BE   sealed key (60)   volume u32 BE
 //! destroyed  when, ms i64 BE                                           volume u32 BE
 //! ```
-//! The volume is that of the lead's records. Up to format 2 it was not there, since there were none.
+//! The volume is that of the lead's records; in a database, which has none, when the lead came, in seconds since 1970. Up to format 2 it was not there, since there were none.
 
 use uuid::Uuid;
 
@@ -77,6 +77,11 @@ pub(in crate::store) fn generation_of(kept: &[u8]) -> Option<u32> {
 /// Whether the key was destroyed, read without opening one.
 pub(in crate::store) fn is_destroyed(kept: &[u8]) -> bool {
     matches!(kept.len(), DESTROYED | DESTROYED_NOW)
+}
+
+/// When the key was destroyed, in ms; nothing of one that was not.
+pub(in crate::store) fn destroyed_at(kept: &[u8]) -> Option<i64> {
+    kept.first_chunk().filter(|_| is_destroyed(kept)).map(|at_ms| i64::from_be_bytes(*at_ms))
 }
 
 /// Reads what is kept.

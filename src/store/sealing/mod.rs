@@ -340,6 +340,13 @@ impl Sealing {
                 Without::Volume(dropped, at_ms) if volume == *dropped => {
                     return Some((lead, Some(data_key::destroyed(*at_ms, volume))));
                 }
+                Without::Before(expiry) => match data_key::destroyed_at(&kept) {
+                    Some(at_ms) if at_ms < expiry.forgotten_ms => return Some((lead, None)),
+                    None if (BASE + 1..expiry.before).contains(&volume) => {
+                        return Some((lead, Some(data_key::destroyed(expiry.at_ms, volume))));
+                    }
+                    _ => {}
+                },
                 _ => {}
             }
             match data_key::unwrap(&ring, lead, &kept) {

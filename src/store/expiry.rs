@@ -1,0 +1,291 @@
+//! Retention where a database has the records: what is older than it is to be kept goes record by record, in passes.
+//!
+//! When a lead came stands beside its data key, in seconds since 1970, where an engine of files has the number of its volume. A pass
+//! removes all that is older than one time, in steps of bounded work. Each notes how far it has come, so that a crash only has a step be
+//! done again, whichever process goes on:
+//!
+//! 1. Slot by slot, the data keys of the leads that are too old, as an [erasure](super::Commit::erase) destroys them, then their own
+//!    records. That they were destroyed is forgotten when all that was sealed with them is gone, in the pass behind that.
+//! 2. Rate tables and the feeds, by the time in their keys.
+//! 3. What else grows: by the time in its key, or because nothing opens it any more.
+//!
+//! What is not too old of a lead that is goes with its own pass; nothing of it can be read until then.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::Store;
+use super::arrival::FeedKey;
+use super::broken::ReadError;
+use super::codec;
+use super::commit::{Commit, CommitError, Expiry};
+use super::frame::Frame;
+use super::retention::{AGING, AT_ONCE, AgeSource, Aged, ORPHANS, RetentionError};
+use super::sealing::data_key;
+use super::sealing::slots::SLOTS;
+use super::trees::{Kept, TREES, Tree};
+use super::volume_number::{BASE, Number};
+
+/// Where it is kept how far the last pass has come.
+const PROGRESS: &[u8] = b"retention";
+
+/// Leads whose records one step removes.
+const LEADS_AT_ONCE: u64 = 100;
+
+/// Records that one step looks at.
+const LOOKED_AT: usize = 2000;
+
+/// What a pass does, part by part.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    /// Removes leads and destroys their keys.
+    Leads,
+    /// Removes the records whose keys begin with a UUIDv7 that is too old.
+    ByTime(Tree),
+    /// Removes the records of a feed that arrived before.
+    Feed(Tree),
+    /// Removes what is too old by its key, or cannot be read any more.
+    Else(Tree, Option<AgeSource>),
+}
+
+/// How far a pass has come.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Progress {
+    /// What is older goes, Unix milliseconds.
+    before_ms: u64,
+    /// What the pass before has removed all of: what is older.
+    gone_ms: u64,
+    /// When it began, Unix milliseconds: when the keys that it destroys are said to be destroyed.
+    begun_ms: i64,
+    /// Which part comes next; one behind the last when all are through.
+    part: u16,
+    /// Where in it to go on; nothing at its beginning.
+    after: Vec<u8>,
+    leads: u64,
+    records: u64,
+}
+
+/// What a step has found.
+#[derive(Default)]
+struct Found {
+    old: Vec<(Tree, Vec<u8>)>,
+    leads: u64,
+    /// What is committed before that.
+    destroys: Option<Commit>,
+    /// Where the part goes on; nothing when it is through.
+    after: Option<Vec<u8>>,
+}
+
+/// What a pass has removed so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expired {
+    /// How many leads.
+    pub leads: u64,
+    /// How many records.
+    pub records: u64,
+    /// Whether it is through.
+    pub is_all: bool,
+}
+
+impl Store {
+    /// In a database, takes a step of removing what came before a time, in Unix milliseconds as `now_ms` is. A pass is begun when the
+    /// last one was to remove what came `every` earlier, and gone on with until it is through. Gives what the pass has removed;
+    /// nothing where none is to be begun. Blocks while it reads.
+    ///
+    /// # Errors
+    /// Why the step could not be done whole. Trying again goes on with it.
+    pub async fn expire_before(
+        &self,
+        before_ms: u64,
+        every: Duration,
+        now_ms: i64,
+    ) -> Result<Option<Expired>, RetentionError> {
+        let parts = parts();
+        let last = self.progress()?;
+        let every_ms = u64::try_from(every.as_millis()).unwrap_or(u64::MAX);
+        let mut progress = match last {
+            Some(last) if usize::from(last.part) < parts.len() => last,
+            Some(last) if before_ms < last.before_ms.saturating_add(every_ms) => return Ok(None),
+            last => Progress {
+                before_ms,
+                gone_ms: last.map_or(0, |last| last.before_ms),
+                begun_ms: now_ms,
+                part: 0,
+                after: Vec::new(),
+                leads: 0,
+                records: 0,
+            },
+        };
+        let Found { old, leads, destroys, after } =
+            self.found(parts[usize::from(progress.part)], &progress)?;
+        if let Some(destroys) = destroys {
+            self.commit(destroys).await?;
+        }
+        for some in old.chunks(AT_ONCE) {
+            let commit = some.iter().fold(Commit::new(), |commit, (tree, key)| commit.remove(*tree, key));
+            self.commit(commit).await?;
+        }
+        progress.leads += leads;
+        progress.records += old.len() as u64;
+        progress.part += u16::from(after.is_none());
+        progress.after = after.unwrap_or_default();
+        self.commit(Commit::new().put(Tree::Meta, PROGRESS, codec::encode(&progress))).await?;
+        let is_all = usize::from(progress.part) == parts.len();
+        Ok(Some(Expired { leads: progress.leads, records: progress.records, is_all }))
+    }
+
+    fn progress(&self) -> Result<Option<Progress>, RetentionError> {
+        let found = self.get(Tree::Meta, PROGRESS)?;
+        let unread = |error| {
+            RetentionError::Commit(CommitError::Failed(format!(
+                "how far old records are removed cannot be read: {error}"
+            )))
+        };
+        found.map(|bytes| codec::decode(&bytes).map_err(unread)).transpose()
+    }
+
+    fn found(&self, part: Part, progress: &Progress) -> Result<Found, RetentionError> {
+        match part {
+            Part::Leads => self.old_leads(progress),
+            Part::ByTime(tree) => self.old_by_time(tree, progress.before_ms),
+            Part::Feed(tree) => self.old_of_feed(tree, progress),
+            Part::Else(tree, told) => {
+                let after = (!progress.after.is_empty()).then_some(&progress.after[..]);
+                let Aged { keys, searched_to } =
+                    self.aged(tree, told, progress.before_ms, after, LOOKED_AT)?;
+                let old = keys.into_iter().map(|key| (tree, key)).collect();
+                Ok(Found { old, after: searched_to, ..Found::default() })
+            }
+        }
+    }
+
+    /// The data keys of a slot that are of leads that are too old, or the records of some whose keys this pass has destroyed.
+    fn old_leads(&self, progress: &Progress) -> Result<Found, RetentionError> {
+        let slot = progress.after.first_chunk().map_or(0, |slot| u16::from_be_bytes(*slot));
+        let next_slot = (slot + 1 < SLOTS).then(|| (slot + 1).to_be_bytes().to_vec());
+        match progress.after.get(2..) {
+            None | Some([]) => self.old_keys(slot, progress, next_slot),
+            Some(_) => self.records_of_old(slot, progress, next_slot),
+        }
+    }
+
+    fn old_keys(
+        &self,
+        slot: u16,
+        progress: &Progress,
+        next_slot: Option<Vec<u8>>,
+    ) -> Result<Found, RetentionError> {
+        // Leads that came in the last second before stay until the next pass.
+        let before = Number::try_from(progress.before_ms / 1000).unwrap_or(Number::MAX);
+        let forgotten_ms = i64::try_from(progress.gone_ms).unwrap_or(i64::MAX);
+        let (slot_bytes, mut is_changed, mut has_old) = (slot.to_be_bytes(), false, false);
+        for entry in self.shared.engine.walk(Tree::LeadKeys, &slot_bytes, &slot_bytes) {
+            let (_, raw) = entry.map_err(ReadError::from)?;
+            let Ok(Frame::Whole(kept)) = Frame::open(&raw) else { continue };
+            match data_key::destroyed_at(kept) {
+                Some(at_ms) => {
+                    is_changed |= at_ms < forgotten_ms;
+                    // As one that was broken off has left it.
+                    has_old |= at_ms == progress.begun_ms;
+                }
+                None => has_old |= (BASE + 1..before).contains(&data_key::volume_of(kept)),
+            }
+        }
+        let expiry = Expiry { before, forgotten_ms, at_ms: progress.begun_ms };
+        let destroys = (is_changed || has_old).then(|| Commit::expire(slot, expiry));
+        let with_records = [&slot_bytes[..], Uuid::nil().as_bytes()].concat();
+        Ok(Found {
+            destroys,
+            after: if has_old { Some(with_records) } else { next_slot },
+            ..Found::default()
+        })
+    }
+
+    fn records_of_old(
+        &self,
+        slot: u16,
+        progress: &Progress,
+        next_slot: Option<Vec<u8>>,
+    ) -> Result<Found, RetentionError> {
+        let start = [&progress.after[..], &[0]].concat();
+        let mut found = Found { after: next_slot, ..Found::default() };
+        for entry in self.shared.engine.walk(Tree::LeadKeys, &start, &slot.to_be_bytes()) {
+            let (key, raw) = entry.map_err(ReadError::from)?;
+            let Ok(Frame::Whole(kept)) = Frame::open(&raw) else { continue };
+            let lead = data_key::lead_at(&key[1..]);
+            let Some(lead) = lead.filter(|_| data_key::destroyed_at(kept) == Some(progress.begun_ms)) else {
+                continue;
+            };
+            found.leads += 1;
+            found.old.extend(self.own_of(lead)?);
+            if found.leads == LEADS_AT_ONCE {
+                found.after = Some(key[1..].to_vec());
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The records that go with a lead.
+    fn own_of(&self, lead: Uuid) -> Result<Vec<(Tree, Vec<u8>)>, ReadError> {
+        let with_lead = TREES.iter().filter(|row| row.kept == Kept::WithLead).map(|row| row.tree);
+        let keys = with_lead
+            .flat_map(|tree| self.shared.engine.keys(tree, lead.as_bytes()).map(move |key| Ok((tree, key?))));
+        keys.collect()
+    }
+
+    fn old_by_time(&self, tree: Tree, before_ms: u64) -> Result<Found, RetentionError> {
+        let mut found = Found::default();
+        // They stand in the order of their times.
+        for key in self.shared.engine.keys(tree, &[]).take(AT_ONCE) {
+            let key = key?;
+            if time_ms(&key) >= before_ms {
+                return Ok(found);
+            }
+            found.old.push((tree, key));
+        }
+        if found.old.len() == AT_ONCE {
+            found.after = Some(Vec::new());
+        }
+        Ok(found)
+    }
+
+    /// Of the next company that has a feed.
+    fn old_of_feed(&self, tree: Tree, progress: &Progress) -> Result<Found, RetentionError> {
+        let first = self.shared.engine.walk(tree, &progress.after, &[]).next();
+        let Some((key, _)) = first.transpose().map_err(ReadError::from)? else { return Ok(Found::default()) };
+        let Some(company) = FeedKey::parse(&key[1..]).map(|key| key.company) else {
+            return Ok(Found::default());
+        };
+        let mut found = Found { after: Some(company.as_bytes().to_vec()), ..Found::default() };
+        for key in self.shared.engine.keys(tree, company.as_bytes()).take(AT_ONCE) {
+            let key = key?;
+            if FeedKey::parse(&key).is_none_or(|key| key.arrival_us / 1000 >= progress.before_ms) {
+                break;
+            }
+            found.old.push((tree, key));
+        }
+        if found.old.len() < AT_ONCE {
+            // Behind all that it has.
+            found.after = Some([company.as_bytes(), &[u8::MAX; FeedKey::LEN][..]].concat());
+        }
+        Ok(found)
+    }
+}
+
+/// What a pass does, in this order.
+fn parts() -> Vec<Part> {
+    let by_time = TREES.iter().filter(|row| row.kept == Kept::ByTime).map(|row| Part::ByTime(row.tree));
+    let aging = AGING.into_iter().map(|(tree, told)| Part::Else(tree, Some(told)));
+    let orphans = ORPHANS.into_iter().map(|tree| Part::Else(tree, None));
+    let feeds = Tree::FEEDS.into_iter().map(Part::Feed);
+    [Part::Leads].into_iter().chain(by_time).chain(feeds).chain(aging).chain(orphans).collect()
+}
+
+/// The time in the UUIDv7 that a key begins with; the end of time where it begins with none.
+fn time_ms(key: &[u8]) -> u64 {
+    key.first_chunk::<16>()
+        .map_or(u64::MAX, |id| u64::try_from(u128::from_be_bytes(*id) >> 80).expect("48 bits are left"))
+}

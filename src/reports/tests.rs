@@ -396,13 +396,12 @@ fn of_events(store: &Store, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
     }
     for (key, bytes) in store.scan(Tree::LeadPayouts, []).map(Result::unwrap) {
         let company = FeedKey::parse(&key).unwrap().company;
-        for (payout, product_type, source) in PayoutRecord::read(&bytes).unwrap().each_with_source() {
+        for (at, payout, product_type, source) in PayoutRecord::read(&bytes).unwrap().each_as_earned() {
             let source = source.unwrap();
             let mut values = of_lead(&leads[&payout.lead]);
             values.insert("product", set(product_type));
             values.insert("subType", sub_types[&source.uuid].clone());
             values.insert("partner", partner(payout.lead, source.uuid));
-            let at = source.takes_back.unwrap_or(payout.booked_at_ms);
             let count = (payout.cents * 1000.0).round() as i64;
             let id = facts.len();
             facts.push(Fact {

@@ -80,6 +80,13 @@ async fn is_them(visit: &Visit, user: &str) -> Result<(), Failure> {
     if !asks(visit)? {
         return Ok(());
     }
+    if users::known(&visit.app, user)?.password.is_none() {
+        // That a proxy lets them in proves them for as long as it does; a password would outlast that.
+        return Err(Failure::forbidden(
+            "a proxy has signed you in, and you have no password that could be changed; ask an administrator for an invitation, \
+             by which you set one",
+        ));
+    }
     let attempt = visit.app.console.sessions.attempt(user);
     let attempt = attempt.map_err(|_| Failure::forbidden("too many attempts have failed; wait a minute"))?;
     let known = users::known(&visit.app, user)?;
@@ -91,11 +98,12 @@ async fn is_them(visit: &Visit, user: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether the password of before is asked for.
+/// Whether the password of before is asked for: of everybody but who has none, and has come by an invitation or a link of the operator's
+/// to set one.
 fn asks(visit: &Visit) -> Result<bool, Failure> {
     let Some(user) = visit.user() else { return Ok(false) };
-    let invited = visit.session().is_some_and(|session| session.invited);
-    Ok(!invited && users::known(&visit.app, user)?.password.is_some())
+    let Some(session) = visit.session() else { return Ok(true) };
+    Ok(!session.invited && users::known(&visit.app, user)?.password.is_some())
 }
 
 impl Account {

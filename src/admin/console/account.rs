@@ -24,6 +24,8 @@ struct Account {
     role: &'static str,
     /// Whether the password of before is asked for.
     asks: bool,
+    /// Whether one is let in by a proxy alone, which proves too little to set a password by.
+    only_by_proxy: bool,
     /// Whether one may make a user of oneself.
     may_begin: bool,
     /// What was wrong with what was sent.
@@ -80,7 +82,7 @@ async fn is_them(visit: &Visit, user: &str) -> Result<(), Failure> {
     if !asks(visit)? {
         return Ok(());
     }
-    if users::known(&visit.app, user)?.password.is_none() {
+    if is_only_by_proxy(visit)? {
         // That a proxy lets them in proves them for as long as it does; a password would outlast that.
         return Err(Failure::forbidden(
             "a proxy has signed you in, and you have no password that could be changed; ask an administrator for an invitation, \
@@ -106,6 +108,12 @@ fn asks(visit: &Visit) -> Result<bool, Failure> {
     Ok(!session.invited && users::known(&visit.app, user)?.password.is_some())
 }
 
+/// Whether a proxy has signed in a user who has no password.
+fn is_only_by_proxy(visit: &Visit) -> Result<bool, Failure> {
+    let Some(user) = visit.user().filter(|_| visit.session().is_none()) else { return Ok(false) };
+    Ok(users::known(&visit.app, user)?.password.is_none())
+}
+
 impl Account {
     fn of(visit: &Visit, trouble: Option<String>) -> Result<Self, Failure> {
         let role = visit.role().unwrap_or(Role::Viewer);
@@ -114,6 +122,7 @@ impl Account {
             who: visit.signed_in().unwrap_or("nobody: nobody has to sign in").to_owned(),
             role: role.word(),
             asks: asks(visit)?,
+            only_by_proxy: is_only_by_proxy(visit)?,
             may_begin: visit.user().is_none() && role == Role::Administrator,
             trouble,
         })

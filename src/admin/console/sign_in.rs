@@ -242,7 +242,7 @@ mod tests {
             assert!(is_within(path), "{path}");
         }
         for path in
-            ["/", "//evil.example", "https://evil.example/console", "/consoles", "/console\\@evil", ""]
+            ["/console?x=\r\nSet-Cookie:a=b", "/console?x=\0", "/console?x=a b", "/console?x=\u{fc}", "/", "//evil.example", "https://evil.example/console", "/consoles", "/console\\@evil", ""]
         {
             assert!(!is_within(path), "{path}");
         }

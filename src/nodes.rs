@@ -196,7 +196,7 @@ pub fn remark(settings: &Settings) -> Option<String> {
 
 /// Measures the nodes, as this one knows them.
 pub fn measure(store: &Store) {
-    metrics::gauge!(NODES_ALIVE).set(store.nodes_alive() as f64);
+    metrics::gauge!(NODES_ALIVE).set(store.known_alive() as f64);
     metrics::gauge!(NODE_LEADS).set(if store.leads() { 1.0 } else { 0.0 });
     if let Some(standing) = store.database_standing() {
         metrics::gauge!(DATABASE_ROUND_TRIP_SECONDS).set(standing.round_trip.as_secs_f64());

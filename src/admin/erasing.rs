@@ -249,3 +249,150 @@ async fn next(untold: Untold) -> (ErasureLine, Option<Untold>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use bytes::Bytes;
+    use futures_util::FutureExt;
+    use http_body_util::BodyExt;
+    use hyper::{Method, Request};
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+    use crate::admin::StoppedAdmin;
+    use crate::config::Settings;
+    use crate::model::{CreditBands, Lead};
+    use crate::partners::Book;
+    use crate::records::writing;
+    use crate::store::audit::{AuditFilter, AuditLog, AuditRecord};
+    use crate::store::entities::LeadRecord;
+    use crate::store::{Store, StoreOptions};
+
+    const COMPANY: Uuid = Uuid::from_u128(7);
+
+    /// Longest time that anything is waited for.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    struct World {
+        admin: StoppedAdmin,
+        store: Store,
+        _directory: tempfile::TempDir,
+    }
+
+    impl World {
+        /// A store with so many leads of one person, erased by so many at once.
+        async fn of(leads: usize, at_once: usize) -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let store = Store::open(StoreOptions::new(directory.path().join("store"))).unwrap();
+            for (nth, email) in
+                std::iter::repeat_n("ada@example.com", leads).chain(["eve@example.com"]).enumerate()
+            {
+                let text = format!(r#"{{"personalInformation": {{"email": "{email}"}}}}"#);
+                let created_at = store.now_ms() + nth as i64;
+                let record = LeadRecord {
+                    uuid: ids::timed(),
+                    company: COMPANY,
+                    test: false,
+                    created_at,
+                    updated_at: created_at,
+                    bands: CreditBands::CURRENT,
+                    newer_values: false,
+                    first_table: None,
+                    consents_stated_at: None,
+                    earlier_consents: Vec::new(),
+                    experiments: Default::default(),
+                    lead: Lead::read(text.as_bytes()).unwrap(),
+                };
+                store.commit(writing::lead(&record, None)).await.unwrap();
+            }
+            let file = format!(
+                "[limits]\nleads_erased_at_once = {at_once}\n[store]\npath = '{}'\n",
+                directory.path().join("store").display()
+            );
+            let settings = Settings::from_layers(Some((Path::new("offerd.toml"), &file)), []).unwrap();
+            let admin = StoppedAdmin::new(store.clone(), Book::of(Vec::new()), &settings);
+            Self { admin, store, _directory: directory }
+        }
+
+        fn order(&self, email: &str) -> Request<Bytes> {
+            let digest: String = Sha256::digest(email).iter().map(|byte| format!("{byte:02x}")).collect();
+            let body = format!(
+                r#"{{"kind": "email", "digest": "{digest}", "reason": "letter 4711", "suppress": true}}"#
+            );
+            let key = format!("Bearer {}", self.admin.key());
+            let request = Request::builder().method(Method::POST).uri("/persons/erase");
+            request.header("authorization", key).body(Bytes::from(body)).unwrap()
+        }
+
+        fn audited(&self) -> Vec<AuditRecord> {
+            AuditLog::of(self.store.clone()).after(0, &AuditFilter::default(), 1000, 1000).0
+        }
+
+        fn actions(&self) -> Vec<String> {
+            self.audited().into_iter().map(|record| record.action).collect()
+        }
+    }
+
+    #[tokio::test]
+    async fn an_erasure_is_seen_to_its_end_and_recorded_when_who_asked_for_it_has_gone_away() {
+        let world = World::of(5, 100).await;
+        // As far as it comes before anything is waited for; then the caller hangs up.
+        assert!(world.admin.call(world.order("ada@example.com")).now_or_never().is_none());
+        let ended = async {
+            while !world.actions().contains(&"person.erased".to_owned()) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, ended).await.expect("it goes on by itself");
+        assert_eq!(world.actions(), ["person.suppress", "person.erase", "person.erased"]);
+        let erased = world.audited().pop().unwrap();
+        let object = erased.object.unwrap();
+        let (receipt, leads) = object.strip_prefix("receipt ").unwrap().split_once(": ").unwrap();
+        assert!(receipt.parse::<Uuid>().is_ok() && erased.reason.as_deref() == Some("letter 4711"));
+        let leads: Vec<Uuid> = leads.split(' ').map(|lead| lead.parse().unwrap()).collect();
+        assert!(leads.len() == 5 && leads.iter().all(|lead| world.store.is_erased(*lead).unwrap()));
+    }
+
+    #[tokio::test]
+    async fn many_leads_go_in_rounds_under_one_receipt_that_the_audit_has_too() {
+        let world = World::of(7, 3).await;
+        let answer = world.admin.call(world.order("ada@example.com")).await;
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        let lines: Vec<ErasureLine> = body
+            .split_inclusive(|byte| *byte == b'\n')
+            .map(|line| serde_json::from_slice(line).unwrap())
+            .collect();
+        let [.., ErasureLine::Erased(leads), ErasureLine::Receipt(receipt)] = &lines[..] else {
+            panic!("{lines:?}")
+        };
+        assert_eq!((leads.len(), receipt.rounds), (7, 3));
+        assert!(leads.iter().all(|lead| lead.destroyed.leads == 1 && lead.destroyed.hashes == 1));
+        let told: Vec<usize> = lines
+            .iter()
+            .filter_map(|line| match line {
+                ErasureLine::Progress(Progress { done, of: 7 }) => Some(*done),
+                _ => None,
+            })
+            .collect();
+        assert!(told.is_sorted() && told.first() == Some(&0) && told.last() == Some(&7), "{told:?}");
+        let round = ["person.erase", "person.erased"];
+        assert_eq!(world.actions(), [&["person.suppress"][..], &round.repeat(3)].concat());
+        let erased: Vec<String> = world
+            .audited()
+            .into_iter()
+            .filter(|record| record.action == "person.erased")
+            .filter_map(|record| {
+                record.object?.strip_prefix(&format!("receipt {}: ", receipt.receipt_uuid)).map(str::to_owned)
+            })
+            .collect();
+        let named: Vec<&str> = erased.iter().flat_map(|leads| leads.split(' ')).collect();
+        assert!(
+            leads.iter().all(|lead| named.contains(&lead.lead_uuid.to_string().as_str())) && named.len() == 7
+        );
+        let left = world.store.scan(crate::store::Tree::Leads, []).count();
+        assert_eq!(left, 1, "another person's lead stays");
+    }
+}

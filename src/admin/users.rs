@@ -71,7 +71,7 @@ pub struct RemovedUser {
 
 impl From<UserRecord> for ListedUser {
     fn from(user: UserRecord) -> Self {
-        let UserRecord { name, role, password, disabled, created_at, changed_at } = user;
+        let UserRecord { name, role, password, disabled, removed: _, created_at, changed_at } = user;
         Self { name, role, has_password: password.is_some(), disabled, created_at, changed_at }
     }
 }
@@ -127,7 +127,8 @@ pub(super) async fn add(app: &App, actor: &Actor, new: NewUser) -> Result<UserRe
     };
     let user = UserRecord::new(&name, role, password);
     let note = Note::of("user.add").about(format!("{} as {}", user.name, role.word()));
-    app.commit(actor, note, user.added()).await.map_err(|failure| match failure {
+    let removed = find_also_removed(app, &name)?;
+    app.commit(actor, note, user.added(removed.as_ref())).await.map_err(|failure| match failure {
         CommitError::Guard { .. } => {
             Failure::bad_attribute("name", format!("there is a user `{}` already", user.name))
         }
@@ -175,7 +176,7 @@ pub(super) async fn change(
 pub(super) async fn remove(app: &App, actor: &Actor, name: &str) -> Result<bool, Failure> {
     let Some(known) = find(app, name)? else { return Ok(false) };
     let note = Note::of("user.remove").about(&known.name);
-    app.commit(actor, note, known.removed()).await.map_err(changed_meanwhile)?;
+    app.commit(actor, note, known.removal()).await.map_err(changed_meanwhile)?;
     app.console.end_sessions_of(&known.name);
     audit_by!(&actor.who, "user.remove", user = known.name, "user removed");
     Ok(true)
@@ -210,7 +211,15 @@ pub(super) fn known(app: &App, name: &str) -> Result<UserRecord, Failure> {
 /// # Errors
 /// Our fault: the record cannot be read.
 pub(super) fn find(app: &App, name: &str) -> Result<Option<UserRecord>, Failure> {
-    Users::of(app.store.clone()).find(name).map_err(|failure: ReadError| {
+    Ok(find_also_removed(app, name)?.filter(|user| !user.removed))
+}
+
+/// The same, also of one who was removed.
+///
+/// # Errors
+/// Our fault: the record cannot be read.
+pub(super) fn find_also_removed(app: &App, name: &str) -> Result<Option<UserRecord>, Failure> {
+    Users::of(app.store.clone()).find_also_removed(name).map_err(|failure: ReadError| {
         error!(%failure, "a user could not be read");
         Failure::unreadable(RETRY_AFTER_S)
     })

@@ -136,3 +136,26 @@ impl AlertStanding {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+
+    #[test]
+    fn a_test_that_a_receiver_does_not_take_is_seen_afterwards() {
+        let directory = tempfile::tempdir().unwrap();
+        let board = Board::of(&Store::open_inline(directory.path().join("store")).unwrap());
+        let file = "[alerts]\nwebhooks = { ops = { url = 'https://ops.example/hook' } }\n";
+        let settings = Settings::from_layers(Some((std::path::Path::new("offerd.toml"), file)), []).unwrap();
+        let told = |error: Option<&str>, now_ms| {
+            let error = error.map(str::to_owned);
+            board.tried(&[Tried { receiver: "ops".to_owned(), place: String::new(), error }], now_ms);
+            let ops = board.standing(&settings.alerts).receivers.remove(0);
+            (ops.last_sent, ops.failing_since, ops.last_error)
+        };
+        assert_eq!(told(Some("it answers 500"), 5), (None, Some(5), Some("it answers 500".to_owned())));
+        assert_eq!(told(Some("it answers 502"), 7), (None, Some(5), Some("it answers 502".to_owned())));
+        assert_eq!(told(None, 9), (Some(9), None, None));
+    }
+}

@@ -21,6 +21,7 @@ use crate::model::{
 use crate::partners::declared::PayoutStep;
 use crate::records::history::action_at;
 use crate::records::postings::Posting;
+use crate::records::writing::institution;
 use crate::store::entities::{Happening, HappeningDetails};
 use crate::store::{CommitError, Store, Tree, codec};
 use crate::telemetry::metrics::PARTNER_REPORTS;
@@ -46,6 +47,10 @@ pub struct ReportRecord {
     /// What is known of that beside; reports of earlier builds do not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<HappeningDetails>,
+    /// When it happened as reports count it, Unix milliseconds, where that is not when it came; of reports of earlier builds, which count
+    /// when they came, nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earned_at: Option<i64>,
     /// What the partner was answered.
     pub receipt: PartnerEventReceipt,
 }
@@ -153,7 +158,8 @@ async fn revoke(engine: &Engine, key: &[u8]) -> Result<Recorded, ReportRefused> 
     let revoked = earlier.clone().revoked(Utc::now().into());
     let posting = Posting::read(&engine.records.store, earlier.receipt.uuid);
     let product_type = earlier.receipt.product_type.or(posting.as_ref().map(|posting| posting.product_type));
-    let commit = writing::revoked_report(key, &earlier, &revoked, product_type);
+    let institution = earlier.institution(engine);
+    let commit = writing::revoked_report(key, &earlier, &revoked, (product_type, institution));
     let commit = Posting::remove(commit, earlier.receipt.uuid);
     match engine.commit(commit).await {
         Ok(()) => {
@@ -203,8 +209,17 @@ impl ReportRecord {
             action,
             happening: writing::happening(&receipt, about),
             details: Some(writing::details(&receipt, about)),
+            // Nothing happens to a lead before there is one, whatever the partner says.
+            earned_at: Some(occurred_at.millis().max(about.lead.created_at)).filter(|at| *at != now.millis()),
             receipt,
         }
+    }
+
+    /// The institution that it was booked with. Not every report becomes an event that says so; such a one is about the same seat still.
+    fn institution(&self, engine: &Engine) -> Option<(Uuid, String)> {
+        let of_event = self.happening.as_ref().and_then(|event| event.institution.clone());
+        let of_seat = || attribute(engine, &self.partner, &self.event.reference).ok();
+        of_event.or_else(|| of_seat().map(|about| institution(&about.seat)))
     }
 
     /// What it counts towards the budget of the seat that it is about.

@@ -54,7 +54,7 @@ pub fn with_click_payout(
         commit.absent(Tree::PaidClicks, place.as_bytes()).put(Tree::PaidClicks, place.as_bytes(), Vec::new());
     let source = PayoutSource { uuid: action.uuid, institution: Some(institution(seat)), takes_back: None };
     let earned = payout(lead.uuid, action.action_date, cents);
-    with_payout(commit, lead.company, earned, Some(seat.product_type), source)
+    with_payout(commit, lead.company, earned, Some(seat.product_type), source, None)
 }
 
 /// What a partner reported, with the lead event, the lead action and the payout that it becomes, unless it has reported
@@ -72,7 +72,7 @@ pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit 
             let earned = payout(receipt.lead_uuid, receipt.created_at, cents.0);
             let institution = Some(institution(&about.seat));
             let source = PayoutSource { uuid: receipt.uuid, institution, takes_back: None };
-            with_payout(commit, report.company, earned, Some(product_type), source)
+            with_payout(commit, report.company, earned, Some(product_type), source, report.earned_at)
         }
         None => commit,
     }
@@ -97,12 +97,12 @@ pub fn details(receipt: &PartnerEventReceipt, about: &Attribution) -> HappeningD
 }
 
 /// A report that was taken back, unless it has changed meanwhile: its action is deleted, its event and its payout, which was of
-/// a product type, are taken back.
+/// a product type and an institution, are taken back.
 pub fn revoked_report(
     key: &[u8],
     earlier: &ReportRecord,
     revoked: &ReportRecord,
-    product_type: Option<ProductType>,
+    (product_type, institution): (Option<ProductType>, Option<(Uuid, String)>),
 ) -> Commit {
     let guarded = Commit::new().unchanged(Tree::PartnerEvents, key, codec::encode_json(earlier));
     let commit = with_report(guarded, key, revoked);
@@ -127,10 +127,10 @@ pub fn revoked_report(
             let taken_back = payout(receipt.lead_uuid, at, -cents.0);
             let source = PayoutSource {
                 uuid: receipt.uuid,
-                institution: revoked.happening.as_ref().and_then(|event| event.institution.clone()),
+                institution,
                 takes_back: Some(receipt.created_at.millis()),
             };
-            with_payout(commit, revoked.company, taken_back, product_type, source)
+            with_payout(commit, revoked.company, taken_back, product_type, source, revoked.earned_at)
         }
         None => commit,
     }

@@ -159,3 +159,22 @@ fn encode(value: &str, url: &mut String) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_means_itself_and_never_the_way_to_another_path() {
+        let encoded = |value| {
+            let mut url = String::new();
+            encode(value, &mut url);
+            url
+        };
+        for (value, expected) in
+            [(".", "%2E"), ("..", "%2E%2E"), ("...", "..."), ("a.b", "a.b"), ("../x", "..%2Fx"), ("", "")]
+        {
+            assert_eq!(encoded(value), expected, "{value}");
+        }
+    }
+}

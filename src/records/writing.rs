@@ -172,21 +172,28 @@ fn with_sales(commit: Commit, table: &Table, sales: &[Sale]) -> Commit {
             payout(head.lead, at, posting.cents),
             Some(seat.product_type),
             source,
+            None,
         )
     })
 }
 
-/// Adds a payout of the company, of a product type, and what has earned it.
+/// Adds a payout of the company, of a product type, and what has earned it. `earned_at` is when that happened, Unix milliseconds, where
+/// it is not when the payout is booked.
 pub fn with_payout(
     commit: Commit,
     company: Uuid,
     payout: Payout,
     product_type: Option<ProductType>,
     source: PayoutSource,
+    earned_at: Option<i64>,
 ) -> Commit {
-    let record =
-        PayoutRecord { payouts: vec![payout], product_types: vec![product_type], sources: vec![source] };
-    commit.append(Tree::LeadPayouts, company, codec::encode(&record))
+    let record = PayoutRecord {
+        payouts: vec![payout],
+        product_types: vec![product_type],
+        sources: vec![source],
+        earned_at: vec![earned_at],
+    };
+    commit.append(Tree::LeadPayouts, company, record.written())
 }
 
 /// The institution of a seat: uuid and name.

@@ -80,8 +80,7 @@ impl<'a> Fold<'a> {
             }
         }
         for (arrival_us, record) in payouts.lists {
-            for (payout, product_type, source) in record.each_with_source() {
-                let at = source.as_ref().and_then(|source| source.takes_back).unwrap_or(payout.booked_at_ms);
+            for (at, payout, product_type, source) in record.each_as_earned() {
                 let when = When { company, test: false, at };
                 self.paid(
                     when,
@@ -135,7 +134,9 @@ impl<'a> Fold<'a> {
         is_taken_back: bool,
         details: HappeningDetails,
     ) -> Result<(), CommitError> {
-        let when = When { company, test: happening.test, at: happening.at };
+        // Nothing happens to a lead before there is one, whatever was reported.
+        let at = happening.at.max(happening.lead_created_at);
+        let when = When { company, test: happening.test, at };
         let measure = match happening.event_type {
             EventType::LeadCreated => {
                 let person = self.person(happening.lead);
@@ -168,7 +169,7 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Counts a payout, or takes it back, on the day on which it was booked.
+    /// Counts a payout, or takes it back, on the day on which it was earned.
     fn paid(&mut self, when: When, lead: Uuid, arrival_us: u64, earned: Earned) {
         let Earned { payout, product_type, source } = earned;
         let person = self.person(lead);

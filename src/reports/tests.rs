@@ -27,7 +27,7 @@ use crate::model::{
 use crate::partner_files::{PartnerFile, partner};
 use crate::rate_table::record::TableHead;
 use crate::records::{Records, reading};
-use crate::store::entities::{Happening, HappeningRecord, LeadRecord, PayoutRecord};
+use crate::store::entities::{Happening, HappeningRecord, LeadRecord, Payout, PayoutRecord};
 use crate::store::{Commit, CommitError, FeedKey, Nodes, Store, Tree, codec};
 
 const COMPANIES: [Uuid; 2] = [COMPANY, Uuid::from_u128(8)];
@@ -159,7 +159,9 @@ impl Story {
             Deed::Click { table, number } => self.click(table, number).await,
             Deed::Report { table, number, funded, payout, days_ago } => {
                 if let Some(offer) = self.offer(table, number) {
-                    self.report(offer, funded, payout, days_ago).await;
+                    let event_type =
+                        if funded { PartnerEventType::Funded } else { PartnerEventType::Applied };
+                    self.report(offer, event_type, payout, days_ago).await;
                 }
             }
             Deed::Revoke { report: nth } => {
@@ -214,7 +216,13 @@ impl Story {
         shown.offer(number).map(|_| engine.records.templates.ids.uuid(table, number))
     }
 
-    async fn report(&mut self, offer: Uuid, funded: bool, payout: Option<u32>, days_ago: i64) {
+    async fn report(
+        &mut self,
+        offer: Uuid,
+        event_type: PartnerEventType,
+        payout: Option<u32>,
+        days_ago: i64,
+    ) {
         let engine = self.world.matchmaker.engine();
         let (table, number) = reading::offer(&engine.records, offer).unwrap().unwrap();
         let table = reading::table(&engine.records, table).unwrap().unwrap();
@@ -222,7 +230,7 @@ impl Story {
         let transaction_id = format!("t{}", self.told.len());
         let event = PartnerEvent {
             transaction_id: transaction_id.clone(),
-            event_type: if funded { PartnerEventType::Funded } else { PartnerEventType::Applied },
+            event_type,
             reference: Reference { offer_uuid: Some(offer), ..Reference::default() },
             occurred_at: Some((Utc::now() - TimeDelta::days(days_ago)).into()),
             amount_in_cents: None,
@@ -391,19 +399,19 @@ fn of_events(store: &Store, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
             values.insert("subType", set(details.product_sub_type));
             values.insert("partner", partner(happening.lead, cause));
             let count = if taken_back.is_some() { -1 } else { 1 };
-            let (test, at, id) = (happening.test, happening.at, facts.len());
+            let at = happening.at.max(happening.lead_created_at);
+            let (test, id) = (happening.test, facts.len());
             facts.push(Fact { company, test, at, values, figure, count, id, by_partner: None });
         }
     }
     for (key, bytes) in store.scan(Tree::LeadPayouts, []).map(Result::unwrap) {
         let company = FeedKey::parse(&key).unwrap().company;
-        for (payout, product_type, source) in PayoutRecord::read(&bytes).unwrap().each_with_source() {
+        for (at, payout, product_type, source) in PayoutRecord::read(&bytes).unwrap().each_as_earned() {
             let source = source.unwrap();
             let mut values = of_lead(&leads[&payout.lead]);
             values.insert("product", set(product_type));
             values.insert("subType", sub_types[&source.uuid].clone());
             values.insert("partner", partner(payout.lead, source.uuid));
-            let at = source.takes_back.unwrap_or(payout.booked_at_ms);
             let count = (payout.cents * 1000.0).round() as i64;
             let id = facts.len();
             facts.push(Fact {
@@ -593,6 +601,60 @@ fn a_count_that_is_made_anew_says_the_same() {
         let story = story.restart().await;
         assert_eq!(all(&story), counted, "it is in force after a start");
     });
+}
+
+#[test]
+fn what_a_report_earns_counts_where_it_happened_and_is_taken_back_from_there() {
+    paused(async {
+        let submit =
+            Deed::Submit { company: 0, test: false, products: vec!["loan"], state: "CA", tags: vec![] };
+        let mut story = Story::begin().await.go_on(submit).await;
+        story.finish().await;
+        let offer = story.offer(0, 1).unwrap();
+        let steps = [PartnerEventType::Funded, PartnerEventType::Rejected, PartnerEventType::Submitted];
+        for (event_type, payout) in steps.into_iter().zip([50, 70, 90]) {
+            story.report(offer, event_type, Some(payout), 35).await;
+        }
+        story.finish().await;
+        let paid = |story: &Story, by: &str| -> Vec<(String, Option<i64>, f64)> {
+            let rows = story.ask(&format!("from=2020-01-01&by={by}")).rows;
+            let figures = rows
+                .iter()
+                .map(|row| (row.by[0].clone(), row.figures.funded, row.figures.payouts.unwrap_or_default()));
+            figures.filter(|(_, funded, payouts)| *payouts != 0.0 || *funded > Some(0)).collect()
+        };
+        // The partner's clock is wrong: nothing happened before there was the lead.
+        let created = story.ask("from=2020-01-01&by=day").rows;
+        let created = created.iter().find(|row| row.figures.leads > 0).unwrap().by[0].clone();
+        assert_eq!(paid(&story, "day"), [(created, Some(1), 0.21)]);
+        let of_partner = paid(&story, "partner");
+        assert!(of_partner.len() == 1 && of_partner[0].0.starts_with('p'), "{of_partner:?}");
+
+        for report in 0..3 {
+            story = story.go_on(Deed::Revoke { report }).await;
+        }
+        story.finish().await;
+        for by in ["day", "partner"] {
+            assert_eq!(paid(&story, by), [], "by {by}");
+        }
+        rebuilt(&story.reports).await;
+        assert_eq!(paid(&story, "partner"), []);
+    });
+}
+
+#[test]
+fn what_happened_a_while_ago_earns_on_that_day() {
+    let payout = Payout { lead: Uuid::from_u128(1), booked_at_ms: 40 * 86_400_000, cents: 5.0 };
+    let record = |earned_at| PayoutRecord {
+        payouts: vec![payout.clone()],
+        product_types: vec![None],
+        sources: vec![],
+        earned_at: vec![earned_at],
+    };
+    let at = |record: PayoutRecord| {
+        PayoutRecord::read(&record.written()).unwrap().each_as_earned().next().unwrap().0
+    };
+    assert_eq!((at(record(Some(7))), at(record(None))), (7, payout.booked_at_ms));
 }
 
 #[test]

@@ -624,11 +624,6 @@ impl Store {
         }
     }
 
-    /// How many processes have the store open, as this one has noted last. Waits for nothing.
-    pub fn nodes_alive(&self) -> usize {
-        self.shared.engine.cluster().known_alive()
-    }
-
     /// Stands for the lead of those that share the store, and tells them this of itself.
     pub fn stand(&self, figures: String) {
         self.shared.engine.cluster().tell(figures);

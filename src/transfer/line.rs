@@ -12,7 +12,7 @@ use crate::rate_table::record::{
 };
 use crate::records::postings::Posting;
 use crate::store::entities::{
-    Happening, HappeningRecord, HappeningRecordWithoutDetails, Payout, PayoutRecord,
+    Happening, HappeningRecord, HappeningRecordWithoutDetails, Payout, PayoutRecord, PayoutRecordAsBooked,
     PayoutRecordWithoutSources, Tag,
 };
 use crate::store::{Tree, codec};
@@ -105,6 +105,7 @@ fn readable(tree: Tree, payload: &[u8]) -> Option<Box<RawValue>> {
             .or_else(|| json_of::<HappeningRecordWithoutDetails>(payload))
             .or_else(|| json_of::<Vec<Happening>>(payload)),
         Tree::LeadPayouts => json_of::<PayoutRecord>(payload)
+            .or_else(|| json_of::<PayoutRecordAsBooked>(payload))
             .or_else(|| json_of::<PayoutRecordWithoutSources>(payload))
             .or_else(|| json_of::<Vec<Payout>>(payload)),
         Tree::LeadClientTags => json_of::<Vec<Tag>>(payload),
@@ -130,6 +131,7 @@ fn bytes(tree: Tree, value: &RawValue) -> Option<Vec<u8>> {
             .or_else(|| postcard_of::<HappeningRecordWithoutDetails>(value))
             .or_else(|| postcard_of::<Vec<Happening>>(value)),
         Tree::LeadPayouts => postcard_of::<PayoutRecord>(value)
+            .or_else(|| postcard_of::<PayoutRecordAsBooked>(value))
             .or_else(|| postcard_of::<PayoutRecordWithoutSources>(value))
             .or_else(|| postcard_of::<Vec<Payout>>(value)),
         Tree::LeadClientTags => postcard_of::<Vec<Tag>>(value),

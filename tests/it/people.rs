@@ -621,11 +621,36 @@ async fn who_is_no_user_has_the_role_that_the_settings_say() {
     assert_eq!(by_proxy(&daemon, "/console/funnel", &["somebody@example.com"]).await.status, 403);
 }
 
+#[tokio::test]
+async fn who_was_removed_is_kept_out_where_strangers_are_let_in_and_nobody_sets_a_password_by_a_proxy_alone()
+{
+    let daemon = behind_a_proxy("127.0.0.1", "viewer").await;
+    add(&daemon, "rita", "administrator");
+    assert!(daemon.command(&["user", "remove", "rita"]).status.success());
+    let refused = by_proxy(&daemon, "/console", &["Rita"]).await;
+    assert!(refused.status == 403 && text(&refused).contains("was removed"), "{}", text(&refused));
+    assert_eq!(by_proxy(&daemon, "/console", &["somebody"]).await.status, 200);
+    let listed = daemon.command(&["user", "list"]);
+    assert!(!String::from_utf8_lossy(&listed.stdout).contains("rita"));
+
+    // Added again they are a user as any other, who has no password yet.
+    assert!(daemon.command(&["user", "add", "rita", "--role", "operator"]).status.success());
+    let page = text(&by_proxy(&daemon, "/console/account", &["rita"]).await);
+    assert!(page.contains("invitation") && !page.contains("name=\"password\""), "{page}");
+    let own = csrf(&text(&by_proxy(&daemon, "/console/partners/prompt_0", &["rita"]).await));
+    let headers = [("content-type", "application/x-www-form-urlencoded"), ("x-forwarded-user", "rita")];
+    let form = format!("csrf={own}&password=a+long+password&again=a+long+password");
+    let set = Browser::new(&daemon).send(Method::POST, "/console/account", &headers, form).await;
+    assert!(set.status == 403 && text(&set).contains("invitation"), "{}", text(&set));
+}
+
 #[test]
 fn a_proxy_that_anybody_could_play_is_no_setting() {
     for (proxy, told) in [
         (r#"{ header = "x-user", from = [] }"#, "`from` must hold"),
-        (r#"{ header = "cookie", from = ["10.0.0.5"] }"#, "`header` must name"),
+        (r#"{ header = "cookie", from = ["10.0.0.5"] }"#, "`header` must be one"),
+        (r#"{ header = "connection", from = ["10.0.0.5"] }"#, "`header` must be one"),
+        (r#"{ header = "x-user", from = ["0.0.0.0/0", "::/0"] }"#, "no network wider than /8"),
         (
             r#"{ header = "x-user", from = ["here"], role = "king" }"#,
             "`role` must be empty, or one of viewer",

@@ -24,6 +24,8 @@ struct Account {
     role: &'static str,
     /// Whether the password of before is asked for.
     asks: bool,
+    /// Whether one is let in by a proxy alone, which proves too little to set a password by.
+    only_by_proxy: bool,
     /// Whether one may make a user of oneself.
     may_begin: bool,
     /// What was wrong with what was sent.
@@ -80,6 +82,13 @@ async fn is_them(visit: &Visit, user: &str) -> Result<(), Failure> {
     if !asks(visit)? {
         return Ok(());
     }
+    if is_only_by_proxy(visit)? {
+        // That a proxy lets them in proves them for as long as it does; a password would outlast that.
+        return Err(Failure::forbidden(
+            "a proxy has signed you in, and you have no password that could be changed; ask an administrator for an invitation, \
+             by which you set one",
+        ));
+    }
     let attempt = visit.app.console.sessions.attempt(user);
     let attempt = attempt.map_err(|_| Failure::forbidden("too many attempts have failed; wait a minute"))?;
     let known = users::known(&visit.app, user)?;
@@ -91,11 +100,18 @@ async fn is_them(visit: &Visit, user: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether the password of before is asked for.
+/// Whether the password of before is asked for: of everybody but who has none, and has come by an invitation or a link of the operator's
+/// to set one.
 fn asks(visit: &Visit) -> Result<bool, Failure> {
     let Some(user) = visit.user() else { return Ok(false) };
-    let invited = visit.session().is_some_and(|session| session.invited);
-    Ok(!invited && users::known(&visit.app, user)?.password.is_some())
+    let Some(session) = visit.session() else { return Ok(true) };
+    Ok(!session.invited && users::known(&visit.app, user)?.password.is_some())
+}
+
+/// Whether a proxy has signed in a user who has no password.
+fn is_only_by_proxy(visit: &Visit) -> Result<bool, Failure> {
+    let Some(user) = visit.user().filter(|_| visit.session().is_none()) else { return Ok(false) };
+    Ok(users::known(&visit.app, user)?.password.is_none())
 }
 
 impl Account {
@@ -106,6 +122,7 @@ impl Account {
             who: visit.signed_in().unwrap_or("nobody: nobody has to sign in").to_owned(),
             role: role.word(),
             asks: asks(visit)?,
+            only_by_proxy: is_only_by_proxy(visit)?,
             may_begin: visit.user().is_none() && role == Role::Administrator,
             trouble,
         })

@@ -70,7 +70,7 @@ fn nodes(app: &App) -> Option<Check> {
     settings.store.database()?;
     let (class, state, figures) = match Nodes::of(&app.store, &settings) {
         Ok(nodes) if nodes.warnings.is_empty() => {
-            ("good", "alike", format!("{} alive", app.store.nodes_alive()))
+            ("good", "alike", format!("{} alive", app.store.known_alive()))
         }
         Ok(nodes) => ("warn", "look at them", nodes.warnings.join(". ")),
         Err(error) => ("bad", "not known", error.to_string()),

@@ -46,7 +46,11 @@ fn of(app: &App, proxy: &ProxySettings, name: &str) -> Result<Person, Failure> {
         let person = Person::of(user);
         Person { who: format!("{} by proxy", person.who), as_of: None, ..person }
     };
-    match (users::find(app, name)?, proxy.role.as_deref().and_then(Role::named)) {
+    match (users::find_also_removed(app, name)?, proxy.role.as_deref().and_then(Role::named)) {
+        (Some(user), _) if user.removed => Err(refused(
+            "unknown",
+            "this user was removed; an administrator adds them again with `offerd user add`",
+        )),
         (Some(user), _) if user.disabled => Err(refused("unknown", "this user is disabled")),
         (Some(user), _) => Ok(by_proxy(&user)),
         (None, Some(role)) => {

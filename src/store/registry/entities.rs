@@ -204,10 +204,23 @@ impl From<HappeningRecordWithoutDetails> for HappeningRecord {
     }
 }
 
-/// Payouts that arrived together, and what was paid for. Records of earlier builds end after the payouts, or after their product
-/// types.
+/// Payouts that arrived together, and what was paid for. Records of earlier builds end after the payouts, after their product types, or
+/// after where they come from, as do those of which no more is to be said.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PayoutRecord {
+    /// The payouts.
+    pub payouts: Vec<Payout>,
+    /// Of each payout, in the same order, the product type of the offer.
+    pub product_types: Vec<Option<ProductType>>,
+    /// Of each payout, in the same order, where it comes from.
+    pub sources: Vec<PayoutSource>,
+    /// Of each payout, in the same order, when what earned it happened, Unix milliseconds, where that is not when it was booked.
+    pub earned_at: Vec<Option<i64>>,
+}
+
+/// A record of payouts, as it ends where each was booked when it was earned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PayoutRecordAsBooked {
     /// The payouts.
     pub payouts: Vec<Payout>,
     /// Of each payout, in the same order, the product type of the offer.
@@ -243,8 +256,18 @@ impl PayoutRecord {
     /// That it is none.
     pub fn read(payload: &[u8]) -> Result<Self, CodecError> {
         codec::decode(payload)
+            .or_else(|_| codec::decode::<PayoutRecordAsBooked>(payload).map(Self::from))
             .or_else(|_| codec::decode::<PayoutRecordWithoutSources>(payload).map(Self::from))
             .or_else(|_| codec::decode(payload).map(|payouts| Self { payouts, ..Self::default() }))
+    }
+
+    /// The record as it is written: as short as what is known of it.
+    pub fn written(self) -> Vec<u8> {
+        let Self { payouts, product_types, sources, earned_at } = self;
+        match earned_at.iter().all(Option::is_none) {
+            true => codec::encode(&PayoutRecordAsBooked { payouts, product_types, sources }),
+            false => codec::encode(&Self { payouts, product_types, sources, earned_at }),
+        }
     }
 
     /// Each payout, with its product type where that is recorded.
@@ -256,17 +279,37 @@ impl PayoutRecord {
     pub fn each_with_source(
         self,
     ) -> impl Iterator<Item = (Payout, Option<ProductType>, Option<PayoutSource>)> {
+        self.each_as_earned().map(|(_, payout, product_type, source)| (payout, product_type, source))
+    }
+
+    /// Like [`each_with_source`](Self::each_with_source), with when what earned it happened, Unix milliseconds; of one that takes back
+    /// another, when what had earned that did.
+    pub fn each_as_earned(
+        self,
+    ) -> impl Iterator<Item = (i64, Payout, Option<ProductType>, Option<PayoutSource>)> {
         let product_types = self.product_types.into_iter().chain(std::iter::repeat(None));
         let sources = self.sources.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
-        let payouts = self.payouts.into_iter().zip(product_types).zip(sources);
-        payouts.map(|((payout, product_type), source)| (payout, product_type, source))
+        let earned_at = self.earned_at.into_iter().chain(std::iter::repeat(None));
+        let payouts = self.payouts.into_iter().zip(product_types).zip(sources).zip(earned_at);
+        payouts.map(|(((payout, product_type), source), earned_at)| {
+            let takes_back = source.as_ref().and_then(|source| source.takes_back);
+            let at = earned_at.or(takes_back).unwrap_or(payout.booked_at_ms);
+            (at, payout, product_type, source)
+        })
+    }
+}
+
+impl From<PayoutRecordAsBooked> for PayoutRecord {
+    fn from(record: PayoutRecordAsBooked) -> Self {
+        let PayoutRecordAsBooked { payouts, product_types, sources } = record;
+        Self { payouts, product_types, sources, earned_at: Vec::new() }
     }
 }
 
 impl From<PayoutRecordWithoutSources> for PayoutRecord {
     fn from(record: PayoutRecordWithoutSources) -> Self {
         let PayoutRecordWithoutSources { payouts, product_types } = record;
-        Self { payouts, product_types, sources: Vec::new() }
+        Self { payouts, product_types, ..Self::default() }
     }
 }
 
@@ -302,11 +345,21 @@ mod tests {
         assert_eq!(without_sources.each().collect::<Vec<_>>(), of_loan);
 
         let source = PayoutSource { uuid: Uuid::from_u128(2), institution: None, takes_back: Some(4) };
-        let record = PayoutRecord { payouts: payouts.clone(), product_types, sources: vec![source] };
-        let stored = codec::encode(&record);
-        assert_eq!(codec::decode(&stored), Ok(payouts));
-        assert!(codec::decode::<PayoutRecordWithoutSources>(&stored).is_ok());
-        assert_eq!(PayoutRecord::read(&stored), Ok(record));
+        let record = PayoutRecord {
+            payouts: payouts.clone(),
+            product_types,
+            sources: vec![source],
+            earned_at: vec![],
+        };
+        let earned = PayoutRecord { earned_at: vec![Some(3)], ..record.clone() };
+        for (record, at) in [(record, 4), (earned, 3)] {
+            let stored = record.clone().written();
+            assert_eq!(codec::decode(&stored), Ok(payouts.clone()));
+            assert!(codec::decode::<PayoutRecordWithoutSources>(&stored).is_ok());
+            assert!(codec::decode::<PayoutRecordAsBooked>(&stored).is_ok());
+            assert_eq!(PayoutRecord::read(&stored), Ok(record.clone()));
+            assert_eq!(record.each_as_earned().map(|(at, ..)| at).collect::<Vec<_>>(), [at]);
+        }
     }
 
     #[test]

@@ -62,6 +62,9 @@ pub struct UserRecord {
     /// Whether they are kept out for now.
     #[serde(default)]
     pub disabled: bool,
+    /// Whether they were removed: the name stays, so that nobody lets them in by it who does not know that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
     /// When they were added, Unix milliseconds.
     pub created_at: i64,
     /// When any of this was changed last, Unix milliseconds.
@@ -81,12 +84,16 @@ impl UserRecord {
     pub fn new(name: &str, role: Role, password: Option<String>) -> Self {
         let now = Utc::now().timestamp_millis();
         let name = name.to_ascii_lowercase();
-        Self { name, role, password, disabled: false, created_at: now, changed_at: now }
+        Self { name, role, password, disabled: false, removed: false, created_at: now, changed_at: now }
     }
 
-    /// The commit that adds the user; its first guard is that there is none of this name.
-    pub fn added(&self) -> Commit {
-        Commit::new().absent(Tree::Users, &self.name).put(Tree::Users, &self.name, codec::encode_json(self))
+    /// The commit that adds the user; its first guard is that there is none of this name, but for one who was removed, as is known.
+    pub fn added(&self, removed: Option<&Self>) -> Commit {
+        let guarded = match removed.filter(|one| one.removed && one.name == self.name) {
+            Some(removed) => removed.unchanged(),
+            None => Commit::new().absent(Tree::Users, &self.name),
+        };
+        guarded.put(Tree::Users, &self.name, codec::encode_json(self))
     }
 
     /// The commit that puts this in place of what was known; its first guard is that it still is so.
@@ -94,9 +101,13 @@ impl UserRecord {
         known.unchanged().put(Tree::Users, &self.name, codec::encode_json(self))
     }
 
-    /// The commit that removes the user; its first guard is that they still are as they are known.
-    pub fn removed(&self) -> Commit {
-        self.unchanged().remove(Tree::Users, &self.name)
+    /// The commit that removes the user; its first guard is that they still are as they are known. The name is left, and nothing else.
+    pub fn removal(&self) -> Commit {
+        let changed_at = Utc::now().timestamp_millis();
+        let (role, password) = (Role::Viewer, None);
+        // Builds that do not know of it take such a one for somebody who is kept out.
+        let left = Self { role, password, disabled: true, removed: true, changed_at, ..self.clone() };
+        left.replaces(self)
     }
 
     fn unchanged(&self) -> Commit {
@@ -130,19 +141,32 @@ impl Users {
     /// # Errors
     /// That the record cannot be read.
     pub fn find(&self, name: &str) -> Result<Option<UserRecord>, ReadError> {
+        Ok(self.find_also_removed(name)?.filter(|user| !user.removed))
+    }
+
+    /// The same, also of one who was removed.
+    ///
+    /// # Errors
+    /// That the record cannot be read.
+    pub fn find_also_removed(&self, name: &str) -> Result<Option<UserRecord>, ReadError> {
         let found = self.store.get(Tree::Users, name.to_ascii_lowercase())?;
         Ok(found.and_then(|bytes| codec::decode_json(&bytes).ok()))
     }
 
     /// Whether there are any.
     pub fn are_any(&self) -> bool {
-        self.store.scan(Tree::Users, []).next().is_some()
+        self.all().any(|user| !user.removed)
     }
 
     /// Every user, by name.
     pub fn list(&self) -> Vec<UserRecord> {
+        self.all().filter(|user| !user.removed).collect()
+    }
+
+    /// Those too who were removed.
+    fn all(&self) -> impl Iterator<Item = UserRecord> + use<> {
         let records = self.store.scan(Tree::Users, []).filter_map(Result::ok);
-        records.filter_map(|(_, bytes)| codec::decode_json(&bytes).ok()).collect()
+        records.filter_map(|(_, bytes)| codec::decode_json(&bytes).ok())
     }
 }
 
@@ -157,17 +181,23 @@ mod tests {
         let store = Store::open(StoreOptions::new(directory.path())).unwrap();
         let users = Users::of(store.clone());
         let alice = UserRecord::new("Alice", Role::Analyst, Some("$argon2id$".to_owned()));
-        store.commit(alice.added()).await.unwrap();
+        store.commit(alice.added(None)).await.unwrap();
         assert_eq!(users.find("ALICE").unwrap(), Some(alice.clone()));
         assert!(!format!("{alice:?}").contains("argon2"));
-        let twice = store.commit(alice.added()).await;
+        let twice = store.commit(alice.added(Some(&alice))).await;
         assert!(matches!(twice, Err(CommitError::Guard { index: 0, .. })));
 
         let promoted = UserRecord { role: Role::Operator, ..alice.clone() };
         store.commit(promoted.replaces(&alice)).await.unwrap();
-        assert!(store.commit(alice.removed()).await.is_err(), "who changed it meanwhile is not overruled");
-        store.commit(promoted.removed()).await.unwrap();
-        assert!(users.list().is_empty());
+        assert!(store.commit(alice.removal()).await.is_err(), "who changed it meanwhile is not overruled");
+        store.commit(promoted.removal()).await.unwrap();
+        assert!(users.list().is_empty() && !users.are_any() && users.find("alice").unwrap().is_none());
+
+        // Their name is known, until somebody adds them again.
+        let removed = users.find_also_removed("Alice").unwrap().unwrap();
+        assert!(removed.removed && removed.disabled && removed.password.is_none());
+        store.commit(alice.added(Some(&removed))).await.unwrap();
+        assert_eq!(users.find("alice").unwrap(), Some(alice));
     }
 
     #[test]

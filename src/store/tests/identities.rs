@@ -186,3 +186,47 @@ async fn leads_are_found_by_their_contacts_and_of_who_is_erased_no_byte_tells_an
     assert_eq!(store.found_by(&[10; 32]).unwrap(), [lead(10)]);
     assert!(store.check().unwrap().is_sound());
 }
+
+#[tokio::test]
+async fn however_many_leads_go_at_once_each_key_is_hashed_anew_once() {
+    let directory = directory();
+    let store = inline(&directory);
+    for nth in 1..30 {
+        store.commit_now(about(nth, 5)).unwrap();
+        store.commit_now(Commit::new().about(lead(nth)).found_by([nth; 32], 5).found_by(SHARED, 5)).unwrap();
+    }
+    let keys = || {
+        let mut ids: Vec<u64> =
+            store.shared.engine.sealing().all_identity_keys().iter().map(|key| key.id).collect();
+        ids.sort_unstable();
+        ids
+    };
+    assert_eq!(keys(), [1, 2], "one of the company, one of contacts");
+    let gone: Vec<u8> = (1..21).collect();
+    let identities: Vec<IdentityOf> = gone
+        .iter()
+        // What some of them are is not known, and they are found all the same.
+        .map(|nth| IdentityOf {
+            lead: lead(*nth),
+            company: COMPANY,
+            identity: (nth % 3 > 0).then_some([*nth; 32]),
+        })
+        .collect();
+    let forgotten = store.forget_identities(&identities).await.unwrap();
+    assert_eq!(forgotten, gone.iter().map(|nth| (lead(*nth), 1)).collect());
+    assert_eq!(keys(), [2, 3]);
+    let of: Vec<ContactsOf> = gone.iter().map(|nth| contacts(*nth, 5, 5 + i64::from(nth % 2))).collect();
+    let forgotten = store.forget_contacts(&of).await.unwrap();
+    assert_eq!(forgotten, gone.iter().map(|nth| (lead(*nth), 2)).collect());
+    assert_eq!(keys(), [3, 4]);
+    assert_eq!(store.found_by(&SHARED).unwrap(), (21..30).map(lead).collect::<Vec<_>>());
+    for leads in store.by_slot(gone.iter().map(|nth| lead(*nth))) {
+        store.commit_now(Commit::new().erase_all(leads, 50)).unwrap();
+    }
+    assert!(gone.iter().all(|nth| store.is_erased(lead(*nth)).unwrap()));
+    let known = |nth: u8| {
+        let again = Commit::new().about(lead(nth + 100)).unknown(COMPANY, [nth; 32], 0);
+        store.commit_now(again.put(Tree::Leads, lead(nth + 100), "again")).is_err()
+    };
+    assert!((21..30).all(known) && !gone.iter().any(|nth| known(*nth)));
+}

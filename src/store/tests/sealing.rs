@@ -180,6 +180,36 @@ fn an_erased_lead_is_read_no_more_and_its_neighbours_are() {
 }
 
 #[test]
+fn leads_of_one_slot_are_erased_in_one_commit_and_those_of_others_are_refused() {
+    let directory = directory();
+    let store = inline(&directory);
+    let slots = store.shared.engine.sealing().slots().clone();
+    let of_slot = neighbours(&slots);
+    store.commit_group(&[&of_slot[..], &[LEAD, OTHER]].concat().into_iter().map(about).collect::<Vec<_>>());
+    let generation = || store.shared.engine.sealing().generation(LEAD);
+    let before = generation();
+    let gone = [LEAD, of_slot[0], of_slot[1]];
+    let mut by_slot = store.by_slot([&gone[..], &[OTHER]].concat());
+    by_slot.sort_by_key(Vec::len);
+    assert!(by_slot.len() == 2 && by_slot[0] == [OTHER] && by_slot[1] == gone);
+    assert!(matches!(
+        store.commit_now(Commit::new().erase_all([LEAD, OTHER], 5)),
+        Err(CommitError::Failed(reason)) if reason.contains("one slot")
+    ));
+    assert_eq!(store.payload(Tree::Leads, LEAD).as_deref(), Some(CANARY), "nothing of it was done");
+    assert_eq!(store.commit_now(Commit::new().erase_all(gone, 5)), Ok(()));
+    assert!(generation() <= before + 1, "the others of the slot were sealed anew once");
+    for lead in gone {
+        assert_eq!((store.payload(Tree::Leads, lead), store.is_erased(lead)), (None, Ok(true)));
+    }
+    for lead in [OTHER, of_slot[2], of_slot[3]] {
+        assert_eq!(store.payload(Tree::Leads, lead).as_deref(), Some(CANARY));
+    }
+    assert_eq!(store.commit_now(Commit::new().erase_all([], 5)), Ok(()));
+    assert_eq!(store.broken_records(), 0);
+}
+
+#[test]
 fn not_even_a_data_key_that_is_dug_up_opens_what_is_erased() {
     let directory = directory();
     let slots = slots(&directory);

@@ -80,6 +80,13 @@ pub(super) struct Expiry {
     pub(super) at_ms: i64,
 }
 
+impl Expiry {
+    /// When they are destroyed, in seconds since 1970.
+    pub(super) fn at_s(self) -> Number {
+        Number::try_from(self.at_ms / 1000).unwrap_or(Number::MAX)
+    }
+}
+
 impl Commit {
     /// A commit without guards or writes. Given to the store as it is, it is a barrier: answered when all before it are.
     pub fn new() -> Self {

@@ -26,7 +26,7 @@ use super::retention::{AGING, AT_ONCE, AgeSource, Aged, ORPHANS, RetentionError}
 use super::sealing::data_key;
 use super::sealing::slots::SLOTS;
 use super::trees::{Kept, TREES, Tree};
-use super::volume_number::{BASE, Number};
+use super::volume_number::Number;
 
 /// Where it is kept how far the last pass has come.
 const PROGRESS: &[u8] = b"retention";
@@ -182,15 +182,20 @@ impl Store {
         let forgotten_ms = i64::try_from(progress.gone_ms).unwrap_or(i64::MAX);
         let (slot_bytes, mut is_changed, mut has_old) = (slot.to_be_bytes(), false, false);
         for entry in self.shared.engine.walk(Tree::LeadKeys, &slot_bytes, &slot_bytes) {
-            let (_, raw) = entry.map_err(ReadError::from)?;
+            let (key, raw) = entry.map_err(ReadError::from)?;
             let Ok(Frame::Whole(kept)) = Frame::open(&raw) else { continue };
+            let Some(lead) = data_key::lead_at(&key[1..]) else { continue };
             match data_key::destroyed_at(kept) {
                 Some(at_ms) => {
                     is_changed |= at_ms < forgotten_ms;
                     // As one that was broken off has left it.
                     has_old |= at_ms == progress.begun_ms;
                 }
-                None => has_old |= (BASE + 1..before).contains(&data_key::volume_of(kept)),
+                None => match data_key::came_s(lead, kept) {
+                    Some(came_s) => has_old |= came_s < before,
+                    // From now on it counts as one that came when the pass began.
+                    None => is_changed = true,
+                },
             }
         }
         let expiry = Expiry { before, forgotten_ms, at_ms: progress.begun_ms };

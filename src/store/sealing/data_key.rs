@@ -15,6 +15,8 @@ use crate::store::volume_number::{BASE, Number};
 const KEPT: usize = 4 + KEY_LEN + SEAL_LEN;
 const DESTROYED: usize = 8;
 const VOLUME: usize = 4;
+/// A number from here on is a time, in September 2001; there are fewer volumes than that.
+const FIRST_TIME: Number = 1_000_000_000;
 const KEPT_NOW: usize = KEPT + VOLUME;
 const DESTROYED_NOW: usize = DESTROYED + VOLUME;
 
@@ -84,6 +86,17 @@ pub(in crate::store) fn destroyed_at(kept: &[u8]) -> Option<i64> {
     kept.first_chunk().filter(|_| is_destroyed(kept)).map(|at_ms| i64::from_be_bytes(*at_ms))
 }
 
+/// When a lead came, in seconds since 1970, where that stands in the place of its volume. Of one that was copied from files, where there
+/// stands a volume, it is the time in its uuid; nothing where that has none.
+pub(in crate::store) fn came_s(lead: Uuid, kept: &[u8]) -> Option<Number> {
+    let number = volume_of(kept);
+    let in_uuid = || {
+        let has_time = lead.get_version_num() == 7;
+        has_time.then(|| Number::try_from((lead.as_u128() >> 80) / 1000).unwrap_or(Number::MAX))
+    };
+    (number >= FIRST_TIME).then_some(number).or_else(in_uuid)
+}
+
 /// Reads what is kept.
 pub(in crate::store) fn unwrap(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Result<DataKey, Unreadable> {
     match kept.len() {
@@ -103,4 +116,20 @@ fn opened(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Option<Key> {
 /// A sealed key is that of its lead, and of no other.
 fn context(lead: Uuid, generation: [u8; 4]) -> Vec<u8> {
     [&b"data key "[..], lead.as_bytes(), &generation].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn when_a_lead_came_stands_beside_its_key_or_in_its_uuid() {
+        let kept = |number: Number| [&[0; KEPT][..], &number.to_be_bytes()].concat();
+        let timed = crate::ids::timed_at(1_700_000_000_999);
+        let untimed = Uuid::from_u128(7);
+        assert_eq!(came_s(timed, &kept(1_800_000_000)), Some(1_800_000_000));
+        assert_eq!(came_s(timed, &kept(3)), Some(1_700_000_000), "as it was copied from the third volume");
+        assert_eq!(came_s(untimed, &kept(3)), None);
+        assert_eq!(came_s(untimed, &kept(1_800_000_000)), Some(1_800_000_000));
+    }
 }

@@ -327,7 +327,10 @@ impl Sealing {
     ) -> Vec<(Uuid, Option<Vec<u8>>)> {
         let ring = self.ring();
         let rewrap = |(lead, kept): (Uuid, Vec<u8>)| {
-            let volume = data_key::volume_of(&kept);
+            let volume = match without {
+                Without::Before(expiry) => data_key::came_s(lead, &kept).unwrap_or_else(|| expiry.at_s()),
+                _ => data_key::volume_of(&kept),
+            };
             match without {
                 Without::Leads(erased, at_ms) if erased.contains(&lead) => {
                     return Some((lead, Some(data_key::destroyed(*at_ms, volume))));
@@ -342,7 +345,7 @@ impl Sealing {
                 }
                 Without::Before(expiry) => match data_key::destroyed_at(&kept) {
                     Some(at_ms) if at_ms < expiry.forgotten_ms => return Some((lead, None)),
-                    None if (BASE + 1..expiry.before).contains(&volume) => {
+                    None if volume < expiry.before => {
                         return Some((lead, Some(data_key::destroyed(expiry.at_ms, volume))));
                     }
                     _ => {}

@@ -242,7 +242,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("roff", &["handbook"]),
     ("comfy_table", &["cli"]),
     ("csv", &["admin", "cli", "reference", "reports"]),
-    ("fastrand", &["alerts", "hindsight", "postbacks", "sandbox"]),
+    ("fastrand", &["alerts", "hindsight", "postbacks", "sandbox", "store/turns.rs"]),
     ("indicatif", &["cli"]),
     ("lettre", &["alerts"]),
     ("listenfd", &["daemon"]),

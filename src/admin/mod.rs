@@ -34,6 +34,7 @@ mod pausing;
 pub mod persons;
 pub mod postbacks;
 mod ranking;
+mod reasons;
 mod reload;
 pub mod replay;
 pub mod reports;
@@ -139,6 +140,16 @@ pub struct App {
 }
 
 impl App {
+    /// What this daemon is named by on paper that leaves it: its version, and where clients reach it.
+    fn named(&self) -> String {
+        let base_url = self.settings.borrow().api.base_url.clone();
+        let address = base_url.unwrap_or_else(|| self.run_file.api.clone());
+        match address.is_empty() {
+            true => format!("offerd {}, on a store at rest", env!("CARGO_PKG_VERSION")),
+            false => format!("offerd {} at {address}", env!("CARGO_PKG_VERSION")),
+        }
+    }
+
     /// The admin pages of a daemon.
     pub fn new(parts: Parts) -> Self {
         let Parts {

@@ -3,18 +3,21 @@
 
 use std::sync::Arc;
 
+use chrono::Utc;
+use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 
 use super::App;
 use super::audit::{Actor, Note, audit_by};
 use super::command::{ORDER_BYTES, blocking, order, unavailable};
+use super::reasons::{names_nobody, reason_given};
 use super::suppressions::{digest, leave_alone, load, not_left_alone};
-use super::transcripts::reason_given;
 use crate::matching::Engine;
 use crate::model::{SuppressionDigest, SuppressionKind};
-use crate::persons::request::{self, FoundLead, NotDone, Receipt, Who};
+use crate::persons::request::{self, FoundLead, Listed, NotDone, Receipt, Who};
 use crate::records::contacts::KINDS;
+use crate::store::entities::LeadRecord;
 use crate::store::left_alone;
 use crate::web::{Context, Failure, Reply};
 
@@ -29,6 +32,9 @@ pub struct PersonOrder {
     /// Why it is done, for the audit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Of an erasure: whether they are to be left alone from then on, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub suppress: bool,
 }
 
 /// Whether somebody is, or was until now, on the list of who asked to be left alone.
@@ -52,37 +58,38 @@ pub(super) struct Wish {
 }
 
 pub(super) async fn find(mut context: Context<App>) -> Result<Reply, Failure> {
-    let wish = ordered(&mut context).await?;
+    let (wish, _) = ordered(&mut context).await?;
     Reply::json(&found(&context.app, &wish).await?)
 }
 
 pub(super) async fn export(mut context: Context<App>) -> Result<Reply, Failure> {
-    let wish = ordered(&mut context).await?;
+    let (wish, _) = ordered(&mut context).await?;
     Reply::json(&copied(&context.app, &wish).await?)
 }
 
 pub(super) async fn erase(mut context: Context<App>) -> Result<Reply, Failure> {
-    let wish = ordered(&mut context).await?;
-    Reply::json(&erased(&context.app, &wish).await?)
+    let (wish, suppress) = ordered(&mut context).await?;
+    Reply::json(&erased(&context.app, &wish, suppress).await?)
 }
 
 pub(super) async fn suppress(mut context: Context<App>) -> Result<Reply, Failure> {
-    let wish = ordered(&mut context).await?;
+    let (wish, _) = ordered(&mut context).await?;
     suppressed(&context.app, &wish).await?;
     Reply::json(&Suppressed { was_suppressed: true })
 }
 
 pub(super) async fn unsuppress(mut context: Context<App>) -> Result<Reply, Failure> {
-    let wish = ordered(&mut context).await?;
+    let (wish, _) = ordered(&mut context).await?;
     Reply::json(&Suppressed { was_suppressed: unsuppressed(&context.app, &wish).await? })
 }
 
-async fn ordered(context: &mut Context<App>) -> Result<Wish, Failure> {
-    let PersonOrder { kind, digest: text, reason } = order(context, ORDER_BYTES).await?;
+/// What is wished, and whether whoever is erased is to be left alone, too.
+async fn ordered(context: &mut Context<App>) -> Result<(Wish, bool), Failure> {
+    let PersonOrder { kind, digest: text, reason, suppress } = order(context, ORDER_BYTES).await?;
     let digest =
         digest(&text).ok_or_else(|| Failure::bad_attribute("digest", "must be 64 hexadecimal digits"))?;
     let reason = reason.as_deref().map(reason_given).transpose()?.map(str::to_owned);
-    Ok(Wish { by: Actor::of_command(context), kind, digest, reason })
+    Ok((Wish { by: Actor::of_command(context), kind, digest, reason }, suppress))
 }
 
 impl Wish {
@@ -115,11 +122,8 @@ impl Wish {
 /// # Errors
 /// Why they cannot be told, or that this could not be recorded.
 pub(super) async fn found(app: &App, wish: &Wish) -> Result<Vec<FoundLead>, Failure> {
-    let (who, reason) = (wish.who()?, &wish.reason);
-    let found = carried_out(Arc::clone(&app.engine), move |engine, runtime| {
-        runtime.block_on(request::find(engine, who))
-    })
-    .await?;
+    let (records, reason) = (leads(app, wish).await?, &wish.reason);
+    let found: Vec<FoundLead> = records.iter().map(FoundLead::from).collect();
     let note = wish.note("person.find").about(format!("{} leads", found.len()));
     app.note(&wish.by, note).await?;
     audit_by!(&wish.by.who, "person.find", leads = found.len(), reason, "leads of a person looked up");
@@ -131,28 +135,37 @@ pub(super) async fn found(app: &App, wish: &Wish) -> Result<Vec<FoundLead>, Fail
 /// # Errors
 /// Why it cannot be told, or that this could not be recorded.
 pub(super) async fn copied(app: &App, wish: &Wish) -> Result<request::Copy, Failure> {
-    let (who, reason) = (wish.who()?, &wish.reason);
-    let copy = carried_out(Arc::clone(&app.engine), move |engine, runtime| {
-        runtime.block_on(request::copy(engine, who))
-    })
-    .await?;
+    let (records, reason) = (leads(app, wish).await?, &wish.reason);
+    let copy = carried_out(Arc::clone(&app.engine), move |engine, _| request::copy(engine, &records)).await?;
     let leads = copy.leads.len();
     app.note(&wish.by, wish.note("person.export").about(format!("{leads} leads"))).await?;
     audit_by!(&wish.by.who, "person.export", leads, reason, "personal data of all leads of a person");
     Ok(copy)
 }
 
-/// Erases all leads of a person.
+/// Erases all leads of a person, and before that has them be left alone by whatever these leads name them by, if that is wished, too.
 ///
 /// # Errors
 /// Why not all of them are erased, or that this could not be recorded, so that none is.
-pub(super) async fn erased(app: &App, wish: &Wish) -> Result<Receipt, Failure> {
-    let (who, reason) = (wish.who()?, &wish.reason);
+pub(super) async fn erased(app: &App, wish: &Wish, suppress: bool) -> Result<Receipt, Failure> {
+    let (records, reason) = (leads(app, wish).await?, &wish.reason);
     app.note(&wish.by, wish.note("person.erase")).await?;
-    let receipt = carried_out(Arc::clone(&app.engine), move |engine, runtime| {
-        runtime.block_on(request::erase_all(engine, who))
+    let left_alone = if suppress { Some(left_alone_by_all(app, wish, &records).await?) } else { None };
+    let (companies, leads) = carried_out(Arc::clone(&app.engine), move |engine, runtime| {
+        let companies = request::companies(engine, &records);
+        Ok((companies, runtime.block_on(request::erase_all(engine, &records))?))
     })
     .await?;
+    let receipt = Receipt {
+        receipt_uuid: crate::ids::random(),
+        erased_at: Utc::now().into(),
+        by: wish.by.who.clone(),
+        reason: reason.clone(),
+        daemon: app.named(),
+        companies,
+        left_alone,
+        leads,
+    };
     let leads = receipt.leads.iter().map(|lead| lead.lead_uuid.to_string()).collect::<Vec<_>>().join(" ");
     let uuid = receipt.receipt_uuid;
     let note = wish.note("person.erased").about(format!("receipt {uuid}: {leads}"));
@@ -161,11 +174,45 @@ pub(super) async fn erased(app: &App, wish: &Wish) -> Result<Receipt, Failure> {
     Ok(receipt)
 }
 
+/// The leads of a person, whom the reason does not name.
+async fn leads(app: &App, wish: &Wish) -> Result<Vec<LeadRecord>, Failure> {
+    let who = wish.who()?;
+    let records = carried_out(Arc::clone(&app.engine), move |engine, runtime| {
+        runtime.block_on(request::records(engine, who))
+    })
+    .await?;
+    names_nobody(wish.reason.as_deref().unwrap_or_default(), records.iter().map(|record| &record.lead))?;
+    Ok(records)
+}
+
+/// Has a person be left alone by everything that leads name them by, and says by how much of what.
+async fn left_alone_by_all(app: &App, wish: &Wish, records: &[LeadRecord]) -> Result<Listed, Failure> {
+    let named = request::named(wish.who()?, records);
+    for (kind, digests) in named.iter().filter(|(_, digests)| !digests.is_empty()) {
+        leave_alone(&app.engine, *kind, &Vec::from_iter(digests.iter().copied())).await?;
+    }
+    load(Arc::clone(&app.engine)).await?;
+    let (listed, reason) = (Listed::of(&named), &wish.reason);
+    app.note_if_can(&wish.by, wish.note("person.suppress").about(listed.told())).await;
+    let Listed { emails, phones, names } = listed;
+    audit_by!(
+        &wish.by.who,
+        "person.suppress",
+        emails,
+        phones,
+        names,
+        reason,
+        "a person is asked about nowhere any more"
+    );
+    Ok(listed)
+}
+
 /// Has a person be left alone by everybody.
 ///
 /// # Errors
 /// What is wrong with the key or with the store.
 pub(super) async fn suppressed(app: &App, wish: &Wish) -> Result<(), Failure> {
+    named_nowhere(app, wish).await?;
     let Wish { by, kind, digest, reason } = wish;
     leave_alone(&app.engine, *kind, &[*digest]).await?;
     load(Arc::clone(&app.engine)).await?;
@@ -185,6 +232,7 @@ pub(super) async fn suppressed(app: &App, wish: &Wish) -> Result<(), Failure> {
 /// # Errors
 /// What is wrong with the key or with the store.
 pub(super) async fn unsuppressed(app: &App, wish: &Wish) -> Result<bool, Failure> {
+    named_nowhere(app, wish).await?;
     let Wish { by, kind, digest, reason } = wish;
     let (store, key_file) = (&app.engine.records.store, app.engine.suppressions.key_file());
     let done = left_alone::ask_again(store, key_file, *kind, digest).await;
@@ -193,6 +241,18 @@ pub(super) async fn unsuppressed(app: &App, wish: &Wish) -> Result<bool, Failure
     app.note_if_can(by, wish.note("person.unsuppress")).await;
     audit_by!(&by.who, "person.unsuppress", kind = kind.word(), reason, "a person may be asked about again");
     Ok(was_suppressed)
+}
+
+/// That the reason does not name whom the leads are about that are found by now. It says nothing where they cannot be looked for.
+async fn named_nowhere(app: &App, wish: &Wish) -> Result<(), Failure> {
+    let is_contact = KINDS.contains(&wish.kind);
+    match (is_contact && wish.reason.is_some()).then_some(leads(app, wish)) {
+        Some(looked_for) => match looked_for.await {
+            Err(failure) if failure.status != StatusCode::SERVICE_UNAVAILABLE => Err(failure),
+            _ => Ok(()),
+        },
+        None => Ok(()),
+    }
 }
 
 /// Carries a request out on a thread that may block: feeds may be long.

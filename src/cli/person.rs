@@ -56,7 +56,7 @@ Examples:
         who: Who,
         #[command(flatten)]
         why: Why,
-        /// Leave them alone from now on, too, as `suppress` does
+        /// Leave them alone from now on, too: by every address, number, and name with a day of birth that their leads have
         #[arg(long)]
         suppress: bool,
         /// The receipt as JSON
@@ -134,9 +134,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
     match command {
         Command::Find { who, why, json } => find(&admin, &who.order(why)?, json).await?,
         Command::Export { who, why, out } => export(&admin, &who.order(why)?, out.as_deref()).await?,
-        Command::Erase { who, why, suppress, json } => {
-            erase(&admin, &who.order(why)?, suppress, json).await?
-        }
+        Command::Erase { who, why, suppress, json } => erase(&admin, who.order(why)?, suppress, json).await?,
         Command::Suppress { who, why } => leave_alone(&admin, &who.order(why)?).await?,
         Command::Unsuppress { who, why } => ask_again(&admin, &who.order(why)?).await?,
         Command::Consents(arguments) => consents::run(&admin, &arguments).await?,
@@ -165,12 +163,9 @@ async fn export(admin: &AdminClient, order: &PersonOrder, out: Option<&Path>) ->
     Ok(files::give(out, &held, "all that is held on them")?)
 }
 
-async fn erase(admin: &AdminClient, order: &PersonOrder, suppress: bool, json: bool) -> Result<(), Trouble> {
-    if suppress {
-        leave_alone(admin, order).await?;
-    }
+async fn erase(admin: &AdminClient, order: PersonOrder, suppress: bool, json: bool) -> Result<(), Trouble> {
     let waiting = progress::waiting("erasing");
-    let receipt: Receipt = admin.post("/persons/erase", order).await?;
+    let receipt: Receipt = admin.post("/persons/erase", &PersonOrder { suppress, ..order }).await?;
     drop(waiting);
     if json {
         return Ok(page::print_json(&receipt)?);
@@ -225,7 +220,7 @@ fn order(given: Option<(SuppressionKind, &str)>, Why { reason }: Why) -> Result<
     let digest = kind.of_line(&line);
     let digest =
         digest.ok_or_else(|| Trouble::Other(format!("--{} must be {}", kind.word(), kind.wanted())))?;
-    Ok(PersonOrder { kind, digest: hex(&digest), reason })
+    Ok(PersonOrder { kind, digest: hex(&digest), reason, suppress: false })
 }
 
 fn table(found: &[FoundLead]) -> Table {
@@ -244,18 +239,24 @@ fn table(found: &[FoundLead]) -> Table {
 }
 
 fn told(receipt: &Receipt) -> String {
-    let Receipt { receipt_uuid, erased_at, leads } = receipt;
+    let Receipt { receipt_uuid, erased_at, by, reason, daemon, companies, left_alone, leads } = receipt;
+    let why = reason.as_deref().map_or_else(String::new, |reason| format!(", because: {reason}"));
+    let done = format!("receipt {receipt_uuid}, {erased_at}, by {by} on {daemon}{why}");
+    let alone = left_alone.map_or_else(String::new, |listed| {
+        format!("from now on no partner is asked about whoever is submitted with one of: {}\n", listed.told())
+    });
     if leads.is_empty() {
-        return format!("{NOBODY}; nothing was erased (receipt {receipt_uuid}, {erased_at})");
+        return format!("{done}\n{alone}{NOBODY}; nothing was erased");
     }
     let lines = leads.iter().map(|lead| format!("  lead {}\n", lead.lead_uuid));
     format!(
         "\
-receipt {receipt_uuid}, {erased_at}
-{} leads are erased: their keys are destroyed, and what was sealed with them can never be read again
+{done}
+{alone}{} erased, of {}: their keys are destroyed, and what was sealed with them can never be read again
 {}
 Backups of the store that were made before, with the keys of that time, still hold them until they are destroyed.",
-        leads.len(),
+        if leads.len() == 1 { "1 lead is".to_owned() } else { format!("{} leads are", leads.len()) },
+        companies.join(", "),
         lines.collect::<String>()
     )
 }

@@ -116,7 +116,7 @@ pub(super) async fn erase(visit: Arc<Visit>) -> Result<View, Failure> {
 pub(super) async fn suppress(visit: Arc<Visit>) -> Result<View, Failure> {
     let done = async || {
         persons::suppressed(&visit.app, &asked(&visit)?.wish(&visit)?).await?;
-        Ok(Some("No partner is asked about them from now on, whoever submits them.".to_owned()))
+        Ok(Some("No partner is asked about whoever is submitted with this from now on.".to_owned()))
     };
     let done = done().await;
     page(&visit, done).await
@@ -148,12 +148,8 @@ async fn erased(visit: &Visit) -> Result<ReceiptPage, Failure> {
         let message = "Nothing is erased: tick that all of it is to be erased for good.";
         return Err(Failure::bad_request(message));
     }
-    if visit.field("suppress").is_some() {
-        persons::suppressed(&visit.app, &wish).await?;
-    }
-    let receipt = persons::erased(&visit.app, &wish).await?;
-    let left_alone = wish.is_left_alone(&visit.app.engine);
-    ReceiptPage::of(&receipt, left_alone, wish.reason.as_deref().unwrap_or_default())
+    let receipt = persons::erased(&visit.app, &wish, visit.field("suppress").is_some()).await?;
+    ReceiptPage::of(receipt, wish.is_left_alone(&visit.app.engine))
 }
 
 fn asked(visit: &Visit) -> Result<Asked, Failure> {

@@ -95,8 +95,8 @@ impl Count {
     /// That it cannot be read.
     pub fn of(store: &Store, space: Space, rules: Arc<ReportSettings>) -> Result<Self, CommitError> {
         let stored = store.get(Tree::Reports, space.state()).map_err(unreadable)?;
-        let state = stored.as_ref().map(|bytes| codec::decode(bytes).map_err(unreadable)).transpose()?;
-        let mut state: State = state.unwrap_or_default();
+        let state = stored.as_ref().map(|bytes| State::read(bytes).map_err(unreadable)).transpose()?;
+        let mut state = state.unwrap_or_else(State::beginning);
         for tag in &rules.tags {
             if !state.tags.contains(tag) && state.tags.len() < TAGS_MAX {
                 state.tags.push(tag.clone());
@@ -261,7 +261,7 @@ impl Count {
         let part = self.state.writes;
         let Some(merged) = blocks::merged(store, self.space, place, part)? else { return Ok(None) };
         let stored = self.stored.as_deref().unwrap_or_default();
-        let mut state: State = codec::decode(stored).map_err(unreadable)?;
+        let mut state = State::read(stored).map_err(unreadable)?;
         state.writes += 1;
         self.state.writes += 1;
         let bytes = codec::encode(&state);

@@ -11,12 +11,15 @@
 //! | measure | one for each | on the day | product, sub-type, partner |
 //! |---|---|---|---|
 //! | leads | `leadCreated` in the feed of lead events | of the lead | the product types that it asks for; by partner and sub-type those that have places at its first rate table, each once |
+//! | without offers | of these, lead whose first rate table shows no offer when it is complete | of the lead | likewise |
 //! | asks | answer of a partner that was asked, in a complete rate table | of the table | of its place at the table; each sub-type that its catalog has |
 //! | offers | offer of such an answer | of the table | of the place; the sub-type of the offer |
 //! | shown | offer that the complete table shows | of the table | likewise |
 //! | clicks | `offerClicked` | of the event | as in the feed |
 //! | applied, funded | `applied`, `funded`, less those taken back | of the event, also when it comes late or is taken back later | as in the feed |
+//! | taken back | `funded` that was taken back | of the event | as in the feed |
 //! | payouts | payout in its feed, less those taken back | on which it was booked, also when it is taken back later | as in the feed; the sub-type of the event that earned it |
+//! | payouts taken back | what of payouts was taken back | on which the payout was booked | likewise |
 //!
 //! The partner of an event is the one at the table of its offer, or else at the lead's tables, whose institution it names. Rating,
 //! state and tags are what the lead says when the record is counted; a lead with several values of a tag counts under each. Under
@@ -74,7 +77,7 @@ use self::sums::SumFault;
 use crate::config::ReportSettings;
 use crate::records::Records;
 use crate::store::tokens::Tokens;
-use crate::store::{CommitError, Tree, codec};
+use crate::store::{CommitError, Tree};
 use crate::telemetry::metrics::{REPORT_SECONDS, REPORTS_REFUSED};
 
 /// Dimensions that cells can be of: five of the lead and its offers, the tags, and experiments.
@@ -195,7 +198,7 @@ impl Reports {
     /// How often was written.
     fn writes(&self, count: &Count) -> Result<u32, CommitError> {
         let found = self.records.store.get(Tree::Reports, count.space.state()).map_err(blocks::unreadable)?;
-        let state = found.map(|bytes| codec::decode::<state::State>(&bytes).map_err(blocks::unreadable));
+        let state = found.map(|bytes| state::State::read(&bytes).map_err(blocks::unreadable));
         Ok(state.transpose()?.map_or(0, |state| state.writes))
     }
 

@@ -206,7 +206,11 @@ impl Telling<'_> {
         let place = self.query.place(|by| by.slot() == Some(Slot::PARTNER));
         let of_row = place.and_then(|place| by.get(place)).map(String::as_str);
         let partner = of_row.or_else(|| self.query.filter(Some(Slot::PARTNER)));
-        Figures::of(measures, |measure: Measure| self.count.state.has_reported(partner, measure))
+        let state = &self.count.state;
+        Figures::of(measures, |measure: Measure| match measure.reported_as() {
+            Some(reported) => state.has_reported(partner, reported) && state.has_all(measure),
+            None => state.has_all(measure),
+        })
     }
 }
 

@@ -188,7 +188,10 @@ async fn who_asks_for_it_is_left_alone_by_address_number_or_name_and_taken_off_t
     }
     let fields = [("contact", EMAIL), ("reason", REASON), ("sure", "yes"), ("suppress", "yes")];
     let page = text(&operator.post("/console/persons/erase", &fields).await);
-    assert!(page.contains("6 leads are erased") && page.contains("1 e-mail address, 1 phone number, 1 name"), "{page}");
+    assert!(
+        page.contains("6 leads are erased") && page.contains("1 e-mail address, 1 phone number, 1 name"),
+        "{page}"
+    );
     assert_eq!(submitted(&daemon, EMAIL, "").await.1, 0);
     for left_alone in [&[("contact", PHONE)][..], &name] {
         let fields = [left_alone, &[("reason", REASON)]].concat();

@@ -1,6 +1,6 @@
 //! A count of one time zone: what the store has of it, and what was counted since.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock};
 
 use chrono::{DateTime, NaiveDate};
@@ -116,6 +116,12 @@ impl Count {
     pub fn names(&self, company: Uuid, slot: Slot) -> &Names {
         static NO_OWN: LazyLock<Names> = LazyLock::new(Names::default);
         self.names.get(&(company, slot)).unwrap_or(&NO_OWN)
+    }
+
+    /// The values of a dimension under which anything was counted, at any company.
+    pub fn known(&self, slot: Slot) -> BTreeSet<&str> {
+        let of_slot = self.names.iter().filter(|((_, of), _)| *of == slot);
+        of_slot.flat_map(|(_, names)| names.all().iter().map(|name| &**name)).collect()
     }
 
     /// The day of a time in this count's zone.

@@ -72,6 +72,11 @@ impl Figure {
         }
     }
 
+    /// The name of how much more of it there is than before.
+    pub fn change(self) -> String {
+        format!("{}Change", self.name())
+    }
+
     /// Its heading for people.
     pub fn heading(self) -> &'static str {
         match self {
@@ -203,6 +208,15 @@ impl Figures {
         }
     }
 
+    /// How much more there is of one than before, and by which part of what there was, if there was any.
+    pub fn change(&self, before: &Self, figure: Figure) -> Option<(f64, Option<f64>)> {
+        let (now, before) = match (self.get(figure), before.get(figure)) {
+            (None, None) => return None,
+            (now, before) => (now.unwrap_or(0.0), before.unwrap_or(0.0)),
+        };
+        Some((now - before, (before != 0.0).then(|| (now - before) / before.abs())))
+    }
+
     /// Whether a figure is missing because nobody ever reported it.
     pub fn is_unreported(&self, figure: Figure) -> bool {
         match figure {
@@ -226,6 +240,10 @@ mod tests {
         let figures = Figures::of(&counted, |_| false);
         assert_eq!((figures.applied, figures.payouts), (None, Some(2.505)));
         assert_eq!((figures.earnings_per_lead, figures.earnings_per_click), (Some(0.62625), None));
+        let before = Figures { leads: 5, payouts: None, ..figures };
+        assert_eq!(figures.change(&before, Figure::Leads), Some((-1.0, Some(-0.2))));
+        assert_eq!(figures.change(&before, Figure::Payouts), Some((2.505, None)));
+        assert_eq!(figures.change(&before, Figure::Applied), None);
         let figures = Figures::of(&Measures::default(), |measure| measure == Measure::Funded);
         assert_eq!((figures.applied, figures.funded), (None, Some(0)));
         assert!(figures.is_unreported(Figure::EarningsPerLead) && !figures.is_unreported(Figure::Clicks));

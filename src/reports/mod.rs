@@ -57,6 +57,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
@@ -64,6 +65,7 @@ use chrono::Utc;
 use chrono_tz::Tz;
 use metrics::{counter, histogram};
 use tokio::sync::Semaphore;
+use uuid::Uuid;
 
 use self::count::Count;
 pub use self::dimension::Dimension;
@@ -82,6 +84,9 @@ use crate::telemetry::metrics::{REPORT_SECONDS, REPORTS_REFUSED};
 
 /// Dimensions that cells can be of: five of the lead and its offers, the tags, and experiments.
 const SLOTS_MAX: usize = 14;
+
+/// Values that are told to who asks for another.
+const KNOWN_TOLD: usize = 20;
 
 /// How often a report is read again because cells were written meanwhile.
 const TRIES: usize = 4;
@@ -161,6 +166,7 @@ impl Reports {
         histogram!(REPORT_SECONDS).record(begun.elapsed().as_secs_f64());
         made.map_err(|fault| match fault {
             SumFault::Unreadable(error) => ReportFault::Unreadable(error),
+            SumFault::Unknown(wanted) => ReportFault::Query(vec![("where".to_owned(), wanted)]),
             SumFault::Large => {
                 refused("large");
                 let most = self.rules.groups;
@@ -183,6 +189,7 @@ impl Reports {
         for attempt in 1.. {
             let count = read(self.count(query.zone));
             let companies = report::companies(query, &count, named.clone());
+            known(query, &count, &companies, &named)?;
             let before = self.writes(&count).map_err(SumFault::Unreadable)?;
             let with_writing = count.writing.as_ref().is_some_and(|(writes, _)| before < *writes);
             let limits = (self.rules.groups, with_writing);
@@ -214,6 +221,36 @@ impl Reports {
         let place = self.rules.zones.iter().position(|known| *known == zone).unwrap_or(0);
         &self.counts[place]
     }
+}
+
+/// That something was counted under each value that a report is confined to; nothing is known where nothing was counted.
+fn known(
+    query: &Query,
+    count: &Count,
+    companies: &[(Uuid, String)],
+    named: &[(Uuid, String)],
+) -> Result<(), SumFault> {
+    for (dimension, value) in &query.filters {
+        let (is_known, all): (bool, BTreeSet<&str>) = match dimension.slot() {
+            Some(slot) => {
+                let all = count.known(slot);
+                (all.contains(&value[..]), all)
+            }
+            None => (!companies.is_empty(), named.iter().map(|(_, name)| &name[..]).collect()),
+        };
+        if !is_known && !all.is_empty() {
+            // Behind those that a client or a file gave.
+            let (reserved, all): (Vec<&str>, Vec<&str>) =
+                all.into_iter().partition(|value| value.starts_with('('));
+            let more = all.len().saturating_sub(KNOWN_TOLD);
+            let told = all.into_iter().chain(reserved).take(KNOWN_TOLD).collect::<Vec<_>>().join(", ");
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            return Err(SumFault::Unknown(format!(
+                "has no such value of {dimension}: `{value}`; known: {told}{more}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn read(count: &RwLock<Count>) -> RwLockReadGuard<'_, Count> {

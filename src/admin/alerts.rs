@@ -30,7 +30,8 @@ pub(super) async fn test(mut context: Context<App>) -> Result<Reply, Failure> {
     let note = Note::of("alerts.test").about(test.receiver.as_deref().unwrap_or("every receiver"));
     context.app.note_if_can(&Actor::of_command(&context), note).await;
     audit!(context, "alerts.test", "test of alerts sent");
-    let tried = try_out(&settings.alerts, test.receiver.as_deref(), context.app.store.now_ms()).await;
+    let app = &context.app;
+    let tried = try_out(&app.alerts, &settings.alerts, test.receiver.as_deref(), app.store.now_ms()).await;
     Reply::json(&tried)
 }
 

@@ -420,8 +420,10 @@ impl Authenticate for App {
 
 fn index_page(run_file: &RunFile) -> String {
     let RunFile { api, integrations, .. } = run_file;
-    let rows =
-        ROUTES.iter().map(|route| format!("{:<7}{:<27}{}\n", route.method.as_str(), route.path, route.about));
+    let longest = ROUTES.iter().map(|route| route.path.len()).max().unwrap_or_default() + 2;
+    let rows = ROUTES
+        .iter()
+        .map(|route| format!("{:<7}{:<longest$}{}\n", route.method.as_str(), route.path, route.about));
     format!(
         "offerd {}\n\napi            {api}\nintegrations   {integrations}\nconsole        {}/console\n\n{}",
         env!("CARGO_PKG_VERSION"),

@@ -1,5 +1,5 @@
 //! `POST /persons/find`, `/persons/export`, `/persons/erase`, `/persons/suppress`, `/persons/unsuppress`: what `offerd person` calls. Whom it is
-//! about stands in the body, as a digest, so that no log of addresses has it. The page *Persons* of the console does the same by the same functions.
+//! about stands in the body, as a digest, so that no log of addresses has it. The page *Data requests* of the console does the same by the same functions.
 
 use std::sync::Arc;
 

@@ -127,6 +127,7 @@ impl Keeper {
         let board = self.board.clone();
         let mut ledger = board.ledger();
         self.usual.look(&figures, now_ms, &mut ledger);
+        ledger.welcome(&names(&settings.alerts), &settings.alerts, now_ms);
         drop(ledger);
         let (alerts, store) = (&settings.alerts, &settings.store);
         let sight = Sight { figures: &figures, now_ms, begun_ms: self.begun_ms, settings: alerts, store };

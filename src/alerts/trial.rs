@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::board::Board;
 use super::message::{Batch, Message};
 use super::receiver::{all, names};
 use super::state::{Alert, Change};
@@ -36,8 +37,8 @@ pub fn check_receiver(settings: &AlertSettings, name: Option<&str>) -> Result<()
     }
 }
 
-/// Tells all receivers, or the one of a name, of an alert that begins; nothing is kept of it.
-pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) -> Vec<Tried> {
+/// Tells all receivers, or the one of a name, of an alert that begins. Nothing is kept of it but how each receiver took it.
+pub async fn try_out(board: &Board, settings: &AlertSettings, only: Option<&str>, now_ms: i64) -> Vec<Tried> {
     let alert = Alert {
         name: "OfferdTest".to_owned(),
         labels: Vec::new(),
@@ -47,7 +48,7 @@ pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) 
         ended_ms: None,
         held_ms: now_ms,
     };
-    let message = Message { change: Change::Fired, alert, made_ms: now_ms, attempts: 0, next_ms: now_ms };
+    let message = Message::of(Change::Fired, &alert, now_ms);
     let mut tried = Vec::new();
     let wire = wire();
     for one in all(settings).into_iter().filter(|one| only.is_none_or(|name| name == one.name())) {
@@ -57,6 +58,7 @@ pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) 
             console_url: settings.console_url.clone(),
         };
         let error = one.tell(&wire, &batch).await.unwrap_or_else(Some);
+        board.ledger().tried(one.name(), error.as_deref(), now_ms);
         tried.push(Tried { receiver: one.name().to_owned(), place: one.place(), error });
     }
     tried

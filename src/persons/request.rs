@@ -7,6 +7,7 @@ use chrono::Utc;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::consents::{Agreed, agreed};
 use super::dossier::{Dossier, dossier};
 use super::erasure::{Erasure, erase};
 use super::index::ContactIndex;
@@ -42,6 +43,9 @@ pub struct FoundLead {
     pub product_types: Vec<ProductType>,
     /// Whether it was made with a test token.
     pub test: bool,
+    /// What they agreed to, and when.
+    #[serde(default)]
+    pub consents: Vec<Agreed>,
 }
 
 /// Everything that is held on somebody.
@@ -207,6 +211,7 @@ impl From<&LeadRecord> for FoundLead {
             created_at: Timestamp::from_millis(record.created_at).unwrap_or_default(),
             product_types: record.lead.product_types.clone().unwrap_or_default(),
             test: record.test,
+            consents: agreed(record),
         }
     }
 }

@@ -61,7 +61,7 @@ pub(super) async fn test(visit: Arc<Visit>) -> Result<View, Failure> {
     let note = Note::of("alerts.test").about(receiver.unwrap_or("every receiver"));
     visit.app.note_if_can(&visit.actor(), note).await;
     audit!(visit, "alerts.test", "test of alerts sent");
-    let tried = try_out(&settings.alerts, receiver, visit.app.store.now_ms()).await;
+    let tried = try_out(&visit.app.alerts, &settings.alerts, receiver, visit.app.store.now_ms()).await;
     visit.view(&page(&visit, Some(tried)))
 }
 

@@ -76,10 +76,10 @@ impl Section {
             Self::Reports => "Reports",
             Self::Experiments => "Experiments",
             Self::Postbacks => "Postbacks",
-            Self::Persons => "Persons",
+            Self::Persons => "Data requests",
             Self::Catalogue => "Catalogue",
             Self::System => "System",
-            Self::People => "People",
+            Self::People => "Users",
             Self::Audit => "Audit",
             Self::Handbook => "Handbook",
         }

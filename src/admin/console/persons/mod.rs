@@ -19,6 +19,7 @@ use super::visit::Visit;
 use crate::admin::command::our_fault;
 use crate::admin::persons::{self, Wish};
 use crate::model::SuppressionKind;
+use crate::persons::consents::Agreed;
 use crate::persons::request::FoundLead;
 use crate::store::tokens::Tokens;
 use crate::web::{Failure, Reply};
@@ -73,6 +74,18 @@ struct Row {
     created_at: i64,
     products: Vec<&'static str>,
     test: bool,
+    consents: Vec<ShownConsent>,
+}
+
+/// What they agreed to.
+#[derive(Debug, Serialize)]
+struct ShownConsent {
+    /// Unix milliseconds.
+    stated_at: i64,
+    /// As `FCRA: yes, SMS: no`.
+    to: String,
+    version: Option<String>,
+    superseded: bool,
 }
 
 impl Page for PersonsPage {
@@ -214,6 +227,18 @@ impl Typed {
     }
 }
 
+impl ShownConsent {
+    fn of(agreed: &Agreed) -> Self {
+        let said = |(word, is): &(String, bool)| format!("{word}: {}", if *is { "yes" } else { "no" });
+        Self {
+            stated_at: agreed.stated_at.millis(),
+            to: agreed.to.iter().map(said).collect::<Vec<_>>().join(", "),
+            version: agreed.version.clone(),
+            superseded: agreed.superseded,
+        }
+    }
+}
+
 impl Found {
     fn of(tokens: &Tokens, leads: Vec<FoundLead>) -> Self {
         let mut companies: Vec<Uuid> = leads.iter().map(|lead| lead.company_uuid).collect();
@@ -226,6 +251,7 @@ impl Found {
             created_at: lead.created_at.millis(),
             products: lead.product_types.iter().map(|product| product.as_str()).collect(),
             test: lead.test,
+            consents: lead.consents.iter().map(ShownConsent::of).collect(),
         };
         let tests = leads.iter().filter(|lead| lead.test).count();
         let latest = leads.iter().rev().take(LISTED).map(row).collect();

@@ -119,7 +119,7 @@ mod tests {
             assert!(reason_given(reason).is_err(), "{reason}");
         }
         for reason in
-            ["letter 4711", "call 20 @ noon", "ticket 123456", "DSR-2026-115", "3 calls, 4 letters, 20 days"]
+            ["letter 4711", "call 20 @ noon", "ticket 123456", "DSR-2026-15", "3 calls, 4 letters, 20 days"]
         {
             assert_eq!(reason_given(reason).unwrap(), reason);
         }

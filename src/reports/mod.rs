@@ -188,8 +188,9 @@ impl Reports {
         let named: Vec<_> = named.into_iter().map(|company| (company.uuid, company.name)).collect();
         for attempt in 1.. {
             let count = read(self.count(query.zone));
-            let companies = report::companies(query, &count, named.clone());
-            known(query, &count, &companies, &named)?;
+            let all = report::all_companies(&count, named.clone());
+            let companies = report::companies(query, &all);
+            known(query, &count, &companies, &all)?;
             let before = self.writes(&count).map_err(SumFault::Unreadable)?;
             let with_writing = count.writing.as_ref().is_some_and(|(writes, _)| before < *writes);
             let limits = (self.rules.groups, with_writing);
@@ -228,7 +229,7 @@ fn known(
     query: &Query,
     count: &Count,
     companies: &[(Uuid, String)],
-    named: &[(Uuid, String)],
+    all: &[(Uuid, String)],
 ) -> Result<(), SumFault> {
     for (dimension, value) in &query.filters {
         let (is_known, all): (bool, BTreeSet<&str>) = match dimension.slot() {
@@ -236,7 +237,7 @@ fn known(
                 let all = count.known(slot);
                 (all.contains(&value[..]), all)
             }
-            None => (!companies.is_empty(), named.iter().map(|(_, name)| &name[..]).collect()),
+            None => (!companies.is_empty(), all.iter().map(|(_, name)| &name[..]).collect()),
         };
         if !is_known && !all.is_empty() {
             // Behind those that a client or a file gave.

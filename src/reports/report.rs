@@ -246,14 +246,19 @@ impl Row {
     }
 }
 
-/// The companies of a report: those that have a name or were ever counted, confined to the one that is asked for.
-pub fn companies(query: &Query, count: &Count, named: Vec<(Uuid, String)>) -> Vec<(Uuid, String)> {
+/// The companies that have a name or were ever counted.
+pub fn all_companies(count: &Count, named: Vec<(Uuid, String)>) -> Vec<(Uuid, String)> {
     let known: HashSet<Uuid> = named.iter().map(|(uuid, _)| *uuid).collect();
     let nameless = count.state.cursors.keys().filter(|uuid| !known.contains(uuid));
     let nameless: Vec<_> = nameless.map(|uuid| (*uuid, uuid.to_string())).collect();
+    named.into_iter().chain(nameless).collect()
+}
+
+/// The companies of a report: all of these, or the one that is asked for.
+pub fn companies(query: &Query, all: &[(Uuid, String)]) -> Vec<(Uuid, String)> {
     let wanted = query.filters.iter().find(|(by, _)| *by == Dimension::Company).map(|(_, value)| value);
-    let is_wanted = |(uuid, name): &(Uuid, String)| {
+    let is_wanted = |(uuid, name): &&(Uuid, String)| {
         wanted.is_none_or(|wanted| wanted.eq_ignore_ascii_case(name) || *wanted == uuid.to_string())
     };
-    named.into_iter().chain(nameless).filter(is_wanted).collect()
+    all.iter().filter(is_wanted).cloned().collect()
 }

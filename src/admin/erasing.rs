@@ -1,4 +1,4 @@
-//! `POST /persons/erase`: what `offerd person erase` calls. Answers line by line: how far it is, then the receipt. The page *Persons* of the
+//! `POST /persons/erase`: what `offerd person erase` calls. Answers line by line: how far it is, then the receipt. The page *Data requests* of the
 //! console does the same by the same functions.
 //!
 //! An erasure goes on as a task of its own to its end, whoever still listens. Somebody may have many leads, so they go in rounds of
@@ -20,7 +20,7 @@ use uuid::Uuid;
 use super::App;
 use super::audit::audit_by;
 use super::command::{our_fault, unavailable};
-use super::persons::{Wish, carried_out, left_alone_now, ordered};
+use super::persons::{Wish, about, carried_out, left_alone_by_all, ordered};
 use crate::ids;
 use crate::model::Timestamp;
 use crate::persons::erasure::{self, Erasure};
@@ -130,15 +130,23 @@ async fn erase_in_rounds(
     suppress: bool,
     told: &UnboundedSender<Progress>,
 ) -> Result<Receipt, Failure> {
-    let who = wish.who()?;
-    if suppress {
-        left_alone_now(app, wish).await?;
-    }
-    let found = carried_out(app, move |engine, runtime| runtime.block_on(request::leads(engine, who)));
-    let found = found.await?;
+    let about = about(app, wish).await?;
+    let left_alone = if suppress { Some(left_alone_by_all(app, wish, &about.named).await?) } else { None };
+    let companies = request::companies(&app.engine, &about.found);
+    let found: Vec<Uuid> = about.found.into_iter().map(|found| found.lead_uuid).collect();
     let receipt_uuid = ids::random();
     let mut left = Left::of(found.len());
-    let mut receipt = Receipt { receipt_uuid, erased_at: Timestamp::default(), rounds: 0, leads: Vec::new() };
+    let mut receipt = Receipt {
+        receipt_uuid,
+        erased_at: Timestamp::default(),
+        rounds: 0,
+        by: wish.by.who.clone(),
+        reason: wish.reason.clone(),
+        daemon: app.named(),
+        companies,
+        left_alone,
+        leads: Vec::new(),
+    };
     // Nobody may listen any more.
     let _ = told.send(Progress { done: 0, of: found.len() });
     for round in found.chunks(app.settings().limits.leads_erased_at_once) {

@@ -36,6 +36,7 @@ mod pausing;
 pub mod persons;
 pub mod postbacks;
 mod ranking;
+mod reasons;
 mod reload;
 pub mod replay;
 pub mod reports;
@@ -143,6 +144,16 @@ pub struct App {
 }
 
 impl App {
+    /// What this daemon is named by on paper that leaves it: its version, and where clients reach it.
+    fn named(&self) -> String {
+        let base_url = self.settings.borrow().api.base_url.clone();
+        let address = base_url.unwrap_or_else(|| self.run_file.api.clone());
+        match address.is_empty() {
+            true => format!("offerd {}, on a store at rest", env!("CARGO_PKG_VERSION")),
+            false => format!("offerd {} at {address}", env!("CARGO_PKG_VERSION")),
+        }
+    }
+
     /// The admin pages of a daemon.
     pub fn new(parts: Parts) -> Self {
         let Parts {
@@ -434,8 +445,10 @@ impl Authenticate for App {
 
 fn index_page(run_file: &RunFile) -> String {
     let RunFile { api, integrations, .. } = run_file;
-    let rows =
-        ROUTES.iter().map(|route| format!("{:<7}{:<27}{}\n", route.method.as_str(), route.path, route.about));
+    let longest = ROUTES.iter().map(|route| route.path.len()).max().unwrap_or_default() + 2;
+    let rows = ROUTES
+        .iter()
+        .map(|route| format!("{:<7}{:<longest$}{}\n", route.method.as_str(), route.path, route.about));
     format!(
         "offerd {}\n\napi            {api}\nintegrations   {integrations}\nconsole        {}/console\n\n{}",
         env!("CARGO_PKG_VERSION"),

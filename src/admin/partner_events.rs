@@ -6,9 +6,12 @@ use serde_json::Value;
 use super::App;
 use super::audit::{Actor, Note, audit};
 use super::command::order;
-use crate::conversions::partner_events::{Recorded, ReportRefused, report_all};
+use crate::conversions::attribution::attribute;
+use crate::conversions::partner_events::{CLOCKS_APART, Recorded, ReportRefused, report_all};
+use crate::declaration::{did_you_mean, nearest};
 use crate::matching::Engine;
-use crate::model::{ApiError, PartnerReport, Unreadable};
+use crate::model::{ApiError, ErrorType, PartnerReport, Timestamp, Unreadable};
+use crate::partners::Book;
 use crate::web::{Context, Failure, Reply};
 
 /// Most reports that are sent at once.
@@ -40,7 +43,11 @@ pub enum Outcome {
 
 /// Takes in reports in their order.
 async fn import(engine: &Engine, imported: &[Imported]) -> Vec<Outcome> {
-    let read = imported.iter().map(|one| read(&one.report).map(|report| (one.partner.clone(), report)));
+    let read = imported.iter().map(|one| {
+        let report = read(&one.report)?;
+        possible(engine, &one.partner, &report).map_err(|fault| vec![fault])?;
+        Ok((one.partner.clone(), report))
+    });
     let read: Vec<Result<(String, PartnerReport), Vec<ApiError>>> = read.collect();
     let reports: Vec<(String, PartnerReport)> = read.iter().flatten().cloned().collect();
     let mut recorded = report_all(engine, &reports).await.into_iter();
@@ -49,6 +56,42 @@ async fn import(engine: &Engine, imported: &[Imported]) -> Vec<Outcome> {
         Ok(_) => recorded.next().map_or(Outcome::Refused(Vec::new()), Outcome::from),
     });
     outcomes.collect()
+}
+
+/// That a report of a file can be true: its partner is one, and it happened after its lead was made. A partner that has left may still
+/// report on the leads that it was sent.
+///
+/// # Errors
+/// That it cannot.
+fn possible(engine: &Engine, partner: &str, report: &PartnerReport) -> Result<(), ApiError> {
+    let PartnerReport::Event(event) = report else { return Ok(()) };
+    let about = match attribute(engine, partner, &event.reference) {
+        Ok(about) => about,
+        Err(_) => return known(&engine.book(), partner),
+    };
+    let made_at = about.lead.created_at;
+    match event.occurred_at {
+        Some(at) if at.millis() < made_at - CLOCKS_APART.num_milliseconds() => {
+            let made_at = Timestamp::from_millis(made_at).unwrap_or_default();
+            let message = format!("must not be before its lead was made, at {made_at}, got {at}");
+            Err(ApiError::at("occurredAt", ErrorType::Malformed, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// That a partner has a file; nothing is known where no files are.
+///
+/// # Errors
+/// That it has none, and which may be meant.
+pub fn known(book: &Book, partner: &str) -> Result<(), ApiError> {
+    let keys = || book.partners().into_iter().map(|known| known.key.as_str());
+    if keys().next().is_none() || keys().any(|key| key == partner) {
+        return Ok(());
+    }
+    let near = did_you_mean(nearest(partner, keys()));
+    let message = format!("must be the key of a partner, got `{partner}`{near}");
+    Err(ApiError::at("partner", ErrorType::Malformed, message))
 }
 
 /// Reads a report.

@@ -1,19 +1,20 @@
 //! `POST /persons/find`, `/persons/export`, `/persons/suppress`, `/persons/unsuppress`: what `offerd person` calls; [`erasing`](super::erasing) is the rest. Whom it is
-//! about stands in the body, as a digest, so that no log of addresses has it. The page *Persons* of the console does the same by the same functions.
+//! about stands in the body, as a digest, so that no log of addresses has it. The page *Data requests* of the console does the same by the same functions.
 
 use std::sync::Arc;
 
+use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 
 use super::App;
 use super::audit::{Actor, Note, audit_by};
 use super::command::{ORDER_BYTES, blocking, order, seen_through, unavailable};
+use super::reasons::{names_nobody, names_them, reason_given};
 use super::suppressions::{digest, leave_alone, load, not_left_alone};
-use super::transcripts::reason_given;
 use crate::matching::Engine;
-use crate::model::{SuppressionDigest, SuppressionKind};
-use crate::persons::request::{self, FoundLead, NotDone, Who};
+use crate::model::{Lead, SuppressionDigest, SuppressionKind};
+use crate::persons::request::{self, About, FoundLead, Listed, Named, NotDone, Who};
 use crate::records::contacts::KINDS;
 use crate::store::left_alone;
 use crate::web::{Context, Failure, Reply};
@@ -115,10 +116,9 @@ impl Wish {
 /// # Errors
 /// Why they cannot be told, or that this could not be recorded.
 pub(super) async fn found(app: &Arc<App>, wish: Wish) -> Result<Vec<FoundLead>, Failure> {
-    let (app, who) = (Arc::clone(app), wish.who()?);
+    let app = Arc::clone(app);
     seen_through(UNREAD, async move {
-        let found = carried_out(&app, move |engine, runtime| runtime.block_on(request::find(engine, who)));
-        let found = found.await?;
+        let found = about(&app, &wish).await?.found;
         let note = wish.note("person.find").about(format!("{} leads", found.len()));
         app.note(&wish.by, note).await?;
         let (leads, reason) = (found.len(), &wish.reason);
@@ -133,16 +133,48 @@ pub(super) async fn found(app: &Arc<App>, wish: Wish) -> Result<Vec<FoundLead>, 
 /// # Errors
 /// Why it cannot be told, or that this could not be recorded.
 pub(super) async fn copied(app: &Arc<App>, wish: Wish) -> Result<request::Copy, Failure> {
-    let (app, who) = (Arc::clone(app), wish.who()?);
+    let app = Arc::clone(app);
     seen_through(UNREAD, async move {
-        let copy = carried_out(&app, move |engine, runtime| runtime.block_on(request::copy(engine, who)));
-        let copy = copy.await?;
+        let found = about(&app, &wish).await?.found;
+        let copy = carried_out(&app, move |engine, _| request::copy(engine, &found)).await?;
         let (leads, reason) = (copy.leads.len(), &wish.reason);
         app.note(&wish.by, wish.note("person.export").about(format!("{leads} leads"))).await?;
         audit_by!(&wish.by.who, "person.export", leads, reason, "personal data of all leads of a person");
         Ok(copy)
     })
     .await
+}
+
+/// What is found of a person, whom the reason does not name.
+pub(super) async fn about(app: &App, wish: &Wish) -> Result<About, Failure> {
+    let (who, reason) = (wish.who()?, wish.reason.clone().unwrap_or_default());
+    let about = carried_out(app, move |engine, runtime| {
+        let is_told = |lead: &Lead| names_nobody(&reason, [lead]).is_err();
+        runtime.block_on(request::about(engine, who, &is_told))
+    });
+    let about = about.await?;
+    if about.is_told { Err(names_them()) } else { Ok(about) }
+}
+
+/// Has a person be left alone by everything that leads name them by, and says by how much of what.
+pub(super) async fn left_alone_by_all(app: &App, wish: &Wish, named: &Named) -> Result<Listed, Failure> {
+    for (kind, digests) in named.iter().filter(|(_, digests)| !digests.is_empty()) {
+        leave_alone(&app.engine, *kind, &Vec::from_iter(digests.iter().copied())).await?;
+    }
+    load(Arc::clone(&app.engine)).await?;
+    let (listed, reason) = (Listed::of(named), &wish.reason);
+    app.note_if_can(&wish.by, wish.note("person.suppress").about(listed.told())).await;
+    let Listed { emails, phones, names } = listed;
+    audit_by!(
+        &wish.by.who,
+        "person.suppress",
+        emails,
+        phones,
+        names,
+        reason,
+        "a person is asked about nowhere any more"
+    );
+    Ok(listed)
 }
 
 /// Has a person be left alone by everybody.
@@ -155,8 +187,8 @@ pub(super) async fn suppressed(app: &Arc<App>, wish: Wish) -> Result<(), Failure
     seen_through(failed, async move { left_alone_now(&app, &wish).await }).await
 }
 
-/// The same, for who sees it through.
-pub(super) async fn left_alone_now(app: &App, wish: &Wish) -> Result<(), Failure> {
+async fn left_alone_now(app: &App, wish: &Wish) -> Result<(), Failure> {
+    named_nowhere(app, wish).await?;
     let Wish { by, kind, digest, reason } = wish;
     leave_alone(&app.engine, *kind, &[*digest]).await?;
     load(Arc::clone(&app.engine)).await?;
@@ -178,6 +210,7 @@ pub(super) async fn left_alone_now(app: &App, wish: &Wish) -> Result<(), Failure
 pub(super) async fn unsuppressed(app: &Arc<App>, wish: Wish) -> Result<bool, Failure> {
     let app = Arc::clone(app);
     seen_through("it could not be ended that a person is left alone", async move {
+        named_nowhere(&app, &wish).await?;
         let Wish { by, kind, digest, reason } = &wish;
         let (store, key_file) = (&app.engine.records.store, app.engine.suppressions.key_file());
         let done = left_alone::ask_again(store, key_file, *kind, digest).await;
@@ -194,6 +227,18 @@ pub(super) async fn unsuppressed(app: &Arc<App>, wish: Wish) -> Result<bool, Fai
         Ok(was_suppressed)
     })
     .await
+}
+
+/// That the reason does not name whom the leads are about that are found by now. It says nothing where they cannot be looked for.
+async fn named_nowhere(app: &App, wish: &Wish) -> Result<(), Failure> {
+    let is_contact = KINDS.contains(&wish.kind);
+    match (is_contact && wish.reason.is_some()).then_some(about(app, wish)) {
+        Some(looked_for) => match looked_for.await {
+            Err(failure) if failure.status != StatusCode::SERVICE_UNAVAILABLE => Err(failure),
+            _ => Ok(()),
+        },
+        None => Ok(()),
+    }
 }
 
 /// What the log says where a request panics.

@@ -8,11 +8,10 @@ use uuid::Uuid;
 use super::App;
 use super::audit::{Actor, Note, audit};
 use super::command::{ORDER_BYTES, blocking, order, unavailable};
+use super::reasons::{names_nobody, reason_given};
 use crate::hindsight::transcript::{TableTranscript, of_table};
+use crate::records::reading;
 use crate::web::{Context, Failure, Reply};
-
-/// Longest reason, letters.
-const REASON_CHARS: usize = 200;
 
 /// What is to be seen whole, and why.
 #[derive(Debug, Serialize, Deserialize)]
@@ -32,8 +31,8 @@ pub(super) async fn redacted(context: Context<App>) -> Result<Reply, Failure> {
 pub(super) async fn reveal(mut context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let Reveal { partner, reason } = order(&mut context, ORDER_BYTES).await?;
-    let reason = reason_given(&reason)?;
     let transcript = found(&context.app, uuid, partner, true).await?;
+    let reason = reason_to_reveal(&context.app, transcript.lead, &reason).await?;
     let partners = partners_of(&transcript);
     let TableTranscript { rate_table, lead, .. } = transcript;
     let note = Note::of("transcript.reveal").about(object(&transcript)).because(reason);
@@ -42,16 +41,20 @@ pub(super) async fn reveal(mut context: Context<App>) -> Result<Reply, Failure> 
     Reply::json(&transcript)
 }
 
-/// A reason that says something.
+/// A reason for which something of a lead is revealed.
 ///
 /// # Errors
-/// That it does not.
-pub(super) fn reason_given(reason: &str) -> Result<&str, Failure> {
-    let reason = reason.trim();
-    if reason.is_empty() || reason.chars().count() > REASON_CHARS {
-        let message = format!("must say why, in at most {REASON_CHARS} letters");
-        return Err(Failure::bad_attribute("reason", message));
-    }
+/// What is wrong with it, or that the lead cannot be read, so that nobody knows whether it names somebody.
+pub(super) async fn reason_to_reveal<'r>(
+    app: &Arc<App>,
+    lead: Uuid,
+    reason: &'r str,
+) -> Result<&'r str, Failure> {
+    let reason = reason_given(reason)?;
+    let store = app.store.clone();
+    let read = blocking("a lead could not be read", move || reading::lead(&store, lead)).await?;
+    let record = read.map_err(|_| unavailable("the store cannot be read; the log tells why".to_owned()))?;
+    names_nobody(reason, record.as_ref().map(|record| &record.lead))?;
     Ok(reason)
 }
 

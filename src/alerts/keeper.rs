@@ -150,7 +150,10 @@ impl Keeper {
         let board = self.board.clone();
         let mut counted = Ledger::default();
         self.usual.look(&self.store, &figures, &mut counted);
-        board.ledger().take_in(counted);
+        let mut ledger = board.ledger();
+        ledger.take_in(counted);
+        ledger.welcome(&names(&settings.alerts), &settings.alerts, now_ms);
+        drop(ledger);
         // It may have been taken through another process.
         note_last_backup(&self.store);
         let (alerts, store) = (&settings.alerts, &settings.store);

@@ -97,6 +97,33 @@ impl Ledger {
         ledger
     }
 
+    /// Has receivers that were none until now be told what fires already, so that no end comes to them without its beginning.
+    pub(super) fn welcome(&mut self, receivers: &[String], settings: &AlertSettings, now_ms: i64) {
+        let new: Vec<&String> = receivers.iter().filter(|name| !self.queues.contains_key(*name)).collect();
+        let firing: Vec<Alert> = self.alerts.values().filter(|alert| alert.is_firing()).cloned().collect();
+        for name in new {
+            self.queues.insert(name.clone(), Queue::default());
+            self.write([&[RECEIVER], name.as_bytes()].concat(), &Told::default());
+            for alert in &firing {
+                self.push(name, Message::of(Change::Fired, alert, now_ms), settings.outstanding);
+            }
+        }
+    }
+
+    /// Takes in how a receiver took a test.
+    pub(super) fn tried(&mut self, name: &str, error: Option<&str>, now_ms: i64) {
+        let told = &mut self.queues.entry(name.to_owned()).or_default().told;
+        match error {
+            None => *told = Told { taken_ms: Some(now_ms), failing_since_ms: None, error: None },
+            Some(error) => {
+                told.failing_since_ms.get_or_insert(now_ms);
+                told.error = Some(error.to_owned());
+            }
+        }
+        let told = told.clone();
+        self.write([&[RECEIVER], name.as_bytes()].concat(), &told);
+    }
+
     /// Takes in what became of an alert, with a message for each receiver where something has changed.
     pub(super) fn note(
         &mut self,
@@ -111,9 +138,7 @@ impl Ledger {
             // What waits is forgotten by a restart, and waits anew.
             self.write([&[ALERT], id.as_bytes()].concat(), &alert);
             for name in receivers {
-                let message =
-                    Message { change, alert: alert.clone(), made_ms: now_ms, attempts: 0, next_ms: now_ms };
-                self.push(name, message, settings.outstanding);
+                self.push(name, Message::of(change, &alert, now_ms), settings.outstanding);
             }
         }
         self.alerts.insert(id, alert);
@@ -156,20 +181,6 @@ impl Ledger {
     pub(super) fn next_due_ms(&self) -> Option<i64> {
         let waiting = self.queues.values().filter(|queue| !queue.busy);
         waiting.filter_map(|queue| Some(queue.messages.front()?.1.next_ms)).min()
-    }
-
-    /// A receiver has taken a test, or has not, for a cause.
-    pub(super) fn tried(&mut self, name: &str, error: Option<&str>, now_ms: i64) {
-        let told = &mut self.queues.entry(name.to_owned()).or_default().told;
-        match error {
-            None => *told = Told { taken_ms: Some(now_ms), failing_since_ms: None, error: None },
-            Some(error) => {
-                told.failing_since_ms.get_or_insert(now_ms);
-                told.error = Some(error.to_owned());
-            }
-        }
-        let told = told.clone();
-        self.write([&[RECEIVER], name.as_bytes()].concat(), &told);
     }
 
     /// A receiver has taken messages.

@@ -28,6 +28,13 @@ pub(super) struct Message {
     pub next_ms: i64,
 }
 
+impl Message {
+    /// One that is due at once.
+    pub(super) fn of(change: Change, alert: &Alert, now_ms: i64) -> Self {
+        Self { change, alert: alert.clone(), made_ms: now_ms, attempts: 0, next_ms: now_ms }
+    }
+}
+
 /// Messages that go out together: all of them tell of a beginning, or all of an end.
 #[derive(Debug, Clone)]
 pub(super) struct Batch {

@@ -47,7 +47,7 @@ pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) 
         ended_ms: None,
         held_ms: now_ms,
     };
-    let message = Message { change: Change::Fired, alert, made_ms: now_ms, attempts: 0, next_ms: now_ms };
+    let message = Message::of(Change::Fired, &alert, now_ms);
     let mut tried = Vec::new();
     let wire = wire();
     for one in all(settings).into_iter().filter(|one| only.is_none_or(|name| name == one.name())) {

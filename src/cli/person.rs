@@ -57,7 +57,7 @@ Examples:
         who: Who,
         #[command(flatten)]
         why: Why,
-        /// Leave them alone from now on, too, as `suppress` does
+        /// Leave them alone from now on, too: by every address, number, and name with a day of birth that their leads have
         #[arg(long)]
         suppress: bool,
         /// The receipt as JSON
@@ -172,9 +172,6 @@ const BAR: &str = "{bar:30} {pos} of {len} leads are erased";
 
 async fn erase(admin: &AdminClient, order: &PersonOrder, json: bool) -> Result<(), Trouble> {
     let receipt = erased(admin, order).await?;
-    if order.suppress {
-        eprintln!("{LEFT_ALONE}");
-    }
     if json {
         return Ok(page::print_json(&receipt)?);
     }
@@ -273,18 +270,25 @@ fn table(found: &[FoundLead]) -> Table {
 }
 
 fn told(receipt: &Receipt) -> String {
-    let Receipt { receipt_uuid, erased_at, rounds: _, leads } = receipt;
+    let Receipt { receipt_uuid, erased_at, rounds: _, by, reason, daemon, companies, left_alone, leads } =
+        receipt;
+    let why = reason.as_deref().map_or_else(String::new, |reason| format!(", because: {reason}"));
+    let done = format!("receipt {receipt_uuid}, {erased_at}, by {by} on {daemon}{why}");
+    let alone = left_alone.map_or_else(String::new, |listed| {
+        format!("from now on no partner is asked about whoever is submitted with one of: {}\n", listed.told())
+    });
     if leads.is_empty() {
-        return format!("{NOBODY}; nothing was erased (receipt {receipt_uuid}, {erased_at})");
+        return format!("{done}\n{alone}{NOBODY}; nothing was erased");
     }
     let lines = leads.iter().map(|lead| format!("  lead {}\n", lead.lead_uuid));
     format!(
         "\
-receipt {receipt_uuid}, {erased_at}
-{} leads are erased: their keys are destroyed, and what was sealed with them can never be read again
+{done}
+{alone}{} erased, of {}: their keys are destroyed, and what was sealed with them can never be read again
 {}
 Backups of the store that were made before, with the keys of that time, still hold them until they are destroyed.",
-        leads.len(),
+        if leads.len() == 1 { "1 lead is".to_owned() } else { format!("{} leads are", leads.len()) },
+        companies.join(", "),
         lines.collect::<String>()
     )
 }

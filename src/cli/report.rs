@@ -35,12 +35,15 @@ Examples:
   offerd report --by partner
   offerd report --from 2026-01-01 --to 2026-03-31 --by partner,campaign --where company=Acme --compare
   offerd report --by day --where partner=tidelark_savings --zone America/New_York
+  offerd report --from 2026-11-16 --to 2026-11-22 --by affiliate --compare --sort payoutsChange
   offerd report --by campaign,state --sort=-payouts --format csv --output campaigns.csv
   offerd report --from 2026-01-01 --by day,partner --format parquet --output partners.parquet
 
-Dimensions are day, month, company, product, subType, partner, rating, state, experiment (RULE/VARIANT), and the client tags of the setting `reports.tags`: two at
-most in `--by`, and with those of `--where` two beside day, month and company. Figures are leads, asks, offers, shown, clicks, applied,
-funded, payouts, earningsPerClick and earningsPerLead. A lead counts in the row of each partner that it was sent, so rows may add up to more
+Dimensions are day, week (ISO, from Monday on), month, company, product, subType, partner, rating, state, experiment (RULE/VARIANT), and the client tags of the setting `reports.tags`: two at
+most in `--by`, and with those of `--where` two beside day, week, month and company. Figures are leads, withoutOffers (of
+these the leads whose first rate table shows none), asks, offers, shown, clicks, applied, funded, takenBack (fundings), payouts,
+payoutsTakenBack, earningsPerClick and earningsPerLead. Applied, funded and payouts are less what was taken back, on the day that it was counted on,
+so that figures of weeks that are over become less when a partner takes something back. A lead counts in the row of each partner that it was sent, so rows may add up to more
 than the total. What a partner never reports is a dash, or empty, rather than 0."
 )]
 pub struct Arguments {
@@ -64,10 +67,11 @@ pub struct Arguments {
     /// Test leads, rather than live ones
     #[arg(long)]
     test: bool,
-    /// Beside each figure that of the range before, of the same length
+    /// Beside each figure that of the range before, of the same length, and by which part it is more or less now
     #[arg(long)]
     compare: bool,
-    /// In which order: a dimension or a figure, with `-` before it for the greatest first
+    /// In which order: a dimension, a figure or, with --compare, how much more of one there is (`payoutsChange`), with `-` before it
+    /// for the greatest first
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     sort: Option<String>,
     /// Only so many rows; 100 of a table when not given
@@ -185,34 +189,46 @@ fn written(file: &Path, bytes: &[u8]) -> Result<(), String> {
 }
 
 fn table(report: &Report) -> Table {
-    let headings = Figure::ALL.map(|figure| figure.heading().to_lowercase());
+    let shown: Vec<Figure> = Figure::ALL.into_iter().filter(|figure| is_shown(*figure, report)).collect();
+    let headings = shown.iter().map(|figure| figure.heading().to_lowercase());
     let mut table = page::table(report.by.iter().cloned().chain(headings).collect::<Vec<_>>());
     for row in &report.rows {
-        add(&mut table, &row.by, (&row.figures, row.before.as_ref()));
+        add(&mut table, &row.by, &shown, (&row.figures, row.before.as_ref()));
     }
     let mut whole = vec![String::new(); report.by.len()];
     if let Some(first) = whole.first_mut() {
         "total".clone_into(first);
     }
-    add(&mut table, &whole, (&report.total, report.total_before.as_ref()));
+    add(&mut table, &whole, &shown, (&report.total, report.total_before.as_ref()));
     for column in table.column_iter_mut().skip(report.by.len()) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
 }
 
-fn add(table: &mut Table, by: &[String], (figures, before): (&Figures, Option<&Figures>)) {
-    let cells = Figure::ALL.map(|figure| cell(figure, figures, before));
+/// Whether a figure has a column: what was taken back has none where nothing was.
+fn is_shown(figure: Figure, report: &Report) -> bool {
+    let some = |figures: &Figures| figures.get(figure).is_some_and(|value| value != 0.0);
+    let is_of_few = matches!(figure, Figure::TakenBack | Figure::PayoutsTakenBack);
+    !is_of_few || some(&report.total) || report.total_before.as_ref().is_some_and(some)
+}
+
+fn add(table: &mut Table, by: &[String], shown: &[Figure], (figures, before): (&Figures, Option<&Figures>)) {
+    let cells = shown.iter().map(|figure| cell(*figure, figures, before));
     table.add_row(by.iter().cloned().chain(cells).collect::<Vec<_>>());
 }
 
-/// A figure, and below it how much it has changed.
+/// A figure, and behind it that of before, and by which part it is more or less now.
 fn cell(figure: Figure, figures: &Figures, before: Option<&Figures>) -> String {
     let written = |value: f64| if figure.is_dollars() { page::dollars(value) } else { format!("{value}") };
     let now = figures.get(figure).map_or("–".to_owned(), written);
     match before.map(|before| before.get(figure)) {
         None => now,
-        Some(then) => format!("{now} ({})", then.map_or("–".to_owned(), written)),
+        Some(then) => {
+            let change = before.and_then(|before| figures.change(before, figure)?.1);
+            let change = change.map_or_else(String::new, |part| format!(", {:+.1} %", part * 100.0));
+            format!("{now} ({}{change})", then.map_or("–".to_owned(), written))
+        }
     }
 }
 

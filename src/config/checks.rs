@@ -100,8 +100,8 @@ const ZONES_MAX: usize = 4;
 const TAGS_MAX: usize = 8;
 
 /// What reports are by beside tags.
-const DIMENSIONS: [&str; 9] =
-    ["day", "month", "company", "product", "subType", "partner", "rating", "state", "experiment"];
+const DIMENSIONS: [&str; 10] =
+    ["day", "week", "month", "company", "product", "subType", "partner", "rating", "state", "experiment"];
 
 /// The addresses of the api, the integrations and the admin listener, each another one.
 fn listeners(raw: &Raw, found: &mut Found) -> [SocketAddr; 3] {

@@ -27,7 +27,7 @@ use crate::store::{CommitError, Store, Tree, codec};
 use crate::telemetry::metrics::PARTNER_REPORTS;
 
 /// How far a partner's clock may be ahead of ours.
-const CLOCKS_APART: Duration = Duration::minutes(5);
+pub const CLOCKS_APART: Duration = Duration::minutes(5);
 
 /// A report as it is kept. JSON, by partner and transaction id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -79,6 +79,14 @@ impl SuppressionKind {
         };
         normal.iter().map(|text| digest(text)).collect()
     }
+
+    /// Those of the applicant alone, who is not whoever applies with them.
+    pub fn normal_of_applicant(self, lead: &Lead) -> Vec<SuppressionDigest> {
+        match self {
+            Self::Email | Self::Phone => self.normal_of_lead(lead),
+            Self::Person => applicant(lead).iter().map(|text| digest(text)).collect(),
+        }
+    }
 }
 
 fn emails(lead: &Lead) -> Vec<String> {
@@ -92,16 +100,17 @@ fn phones(lead: &Lead) -> Vec<String> {
     given.map(|phone| phone.as_str().to_owned()).collect()
 }
 
+fn applicant(lead: &Lead) -> Option<String> {
+    let who = lead.personal_information.as_ref()?;
+    person(who.first_name.as_deref()?, who.last_name.as_deref()?, who.date_of_birth?)
+}
+
 fn persons(lead: &Lead) -> Vec<String> {
-    let applicant = lead
-        .personal_information
-        .as_ref()
-        .and_then(|who| person(who.first_name.as_deref()?, who.last_name.as_deref()?, who.date_of_birth?));
     let other = lead
         .co_applicant_information
         .as_ref()
         .and_then(|who| person(who.first_name.as_deref()?, who.last_name.as_deref()?, who.date_of_birth?));
-    applicant.into_iter().chain(other).collect()
+    applicant(lead).into_iter().chain(other).collect()
 }
 
 fn email(email: &Email) -> String {

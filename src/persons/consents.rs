@@ -67,6 +67,41 @@ pub struct Consent {
     pub superseded: bool,
 }
 
+/// What the person of a lead agreed to, without the texts that they were shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Agreed {
+    /// When that was stated.
+    pub stated_at: Timestamp,
+    /// What was asked for, and whether they agreed to it.
+    pub to: Vec<(String, bool)>,
+    /// The version of the text that several clients share.
+    pub version: Option<String>,
+    /// Whether something else was stated later.
+    pub superseded: bool,
+}
+
+/// What the person of a lead agreed to, the oldest first; what states nothing is left out.
+pub fn agreed(record: &LeadRecord) -> Vec<Agreed> {
+    let all = consents::stated(record);
+    let latest = all.len().saturating_sub(1);
+    let agreed = all.into_iter().enumerate().map(|(nth, stated)| {
+        let LeadLegalInformation { consents_to_fcra, consents_to_tcpa, consents_to_sms, .. } =
+            stated.legal_information;
+        let asked = [("FCRA", consents_to_fcra), ("TCPA", consents_to_tcpa), ("SMS", consents_to_sms)];
+        Agreed {
+            stated_at: Timestamp::from_millis(stated.stated_at).unwrap_or_default(),
+            to: asked.into_iter().filter_map(|(word, is)| Some((word.to_owned(), is?))).collect(),
+            version: stated
+                .legal_information
+                .batch_consent_version
+                .map(|version| version.as_str().to_owned()),
+            superseded: nth < latest,
+        }
+    });
+    agreed.filter(|agreed| !agreed.to.is_empty() || agreed.version.is_some()).collect()
+}
+
 /// The next page.
 ///
 /// # Errors

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
+use super::consents::{Agreed, agreed};
 use crate::conversions::partner_events::ReportRecord;
 use crate::matching::engine::Engine;
 use crate::matching::suppressions::Digests;
@@ -18,6 +19,7 @@ use crate::records::offer_ids::place;
 use crate::records::shown_transcript::AskTranscript;
 use crate::records::{Unavailable, history, reading, transcripts};
 use crate::store::entities::{Happening, LeadRecord, Payout, Tag};
+use crate::store::tokens::Tokens;
 use crate::store::{Tree, codec};
 
 /// Everything that is held on the person of a lead.
@@ -26,6 +28,14 @@ use crate::store::{Tree, codec};
 pub struct Dossier {
     /// When it was put together.
     pub exported_at: Timestamp,
+    /// Whose lead it is, by name.
+    pub company_name: String,
+    /// When it was made.
+    pub lead_created_at: Timestamp,
+    /// When it changed last.
+    pub lead_updated_at: Timestamp,
+    /// What the person agreed to, and when.
+    pub consents: Vec<Agreed>,
     /// The lead as it was sent, and when.
     pub lead: LeadRecord,
     /// How far it came.
@@ -157,6 +167,12 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
     let since = reading::made_since_us(record.created_at).to_be_bytes();
     Ok(Some(Dossier {
         exported_at: Utc::now().into(),
+        company_name: Tokens::of(store.clone())
+            .company(record.company)
+            .map_or_else(|| record.company.to_string(), |company| company.name),
+        lead_created_at: instant(record.created_at),
+        lead_updated_at: instant(record.updated_at),
+        consents: agreed(&record),
         status: history::status(&lead_actions),
         lead_actions,
         rate_tables,

@@ -1,18 +1,21 @@
 //! What a person may ask for: which leads are about them, a copy of all that is held, and that all of it is erased.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::consents::{Agreed, agreed};
 use super::dossier::{Dossier, dossier};
 use super::erasure::Erasure;
 use super::index::ContactIndex;
 use crate::matching::engine::Engine;
-use crate::model::{ProductType, SuppressionDigest, SuppressionKind, Timestamp};
+use crate::model::{Lead, ProductType, SuppressionDigest, SuppressionKind, Timestamp};
 use crate::records::{Unavailable, contacts, reading};
 use crate::store::entities::LeadRecord;
+use crate::store::tokens::Tokens;
 
 /// Longest time that is waited for the index to catch up.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -40,6 +43,9 @@ pub struct FoundLead {
     pub product_types: Vec<ProductType>,
     /// Whether it was made with a test token.
     pub test: bool,
+    /// What they agreed to, and when.
+    #[serde(default)]
+    pub consents: Vec<Agreed>,
 }
 
 /// Everything that is held on somebody.
@@ -63,9 +69,34 @@ pub struct Receipt {
     /// In how many rounds: so many leads as `limits.leads_erased_at_once` says go at once.
     #[serde(default)]
     pub rounds: usize,
+    /// By whom, as the audit names them.
+    pub by: String,
+    /// Why; nothing where nobody said.
+    pub reason: Option<String>,
+    /// The daemon that did it: its version and its address.
+    pub daemon: String,
+    /// Whose leads they were, by name.
+    pub companies: Vec<String>,
+    /// By how much of what they gave they are left alone from now on; nothing where that was not wished.
+    pub left_alone: Option<Listed>,
     /// Of each lead.
     pub leads: Vec<Erasure>,
 }
+
+/// What was put on the list of who asked to be left alone, counted by kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Listed {
+    /// E-mail addresses.
+    pub emails: usize,
+    /// Telephone numbers.
+    pub phones: usize,
+    /// Names with a day of birth.
+    pub names: usize,
+}
+
+/// What somebody is left alone by, by kind and each once.
+pub type Named = [(SuppressionKind, BTreeSet<SuppressionDigest>); SuppressionKind::ALL.len()];
 
 /// Why a request was not carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,31 +113,59 @@ impl From<Unavailable> for NotDone {
     }
 }
 
-/// The leads that are about somebody, each company's, in the order that they were made in.
-///
-/// # Errors
-/// [`NotDone`]
-pub async fn find(engine: &Engine, who: Who) -> Result<Vec<FoundLead>, NotDone> {
-    let store = &engine.records.store;
-    let mut found = Vec::new();
-    for lead in leads(engine, who).await? {
-        // One after the other: somebody may have many.
-        found.extend(reading::lead(store, lead)?.map(FoundLead::from));
-    }
-    found.sort_by_key(|lead| (lead.created_at, lead.lead_uuid));
-    Ok(found)
+/// What the leads that are about somebody say of them.
+#[derive(Debug)]
+pub struct About {
+    /// The leads, each company's, in the order that they were made in.
+    pub found: Vec<FoundLead>,
+    /// Every address, number, and name with a day of birth by which the leads name their applicant, and that by which they were found. Who
+    /// applies with them did not ask for anything.
+    pub named: Named,
+    /// Whether one of them is what was looked for beside.
+    pub is_told: bool,
 }
 
-/// A copy of all that is held on somebody.
+/// Finds the leads that are about somebody, and reads them one after the other: somebody may have many. `is_told` looks at each.
 ///
 /// # Errors
 /// [`NotDone`]
-pub async fn copy(engine: &Engine, who: Who) -> Result<Copy, NotDone> {
-    let mut leads = Vec::new();
-    for found in find(engine, who).await? {
-        leads.extend(dossier(engine, found.lead_uuid)?);
+pub async fn about(engine: &Engine, who: Who, is_told: &dyn Fn(&Lead) -> bool) -> Result<About, NotDone> {
+    let store = &engine.records.store;
+    let named = SuppressionKind::ALL.map(|kind| {
+        let given = (kind == who.kind).then_some(who.digest);
+        (kind, BTreeSet::from_iter(given))
+    });
+    let mut about = About { found: Vec::new(), named, is_told: false };
+    for lead in leads(engine, who).await? {
+        let Some(record) = reading::lead(store, lead)? else { continue };
+        for (kind, digests) in &mut about.named {
+            digests.extend(kind.normal_of_applicant(&record.lead));
+        }
+        about.is_told |= is_told(&record.lead);
+        about.found.push(FoundLead::from(&record));
     }
-    Ok(Copy { exported_at: Utc::now().into(), leads })
+    about.found.sort_by_key(|lead| (lead.created_at, lead.lead_uuid));
+    Ok(about)
+}
+
+/// A copy of all that is held in leads.
+///
+/// # Errors
+/// [`NotDone`]
+pub fn copy(engine: &Engine, leads: &[FoundLead]) -> Result<Copy, NotDone> {
+    let mut dossiers = Vec::new();
+    for found in leads {
+        dossiers.extend(dossier(engine, found.lead_uuid)?);
+    }
+    Ok(Copy { exported_at: Utc::now().into(), leads: dossiers })
+}
+
+/// The names of the companies whose leads they are, each once.
+pub fn companies(engine: &Engine, leads: &[FoundLead]) -> Vec<String> {
+    let tokens = Tokens::of(engine.records.store.clone());
+    let companies: BTreeSet<Uuid> = leads.iter().map(|found| found.company_uuid).collect();
+    let name = |uuid: Uuid| tokens.company(uuid).map_or_else(|| uuid.to_string(), |company| company.name);
+    companies.into_iter().map(name).collect()
 }
 
 /// The uuids of the leads that are about somebody. They are brought into the index first, as far as they are in no index yet.
@@ -130,14 +189,39 @@ pub async fn leads(engine: &Engine, who: Who) -> Result<Vec<Uuid>, NotDone> {
     })
 }
 
-impl From<LeadRecord> for FoundLead {
-    fn from(record: LeadRecord) -> Self {
+impl Listed {
+    /// How much of each kind it is.
+    pub fn of(named: &Named) -> Self {
+        let [emails, phones, names] = named.each_ref().map(|(_, digests)| digests.len());
+        Self { emails, phones, names }
+    }
+
+    /// That in words, such as `1 e-mail address, 2 phone numbers`.
+    pub fn told(self) -> String {
+        let counted = |count: usize, one: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {one}")),
+            _ => Some(format!("{count} {one}{}", if one.ends_with('s') { "es" } else { "s" })),
+        };
+        let names = match self.names {
+            0 => None,
+            1 => Some("1 name with its day of birth".to_owned()),
+            names => Some(format!("{names} names with their day of birth")),
+        };
+        let told = [counted(self.emails, "e-mail address"), counted(self.phones, "phone number"), names];
+        told.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl From<&LeadRecord> for FoundLead {
+    fn from(record: &LeadRecord) -> Self {
         Self {
             lead_uuid: record.uuid,
             company_uuid: record.company,
             created_at: Timestamp::from_millis(record.created_at).unwrap_or_default(),
-            product_types: record.lead.product_types.unwrap_or_default(),
+            product_types: record.lead.product_types.clone().unwrap_or_default(),
             test: record.test,
+            consents: agreed(record),
         }
     }
 }

@@ -29,6 +29,21 @@ pub struct DeadLetter {
     pub last: Option<Ended>,
 }
 
+/// An event that was sent, was not acknowledged, and is sent again.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WaitingLetter {
+    /// The lead that it is of.
+    pub lead_uuid: Uuid,
+    /// What happened.
+    pub event_type: EventType,
+    /// How often it was sent.
+    pub attempts: u32,
+    /// When it is sent next, Unix milliseconds.
+    pub next_at: i64,
+    /// How the last attempt ended.
+    pub last: Option<Ended>,
+}
+
 /// Which of them are to be sent again.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -56,6 +71,29 @@ pub fn dead_letters(store: &Store, subscription: &Subscription) -> Result<Vec<De
         DeadLetter { lead_uuid: lead, event_type, attempts, given_up_at: next_ms, last }
     };
     Ok(letters.into_iter().map(shown).collect())
+}
+
+/// The events of a subscription that were sent and not acknowledged, the oldest first. Blocks while it reads.
+///
+/// # Errors
+/// The disk does not read.
+pub fn waiting_letters(
+    store: &Store,
+    subscription: &Subscription,
+) -> Result<Vec<WaitingLetter>, CommitError> {
+    let ledger = Ledger::of(store, subscription);
+    let letters = [ledger.deliveries(What::Outstanding)?, ledger.deliveries(What::PutBack)?].concat();
+    let shown = |(_, letter): (Place, Delivery)| {
+        let Delivery { lead, event_type, attempts, next_ms, last, .. } = letter;
+        (attempts > 0).then_some(WaitingLetter {
+            lead_uuid: lead,
+            event_type,
+            attempts,
+            next_at: next_ms,
+            last,
+        })
+    };
+    Ok(letters.into_iter().filter_map(shown).collect())
 }
 
 /// Has dead letters be sent again, as if they had just arrived, before what is younger of their leads.

@@ -41,11 +41,11 @@ mod url_template;
 
 pub use backoff::wait as backoff;
 pub use beginning::begin;
-pub use dead_letters::{DeadLetter, Retried, Retry, dead_letters, retry};
+pub use dead_letters::{DeadLetter, Retried, Retry, WaitingLetter, dead_letters, retry, waiting_letters};
 pub use keeper::{Keeper, Running};
 pub use record::Ended;
 pub use signing_key::{SigningKey, credential};
-pub use standing::{Standing, standings};
+pub use standing::{Standing, failing, standings};
 pub use subscription::{Channel, Subscription, sign};
 pub use subscriptions::Subscriptions;
 pub use trial::{Trial, TrialAnswer, try_out};

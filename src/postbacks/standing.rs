@@ -44,6 +44,13 @@ pub fn standings(store: &Store, subscriptions: &Subscriptions) -> Result<Vec<Sta
     subscriptions.all().iter().map(|subscription| standing(store, subscription)).collect()
 }
 
+/// The subscriptions whose calls fail, by name, each with since when, Unix milliseconds. One that is paused makes none.
+pub fn failing(store: &Store, subscriptions: &Subscriptions) -> Vec<(String, i64)> {
+    let calling = subscriptions.all().iter().filter(|subscription| !subscription.paused);
+    let since = |subscription: &Subscription| Ledger::of(store, subscription).tried()?.failing_since_ms;
+    calling.filter_map(|one| Some((one.name.clone(), since(one)?))).collect()
+}
+
 fn standing(store: &Store, subscription: &Subscription) -> Result<Standing, CommitError> {
     let ledger = Ledger::of(store, subscription);
     let outstanding = [ledger.deliveries(What::Outstanding)?, ledger.deliveries(What::PutBack)?].concat();

@@ -1,14 +1,14 @@
 //! A block: the cells of one kind and one day or month, as they are stored.
 //!
-//! Cells stand in the order of their numbers, in chunks of [`CHUNK`]. A chunk holds ten columns, the two numbers as differences
-//! from the cell before and then each measure. A column is packed: its least value, and what each is above that in as many bits as
+//! Cells stand in the order of their numbers, in chunks of [`CHUNK`]. A chunk holds the two numbers as differences from the cell before and
+//! then each measure, a column each, but for the last measures where no cell has any of them. A column is packed: its least value, and what each is above that in as many bits as
 //! the greatest needs; or sparse: the values other than 0, each with its place. The shorter of the two is written. Most
 //! cells differ little from their neighbours and most measures of a cell are 0, so that a cell takes some two bytes, and
 //! reading one some nanoseconds.
 //!
 //! ```text
-//! block   format u8  cells varint  chunk…
-//! chunk   column × 10
+//! block   format u8  cells varint  measures u8, which blocks of format 1 lack: 8  chunk…
+//! chunk   column × (2 + measures)
 //! column  packed: width u8, least value zigzag varint, bits      sparse: 255, how many u8, (place u8, value zigzag varint)…
 //! ```
 
@@ -20,7 +20,10 @@ use crate::store::codec::CodecError;
 const CHUNK: usize = 128;
 
 /// What a block begins with.
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
+
+/// What those of earlier builds do, which have the first measures only.
+const FORMAT_OF_BEFORE: u8 = 1;
 
 /// The width that says that a column is sparse.
 const SPARSE: u8 = 255;
@@ -34,6 +37,9 @@ type Column = [i64; CHUNK];
 pub fn write(cells: &[(Ids, Measures)]) -> Vec<u8> {
     let mut bytes = vec![FORMAT];
     varint(cells.len() as u64, &mut bytes);
+    let counted = |(_, measures): &(Ids, Measures)| measures.0.iter().rposition(|value| *value != 0);
+    let measures = cells.iter().filter_map(counted).max().map_or(0, |last| last + 1);
+    bytes.push(measures as u8);
     let mut before = (0, 0);
     for chunk in cells.chunks(CHUNK) {
         let mut columns = [[0; CHUNK]; COLUMNS];
@@ -45,7 +51,7 @@ pub fn write(cells: &[(Ids, Measures)]) -> Vec<u8> {
                 columns[2 + measure][nth] = *value;
             }
         }
-        columns.iter().for_each(|column| write_column(&column[..chunk.len()], &mut bytes));
+        columns[..2 + measures].iter().for_each(|column| write_column(&column[..chunk.len()], &mut bytes));
     }
     bytes
 }
@@ -56,15 +62,20 @@ pub fn write(cells: &[(Ids, Measures)]) -> Vec<u8> {
 /// That it is no block, or is cut off.
 pub fn read(bytes: &[u8], mut tell: impl FnMut(Ids, &Measures)) -> Result<(), CodecError> {
     let mut input = Input(bytes);
-    if input.byte()? != FORMAT {
-        return Err(Input::fault());
-    }
+    let format = input.byte()?;
     let mut left = usize::try_from(input.varint()?).map_err(|_| Input::fault())?;
+    let measures = match format {
+        FORMAT_OF_BEFORE => Measure::FIRST,
+        FORMAT => input.byte()?,
+        _ => return Err(Input::fault()),
+    };
+    let written = Some(2 + usize::from(measures)).filter(|columns| *columns <= COLUMNS);
+    let written = written.ok_or_else(Input::fault)?;
     let mut before = (0_i64, 0_i64);
     let mut columns = [[0; CHUNK]; COLUMNS];
     while left > 0 {
         let here = left.min(CHUNK);
-        for column in &mut columns {
+        for column in &mut columns[..written] {
             input.column(column, here)?;
         }
         let [one, other, values @ ..] = &columns;
@@ -214,7 +225,7 @@ mod tests {
 
     fn any_measures() -> impl Strategy<Value = Measures> {
         let value = prop_oneof![8 => Just(0), 4 => 0..9_i64, 1 => any::<i64>()];
-        prop::array::uniform8(value).prop_map(Measures)
+        prop::array::uniform11(value).prop_map(Measures)
     }
 
     proptest! {
@@ -230,13 +241,26 @@ mod tests {
         fn bytes_of_any_kind_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let _ = read_all(&bytes);
             let _ = read_all(&[&[FORMAT, 200, 1][..], &bytes].concat());
+            let _ = read_all(&[&[FORMAT_OF_BEFORE, 200, 1][..], &bytes].concat());
         }
     }
 
     #[test]
+    fn a_block_of_an_earlier_build_is_read_with_nothing_of_what_it_did_not_count() {
+        let cells = [((1, 0), Measures([4, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0]))];
+        let mut of_before = write(&cells);
+        assert_eq!(of_before[..3], [FORMAT, 1, Measure::FIRST]);
+        of_before.remove(2);
+        of_before[0] = FORMAT_OF_BEFORE;
+        assert_eq!(read_all(&of_before).unwrap(), cells);
+        assert!(read_all(&[FORMAT, 1, 12]).is_err());
+    }
+
+    #[test]
     fn a_usual_cell_takes_some_two_bytes() {
-        let measures =
-            |nth: u32| Measures([i64::from(nth % 5), 3, 2, 2, i64::from(nth.is_multiple_of(9)), 0, 0, 0]);
+        let measures = |nth: u32| {
+            Measures([i64::from(nth % 5), 3, 2, 2, i64::from(nth.is_multiple_of(9)), 0, 0, 0, 0, 0, 0])
+        };
         let cells: Vec<(Ids, Measures)> =
             (0..20).flat_map(|one| (0..500).map(move |two| ((one, two), measures(two)))).collect();
         let bytes = write(&cells).len() as f64 / cells.len() as f64;

@@ -9,8 +9,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 
-use super::figures::{Figure, Figures};
-use super::report::{Report, columns};
+use super::figures::Figure;
+use super::report::{Report, Row, columns};
 
 /// The rows as one row group: dimensions as text, counts as 64-bit integers, amounts of dollars as doubles; null where a figure is
 /// missing.
@@ -28,14 +28,10 @@ pub fn written(report: &Report) -> Result<Vec<u8>, ParquetError> {
             column.typed::<ByteArrayType>().write_batch(&values, None, None).map(drop)
         })?;
     }
-    let now = |figure: Figure| report.rows.iter().map(|row| row.figures.get(figure)).collect();
-    let of = |before: &Option<Figures>, figure| before.as_ref().and_then(|before| before.get(figure));
-    let before = |figure: Figure| report.rows.iter().map(|row| of(&row.before, figure)).collect();
-    for figure in Figure::ALL {
-        figures(&mut group, figure, now(figure))?;
-    }
-    for figure in Figure::ALL.into_iter().filter(|_| report.before.is_some()) {
-        figures(&mut group, figure, before(figure))?;
+    let rows: Vec<Vec<Option<f64>>> = report.rows.iter().map(Row::values).collect();
+    for place in 0..columns(report).len() - report.by.len() {
+        let values = rows.iter().map(|row| row.get(place).copied().flatten()).collect();
+        figures(&mut group, is_amount(place), values)?;
     }
     group.close()?;
     writer.into_inner()
@@ -49,23 +45,27 @@ fn schema(report: &Report) -> Result<TypePtr, ParquetError> {
             let text = text.with_repetition(Repetition::REQUIRED);
             return text.with_logical_type(Some(LogicalType::String)).build().map(Arc::new);
         }
-        let figure = Figure::ALL[(nth - report.by.len()) % Figure::ALL.len()];
-        let kind = if figure.is_dollars() { Physical::DOUBLE } else { Physical::INT64 };
+        let kind = if is_amount(nth - report.by.len()) { Physical::DOUBLE } else { Physical::INT64 };
         Type::primitive_type_builder(name, kind).with_repetition(Repetition::OPTIONAL).build().map(Arc::new)
     });
     let fields = fields.collect::<Result<Vec<_>, _>>()?;
     Type::group_type_builder("report").with_fields(fields).build().map(Arc::new)
 }
 
+/// Whether a column of figures, by its place among them, has dollars or parts, rather than counts.
+fn is_amount(place: usize) -> bool {
+    place >= 3 * Figure::ALL.len() || Figure::ALL[place % Figure::ALL.len()].is_dollars()
+}
+
 fn figures(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
-    figure: Figure,
+    is_amount: bool,
     values: Vec<Option<f64>>,
 ) -> Result<(), ParquetError> {
     let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
     let there: Vec<f64> = values.into_iter().flatten().collect();
     column(group, |column| {
-        if figure.is_dollars() {
+        if is_amount {
             return column.typed::<DoubleType>().write_batch(&there, Some(&levels), None).map(drop);
         }
         // Counts are whole.
@@ -93,7 +93,7 @@ mod tests {
     use parquet::record::RowAccessor;
 
     use super::*;
-    use crate::reports::report::Row;
+    use crate::reports::figures::Figures;
 
     #[test]
     fn a_file_is_read_by_column_with_nulls_where_figures_are_missing() {
@@ -120,7 +120,8 @@ mod tests {
         assert_eq!(names, columns(&report));
         let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
         assert_eq!((rows.len(), rows[1].get_string(0).unwrap().as_str()), (2, "b"));
-        assert_eq!((rows[0].get_long(1).unwrap(), rows[0].get_double(8).unwrap()), (3, 1.5));
-        assert!(rows[0].get_long(6).is_err(), "what was not reported is null");
+        assert_eq!((rows[0].get_long(1).unwrap(), rows[0].get_double(10).unwrap()), (3, 1.5));
+        assert_eq!(rows[0].get_long(1 + 2 * Figure::ALL.len()).unwrap(), 3, "there are three more");
+        assert!(rows[0].get_long(7).is_err(), "what was not reported is null");
     }
 }

@@ -1,6 +1,6 @@
 //! A count of one time zone: what the store has of it, and what was counted since.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -122,8 +122,8 @@ impl Count {
     /// That it cannot be read.
     pub fn of(store: &Store, space: Space, rules: Arc<ReportSettings>) -> Result<Self, CommitError> {
         let stored = store.get(Tree::Reports, space.state()).map_err(unreadable)?;
-        let state = stored.as_ref().map(|bytes| codec::decode(bytes).map_err(unreadable)).transpose()?;
-        let mut state: State = state.unwrap_or_default();
+        let state = stored.as_ref().map(|bytes| State::read(bytes).map_err(unreadable)).transpose()?;
+        let mut state = state.unwrap_or_else(State::beginning);
         for tag in &rules.tags {
             if !state.tags.contains(tag) && state.tags.len() < TAGS_MAX {
                 state.tags.push(tag.clone());
@@ -156,6 +156,12 @@ impl Count {
     pub fn names(&self, company: Uuid, slot: Slot) -> &Names {
         static NO_OWN: LazyLock<Names> = LazyLock::new(Names::default);
         self.names.get(&(company, slot)).unwrap_or(&NO_OWN)
+    }
+
+    /// The values of a dimension under which anything was counted, at any company.
+    pub fn known(&self, slot: Slot) -> BTreeSet<&str> {
+        let of_slot = self.names.iter().filter(|((_, of), _)| *of == slot);
+        of_slot.flat_map(|(_, names)| names.all().iter().map(|name| &**name)).collect()
     }
 
     /// The day of a time in this count's zone.
@@ -309,7 +315,7 @@ impl Count {
         let part = self.state.writes;
         let Some(merged) = blocks::merged(store, self.space, place, part)? else { return Ok(None) };
         let stored = self.stored.as_deref().unwrap_or_default();
-        let mut state: State = codec::decode(stored).map_err(unreadable)?;
+        let mut state = State::read(stored).map_err(unreadable)?;
         state.writes += 1;
         self.state.writes += 1;
         let bytes = codec::encode(&state);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use chrono::{Datelike, NaiveDate, Weekday};
 use serde::{Deserialize, Serialize};
 
 /// Tag names that are counted at most.
@@ -77,6 +78,8 @@ impl Kind {
 pub enum Dimension {
     /// Day of the report's time zone.
     Day,
+    /// ISO week, likewise: from Monday on.
+    Week,
     /// Month, likewise.
     Month,
     /// Company.
@@ -96,8 +99,12 @@ const STORED: [(&str, Slot); 6] = [
 ];
 
 /// The dimensions that no cell is of.
-const OTHERS: [(&str, Dimension); 3] =
-    [("day", Dimension::Day), ("month", Dimension::Month), ("company", Dimension::Company)];
+const OTHERS: [(&str, Dimension); 4] = [
+    ("day", Dimension::Day),
+    ("week", Dimension::Week),
+    ("month", Dimension::Month),
+    ("company", Dimension::Company),
+];
 
 impl Dimension {
     /// A dimension by its name, where those tags are counted.
@@ -119,9 +126,27 @@ impl Dimension {
         if let Self::Stored(slot, _) = self { Some(*slot) } else { None }
     }
 
+    /// The first day of its period that a day is in; the day itself of what is no time.
+    pub fn period(&self, day: NaiveDate) -> NaiveDate {
+        match self {
+            Self::Week => day.week(Weekday::Mon).checked_first_day().unwrap_or(day),
+            Self::Month => day.with_day(1).unwrap_or(day),
+            _ => day,
+        }
+    }
+
+    /// How a day, or the period that it is in, is told.
+    pub fn value(&self, day: NaiveDate) -> String {
+        match self {
+            Self::Week => day.format("%G-W%V").to_string(),
+            Self::Month => day.format("%Y-%m").to_string(),
+            _ => day.to_string(),
+        }
+    }
+
     /// Whether it is a time.
     pub fn is_time(&self) -> bool {
-        matches!(self, Self::Day | Self::Month)
+        matches!(self, Self::Day | Self::Week | Self::Month)
     }
 }
 
@@ -129,6 +154,7 @@ impl fmt::Display for Dimension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Day => "day",
+            Self::Week => "week",
             Self::Month => "month",
             Self::Company => "company",
             Self::Stored(_, name) => name,

@@ -154,8 +154,7 @@ impl<'a> Fold<'a> {
         if let Some(partner) = place.partner.as_deref().filter(|_| Measure::REPORTED.contains(&measure)) {
             self.count.state.note_reported(partner, measure);
         }
-        let one = if is_taken_back { -1 } else { 1 };
-        self.count.add(when, &person, Some(&place), Measures::of(measure, one));
+        self.count.add(when, &person, Some(&place), Measures::of_report(measure, is_taken_back));
         Ok(())
     }
 
@@ -228,11 +227,13 @@ impl<'a> Fold<'a> {
         tables.filter_map(head).find(|head| head.created_at == happening.at)
     }
 
-    /// Counts the asks and offers of a complete table, on the day on which it was made; one whose lead is erased has none any
-    /// more.
+    /// Counts the asks and offers of a complete table, on the day on which it was made, and its lead as one without offers if it is the
+    /// first of it and shows none; one whose lead is erased has none any more.
     fn table(&mut self, company: Uuid, table: Uuid) -> Result<(), CommitError> {
-        let Ok(read) = self.read_table(table) else { return Ok(()) };
-        let Some((table, answers)) = read else { return Ok(()) };
+        let Ok(Some((table, answers))) = self.read_table(table) else { return Ok(()) };
+        if table.shown().next().is_none() {
+            self.without_offers(company, &table);
+        }
         let head = Arc::clone(table.head());
         let when = When { company, test: head.test, at: head.created_at };
         let person = self.person(head.lead);
@@ -252,7 +253,23 @@ impl<'a> Fold<'a> {
         Ok(())
     }
 
-    /// A table with its answers; `None` where there are none, or none any more.
+    /// A table shows no offer: of its lead all count so that it counts by.
+    fn without_offers(&mut self, company: Uuid, table: &Table) {
+        let head = table.head();
+        let person = self.person(head.lead);
+        let Some(record) = person.record.as_ref().filter(|_| person.is_first(self.records, head.uuid)) else {
+            return;
+        };
+        let (when, one) = (
+            When { company, test: head.test, at: record.created_at },
+            Measures::of(Measure::WithoutOffers, 1),
+        );
+        let places: Vec<AtPartner> = table.seats().iter().map(|seat| AtPartner::of(seat)).collect();
+        self.count.add(when, &person, None, one);
+        self.count.add_by_partner(when, &person, &places, one);
+    }
+
+    /// A table with its answers; `None` where its lead is not there any more.
     fn read_table(&self, table: Uuid) -> Result<Option<(Table, Vec<Answer>)>, Unavailable> {
         let Some(head) = reading::head(&self.records.store, table)? else { return Ok(None) };
         let seats = subject::seats(self.records, &head);
@@ -265,7 +282,9 @@ impl<'a> Fold<'a> {
         for answers in reading::answers(&self.records.store, table) {
             all.extend(answers?.into_iter().filter(|answer| folded.apply(answer).is_ok()));
         }
-        Ok((!all.is_empty()).then_some((folded, all)))
+        // No partner was asked, or the answers are gone with the lead.
+        let is_erased = all.is_empty() && !folded.seats().is_empty();
+        Ok((!is_erased).then_some((folded, all)))
     }
 
     fn offer(&mut self, when: When, person: &Person, seat: &SeatTemplate, quote: &Quote, measure: Measure) {

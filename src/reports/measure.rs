@@ -25,11 +25,17 @@ pub enum Measure {
     Funded,
     /// Payouts less those taken back, in thousandths of a cent.
     Payouts,
+    /// Leads whose first rate table shows no offer.
+    WithoutOffers,
+    /// Fundings that were taken back, which are of [`Self::Funded`] no more.
+    TakenBack,
+    /// What of payouts was taken back, in thousandths of a cent.
+    PayoutsTakenBack,
 }
 
 impl Measure {
     /// Every one, in the order in which they are stored.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Leads,
         Self::Asks,
         Self::Offers,
@@ -38,10 +44,25 @@ impl Measure {
         Self::Applied,
         Self::Funded,
         Self::Payouts,
+        Self::WithoutOffers,
+        Self::TakenBack,
+        Self::PayoutsTakenBack,
     ];
+
+    /// How many the builds counted that had no others yet.
+    pub const FIRST: u8 = 8;
 
     /// What only partners tell; one that never does has none of it, rather than 0.
     pub const REPORTED: [Self; 3] = [Self::Applied, Self::Funded, Self::Payouts];
+
+    /// The measure that partners tell it with, where they do.
+    pub fn reported_as(self) -> Option<Self> {
+        match self {
+            Self::TakenBack => Some(Self::Funded),
+            Self::PayoutsTakenBack => Some(Self::Payouts),
+            reported => Self::REPORTED.contains(&reported).then_some(reported),
+        }
+    }
 
     /// Its name in answers.
     pub fn name(self) -> &'static str {
@@ -54,6 +75,9 @@ impl Measure {
             Self::Applied => "applied",
             Self::Funded => "funded",
             Self::Payouts => "payouts",
+            Self::WithoutOffers => "without offers",
+            Self::TakenBack => "taken back",
+            Self::PayoutsTakenBack => "payouts taken back",
         }
     }
 }
@@ -70,9 +94,18 @@ impl Measures {
         measures
     }
 
-    /// A payout.
+    /// A payout, or what is taken back of one: less than nothing.
     pub fn of_payout(cents: f64) -> Self {
-        Self::of(Measure::Payouts, (cents * THOUSANDTHS).round() as i64)
+        let mut measures = Self::of(Measure::Payouts, (cents * THOUSANDTHS).round() as i64);
+        measures.0[Measure::PayoutsTakenBack as usize] = -measures.get(Measure::Payouts).min(0);
+        measures
+    }
+
+    /// Something that was reported, or was not, after all.
+    pub fn of_report(measure: Measure, is_taken_back: bool) -> Self {
+        let mut measures = Self::of(measure, if is_taken_back { -1 } else { 1 });
+        measures.0[Measure::TakenBack as usize] = i64::from(is_taken_back && measure == Measure::Funded);
+        measures
     }
 
     /// How much there is of one.
@@ -94,9 +127,9 @@ impl Measures {
         }
     }
 
-    /// Payouts in dollars.
-    pub fn payout_dollars(&self) -> f64 {
-        self.get(Measure::Payouts) as f64 / THOUSANDTHS / 100.0
+    /// Payouts, or what was taken back of them, in dollars.
+    pub fn dollars(&self, measure: Measure) -> f64 {
+        self.get(measure) as f64 / THOUSANDTHS / 100.0
     }
 
     /// Whether there is nothing.

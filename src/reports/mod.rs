@@ -11,12 +11,15 @@
 //! | measure | one for each | on the day | product, sub-type, partner |
 //! |---|---|---|---|
 //! | leads | `leadCreated` in the feed of lead events | of the lead | the product types that it asks for; by partner and sub-type those that have places at its first rate table, each once |
+//! | without offers | of these, lead whose first rate table shows no offer when it is complete | of the lead | likewise |
 //! | asks | answer of a partner that was asked, in a complete rate table | of the table | of its place at the table; each sub-type that its catalog has |
 //! | offers | offer of such an answer | of the table | of the place; the sub-type of the offer |
 //! | shown | offer that the complete table shows | of the table | likewise |
 //! | clicks | `offerClicked` | of the event | as in the feed |
 //! | applied, funded | `applied`, `funded`, less those taken back | of the event, also when it comes late or is taken back later | as in the feed |
+//! | taken back | `funded` that was taken back | of the event | as in the feed |
 //! | payouts | payout in its feed, less those taken back | on which it was booked, also when it is taken back later | as in the feed; the sub-type of the event that earned it |
+//! | payouts taken back | what of payouts was taken back | on which the payout was booked | likewise |
 //!
 //! The partner of an event is the one at the table of its offer, or else at the lead's tables, whose institution it names. Rating,
 //! state and tags are what the lead says when the record is counted; a lead with several values of a tag counts under each. Under
@@ -59,6 +62,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
@@ -67,6 +71,7 @@ use chrono::Utc;
 use chrono_tz::Tz;
 use metrics::{counter, histogram};
 use tokio::sync::Semaphore;
+use uuid::Uuid;
 
 use self::count::Count;
 pub use self::dimension::Dimension;
@@ -80,11 +85,14 @@ use self::sums::SumFault;
 use crate::config::ReportSettings;
 use crate::records::Records;
 use crate::store::tokens::Tokens;
-use crate::store::{CommitError, Tree, codec};
+use crate::store::{CommitError, Tree};
 use crate::telemetry::metrics::{REPORT_SECONDS, REPORTS_REFUSED};
 
 /// Dimensions that cells can be of: five of the lead and its offers, the tags, and experiments.
 const SLOTS_MAX: usize = 14;
+
+/// Values that are told to who asks for another.
+const KNOWN_TOLD: usize = 20;
 
 /// How often a report is read again because cells were written meanwhile.
 const TRIES: usize = 4;
@@ -172,6 +180,7 @@ impl Reports {
         histogram!(REPORT_SECONDS).record(begun.elapsed().as_secs_f64());
         made.map_err(|fault| match fault {
             SumFault::Unreadable(error) => ReportFault::Unreadable(error),
+            SumFault::Unknown(wanted) => ReportFault::Query(vec![("where".to_owned(), wanted)]),
             SumFault::Large => {
                 refused("large");
                 let most = self.rules.groups;
@@ -196,7 +205,9 @@ impl Reports {
                 self.take_in(self.count(query.zone)).map_err(SumFault::Unreadable)?;
             }
             let count = read(self.count(query.zone));
-            let companies = report::companies(query, &count, named.clone());
+            let all = report::all_companies(&count, named.clone());
+            let companies = report::companies(query, &all);
+            known(query, &count, &companies, &all)?;
             let before = self.writes(&count).map_err(SumFault::Unreadable)?;
             let with_writing = count.writing.as_ref().is_some_and(|(writes, _)| before < *writes);
             let limits = (self.rules.groups, with_writing);
@@ -226,7 +237,7 @@ impl Reports {
     /// How often was written.
     fn writes(&self, count: &Count) -> Result<u32, CommitError> {
         let found = self.records.store.get(Tree::Reports, count.space.state()).map_err(blocks::unreadable)?;
-        let state = found.map(|bytes| codec::decode::<state::State>(&bytes).map_err(blocks::unreadable));
+        let state = found.map(|bytes| state::State::read(&bytes).map_err(blocks::unreadable));
         Ok(state.transpose()?.map_or(0, |state| state.writes))
     }
 
@@ -242,6 +253,36 @@ impl Reports {
         let place = self.rules.zones.iter().position(|known| *known == zone).unwrap_or(0);
         &self.counts[place]
     }
+}
+
+/// That something was counted under each value that a report is confined to; nothing is known where nothing was counted.
+fn known(
+    query: &Query,
+    count: &Count,
+    companies: &[(Uuid, String)],
+    all: &[(Uuid, String)],
+) -> Result<(), SumFault> {
+    for (dimension, value) in &query.filters {
+        let (is_known, all): (bool, BTreeSet<&str>) = match dimension.slot() {
+            Some(slot) => {
+                let all = count.known(slot);
+                (all.contains(&value[..]), all)
+            }
+            None => (!companies.is_empty(), all.iter().map(|(_, name)| &name[..]).collect()),
+        };
+        if !is_known && !all.is_empty() {
+            // Behind those that a client or a file gave.
+            let (reserved, all): (Vec<&str>, Vec<&str>) =
+                all.into_iter().partition(|value| value.starts_with('('));
+            let more = all.len().saturating_sub(KNOWN_TOLD);
+            let told = all.into_iter().chain(reserved).take(KNOWN_TOLD).collect::<Vec<_>>().join(", ");
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            return Err(SumFault::Unknown(format!(
+                "has no such value of {dimension}: `{value}`; known: {told}{more}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn read(count: &RwLock<Count>) -> RwLockReadGuard<'_, Count> {

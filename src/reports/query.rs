@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use chrono::{Datelike, Days, Months, NaiveDate};
+use chrono::{Datelike, Days, Months, NaiveDate, Weekday};
 use chrono_tz::Tz;
 
 use super::dimension::{Dimension, Kind, Slot};
@@ -14,6 +14,9 @@ const BY_MOST: usize = 2;
 
 /// Days that a report looks back where nothing is said.
 const USUAL_DAYS: u64 = 30;
+
+/// Days of a week.
+const WEEK_DAYS: i64 = 7;
 
 /// The longest range, in days: a hundred years.
 const DAYS_MOST: i64 = 36_525;
@@ -43,6 +46,8 @@ pub enum OrderBy {
     Dimension(usize),
     /// By a figure.
     Figure(Figure),
+    /// By how much more of a figure there is than in the range before.
+    Change(Figure),
 }
 
 /// What is asked for.
@@ -73,6 +78,13 @@ pub type QueryFaults = Vec<(String, String)>;
 pub const PARAMETERS: [&str; 9] = ["from", "to", "by", "where", "zone", "leads", "compare", "sort", "limit"];
 
 impl Range {
+    /// The ISO week so far of a day, and the whole one before.
+    pub fn weeks(today: NaiveDate) -> Option<[Self; 2]> {
+        let this = Self { first: Dimension::Week.period(today), last: today };
+        let last = this.first.pred_opt()?;
+        Some([this, Self { first: Dimension::Week.period(last), last }])
+    }
+
     /// How many days it has.
     pub fn days(self) -> i64 {
         (self.last - self.first).num_days() + 1
@@ -88,8 +100,13 @@ impl Range {
         u32::try_from(months(behind) - months(self.first)).ok()
     }
 
-    /// The range of the same length before: as many whole months, or else as many days.
+    /// The range of the same length before: as many whole months, or the same days of the week before where it is the beginning of one, or
+    /// else as many days.
     pub fn before(self) -> Option<Self> {
+        if self.first.weekday() == Weekday::Mon && self.days() < WEEK_DAYS {
+            let earlier = |day: NaiveDate| day.checked_sub_days(Days::new(WEEK_DAYS.unsigned_abs()));
+            return Some(Self { first: earlier(self.first)?, last: earlier(self.last)? });
+        }
         let last = self.first.pred_opt()?;
         let first = match self.whole_months() {
             Some(months) => self.first.checked_sub_months(Months::new(months)),
@@ -119,10 +136,10 @@ impl Query {
         reading.refuse_many(&by, &filters);
         let query = Self {
             range,
+            compare: reading.choice("compare", ["false", "true"]) == "true",
             order: reading.order(&by),
             limit: reading.limit(rules.rows),
             test: reading.choice("leads", ["live", "test"]) == "test",
-            compare: reading.choice("compare", ["false", "true"]) == "true",
             by,
             filters,
             zone,
@@ -249,8 +266,8 @@ impl Reading<'_> {
         if listed.len() > BY_MOST {
             self.fault("by", format!("must name {BY_MOST} dimensions at most, got {}", listed.len()));
         }
-        if by.contains(&Dimension::Day) && by.contains(&Dimension::Month) {
-            self.fault("by", "must name one of day and month");
+        if by.iter().filter(|dimension| dimension.is_time()).count() > 1 {
+            self.fault("by", "must name one of day, week and month");
         }
         by
     }
@@ -287,7 +304,8 @@ impl Reading<'_> {
     fn refuse_many(&mut self, by: &[Dimension], filters: &[(Dimension, String)]) {
         let slots = slots(by, filters);
         if slots.len() > 2 {
-            let wanted = "must together with `by` name two dimensions at most beside company, day and month";
+            let wanted =
+                "must together with `by` name two dimensions at most beside company, day, week and month";
             self.fault("where", format!("{wanted}, got {}", slots.len()));
         }
     }
@@ -302,7 +320,12 @@ impl Reading<'_> {
         let (name, descending) = given.strip_prefix('-').map_or((&given[..], false), |name| (name, true));
         let dimension = by.iter().position(|dimension| dimension.to_string() == name).map(OrderBy::Dimension);
         let figure = || Figure::ALL.into_iter().find(|figure| figure.name() == name).map(OrderBy::Figure);
-        match dimension.or_else(figure) {
+        let change = || Figure::ALL.into_iter().find(|figure| figure.change() == name).map(OrderBy::Change);
+        match dimension.or_else(figure).or_else(change) {
+            Some(OrderBy::Change(_)) if self.value("compare") != Some("true") => {
+                self.fault("sort", format!("must come with compare=true, which `{name}` is known by"));
+                usual
+            }
             Some(by) => Order { by, descending },
             None => {
                 let mut names: Vec<String> = by.iter().map(ToString::to_string).collect();
@@ -310,7 +333,7 @@ impl Reading<'_> {
                 self.fault(
                     "sort",
                     format!(
-                        "must be one of {}, with `-` before it for the greatest first, got `{given}`",
+                        "must be one of {}, with `-` before it for the greatest first and, with compare=true, `Change` behind a figure, got `{given}`",
                         names.join(", ")
                     ),
                 );
@@ -384,5 +407,26 @@ mod tests {
         assert!(read("by=day,partner&where=state%3DCA&where=company%3Dacme").is_ok());
         let faults = read("by=partner,campaign&where=state%3DCA").unwrap_err();
         assert_eq!((faults.len(), faults[0].0.as_str()), (1, "where"));
+        let faults = read("by=day,week").unwrap_err();
+        assert_eq!(faults[0].1, "must name one of day, week and month");
+    }
+
+    #[test]
+    fn a_week_so_far_is_compared_with_the_same_days_of_the_week_before() {
+        let day = |text: &str| text.parse::<NaiveDate>().unwrap();
+        let [this, last] = Range::weeks(day("2026-11-18")).unwrap();
+        assert_eq!((this.first, this.last), (day("2026-11-16"), day("2026-11-18")));
+        assert_eq!((last.first, last.last), (day("2026-11-09"), day("2026-11-15")));
+        let before = [this, last].map(|range| range.before().unwrap());
+        assert_eq!((before[0].first, before[0].last), (day("2026-11-09"), day("2026-11-11")));
+        assert_eq!((before[1].first, before[1].last), (day("2026-11-02"), day("2026-11-08")));
+    }
+
+    #[test]
+    fn rows_are_ordered_by_a_change_only_where_ranges_are_compared() {
+        let query = read("by=partner&compare=true&sort=payoutsChange").unwrap();
+        assert_eq!(query.order, Order { by: OrderBy::Change(Figure::Payouts), descending: false });
+        let faults = read("by=partner&sort=payoutsChange").unwrap_err();
+        assert!(faults[0].1.contains("compare=true"), "{faults:?}");
     }
 }

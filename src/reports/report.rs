@@ -112,18 +112,19 @@ pub fn report(
     })
 }
 
-/// Groups of the days before, each under the day or month that it is compared with.
+/// Groups of the days before, each under the day, week or month that it is compared with.
 fn moved(groups: Groups, query: &Query, earlier: Range) -> Groups {
     let Some(place) = query.place(Dimension::is_time) else { return groups };
     let months = query.range.whole_months();
     let moved = |number: u32| -> Option<u32> {
         let day = NaiveDate::from_num_days_from_ce_opt(i32::try_from(number).ok()?)?;
+        let days = (query.range.first - earlier.first).num_days();
         let day = match (&query.by[place], months) {
             (Dimension::Month, Some(months)) => day.checked_add_months(Months::new(months))?,
-            // A month that is cut has none to be compared with.
+            // A month that is cut has none to be compared with, and no week where days of others stand against its days.
             (Dimension::Month, None) => return None,
-            _ => day
-                .checked_add_days(Days::new((query.range.first - earlier.first).num_days().unsigned_abs()))?,
+            (Dimension::Week, _) if days % 7 != 0 => return None,
+            _ => day.checked_add_days(Days::new(days.unsigned_abs()))?,
         };
         u32::try_from(day.num_days_from_ce()).ok()
     };
@@ -160,6 +161,7 @@ impl Telling<'_> {
         let compare = |one: &Draft, other: &Draft| -> Ordering {
             let order = match by {
                 OrderBy::Figure(figure) => figure.weight(&one.now).total_cmp(&figure.weight(&other.now)),
+                OrderBy::Change(figure) => change(figure, one).total_cmp(&change(figure, other)),
                 OrderBy::Dimension(place) => self.compare(place, one, other),
             };
             let order = if descending { order.reverse() } else { order };
@@ -195,8 +197,7 @@ impl Telling<'_> {
     fn value(&self, place: usize, by: &Dimension, number: u32) -> String {
         let day = || NaiveDate::from_num_days_from_ce_opt(number.cast_signed()).unwrap_or_default();
         match by {
-            Dimension::Day => day().to_string(),
-            Dimension::Month => day().format("%Y-%m").to_string(),
+            time if time.is_time() => time.value(day()),
             _ => self.labels[place].get(number as usize).cloned().unwrap_or_default(),
         }
     }
@@ -206,25 +207,58 @@ impl Telling<'_> {
         let place = self.query.place(|by| by.slot() == Some(Slot::PARTNER));
         let of_row = place.and_then(|place| by.get(place)).map(String::as_str);
         let partner = of_row.or_else(|| self.query.filter(Some(Slot::PARTNER)));
-        Figures::of(measures, |measure: Measure| self.count.state.has_reported(partner, measure))
+        let state = &self.count.state;
+        Figures::of(measures, |measure: Measure| match measure.reported_as() {
+            Some(reported) => state.has_reported(partner, reported) && state.has_all(measure),
+            None => state.has_all(measure),
+        })
     }
 }
 
-/// The figures that rows have, in their order.
-pub fn columns(report: &Report) -> Vec<String> {
-    let figures = Figure::ALL.map(|figure| figure.name().to_owned());
-    let before = figures.iter().map(|name| format!("{name}Before")).filter(|_| report.before.is_some());
-    report.by.iter().cloned().chain(figures.iter().cloned()).chain(before).collect()
+/// How much more of a figure a row has than before; of what would be divided by nothing there is none.
+fn change(figure: Figure, row: &Draft) -> f64 {
+    let weight = |measures| Some(figure.weight(measures)).filter(|weight| *weight != f64::MIN).unwrap_or(0.0);
+    weight(&row.now) - weight(&row.before)
 }
 
-/// The companies of a report: those that have a name or were ever counted, confined to the one that is asked for.
-pub fn companies(query: &Query, count: &Count, named: Vec<(Uuid, String)>) -> Vec<(Uuid, String)> {
+/// The figures that rows have, in their order: those of the range and, where it is compared, those of the range before and how much more
+/// there is now, absolutely and as a part of what there was.
+pub fn columns(report: &Report) -> Vec<String> {
+    let behind: &[&str] =
+        if report.before.is_some() { &["", "Before", "Change", "ChangePart"] } else { &[""] };
+    let figures =
+        behind.iter().flat_map(|behind| Figure::ALL.map(|figure| format!("{}{behind}", figure.name())));
+    report.by.iter().cloned().chain(figures).collect()
+}
+
+impl Row {
+    /// Its figures, in the order of the columns behind its values.
+    pub fn values(&self) -> Vec<Option<f64>> {
+        let all = |figures: &Figures| Figure::ALL.map(|figure| figures.get(figure));
+        let mut values = all(&self.figures).to_vec();
+        if let Some(before) = &self.before {
+            let changes = Figure::ALL.map(|figure| self.figures.change(before, figure));
+            values.extend(all(before));
+            values.extend(changes.map(|change| change.map(|(more, _)| more)));
+            values.extend(changes.map(|change| change.and_then(|(_, part)| part)));
+        }
+        values
+    }
+}
+
+/// The companies that have a name or were ever counted.
+pub fn all_companies(count: &Count, named: Vec<(Uuid, String)>) -> Vec<(Uuid, String)> {
     let known: HashSet<Uuid> = named.iter().map(|(uuid, _)| *uuid).collect();
     let nameless = count.state.cursors.keys().filter(|uuid| !known.contains(uuid));
     let nameless: Vec<_> = nameless.map(|uuid| (*uuid, uuid.to_string())).collect();
+    named.into_iter().chain(nameless).collect()
+}
+
+/// The companies of a report: all of these, or the one that is asked for.
+pub fn companies(query: &Query, all: &[(Uuid, String)]) -> Vec<(Uuid, String)> {
     let wanted = query.filters.iter().find(|(by, _)| *by == Dimension::Company).map(|(_, value)| value);
-    let is_wanted = |(uuid, name): &(Uuid, String)| {
+    let is_wanted = |(uuid, name): &&(Uuid, String)| {
         wanted.is_none_or(|wanted| wanted.eq_ignore_ascii_case(name) || *wanted == uuid.to_string())
     };
-    named.into_iter().chain(nameless).filter(is_wanted).collect()
+    all.iter().filter(is_wanted).cloned().collect()
 }

@@ -1,6 +1,5 @@
 //! A report as a file for spreadsheets.
 
-use super::figures::Figure;
 use super::report::{Report, columns};
 
 /// The rows under the names of their columns, and nothing where a figure is missing. A value that a spreadsheet would take for a
@@ -12,9 +11,8 @@ pub fn written(report: &Report) -> Result<String, String> {
     let mut csv = csv::Writer::from_writer(Vec::new());
     csv.write_record(columns(report)).map_err(|error| error.to_string())?;
     for row in &report.rows {
-        let all = [Some(row.figures), row.before];
-        let figures = all.iter().flatten().flat_map(|figures| Figure::ALL.map(|figure| figures.get(figure)));
-        let figures = figures.map(|value| value.map_or_else(String::new, |value| value.to_string()));
+        let figures =
+            row.values().into_iter().map(|value| value.map_or_else(String::new, |value| value.to_string()));
         let record = row.by.iter().map(|value| harmless(value)).chain(figures);
         csv.write_record(record).map_err(|error| error.to_string())?;
     }
@@ -53,8 +51,8 @@ mod tests {
             rows_left_out: 0,
             uncounted_from: None,
         };
-        let lines = "campaign,leads,asks,offers,shown,clicks,applied,funded,payouts,earningsPerClick,earningsPerLead\n\
-                     \"'=1+1, \"\"x\"\"\",3,0,0,0,0,,,1.5,,\n";
+        let lines = "campaign,leads,withoutOffers,asks,offers,shown,clicks,applied,funded,takenBack,payouts,payoutsTakenBack,\
+                     earningsPerClick,earningsPerLead\n\"'=1+1, \"\"x\"\"\",3,,0,0,0,0,,,,1.5,,,\n";
         assert_eq!(written(&report).unwrap(), lines);
     }
 }

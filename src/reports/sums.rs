@@ -30,6 +30,8 @@ pub struct Labels {
 pub enum SumFault {
     /// There are more groups than a report may have.
     Large,
+    /// What it is confined to was never counted; what was wanted.
+    Unknown(String),
     /// The store cannot be read.
     Unreadable(CommitError),
 }
@@ -63,7 +65,7 @@ struct Grouping {
     roles: [Role; 2],
     base: Group,
     /// The place of a dimension that is a time, if there is one.
-    time: Option<(usize, bool)>,
+    time: Option<(usize, Dimension)>,
 }
 
 impl Labels {
@@ -96,7 +98,7 @@ impl<'a> Sums<'a> {
     /// [`SumFault`]
     pub fn groups(&mut self, range: Range) -> Result<Groups, SumFault> {
         let kind = self.query.kind();
-        let stretches = match self.query.place(|by| *by == Dimension::Day) {
+        let stretches = match self.query.place(|by| matches!(by, Dimension::Day | Dimension::Week)) {
             Some(_) => vec![days(range)],
             None => cover(range),
         };
@@ -113,12 +115,12 @@ impl<'a> Sums<'a> {
         Ok(groups)
     }
 
-    /// Which numbers the values of a dimension of the report have; those of a time are its days, or the first ones of its months.
+    /// Which numbers the values of a dimension of the report have; those of a time are its days, or the first ones of its weeks or months.
     fn bounds(&self, place: usize, range: Range) -> Bounds {
         match self.query.by.get(place) {
             None => (0, 1),
             Some(by) if by.is_time() => {
-                let first = number(Grain::Month.period(range.first));
+                let first = number(Grain::Month.period(range.first).min(Dimension::Week.period(range.first)));
                 (first, number(range.last) - first + 1)
             }
             Some(_) => (0, self.labels[place].names.len() as u32),
@@ -150,7 +152,7 @@ impl<'a> Sums<'a> {
             set(&mut base, place, self.labels[place].id(name));
         }
         let time = self.query.place(Dimension::is_time);
-        let time = time.map(|place| (place, self.query.by[place] == Dimension::Month));
+        let time = time.map(|place| (place, self.query.by[place].clone()));
         Some(Grouping { roles, base, time })
     }
 
@@ -245,12 +247,11 @@ impl<'a> Sums<'a> {
 }
 
 impl Grouping {
-    /// The group of a day or month, as far as that decides it.
+    /// The group of a day, week or month, as far as that decides it.
     fn base_at(&self, period: NaiveDate) -> Group {
         let mut base = self.base;
-        if let Some((place, by_month)) = self.time {
-            let period = if by_month { Grain::Month.period(period) } else { period };
-            set(&mut base, place, number(period));
+        if let Some((place, time)) = &self.time {
+            set(&mut base, *place, number(time.period(period)));
         }
         base
     }

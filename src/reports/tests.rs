@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::figures::Figure;
 use super::report::Report;
-use super::{Rebuild, Reports};
+use super::{Rebuild, ReportFault, Reports};
 use crate::config::{ReportSettings, Settings};
 use crate::conversions::click::{Click, click};
 use crate::conversions::partner_events::report;
@@ -292,6 +292,7 @@ fn facts(story: &Story) -> Vec<Fact> {
         .collect();
     of_leads(&leads, &mut facts);
     of_tables(story, &leads, &mut facts);
+    of_tables_without(story, &leads, &mut facts);
     of_events(store, &leads, &mut facts);
     facts
 }
@@ -319,9 +320,7 @@ fn of_lead(record: &LeadRecord) -> BTreeMap<&'static str, BTreeSet<String>> {
 
 fn of_leads(leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
     for record in leads.values() {
-        let products = crate::model::ProductType::ALL.iter();
-        let mut values = of_lead(record);
-        values.insert("product", set(products.filter(|product| record.lead.asks_for(**product))));
+        let values = of_asked(record);
         facts.push(Fact {
             company: record.company,
             test: record.test,
@@ -333,6 +332,44 @@ fn of_leads(leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
             by_partner: Some(false),
         });
     }
+}
+
+/// Those whose table shows no offer, and by whom each was asked for.
+fn of_tables_without(story: &Story, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
+    let records = &story.world.matchmaker.engine().records;
+    for (_, bytes) in story.store().scan(Tree::RateTables, []).map(Result::unwrap) {
+        let head: TableHead = codec::decode(&bytes).unwrap();
+        let table = reading::table(records, head.uuid).unwrap().unwrap();
+        if table.shown().next().is_some() {
+            continue;
+        }
+        let record = &leads[&head.lead];
+        let mut fact = Fact {
+            company: head.company,
+            test: head.test,
+            at: record.created_at,
+            values: of_asked(record),
+            figure: Figure::WithoutOffers,
+            count: 1,
+            id: facts.len(),
+            by_partner: Some(false),
+        };
+        facts.push(fact.clone());
+        for seat in table.seats() {
+            fact.by_partner = Some(true);
+            fact.values.insert("product", set([seat.product_type]));
+            fact.values.insert("partner", set([&seat.key]));
+            fact.values.insert("subType", set(&seat.sub_types));
+            facts.push(fact.clone());
+        }
+    }
+}
+
+fn of_asked(record: &LeadRecord) -> BTreeMap<&'static str, BTreeSet<String>> {
+    let products = crate::model::ProductType::ALL.iter();
+    let mut values = of_lead(record);
+    values.insert("product", set(products.filter(|product| record.lead.asks_for(**product))));
+    values
 }
 
 fn of_tables(story: &Story, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
@@ -401,7 +438,11 @@ fn of_events(store: &Store, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
             let count = if taken_back.is_some() { -1 } else { 1 };
             let at = happening.at.max(happening.lead_created_at);
             let (test, id) = (happening.test, facts.len());
-            facts.push(Fact { company, test, at, values, figure, count, id, by_partner: None });
+            let fact = Fact { company, test, at, values, figure, count, id, by_partner: None };
+            if taken_back.is_some() && figure == Figure::Funded {
+                facts.push(Fact { figure: Figure::TakenBack, count: 1, ..fact.clone() });
+            }
+            facts.push(fact);
         }
     }
     for (key, bytes) in store.scan(Tree::LeadPayouts, []).map(Result::unwrap) {
@@ -414,7 +455,7 @@ fn of_events(store: &Store, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
             values.insert("partner", partner(payout.lead, source.uuid));
             let count = (payout.cents * 1000.0).round() as i64;
             let id = facts.len();
-            facts.push(Fact {
+            let fact = Fact {
                 company,
                 test: false,
                 at,
@@ -423,19 +464,26 @@ fn of_events(store: &Store, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
                 count,
                 id,
                 by_partner: None,
-            });
+            };
+            if source.takes_back.is_some() {
+                facts.push(Fact { figure: Figure::PayoutsTakenBack, count: -count, ..fact.clone() });
+            }
+            facts.push(fact);
         }
     }
 }
+
+/// Figures that are no quotients.
+const COUNTED: usize = 11;
 
 /// What a report would say by the facts: of each row its figures but for the quotients.
 fn recounted(
     facts: &[Fact],
     by: &[&'static str],
     (zone, first, last): (chrono_tz::Tz, NaiveDate, NaiveDate),
-) -> BTreeMap<Vec<String>, [i64; 8]> {
+) -> BTreeMap<Vec<String>, [i64; COUNTED]> {
     let is_by_partner = by.iter().any(|by| ["partner", "subType"].contains(by));
-    let mut rows: BTreeMap<Vec<String>, [i64; 8]> = BTreeMap::new();
+    let mut rows: BTreeMap<Vec<String>, [i64; COUNTED]> = BTreeMap::new();
     let mut counted = BTreeSet::new();
     for fact in facts {
         let day = DateTime::from_timestamp_millis(fact.at).unwrap().with_timezone(&zone).date_naive();
@@ -445,6 +493,7 @@ fn recounted(
         }
         let of = |by: &&'static str| match *by {
             "day" => set([day]),
+            "week" => set([day.format("%G-W%V")]),
             "month" => set([day.format("%Y-%m")]),
             "company" => set([fact.company]),
             stored => fact.values[stored].clone(),
@@ -465,16 +514,16 @@ fn recounted(
             }
         }
     }
-    rows.retain(|_, figures| *figures != [0; 8]);
+    rows.retain(|_, figures| *figures != [0; COUNTED]);
     rows
 }
 
-fn told(report: &Report) -> BTreeMap<Vec<String>, [i64; 8]> {
-    let figures = |row: &super::report::Row| -> [i64; 8] {
+fn told(report: &Report) -> BTreeMap<Vec<String>, [i64; COUNTED]> {
+    let figures = |row: &super::report::Row| -> [i64; COUNTED] {
         let of = |figure: Figure| row.figures.get(figure).unwrap_or(0.0);
-        let mut figures = [0; 8];
-        for (nth, figure) in Figure::ALL.into_iter().take(8).enumerate() {
-            let factor = if figure == Figure::Payouts { 100_000.0 } else { 1.0 };
+        let mut figures = [0; COUNTED];
+        for (nth, figure) in Figure::ALL.into_iter().take(COUNTED).enumerate() {
+            let factor = if figure.is_dollars() { 100_000.0 } else { 1.0 };
             figures[nth] = (of(figure) * factor).round() as i64;
         }
         figures
@@ -482,7 +531,8 @@ fn told(report: &Report) -> BTreeMap<Vec<String>, [i64; 8]> {
     report.rows.iter().map(|row| (row.by.clone(), figures(row))).collect()
 }
 
-const BY: [&[&str]; 14] = [
+const BY: [&[&str]; 15] = [
+    &["week", "partner"],
     &["experiment"],
     &["campaign", "experiment"],
     &["company"],
@@ -596,6 +646,10 @@ fn a_count_that_is_made_anew_says_the_same() {
         let counted = all(&story);
         assert_eq!(counted[0].total.leads, 12);
         assert_eq!(counted[0].total.funded, Some(11));
+        assert_eq!(
+            (counted[0].total.taken_back, counted[0].total.payouts_taken_back),
+            (Some(1), Some(0.055))
+        );
         rebuilt(&story.reports).await;
         assert_eq!(all(&story), counted);
         let story = story.restart().await;
@@ -688,7 +742,11 @@ fn what_is_asked_for_is_told() {
         let applied: Vec<_> =
             report.rows.iter().map(|row| (row.by[0].as_str(), row.figures.applied)).collect();
         assert_eq!(applied, [("p0", Some(1)), ("p1", None)]);
-        assert!(story.ask("by=partner&where=company%3Dnobody").rows.is_empty());
+        for (filter, known) in [("company%3Dnobody", "known: "), ("state%3DCA", "`CA`; known: TX")] {
+            let query = story.reports.query(&[("where".to_owned(), filter.replace("%3D", "="))]).unwrap();
+            let Err(ReportFault::Query(faults)) = story.reports.report(&query) else { panic!("{filter}") };
+            assert!(faults[0].1.contains(known), "{faults:?}");
+        }
     });
 }
 

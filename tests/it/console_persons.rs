@@ -174,7 +174,7 @@ async fn who_asks_for_it_is_left_alone_by_address_number_or_name_and_taken_off_t
     for who in [&[("contact", EMAIL)][..], &[("contact", PHONE)], &name] {
         let fields = [who, &[("reason", REASON)]].concat();
         let page = text(&operator.post("/console/persons/suppress", &fields).await);
-        assert!(page.contains("No partner is asked about them from now on"), "{page}");
+        assert!(page.contains("No partner is asked about whoever is submitted with this"), "{page}");
         assert_eq!(submitted(&daemon, EMAIL, PHONE).await.1, 0, "{who:?}");
         if who.len() == 1 {
             let page = text(&operator.post("/console/persons", who).await);
@@ -188,8 +188,16 @@ async fn who_asks_for_it_is_left_alone_by_address_number_or_name_and_taken_off_t
     }
     let fields = [("contact", EMAIL), ("reason", REASON), ("sure", "yes"), ("suppress", "yes")];
     let page = text(&operator.post("/console/persons/erase", &fields).await);
-    assert!(page.contains("6 leads are erased") && page.contains("no partner is asked about them"), "{page}");
+    assert!(
+        page.contains("6 leads are erased") && page.contains("1 e-mail address, 1 phone number, 1 name"),
+        "{page}"
+    );
     assert_eq!(submitted(&daemon, EMAIL, "").await.1, 0);
+    for left_alone in [&[("contact", PHONE)][..], &name] {
+        let fields = [left_alone, &[("reason", REASON)]].concat();
+        let page = text(&operator.post("/console/persons/unsuppress", &fields).await);
+        assert!(page.contains("They may be asked about again."), "{page}");
+    }
 
     // What the page has done the command sees, and the other way round.
     assert!(daemon.command(&["person", "unsuppress", "--email", EMAIL, "--reason", REASON]).status.success());
@@ -200,6 +208,47 @@ async fn who_asks_for_it_is_left_alone_by_address_number_or_name_and_taken_off_t
     assert_eq!((&by_command["from"], &by_command["reason"]), (&"command".into(), &REASON.into()));
     let told = format!("{}{records:?}", daemon.log());
     assert!(PERSONAL.iter().all(|word| !told.contains(word)), "{told}");
+}
+
+/// Whoever asks by one number is known by whatever their leads have.
+#[tokio::test]
+async fn who_is_erased_and_left_alone_is_so_by_every_contact_and_name_of_their_leads() {
+    let daemon = daemon().await;
+    let operator = Browser::of(&daemon, "operator").await;
+    let other = "other@quillfeather.example";
+    for email in [EMAIL, other] {
+        assert_eq!(submitted(&daemon, email, PHONE).await.1, 1);
+    }
+    let fields = [("contact", PHONE), ("reason", REASON), ("sure", "yes"), ("suppress", "yes")];
+    let page = text(&operator.post("/console/persons/erase", &fields).await);
+    assert!(page.contains("2 e-mail addresses, 1 phone number, 1 name"), "{page}");
+    let receipt = receipt_of(&page);
+    assert_eq!(receipt["leftAlone"], json!({"emails": 2, "phones": 1, "names": 1}));
+    assert_eq!((&receipt["reason"], &receipt["by"]), (&REASON.into(), &"console (operator)".into()));
+    assert!(receipt["daemon"].as_str().unwrap().starts_with("offerd "), "{receipt}");
+    assert_eq!(receipt["companies"].as_array().unwrap().len(), 1);
+    for (email, phone) in [(EMAIL, ""), (other, ""), ("third@quillfeather.example", "(206) 555-0199")] {
+        assert_eq!(submitted(&daemon, email, phone).await.1, 0, "{email}");
+    }
+}
+
+/// The audit is kept for longer than they may want.
+#[tokio::test]
+async fn no_reason_may_hold_what_the_leads_say_of_the_person_though_it_was_not_typed() {
+    let daemon = daemon().await;
+    let operator = Browser::of(&daemon, "operator").await;
+    submitted(&daemon, EMAIL, PHONE).await;
+    for reason in ["call 20, zoe.caller@example.com", "Mrs Quillfeather asks", "call back at 206 555 0177"] {
+        for act in ["export", "erase", "suppress", "unsuppress"] {
+            let fields = [("contact", PHONE), ("reason", reason), ("sure", "yes")];
+            let answer = operator.post(&format!("/console/persons/{act}"), &fields).await;
+            assert_eq!(answer.status, 400, "{act}: {reason}");
+            assert!(text(&answer).contains("must not name the person"), "{}", text(&answer));
+        }
+        let command = daemon.command(&["person", "find", "--email", EMAIL, "--reason", reason]);
+        assert!(!command.status.success(), "{reason}");
+    }
+    assert_eq!(actions(&audited(&daemon)).iter().filter(|action| **action != "person.find").count(), 0);
 }
 
 #[tokio::test]

@@ -54,7 +54,7 @@ async fn good_lines_are_imported_once_and_bad_ones_are_told() {
     let (summary, lines) = told(&first);
     assert_eq!(summary, "2 imported, 0 known before, 3 bad");
     let about = |line: u32, attribute: &str| format!("{path}:{line}: `{attribute}` ");
-    for (told, wanted) in lines.iter().zip([about(3, "eventType"), about(5, "partner"), about(6, "clickId")])
+    for (told, wanted) in lines.iter().zip([about(3, "eventType"), about(5, "partner"), about(6, "partner")])
     {
         assert!(told.starts_with(&wanted), "{told}");
     }
@@ -76,6 +76,25 @@ async fn a_dry_run_imports_nothing() {
     let dry = daemon.command(&["events", "import", "--partner", "bank", "--dry-run", &path]);
     assert_eq!(told(&dry).0, "1 good, 0 bad; nothing was imported");
     assert_ne!(status(&daemon, &leads[0]).await, "applied");
+}
+
+/// A funding that is older than its lead is of another lead, and `None` is what a script writes that has no partner.
+#[tokio::test]
+async fn what_cannot_have_happened_is_refused_with_its_line() {
+    let (daemon, _, offers) = world().await;
+    let csv = format!(
+        "partner,transactionId,eventType,clickId,occurredAt\n\
+         bank,T-1,funded,{0},2020-01-01T00:00:00Z\n\
+         bnak,T-2,funded,{0},\n",
+        offers[0]
+    );
+    let path = file(&daemon, "events.csv", &csv);
+    let (summary, lines) = told(&daemon.command(&["events", "import", &path]));
+    assert_eq!(summary, "0 imported, 0 known before, 2 bad");
+    assert!(lines[0].contains(":2: `occurredAt` must not be before its lead was made"), "{lines:?}");
+    assert!(lines[1].contains(":3: `partner` ") && lines[1].contains("did you mean `bank`?"), "{lines:?}");
+    let (summary, _) = told(&daemon.command(&["events", "import", "--dry-run", &path]));
+    assert_eq!(summary, "1 good, 1 bad; nothing was imported");
 }
 
 #[tokio::test]

@@ -408,7 +408,7 @@ async fn each_role_gets_what_the_table_says_and_no_more() {
         for (section, least) in [
             ("Funnel", Role::Analyst),
             ("Rate tables", Role::Operator),
-            ("Persons", Role::Operator),
+            ("Data requests", Role::Operator),
             ("System", Role::Operator),
             ("Audit", Role::Administrator),
         ] {

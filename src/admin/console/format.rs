@@ -12,6 +12,12 @@ pub(super) fn count(value: &Value) -> String {
     number(value).map_or_else(unknown, |number| grouped(number.round() as i64))
 }
 
+/// `1 rule`, `12 rules`: a number of things that have a plural of their own letter.
+pub(super) fn counted(number: usize, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", count(&Value::from(number)))
+}
+
 /// A number with as many decimals as matter: `0.02`, `3.4`, `120`.
 pub(super) fn rate(value: &Value) -> String {
     number(value).map_or_else(unknown, |number| match number.abs() {
@@ -97,7 +103,11 @@ fn short(number: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// Of Unix milliseconds, or of what is written as ISO 8601 has it.
 fn time(value: &Value) -> Option<DateTime<Utc>> {
+    if let Some(text) = value.as_str() {
+        return text.parse().ok();
+    }
     number(value).and_then(|millis| DateTime::from_timestamp_millis(millis as i64))
 }
 

@@ -265,8 +265,20 @@ fn stages(sum: &Tally, is_reported: impl Fn(Figure) -> bool) -> Vec<Stage> {
         ("Rate tables", "appSubmitted in lead_events", sum.rate_tables, of_leads, None),
         ("With offers", "answers of complete rate_tables", sum.with_offers, of_leads, None),
         ("Clicks", "offerClicked in lead_events", sum.clicks, of_leads, None),
-        ("Applied", "applied in lead_events", sum.applied, of_clicks, Some(Figure::Applied)),
-        ("Funded", "funded in lead_events", sum.funded, of_clicks, Some(Figure::Funded)),
+        (
+            "Applied",
+            "applied in lead_events, less those taken back",
+            sum.applied.max(0).cast_unsigned(),
+            of_clicks,
+            Some(Figure::Applied),
+        ),
+        (
+            "Funded",
+            "funded in lead_events, less those taken back",
+            sum.funded.max(0).cast_unsigned(),
+            of_clicks,
+            Some(Figure::Funded),
+        ),
     ];
     let most = counts.iter().map(|(_, _, count, ..)| *count).max().unwrap_or_default();
     let stage = |(name, source, count, of, reported): (_, _, u64, Option<(u64, _)>, Option<Figure>)| {

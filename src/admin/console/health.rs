@@ -10,11 +10,15 @@ use crate::matching::limiter::State;
 use crate::matching::partner_clients::BreakerState;
 use crate::nodes::Nodes;
 use crate::partner_health::Health;
+use crate::postbacks;
 use crate::store::{self, ClockStanding};
 use crate::telemetry::metrics;
 
 /// Share of a limit from which on it is worth a look.
 const WORTH_A_LOOK: f64 = 0.8;
+
+/// For how long the calls of a subscription have to fail before it is worth a look, milliseconds.
+const FAILING_FOR_MS: i64 = 60_000;
 
 /// The metrics of records that cannot be read.
 const RECORDS_FROM: &str = "offerd_store_broken_records_total, offerd_store_damage";
@@ -57,6 +61,7 @@ pub(super) fn checks(app: &App, first: &Reading, last: &Reading) -> Vec<Check> {
         partners(app),
         partners_health(app),
         breakers(app),
+        postbacks(app),
         reload(last),
     ]
     .into_iter()
@@ -151,6 +156,20 @@ fn clock(app: &App) -> Check {
     let figures =
         app.health.remark().unwrap_or_else(|| "leads arrive by the clock of this machine".to_owned());
     Check { name: "Clock", class, state, figures, source: metrics::STORE_CLOCK_OFFSET }
+}
+
+fn postbacks(app: &App) -> Check {
+    let (store, subscriptions) = (&app.engine.records.store, app.subscriptions());
+    let latest_ms = store.now_ms() - FAILING_FOR_MS;
+    let failing = postbacks::failing(store, &subscriptions).into_iter();
+    let failing: Vec<String> =
+        failing.filter(|(_, since)| *since <= latest_ms).map(|(name, _)| name).collect();
+    let (class, state) = if failing.is_empty() { ("good", "taken") } else { ("bad", "failing") };
+    let figures = match failing.as_slice() {
+        [] => format::counted(subscriptions.all().len(), "subscription"),
+        failing => format!("calls fail for a minute or longer: {}", failing.join(", ")),
+    };
+    Check { name: "Postbacks", class, state, figures, source: metrics::POSTBACK_LAG }
 }
 
 fn refused(first: &Reading, last: &Reading) -> Check {

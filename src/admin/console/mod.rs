@@ -116,7 +116,7 @@ pub(super) const ROUTES: &[Row] = &[
     get("/console/postbacks/{name}/test", "Leads back to postbacks.", page!(Operator, postbacks::back)),
     post("/console/postbacks/{name}/test", "Sends a test event.", page!(Operator, postbacks::test)),
     get("/console/postbacks/{name}/retry", "Leads back to postbacks.", page!(Operator, postbacks::back)),
-    post("/console/postbacks/{name}/retry", "Sends again what was given up.", act!(Operator, postbacks::retry)),
+    post("/console/postbacks/{name}/retry", "Sends again what was given up.", page!(Operator, postbacks::retry)),
     get("/console/persons", "What a person may ask for.", page!(Operator, persons::show)),
     post("/console/persons", "Finds the leads of a person.", page!(Operator, persons::find)),
     get("/console/persons/export", "Leads back to the persons.", page!(Operator, persons::back)),

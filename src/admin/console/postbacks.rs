@@ -4,18 +4,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::super::audit::Note;
 use super::super::command::our_fault;
 use super::super::unwritten::unwritten;
+use super::format;
 use super::section::Section;
-use super::view::{Page, View, see};
+use super::view::{Page, View};
 use super::visit::{Visit, audit};
 use crate::postbacks::{self, Retry, Standing, Subscription, Trial};
-use crate::web::{Failure, Reply};
+use crate::store::{CommitError, Store};
+use crate::web::Failure;
 
 /// Where the page is.
 const PATH: &str = "/console/postbacks";
+
+/// Events of a subscription that are shown of those that are sent again, and of those that were given up.
+const LETTERS: usize = 50;
 
 #[derive(Debug, Serialize)]
 struct Postbacks {
@@ -24,6 +30,8 @@ struct Postbacks {
     path: String,
     /// What came of a test that was just sent from this page, and for which subscription.
     tested: Option<(String, Result<Trial, String>)>,
+    /// What was just put back, in words.
+    done: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -33,6 +41,20 @@ struct Row {
     /// The class of the style sheet, and the words.
     state: (&'static str, &'static str),
     answer: Option<String>,
+    /// What is sent again, and what was given up; the oldest of both.
+    letters: Vec<Letter>,
+}
+
+/// An event that was not acknowledged.
+#[derive(Debug, Serialize)]
+struct Letter {
+    lead: Uuid,
+    event: &'static str,
+    attempts: u32,
+    error: Option<String>,
+    /// When it is sent next; nothing of what was given up.
+    next_at: Option<i64>,
+    given_up_at: Option<i64>,
 }
 
 impl Page for Postbacks {
@@ -43,7 +65,7 @@ impl Page for Postbacks {
 
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
-    let page = page(&visit, None).await?;
+    let page = page(&visit, None, None).await?;
     visit.view(&page)
 }
 
@@ -59,27 +81,39 @@ pub(super) async fn test(visit: Arc<Visit>) -> Result<View, Failure> {
     visit.app.note_if_can(&visit.actor(), note).await;
     audit!(visit, "postbacks.test", subscription = subscription.name, "a test event is to be sent");
     let trial = postbacks::try_out(&subscription).await;
-    let page = page(&visit, Some((subscription.name.clone(), trial))).await?;
+    let page = page(&visit, Some((subscription.name.clone(), trial)), None).await?;
     visit.view(&page)
 }
 
 /// Sends again what was given up.
-pub(super) async fn retry(visit: Arc<Visit>) -> Result<Reply, Failure> {
+pub(super) async fn retry(visit: Arc<Visit>) -> Result<View, Failure> {
     let subscription = named(&visit)?;
     let retried = postbacks::retry(&visit.app.store, &subscription, Retry::default()).await;
     let put_back = retried.map_err(|cause| unwritten("what is to be sent again", &cause))?.put_back;
     let note = Note::of("postbacks.retry").about(format!("{}: {put_back} letters", subscription.name));
     visit.app.note_if_can(&visit.actor(), note).await;
     audit!(visit, "postbacks.retry", subscription = subscription.name, put_back, "dead letters put back");
-    see(PATH)
+    let done = format!("{} of {} sent again.", format::counted(put_back, "event"), subscription.name);
+    let page = page(&visit, None, Some(done)).await?;
+    visit.view(&page)
 }
 
-async fn page(visit: &Visit, tested: Option<(String, Result<Trial, String>)>) -> Result<Postbacks, Failure> {
+async fn page(
+    visit: &Visit,
+    tested: Option<(String, Result<Trial, String>)>,
+    done: Option<String>,
+) -> Result<Postbacks, Failure> {
     let subscriptions = visit.app.subscriptions();
     let path = subscriptions.settings.path.display().to_string();
-    let read = visit.reading(move |app| postbacks::standings(&app.store, &subscriptions)).await?;
-    let standings = read.map_err(our_fault("what is held of postbacks could not be read"))?;
-    let row = |standing: Standing| Row {
+    let read = visit.reading(move |app| {
+        let standings = postbacks::standings(&app.store, &subscriptions)?;
+        let letters = subscriptions.all().iter().map(|subscription| letters(&app.store, subscription));
+        Ok::<_, CommitError>((standings, letters.collect::<Result<Vec<_>, _>>()?))
+    });
+    let (standings, letters) =
+        read.await?.map_err(our_fault("what is held of postbacks could not be read"))?;
+    let row = |(standing, letters): (Standing, Vec<Letter>)| Row {
+        letters,
         state: match (standing.paused, standing.failing_since) {
             (true, _) => ("idle", "paused"),
             (false, Some(_)) => ("bad", "failing"),
@@ -88,7 +122,29 @@ async fn page(visit: &Visit, tested: Option<(String, Result<Trial, String>)>) ->
         answer: standing.last.as_ref().map(ToString::to_string),
         standing,
     };
-    Ok(Postbacks { rows: standings.into_iter().map(row).collect(), path, tested })
+    Ok(Postbacks { rows: standings.into_iter().zip(letters).map(row).collect(), path, tested, done })
+}
+
+/// What of a subscription is sent again, and what was given up.
+fn letters(store: &Store, subscription: &Subscription) -> Result<Vec<Letter>, CommitError> {
+    let waiting =
+        postbacks::waiting_letters(store, subscription)?.into_iter().take(LETTERS).map(|one| Letter {
+            lead: one.lead_uuid,
+            event: one.event_type.as_str(),
+            attempts: one.attempts,
+            error: one.last.map(|last| last.to_string()),
+            next_at: Some(one.next_at),
+            given_up_at: None,
+        });
+    let dead = postbacks::dead_letters(store, subscription)?.into_iter().take(LETTERS).map(|one| Letter {
+        lead: one.lead_uuid,
+        event: one.event_type.as_str(),
+        attempts: one.attempts,
+        error: one.last.map(|last| last.to_string()),
+        next_at: None,
+        given_up_at: Some(one.given_up_at),
+    });
+    Ok(waiting.chain(dead).collect())
 }
 
 fn named(visit: &Visit) -> Result<Arc<Subscription>, Failure> {

@@ -1,10 +1,13 @@
 //! `GET /console/reports`: what became of leads by any two dimensions, as [`crate::reports`] counts it; and
 //! `GET /console/reports/download`, the same as a file for spreadsheets.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use chrono::{NaiveDate, Utc};
 use minijinja::value::Value;
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::super::reports::{as_csv, asked, failed, made, reports};
 use super::chart::{Chart, WIDE};
@@ -13,10 +16,12 @@ use super::format;
 use super::section::Section;
 use super::view::{Page, View, sealed};
 use super::visit::Visit;
+use crate::reports::dimension::Slot;
 use crate::reports::figures::{Figure, Figures};
-use crate::reports::query::{Order, OrderBy, Query};
-use crate::reports::report::Report;
+use crate::reports::query::{Order, OrderBy, Query, Range};
+use crate::reports::report::{Report, Row};
 use crate::reports::{Dimension, ReportFault, Reports};
+use crate::store::tokens::Tokens;
 use crate::web::{Failure, Reply};
 
 /// Rows that the page shows; the file has all.
@@ -42,13 +47,16 @@ struct ReportsPage {
 struct Form {
     from: String,
     to: String,
+    /// Ranges to choose with one click: words, address, and whether it is shown.
+    presets: Vec<(&'static str, String, bool)>,
     /// The first and the second dimension.
     by: [Vec<Choice>; 2],
     filters: [String; 2],
     zones: Vec<Choice>,
     test: bool,
     compare: bool,
-    sort: String,
+    /// The figure that the rows are ordered by, which another question keeps.
+    sort: Option<String>,
     dimensions: String,
 }
 
@@ -85,20 +93,26 @@ struct Column {
     link: String,
     is_figure: bool,
     sorted: Option<&'static str>,
+    /// The order of its change, where ranges are compared.
+    change: Option<Box<Column>>,
 }
 
 #[derive(Debug, Serialize)]
 struct ShownRow {
-    by: Vec<String>,
+    /// Its values, each with the key of a partner where that is another word.
+    by: Vec<(String, Option<String>)>,
     cells: Vec<Cell>,
 }
 
-/// A figure, and that of the range before.
+/// A figure, that of the range before, and how much more it is.
 #[derive(Debug, Serialize)]
 struct Cell {
     title: &'static str,
     text: String,
     before: Option<String>,
+    change: Option<String>,
+    /// The rate tables that it was counted from.
+    link: Option<String>,
 }
 
 /// A row as a bar.
@@ -118,10 +132,12 @@ impl Page for ReportsPage {
 /// Shows the page. What is wrong with what was asked stands above the form, which keeps it.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let counted = reports(&visit.app)?;
-    let form = Form::of(&visit, &counted);
-    let mut pairs = visit.query.clone();
+    let mut pairs = given(&visit);
+    let form_of = |query: Option<&Query>| Form::of(&given(&visit), &counted, query);
     pairs.push(("limit".to_owned(), ROWS.to_owned()));
-    let made = match counted.query(&pairs) {
+    let query = counted.query(&pairs);
+    let form = form_of(query.as_ref().ok());
+    let made = match query {
         Ok(query) => asked(counted, query.clone()).await?.map(|report| (query, report)),
         Err(faults) => Err(ReportFault::Query(faults)),
     };
@@ -140,11 +156,22 @@ pub(super) async fn download(visit: Arc<Visit>) -> Result<Reply, Failure> {
     as_csv(&made(&visit.app, &visit.query).await?).map(sealed)
 }
 
+/// What is asked for; where nothing is said, what partners brought.
+fn given(visit: &Visit) -> Vec<(String, String)> {
+    let mut pairs = visit.query.clone();
+    if pairs.iter().all(|(name, _)| name != "by") {
+        pairs.push(("by".to_owned(), "partner".to_owned()));
+        if pairs.iter().all(|(name, _)| name != "sort") {
+            pairs.push(("sort".to_owned(), format!("-{}", Figure::Payouts.name())));
+        }
+    }
+    pairs
+}
+
 impl Form {
-    fn of(visit: &Visit, reports: &Reports) -> Self {
+    fn of(given: &[(String, String)], reports: &Reports, query: Option<&Query>) -> Self {
         let all = |name: &'static str| {
-            visit
-                .query
+            given
                 .iter()
                 .filter(move |(known, value)| known == name && !value.is_empty())
                 .map(|(_, value)| value)
@@ -156,45 +183,130 @@ impl Form {
                 |name: &String| Choice { value: name.clone(), chosen: by.get(place) == Some(&name.as_str()) };
             names.iter().map(choice).collect()
         };
-        let value = |name| visit.query_value(name).unwrap_or_default().to_owned();
+        let value = |name| all(name).next_back().cloned().unwrap_or_default();
+        let range = query.map(|query| query.range);
+        let day = |name, shown: Option<NaiveDate>| shown.map_or_else(|| value(name), |day| day.to_string());
+        let order = query.map(|query| query.order);
+        let is_by_figure = order.is_some_and(|order| matches!(order.by, OrderBy::Figure(_)));
         let filter = |place| all("where").nth(place).cloned().unwrap_or_default();
         let zone = value("zone");
         let zones = reports.rules().zones.iter().map(|known| known.name().to_owned());
         Self {
-            from: value("from"),
-            to: value("to"),
+            from: day("from", range.map(|range| range.first)),
+            to: day("to", range.map(|range| range.last)),
+            presets: query.map(|query| presets(given, query)).unwrap_or_default(),
             by: [choices(0), choices(1)],
             filters: [filter(0), filter(1)],
             zones: zones.map(|value| Choice { chosen: value == zone, value }).collect(),
             test: value("leads") == "test",
             compare: value("compare") == "true",
-            sort: value("sort"),
+            sort: Some(value("sort")).filter(|_| is_by_figure),
             dimensions: names.join(", "),
         }
     }
 }
 
+/// This week and the last one, in the time zone of a report, asked for as it is.
+fn presets(given: &[(String, String)], query: &Query) -> Vec<(&'static str, String, bool)> {
+    let weeks = Range::weeks(Utc::now().with_timezone(&query.zone).date_naive());
+    let preset = |(words, range): (&'static str, Range)| {
+        let others = given.iter().filter(|(name, _)| !["from", "to"].contains(&name.as_str())).cloned();
+        let days =
+            [("from", range.first), ("to", range.last)].map(|(name, day)| (name.to_owned(), day.to_string()));
+        let pairs: Vec<_> = days.into_iter().chain(others).collect();
+        (words, address("/console/reports", &pairs), query.range == range)
+    };
+    let named = weeks.map(|weeks| ["This week", "Last week"].into_iter().zip(weeks).map(preset).collect());
+    named.unwrap_or_default()
+}
+
 impl Shown {
     fn of(visit: &Visit, query: &Query, report: &Report) -> Result<Self, Failure> {
-        let rows = report.rows.iter();
+        let values = Values::of(visit, query);
+        let mut named = report.clone();
+        for row in &mut named.rows {
+            row.by = values.named(row).into_iter().map(|(name, _)| name).collect();
+        }
         let by_time = query.place(Dimension::is_time);
-        let chart = by_time.map(|place| chart(query, report, place)).transpose()?;
+        let chart = by_time.map(|place| chart(query, &named, place)).transpose()?;
+        let row = |row: &Row| ShownRow {
+            by: values.named(row),
+            cells: cells(&row.figures, row.before.as_ref(), values.tables_of(query, row).as_deref()),
+        };
         Ok(Self {
             from: report.from.to_string(),
             to: report.to.to_string(),
             before: report.before.map(|(first, last)| format!("{first} to {last}")),
             zone: report.zone.clone(),
             columns: columns(visit, query),
-            rows: rows
-                .map(|row| ShownRow { by: row.by.clone(), cells: cells(&row.figures, row.before.as_ref()) })
-                .collect(),
-            total: cells(&report.total, report.total_before.as_ref()),
+            rows: report.rows.iter().map(row).collect(),
+            total: cells(&report.total, report.total_before.as_ref(), None),
             left_out: report.rows_left_out,
             behind: report.uncounted_from,
-            bars: (chart.is_none() && !report.rows.is_empty()).then(|| bars(query, report)),
+            bars: (chart.is_none() && !report.rows.is_empty()).then(|| bars(query, &named)),
             chart,
-            download: address("/console/reports/download", &visit.query),
+            download: address("/console/reports/download", &given(visit)),
         })
+    }
+}
+
+/// What the values of rows stand for.
+struct Values {
+    by: Vec<Dimension>,
+    /// Partners by key, and companies by name.
+    partners: BTreeMap<String, String>,
+    companies: BTreeMap<String, Uuid>,
+}
+
+impl Values {
+    fn of(visit: &Visit, query: &Query) -> Self {
+        let book = visit.app.engine.book();
+        let partners =
+            book.partners().into_iter().map(|one| (one.key.clone(), one.partner.name.clone())).collect();
+        let companies = Tokens::of(visit.app.store.clone()).companies().into_iter();
+        Self {
+            by: query.by.clone(),
+            partners,
+            companies: companies.map(|one| (one.name, one.uuid)).collect(),
+        }
+    }
+
+    /// The values of a row for people, and the key of a partner beside its name.
+    fn named(&self, row: &Row) -> Vec<(String, Option<String>)> {
+        let named = |(by, value): (&Dimension, &String)| match self.partners.get(value) {
+            Some(name) if by.slot() == Some(Slot::PARTNER) && name != value => {
+                (name.clone(), Some(value.clone()))
+            }
+            _ => (value.clone(), None),
+        };
+        self.by.iter().zip(&row.by).map(named).collect()
+    }
+
+    /// The rate tables of a row, where these can be found by what it is of.
+    fn tables_of(&self, query: &Query, row: &Row) -> Option<String> {
+        let Range { mut first, mut last } = query.range;
+        let mut pairs = Vec::new();
+        for (by, value) in
+            self.by.iter().zip(&row.by).chain(query.filters.iter().map(|(by, value)| (by, value)))
+        {
+            if by.is_time() {
+                let begins = |day: &NaiveDate| by.value(*day) == *value;
+                let all = || first.iter_days().take_while(|day| *day <= query.range.last).filter(begins);
+                (first, last) = (all().next()?, all().last()?);
+                continue;
+            }
+            let is_reserved = value.starts_with('(');
+            let sought = match by.slot() {
+                None => ("company", self.companies.get(value)?.to_string()),
+                Some(Slot::PARTNER) if !is_reserved => ("partner", value.clone()),
+                Some(Slot::PRODUCT) if !is_reserved => ("product", value.clone()),
+                Some(slot) if slot.is_tag() && !is_reserved => ("tag", format!("{by}={value}")),
+                Some(_) => return None,
+            };
+            pairs.push((sought.0.to_owned(), sought.1));
+        }
+        pairs.extend([("from", first), ("to", last)].map(|(name, day)| (name.to_owned(), day.to_string())));
+        Some(address("/console/rateTables", &pairs))
     }
 }
 
@@ -209,17 +321,26 @@ fn columns(visit: &Visit, query: &Query) -> Vec<Column> {
         .map(|figure| (figure.name().to_owned(), figure.heading().to_owned(), OrderBy::Figure(figure)));
     let column = |(name, title, by): (String, String, OrderBy)| {
         let Order { by: sorted, descending } = query.order;
-        let is_figure = matches!(by, OrderBy::Figure(_));
+        let is_figure = !matches!(by, OrderBy::Dimension(_));
         let is_sorted = sorted == by;
         // The greatest figures come first, and what is clicked again turns round.
         let turned = if is_sorted { !descending } else { is_figure };
-        let mut pairs = visit.query.clone();
+        let mut pairs = given(visit);
         pairs.retain(|(known, _)| known != "sort");
         pairs.push(("sort".to_owned(), if turned { format!("-{name}") } else { name }));
         let sorted = is_sorted.then_some(if descending { "descending" } else { "ascending" });
-        Column { title, link: address("/console/reports", &pairs), is_figure, sorted }
+        Column { title, link: address("/console/reports", &pairs), is_figure, sorted, change: None }
     };
-    dimensions.chain(figures).map(column).collect()
+    let with_change = |(name, title, by): (String, String, OrderBy)| {
+        let of_change = match by {
+            OrderBy::Figure(figure) if query.compare => {
+                Some((figure.change(), "Δ".to_owned(), OrderBy::Change(figure)))
+            }
+            _ => None,
+        };
+        Column { change: of_change.map(|change| Box::new(column(change))), ..column((name, title, by)) }
+    };
+    dimensions.chain(figures).map(with_change).collect()
 }
 
 /// An address with what is not empty of a query.
@@ -229,13 +350,31 @@ fn address(path: &str, pairs: &[(String, String)]) -> String {
     format!("{path}?{}", query.finish())
 }
 
-fn cells(figures: &Figures, before: Option<&Figures>) -> Vec<Cell> {
+fn cells(figures: &Figures, before: Option<&Figures>, tables: Option<&str>) -> Vec<Cell> {
+    let link = |figure: Figure| match (figure, tables?) {
+        (Figure::Leads, tables) => Some(tables.to_owned()),
+        (Figure::WithoutOffers, tables) if figures.without_offers > Some(0) => {
+            Some(format!("{tables}&none=yes"))
+        }
+        _ => None,
+    };
     let cell = |figure: Figure| Cell {
         title: figure.heading(),
         text: text(figures, figure),
         before: before.map(|before| text(before, figure)),
+        change: before
+            .and_then(|before| figures.change(before, figure))
+            .map(|change| changed(figure, change)),
+        link: link(figure),
     };
     Figure::ALL.into_iter().map(cell).collect()
+}
+
+/// `+12 (+20.0 %)`
+fn changed(figure: Figure, (more, part): (f64, Option<f64>)) -> String {
+    let sign = if more > 0.0 { "+" } else { "" };
+    let part = part.map_or_else(String::new, |part| format!(" ({:+.1} %)", part * 100.0));
+    format!("{sign}{}{part}", writing(figure)(&Value::from(more)))
 }
 
 fn text(figures: &Figures, figure: Figure) -> String {
@@ -252,7 +391,10 @@ fn writing(figure: Figure) -> fn(&Value) -> String {
 
 /// The figure that the rows are ordered by; leads where they are in the order of a dimension.
 fn figure_of(query: &Query) -> Figure {
-    if let OrderBy::Figure(figure) = query.order.by { figure } else { Figure::Leads }
+    match query.order.by {
+        OrderBy::Figure(figure) | OrderBy::Change(figure) => figure,
+        OrderBy::Dimension(_) => Figure::Leads,
+    }
 }
 
 fn bars(query: &Query, report: &Report) -> (String, Vec<Bar>) {
@@ -260,7 +402,7 @@ fn bars(query: &Query, report: &Report) -> (String, Vec<Bar>) {
     let value = |figures: &Figures| figures.get(figure).unwrap_or(0.0).max(0.0);
     let rows = || report.rows.iter().take(BARS);
     let most = rows().map(|row| value(&row.figures)).fold(0.0, f64::max);
-    let bar = |row: &crate::reports::report::Row| Bar {
+    let bar = |row: &Row| Bar {
         name: row.by.join(", "),
         text: text(&row.figures, figure),
         length: if most > 0.0 { (value(&row.figures) / most * 10_000.0).round() / 10.0 } else { 0.0 },
@@ -269,12 +411,7 @@ fn bars(query: &Query, report: &Report) -> (String, Vec<Bar>) {
 }
 
 fn heading(figure: Figure, report: &Report) -> String {
-    let title = match figure {
-        Figure::EarningsPerClick => "Earnings a click",
-        Figure::EarningsPerLead => "Earnings a lead",
-        other => other.heading(),
-    };
-    format!("{title} by {}", report.by.join(" and "))
+    format!("{} by {}", figure.heading(), report.by.join(" and "))
 }
 
 /// A line for each of the first values of the other dimension, or one where there is none.
@@ -283,8 +420,8 @@ fn chart(query: &Query, report: &Report, place: usize) -> Result<(String, Value)
     let mut times: Vec<&String> = report.rows.iter().map(|row| &row.by[place]).collect();
     times.sort_unstable();
     times.dedup();
-    let other = |row: &crate::reports::report::Row| row.by.get(1 - place).cloned().unwrap_or_default();
-    let value = |row: &crate::reports::report::Row| row.figures.get(figure).unwrap_or(0.0);
+    let other = |row: &Row| row.by.get(1 - place).cloned().unwrap_or_default();
+    let value = |row: &Row| row.figures.get(figure).unwrap_or(0.0);
     let mut names: Vec<(String, f64)> = Vec::new();
     for row in &report.rows {
         match names.iter_mut().find(|(name, _)| *name == other(row)) {

@@ -79,11 +79,11 @@ impl Section {
             Self::Reports => "Reports",
             Self::Experiments => "Experiments",
             Self::Postbacks => "Postbacks",
-            Self::Persons => "Persons",
+            Self::Persons => "Data requests",
             Self::Catalogue => "Catalogue",
             Self::Nodes => "Nodes",
             Self::System => "System",
-            Self::People => "People",
+            Self::People => "Users",
             Self::Audit => "Audit",
             Self::Handbook => "Handbook",
         }

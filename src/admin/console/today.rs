@@ -38,8 +38,8 @@ pub(super) struct Days(Mutex<VecDeque<(i64, Today)>>);
 pub(super) struct Compared {
     name: &'static str,
     today: String,
-    /// That of yesterday until the same hour; nothing where it is not known.
-    yesterday: Option<String>,
+    /// That of yesterday by about the same hour, and when it was read, Unix milliseconds; nothing where it is not known.
+    yesterday: Option<(String, i64)>,
     /// By how much it is more or less, in words.
     change: Option<String>,
     /// The class of the style sheet.
@@ -88,21 +88,21 @@ impl Days {
         let of_yesterday = days
             .iter()
             .filter(|(before, day)| day.day + 1 == today.day && (before - wanted).abs() <= NEAR_MS);
-        let yesterday = of_yesterday.min_by_key(|(before, _)| (before - wanted).abs()).map(|(_, day)| *day);
+        let yesterday = of_yesterday.min_by_key(|(before, _)| (before - wanted).abs()).copied();
         Some((at, compared(today, yesterday)))
     }
 }
 
-fn compared(today: Today, yesterday: Option<Today>) -> Vec<Compared> {
+fn compared(today: Today, yesterday: Option<(i64, Today)>) -> Vec<Compared> {
     let dollars = |value: f64| format::dollars(&value.into());
     let count = |value: f64| format::count(&value.into());
     let figure = |name, of: fn(Today) -> f64, write: &dyn Fn(f64) -> String| {
-        let (now, before) = (of(today), yesterday.map(of));
+        let (now, before) = (of(today), yesterday.map(|(_, day)| of(day)));
         let change = before.filter(|before| *before > 0.0).map(|before| (now - before) / before * 100.0);
         Compared {
             name,
             today: write(now),
-            yesterday: before.map(write),
+            yesterday: before.map(write).zip(yesterday.map(|(at, _)| at)),
             change: change
                 .map(|percent| format!("{}{:.0} %", if percent < 0.0 { "−" } else { "+" }, percent.abs())),
             class: match change {
@@ -139,7 +139,10 @@ mod tests {
         let (when, compared) = days.compared().unwrap();
         assert_eq!(when, noon);
         let payouts = &compared[0];
-        assert_eq!((payouts.today.as_str(), payouts.yesterday.as_deref()), ("$75", Some("$100")));
+        assert_eq!(
+            (payouts.today.as_str(), &payouts.yesterday),
+            ("$75", &Some(("$100".to_owned(), noon - DAY_MS)))
+        );
         assert_eq!((payouts.change.as_deref(), payouts.class), (Some("−25 %"), "bad"));
         assert_eq!(compared[1].change.as_deref(), Some("+0 %"));
     }

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::super::App;
 use super::super::audit::{Actor, Note};
-use super::super::transcripts::reason_given;
+use super::super::transcripts::reason_to_reveal;
 use super::session::{Person, Session};
 use super::templates::render;
 use super::view::{Page, View, sealed, see};
@@ -221,7 +221,7 @@ impl Visit {
         if named.is_empty() {
             return Err(wrong());
         }
-        let reason = reason_given(self.field("reason").unwrap_or_default())?;
+        let reason = reason_to_reveal(&self.app, lead, self.field("reason").unwrap_or_default()).await?;
         let attributes = named.iter().copied().collect::<Vec<_>>().join(", ");
         let note = Note::of("personal_data.reveal").about(format!("{attributes} of lead {lead}"));
         self.app.note(&self.actor(), note.because(reason)).await?;

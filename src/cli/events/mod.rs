@@ -15,9 +15,10 @@ use self::records::{Format, Record};
 use super::admin_client::AdminClient;
 use super::page;
 use super::trouble::Trouble;
-use crate::admin::partner_events::{AT_ONCE, Imported, Outcome};
+use crate::admin::partner_events::{self, AT_ONCE, Imported, Outcome};
 use crate::config::Settings;
 use crate::model::ApiError;
+use crate::partners::Book;
 
 /// What to do with events.
 #[derive(Debug, Subcommand)]
@@ -53,7 +54,8 @@ pub struct Import {
     /// Partner that records belong to which name none
     #[arg(long, value_name = "KEY")]
     partner: Option<String>,
-    /// Check the form of every line, and import nothing. Whether its lead, offer and partner exist is only seen by an import
+    /// Check the form of every line, and that its partner has a file, and import nothing. Whether its lead and offer exist, and were there
+    /// by then, is only seen by an import
     #[arg(long)]
     dry_run: bool,
     /// As JSON: how many lines were `imported`, `known` before and `bad`; what is wrong with a line is on standard error
@@ -86,10 +88,11 @@ async fn execute(settings: &Settings, arguments: &Import) -> Result<LineTally, T
     });
     let records = records::read(input, format, arguments.partner.as_deref())
         .map_err(|fault| format!("{}: {fault}", arguments.file.display()))?;
-    let importer = Importer(match arguments.dry_run {
-        true => None,
-        false => Some(AdminClient::find(settings).await?),
-    });
+    let importer = match arguments.dry_run {
+        // Faults in the files of partners are told where they are loaded.
+        true => Importer::None(Book::load(&settings.partners.path).unwrap_or_else(|_| Book::of(Vec::new()))),
+        false => Importer::Daemon(AdminClient::find(settings).await?),
+    };
 
     let mut tally = LineTally::default();
     let mut batch = Vec::with_capacity(AT_ONCE);
@@ -107,7 +110,9 @@ async fn execute(settings: &Settings, arguments: &Import) -> Result<LineTally, T
     } else {
         page::print(tally.told(arguments.dry_run));
     }
-    importer.0.map_or(Ok(()), AdminClient::close)?;
+    if let Importer::Daemon(admin) = importer {
+        admin.close()?;
+    }
     Ok(tally)
 }
 
@@ -119,8 +124,13 @@ fn open(file: &Path) -> Result<Box<dyn Read>, String> {
     Ok(Box::new(opened))
 }
 
-/// Who takes the records in; nobody when they are only checked.
-struct Importer(Option<AdminClient>);
+/// Who takes the records in.
+enum Importer {
+    /// Whoever keeps the store.
+    Daemon(AdminClient),
+    /// Nobody: they are only checked, against the partners that have files.
+    None(Book),
+}
 
 impl Importer {
     /// Sends what is good of some records, and returns what became of each line.
@@ -139,9 +149,14 @@ impl Importer {
     }
 
     async fn import(&self, imported: Vec<Imported>) -> Result<Vec<Outcome>, String> {
-        match &self.0 {
-            Some(admin) if !imported.is_empty() => admin.post("/partnerEvents", &imported).await,
-            _ => Ok(vec![Outcome::New; imported.len()]),
+        let checked = |book: &Book, one: &Imported| match partner_events::known(book, &one.partner) {
+            Ok(()) => Outcome::New,
+            Err(fault) => Outcome::Refused(vec![fault]),
+        };
+        match self {
+            Self::Daemon(admin) if !imported.is_empty() => admin.post("/partnerEvents", &imported).await,
+            Self::Daemon(_) => Ok(Vec::new()),
+            Self::None(book) => Ok(imported.iter().map(|one| checked(book, one)).collect()),
         }
     }
 }

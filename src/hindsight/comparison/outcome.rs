@@ -58,8 +58,8 @@ impl Outcome {
     pub fn written(self, value: f64) -> String {
         match self {
             _ if self.is_share() => format!("{:.2} %", value * 100.0),
-            Self::Earnings if value < 0.0 => format!("-${:.4}", -value),
-            Self::Earnings => format!("${value:.4}"),
+            Self::Earnings if value < 0.0 => format!("-${:.2}", -value),
+            Self::Earnings => format!("${value:.2}"),
             _ => format!("{value:.4}"),
         }
     }

@@ -21,7 +21,7 @@ use crate::rate_table::record::TableHead;
 use crate::records::following::{LOOK_AGAIN, Step, companies, next, rest};
 use crate::records::{Records, reading};
 use crate::store::codec;
-use crate::store::entities::{Happening, PayoutRecord};
+use crate::store::entities::{Happening, HappeningRecord, PayoutRecord};
 use crate::store::{Commit, CommitError, FeedKey, Store, Tree};
 
 /// Records of a feed, and tables, that a step counts at most: a few milliseconds, in which leads do without a core.
@@ -32,6 +32,9 @@ const STEP: usize = 64;
 struct Cursor {
     events_us: u64,
     payouts_us: u64,
+    /// Of which records an earlier build has counted what happened, and not what was taken back: from the first, until the second.
+    /// Records of earlier builds end before it.
+    owed_us: (u64, u64),
 }
 
 /// Counts the feeds of a store. There may be several; of steps that are taken at once, one counts.
@@ -118,14 +121,18 @@ impl Fold {
         let mut sums = Sums::default();
         let mut marks = Marks::default();
 
+        let owed_us = self.count_owed(company, before.owed_us, &mut sums);
         let events = next(
             &self.records.store,
             (Tree::LeadEvents, company, before.events_us),
             self.most,
-            codec::decode::<Vec<Happening>>,
+            HappeningRecord::read,
         );
-        for happening in events.lists.iter().flatten() {
-            self.count(company, happening, &mut sums, &mut marks);
+        for (happening, taken_back) in events.lists.into_iter().flat_map(HappeningRecord::each) {
+            match taken_back {
+                Some(_) => take_back(company, &happening, &mut sums),
+                None => self.count(company, &happening, &mut sums, &mut marks),
+            }
         }
         let payouts = next(
             &self.records.store,
@@ -133,8 +140,11 @@ impl Fold {
             self.most,
             PayoutRecord::read,
         );
-        for (payout, product_type) in payouts.lists.into_iter().flat_map(PayoutRecord::each) {
-            let whose = Whose { company, test: false, day: day_of(payout.booked_at_ms) };
+        for (payout, product_type, source) in
+            payouts.lists.into_iter().flat_map(PayoutRecord::each_with_source)
+        {
+            let at = source.and_then(|source| source.takes_back).unwrap_or(payout.booked_at_ms);
+            let whose = Whose { company, test: false, day: day_of(at) };
             sums.add(whose, product_type, Tally::of_payout(payout.cents));
         }
         let completed = self.completed(company);
@@ -143,14 +153,36 @@ impl Fold {
             marks.completed.push(*table);
         }
 
-        let after = Cursor { events_us: events.next_us, payouts_us: payouts.next_us };
+        let after = Cursor { events_us: events.next_us, payouts_us: payouts.next_us, owed_us };
         if after == before && completed.is_empty() {
             return Ok(None);
         }
-        let more = [events.records, payouts.records, completed.len()].contains(&self.most);
+        let more =
+            [events.records, payouts.records, completed.len()].contains(&self.most) || owed_us.0 < owed_us.1;
         let commit = marks.write(commit, company);
         let commit = commit.put(Tree::Funnel, key::cursor(company), codec::encode(&after));
         Ok(Some(Draft { commit: sums.write(commit, &self.records.store)?, more }))
+    }
+
+    /// Takes back what an earlier build left counted, of the next records that it has read; which are left.
+    fn count_owed(&self, company: Uuid, (from_us, until_us): (u64, u64), sums: &mut Sums) -> (u64, u64) {
+        if from_us >= until_us {
+            return (0, 0);
+        }
+        let start = FeedKey::first_at(company, from_us).to_bytes();
+        let records = self.records.store.scan_from(Tree::LeadEvents, start, company).take(self.most);
+        let records =
+            records.map_while(Result::ok).filter_map(|(key, bytes)| Some((FeedKey::parse(&key)?, bytes)));
+        let mut left_us = (until_us, until_us);
+        let mut read = 0;
+        for (key, bytes) in records.take_while(|(key, _)| key.arrival_us < until_us) {
+            read += 1;
+            left_us.0 = key.arrival_us + 1;
+            let each = HappeningRecord::read(&bytes).map(HappeningRecord::each);
+            let taken_back = each.into_iter().flatten().filter(|(_, taken_back)| taken_back.is_some());
+            taken_back.for_each(|(happening, _)| take_back(company, &happening, sums));
+        }
+        if read == self.most { left_us } else { (0, 0) }
     }
 
     /// Counts what happened to a lead.
@@ -182,8 +214,9 @@ impl Fold {
             EventType::OfferClicked => {
                 sums.add(whose, happening.product_type, one(|tally| &mut tally.clicks));
             }
-            EventType::Applied => sums.add(whose, happening.product_type, one(|tally| &mut tally.applied)),
-            EventType::Funded => sums.add(whose, happening.product_type, one(|tally| &mut tally.funded)),
+            EventType::Applied | EventType::Funded => {
+                sums.add(whose, happening.product_type, reported(happening.event_type, 1));
+            }
             _ => {}
         }
     }
@@ -262,6 +295,21 @@ impl Fold {
     }
 }
 
+/// Applications or fundings; of what no partner reports nothing.
+fn reported(event_type: EventType, count: i64) -> Tally {
+    match event_type {
+        EventType::Applied => Tally { applied: count, ..Tally::default() },
+        EventType::Funded => Tally { funded: count, ..Tally::default() },
+        _ => Tally::default(),
+    }
+}
+
+/// Takes back what was reported, on the day that it was counted on.
+fn take_back(company: Uuid, happening: &Happening, sums: &mut Sums) {
+    let whose = Whose { company, test: happening.test, day: day_of(happening.at) };
+    sums.add(whose, happening.product_type, reported(happening.event_type, -1));
+}
+
 /// Whose, and of which day.
 #[derive(Debug, Clone, Copy)]
 struct Whose {
@@ -331,7 +379,7 @@ impl Marks {
 
 /// The arrival of the first record of a company that is not counted yet, in microseconds.
 pub fn behind(store: &Store, company: Uuid) -> Option<u64> {
-    let Cursor { events_us, payouts_us } = cursor(store, company).unwrap_or_default();
+    let Cursor { events_us, payouts_us, .. } = cursor(store, company).unwrap_or_default();
     let next = |feed: Tree, from_us: u64| {
         let start = FeedKey::first_at(company, from_us).to_bytes();
         let (key, _) = store.scan_from(feed, start, company).next()?.ok()?;
@@ -342,7 +390,16 @@ pub fn behind(store: &Store, company: Uuid) -> Option<u64> {
 }
 
 fn cursor(store: &Store, company: Uuid) -> Result<Cursor, CommitError> {
-    read(store, &key::cursor(company))
+    let found = store.get(Tree::Funnel, key::cursor(company)).map_err(unreadable)?;
+    let Some(bytes) = found else { return Ok(Cursor::default()) };
+    let of_before = |_| {
+        codec::decode(&bytes).map(|(events_us, payouts_us)| Cursor {
+            events_us,
+            payouts_us,
+            owed_us: (0, events_us),
+        })
+    };
+    codec::decode(&bytes).or_else(of_before).map_err(unreadable)
 }
 
 /// A record of the funnel. One that cannot be read is never taken for none, or what is counted would be counted again.

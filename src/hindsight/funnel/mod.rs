@@ -14,15 +14,17 @@
 //! | rate tables | `appSubmitted` | those with a partner for it |
 //! | offers | offer shown at a complete rate table | of the partner's place at the table |
 //! | clicks | `offerClicked` | as in the feed |
-//! | applied, funded | `applied`, `funded`, as partners report them | as in the feed |
+//! | applied, funded | `applied`, `funded`, as partners report them, less those taken back | as in the feed |
 //! | payouts | payout in its feed, less those taken back | of the offer, where it is recorded |
+//!
+//! What is taken back is so on the day that it was counted on, as in [reports](crate::reports).
 //!
 //! While new work queues the fold has a twentieth of a core only, so that tallies may lag behind; [`behind`] gives the
 //! arrival of the first record that is not counted.
 //!
 //! Tallies stay when the records that they were counted from are dropped for their age.
 //!
-//! An application that is taken back stays counted, as it stays in the feed. A table that is not complete is noted, and its
+//! A table that is not complete is noted, and its
 //! offers are counted when it is, on the day that it was made. Test leads have tallies of their own.
 
 pub mod fold;

@@ -20,10 +20,12 @@ pub struct Tally {
     pub offers: u64,
     /// Clicks on offers.
     pub clicks: u64,
-    /// Applications that partners reported.
-    pub applied: u64,
-    /// Fundings that partners reported.
-    pub funded: u64,
+    /// Applications that partners reported and did not take back; in what is added to a tally less than nothing where some are.
+    #[serde(with = "whole")]
+    pub applied: i64,
+    /// Fundings, likewise.
+    #[serde(with = "whole")]
+    pub funded: i64,
     /// Payouts, less those taken back, in thousandths of a cent.
     pub payout_thousandths: i64,
     /// Seats that fit a lead and were left out because of their suppression lists. Records of earlier builds end before it.
@@ -50,8 +52,8 @@ impl Tally {
                 with_offers,
                 offers,
                 clicks,
-                applied,
-                funded,
+                applied: applied.cast_signed(),
+                funded: funded.cast_signed(),
                 payout_thousandths,
                 ..rest
             })
@@ -87,6 +89,19 @@ impl Tally {
     /// Whether there was nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+/// Counts that are stored as those of earlier builds, which took nothing back.
+mod whole {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(count: &i64, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64((*count).max(0).cast_unsigned())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<i64, D::Error> {
+        u64::deserialize(from).map(u64::cast_signed)
     }
 }
 

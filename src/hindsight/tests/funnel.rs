@@ -12,7 +12,7 @@ use crate::model::{EventType, PartnerEvent, PartnerEventType, PartnerReport, Pro
 use crate::rate_table::record::TableHead;
 use crate::records::following::Step;
 use crate::records::reading;
-use crate::store::entities::{Happening, LeadRecord, PayoutRecord};
+use crate::store::entities::{HappeningRecord, LeadRecord, PayoutRecord};
 use crate::store::{CommitError, FeedKey, codec};
 
 const COMPANIES: [Uuid; 2] = [COMPANY, Uuid::from_u128(8)];
@@ -230,11 +230,12 @@ impl Story {
         }
         for (key, bytes) in self.store().scan(Tree::LeadEvents, []).map(Result::unwrap) {
             let company = FeedKey::parse(&key).unwrap().company;
-            for happening in codec::decode::<Vec<Happening>>(&bytes).unwrap() {
+            for (happening, taken_back) in HappeningRecord::read(&bytes).unwrap().each() {
+                let one = if taken_back.is_some() { -1 } else { 1 };
                 let tally = match happening.event_type {
                     EventType::OfferClicked => Tally { clicks: 1, ..Tally::default() },
-                    EventType::Applied => Tally { applied: 1, ..Tally::default() },
-                    EventType::Funded => Tally { funded: 1, ..Tally::default() },
+                    EventType::Applied => Tally { applied: one, ..Tally::default() },
+                    EventType::Funded => Tally { funded: one, ..Tally::default() },
                     _ => continue,
                 };
                 told.note(company, happening.test, happening.at, happening.product_type, tally);
@@ -242,10 +243,11 @@ impl Story {
         }
         for (key, bytes) in self.store().scan(Tree::LeadPayouts, []).map(Result::unwrap) {
             let company = FeedKey::parse(&key).unwrap().company;
-            for (payout, product_type) in PayoutRecord::read(&bytes).unwrap().each() {
+            for (payout, product_type, source) in PayoutRecord::read(&bytes).unwrap().each_with_source() {
                 assert!(product_type.is_some());
                 let tally = Tally::of_payout(payout.cents);
-                told.note(company, false, payout.booked_at_ms, product_type, tally);
+                let at = source.and_then(|source| source.takes_back).unwrap_or(payout.booked_at_ms);
+                told.note(company, false, at, product_type, tally);
             }
         }
         told.0

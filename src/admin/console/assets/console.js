@@ -105,3 +105,16 @@ for (const button of document.querySelectorAll('button[data-print]')) {
   button.hidden = false;
   button.addEventListener('click', () => window.print());
 }
+
+// On a narrow screen the menu is a line that scrolls: what is open is in sight.
+const current = document.querySelector('header nav a[aria-current]');
+if (current) {
+  const menu = current.closest('nav');
+  const [inside, around] = [current.getBoundingClientRect(), menu.getBoundingClientRect()];
+  menu.scrollLeft += inside.left - around.left - (around.width - inside.width) / 2;
+}
+
+// What is there to be copied is chosen whole.
+for (const field of document.querySelectorAll('input[readonly]')) {
+  field.addEventListener('focus', () => field.select());
+}

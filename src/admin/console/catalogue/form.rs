@@ -73,6 +73,9 @@ const SPECIMEN: &[(&str, &str)] = &[
     ("financialInformation.monthlyNetIncome", "4350"),
 ];
 
+/// How the names of attributes end that are amounts of dollars.
+const DOLLARS: [&str; 6] = ["Income", "Debt", "Assets", "Value", "Amount", "Balance"];
+
 /// The field that says whether the specimen is added.
 pub(super) const WITH_SPECIMEN: &str = "specimen";
 
@@ -84,6 +87,8 @@ pub(super) struct Field {
     label: String,
     /// `choice`, `number`, `date` or `text`.
     kind: &'static str,
+    /// Whether it is an amount of dollars.
+    dollars: bool,
     /// What can be chosen.
     choices: Vec<&'static str>,
     pub(super) value: String,
@@ -122,7 +127,8 @@ impl Field {
             AttributeKind::Text | AttributeKind::Texts | AttributeKind::Uuid => ("text", Vec::new()),
         };
         let (_, name) = path.split_once('.')?;
-        Some(Self { path, label: words(name), kind, choices, value, fault: None })
+        let dollars = kind == "number" && DOLLARS.iter().any(|end| name.ends_with(end));
+        Some(Self { path, label: words(name), kind, dollars, choices, value, fault: None })
     }
 }
 
@@ -160,7 +166,8 @@ fn beside(fault: ApiError, sections: &mut [Section]) -> Option<String> {
     let mut fields = sections.iter_mut().flat_map(|section| &mut section.fields);
     match fields.find(|field| field.path == path) {
         Some(field) => {
-            field.fault = Some(message);
+            let wanted = if field.dollars { ": a whole number of dollars, such as 10000" } else { "" };
+            field.fault = Some(format!("{message}{wanted}"));
             None
         }
         None => Some(format!("{attribute} {message}")),
@@ -173,7 +180,8 @@ fn put(body: &mut Map<String, Value>, path: &str, value: String) {
     let kind = Attribute::named(path).map(|attribute| attribute.kind);
     let value = match kind {
         Some(AttributeKind::Number) => {
-            serde_json::from_str(&value).ok().filter(Value::is_number).unwrap_or(Value::from(value))
+            let plain = value.trim_start_matches('$').replace(',', "");
+            serde_json::from_str(&plain).ok().filter(Value::is_number).unwrap_or(Value::from(value))
         }
         Some(AttributeKind::Flag) => value.parse().map_or(Value::from(value), Value::Bool),
         Some(AttributeKind::Set(_)) => Value::from(vec![value]),
@@ -192,6 +200,22 @@ mod tests {
     fn faulty(sections: &[Section]) -> Vec<&'static str> {
         let fields = sections.iter().flat_map(|section| &section.fields);
         fields.filter(|field| field.fault.is_some()).map(|field| field.path).collect()
+    }
+
+    #[test]
+    fn an_amount_may_be_written_as_people_write_it() {
+        let given = |text: &str| {
+            let text = text.to_owned();
+            let mut sections =
+                sections(Loan, move |path| (path == "loanInformation.loanAmount").then(|| text.clone()));
+            let amount = |lead: Lead| lead.loan_information.unwrap().loan_amount;
+            lead(Loan, false, &mut sections).map(amount).map_err(|_| {
+                let mut fields = sections.iter().flat_map(|section| &section.fields);
+                fields.find_map(|field| field.fault.clone()).unwrap()
+            })
+        };
+        assert_eq!(given("$10,000"), given("10000"));
+        assert!(given("ten grand").unwrap_err().contains("a whole number of dollars, such as 10000"));
     }
 
     #[test]

@@ -2,19 +2,16 @@
 
 use super::Visit;
 use crate::admin::persons::Wish;
-use crate::admin::transcripts::reason_given;
+use crate::admin::reasons::{has_name, names_them, reason_given};
 use crate::model::{SuppressionDigest, SuppressionKind};
 use crate::web::Failure;
-
-/// Digits of a telephone number.
-const PHONE_DIGITS: usize = 10;
 
 /// Whom a form is about.
 pub(super) struct Asked {
     pub(super) kind: SuppressionKind,
     digest: SuppressionDigest,
-    /// The word that nobody's reason may have: the address or number, or the last name.
-    name: String,
+    /// The last name, where one was typed, which no reason may have.
+    name: Option<String>,
 }
 
 impl Asked {
@@ -28,14 +25,14 @@ impl Asked {
         let names = ["first", "last", "born"].map(field);
         let (kind, line, name) = match names {
             [_, last, _] if contact.is_empty() && names != [""; 3] => {
-                (SuppressionKind::Person, names.join(","), last)
+                (SuppressionKind::Person, names.join(","), Some(last.to_owned()))
             }
             _ if contact.is_empty() => return Ok(None),
-            _ if contact.contains('@') => (SuppressionKind::Email, contact.to_owned(), contact),
-            _ => (SuppressionKind::Phone, contact.to_owned(), contact),
+            _ if contact.contains('@') => (SuppressionKind::Email, contact.to_owned(), None),
+            _ => (SuppressionKind::Phone, contact.to_owned(), None),
         };
         let digest = kind.of_line(&line).ok_or_else(|| Failure::bad_request(wanted(kind)))?;
-        Ok(Some(Self { kind, digest, name: name.to_lowercase() }))
+        Ok(Some(Self { kind, digest, name }))
     }
 
     /// What is wished for them, and why.
@@ -44,10 +41,8 @@ impl Asked {
     /// That it is not said why, or that the reason names them: it is kept for longer than they may want.
     pub(super) fn wish(&self, visit: &Visit) -> Result<Wish, Failure> {
         let reason = reason_given(visit.field("reason").unwrap_or_default())?;
-        if self.is_named_in(reason) {
-            let message =
-                "must not name the person, since the audit keeps it; the number of their letter will do";
-            return Err(Failure::bad_attribute("reason", message));
+        if self.name.as_deref().is_some_and(|name| has_name(reason, name)) {
+            return Err(names_them());
         }
         Ok(Wish { reason: Some(reason.to_owned()), ..self.look_up(visit) })
     }
@@ -56,25 +51,6 @@ impl Asked {
     pub(super) fn look_up(&self, visit: &Visit) -> Wish {
         Wish { by: visit.actor(), kind: self.kind, digest: self.digest, reason: None }
     }
-
-    fn is_named_in(&self, reason: &str) -> bool {
-        match self.kind {
-            SuppressionKind::Email => reason.to_lowercase().contains(&self.name),
-            SuppressionKind::Phone => {
-                let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
-                let number = digits(&self.name);
-                digits(reason).contains(&number[number.len().saturating_sub(PHONE_DIGITS)..])
-            }
-            SuppressionKind::Person => spaced(reason).contains(&spaced(&self.name)),
-        }
-    }
-}
-
-/// The words of a text, a space before and behind each.
-fn spaced(text: &str) -> String {
-    let text = text.to_lowercase();
-    let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
-    format!(" {} ", words.collect::<Vec<_>>().join(" "))
 }
 
 /// What has to be typed, said without what was.

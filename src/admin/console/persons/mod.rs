@@ -20,6 +20,7 @@ use crate::admin::command::our_fault;
 use crate::admin::erasing;
 use crate::admin::persons::{self, Wish};
 use crate::model::SuppressionKind;
+use crate::persons::consents::Agreed;
 use crate::persons::request::FoundLead;
 use crate::store::tokens::Tokens;
 use crate::web::{Failure, Reply};
@@ -74,6 +75,18 @@ struct Row {
     created_at: i64,
     products: Vec<&'static str>,
     test: bool,
+    consents: Vec<ShownConsent>,
+}
+
+/// What they agreed to.
+#[derive(Debug, Serialize)]
+struct ShownConsent {
+    /// Unix milliseconds.
+    stated_at: i64,
+    /// As `FCRA: yes, SMS: no`.
+    to: String,
+    version: Option<String>,
+    superseded: bool,
 }
 
 impl Page for PersonsPage {
@@ -117,7 +130,7 @@ pub(super) async fn erase(visit: Arc<Visit>) -> Result<View, Failure> {
 pub(super) async fn suppress(visit: Arc<Visit>) -> Result<View, Failure> {
     let done = async || {
         persons::suppressed(&visit.app, asked(&visit)?.wish(&visit)?).await?;
-        Ok(Some("No partner is asked about them from now on, whoever submits them.".to_owned()))
+        Ok(Some("No partner is asked about whoever is submitted with this from now on.".to_owned()))
     };
     let done = done().await;
     page(&visit, done).await
@@ -151,8 +164,7 @@ async fn erased(visit: &Visit) -> Result<ReceiptPage, Failure> {
     }
     let suppress = visit.field("suppress").is_some();
     let receipt = erasing::erased(&visit.app, wish.clone(), suppress).await?;
-    let left_alone = wish.is_left_alone(&visit.app.engine);
-    ReceiptPage::of(&receipt, left_alone, wish.reason.as_deref().unwrap_or_default())
+    ReceiptPage::of(receipt, wish.is_left_alone(&visit.app.engine))
 }
 
 fn asked(visit: &Visit) -> Result<Asked, Failure> {
@@ -217,6 +229,18 @@ impl Typed {
     }
 }
 
+impl ShownConsent {
+    fn of(agreed: &Agreed) -> Self {
+        let said = |(word, is): &(String, bool)| format!("{word}: {}", if *is { "yes" } else { "no" });
+        Self {
+            stated_at: agreed.stated_at.millis(),
+            to: agreed.to.iter().map(said).collect::<Vec<_>>().join(", "),
+            version: agreed.version.clone(),
+            superseded: agreed.superseded,
+        }
+    }
+}
+
 impl Found {
     fn of(tokens: &Tokens, leads: Vec<FoundLead>) -> Self {
         let mut companies: Vec<Uuid> = leads.iter().map(|lead| lead.company_uuid).collect();
@@ -229,6 +253,7 @@ impl Found {
             created_at: lead.created_at.millis(),
             products: lead.product_types.iter().map(|product| product.as_str()).collect(),
             test: lead.test,
+            consents: lead.consents.iter().map(ShownConsent::of).collect(),
         };
         let tests = leads.iter().filter(|lead| lead.test).count();
         let latest = leads.iter().rev().take(LISTED).map(row).collect();

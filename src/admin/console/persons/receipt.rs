@@ -8,7 +8,7 @@ use super::super::section::Section;
 use super::super::view::Page;
 use crate::admin::command::our_fault;
 use crate::persons::erasure::{Destroyed, Remaining};
-use crate::persons::request::Receipt;
+use crate::persons::request::{Listed, Receipt};
 use crate::web::Failure;
 
 /// Leads that the page lists; the JSON has all.
@@ -24,9 +24,14 @@ pub(super) struct ReceiptPage {
     count: usize,
     /// The first of them.
     leads: Vec<Erased>,
-    /// Whether they are left alone from now on.
-    left_alone: bool,
+    by: String,
     reason: String,
+    daemon: String,
+    companies: Vec<String>,
+    /// By what they are left alone from now on, counted in words; nothing where that was not wished.
+    listed: Option<String>,
+    /// Whether what was typed is on the list, since now or before.
+    left_alone: bool,
     /// The receipt, as the command gives it.
     json: String,
 }
@@ -55,18 +60,28 @@ impl ReceiptPage {
     ///
     /// # Errors
     /// Our fault.
-    pub(super) fn of(receipt: &Receipt, left_alone: bool, reason: &str) -> Result<Self, Failure> {
+    pub(super) fn of(receipt: Receipt, left_alone: bool) -> Result<Self, Failure> {
         let json =
-            serde_json::to_string_pretty(receipt).map_err(our_fault("a receipt could not be written"))?;
+            serde_json::to_string_pretty(&receipt).map_err(our_fault("a receipt could not be written"))?;
         let erased = receipt.leads.iter().take(LISTED).map(|lead| Erased {
             uuid: lead.lead_uuid,
             at: lead.erased_at.millis(),
             destroyed: destroyed(&lead.destroyed),
             remaining: remaining(&lead.remaining),
         });
-        let (uuid, erased_at) = (receipt.receipt_uuid, receipt.erased_at.millis());
-        let (count, leads) = (receipt.leads.len(), erased.collect());
-        Ok(Self { uuid, erased_at, count, leads, left_alone, reason: reason.to_owned(), json })
+        Ok(Self {
+            uuid: receipt.receipt_uuid,
+            erased_at: receipt.erased_at.millis(),
+            count: receipt.leads.len(),
+            leads: erased.collect(),
+            by: receipt.by,
+            reason: receipt.reason.unwrap_or_default(),
+            daemon: receipt.daemon,
+            companies: receipt.companies,
+            listed: receipt.left_alone.map(Listed::told),
+            left_alone,
+            json,
+        })
     }
 }
 

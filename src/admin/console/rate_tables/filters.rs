@@ -31,6 +31,8 @@ pub(super) struct Filters {
     outcomes: Vec<Choice>,
     slow: Vec<Choice>,
     without_offers: bool,
+    /// A client tag of the lead and its value, as `campaign=spring`.
+    tag: String,
     from: String,
     to: String,
     /// What is wrong with what was asked.
@@ -96,6 +98,7 @@ impl Filters {
             outcomes: choices(Ended::ALL.iter().map(outcome)),
             slow: choices(SLOW.iter().map(slow)),
             without_offers: wish.without_offers,
+            tag: value(asked, "tag").unwrap_or_default().to_owned(),
             from,
             to,
             faults,
@@ -167,6 +170,21 @@ impl<'a> Reader<'a> {
         days
     }
 
+    /// The client tags that a lead is to have.
+    fn tags(&mut self) -> Vec<(String, String)> {
+        let given = self.asked.iter().filter(|(name, value)| name == "tag" && !value.trim().is_empty());
+        let mut tags = Vec::new();
+        for (_, text) in given {
+            match text.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
+                Some((name, value)) if !name.is_empty() => tags.push((name.to_owned(), value.to_owned())),
+                _ => self.faults.push(format!(
+                    "tag must be a client tag and its value, such as campaign=spring, got `{text}`"
+                )),
+            }
+        }
+        tags
+    }
+
     /// What is looked for.
     fn wish(&mut self, companies: &[CompanyRecord], [from, to]: [Option<NaiveDate>; 2]) -> Wish {
         let begins = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc().timestamp_millis();
@@ -185,6 +203,7 @@ impl<'a> Reader<'a> {
             partner: value(self.asked, "partner").map(str::to_owned),
             outcome: self.read("outcome", &one_of(Ended::ALL.iter().map(|(_, word, _)| *word)), outcome),
             without_offers: value(self.asked, "none").is_some(),
+            tags: self.tags(),
             slow: self
                 .read("slow", &format!("{} seconds", one_of(SLOW.iter().map(|(known, _)| *known))), slow)
                 .map(Duration::from_secs),

@@ -124,7 +124,9 @@ fn path_of(table: Uuid) -> String {
 }
 
 async fn page(visit: &Visit, uuid: Uuid, revealed: Vec<&'static str>) -> Result<TablePage, Failure> {
-    let read = visit.reading(move |app| TablePage::read(&app.engine, uuid, &revealed)).await?;
+    let read = visit
+        .reading(move |app| TablePage::read(&app.engine, uuid, (&revealed, &app.settings().reports.tags)));
+    let read = read.await?;
     let page = read.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
     page.ok_or_else(|| Failure::unknown_uuid("Rate table", uuid))
 }

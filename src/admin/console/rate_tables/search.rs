@@ -60,6 +60,8 @@ pub(super) struct Wish {
     pub product: Option<ProductType>,
     pub partner: Option<String>,
     pub outcome: Option<Ended>,
+    /// Client tags of the lead: name and value.
+    pub tags: Vec<(String, String)>,
     /// Whether nobody offered anything.
     pub without_offers: bool,
     /// How long it took at least.
@@ -180,6 +182,12 @@ fn fits(engine: &Engine, wish: &Wish, head: &TableHead, read: &mut usize) -> Res
     if (wish.partner.is_some() || wish.product.is_some()) && !has_seat() {
         return Ok(false);
     }
+    if !wish.tags.is_empty() {
+        *read += 1;
+        if !has_tags(&engine.records.store, head.lead, &wish.tags)? {
+            return Ok(false);
+        }
+    }
     if wish.outcome.is_none() && !wish.without_offers && wish.slow.is_none() {
         return Ok(true);
     }
@@ -194,6 +202,16 @@ fn fits(engine: &Engine, wish: &Wish, head: &TableHead, read: &mut usize) -> Res
     Ok(wish.outcome.is_none_or(ended)
         && !(wish.without_offers && has_offers())
         && wish.slow.is_none_or(is_slow))
+}
+
+/// Whether a lead has all of some client tags; one that is erased has none.
+fn has_tags(store: &Store, lead: Uuid, wanted: &[(String, String)]) -> Result<bool, Unavailable> {
+    let record = reading::lead(store, lead)?;
+    let tags = record.as_ref().and_then(|record| record.lead.client_tags.as_ref());
+    let has = |name: &str, value: &String| {
+        tags.is_some_and(|tags| tags.0.get(name).is_some_and(|of| of.contains(value)))
+    };
+    Ok(wanted.iter().all(|(name, value)| has(name, value)))
 }
 
 /// Every answer of a table.

@@ -16,9 +16,10 @@ use crate::hindsight::explanation::{
     OfferReason, SeatExplanation, TableExplanation, TreatmentExplanation, explanation,
 };
 use crate::matching::Engine;
-use crate::model::ProductType;
+use crate::model::{ClientTags, ProductType};
 use crate::rate_table::reason::Reason;
 use crate::records::{Unavailable, reading, transcripts};
+use crate::store::entities::LeadRecord;
 use crate::store::tokens::Tokens;
 
 /// How often an open table is shown anew: it is open for seconds.
@@ -52,6 +53,8 @@ pub(super) struct TablePage {
     without: Vec<Without>,
     /// How many seats are for what the lead does not ask for; a partner has one for each of its product types.
     not_wanted: usize,
+    /// The client tags of the lead that are counted, name and value; others may tell of a person.
+    tags: Vec<(String, String)>,
     told: Vec<LeadSection>,
     /// The masked attributes that are shown.
     revealed: Vec<String>,
@@ -119,11 +122,15 @@ impl TablePage {
     }
 
     /// The page of a table, by its own uuid or by that of an offer; `None` when there is none, or its lead is erased. Of what
-    /// is personal it shows `revealed`.
+    /// is personal it shows `revealed`, and `tags` are those that are counted.
     ///
     /// # Errors
     /// [`Unavailable`], once reported, when a record cannot be read.
-    pub(super) fn read(engine: &Engine, uuid: Uuid, revealed: &[&str]) -> Result<Option<Self>, Unavailable> {
+    pub(super) fn read(
+        engine: &Engine,
+        uuid: Uuid,
+        (revealed, tags): (&[&str], &[String]),
+    ) -> Result<Option<Self>, Unavailable> {
         let offer = reading::offer(&engine.records, uuid)?;
         let uuid = offer.map_or(uuid, |(table, _)| table);
         let Some(table) = reading::table(&engine.records, uuid)? else { return Ok(None) };
@@ -165,6 +172,7 @@ impl TablePage {
             offers: arrays(&snapshot.json, &explained.seats),
             without: judged.iter().filter(|seat| !shows(seat)).map(|seat| Without::of(seat)).collect(),
             not_wanted: not_wanted.len(),
+            tags: tags_of(&record, tags),
             told: person::told(&record.lead, revealed),
             revealed: revealed.iter().map(ToString::to_string).collect(),
             reason: None,
@@ -174,6 +182,12 @@ impl TablePage {
                 .collect(),
         }))
     }
+}
+
+fn tags_of(record: &LeadRecord, shown: &[String]) -> Vec<(String, String)> {
+    let all = record.lead.client_tags.iter().flat_map(ClientTags::pairs);
+    let shown = all.filter(|(name, _)| shown.iter().any(|known| known == name));
+    shown.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 /// Whether at least one offer of a partner is shown.

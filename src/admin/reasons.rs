@@ -1,0 +1,139 @@
+//! Why something was done, as the audit keeps it: for longer than those may want whom it is about, so that it names nobody.
+
+use crate::model::{Attribute, AttributeValue, Lead};
+use crate::web::Failure;
+
+/// Longest reason, letters.
+const REASON_CHARS: usize = 200;
+
+/// So many digits in a row could be a telephone number.
+const TOO_MANY_DIGITS: usize = 7;
+
+/// Shortest name that is looked for: an initial is in every sentence.
+const NAME_CHARS: usize = 2;
+
+/// What of a lead names somebody, and no reason says.
+const NAMES: [&str; 4] = [
+    "personalInformation.firstName",
+    "personalInformation.lastName",
+    "coApplicantInformation.firstName",
+    "coApplicantInformation.lastName",
+];
+
+/// A reason that says something, and by itself names nobody.
+///
+/// # Errors
+/// That it does not, or that it holds an e-mail address or what could be a number.
+pub(super) fn reason_given(reason: &str) -> Result<&str, Failure> {
+    let reason = reason.trim();
+    if reason.is_empty() || reason.chars().count() > REASON_CHARS {
+        return Err(wrong(&format!("must say why, in at most {REASON_CHARS} letters")));
+    }
+    if has_address(reason) {
+        return Err(wrong(
+            "must not name the person, since the audit keeps it: leave out the e-mail address",
+        ));
+    }
+    if has_number(reason) {
+        let message = format!(
+            "must not name the person, since the audit keeps it: {TOO_MANY_DIGITS} digits in a row could be a phone number; a \
+             shorter number of the letter, or letters within it, will do"
+        );
+        return Err(wrong(&message));
+    }
+    Ok(reason)
+}
+
+/// That a reason has no name of whom leads are about.
+///
+/// # Errors
+/// That it has one.
+pub(super) fn names_nobody<'l>(
+    reason: &str,
+    leads: impl IntoIterator<Item = &'l Lead>,
+) -> Result<(), Failure> {
+    let named = |lead: &Lead| {
+        let attributes = NAMES.iter().filter_map(|path| Attribute::named(path)?.read(lead));
+        attributes
+            .into_iter()
+            .any(|value| matches!(value, AttributeValue::Text(name) if has_name(reason, name)))
+    };
+    match leads.into_iter().any(named) {
+        true => Err(names_them()),
+        false => Ok(()),
+    }
+}
+
+/// Whether a reason has a name, as words of its own.
+pub(super) fn has_name(reason: &str, name: &str) -> bool {
+    name.trim().chars().count() >= NAME_CHARS && spaced(reason).contains(&spaced(name))
+}
+
+/// That a reason has the name of whom it is about.
+pub(super) fn names_them() -> Failure {
+    wrong("must not name the person, since the audit keeps it; the number of their letter will do")
+}
+
+fn wrong(message: &str) -> Failure {
+    Failure::bad_attribute("reason", message.to_owned())
+}
+
+/// Whether a letter or digit stands on both sides of an `@`.
+fn has_address(text: &str) -> bool {
+    let at = |(place, _): (usize, &str)| {
+        let is_of_address = |letter: char| letter.is_alphanumeric();
+        text[..place].ends_with(is_of_address) && text[place + 1..].starts_with(is_of_address)
+    };
+    text.match_indices('@').any(at)
+}
+
+/// Whether there are too many digits in a row, however they are set apart.
+fn has_number(text: &str) -> bool {
+    let mut digits = 0;
+    text.chars().any(|letter| {
+        digits = match letter {
+            _ if letter.is_numeric() => digits + 1,
+            _ if letter.is_whitespace() || "-–.()+/".contains(letter) => digits,
+            _ => 0,
+        };
+        digits >= TOO_MANY_DIGITS
+    })
+}
+
+/// The words of a text, a space before and behind each.
+fn spaced(text: &str) -> String {
+    let text = text.to_lowercase();
+    let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    format!(" {} ", words.collect::<Vec<_>>().join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_that_holds_an_address_or_a_number_is_refused_whoever_is_typed() {
+        for reason in
+            ["call 20, zoe.caller@example.com", "zoe@localhost", "asked by 206-555-0142", "(206) 555 0142"]
+        {
+            assert!(reason_given(reason).is_err(), "{reason}");
+        }
+        for reason in
+            ["letter 4711", "call 20 @ noon", "ticket 123456", "DSR-2026-15", "3 calls, 4 letters, 20 days"]
+        {
+            assert_eq!(reason_given(reason).unwrap(), reason);
+        }
+    }
+
+    #[test]
+    fn a_reason_that_has_a_name_of_the_leads_is_refused() {
+        let lead = br#"{"personalInformation": {"firstName": "Zoe", "lastName": "Van Caller"}}"#;
+        let lead = Lead::read(lead).unwrap();
+        for reason in ["ZOE called", "Mrs van  caller asks", "by zoe.v"] {
+            assert!(names_nobody(reason, [&lead]).is_err(), "{reason}");
+        }
+        for reason in ["letter 4711", "a caller asks", "zoes"] {
+            assert!(names_nobody(reason, [&lead]).is_ok(), "{reason}");
+        }
+    }
+}

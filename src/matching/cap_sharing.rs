@@ -180,6 +180,8 @@ fn find(engine: &Engine, due: Vec<(Capped, Wish)>) -> Result<Vec<Found>, ReadErr
 
 /// Counts from the rate tables what was asked in periods that nobody has begun, or by processes that have ended.
 fn count(engine: &Engine, alive: &BTreeSet<Uuid>, mut unknown: Vec<&mut Found>) -> Result<(), ReadError> {
+    let node = engine.records.store.node();
+    unknown.iter_mut().for_each(|found| engine.limiter.note(&found.capped, node, &mut found.record));
     let spans = unknown.iter().map(|found| &found.capped.span);
     let mut counted = engine.limiter.counted(&engine.records, spans)?;
     for found in &mut unknown {

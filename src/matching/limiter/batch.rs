@@ -153,6 +153,12 @@ impl HandedOut {
         self.held.iter().any(|held| !nodes.contains(&held.node))
     }
 
+    /// Takes note of how often a process that holds something has asked by now.
+    pub fn note(&mut self, node: Uuid, asked: u32) {
+        let held = self.held.iter_mut().filter(|held| held.node == node);
+        held.for_each(|held| held.asked = held.asked.max(asked));
+    }
+
     /// Takes back what ended processes held. Of what they have asked there is a count of the records, after which they asked nothing.
     pub fn end(&mut self, alive: &BTreeSet<Uuid>, counted: u32) {
         let (held, ended): (Vec<_>, Vec<_>) =

@@ -53,6 +53,11 @@ impl Limiter {
         caps.into_values().filter_map(wish).collect()
     }
 
+    /// Notes in a record how often was asked here.
+    pub fn note(&self, capped: &Capped, node: Uuid, record: &mut HandedOut) {
+        record.note(node, self.counts().batch(capped, self.now()).asked);
+    }
+
     /// Changes a record to what should be held here. What is to be given back is asked no more from now on.
     pub fn wish(&self, capped: &Capped, wish: Wish, node: Uuid, record: &mut HandedOut) {
         let mut counts = self.counts();

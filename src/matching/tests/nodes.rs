@@ -128,7 +128,7 @@ fn of_a_node_that_ended_without_a_word_all_that_it_asked_is_counted() {
 fn a_pause_through_one_node_holds_in_the_other_once_it_has_read_it() {
     system(async {
         let Some(([first, second], _directory)) = two(&[partner("slow").loan("")]).await else { return };
-        let what = Pausable { partner: "slow".to_owned(), product_type: None };
+        let what = Pausable { partner: "p0".to_owned(), product_type: None };
         let store = first.engine().records.store.clone();
         let commit = |to: Store| async move |commit| to.commit(commit).await;
         pausing::pause(first.engine(), &what, commit(store.clone())).await.unwrap();
@@ -148,7 +148,7 @@ fn what_others_earn_counts_towards_a_budget_and_what_they_take_back_does_not() {
         let Some(([first, second], _directory)) = two(&partners).await else { return };
         let store = &first.engine().records.store;
         let posting = crate::records::postings::Posting {
-            partner: "capped".to_owned(),
+            partner: "p0".to_owned(),
             product_type: crate::model::ProductType::Loan,
             at: store.now_ms(),
             cents: 1000.0,

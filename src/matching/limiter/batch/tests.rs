@@ -54,6 +54,7 @@ impl Several {
     fn settle(&mut self, place: usize, is_idle: bool) {
         let alive: BTreeSet<Uuid> = self.nodes.iter().map(|node| node.id).collect();
         if self.record.is_held_by_others_than(&alive) {
+            self.record.note(self.nodes[place].id, self.nodes[place].asked);
             self.record.end(&alive, self.asked);
         }
         let (cap, nodes) = (self.cap, self.nodes.len() as u32);

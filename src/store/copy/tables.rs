@@ -32,7 +32,12 @@ pub(super) struct DatabaseSide {
 impl DatabaseSide {
     /// Of the database of these options.
     pub(super) fn of(options: &DatabaseOptions) -> Result<Self, CopyError> {
-        Ok(Self { tables: Tables::of(options)?, known: BTreeSet::new(), bytes: OnceCell::new(), is_claimed: false })
+        Ok(Self {
+            tables: Tables::of(options)?,
+            known: BTreeSet::new(),
+            bytes: OnceCell::new(),
+            is_claimed: false,
+        })
     }
 
     fn is_free(&self) -> Result<(), CopyError> {

@@ -30,5 +30,10 @@ pub(super) fn ask(client: &Client) -> Result<Option<DatabaseFigures>, Failure> {
     let round_trip = begun.elapsed();
     let ours = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() - round_trip / 2;
     let ours_ms = i64::try_from(ours.as_millis()).unwrap_or(i64::MAX);
-    Ok(Some(DatabaseFigures { version, known: schema::KNOWN, round_trip, clock_ahead_ms: ours_ms - theirs_ms }))
+    Ok(Some(DatabaseFigures {
+        version,
+        known: schema::KNOWN,
+        round_trip,
+        clock_ahead_ms: ours_ms - theirs_ms,
+    }))
 }

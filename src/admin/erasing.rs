@@ -138,8 +138,7 @@ async fn erase_in_rounds(
     let found = found.await?;
     let receipt_uuid = ids::random();
     let mut left = Left::of(found.len());
-    let mut receipt =
-        Receipt { receipt_uuid, erased_at: Timestamp::default(), rounds: 0, leads: Vec::new() };
+    let mut receipt = Receipt { receipt_uuid, erased_at: Timestamp::default(), rounds: 0, leads: Vec::new() };
     // Nobody may listen any more.
     let _ = told.send(Progress { done: 0, of: found.len() });
     for round in found.chunks(app.settings().limits.leads_erased_at_once) {
@@ -288,7 +287,9 @@ mod tests {
         async fn of(leads: usize, at_once: usize) -> Self {
             let directory = tempfile::tempdir().unwrap();
             let store = Store::open(StoreOptions::new(directory.path().join("store"))).unwrap();
-            for (nth, email) in std::iter::repeat_n("ada@example.com", leads).chain(["eve@example.com"]).enumerate() {
+            for (nth, email) in
+                std::iter::repeat_n("ada@example.com", leads).chain(["eve@example.com"]).enumerate()
+            {
                 let text = format!(r#"{{"personalInformation": {{"email": "{email}"}}}}"#);
                 let created_at = store.now_ms() + nth as i64;
                 let record = LeadRecord {
@@ -318,7 +319,9 @@ mod tests {
 
         fn order(&self, email: &str) -> Request<Bytes> {
             let digest: String = Sha256::digest(email).iter().map(|byte| format!("{byte:02x}")).collect();
-            let body = format!(r#"{{"kind": "email", "digest": "{digest}", "reason": "letter 4711", "suppress": true}}"#);
+            let body = format!(
+                r#"{{"kind": "email", "digest": "{digest}", "reason": "letter 4711", "suppress": true}}"#
+            );
             let key = format!("Bearer {}", self.admin.key());
             let request = Request::builder().method(Method::POST).uri("/persons/erase");
             request.header("authorization", key).body(Bytes::from(body)).unwrap()
@@ -358,8 +361,10 @@ mod tests {
         let world = World::of(7, 3).await;
         let answer = world.admin.call(world.order("ada@example.com")).await;
         let body = answer.into_body().collect().await.unwrap().to_bytes();
-        let lines: Vec<ErasureLine> =
-            body.split_inclusive(|byte| *byte == b'\n').map(|line| serde_json::from_slice(line).unwrap()).collect();
+        let lines: Vec<ErasureLine> = body
+            .split_inclusive(|byte| *byte == b'\n')
+            .map(|line| serde_json::from_slice(line).unwrap())
+            .collect();
         let [.., ErasureLine::Erased(leads), ErasureLine::Receipt(receipt)] = &lines[..] else {
             panic!("{lines:?}")
         };
@@ -379,10 +384,14 @@ mod tests {
             .audited()
             .into_iter()
             .filter(|record| record.action == "person.erased")
-            .filter_map(|record| record.object?.strip_prefix(&format!("receipt {}: ", receipt.receipt_uuid)).map(str::to_owned))
+            .filter_map(|record| {
+                record.object?.strip_prefix(&format!("receipt {}: ", receipt.receipt_uuid)).map(str::to_owned)
+            })
             .collect();
         let named: Vec<&str> = erased.iter().flat_map(|leads| leads.split(' ')).collect();
-        assert!(leads.iter().all(|lead| named.contains(&lead.lead_uuid.to_string().as_str())) && named.len() == 7);
+        assert!(
+            leads.iter().all(|lead| named.contains(&lead.lead_uuid.to_string().as_str())) && named.len() == 7
+        );
         let left = world.store.scan(crate::store::Tree::Leads, []).count();
         assert_eq!(left, 1, "another person's lead stays");
     }

@@ -139,13 +139,7 @@ pub(super) async fn copied(app: &Arc<App>, wish: Wish) -> Result<request::Copy, 
         let copy = copy.await?;
         let (leads, reason) = (copy.leads.len(), &wish.reason);
         app.note(&wish.by, wish.note("person.export").about(format!("{leads} leads"))).await?;
-        audit_by!(
-            &wish.by.who,
-            "person.export",
-            leads,
-            reason,
-            "personal data of all leads of a person"
-        );
+        audit_by!(&wish.by.who, "person.export", leads, reason, "personal data of all leads of a person");
         Ok(copy)
     })
     .await

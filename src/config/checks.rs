@@ -335,7 +335,8 @@ fn tags(names: Vec<String>, found: &mut Found) -> Vec<String> {
         }
         // It stands before the `=` of a filter, and at the head of a column.
         if name.contains('=') || name.chars().any(char::is_control) {
-            let message = format!("must be names without `=`, line feeds and other control characters, got `{name}`");
+            let message =
+                format!("must be names without `=`, line feeds and other control characters, got `{name}`");
             fault("reports.tags", message, found);
         }
     }

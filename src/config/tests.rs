@@ -517,16 +517,38 @@ fn a_reloadable_setting_must_fit_what_waits_for_a_restart() {
 #[test]
 fn a_proxy_is_named_by_a_header_of_its_own_and_comes_from_few_addresses() {
     let proxy = |header: &str, from: &str| {
-        faults(&format!("[console]\n\nproxy = {{ header = '{header}', from = ['{from}'], role = '' }}\n"), &[])
+        faults(
+            &format!("[console]\n\nproxy = {{ header = '{header}', from = ['{from}'], role = '' }}\n"),
+            &[],
+        )
     };
-    for header in ["x-forwarded-user", "X-Auth-Request-Email", "Remote-User", "x-user", "tailscale-user-login"] {
+    for header in
+        ["x-forwarded-user", "X-Auth-Request-Email", "Remote-User", "x-user", "tailscale-user-login"]
+    {
         assert_eq!(proxy(header, "10.0.0.0/8"), [""; 0], "{header}");
         assert_eq!(proxy(header, "fd00::/16"), [""; 0], "{header}");
     }
     for header in [
-        "connection", "host", "user-agent", "accept", "accept-language", "te", "cookie", "origin", "referer",
-        "sec-fetch-site", "content-type", "transfer-encoding", "authorization", "forwarded", "x-", "x-real-ip",
-        "x-forwarded-for", "x-requested-with", "x user", "",
+        "connection",
+        "host",
+        "user-agent",
+        "accept",
+        "accept-language",
+        "te",
+        "cookie",
+        "origin",
+        "referer",
+        "sec-fetch-site",
+        "content-type",
+        "transfer-encoding",
+        "authorization",
+        "forwarded",
+        "x-",
+        "x-real-ip",
+        "x-forwarded-for",
+        "x-requested-with",
+        "x user",
+        "",
     ] {
         let told = proxy(header, "10.0.0.5");
         assert!(
@@ -539,7 +561,9 @@ fn a_proxy_is_named_by_a_header_of_its_own_and_comes_from_few_addresses() {
     for from in ["0.0.0.0/0", "::/0", "10.0.0.0/7", "2000::/3"] {
         let told = proxy("x-user", from);
         assert!(
-            told.len() == 1 && told[0].starts_with("offerd.toml:3: `console.proxy` `from` must hold") && told[0].contains(from),
+            told.len() == 1
+                && told[0].starts_with("offerd.toml:3: `console.proxy` `from` must hold")
+                && told[0].contains(from),
             "{from}: {told:?}"
         );
     }

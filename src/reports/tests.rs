@@ -158,7 +158,8 @@ impl Story {
             Deed::Click { table, number } => self.click(table, number).await,
             Deed::Report { table, number, funded, payout, days_ago } => {
                 if let Some(offer) = self.offer(table, number) {
-                    let event_type = if funded { PartnerEventType::Funded } else { PartnerEventType::Applied };
+                    let event_type =
+                        if funded { PartnerEventType::Funded } else { PartnerEventType::Applied };
                     self.report(offer, event_type, payout, days_ago).await;
                 }
             }
@@ -616,9 +617,9 @@ fn what_a_report_earns_counts_where_it_happened_and_is_taken_back_from_there() {
         story.finish().await;
         let paid = |story: &Story, by: &str| -> Vec<(String, Option<i64>, f64)> {
             let rows = story.ask(&format!("from=2020-01-01&by={by}")).rows;
-            let figures = rows.iter().map(|row| {
-                (row.by[0].clone(), row.figures.funded, row.figures.payouts.unwrap_or_default())
-            });
+            let figures = rows
+                .iter()
+                .map(|row| (row.by[0].clone(), row.figures.funded, row.figures.payouts.unwrap_or_default()));
             figures.filter(|(_, funded, payouts)| *payouts != 0.0 || *funded > Some(0)).collect()
         };
         // The partner's clock is wrong: nothing happened before there was the lead.
@@ -649,7 +650,9 @@ fn what_happened_a_while_ago_earns_on_that_day() {
         sources: vec![],
         earned_at: vec![earned_at],
     };
-    let at = |record: PayoutRecord| PayoutRecord::read(&record.written()).unwrap().each_as_earned().next().unwrap().0;
+    let at = |record: PayoutRecord| {
+        PayoutRecord::read(&record.written()).unwrap().each_as_earned().next().unwrap().0
+    };
     assert_eq!((at(record(Some(7))), at(record(None))), (7, payout.booked_at_ms));
 }
 
@@ -678,7 +681,7 @@ fn what_is_asked_for_is_told() {
         assert_eq!((report.rows[0].by[0].as_str(), report.rows[0].figures.clicks), ("p0", 1));
         assert_eq!((report.rows[0].figures.applied, report.total.payouts), (None, None));
         assert_eq!(report.total_before.unwrap().leads, 0);
-        story.report(story.offer(0, 1).unwrap(), false, None, 0).await;
+        story.report(story.offer(0, 1).unwrap(), PartnerEventType::Applied, None, 0).await;
         story.finish().await;
         let report = story.ask("by=partner&sort=partner");
         let applied: Vec<_> =

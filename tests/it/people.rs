@@ -621,7 +621,8 @@ async fn who_is_no_user_has_the_role_that_the_settings_say() {
 }
 
 #[tokio::test]
-async fn who_was_removed_is_kept_out_where_strangers_are_let_in_and_nobody_sets_a_password_by_a_proxy_alone() {
+async fn who_was_removed_is_kept_out_where_strangers_are_let_in_and_nobody_sets_a_password_by_a_proxy_alone()
+{
     let daemon = behind_a_proxy("127.0.0.1", "viewer").await;
     add(&daemon, "rita", "administrator");
     assert!(daemon.command(&["user", "remove", "rita"]).status.success());

@@ -241,9 +241,18 @@ mod tests {
         for path in ["/console", "/console/partners", "/console?q=1", "/console/rateTables?q=a%20b"] {
             assert!(is_within(path), "{path}");
         }
-        for path in
-            ["/console?x=\r\nSet-Cookie:a=b", "/console?x=\0", "/console?x=a b", "/console?x=\u{fc}", "/", "//evil.example", "https://evil.example/console", "/consoles", "/console\\@evil", ""]
-        {
+        for path in [
+            "/console?x=\r\nSet-Cookie:a=b",
+            "/console?x=\0",
+            "/console?x=a b",
+            "/console?x=\u{fc}",
+            "/",
+            "//evil.example",
+            "https://evil.example/console",
+            "/consoles",
+            "/console\\@evil",
+            "",
+        ] {
             assert!(!is_within(path), "{path}");
         }
     }

@@ -82,11 +82,7 @@ impl Store {
     }
 
     /// How many contacts of leads a key has hashed; nothing of those of which it has none.
-    fn kept_of(
-        &self,
-        key: &IdentityKey,
-        of: &[ContactsOf],
-    ) -> Result<BTreeMap<Uuid, u64>, RetentionError> {
+    fn kept_of(&self, key: &IdentityKey, of: &[ContactsOf]) -> Result<BTreeMap<Uuid, u64>, RetentionError> {
         let meets = |of: &&ContactsOf| key.begins_ms <= of.until_ms && key.ends_ms > of.from_ms;
         let (grown, as_made): (Vec<&ContactsOf>, Vec<&ContactsOf>) =
             of.iter().filter(meets).partition(|of| of.from_ms != of.until_ms);

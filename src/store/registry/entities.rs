@@ -345,8 +345,12 @@ mod tests {
         assert_eq!(without_sources.each().collect::<Vec<_>>(), of_loan);
 
         let source = PayoutSource { uuid: Uuid::from_u128(2), institution: None, takes_back: Some(4) };
-        let record =
-            PayoutRecord { payouts: payouts.clone(), product_types, sources: vec![source], earned_at: vec![] };
+        let record = PayoutRecord {
+            payouts: payouts.clone(),
+            product_types,
+            sources: vec![source],
+            earned_at: vec![],
+        };
         let earned = PayoutRecord { earned_at: vec![Some(3)], ..record.clone() };
         for (record, at) in [(record, 4), (earned, 3)] {
             let stored = record.clone().written();

@@ -206,7 +206,11 @@ async fn however_many_leads_go_at_once_each_key_is_hashed_anew_once() {
     let identities: Vec<IdentityOf> = gone
         .iter()
         // What some of them are is not known, and they are found all the same.
-        .map(|nth| IdentityOf { lead: lead(*nth), company: COMPANY, identity: (nth % 3 > 0).then_some([*nth; 32]) })
+        .map(|nth| IdentityOf {
+            lead: lead(*nth),
+            company: COMPANY,
+            identity: (nth % 3 > 0).then_some([*nth; 32]),
+        })
         .collect();
     let forgotten = store.forget_identities(&identities).await.unwrap();
     assert_eq!(forgotten, gone.iter().map(|nth| (lead(*nth), 1)).collect());

@@ -115,8 +115,8 @@ impl Wish {
 /// # Errors
 /// Why they cannot be told, or that this could not be recorded.
 pub(super) async fn found(app: &Arc<App>, wish: Wish) -> Result<Vec<FoundLead>, Failure> {
-    let (app, who) = (Arc::clone(app), wish.who()?);
-    seen_through(UNREAD, async move {
+    let (here, app, who) = (app, Arc::clone(app), wish.who()?);
+    seen_through(here, UNREAD, async move {
         let found = carried_out(&app, move |engine, runtime| runtime.block_on(request::find(engine, who)));
         let found = found.await?;
         let note = wish.note("person.find").about(format!("{} leads", found.len()));
@@ -133,8 +133,8 @@ pub(super) async fn found(app: &Arc<App>, wish: Wish) -> Result<Vec<FoundLead>, 
 /// # Errors
 /// Why it cannot be told, or that this could not be recorded.
 pub(super) async fn copied(app: &Arc<App>, wish: Wish) -> Result<request::Copy, Failure> {
-    let (app, who) = (Arc::clone(app), wish.who()?);
-    seen_through(UNREAD, async move {
+    let (here, app, who) = (app, Arc::clone(app), wish.who()?);
+    seen_through(here, UNREAD, async move {
         let copy = carried_out(&app, move |engine, runtime| runtime.block_on(request::copy(engine, who)));
         let copy = copy.await?;
         let (leads, reason) = (copy.leads.len(), &wish.reason);
@@ -150,9 +150,9 @@ pub(super) async fn copied(app: &Arc<App>, wish: Wish) -> Result<request::Copy, 
 /// # Errors
 /// What is wrong with the key or with the store.
 pub(super) async fn suppressed(app: &Arc<App>, wish: Wish) -> Result<(), Failure> {
-    let app = Arc::clone(app);
+    let (here, app) = (app, Arc::clone(app));
     let failed = "a person could not be left alone";
-    seen_through(failed, async move { left_alone_now(&app, &wish).await }).await
+    seen_through(here, failed, async move { left_alone_now(&app, &wish).await }).await
 }
 
 /// The same, for who sees it through.
@@ -176,8 +176,8 @@ pub(super) async fn left_alone_now(app: &App, wish: &Wish) -> Result<(), Failure
 /// # Errors
 /// What is wrong with the key or with the store.
 pub(super) async fn unsuppressed(app: &Arc<App>, wish: Wish) -> Result<bool, Failure> {
-    let app = Arc::clone(app);
-    seen_through("it could not be ended that a person is left alone", async move {
+    let (here, app) = (app, Arc::clone(app));
+    seen_through(here, "it could not be ended that a person is left alone", async move {
         let Wish { by, kind, digest, reason } = &wish;
         let (store, key_file) = (&app.engine.records.store, app.engine.suppressions.key_file());
         let done = left_alone::ask_again(store, key_file, *kind, digest).await;

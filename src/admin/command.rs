@@ -1,10 +1,12 @@
 //! What the handlers of commands share: the order that a command sends, work that blocks, and work that goes on step by step.
 
 use std::fmt::Display;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
-use tokio::task::{JoinError, spawn_blocking};
+use tokio::sync::RwLock;
+use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 use tracing::{Instrument, error};
 
 use super::App;
@@ -45,10 +47,32 @@ pub async fn blocking<T: Send + 'static>(
 /// # Errors
 /// That it did, or what came of it.
 pub async fn seen_through<T: Send + 'static>(
+    app: &App,
     failed: &'static str,
     work: impl Future<Output = Result<T, Failure>> + Send + 'static,
 ) -> Result<T, Failure> {
-    tokio::spawn(work.in_current_span()).await.map_err(our_fault(failed))?
+    app.going_on.begin(work).await.map_err(our_fault(failed))?
+}
+
+/// What goes on by itself, whoever waits for it: the runtime is not to end before it has.
+#[derive(Default)]
+pub struct GoingOn(Arc<RwLock<()>>);
+
+impl GoingOn {
+    /// Has something go on by itself.
+    pub fn begin<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+        let going_on = Arc::clone(&self.0);
+        let work = async move {
+            let _going_on = going_on.read().await;
+            work.await
+        };
+        tokio::spawn(work.in_current_span())
+    }
+
+    /// Waits until nothing goes on any more. Nothing begins after this was called.
+    pub async fn ended(&self) {
+        drop(self.0.write().await);
+    }
 }
 
 /// Our fault, whose cause goes to the log.

@@ -14,7 +14,6 @@ use metrics::{counter, gauge};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
-use tracing::Instrument;
 use uuid::Uuid;
 
 use super::App;
@@ -91,9 +90,9 @@ pub(super) async fn erased(app: &Arc<App>, wish: Wish, suppress: bool) -> Result
 fn begin(app: &Arc<App>, wish: Wish, suppress: bool) -> Result<Begun, Failure> {
     wish.who()?;
     let (told, progress) = unbounded_channel();
-    let app = Arc::clone(app);
+    let (here, app) = (app, Arc::clone(app));
     let work = async move { erase_in_rounds(&app, &wish, suppress, &told).await };
-    Ok(Begun { progress, ended: tokio::spawn(work.in_current_span()) })
+    Ok(Begun { progress, ended: here.going_on.begin(work) })
 }
 
 impl Begun {
@@ -151,6 +150,10 @@ async fn erase_in_rounds(
     let _ = told.send(Progress { done: 0, of: found.len() });
     for round in found.chunks(app.settings().limits.leads_erased_at_once) {
         let progress = Progress { done: receipt.leads.len(), of: found.len() };
+        if app.console.is_stopping() {
+            let stopping = unavailable("the daemon stops".to_owned());
+            return Err(cut_short(stopping, receipt_uuid, progress));
+        }
         let erased = erase_round(app, wish, (receipt_uuid, round), (progress, told)).await;
         let erased = erased.map_err(|failure| cut_short(failure, receipt_uuid, progress))?;
         left.less(round.len());

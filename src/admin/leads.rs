@@ -19,7 +19,7 @@ const UNAVAILABLE: &str = "the store cannot be read or written; the log tells wh
 pub(super) async fn erase(context: Context<App>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("uuid")?;
     let (app, by) = (Arc::clone(&context.app), Actor::of_command(&context));
-    let erasure = seen_through("a lead could not be erased", async move {
+    let erasure = seen_through(&context.app, "a lead could not be erased", async move {
         let (engine, runtime) = (Arc::clone(&app.engine), Handle::current());
         known(&app, lead)?;
         app.note(&by, Note::of("lead.erase").about(lead)).await?;
@@ -33,7 +33,7 @@ pub(super) async fn erase(context: Context<App>) -> Result<Reply, Failure> {
 pub(super) async fn export(context: Context<App>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("uuid")?;
     let (app, by) = (Arc::clone(&context.app), Actor::of_command(&context));
-    let dossier = seen_through("what is held on a lead could not be read", async move {
+    let dossier = seen_through(&context.app, "what is held on a lead could not be read", async move {
         let engine = Arc::clone(&app.engine);
         let dossier = found(lead, move || dossier::dossier(&engine, lead)).await?;
         app.note(&by, Note::of("lead.export").about(lead)).await?;

@@ -61,6 +61,7 @@ pub use health::Health;
 pub use stopped::StoppedAdmin;
 
 use self::chronicle::Chronicle;
+use self::command::GoingOn;
 use self::console::{Console, SessionRules};
 use self::key_ring::KeyRing;
 use self::password::Password;
@@ -136,6 +137,8 @@ pub struct App {
     alerts: Board,
     tail: Tail,
     chronicle: Chronicle,
+    /// What is seen to its end whoever waits for it.
+    going_on: GoingOn,
     console: Console,
     /// Whether what takes long rests now and then, because leads are taken in beside it.
     rests: bool,
@@ -181,6 +184,7 @@ impl App {
             index: index_page(&run_file),
             console: Console::new(sessions),
             chronicle: Chronicle::default(),
+            going_on: GoingOn::default(),
             health,
             metrics,
             engine: LazyLock::new(Box::new(move || engine)),
@@ -387,11 +391,14 @@ pub fn start(listener: Listener, app: App) -> Admin {
             runtime.spawn(console::history::watch(Arc::clone(&app)));
             runtime.spawn(follow_users(Arc::clone(&app)));
             runtime.spawn(nodes::tell(Arc::clone(&app)));
-            runtime.block_on(listener.serve(service(surface), async move {
+            let stopped = Arc::clone(&app);
+            let served = runtime.block_on(listener.serve(service(surface), async move {
                 // A sender that is gone means the same.
                 let _ = stopping.wait_for(|stop| *stop).await;
-                app.console.stop();
-            }))
+                stopped.console.stop();
+            }));
+            runtime.block_on(app.going_on.ended());
+            served
         });
         if let Err(error) = served {
             error!(%error, "the admin listener ended");

@@ -116,8 +116,8 @@ impl Wish {
 /// # Errors
 /// Why they cannot be told, or that this could not be recorded.
 pub(super) async fn found(app: &Arc<App>, wish: Wish) -> Result<Vec<FoundLead>, Failure> {
-    let app = Arc::clone(app);
-    seen_through(UNREAD, async move {
+    let (here, app) = (app, Arc::clone(app));
+    seen_through(here, UNREAD, async move {
         let found = about(&app, &wish).await?.found;
         let note = wish.note("person.find").about(format!("{} leads", found.len()));
         app.note(&wish.by, note).await?;
@@ -133,8 +133,8 @@ pub(super) async fn found(app: &Arc<App>, wish: Wish) -> Result<Vec<FoundLead>, 
 /// # Errors
 /// Why it cannot be told, or that this could not be recorded.
 pub(super) async fn copied(app: &Arc<App>, wish: Wish) -> Result<request::Copy, Failure> {
-    let app = Arc::clone(app);
-    seen_through(UNREAD, async move {
+    let (here, app) = (app, Arc::clone(app));
+    seen_through(here, UNREAD, async move {
         let found = about(&app, &wish).await?.found;
         let copy = carried_out(&app, move |engine, _| request::copy(engine, &found)).await?;
         let (leads, reason) = (copy.leads.len(), &wish.reason);
@@ -182,9 +182,9 @@ pub(super) async fn left_alone_by_all(app: &App, wish: &Wish, named: &Named) -> 
 /// # Errors
 /// What is wrong with the key or with the store.
 pub(super) async fn suppressed(app: &Arc<App>, wish: Wish) -> Result<(), Failure> {
-    let app = Arc::clone(app);
+    let (here, app) = (app, Arc::clone(app));
     let failed = "a person could not be left alone";
-    seen_through(failed, async move { left_alone_now(&app, &wish).await }).await
+    seen_through(here, failed, async move { left_alone_now(&app, &wish).await }).await
 }
 
 async fn left_alone_now(app: &App, wish: &Wish) -> Result<(), Failure> {
@@ -208,8 +208,8 @@ async fn left_alone_now(app: &App, wish: &Wish) -> Result<(), Failure> {
 /// # Errors
 /// What is wrong with the key or with the store.
 pub(super) async fn unsuppressed(app: &Arc<App>, wish: Wish) -> Result<bool, Failure> {
-    let app = Arc::clone(app);
-    seen_through("it could not be ended that a person is left alone", async move {
+    let (here, app) = (app, Arc::clone(app));
+    seen_through(here, "it could not be ended that a person is left alone", async move {
         named_nowhere(&app, &wish).await?;
         let Wish { by, kind, digest, reason } = &wish;
         let (store, key_file) = (&app.engine.records.store, app.engine.suppressions.key_file());

@@ -9,6 +9,7 @@ use tokio::sync::{Semaphore, watch};
 use uuid::Uuid;
 
 use super::chronicle::Chronicle;
+use super::command::GoingOn;
 use super::console::{Console, SessionRules};
 use super::key_ring::KeyRing;
 use super::password_hash::PasswordHashes;
@@ -115,6 +116,7 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         alerts,
         tail: Tail::default(),
         chronicle: Chronicle::default(),
+        going_on: GoingOn::default(),
         console: Console::new(sessions),
         rests: false,
         elsewhere: Arc::default(),

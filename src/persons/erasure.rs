@@ -117,17 +117,20 @@ pub async fn erase_all(
     told: &mut (dyn FnMut(usize) + Send),
 ) -> Result<Vec<Erasure>, Unavailable> {
     let store = &engine.records.store;
-    let records = leads.iter().map(|lead| reading::lead(store, *lead));
-    let mut records = records.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
-    records.sort_by_key(|record| (record.created_at, record.uuid));
-    records.dedup_by_key(|record| record.uuid);
-    let gone: Vec<Gone> = records.iter().map(|record| Gone::of(store, record)).collect();
+    let (mut gone, mut hashes) = (Vec::new(), Hashes::default());
+    for lead in leads {
+        // One after the other, so that no more of them is held than is needed.
+        if let Some(record) = reading::lead(store, *lead)? {
+            hashes.add(store, &record);
+            gone.push(Gone::of(store, &record));
+        }
+    }
+    gone.sort_by_key(|one| (one.created_at, one.lead));
     for one in &gone {
         end(engine, one.company, &one.tables).await;
     }
     // What a hash of the person can be told by goes first: the leads are still there to find it, should this be cut short.
-    let hashes = forget_hashes(store, &records).await?;
-    drop(records);
+    let hashes = hashes.forget(store).await?;
     let mut sealed = sealed(store, &gone);
     let mut remaining = remaining(store, &gone);
     let erased_at = Utc::now();
@@ -198,22 +201,30 @@ pub async fn take_in(engine: &Arc<Engine>) -> Result<(), String> {
     Ok(())
 }
 
-/// Has nobody be told by what leads were found, and duplicates of them known; gives how many hashes there were.
-async fn forget_hashes(store: &Store, records: &[LeadRecord]) -> Result<ByLead<u64>, Unavailable> {
-    let identity = |record: &LeadRecord| IdentityOf {
-        lead: record.uuid,
-        company: record.company,
-        identity: identity_of(store, record),
-    };
-    let identities: Vec<IdentityOf> = records.iter().map(identity).collect();
-    let contacts: Vec<ContactsOf> = records.iter().map(|record| contacts_of(store, record)).collect();
-    let identities = store.forget_identities(&identities).await;
-    let contacts = store.forget_contacts(&contacts).await;
-    let mut hashes = identities.map_err(failed)?;
-    for (lead, more) in contacts.map_err(failed)? {
-        *hashes.entry(lead).or_default() += more;
+/// By what leads are found, and duplicates of them known.
+#[derive(Default)]
+struct Hashes {
+    identities: Vec<IdentityOf>,
+    contacts: Vec<ContactsOf>,
+}
+
+impl Hashes {
+    fn add(&mut self, store: &Store, record: &LeadRecord) {
+        let (lead, company, identity) = (record.uuid, record.company, identity_of(store, record));
+        self.identities.push(IdentityOf { lead, company, identity });
+        self.contacts.push(contacts_of(store, record));
     }
-    Ok(hashes)
+
+    /// Has nobody be told by them any more; gives how many hashes there were.
+    async fn forget(self, store: &Store) -> Result<ByLead<u64>, Unavailable> {
+        let identities = store.forget_identities(&self.identities).await;
+        let contacts = store.forget_contacts(&self.contacts).await;
+        let mut hashes = identities.map_err(failed)?;
+        for (lead, more) in contacts.map_err(failed)? {
+            *hashes.entry(lead).or_default() += more;
+        }
+        Ok(hashes)
+    }
 }
 
 fn failed(failure: impl std::fmt::Display) -> Unavailable {
@@ -232,10 +243,7 @@ async fn destroy(
     let of: ByLead<&Gone> = gone.iter().map(|one| (one.lead, one)).collect();
     let mut prefills = prefills(store, gone);
     for slots in store.by_slot(of.keys().copied()).chunks(SLOTS_AT_ONCE) {
-        let grown = grown(store, slots.iter().flatten().filter_map(|lead| of.get(lead).copied()))?;
-        if !grown.is_empty() {
-            forget_hashes(store, &grown).await?;
-        }
+        grown(store, slots.iter().flatten().filter_map(|lead| of.get(lead).copied()))?.forget(store).await?;
         let commits = slots.iter().map(|leads| {
             let mut commit = Commit::new().erase_all(leads.iter().copied(), at_ms);
             for lead in leads {
@@ -259,13 +267,16 @@ async fn destroy(
     Ok(())
 }
 
-/// The leads that were merged into since they were read: what they are found by now was not forgotten yet.
-fn grown<'g>(store: &Store, gone: impl Iterator<Item = &'g Gone>) -> Result<Vec<LeadRecord>, Unavailable> {
-    let now = gone.map(|one| {
+/// What leads are found by that were merged into since they were read: it was not forgotten yet.
+fn grown<'g>(store: &Store, gone: impl Iterator<Item = &'g Gone>) -> Result<Hashes, Unavailable> {
+    let mut grown = Hashes::default();
+    for one in gone {
         let record = reading::lead(store, one.lead)?;
-        Ok(record.filter(|record| record.updated_at != one.updated_at))
-    });
-    now.filter_map(Result::transpose).collect()
+        if let Some(record) = record.filter(|record| record.updated_at != one.updated_at) {
+            grown.add(store, &record);
+        }
+    }
+    Ok(grown)
 }
 
 /// The prefills that were given under the uuids of leads.
@@ -356,6 +367,3 @@ fn remaining(store: &Store, gone: &[Gone]) -> ByLead<Remaining> {
     }
     remaining
 }
-
-#[cfg(test)]
-mod tests;

@@ -736,7 +736,7 @@ fn what_is_asked_for_is_told() {
         assert_eq!((report.rows[0].by[0].as_str(), report.rows[0].figures.clicks), ("p0", 1));
         assert_eq!((report.rows[0].figures.applied, report.total.payouts), (None, None));
         assert_eq!(report.total_before.unwrap().leads, 0);
-        story.report(story.offer(0, 1).unwrap(), false, None, 0).await;
+        story.report(story.offer(0, 1).unwrap(), PartnerEventType::Applied, None, 0).await;
         story.finish().await;
         let report = story.ask("by=partner&sort=partner");
         let applied: Vec<_> =

@@ -262,6 +262,11 @@ impl Console {
         self.stop.send_replace(true);
     }
 
+    /// Whether the daemon stops.
+    pub(super) fn is_stopping(&self) -> bool {
+        *self.stop.borrow()
+    }
+
     /// Turns true when the daemon stops.
     fn stopping(&self) -> watch::Receiver<bool> {
         self.stop.subscribe()

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::store::postgres::tests::database;
-use crate::store::{Clock, Commit, Kept, Seal, Store, TREES, Tree};
+use crate::store::{Clock, ClockLimits, Commit, Kept, Seal, Store, TREES, Tree};
 
 /// When the records of the test were written, from the first one on.
 const MARCH_MS: u64 = 1_772_323_200_000;
@@ -90,7 +90,10 @@ fn filled(options: &StoreOptions) -> (Uuid, Uuid) {
     let now = std::sync::Arc::clone(&day);
     let clock =
         Clock::new(move || (MARCH_MS + now.load(std::sync::atomic::Ordering::SeqCst) * DAY_MS) * 1000);
-    let store = Store::open_inline_with(&StoreOptions { clock, ..options.clone() }).unwrap();
+    // It is stepped ahead by days.
+    let days = Duration::from_secs(100 * 24 * 3600);
+    let clock_limits = ClockLimits { jump: days, hold: Duration::ZERO, gap: days };
+    let store = Store::open_inline_with(&StoreOptions { clock, clock_limits, ..options.clone() }).unwrap();
     let mut leads = Vec::new();
     for number in (0..40).step_by(4) {
         day.store(number, std::sync::atomic::Ordering::SeqCst);
@@ -103,6 +106,10 @@ fn filled(options: &StoreOptions) -> (Uuid, Uuid) {
                 Kept::WithLead => commit.put(row.tree, [lead.as_bytes(), &[1][..]].concat(), "with the lead"),
                 Kept::ByTime => commit.put(row.tree, table.as_bytes(), "by time"),
                 _ if row.tree == Tree::Parts => commit,
+                _ if row.tree == Tree::Identities => {
+                    let at_ms = i64::try_from(MARCH_MS + number * DAY_MS).unwrap();
+                    commit.identify(company, [number as u8; 32], at_ms, DAY_MS as i64)
+                }
                 _ => commit.put(row.tree, format!("{number}"), vec![number as u8; 40_000]),
             };
         }

@@ -144,7 +144,7 @@ async fn nothing_is_done_without_a_reason_that_names_nobody_and_no_fault_repeats
             let answer = operator.post(&path, &[fields, &[("sure", "yes")]].concat()).await;
             let page = text(&answer);
             assert_eq!(answer.status, 400, "{path} {fields:?}: {page}");
-            assert!(page.contains(told) && page.contains("<h1>Persons</h1>"), "{told}: {page}");
+            assert!(page.contains(told) && page.contains("<h1>Data requests</h1>"), "{told}: {page}");
             let notice = page.split_once("role=\"alert\">").unwrap().1.split("</p>").next().unwrap();
             assert!(PERSONAL.iter().all(|word| !notice.contains(word)), "{notice}");
         }
@@ -300,7 +300,7 @@ async fn while_the_disk_hangs_nobody_is_given_or_erased_and_the_page_says_so() {
     for act in ["export", "erase"] {
         let answer = operator.post(&format!("/console/persons/{act}"), &fields).await;
         let page = text(&answer);
-        assert!(answer.status == 503 && page.contains("<h1>Persons</h1>"), "{act}: {page}");
+        assert!(answer.status == 503 && page.contains("<h1>Data requests</h1>"), "{act}: {page}");
         assert!(page.contains("role=\"alert\"") && !page.contains("/console/persons/erase"), "{act}: {page}");
     }
     std::fs::write(&disk, "").unwrap();

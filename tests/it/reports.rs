@@ -82,8 +82,13 @@ async fn a_report_is_a_table_a_file_for_spreadsheets_or_json_and_a_stopped_daemo
     assert_eq!(json["rows"][0]["before"]["leads"], 0);
 
     let csv = told(&|words| daemon.command(words), &["--test", "--by", "state", "--format", "csv"]);
-    assert!(csv.starts_with("state,leads,asks,offers,shown,clicks,applied,funded,payouts,"), "{csv}");
-    assert!(csv.lines().nth(1).unwrap().starts_with("TX,2,4,4,4,1,,,,"), "{csv}");
+    assert!(
+        csv.starts_with(
+            "state,leads,withoutOffers,asks,offers,shown,clicks,applied,funded,takenBack,payouts,"
+        ),
+        "{csv}"
+    );
+    assert!(csv.lines().nth(1).unwrap().starts_with("TX,2,0,4,4,4,1,,,,"), "{csv}");
     let table = told(&|words| daemon.command(words), &["--test", "--by", "campaign"]);
     assert!(table.contains("spring") && table.contains("total"), "{table}");
 

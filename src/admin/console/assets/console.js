@@ -114,7 +114,9 @@ if (current) {
   menu.scrollLeft += inside.left - around.left - (around.width - inside.width) / 2;
 }
 
-// What is there to be copied is chosen whole.
-for (const field of document.querySelectorAll('input[readonly]')) {
+// An address that is there to be copied is whole, as this browser reaches us, and chosen whole.
+for (const field of document.querySelectorAll('input.link')) {
+  field.value = new URL(field.value, location.href).href;
+  field.hidden = false;
   field.addEventListener('focus', () => field.select());
 }

@@ -120,7 +120,8 @@ fn taken_in(
     };
     let identity =
         identity_of(store, &record).map(|identity| IdentityLookBack { identity, look_back_ms: 60_000 });
-    let lead = LeadCommit { commit: writing::new_lead(&record, identity.as_ref()), is_new: true };
+    let commit = writing::new_lead(&record, identity.as_ref());
+    let lead = LeadCommit { commit, is_new: true, node: store.node() };
     let seats = head.seats.iter().map(|seat| texts.seat(*seat).expect("stored")).collect();
     let answers: Vec<Answer> = (0..)
         .zip(&fits)

@@ -89,8 +89,11 @@ fn has_address(text: &str) -> bool {
 
 /// Whether there are too many digits in a row, however they are set apart.
 fn has_number(text: &str) -> bool {
+    // A day of the calendar is none.
+    let is_day = |word: &&str| word.trim_end_matches([',', '.', ')']).parse::<chrono::NaiveDate>().is_ok();
+    let words: Vec<&str> = text.split_whitespace().filter(|word| !is_day(word)).collect();
     let mut digits = 0;
-    text.chars().any(|letter| {
+    words.join(" ").chars().any(|letter| {
         digits = match letter {
             _ if letter.is_numeric() => digits + 1,
             _ if letter.is_whitespace() || "-–.()+/".contains(letter) => digits,
@@ -110,6 +113,12 @@ fn spaced(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_day_of_a_letter_may_stand_in_a_reason() {
+        assert_eq!(reason_given("letter 47 of 2026-11-15, by post"), Ok("letter 47 of 2026-11-15, by post"));
+        assert!(reason_given("2026-11-15 and 206-555-0199").is_err());
+    }
 
     #[test]
     fn a_reason_that_holds_an_address_or_a_number_is_refused_whoever_is_typed() {

@@ -487,7 +487,8 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         ca_file = ""
         connections = 7
         answer_within = "7s"
-        lease = "7s" }
+        lease = "7s"
+        node_name = "one" }
         .into(),
         ("store.path" | "partners.path", _) => "elsewhere".into(),
         ("limits.exempt" | "limits.trusted_proxies", _) => toml::Value::Array(vec!["10.0.0.0/8".into()]),

@@ -53,13 +53,20 @@ mod tests {
 
     #[test]
     fn each_key_of_the_file_is_there_with_a_sentence() {
+        /// Those of a section, and of the sections within it.
+        fn keys_of(section: &str, keys: &toml::Table) -> Vec<String> {
+            let of_one = |(key, value): (&String, &toml::Value)| {
+                let name = format!("{section}.{key}");
+                match value.as_table().filter(|_| DEFAULTS.contains(&format!("\n[{name}]\n"))) {
+                    Some(within) => keys_of(&name, within),
+                    None => vec![name],
+                }
+            };
+            keys.iter().flat_map(of_one).collect()
+        }
         let file: toml::Table = DEFAULTS.parse().unwrap();
-        let keys: Vec<String> = file
-            .iter()
-            .flat_map(|(section, keys)| {
-                keys.as_table().unwrap().keys().map(move |key| format!("{section}.{key}"))
-            })
-            .collect();
+        let keys: Vec<String> =
+            file.iter().flat_map(|(section, keys)| keys_of(section, keys.as_table().unwrap())).collect();
         let settings = settings();
         let mut named: Vec<String> =
             settings.iter().map(|one| format!("{}.{}", one.section, one.key)).collect();

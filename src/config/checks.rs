@@ -518,13 +518,7 @@ fn limits(raw: RawLimits, max_body_bytes: i64, found: &mut Found) -> LimitSettin
         clicks_kept_per_offer: kept("limits.clicks_kept_per_offer", raw.clicks_kept_per_offer),
         displays_kept_per_offer: kept("limits.displays_kept_per_offer", raw.displays_kept_per_offer),
         consents_kept_per_lead: kept("limits.consents_kept_per_lead", raw.consents_kept_per_lead) as usize,
-        leads_erased_at_once: count(
-            "limits.leads_erased_at_once",
-            raw.leads_erased_at_once,
-            1,
-            1_000_000,
-            found,
-        ),
+        leads_erased_at_once: erased_at_once(raw.leads_erased_at_once, found),
         publishable_merge: duration(
             "limits.publishable_merge",
             raw.publishable_merge,
@@ -574,6 +568,11 @@ fn limits(raw: RawLimits, max_body_bytes: i64, found: &mut Found) -> LimitSettin
         queue: count("limits.queue", raw.queue, 1, 1_000_000, found),
         queue_wait: duration("limits.queue_wait", raw.queue_wait, MILLISECOND, MINUTE, found),
     }
+}
+
+/// How many leads of a person an erasure takes at once.
+fn erased_at_once(leads: i64, found: &mut Found) -> usize {
+    count("limits.leads_erased_at_once", leads, 1, 1_000_000, found)
 }
 
 fn prefills(raw: &RawLimits, found: &mut Found) -> PrefillSettings {

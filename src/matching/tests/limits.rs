@@ -15,7 +15,7 @@ use crate::rate_table::seating::Verdict;
 
 /// A clock in the past, where it can be moved on without overtaking the uuids that tables are given.
 #[derive(Clone)]
-struct Hand(Arc<AtomicI64>);
+pub(super) struct Hand(Arc<AtomicI64>);
 
 impl Hand {
     fn at(moment: &str) -> Self {
@@ -23,7 +23,7 @@ impl Hand {
     }
 
     /// Days before today, at this time of the day.
-    fn days_ago(days: i64, time: &str) -> Self {
+    pub(super) fn days_ago(days: i64, time: &str) -> Self {
         let day = Utc::now().date_naive() - chrono::Days::new(days.unsigned_abs());
         Self::at(&format!("{day}T{time}Z"))
     }
@@ -39,16 +39,16 @@ impl Hand {
         self.advance(Duration::from_secs(days * 24 * 3600));
     }
 
-    fn clock(&self) -> Clock {
+    pub(super) fn clock(&self) -> Clock {
         let hand = self.clone();
         Clock::new(move || (hand.0.load(Ordering::SeqCst) * 1000).cast_unsigned())
     }
 
-    fn now(&self) -> i64 {
+    pub(super) fn now(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
     }
 
-    fn advance(&self, by: Duration) {
+    pub(super) fn advance(&self, by: Duration) {
         self.0.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Barrier;
 use actix_rt::System;
 use tempfile::TempDir;
 
+use super::limits::Hand;
 use super::*;
 use crate::matching::cap_sharing::{give_back, share_out};
 use crate::matching::idempotency::IdempotencyKey;
@@ -39,14 +40,21 @@ fn capped(limits: &str) -> [PartnerFile; 1] {
     [partner("capped").loan("").and(&format!("\n[products.loan.limits]\n{limits}\n"))]
 }
 
-async fn two(partners: &[PartnerFile]) -> Option<([Matchmaker; 2], TempDir)> {
+async fn two(partners: &[PartnerFile], hand: &Hand) -> Option<([Matchmaker; 2], TempDir)> {
     let ([first, second], directory) = crate::store::two_nodes()?;
-    let clock = Clock::system();
+    let clock = hand.clock();
     let first = matchmaker(first, partners, rules(), &clock).await;
     Some(([first, matchmaker(second, partners, rules(), &clock).await], directory))
 }
 
-async fn settle(node: &Matchmaker) {
+/// A time of day at which no day ends while a test goes on.
+fn morning() -> Hand {
+    Hand::days_ago(3, "10:00:00")
+}
+
+/// What the node does each time that some seconds have passed.
+async fn settle(node: &Matchmaker, hand: &Hand) {
+    hand.advance(Duration::from_secs(2));
     share_out(node.engine(), &node.engine().book()).await.unwrap();
 }
 
@@ -63,21 +71,24 @@ async fn asked(node: &Matchmaker, leads: usize) -> usize {
 #[test]
 fn through_whichever_node_leads_come_a_cap_is_never_exceeded_and_all_of_it_can_be_used() {
     system(async {
-        let Some((nodes, _directory)) = two(&capped("per_day = 12\nper_month = 1000")).await else { return };
+        let hand = morning();
+        let Some((nodes, _directory)) = two(&capped("per_day = 12\nper_month = 1000"), &hand).await else {
+            return;
+        };
         let mut offers = 0;
         for node in &nodes {
-            settle(node).await;
+            settle(node, &hand).await;
             offers += asked(node, 20).await;
         }
         assert!((1..=12).contains(&offers), "{offers} before anybody has more");
         for _ in 0..40 {
             for node in &nodes {
-                settle(node).await;
+                settle(node, &hand).await;
                 offers += asked(node, 1).await;
             }
         }
         assert_eq!(offers, 12);
-        settle(&nodes[0]).await;
+        settle(&nodes[0], &hand).await;
         let standing = nodes[0].engine().limiter.standings(&nodes[0].engine().book()).remove(0);
         assert_eq!((standing.state, standing.per_day), (State::Capped, Some(12)));
     });
@@ -86,23 +97,24 @@ fn through_whichever_node_leads_come_a_cap_is_never_exceeded_and_all_of_it_can_b
 #[test]
 fn what_a_node_leaves_is_the_others_and_a_start_counts_the_same() {
     system(async {
+        let hand = morning();
         let partners = capped("per_day = 12");
-        let Some(([first, second], _directory)) = two(&partners).await else { return };
-        settle(&first).await;
-        settle(&second).await;
+        let Some(([first, second], _directory)) = two(&partners, &hand).await else { return };
+        settle(&first, &hand).await;
+        settle(&second, &hand).await;
         let before = asked(&first, 1).await;
         give_back(first.engine()).await;
         assert_eq!((before, asked(&first, 3).await), (1, 0), "who has given all back asks no more");
         first.engine().records.store.close().unwrap();
         let mut offers = 0;
         for _ in 0..20 {
-            settle(&second).await;
+            settle(&second, &hand).await;
             offers += asked(&second, 1).await;
         }
         assert_eq!(offers, 11);
         // Another engine of the same process counts from the records, as a start does.
         let store = second.engine().records.store.clone();
-        let again = matchmaker(store, &partners, rules(), &Clock::system()).await;
+        let again = matchmaker(store, &partners, rules(), &hand.clock()).await;
         assert_eq!(again.engine().limiter.standings(&again.engine().book())[0].asked_today, 12);
     });
 }
@@ -110,14 +122,15 @@ fn what_a_node_leaves_is_the_others_and_a_start_counts_the_same() {
 #[test]
 fn of_a_node_that_ended_without_a_word_all_that_it_asked_is_counted() {
     system(async {
-        let Some(([first, second], _directory)) = two(&capped("per_day = 12")).await else { return };
-        settle(&second).await;
-        settle(&first).await;
+        let hand = morning();
+        let Some(([first, second], _directory)) = two(&capped("per_day = 12"), &hand).await else { return };
+        settle(&second, &hand).await;
+        settle(&first, &hand).await;
         let asked_there = asked(&first, 1).await;
         first.engine().records.store.close().unwrap();
         let mut offers = 0;
         for _ in 0..20 {
-            settle(&second).await;
+            settle(&second, &hand).await;
             offers += asked(&second, 1).await;
         }
         assert_eq!((asked_there, offers), (1, 11));
@@ -127,7 +140,10 @@ fn of_a_node_that_ended_without_a_word_all_that_it_asked_is_counted() {
 #[test]
 fn a_pause_through_one_node_holds_in_the_other_once_it_has_read_it() {
     system(async {
-        let Some(([first, second], _directory)) = two(&[partner("slow").loan("")]).await else { return };
+        let hand = morning();
+        let Some(([first, second], _directory)) = two(&[partner("slow").loan("")], &hand).await else {
+            return;
+        };
         let what = Pausable { partner: "p0".to_owned(), product_type: None };
         let store = first.engine().records.store.clone();
         let commit = |to: Store| async move |commit| to.commit(commit).await;
@@ -144,13 +160,14 @@ fn a_pause_through_one_node_holds_in_the_other_once_it_has_read_it() {
 #[test]
 fn what_others_earn_counts_towards_a_budget_and_what_they_take_back_does_not() {
     system(async {
+        let hand = morning();
         let partners = capped("per_day_budget = 10.0");
-        let Some(([first, second], _directory)) = two(&partners).await else { return };
+        let Some(([first, second], _directory)) = two(&partners, &hand).await else { return };
         let store = &first.engine().records.store;
         let posting = crate::records::postings::Posting {
             partner: "p0".to_owned(),
             product_type: crate::model::ProductType::Loan,
-            at: store.now_ms(),
+            at: hand.now(),
             cents: 1000.0,
         };
         let earned_by = crate::ids::timed();

@@ -54,7 +54,7 @@ pub(super) struct Due {
 
 impl Due {
     /// At once.
-    fn now() -> Self {
+    pub(super) fn now() -> Self {
         Self { at: tokio::time::Instant::now(), day: None, rules: None }
     }
 

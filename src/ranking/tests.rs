@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::Rankings;
 use super::counts::Counts;
 use super::day::{At, Became, Day};
+use super::keep::Due;
 use super::key::{Whose, day_of};
 use super::report::Wanted;
 use crate::config::{RankingSettings, Settings};
@@ -265,6 +266,23 @@ proptest! {
             assert_eq!(again.learnt().await, truth);
         });
     }
+}
+
+#[test]
+fn what_one_process_has_learnt_another_sums_up_without_learning_itself() {
+    paused(async {
+        let story = Story::begin().await;
+        let other = rankings_of(&story.world);
+        let story = story.go_on(Deed::Submit { company: 0, test: false, rating: "good" }).await;
+        let story = story.go_on(Deed::Click { table: 0, number: 1 }).await;
+        while story.rankings.round(64).await.unwrap() != Step::Nothing {}
+        story.rankings.learn_again().unwrap();
+        let rows = |rankings: &Rankings| rankings.report(&Wanted::default()).rows;
+        assert!(!rows(&story.rankings).is_empty() && rows(&other).is_empty());
+        let mut due = Due::now();
+        other.take_in(&mut due).await.unwrap();
+        assert_eq!(rows(&other), rows(&story.rankings));
+    });
 }
 
 fn at(offer: &str) -> At {

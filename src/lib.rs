@@ -96,11 +96,11 @@
 //!      nodes: for daemon, admin and cli, names config, store and telemetry
 //!      experiments → config, rate_table, store: for matching, hindsight, admin, daemon and cli
 //!      daemon and cli also name reload, and declaration: its faults; reference that too, and ids; daemon reference: the list of cars
-//!      store also names wire: whom TLS to a database trusts
+//!      store also names wire: whom TLS to a database trusts; and private_file: the id of the directory that it runs in
 //!      cli also names wire: TLS with our own listeners; and web: the body of an answer, whoever gives it
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
-//!      admin also names private_file: the digest of the console's secret
+//!      admin also names private_file: the digest of the console's secret; and ids: the numbers of receipts
 //!      postbacks: for daemon, admin and cli, names analytics, wire, store and what these name; partners for what a name may be
 //!      alerts: for daemon, admin and cli, names config, declaration, postbacks (how a webhook is signed), partner_health, store and wire
 //!      prefills: for http and persons, names shares, store and model; partner_health: a leaf, for matching, admin and cli

@@ -233,11 +233,13 @@ mod tests {
         Node { id, since: Some(0), lease_left_ms: Some(1), ended: None, leads: false, is_this: false, told }
     }
 
+    type Change = fn(&mut NodeTold);
+
     #[test]
     fn nodes_that_are_alike_are_well_and_each_difference_is_named() {
         let same = [node("one", |_| ()), node("two", |_| ())];
         assert_eq!(warnings(&same), Vec::<String>::new());
-        let unlike: [(fn(&mut NodeTold), &str); 5] = [
+        let unlike: [(Change, &str); 5] = [
             (|told| told.book = "c".to_owned(), "different partner files: one b, two c"),
             (|told| told.version = "2.0".to_owned(), "different versions: one 1.0, two 2.0"),
             (|told| told.settings = "t".to_owned(), "differ in `api.base_url`"),

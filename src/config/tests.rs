@@ -436,6 +436,17 @@ fn what_cannot_be_meant_is_refused_once() {
     }
 }
 
+fn a_database() -> toml::Value {
+    toml::toml! { url = "postgres://db.example/offerd"
+    password_file = ""
+    ca_file = ""
+    connections = 7
+    answer_within = "7s"
+    lease = "7s"
+    node_name = "one" }
+    .into()
+}
+
 /// Another value than the default that is as good.
 fn another(key: &str, value: &toml::Value) -> toml::Value {
     match (key, value) {
@@ -482,14 +493,7 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         ("matching.deadline", _) => "14s".into(),
         ("store.retention" | "store.volume_age" | "store.clock_gap", _) => "90days".into(),
         ("store.clock_jump", _) => "7m".into(),
-        ("store.postgres", _) => toml::toml! { url = "postgres://db.example/offerd"
-        password_file = ""
-        ca_file = ""
-        connections = 7
-        answer_within = "7s"
-        lease = "7s"
-        node_name = "one" }
-        .into(),
+        ("store.postgres", _) => a_database(),
         ("store.path" | "partners.path", _) => "elsewhere".into(),
         ("limits.exempt" | "limits.trusted_proxies", _) => toml::Value::Array(vec!["10.0.0.0/8".into()]),
         (_, toml::Value::Table(_)) => toml::toml! { certificate = "certificate.pem"

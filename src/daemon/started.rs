@@ -97,11 +97,7 @@ impl Started {
         let (traces, delivery) = traces(&settings)?;
         let engine = engine(records, (book, experiments), &settings, [&api, &integrations])?.traced(traces);
         let matchmaker = Matchmaker::new(engine, threads.arbiters());
-        let engine = Arc::clone(matchmaker.engine());
-        note_book(&engine.book());
-        share_caps(&engine).await;
-        recovery::recover(&matchmaker).await;
-
+        let engine = going_on(&matchmaker).await;
         let (reports, written) = (counts(&engine, &settings)?, written(&run_file, &settings)?);
         let health = Arc::new(Health::new(store.clone()));
         let (reloader, reloads) = reload_requests();
@@ -227,6 +223,15 @@ impl Started {
             None => closed.map(|()| ending),
         }
     }
+}
+
+/// Goes on with what was pending, before anything new comes.
+async fn going_on(matchmaker: &Matchmaker) -> Arc<Engine> {
+    let engine = Arc::clone(matchmaker.engine());
+    note_book(&engine.book());
+    share_caps(&engine).await;
+    recovery::recover(matchmaker).await;
+    engine
 }
 
 impl Public {

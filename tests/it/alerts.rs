@@ -333,7 +333,7 @@ async fn a_test_says_who_has_taken_it_and_why_not() {
     let csrf = ("csrf", csrf.as_str());
     let refused = send(&daemon, "/console/alerts/test", &[csrf, ("receiver", "op")], &[]).await;
     let text = String::from_utf8_lossy(&refused.body).into_owned();
-    assert!(refused.status == 400 && text.contains("there is no receiver `op`"), "{text}");
+    assert!(refused.status == 400 && text.contains("there is no receiver <code>op</code>"), "{text}");
     assert_eq!(far.received().len(), 1, "nobody was told");
     let tried = send(&daemon, "/console/alerts/test", &[csrf, ("receiver", "ops")], &[]).await;
     assert_eq!((tried.status, far.received().len()), (200, 2));

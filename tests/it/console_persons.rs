@@ -224,7 +224,7 @@ async fn who_is_erased_and_left_alone_is_so_by_every_contact_and_name_of_their_l
     assert!(page.contains("2 e-mail addresses, 1 phone number, 1 name"), "{page}");
     let receipt = receipt_of(&page);
     assert_eq!(receipt["leftAlone"], json!({"emails": 2, "phones": 1, "names": 1}));
-    assert_eq!((&receipt["reason"], &receipt["by"]), (&REASON.into(), &"console (operator)".into()));
+    assert_eq!((&receipt["reason"], &receipt["by"]), (&REASON.into(), &"console, user operator".into()));
     assert!(receipt["daemon"].as_str().unwrap().starts_with("offerd "), "{receipt}");
     assert_eq!(receipt["companies"].as_array().unwrap().len(), 1);
     for (email, phone) in [(EMAIL, ""), (other, ""), ("third@quillfeather.example", "(206) 555-0199")] {

@@ -98,13 +98,13 @@ async fn a_search_for_what_there_is_not_says_so_beside_the_form() {
     let nonsense = "company=Nope&product=boat&outcome=maybe&slow=-1&from=tomorrow&to=2026-02-30&before=x";
     let told = html(&daemon, &format!("/console/rateTables?{nonsense}")).await;
     for wanted in [
-        "company must be the uuid of a company, got `Nope`",
+        "company must be the uuid of a company, got <code>Nope</code>",
         "product must be one of ",
-        "outcome must be one of offers, no_offers, failed, timed_out, got `maybe`",
-        "slow must be one of 1, 3, 5, 10 seconds, got `-1`",
-        "from must be a day, such as 2026-11-24, got `tomorrow`",
-        "to must be a day, such as 2026-11-24, got `2026-02-30`",
-        "before must be the uuid of a rate table, got `x`",
+        "outcome must be one of offers, no_offers, failed, timed_out, got <code>maybe</code>",
+        "slow must be one of 1, 3, 5, 10 seconds, got <code>-1</code>",
+        "from must be a day, such as 2026-11-24, got <code>tomorrow</code>",
+        "to must be a day, such as 2026-11-24, got <code>2026-02-30</code>",
+        "before must be the uuid of a rate table, got <code>x</code>",
         "<select name=\"outcome\">",
     ] {
         assert!(told.contains(wanted), "{wanted}: {told}");

@@ -182,12 +182,10 @@ impl HandedOut {
         } else if wish.is_idle && rest == 0 && wish.nodes > 1 {
             // Somebody else may need the last ones.
             0
-        } else if wish.wants && left <= batch / 2 {
-            batch
-        } else if left > batch && (wish.is_idle || left / 2 > batch) {
-            batch
         } else {
-            left
+            let is_short = wish.wants && left <= batch / 2;
+            let has_too_many = left > batch && (wish.is_idle || left / 2 > batch);
+            if is_short || has_too_many { batch } else { left }
         };
         self.held.push(Holding { node, granted: asked.saturating_add(left), asked });
     }

@@ -147,7 +147,8 @@ impl Limiter {
             limits.per_month.map(|_| of_month.unwrap_or_else(|| meter.asked_in_month(limits, at)));
         drop(counts);
 
-        let now = DateTime::from_timestamp_millis(at).unwrap_or_default();
+        let moment = DateTime::from_timestamp_millis;
+        let now = moment(at).unwrap_or_default();
         let (state, until) = match denial {
             _ if seat.paused => (State::PausedByFile, None),
             Some(Denied::Paused) => (State::PausedByCommand, None),
@@ -155,17 +156,11 @@ impl Limiter {
             Some(Denied::Dates) => {
                 (State::OutsideDays, limits.starts_after(now).and_then(DateTime::from_timestamp_millis))
             }
-            Some(Denied::PerMinute) => {
-                (State::Capped, DateTime::from_timestamp_millis((at.div_euclid(MINUTE) + 1) * MINUTE))
-            }
-            Some(Denied::PerDay) => (State::Capped, DateTime::from_timestamp_millis(day.end)),
-            Some(Denied::Budget) => (State::OverBudget, DateTime::from_timestamp_millis(day.end)),
-            Some(Denied::PerWeek) => {
-                (State::Capped, DateTime::from_timestamp_millis(limits.week_of(now).end))
-            }
-            Some(Denied::PerMonth) => {
-                (State::Capped, DateTime::from_timestamp_millis(limits.month_of(now).end))
-            }
+            Some(Denied::PerMinute) => (State::Capped, moment((at.div_euclid(MINUTE) + 1) * MINUTE)),
+            Some(Denied::PerDay) => (State::Capped, moment(day.end)),
+            Some(Denied::Budget) => (State::OverBudget, moment(day.end)),
+            Some(Denied::PerWeek) => (State::Capped, moment(limits.week_of(now).end)),
+            Some(Denied::PerMonth) => (State::Capped, moment(limits.month_of(now).end)),
             Some(Exclusive | Share | Suppressed | ListMissing | Experiment) | None => {
                 (State::Active, limits.next_change(now))
             }

@@ -169,7 +169,7 @@ impl<T: Target> Begun<T> {
             if part < self.marker.part {
                 continue;
             }
-            let after = (part == self.marker.part).then(|| self.marker.key.clone()).unwrap_or_default();
+            let after = if part == self.marker.part { self.marker.key.clone() } else { Vec::new() };
             let (mut batch, mut bytes) = (BTreeMap::new(), 0);
             for record in source.walk(part, after) {
                 let (key, payload) = record?;

@@ -219,6 +219,7 @@ fn it_says_what_each_failure_means() {
         ("timeout", Failure::timeout(), of_its_own),
         ("conflict", Failure::conflict(uuid), of_its_own),
         ("under_way", Failure::under_way(), of_its_own),
+        ("led_elsewhere", Failure::led_elsewhere(String::new()), !of_its_own),
         ("too_large", Failure::too_large(7), of_its_own),
         ("unsupported_media", Failure::unsupported_media(), of_its_own),
         ("unsupported_form", Failure::unsupported_form(), of_its_own),

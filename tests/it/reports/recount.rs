@@ -35,7 +35,7 @@ async fn made(daemon: &Daemon, events: usize) {
         let offer = table["loanOffers"][0]["uuid"].as_str().unwrap().to_owned();
         let url = format!("{}/click/{offer}", daemon.api);
         assert_eq!(daemon.request(hyper::Method::GET, &url, "", "").await.status, 302);
-        let at = chrono::Utc::now() - chrono::TimeDelta::days((nth % 40) as i64);
+        let at = chrono::Utc::now();
         let mut report = |event_type: &str, payout: usize| {
             let report = json!({
                 "partner": "bank", "transactionId": format!("{event_type}-{nth}"), "eventType": event_type,

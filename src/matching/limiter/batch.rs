@@ -1,7 +1,7 @@
 //! Of a cap that several processes count towards, each has a batch: asks that it may make without asking the others, since they are handed
 //! out to it in a record that all of them change under a guard. What is handed out is never more than the cap.
 //!
-//! Pure: `matching/cap_sharing.rs` reads and writes the records, [`Meter`](super::meter::Meter) takes from the batches.
+//! Pure: `matching/cap_sharing.rs` reads and writes the records, `Meter` takes from the batches.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -4,15 +4,15 @@
 //!    copy of the same store.
 //! 2. The sealed keys go along as they are, so both sides open with one master key.
 //! 3. Every record goes along as it lies, framed and sealed, some at a time: each such part is one transaction, or one entry of the
-//!    journal, with a [marker] that says how far it is. A copy that was interrupted goes on behind that. A store that has the marker is
+//!    journal, with a marker that says how far it is. A copy that was interrupted goes on behind that. A store that has the marker is
 //!    opened by nobody.
-//! 4. Both sides are read through and compared, tree by tree ([`compare`]). Only where all is equal the marker goes.
+//! 4. Both sides are read through and compared, tree by tree (`compare`). Only where all is equal the marker goes.
 //!
 //! # What is not the same on both sides
 //! - Large values that files have in pieces, as formats up to 3 wrote them, are joined, for good: what is written today is whole on
 //!   both sides.
 //! - A database has no volumes. On the way into files those are made anew, by the times in keys and as large and old as the settings
-//!   let them become, and the record of each lead's data key is given the volume of the time in the lead's uuid ([`spans`]). So a lead
+//!   let them become, and the record of each lead's data key is given the volume of the time in the lead's uuid (`spans`). So a lead
 //!   goes with its volume, as if it had always been in files. On the way into a database that number stays, and says nothing there.
 
 mod compare;

@@ -16,7 +16,7 @@
 //! failed until it does; reads go on as far as it lets them.
 //!
 //! # Who writes
-//! Every process that has [joined](nodes) and has not ended, which each transaction looks at and holds on to. What arrives does so one
+//! Every process that has [joined](mod@nodes) and has not ended, which each transaction looks at and holds on to. What arrives does so one
 //! group after the other, whoever writes it: each that gives out arrivals locks the last one, so that none appears behind one that can be
 //! read. The keys are replaced as a whole by who has the last ones; a group is sealed with those, or tried again.
 //!

@@ -1,7 +1,7 @@
 //! Identities: for how long the store knows whom a lead is about, and how it forgets it.
 //!
 //! A company with a look-back has the identities of its leads kept, so that a person who comes again is known. Each is hashed under a
-//! [key](crate::store::sealing::identity_key) that is destroyed, and sealed with the data key of its lead beside the hash, so that it can be
+//! key that is destroyed, and sealed with the data key of its lead beside the hash, so that it can be
 //! hashed anew.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -39,7 +39,7 @@ async fn what_any_node_acknowledged_survives_kills_of_nodes_and_restarts_of_the_
 
 /// `OFFERD_NODE_KILLS=200 OFFERD_DATABASE_RESTARTS=20 .ci/postgres nodes::campaign --ignored --nocapture`
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes; its figure is in the README"]
+#[ignore = "takes minutes"]
 async fn what_any_node_acknowledged_survives_as_many_as_one_likes() {
     let number =
         |name: &str, default| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);

@@ -80,7 +80,14 @@ impl From<tokio_postgres::Error> for Failure {
             Some(said) if conflicts.contains(said.code()) => Self::Conflict,
             // Its details name keys.
             Some(said) => Self::Said(Some(said.code().code().to_owned()), said.message().to_owned()),
-            None => Self::Said(None, error.to_string()),
+            // What the system said is its cause; what the driver says of its own has none.
+            None => Self::Said(
+                None,
+                match std::error::Error::source(&error) {
+                    Some(cause) => format!("{error}: {cause}"),
+                    None => error.to_string(),
+                },
+            ),
         }
     }
 }
@@ -105,8 +112,9 @@ impl Client {
     pub(super) fn of(options: &DatabaseOptions) -> Result<Self, String> {
         let mut config = config(options)?;
         config.connect_timeout(options.answer_within).application_name("offerd");
-        // A connection to what is there no more ends when an answer would be late.
-        config.tcp_user_timeout(options.answer_within).keepalives_idle(options.answer_within);
+        // A connection to what is there no more ends when an answer would be late; the system counts whole seconds here.
+        let idle = options.answer_within.max(Duration::from_secs(1));
+        config.tcp_user_timeout(options.answer_within).keepalives_idle(idle);
         let first_words = end_hung_transactions_after((options.lease / 2).as_millis());
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = match is_here(&config) {

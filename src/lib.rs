@@ -55,7 +55,6 @@
 //! | journal | where a group is durable first, until the files of the volumes are synced |
 //! | lead | a person and what they look for, as a client submits it |
 //! | leader | of the nodes on a store the one that does what one alone may do; a node alone on its store leads |
-//! | node | a process that has a store open; in a database there may be several |
 //! | offer page | what shows a person the offers of one rate table, by an address that is the whole right to see them |
 //! | node | a process that has the store open, alone or with others on one database |
 //! | outbox | what is outstanding of a subscription to events, and which of it is due |
@@ -225,6 +224,9 @@ pub mod handbook;
 pub mod hindsight;
 pub mod http;
 pub mod ids;
+#[cfg(test)]
+#[path = "../tests/it/kit/line.rs"]
+mod line;
 pub mod load_shedder;
 pub mod matching;
 pub mod model;

@@ -6,13 +6,14 @@
 //! The bare server parses the same body and answers the same bytes, without looking at either.
 //!
 //! Further rows tell what open rate tables take of memory, what a lead takes of the disk, and how soon a daemon is ready
-//! that has a million leads, and how soon the pages of its console are answered. `cargo bench --bench load -- submit` runs the rows whose names contain that.
+//! that has a million leads, how soon the pages of its console are answered, and what nodes on a database take in. `cargo bench --bench load -- submit` runs the rows whose names contain that.
 
 mod bare;
 mod cpu;
 mod generator;
 #[path = "../../tests/it/kit/mod.rs"]
 mod kit;
+mod nodes;
 mod pages;
 mod process;
 mod rates;
@@ -46,7 +47,9 @@ fn main() {
         row.measure(&runtime);
     }
     println!();
-    for (name, measure) in weights::ROWS.into_iter().chain(pages::ROWS).chain(reports::ROWS) {
+    for (name, measure) in
+        weights::ROWS.into_iter().chain(pages::ROWS).chain(reports::ROWS).chain(nodes::ROWS)
+    {
         if is_wanted(name) {
             measure(name, &runtime);
         }

@@ -1,7 +1,5 @@
 //! What holds of a store in a database. The tests of every store run over one too where `OFFERD_TEST_POSTGRES` has its address.
 
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -12,6 +10,7 @@ use tempfile::TempDir;
 
 use super::client::Client;
 use super::writer::Writer;
+use crate::line::Line;
 use crate::store::arrival::Arrivals;
 use crate::store::commit::Outcome;
 use crate::store::engine::Writer as _;
@@ -324,53 +323,6 @@ fn a_database_that_is_lost_is_told_and_commits_go_on_when_it_is_back() {
     }
     assert_eq!(store.health(), Health::Sound);
     assert_eq!(store.get(TREE, "key"), Ok(Some(b"after".to_vec())));
-}
-
-/// A line to the database that can be cut.
-struct Line {
-    url: String,
-    is_cut: Arc<AtomicBool>,
-    open: Arc<Mutex<Vec<TcpStream>>>,
-}
-
-impl Line {
-    fn to(url: &str) -> Self {
-        let config: tokio_postgres::Config = url.parse().unwrap();
-        let port = config.get_ports().first().copied().unwrap_or(5432);
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let here = listener.local_addr().unwrap().port();
-        let (is_cut, open) = (Arc::<AtomicBool>::default(), Arc::<Mutex<Vec<TcpStream>>>::default());
-        let (cut, streams) = (Arc::clone(&is_cut), Arc::clone(&open));
-        thread::spawn(move || {
-            for near in listener.incoming().map_while(Result::ok) {
-                if cut.load(Ordering::SeqCst) {
-                    continue;
-                }
-                let far = TcpStream::connect(("127.0.0.1", port)).unwrap();
-                streams.lock().unwrap().extend([near.try_clone().unwrap(), far.try_clone().unwrap()]);
-                for (mut from, mut to) in [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)]
-                {
-                    thread::spawn(move || {
-                        let mut bytes = [0; 8192];
-                        while let Ok(read @ 1..) = from.read(&mut bytes) {
-                            if to.write_all(&bytes[..read]).is_err() {
-                                break;
-                            }
-                        }
-                        let _ = to.shutdown(Shutdown::Both);
-                    });
-                }
-            }
-        });
-        Self { url: url.replacen(&format!(":{port}"), &format!(":{here}"), 1), is_cut, open }
-    }
-
-    fn cut(&self, is_cut: bool) {
-        self.is_cut.store(is_cut, Ordering::SeqCst);
-        for stream in self.open.lock().unwrap().drain(..) {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-    }
 }
 
 const HOUR_MS: u64 = 3_600_000;

@@ -33,6 +33,16 @@ pub fn records(url: &str) -> Vec<u8> {
     })
 }
 
+/// How many records the database has, and how many bytes their keys and their values are.
+pub fn weigh(url: &str) -> [i64; 3] {
+    const WEIGH: &str =
+        "SELECT count(*), sum(length(key))::int8, sum(length(value))::int8 FROM offerd_records";
+    ask(url, async |client| {
+        let row = client.query_one(WEIGH, &[]).await.expect("the tables are there");
+        [0, 1, 2].map(|column| row.get(column))
+    })
+}
+
 fn ask<T: Send + 'static>(
     url: &str,
     asked: impl AsyncFnOnce(tokio_postgres::Client) -> T + Send + 'static,

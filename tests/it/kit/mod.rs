@@ -5,6 +5,7 @@ pub mod canaries;
 pub mod database;
 pub mod far_partners;
 pub mod far_side;
+pub mod line;
 pub mod mail_server;
 pub mod partners;
 pub mod planted_runs;

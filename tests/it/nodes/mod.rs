@@ -3,6 +3,7 @@
 //! They run where `OFFERD_TEST_POSTGRES` names a database, and say loudly that they are skipped where it does not.
 
 mod campaign;
+mod simulation;
 
 use std::time::Duration;
 

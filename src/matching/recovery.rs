@@ -4,7 +4,7 @@
 //! What was answered stays as it was recorded. Who had not answered is asked again, by the book of the day; who has left
 //! it has failed.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,19 +26,27 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// How many tables are taken over at once.
 const AT_ONCE: usize = 256;
 
+/// Of all processes that see that a table is left behind so many try to take it over, by [rank](OpenTable::rank); each time that it is
+/// looked again so many times more.
+const FIRST: usize = 1;
+const MORE: usize = 4;
+
 /// The pending tables that nobody sees to.
+#[derive(Default)]
 struct Unattended {
     /// Those of processes that have ended.
     left_behind: Vec<OpenTable>,
+    /// The processes that are alive.
+    alive: BTreeSet<Uuid>,
     /// Those of this one that have no actor: it was left, or is just being started.
     own: HashSet<Uuid>,
 }
 
-/// Resumes the pending tables of processes that have ended; returns how many. Those past their deadline complete at once, with what
-/// they have.
+/// Resumes the pending tables of processes that have ended and that this one is the first to take over; returns how many. Those past
+/// their deadline complete at once, with what they have.
 pub async fn recover(matchmaker: &Matchmaker) -> usize {
     match unattended(matchmaker).await {
-        Ok(Unattended { left_behind, .. }) => take_over(matchmaker, left_behind).await,
+        Ok(unattended) => take_over(matchmaker, unattended.of_ranks_below(FIRST, matchmaker)).await,
         Err(error) => {
             error!(%error, "it cannot be seen which rate tables are pending; it is tried again when the store works again");
             0
@@ -46,29 +54,55 @@ pub async fn recover(matchmaker: &Matchmaker) -> usize {
     }
 }
 
+/// Why it is looked which tables nobody sees to.
+#[derive(PartialEq, Eq)]
+enum Look {
+    /// Something may be left of the look before.
+    Again,
+    /// A process has begun or ended.
+    Nodes,
+    /// The store works again after a failure: an actor whose answers could not be written has left its table.
+    Mended,
+}
+
 /// Does that whenever a process that shares the store has ended, for ever; and goes on with this one's own whenever the store works
-/// again after a failure: an actor whose answers could not be written has left its table.
+/// again after a failure.
 pub async fn recover_for_ever(matchmaker: &Matchmaker) {
     let store = &matchmaker.engine().records.store;
     let mut nodes = store.changes_of(Topic::Nodes);
     let mut waiting: HashSet<Uuid> = HashSet::new();
+    let (mut ranks, mut is_left) = (FIRST, true);
     loop {
-        let mended = tokio::select! {
-            () = store.until_mended() => true,
-            () = tokio::time::sleep(LOOK_AGAIN), if !waiting.is_empty() => false,
+        let look = tokio::select! {
+            () = store.until_mended() => Look::Mended,
+            () = tokio::time::sleep(LOOK_AGAIN), if is_left || !waiting.is_empty() => Look::Again,
             seen = store.until_changed(Topic::Nodes, nodes) => {
                 nodes = seen;
-                recover(matchmaker).await;
-                continue;
+                Look::Nodes
             }
         };
-        let Ok(Unattended { left_behind, own }) = unattended(matchmaker).await else { continue };
-        take_over(matchmaker, left_behind).await;
+        ranks = if look == Look::Again { ranks.saturating_mul(MORE) } else { FIRST };
+        let Ok(unattended) = unattended(matchmaker).await else { continue };
+        let mine = unattended.of_ranks_below(ranks, matchmaker);
+        is_left = mine.len() < unattended.left_behind.len();
+        take_over(matchmaker, mine).await;
+        if look == Look::Nodes {
+            continue;
+        }
         // Whoever is not seen to now either has been left, or its actor was just being started.
         let (left, new): (HashSet<_>, HashSet<_>) =
-            own.into_iter().partition(|table| waiting.contains(table));
+            unattended.own.into_iter().partition(|table| waiting.contains(table));
         resume_all(matchmaker, left).await;
-        waiting = if mended { new } else { HashSet::new() };
+        waiting = if look == Look::Mended { new } else { HashSet::new() };
+    }
+}
+
+impl Unattended {
+    /// Of what was left behind that for which this process is among so many to take it over.
+    fn of_ranks_below(&self, ranks: usize, matchmaker: &Matchmaker) -> Vec<OpenTable> {
+        let me = matchmaker.engine().records.store.node();
+        let tables = self.left_behind.iter().copied();
+        tables.filter(|table| table.rank(me, &self.alive) < ranks).collect()
     }
 }
 
@@ -77,14 +111,14 @@ async fn unattended(matchmaker: &Matchmaker) -> Result<Unattended, ReadError> {
     let engine = Arc::clone(matchmaker.engine());
     let read = tokio::task::spawn_blocking(move || read_unattended(&engine)).await;
     // It is ended by a panic only, or by the end of the process.
-    read.unwrap_or(Ok(Unattended { left_behind: Vec::new(), own: HashSet::new() }))
+    read.unwrap_or_else(|_| Ok(Unattended::default()))
 }
 
 fn read_unattended(engine: &Engine) -> Result<Unattended, ReadError> {
     let store = &engine.records.store;
     let open = OpenTable::all(store).collect::<Result<Vec<_>, _>>()?;
     let alive = store.alive()?;
-    let mut found = Unattended { left_behind: Vec::new(), own: HashSet::new() };
+    let mut found = Unattended { alive, ..Unattended::default() };
     for table in open.into_iter().filter(|_| !planted(Planted::ForgottenTables)) {
         match table.node {
             Some(node) if node == store.node() => {
@@ -92,7 +126,7 @@ fn read_unattended(engine: &Engine) -> Result<Unattended, ReadError> {
                     found.own.insert(table.uuid);
                 }
             }
-            Some(node) if alive.contains(&node) => {}
+            Some(node) if found.alive.contains(&node) => {}
             _ => found.left_behind.push(table),
         }
     }

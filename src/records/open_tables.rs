@@ -1,5 +1,7 @@
 //! The rate tables that are pending, and whose they are: the process that sees to one is named beside its deadline.
 
+use std::collections::BTreeSet;
+
 use uuid::Uuid;
 
 use crate::store::{Commit, ReadError, Store, Tree};
@@ -40,6 +42,13 @@ impl OpenTable {
         })
     }
 
+    /// How many of some processes come before one of them when it is to be taken over. Each finds the same, so not all try at once.
+    pub fn rank(&self, node: Uuid, among: &BTreeSet<Uuid>) -> usize {
+        // The low bits of both are random; the high ones of a table are the time.
+        let distance = |node: Uuid| (node.as_u128() ^ self.uuid.as_u128()) as u64;
+        among.iter().filter(|other| distance(**other) < distance(node)).count()
+    }
+
     /// Has another process see to it, unless somebody else was quicker, or it is complete by now.
     pub fn taken_over_by(self, node: Uuid) -> Commit {
         let taken = Self { node: Some(node), ..self };
@@ -55,6 +64,19 @@ impl OpenTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_processes_each_comes_first_for_a_part_of_the_tables_and_one_for_each() {
+        let nodes: BTreeSet<Uuid> = (0..20).map(|_| crate::ids::random()).collect();
+        let mut firsts = BTreeSet::new();
+        for _ in 0..1000 {
+            let table = OpenTable::new(crate::ids::timed(), 0, Uuid::nil());
+            let ranks: BTreeSet<usize> = nodes.iter().map(|node| table.rank(*node, &nodes)).collect();
+            assert!(ranks.into_iter().eq(0..20));
+            firsts.extend(nodes.iter().filter(|node| table.rank(**node, &nodes) == 0).copied());
+        }
+        assert_eq!(firsts, nodes);
+    }
 
     #[test]
     fn a_record_is_read_as_it_was_written_and_one_of_before_has_no_process() {

@@ -32,6 +32,9 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// The longest that a node is cut off: some are back before their lease has ended.
 const LONGEST_CUT: Duration = Duration::from_secs(6);
 
+/// Of all nodes one tries first to take a table over, and so many times more each time that it is still left.
+const MORE: usize = 4;
+
 /// Longest wait until all tables are somebody's who is there, once nobody is cut off any more.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -171,7 +174,7 @@ fn live(options: &StoreOptions, seen: &Seen, is_over: &AtomicBool) {
 fn process(store: &Store, seen: &Seen, is_over: &AtomicBool) {
     let me = store.node();
     let mut own: BTreeSet<Uuid> = BTreeSet::new();
-    let mut nodes = None;
+    let (mut nodes, mut ranks, mut is_left) = (None, 1_usize, true);
     let do_to = |table: Uuid, took: bool, more: Commit| {
         let deed = Deed { node: me, table, took };
         let done = committed(store, more.append(Tree::LeadEvents, FEED, deed.to_bytes()));
@@ -197,18 +200,21 @@ fn process(store: &Store, seen: &Seen, is_over: &AtomicBool) {
         if let Some(table) = own.iter().nth(fastrand::usize(..own.len().max(1))) {
             do_to(*table, false, Commit::new());
         }
-        let seen_nodes = store.changes_of(Topic::Nodes);
-        if nodes == Some(seen_nodes) {
+        let changed = Some(store.changes_of(Topic::Nodes));
+        if nodes == changed && !is_left {
             continue;
         }
         let Ok(open) = OpenTable::all(store).collect::<Result<Vec<_>, _>>() else { continue };
         let Ok(alive) = store.alive() else { continue };
-        nodes = Some(seen_nodes);
+        ranks = if nodes == changed { ranks.saturating_mul(MORE) } else { 1 };
+        (nodes, is_left) = (changed, false);
         for table in open {
             let Some(owner) = table.node.filter(|node| *node != me && !alive.contains(node)) else {
                 continue;
             };
-            if do_to(table.uuid, true, table.taken_over_by(me)) {
+            if table.rank(me, &alive) >= ranks {
+                is_left = true;
+            } else if do_to(table.uuid, true, table.taken_over_by(me)) {
                 own.insert(table.uuid);
                 if let Some(last) = seen.last.lock().unwrap().get(&owner) {
                     seen.waited.lock().unwrap().push(last.elapsed());

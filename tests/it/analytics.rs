@@ -288,7 +288,7 @@ async fn with_old_events() -> Daemon {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let then = now - Duration::from_secs(2 * 3600);
     let clock = Clock::new(move || u64::try_from(then.as_micros()).unwrap());
-    let options = StoreOptions { clock, ..StoreOptions::new(stopped.plan.store()) };
+    let options = StoreOptions { clock, ..stopped.plan.store_options() };
     let store = Store::open_inline_with(&options).unwrap();
     let company = Tokens::of(store.clone()).companies()[0].uuid;
     let event = |lead, event_type, product_type| Happening {

@@ -507,8 +507,13 @@ impl Plan {
 
     /// The store, while no daemon has it.
     pub fn open_store(&self) -> Store {
+        Store::open_inline_with(&self.store_options()).unwrap()
+    }
+
+    /// How a test opens it.
+    pub fn store_options(&self) -> StoreOptions {
         let database = self.database.as_deref().map(database::options);
-        Store::open_inline_with(&StoreOptions { database, ..StoreOptions::new(self.store()) }).unwrap()
+        StoreOptions { database, ..StoreOptions::new(self.store()) }
     }
 
     pub fn partners(&self) -> &Path {

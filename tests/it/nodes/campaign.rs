@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::sync::{RwLock, watch};
 
 use super::nodes;
-use crate::crash::campaign::{accepted, each, plan, poll, seed};
+use crate::crash::campaign::{accepted, each, heard, plan, poll, seed};
 use crate::crash::model::Model;
 use crate::kit::{Answer, Daemon, PATIENCE};
 
@@ -198,13 +198,14 @@ async fn hold_against(nodes: &[Daemon], model: &Model, rng: &mut Rng) {
     let keys: Vec<_> = model.keys().into_iter().collect();
     let place = seeds.usize(0..nodes.len());
     each(&keys, async |(key, (body, table))| {
-        let again = submit(&nodes[place], body, Some(key), false).await.expect("the node runs");
+        let again = heard(async || submit(&nodes[place], body, Some(key), false).await).await;
         assert_eq!((again.status, &again.json()["uuid"]), (200, &json!(table)), "a repeat of {key}");
     })
     .await;
     each(&model.leads(), async |lead| {
-        let again = submit(&nodes[place], &json!({ "uuid": lead }).to_string(), None, false).await;
-        assert_eq!(again.expect("the node runs").status, 409, "of submits of one lead, one wins");
+        let body = json!({ "uuid": lead }).to_string();
+        let again = heard(async || submit(&nodes[place], &body, None, false).await).await;
+        assert_eq!(again.status, 409, "of submits of one lead, one wins");
     })
     .await;
     for node in nodes {

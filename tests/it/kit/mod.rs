@@ -41,6 +41,7 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Plan {
     directory: tempfile::TempDir,
     partners: PathBuf,
+    program: PathBuf,
     settings: Vec<(String, String)>,
     /// Variables beside the settings.
     variables: Vec<(String, String)>,
@@ -424,6 +425,12 @@ impl Stopped {
         Self { plan: self.plan.setting(key, value), ..self }
     }
 
+    /// Runs another program from now on.
+    #[must_use]
+    pub fn program(self, program: &Path) -> Self {
+        Self { plan: self.plan.program(program), ..self }
+    }
+
     /// Starts it again on the same store.
     pub async fn start(self) -> Daemon {
         let mut daemon = self.plan.start_anew(false).0;
@@ -438,6 +445,7 @@ impl Plan {
         Self {
             directory: tempfile::tempdir().expect("a directory"),
             partners,
+            program: env!("CARGO_BIN_EXE_offerd").into(),
             settings: Vec::new(),
             variables: Vec::new(),
             sockets: None,
@@ -449,9 +457,10 @@ impl Plan {
 
     /// Another node on the database of a daemon, with its partners, settings and keys; nothing where the tests run over files.
     pub fn beside(node: &Daemon) -> Option<Self> {
-        let Self { partners, settings, database, .. } = &node.plan;
+        let Self { partners, program, settings, database, .. } = &node.plan;
         let plan = Self::new(partners.clone());
-        let plan = Self { settings: settings.clone(), database: Some(database.clone()?), ..plan };
+        let (program, settings) = (program.clone(), settings.clone());
+        let plan = Self { program, settings, database: Some(database.clone()?), ..plan };
         Some(plan.setting("store.master_key_file", &node.plan.master_key().display().to_string()))
     }
 
@@ -465,6 +474,12 @@ impl Plan {
     pub fn setting(mut self, key: &str, value: &str) -> Self {
         self.settings.push((key.to_owned(), value.to_owned()));
         self
+    }
+
+    /// Runs this program, such as that of another version.
+    #[must_use]
+    pub fn program(self, program: &Path) -> Self {
+        Self { program: program.to_owned(), ..self }
     }
 
     /// With the records in files, whatever the tests run over.
@@ -569,7 +584,7 @@ impl Plan {
 
     /// A command of the binary under these settings.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_offerd"));
+        let mut command = Command::new(&self.program);
         command.args(arguments).stdin(Stdio::null());
         self.dress(command)
     }
@@ -579,7 +594,7 @@ impl Plan {
         let Some((soft, hard)) = self.file_limits else { return self.command(&["serve"]) };
         let mut command = Command::new("sh");
         let line = format!("ulimit -Sn {soft}; ulimit -Hn {hard}; exec \"$0\" serve");
-        command.args(["-c", &line, env!("CARGO_BIN_EXE_offerd")]).stdin(Stdio::null());
+        command.arg("-c").arg(&line).arg(&self.program).stdin(Stdio::null());
         self.dress(command)
     }
 

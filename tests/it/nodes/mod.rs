@@ -3,7 +3,9 @@
 //! They run where `OFFERD_TEST_POSTGRES` names a database, and say loudly that they are skipped where it does not.
 
 mod campaign;
+mod front;
 mod simulation;
+mod upgrade;
 
 use std::time::Duration;
 

@@ -113,7 +113,7 @@ fn simulation(nodes: usize, lasting: Duration, seed: u64) {
         let begun = Instant::now();
         let mut cut: Vec<(Instant, usize)> = Vec::new();
         while begun.elapsed() < lasting {
-            thread::sleep(LEASE.mul_f64(2.0 / nodes as f64));
+            thread::park_timeout(LEASE.mul_f64(2.0 / nodes as f64));
             let victim = rng.usize(..nodes);
             if cut.len() <= nodes / 3 && cut.iter().all(|(_, other)| *other != victim) {
                 lines[victim].cut(true);
@@ -160,7 +160,7 @@ fn options(url: &str, place: &std::path::Path, key: Option<&std::path::Path>) ->
 fn live(options: &StoreOptions, seen: &Seen, is_over: &AtomicBool) {
     while !is_over.load(Ordering::SeqCst) {
         let Ok(store) = Store::open_inline_with(options) else {
-            thread::sleep(Duration::from_millis(50));
+            thread::park_timeout(Duration::from_millis(50));
             continue;
         };
         *seen.starts.lock().unwrap() += 1;
@@ -192,7 +192,7 @@ fn process(store: &Store, seen: &Seen, is_over: &AtomicBool) {
         }
     }
     while !is_over.load(Ordering::SeqCst) && !store.lost().load(Ordering::SeqCst) {
-        thread::sleep(PAUSE);
+        thread::park_timeout(PAUSE);
         // It does not look whether it may: what it may not, is not written.
         if store.leads() {
             do_to(LEAD, true, Commit::new());
@@ -240,7 +240,7 @@ fn until_all_are_seen_to(url: &str, place: &std::path::Path) {
             return;
         }
         assert!(begun.elapsed() < PATIENCE, "{left} of {} tables are nobody's", open.len());
-        thread::sleep(Duration::from_millis(50));
+        thread::park_timeout(Duration::from_millis(50));
     }
 }
 

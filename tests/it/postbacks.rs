@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::kit::far_side::{Deed, FarSide, Received};
 use crate::kit::partners::partner;
-use crate::kit::{Daemon, Plan};
+use crate::kit::{Daemon, PATIENCE, Plan};
 
 /// What a test's webhooks are signed with.
 const SECRET: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX";
@@ -161,6 +161,17 @@ async fn what_is_given_up_lets_the_next_pass_and_can_be_sent_again() {
     assert!(!good && text.contains("there is no subscription `nobody`"), "{text}");
 }
 
+/// Waits until so many events of acme are dead, or outstanding.
+async fn until_standing(daemon: &Daemon, how: &str, count: usize) {
+    let waiting = async {
+        while standing(daemon, "acme")[how] != count {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let waited = tokio::time::timeout(PATIENCE, waiting).await;
+    assert!(waited.is_ok(), "{}", standing(daemon, "acme"));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_given_up_survives_a_kill_and_is_sent_again_by_the_next_daemon() {
     let well = Arc::new(Mutex::new(false));
@@ -173,9 +184,7 @@ async fn what_was_given_up_survives_a_kill_and_is_sent_again_by_the_next_daemon(
     let file = webhook(&far, "give_up_after = '1ms'");
     let daemon = plan(&[("acme", file)]).start().await.with_live_company();
     let lead = lead(&daemon, json!({})).await;
-    while standing(&daemon, "acme")["dead"] != 2 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until_standing(&daemon, "dead", 2).await;
     let ids: BTreeMap<String, String> =
         told(&far.received(), &lead).into_iter().map(|(id, event_type)| (event_type, id)).collect();
 
@@ -197,9 +206,7 @@ async fn what_was_given_up_survives_a_kill_and_is_sent_again_by_the_next_daemon(
     let again = told(&far.received(), &lead);
     assert_eq!(types(&again), EVENTS, "in their order, and nothing else");
     assert!(again.iter().all(|(id, event_type)| ids[event_type] == *id), "under their ids: {again:?}");
-    while standing(&daemon, "acme")["outstanding"] != 0 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until_standing(&daemon, "outstanding", 0).await;
     assert_eq!(standing(&daemon, "acme")["dead"], 0);
 }
 

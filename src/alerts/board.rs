@@ -158,4 +158,17 @@ mod tests {
         assert_eq!(told(Some("it answers 502"), 7), (None, Some(5), Some("it answers 502".to_owned())));
         assert_eq!(told(None, 9), (Some(9), None, None));
     }
+
+    #[tokio::test]
+    async fn what_a_test_came_to_is_known_after_a_restart() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open_inline(directory.path().join("store")).unwrap();
+        let board = Board::of(&store);
+        let error = Some("it answers 500".to_owned());
+        board.tried(&[Tried { receiver: "ops".to_owned(), place: String::new(), error }], 5);
+        let before = board.ledger().queues["ops"].told.clone();
+        let (commit, _) = board.ledger().unwritten().expect("it is to be written");
+        store.commit(commit).await.unwrap();
+        assert_eq!(Board::of(&store).ledger().queues["ops"].told, before);
+    }
 }

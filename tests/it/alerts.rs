@@ -113,6 +113,35 @@ async fn a_receiver_is_told_once_that_an_alert_begins_and_once_that_it_ends_as_a
     assert!(!daemon.log().contains("token=hidden"), "a URL may be a secret");
 }
 
+/// The settings of two receivers.
+fn settings_of_two(ops: &FarSide, night: &FarSide, backup_age: &str) -> String {
+    let url = night.url("/hook");
+    let night = format!("[alerts.webhooks.night]\nurl = '{url}'\nallow_addresses = ['127.0.0.1']\n");
+    settings(ops, backup_age) + &night
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_receiver_that_is_new_is_told_what_fires_already_and_who_was_told_is_not_told_again() {
+    let (ops, night) = (taker().await, taker().await);
+    let daemon = started(plan(&ops)).await;
+    ops.until(|received| received.len() == 1).await;
+
+    daemon.write_settings(&settings_of_two(&ops, &night, "1ms"));
+    assert!(daemon.command(&["reload"]).status.success());
+    night.until(|received| received.len() == 1).await;
+    let begun = body(&night.received()[0]);
+    assert_eq!(begun["receiver"], "night");
+    assert_eq!(begun["alerts"][0]["startsAt"], body(&ops.received()[0])["alerts"][0]["startsAt"]);
+
+    daemon.write_settings(&settings_of_two(&ops, &night, "36h"));
+    assert!(daemon.command(&["reload"]).status.success());
+    for far in [&ops, &night] {
+        far.until(|received| received.len() == 2).await;
+        let all = [pair("OfferdBackupOld", "firing"), pair("OfferdBackupOld", "resolved")];
+        assert_eq!(told(&far.received()), all);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_says_nothing_twice_and_loses_no_end() {
     let far = taker().await;
@@ -337,6 +366,38 @@ async fn a_test_says_who_has_taken_it_and_why_not() {
     assert_eq!(far.received().len(), 1, "nobody was told");
     let tried = send(&daemon, "/console/alerts/test", &[csrf, ("receiver", "ops")], &[]).await;
     assert_eq!((tried.status, far.received().len()), (200, 2));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn how_a_receiver_took_a_test_is_shown_until_it_takes_something_else() {
+    let is_well = Arc::new(AtomicBool::new(false));
+    let well = Arc::clone(&is_well);
+    let far = FarSide::start(move |_| {
+        let status = if well.load(Ordering::SeqCst) { 200 } else { 401 };
+        Deed::Json(status, String::new())
+    })
+    .await;
+    let daemon = started(plan(&far).setting("alerts.backup_age", "0s")).await;
+    let before = listed(&daemon)["receivers"][0].clone();
+    assert!(before["lastSent"].is_null() && before["failingSince"].is_null(), "{before}");
+
+    assert!(!command(&daemon, &["test"]).0);
+    let ops = listed(&daemon)["receivers"][0].clone();
+    assert_eq!((&ops["lastError"], &ops["lastSent"]), (&json!("it answered 401"), &Value::Null));
+    assert!(ops["failingSince"].is_i64(), "{ops}");
+    assert!(command(&daemon, &["list"]).1.contains("it answered 401"));
+    let page = html(&daemon, "/console/alerts").await;
+    assert!(page.contains(">failing</span>") && page.contains(": it answered 401</span>"), "{page}");
+
+    is_well.store(true, Ordering::SeqCst);
+    let csrf = csrf(&page);
+    let tried = send(&daemon, "/console/alerts/test", &[("csrf", csrf.as_str())], &[]).await;
+    let page = String::from_utf8_lossy(&tried.body).into_owned();
+    assert!(page.contains(">taken</span> ops") && page.contains(">well</span>"), "{page}");
+    let page = html(&daemon, "/console/alerts").await;
+    assert!(!page.contains(">failing</span>") && !page.contains(">never</span>"), "{page}");
+    let ops = listed(&daemon)["receivers"][0].clone();
+    assert!(ops["lastSent"].is_i64() && ops["failingSince"].is_null() && ops["lastError"].is_null(), "{ops}");
 }
 
 #[test]

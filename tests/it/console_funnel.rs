@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hyper::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::console::html;
 use crate::kit::Daemon;
@@ -65,6 +65,29 @@ fn report(daemon: &Daemon, offer: &Value, transaction: &str, event: &str) {
     assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
 }
 
+fn loan_of_bank(table: &Value) -> &Value {
+    let loans = table["loanOffers"].as_array().unwrap();
+    loans.iter().find(|offer| offer["originator"]["key"] == "bank").unwrap()
+}
+
+/// Waits until a report says this of loans.
+async fn reported(daemon: &Daemon, wanted: &Value) {
+    let loans = || {
+        let told = daemon.command(&["report", "--by", "product", "--format", "json"]);
+        let report: Value = serde_json::from_slice(&told.stdout).unwrap();
+        let rows = report["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["by"] == json!(["loan"])).cloned().unwrap_or_default()
+    };
+    let is_wanted = |row: Value| wanted.as_object().unwrap().iter().all(|(name, one)| row[name] == *one);
+    let looking = async {
+        while !is_wanted(loans()) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let waited = tokio::time::timeout(PATIENCE, looking).await;
+    waited.unwrap_or_else(|_| panic!("{wanted}: {}", loans()));
+}
+
 #[tokio::test]
 async fn each_stage_is_counted_by_product_and_company_and_once_over_a_crash() {
     let daemon = live().await;
@@ -72,8 +95,7 @@ async fn each_stage_is_counted_by_product_and_company_and_once_over_a_crash() {
     for _ in 0..3 {
         table = daemon.submit_blocking(LEAD).await.json();
     }
-    let of_bank = |offer: &&Value| offer["originator"]["key"] == "bank";
-    let loan = table["loanOffers"].as_array().unwrap().iter().find(of_bank).unwrap();
+    let loan = loan_of_bank(&table);
     click(&daemon, loan).await;
     click(&daemon, loan).await;
     report(&daemon, loan, "a", "applied");
@@ -110,4 +132,46 @@ async fn what_the_page_does_not_offer_is_refused() {
         let answer = crate::console::page(&daemon, &format!("/console/funnel?{query}")).await;
         assert_eq!(answer.status, 400, "{query}");
     }
+}
+
+/// The partner's clock is wrong for one of the reports: nothing happens before there is a lead.
+#[tokio::test]
+async fn what_is_taken_back_goes_from_the_funnel_as_from_reports_also_over_a_crash() {
+    let daemon = live().await;
+    let token = daemon.command(&["token", "create", "--partner", "bank"]);
+    let token = String::from_utf8(token.stdout).unwrap().trim().to_owned();
+    let table = daemon.submit_blocking(LEAD).await.json();
+    let loan = loan_of_bank(&table);
+    click(&daemon, loan).await;
+    let send = async |report: Value| {
+        let url = format!("{}/partnerEvents", daemon.integrations);
+        daemon.request(Method::POST, &url, &token, &report.to_string()).await.status
+    };
+    let now = chrono::Utc::now().to_rfc3339();
+    for (transaction, event, at) in
+        [("a", "applied", now.as_str()), ("f", "funded", &now), ("g", "funded", "2025-01-01T00:00:00Z")]
+    {
+        let report = json!({
+            "transactionId": transaction, "eventType": event, "offerUuid": loan["uuid"], "occurredAt": at,
+        });
+        assert_eq!(send(report).await, 201, "{transaction}");
+    }
+    counted(&daemon, "/console/funnel", &row(["1", "1", "1", "2", "1", "1", "2", "$200"])).await;
+    reported(
+        &daemon,
+        &json!({"leads": 1, "shown": 2, "clicks": 1, "applied": 1, "funded": 2, "payouts": 200.0}),
+    )
+    .await;
+
+    for transaction in ["a", "g"] {
+        assert_eq!(send(json!({"transactionId": transaction, "revoked": true})).await, 200, "{transaction}");
+    }
+    let daemon = daemon.kill().start().await;
+    let page = counted(&daemon, "/console/funnel", &row(["1", "1", "1", "2", "1", "0", "1", "$100"])).await;
+    assert!(page.contains(&row(["1", "1", "1", "3", "1", "0", "1", "$100"])), "the company: {page}");
+    reported(
+        &daemon,
+        &json!({"leads": 1, "shown": 2, "clicks": 1, "applied": 0, "funded": 1, "payouts": 100.0}),
+    )
+    .await;
 }

@@ -284,3 +284,37 @@ async fn a_table_tells_what_it_has_brought() {
     let after = html(&daemon, &path(&table)).await;
     assert!(after.contains("1 click on these offers") && after.contains("what was done since"), "{after}");
 }
+
+#[tokio::test]
+async fn tables_are_found_by_the_client_tags_of_their_leads() {
+    let daemon = daemon().await;
+    let tagged = async |tags: Value| {
+        let lead = json!({ "productTypes": ["savings"], "clientTags": tags });
+        submitted(&daemon, &lead.to_string()).await
+    };
+    let spring = tagged(json!({ "campaign": ["spring"], "note": ["kept back"] })).await;
+    let both = tagged(json!({ "campaign": ["autumn", "spring"], "affiliate": ["7=b"] })).await;
+    tagged(json!({ "campaign": ["springtime"], "affiliate": ["spring"] })).await;
+    let uuid = |table: &Value| table["uuid"].as_str().unwrap().to_owned();
+
+    let of_spring = [uuid(&both), uuid(&spring)];
+    assert_eq!(found(&daemon, "tag=campaign%3Dspring").await, of_spring);
+    assert_eq!(found(&daemon, "tag=+campaign+%3D+spring+&product=savings").await, of_spring);
+    assert_eq!(found(&daemon, "tag=campaign%3Dspring&product=loan").await, [""; 0]);
+    assert_eq!(found(&daemon, "tag=campaign%3Dspring&tag=affiliate%3D7%3Db").await, [uuid(&both)]);
+    assert_eq!(found(&daemon, "tag=Campaign%3Dspring").await, [""; 0]);
+    let kept = html(&daemon, "/console/rateTables?tag=campaign%3Dspring").await;
+    assert!(kept.contains("name=\"tag\" value=\"campaign=spring\""), "it stays in the form: {kept}");
+    for nonsense in ["spring", "=spring"] {
+        let told = html(&daemon, &format!("/console/rateTables?tag={nonsense}")).await;
+        let fault = "tag must be a client tag and its value, such as campaign=spring, got <code>";
+        assert!(told.contains(&format!("{fault}{nonsense}</code>")), "{told}");
+    }
+
+    let one = html(&daemon, &path(&spring)).await;
+    assert!(one.contains("href=\"/console/rateTables?tag=campaign%3Dspring\">others of it</a>"), "{one}");
+    assert!(!one.contains("kept back"), "only tags that are counted are shown: {one}");
+    let erased = daemon.command(&["lead", "erase", both["leadUuid"].as_str().unwrap()]);
+    assert!(erased.status.success(), "{}", String::from_utf8_lossy(&erased.stderr));
+    assert_eq!(found(&daemon, "tag=campaign%3Dspring").await, [uuid(&spring)]);
+}

@@ -1,13 +1,17 @@
 //! What a person asks for: their leads are found by what they gave, whatever company has them, and are erased at once.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::kit::partners::partner;
-use crate::kit::{Daemon, PATIENCE};
+use crate::console::page;
+use crate::kit::far_partners::offers;
+use crate::kit::far_side::FarSide;
+use crate::kit::partners::{far_lender, partner};
+use crate::kit::{Daemon, PATIENCE, sample};
 
 const EMAIL: &str = "Ottoline@quillfeather.example";
 const PHONE: &str = "(206) 555-0142";
@@ -97,6 +101,149 @@ async fn all_leads_of_a_person_are_copied_and_erased_at_once_with_a_receipt() {
     assert!(daemon.log().contains("person.erase") && !daemon.log().contains("uillfeather"));
     let (_, stopped) = daemon.terminate();
     assert!(stopped.plan.command(&["store", "check"]).output().unwrap().status.success());
+}
+
+#[tokio::test]
+async fn a_copy_begins_with_whose_lead_it_is_when_it_was_made_and_what_was_agreed_to() {
+    let daemon = daemon().await.with_live_company();
+    let mut lead: Value = serde_json::from_str(&lead(EMAIL, PHONE)).unwrap();
+    let shown = "You may call me at any time.";
+    lead["legalInformation"] = json!({
+        "consentsToFcra": false, "consentsToTcpa": true, "tcpaLanguage": shown, "batchConsentVersion": "v2",
+    });
+    let uuid = submitted(&daemon, lead.to_string()).await;
+    let url = format!("{}/leads/{uuid}", daemon.api);
+    let later = json!({"legalInformation": {"consentsToTcpa": false, "consentsToSms": true}}).to_string();
+    assert!(daemon.request(Method::PATCH, &url, &daemon.confidential, &later).await.status < 300);
+
+    let copy = asked(&daemon, &["export", "--email", EMAIL, "--reason", "letter 4711"]);
+    let [held] = &copy["leads"].as_array().unwrap()[..] else { panic!("one lead: {copy}") };
+    assert_eq!(held["companyName"], "Live");
+    let seen = daemon.get(&format!("/leads/{uuid}")).await.json();
+    assert_eq!(held["leadCreatedAt"], seen["createdAt"]);
+    let time = |value: &Value| value.as_str().expect("a time").to_owned();
+    let (made, changed) = (time(&held["leadCreatedAt"]), time(&held["leadUpdatedAt"]));
+    assert!(made <= changed && changed <= time(&held["exportedAt"]), "{held}");
+    assert_eq!(
+        held["consents"],
+        json!([
+            {"statedAt": made, "to": [["FCRA", false], ["TCPA", true]], "version": "v2", "superseded": true},
+            {
+                "statedAt": changed, "to": [["FCRA", false], ["TCPA", false], ["SMS", true]], "version": "v2",
+                "superseded": false,
+            },
+        ])
+    );
+    let found = asked(&daemon, &["find", "--phone", PHONE, "--json"]);
+    assert_eq!(found[0]["consents"], held["consents"]);
+    assert!(!found.to_string().contains(shown), "the texts are in the copy alone");
+    let nothing = submitted(&daemon, self::lead("else@quillfeather.example", PHONE)).await;
+    let found = asked(&daemon, &["find", "--email", "else@quillfeather.example", "--json"]);
+    assert_eq!((&found[0]["leadUuid"], &found[0]["consents"]), (&json!(nothing), &json!([])));
+}
+
+/// What only the lead of somebody says who is to be erased.
+const ONLY_THEIRS: [&str; 4] =
+    ["Zephyrina", "Quobblethwaite", "zephyrina@quobblethwaite.example", "219-09-9417"];
+
+/// Which of that stands in a text.
+fn told_of_them(text: &str) -> Vec<&'static str> {
+    ONLY_THEIRS.into_iter().filter(|word| text.to_lowercase().contains(&word.to_lowercase())).collect()
+}
+
+/// Every page of the console that its pages lead to, but for the handbook, with its address.
+async fn console(daemon: &Daemon, from: &[String]) -> Vec<(String, String)> {
+    let mut known = BTreeSet::from_iter(from.iter().cloned());
+    let (mut open, mut pages) = (from.to_vec(), Vec::new());
+    while let Some(path) = open.pop() {
+        let text = String::from_utf8_lossy(&page(daemon, &path).await.body).into_owned();
+        let links = text.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
+        let links = links.map(|link| link.replace("&#x2f;", "/").replace("&amp;", "&"));
+        let links = links.filter_map(|link| Some(link.split('#').next()?.to_owned()));
+        for link in links.filter(|link| link.starts_with("/console") && !link.contains("/handbook")) {
+            let is_page = !link.contains('.') && link.split(['?', '&']).count() <= 2;
+            if is_page && known.insert(link.clone()) {
+                open.push(link);
+            }
+        }
+        pages.push((path, text));
+    }
+    pages
+}
+
+/// A daemon that has a lead of them and one of somebody else, both with what a partner was sent, and the uuids of theirs: the table, the lead.
+async fn with_them_and_another(far: &FarSide) -> (Daemon, [String; 2]) {
+    let lender = far_lender("far", &far.url("/quote"), "").replaced("wire =", "transcripts = true\nwire =");
+    let daemon = Daemon::with_partners(vec![lender, partner("bank").loan("")]).start().await;
+    let mut lead: Value = serde_json::from_str(&sample("personal_loan")).unwrap();
+    daemon.submit_blocking(lead.to_string()).await;
+    for (name, word) in ["firstName", "lastName", "email", "ssn"].into_iter().zip(ONLY_THEIRS) {
+        lead["personalInformation"][name] = json!(word);
+    }
+    let table = daemon.submit_blocking(lead.to_string()).await.json();
+    let uuids = ["uuid", "leadUuid"].map(|name| table[name].as_str().expect("a uuid").to_owned());
+    let click = table["loanOffers"][0]["url"].as_str().expect("an offer");
+    assert_eq!(daemon.request(Method::GET, click, "", "").await.status, 302);
+    let kept = async {
+        while !daemon.command(&["transcript", &uuids[0], "--json"]).status.success() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, kept).await.expect("a transcript is kept");
+    (daemon, uuids)
+}
+
+#[tokio::test]
+async fn of_who_was_erased_no_command_page_or_file_tells_and_the_audit_holds() {
+    let far = FarSide::start(|_| offers()).await;
+    let (daemon, [table, lead]) = with_them_and_another(&far).await;
+    let reason = ["--reason", "letter 4711"];
+    let commands: Vec<Vec<&str>> = vec![
+        [&["person", "export", "--email", ONLY_THEIRS[2]], &reason[..]].concat(),
+        vec!["person", "find", "--email", ONLY_THEIRS[2], "--json"],
+        vec!["person", "consents", "--test", "--each", "--format", "json"],
+        vec!["lead", "export", &lead],
+        vec!["explain", &lead, "--json"],
+        [&["transcript", &table, "--json", "--reveal"], &reason[..]].concat(),
+        vec!["report", "--test", "--by", "campaign,state", "--format", "json"],
+        vec!["audit", "list", "--format", "json"],
+        vec!["suppressions", "list"],
+    ];
+    let answers = |daemon: &Daemon| -> String {
+        let outputs = commands.iter().map(|command| daemon.command(command));
+        outputs.map(|one| String::from_utf8_lossy(&[one.stdout, one.stderr].concat()).into_owned()).collect()
+    };
+    assert_eq!(told_of_them(&answers(&daemon)), ONLY_THEIRS, "all of it is told before");
+
+    let erase = ["person", "erase", "--email", ONLY_THEIRS[2], "--suppress", "--json"];
+    let receipt = daemon.command(&[&erase[..], &reason].concat());
+    assert!(receipt.status.success(), "{}", String::from_utf8_lossy(&receipt.stderr));
+    assert_eq!(told_of_them(&String::from_utf8_lossy(&receipt.stdout)), [""; 0]);
+    let told = answers(&daemon);
+    assert!(told_of_them(&told).is_empty() && told.contains("person.erase"), "{told}");
+
+    let begun =
+        ["/console", &format!("/console/rateTables/{table}"), &format!("/console/rateTables?find={lead}")];
+    let pages = console(&daemon, &begun.map(str::to_owned)).await;
+    assert!(pages.len() > 20, "{:?}", pages.iter().map(|(path, _)| path).collect::<Vec<_>>());
+    for (path, text) in &pages {
+        assert!(told_of_them(text).is_empty(), "{path}: {text}");
+    }
+    assert!(pages.iter().any(|(path, text)| path == "/console/audit" && text.contains("person.erase")));
+    assert!(told_of_them(&(daemon.metrics().await + &daemon.log())).is_empty());
+    let verified = daemon.command(&["audit", "verify"]);
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+
+    // Whoever has the key reads the other in an export, and nothing of them.
+    let (_, stopped) = daemon.terminate();
+    stopped.plan.canaries().assert_in_none_of(&[stopped.plan.store()]);
+    let file = stopped.plan.directory().join("export");
+    let export = ["export", file.to_str().unwrap(), "--personal-data"];
+    assert!(stopped.plan.command(&export).output().unwrap().status.success());
+    let lines = std::fs::read_to_string(&file).unwrap();
+    assert!(lines.contains("536-22-8714") && told_of_them(&lines).is_empty());
+    let verified = stopped.plan.command(&["audit", "verify"]).output().unwrap();
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
 }
 
 #[tokio::test]

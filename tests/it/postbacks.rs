@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::kit::far_side::{Deed, FarSide, Received};
 use crate::kit::partners::partner;
-use crate::kit::{Daemon, Plan};
+use crate::kit::{Daemon, PATIENCE, Plan};
 
 /// What a test's webhooks are signed with.
 const SECRET: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX";
@@ -159,6 +159,55 @@ async fn what_is_given_up_lets_the_next_pass_and_can_be_sent_again() {
     assert!(good && text.contains("0 events"), "{text}");
     let (good, text) = command(&daemon, &["retry", "nobody", "--all"]);
     assert!(!good && text.contains("there is no subscription `nobody`"), "{text}");
+}
+
+/// Waits until so many events of acme are dead, or outstanding.
+async fn until_standing(daemon: &Daemon, how: &str, count: usize) {
+    let waiting = async {
+        while standing(daemon, "acme")[how] != count {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let waited = tokio::time::timeout(PATIENCE, waiting).await;
+    assert!(waited.is_ok(), "{}", standing(daemon, "acme"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_given_up_survives_a_kill_and_is_sent_again_by_the_next_daemon() {
+    let well = Arc::new(Mutex::new(false));
+    let is_well = Arc::clone(&well);
+    let far = FarSide::start(move |_| match *is_well.lock().unwrap() {
+        true => Deed::Json(204, String::new()),
+        false => Deed::Json(410, String::new()),
+    })
+    .await;
+    let file = webhook(&far, "give_up_after = '1ms'");
+    let daemon = plan(&[("acme", file)]).start().await.with_live_company();
+    let lead = lead(&daemon, json!({})).await;
+    until_standing(&daemon, "dead", 2).await;
+    let ids: BTreeMap<String, String> =
+        told(&far.received(), &lead).into_iter().map(|(id, event_type)| (event_type, id)).collect();
+
+    let stopped = daemon.kill();
+    let dead = stopped.plan.command(&["postbacks", "dead", "acme", "--json"]).output().unwrap();
+    let dead: Value = serde_json::from_slice(&dead.stdout).unwrap();
+    let dead: Vec<_> =
+        dead.as_array().unwrap().iter().map(|one| (&one["eventType"], &one["leadUuid"])).collect();
+    let lost = EVENTS.map(|event_type| (json!(event_type), json!(lead)));
+    assert_eq!(dead, lost.each_ref().map(|(event_type, lead)| (event_type, lead)));
+
+    far.forget();
+    *well.lock().unwrap() = true;
+    let daemon = stopped.start().await;
+    assert_eq!(standing(&daemon, "acme")["dead"], 2);
+    let (good, text) = command(&daemon, &["retry", "acme", "--all"]);
+    assert!(good && text.contains("2 events of acme will be sent again"), "{text}");
+    far.until(|received| received.len() == 2).await;
+    let again = told(&far.received(), &lead);
+    assert_eq!(types(&again), EVENTS, "in their order, and nothing else");
+    assert!(again.iter().all(|(id, event_type)| ids[event_type] == *id), "under their ids: {again:?}");
+    until_standing(&daemon, "outstanding", 0).await;
+    assert_eq!(standing(&daemon, "acme")["dead"], 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

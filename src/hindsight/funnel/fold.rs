@@ -140,10 +140,8 @@ impl Fold {
             self.most,
             PayoutRecord::read,
         );
-        for (payout, product_type, source) in
-            payouts.lists.into_iter().flat_map(PayoutRecord::each_with_source)
+        for (at, payout, product_type, _) in payouts.lists.into_iter().flat_map(PayoutRecord::each_as_earned)
         {
-            let at = source.and_then(|source| source.takes_back).unwrap_or(payout.booked_at_ms);
             let whose = Whose { company, test: false, day: day_of(at) };
             sums.add(whose, product_type, Tally::of_payout(payout.cents));
         }
@@ -187,7 +185,7 @@ impl Fold {
 
     /// Counts what happened to a lead.
     fn count(&self, company: Uuid, happening: &Happening, sums: &mut Sums, marks: &mut Marks) {
-        let whose = Whose { company, test: happening.test, day: day_of(happening.at) };
+        let whose = Whose::of(company, happening);
         let one = |stage: fn(&mut Tally) -> &mut u64| {
             let mut tally = Tally::default();
             *stage(&mut tally) = 1;
@@ -306,7 +304,7 @@ fn reported(event_type: EventType, count: i64) -> Tally {
 
 /// Takes back what was reported, on the day that it was counted on.
 fn take_back(company: Uuid, happening: &Happening, sums: &mut Sums) {
-    let whose = Whose { company, test: happening.test, day: day_of(happening.at) };
+    let whose = Whose::of(company, happening);
     sums.add(whose, happening.product_type, reported(happening.event_type, -1));
 }
 
@@ -316,6 +314,14 @@ struct Whose {
     company: Uuid,
     test: bool,
     day: NaiveDate,
+}
+
+impl Whose {
+    /// Of what happened to a lead: nothing does before there is one, whatever was reported.
+    fn of(company: Uuid, happening: &Happening) -> Self {
+        let at = happening.at.max(happening.lead_created_at);
+        Self { company, test: happening.test, day: day_of(at) }
+    }
 }
 
 /// What is to be added, by place.

@@ -17,7 +17,8 @@
 //! | applied, funded | `applied`, `funded`, as partners report them, less those taken back | as in the feed |
 //! | payouts | payout in its feed, less those taken back | of the offer, where it is recorded |
 //!
-//! What is taken back is so on the day that it was counted on, as in [reports](crate::reports).
+//! What is reported is counted, with what it earned, on the day on which it happened, and never before its lead; what is taken back is so
+//! on the day that it was counted on: as in [reports](crate::reports).
 //!
 //! While new work queues the fold has a twentieth of a core only, so that tallies may lag behind; [`behind`] gives the
 //! arrival of the first record that is not counted.

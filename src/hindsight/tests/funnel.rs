@@ -12,8 +12,8 @@ use crate::model::{EventType, PartnerEvent, PartnerEventType, PartnerReport, Pro
 use crate::rate_table::record::TableHead;
 use crate::records::following::Step;
 use crate::records::reading;
-use crate::store::entities::{HappeningRecord, LeadRecord, PayoutRecord};
-use crate::store::{CommitError, FeedKey, codec};
+use crate::store::entities::{HappeningRecord, LeadRecord, Payout, PayoutRecord, PayoutSource};
+use crate::store::{Commit, CommitError, FeedKey, codec};
 
 const COMPANIES: [Uuid; 2] = [COMPANY, Uuid::from_u128(8)];
 
@@ -238,15 +238,15 @@ impl Story {
                     EventType::Funded => Tally { funded: one, ..Tally::default() },
                     _ => continue,
                 };
-                told.note(company, happening.test, happening.at, happening.product_type, tally);
+                let at = happening.at.max(happening.lead_created_at);
+                told.note(company, happening.test, at, happening.product_type, tally);
             }
         }
         for (key, bytes) in self.store().scan(Tree::LeadPayouts, []).map(Result::unwrap) {
             let company = FeedKey::parse(&key).unwrap().company;
-            for (payout, product_type, source) in PayoutRecord::read(&bytes).unwrap().each_with_source() {
+            for (at, payout, product_type, _) in PayoutRecord::read(&bytes).unwrap().each_as_earned() {
                 assert!(product_type.is_some());
                 let tally = Tally::of_payout(payout.cents);
-                let at = source.and_then(|source| source.takes_back).unwrap_or(payout.booked_at_ms);
                 told.note(company, false, at, product_type, tally);
             }
         }
@@ -361,5 +361,70 @@ fn a_store_that_was_never_counted_is_counted_from_its_beginning() {
         let savings = Scope { product_type: Some(ProductType::Savings), company: Some(COMPANIES[0]), ..all };
         let tally = total(story.store(), savings, Span::months(12, today));
         assert_eq!((tally.leads, tally.rate_tables, tally.offers), (3, 3, 3));
+    });
+}
+
+/// Of all live leads.
+const ALL: Scope = Scope { test: false, company: None, product_type: None };
+
+/// A build before this one read what was taken back, and left it counted; of payouts it took it back.
+#[test]
+fn what_an_earlier_build_left_counted_is_taken_back_once() {
+    paused(async {
+        let submit = Deed::Submit { company: 0, test: false, products: vec!["savings"] };
+        let mut story = Story::begin().await.go_on(submit).await;
+        for nth in 0..10 {
+            let report = Deed::Report { table: 0, number: 1, funded: nth % 2 == 0, payout: Some(55) };
+            story = story.go_on(report).await;
+        }
+        story.finish().await;
+        let span = Span::days(30, chrono::Utc::now().date_naive());
+        let counted = |story: &Story| {
+            let tally = total(story.store(), ALL, span);
+            (tally.applied, tally.funded, tally.payout_thousandths)
+        };
+        assert_eq!(counted(&story), (5, 5, 55_000));
+
+        for report in 0..8 {
+            story = story.go_on(Deed::Revoke { report }).await;
+        }
+        let key = [b"c", &COMPANY.as_bytes()[..]].concat();
+        let now = story.store().get(Tree::Funnel, &key).unwrap().unwrap();
+        let (_, payouts_us, _): (u64, u64, (u64, u64)) = codec::decode(&now).unwrap();
+        let (last, _) = story.store().scan(Tree::LeadEvents, []).map(Result::unwrap).last().unwrap();
+        let before = (FeedKey::parse(&last).unwrap().arrival_us + 1, payouts_us);
+        story.store().commit(Commit::new().put(Tree::Funnel, key, codec::encode(&before))).await.unwrap();
+        story.finish().await;
+        assert_eq!(counted(&story), (1, 1, 11_000));
+        story.finish().await;
+        assert_eq!(counted(&story), (1, 1, 11_000));
+    });
+}
+
+#[test]
+fn what_is_reported_late_earns_on_the_day_on_which_it_happened_and_is_taken_back_from_there() {
+    paused(async {
+        let submit = Deed::Submit { company: 0, test: false, products: vec!["savings"] };
+        let story = Story::begin().await.go_on(submit).await;
+        let now_ms = chrono::Utc::now().timestamp_millis();
+        let earned_ms = now_ms - 40 * 86_400_000;
+        let earned = DateTime::from_timestamp_millis(earned_ms).unwrap().date_naive();
+        let paid = |story: &Story| {
+            let that_day = Span { grain: Grain::Day, first: earned, last: earned };
+            let since = Span::days(30, DateTime::from_timestamp_millis(now_ms).unwrap().date_naive());
+            [that_day, since].map(|span| total(story.store(), ALL, span).payout_thousandths)
+        };
+        for (takes_back, cents, wanted) in [(None, 5.0, [5_000, 0]), (Some(now_ms), -5.0, [0, 0])] {
+            let record = PayoutRecord {
+                payouts: vec![Payout { lead: Uuid::from_u128(1), booked_at_ms: now_ms, cents }],
+                product_types: vec![Some(ProductType::Savings)],
+                sources: vec![PayoutSource { uuid: Uuid::from_u128(2), institution: None, takes_back }],
+                earned_at: vec![Some(earned_ms)],
+            };
+            let booked = Commit::new().append(Tree::LeadPayouts, COMPANY, record.written());
+            story.store().commit(booked).await.unwrap();
+            story.finish().await;
+            assert_eq!(paid(&story), wanted);
+        }
     });
 }

@@ -22,7 +22,7 @@ use crate::records::identity::identity_of;
 use crate::records::{Unavailable, reading};
 use crate::store::contacts::ContactsOf;
 use crate::store::entities::{Happening, LeadRecord, Payout};
-use crate::store::identities::IdentityOf;
+use crate::store::identities::{Forgetting, IdentityOf};
 use crate::store::{Commit, ReadError, Store, Tree};
 
 /// How many slots of data keys are sealed anew at once, each by a commit.
@@ -129,19 +129,25 @@ pub async fn erase_all(
     for one in &gone {
         end(engine, one.company, &one.tables).await;
     }
-    // What a hash of the person can be told by goes first: the leads are still there to find it, should this be cut short.
-    let hashes = hashes.forget(store).await?;
+    // The leads are found until they are erased, however this ends: what is hashed is hashed anew behind that, by the next start
+    // where it is cut short.
+    let mut forgetting = hashes.begin_forgetting(store)?;
     let mut sealed = sealed(store, &gone);
     let mut remaining = remaining(store, &gone);
     let erased_at = Utc::now();
     let erasures = |one: &Gone| Erasure {
         lead_uuid: one.lead,
         erased_at: erased_at.into(),
-        destroyed: Destroyed::of(&sealed[&one.lead], hashes.get(&one.lead).copied().unwrap_or(0)),
+        destroyed: Destroyed::of(&sealed[&one.lead], forgetting.hashes.get(&one.lead).copied().unwrap_or(0)),
         remaining: remaining.remove(&one.lead).unwrap_or_default(),
     };
     let erasures = gone.iter().map(erasures).collect();
-    let committed = destroy(store, &gone, &mut sealed, erased_at.timestamp_millis(), told).await;
+    let mut hashed = (&mut hashes, &mut forgetting);
+    let destroyed = destroy(store, &gone, &mut sealed, &mut hashed, erased_at.timestamp_millis(), told).await;
+    let committed = match destroyed {
+        Ok(()) => hashes.forget(store, forgetting).await,
+        failed => failed,
+    };
     // Those that were begun meanwhile, too; and also where it failed, since it may have come far enough.
     for one in &gone {
         let tables = one.tables_now(store);
@@ -215,15 +221,28 @@ impl Hashes {
         self.contacts.push(contacts_of(store, record));
     }
 
-    /// Has nobody be told by them any more; gives how many hashes there were.
-    async fn forget(self, store: &Store) -> Result<ByLead<u64>, Unavailable> {
-        let identities = store.forget_identities(&self.identities).await;
-        let contacts = store.forget_contacts(&self.contacts).await;
-        let mut hashes = identities.map_err(failed)?;
-        for (lead, more) in contacts.map_err(failed)? {
-            *hashes.entry(lead).or_default() += more;
+    /// And these.
+    fn join(&mut self, more: Self) {
+        self.identities.extend(more.identities);
+        self.contacts.extend(more.contacts);
+    }
+
+    /// Begins to have nobody be told by them any more.
+    fn begin_forgetting(&self, store: &Store) -> Result<Forgetting, Unavailable> {
+        let mut forgetting = store.begin_forgetting_identities(&self.identities).map_err(failed)?;
+        forgetting.add(store.begin_forgetting_contacts(&self.contacts).map_err(failed)?);
+        Ok(forgetting)
+    }
+
+    /// Does the rest, once their leads are erased. What others have hashed anew meanwhile is forgotten with it.
+    async fn forget(&self, store: &Store, mut forgetting: Forgetting) -> Result<(), Unavailable> {
+        let leads = self.contacts.iter().map(|of| of.lead).collect();
+        while !forgetting.is_nothing() {
+            store.finish_forgetting(forgetting, &leads).await.map_err(failed)?;
+            forgetting = store.begin_forgetting_likely_identities(&self.identities).map_err(failed)?;
+            forgetting.add(store.begin_forgetting_contacts(&self.contacts).map_err(failed)?);
         }
-        Ok(hashes)
+        Ok(())
     }
 }
 
@@ -237,13 +256,16 @@ async fn destroy(
     store: &Store,
     gone: &[Gone],
     sealed: &mut ByLead<Vec<RecordKey>>,
+    (hashes, forgetting): &mut (&mut Hashes, &mut Forgetting),
     at_ms: i64,
     told: &mut (dyn FnMut(usize) + Send),
 ) -> Result<(), Unavailable> {
     let of: ByLead<&Gone> = gone.iter().map(|one| (one.lead, one)).collect();
     let mut prefills = prefills(store, gone);
     for slots in store.by_slot(of.keys().copied()).chunks(SLOTS_AT_ONCE) {
-        grown(store, slots.iter().flatten().filter_map(|lead| of.get(lead).copied()))?.forget(store).await?;
+        let grown = grown(store, slots.iter().flatten().filter_map(|lead| of.get(lead).copied()))?;
+        forgetting.add(grown.begin_forgetting(store)?);
+        hashes.join(grown);
         let commits = slots.iter().map(|leads| {
             let mut commit = Commit::new().erase_all(leads.iter().copied(), at_ms);
             for lead in leads {

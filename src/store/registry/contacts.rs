@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
+use super::identities::Forgetting;
 use crate::store::{
     Store,
     broken::ReadError,
@@ -60,25 +61,18 @@ impl Store {
         Ok(leads.into_iter().collect())
     }
 
-    /// Destroys the keys that the contacts of leads were hashed with, when the others that they have hashed are hashed anew, once for all
-    /// of the leads; gives how many records there were, by lead. Once this returns, no copy of the disk made from now on shows that they
-    /// were here.
+    /// Has the keys that the contacts of leads were hashed with be hashed with no more, and says how many records there are. The leads are
+    /// found until they are erased; [`finish_forgetting`](Self::finish_forgetting) then does the rest, as a start does
+    /// what a crash leaves of it.
     ///
     /// # Errors
     /// Why it could not be done whole. Trying again goes on with it.
-    pub async fn forget_contacts(&self, of: &[ContactsOf]) -> Result<BTreeMap<Uuid, u64>, RetentionError> {
-        let leads: BTreeSet<Uuid> = of.iter().map(|of| of.lead).collect();
-        let mut forgotten = BTreeMap::new();
+    pub fn begin_forgetting_contacts(&self, of: &[ContactsOf]) -> Result<Forgetting, RetentionError> {
+        let mut forgetting = Forgetting::default();
         for key in self.contact_keys() {
-            let kept = self.kept_of(&key, of)?;
-            if !kept.is_empty() {
-                self.hash_anew(&key, &leads).await?;
-            }
-            for (lead, kept) in kept {
-                *forgotten.entry(lead).or_default() += kept;
-            }
+            self.retire(&key, self.kept_of(&key, of)?, &mut forgetting)?;
         }
-        Ok(forgotten)
+        Ok(forgetting)
     }
 
     /// How many contacts of leads a key has hashed; nothing of those of which it has none.

@@ -5,6 +5,7 @@
 //! hashed anew.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use futures_util::future::join_all;
 use uuid::Uuid;
@@ -33,6 +34,34 @@ pub struct IdentityOf {
     pub identity: Option<[u8; 32]>,
 }
 
+/// What is being forgotten: the keys that hash nothing more, and how many hashes of each lead they have made.
+#[derive(Default)]
+pub struct Forgetting {
+    keys: Vec<IdentityKey>,
+    /// By lead.
+    pub hashes: BTreeMap<Uuid, u64>,
+}
+
+impl fmt::Debug for Forgetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (keys, leads) = (self.keys.len(), self.hashes.len());
+        f.debug_struct("Forgetting").field("keys", &keys).field("leads", &leads).finish()
+    }
+}
+
+impl Forgetting {
+    /// Whether there is nothing to forget.
+    pub fn is_nothing(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Adds more to it.
+    pub fn add(&mut self, more: Self) {
+        self.keys.extend(more.keys);
+        more.hashes.into_iter().for_each(|(lead, count)| *self.hashes.entry(lead).or_default() += count);
+    }
+}
+
 /// Where something is kept, and what it is; nothing where its lead is erased, or it cannot be read.
 type Hashed = (Vec<u8>, Option<Known>);
 
@@ -53,42 +82,85 @@ impl Known {
 }
 
 impl Store {
-    /// Destroys the keys that the identities of leads were hashed with, when the others that they have hashed are hashed anew, once for
-    /// all of the leads; gives how many records named them, by lead. Once this returns, no copy of the disk made from now on shows that
-    /// they were here.
+    /// Has the keys that the identities of leads were hashed with be hashed with no more, and says how many records name them.
+    /// [`finish_forgetting`](Self::finish_forgetting) does the rest, once the leads are erased; what a crash leaves between
+    /// is done by [`forget_passed_identities`](Self::forget_passed_identities), whichever of the leads are erased by then.
     ///
     /// # Errors
     /// Why it could not be done whole. Trying again goes on with it.
-    pub async fn forget_identities(&self, of: &[IdentityOf]) -> Result<BTreeMap<Uuid, u64>, RetentionError> {
-        let leads: BTreeSet<Uuid> = of.iter().map(|of| of.lead).collect();
+    pub fn begin_forgetting_identities(&self, of: &[IdentityOf]) -> Result<Forgetting, RetentionError> {
+        self.begin_forgetting_named(of, |keys, of| self.named(keys, of))
+    }
+
+    /// The same, but only where their identities are what they most likely are: what another erasure, or a start's chore, has hashed
+    /// anew meanwhile. Nothing is gone through for it.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn begin_forgetting_likely_identities(
+        &self,
+        of: &[IdentityOf],
+    ) -> Result<Forgetting, RetentionError> {
+        self.begin_forgetting_named(of, |keys, of| Ok(self.likely_named(keys, of)))
+    }
+
+    fn begin_forgetting_named(
+        &self,
+        of: &[IdentityOf],
+        named: impl Fn(&[IdentityKey], &[&IdentityOf]) -> Result<Vec<Vec<Uuid>>, RetentionError>,
+    ) -> Result<Forgetting, RetentionError> {
         let mut by_company = BTreeMap::<Uuid, Vec<&IdentityOf>>::new();
         of.iter().for_each(|of| by_company.entry(of.company).or_default().push(of));
-        let mut forgotten = BTreeMap::new();
+        let mut forgetting = Forgetting::default();
         for (company, of) in by_company {
             let keys = self.shared.engine.sealing().identity_keys(company, i64::MIN);
-            for (key, named) in keys.iter().zip(self.named(&keys, &of)?) {
-                if !named.is_empty() {
-                    self.hash_anew(key, &leads).await?;
-                }
-                named.into_iter().for_each(|lead| *forgotten.entry(lead).or_default() += 1);
+            for (key, named) in keys.iter().zip(named(&keys, &of)?) {
+                self.retire(key, named.into_iter().map(|lead| (lead, 1)), &mut forgetting)?;
             }
         }
-        Ok(forgotten)
+        Ok(forgetting)
+    }
+
+    /// Has a key hash nothing more, where it has hashed something of leads.
+    pub(super) fn retire(
+        &self,
+        key: &IdentityKey,
+        hashed: impl IntoIterator<Item = (Uuid, u64)>,
+        forgetting: &mut Forgetting,
+    ) -> Result<(), RetentionError> {
+        let mut hashed = hashed.into_iter().peekable();
+        if hashed.peek().is_none() {
+            return Ok(());
+        }
+        if !key.retiring {
+            self.shared.engine.sealing().retire_identities(key.id)?;
+        }
+        forgetting.keys.push(IdentityKey { retiring: true, ..key.clone() });
+        hashed.for_each(|(lead, count)| *forgetting.hashes.entry(lead).or_default() += count);
+        Ok(())
+    }
+
+    /// Destroys the keys that were begun to be forgotten, when what else they have hashed is hashed anew, but for some leads. Once this
+    /// returns, no copy of the disk made from now on shows that these were here.
+    ///
+    /// # Errors
+    /// Why it could not be done whole. [`forget_passed_identities`](Self::forget_passed_identities) goes on with it.
+    pub async fn finish_forgetting(
+        &self,
+        forgetting: Forgetting,
+        without: &BTreeSet<Uuid>,
+    ) -> Result<(), RetentionError> {
+        for key in &forgetting.keys {
+            self.hash_anew(key, without).await?;
+        }
+        Ok(())
     }
 
     /// Which of the leads each key has hashed the identity of, once for each record that names them.
     fn named(&self, keys: &[IdentityKey], of: &[&IdentityOf]) -> Result<Vec<Vec<Uuid>>, RetentionError> {
-        let mut named = vec![Vec::new(); keys.len()];
+        let mut named = self.likely_named(keys, of);
         let mut unfound: BTreeSet<Uuid> = of.iter().map(|of| of.lead).collect();
-        for (key, named) in keys.iter().zip(&mut named) {
-            for IdentityOf { lead, identity, .. } in of {
-                let likely = identity.map(|identity| key.place(&identity));
-                if likely.is_some_and(|place| self.is_about(&place, *lead)) {
-                    named.push(*lead);
-                    unfound.remove(lead);
-                }
-            }
-        }
+        unfound.retain(|lead| !named.iter().flatten().any(|found| found == lead));
         if unfound.is_empty() {
             return Ok(named);
         }
@@ -98,6 +170,17 @@ impl Store {
             }
         }
         Ok(named)
+    }
+
+    fn likely_named(&self, keys: &[IdentityKey], of: &[&IdentityOf]) -> Vec<Vec<Uuid>> {
+        let named = |key: &IdentityKey| {
+            let is_named = |of: &&&IdentityOf| {
+                let likely = of.identity.map(|identity| key.place(&identity));
+                likely.is_some_and(|place| self.is_about(&place, of.lead))
+            };
+            of.iter().filter(is_named).map(|of| of.lead).collect()
+        };
+        keys.iter().map(named).collect()
     }
 
     /// Destroys the keys of identities that no look-back reaches any more, with what they have hashed, goes on with what a crash
@@ -120,15 +203,9 @@ impl Store {
         Ok(forgotten)
     }
 
-    /// Hashes what a key has hashed with another one, but for some leads, and destroys it.
-    pub(super) async fn hash_anew(
-        &self,
-        key: &IdentityKey,
-        without: &BTreeSet<Uuid>,
-    ) -> Result<(), RetentionError> {
-        if !key.retiring {
-            self.shared.engine.sealing().retire_identities(key.id)?;
-        }
+    /// Hashes what a key that hashes nothing more has hashed with the one that follows it, but for some leads and those that are erased,
+    /// and destroys it.
+    async fn hash_anew(&self, key: &IdentityKey, without: &BTreeSet<Uuid>) -> Result<(), RetentionError> {
         // What was hashed with it before is applied when this is answered.
         self.commit(Commit::new()).await?;
         loop {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::store::contacts::ContactsOf;
-use crate::store::identities::IdentityOf;
+use crate::store::identities::{Forgetting, IdentityOf};
 use crate::store::sealing::{data_key, key_file::KeyFile, key_ring::KeyRing};
 
 const COMPANY: Uuid = Uuid::from_u128(0xC0);
@@ -72,6 +72,25 @@ impl Thief {
     }
 }
 
+/// Forgets at once, and says how many hashes there were by lead.
+async fn forget_identities(store: &Store, of: &[IdentityOf]) -> BTreeMap<Uuid, u64> {
+    forget(store, store.begin_forgetting_identities(of).unwrap(), of.iter().map(|of| of.lead)).await
+}
+
+async fn forget_contacts(store: &Store, of: &[ContactsOf]) -> BTreeMap<Uuid, u64> {
+    forget(store, store.begin_forgetting_contacts(of).unwrap(), of.iter().map(|of| of.lead)).await
+}
+
+async fn forget(
+    store: &Store,
+    forgetting: Forgetting,
+    leads: impl Iterator<Item = Uuid>,
+) -> BTreeMap<Uuid, u64> {
+    let hashes = forgetting.hashes.clone();
+    store.finish_forgetting(forgetting, &leads.collect()).await.unwrap();
+    hashes
+}
+
 #[tokio::test]
 async fn of_a_person_who_is_erased_no_byte_tells_anything_and_the_others_are_still_known() {
     let directory = directory();
@@ -82,10 +101,10 @@ async fn of_a_person_who_is_erased_no_byte_tells_anything_and_the_others_are_sti
     let before = copied(&directory);
     let of = |nth, identity| [IdentityOf { lead: lead(nth), company: COMPANY, identity }];
     let one = |nth| BTreeMap::from([(lead(nth), 1)]);
-    assert_eq!(store.forget_identities(&of(7, Some([7; 32]))).await.unwrap(), one(7));
+    assert_eq!(forget_identities(&store, &of(7, Some([7; 32]))).await, one(7));
     // What a lead is told to be may have changed since; its record is found all the same.
-    assert_eq!(store.forget_identities(&of(8, Some([99; 32]))).await.unwrap(), one(8));
-    assert_eq!(store.forget_identities(&of(9, None)).await.unwrap(), one(9));
+    assert_eq!(forget_identities(&store, &of(8, Some([99; 32]))).await, one(8));
+    assert_eq!(forget_identities(&store, &of(9, None)).await, one(9));
     for nth in 7..10 {
         store.commit_now(Commit::new().erase(lead(nth), 50)).unwrap();
     }
@@ -142,6 +161,34 @@ async fn a_crash_between_two_keys_is_made_good_later() {
 
 const SHARED: [u8; 32] = [200; 32];
 
+/// Whoever asks again after the crash has to find what is left.
+#[tokio::test]
+async fn an_erasure_that_a_crash_cuts_short_leaves_who_is_not_erased_yet_to_be_found_and_of_the_others_nothing()
+ {
+    let directory = directory();
+    let store = inline(&directory);
+    for nth in 1..30 {
+        store.commit_now(about(nth, 5)).unwrap();
+        store.commit_now(Commit::new().about(lead(nth)).found_by(SHARED, 5)).unwrap();
+    }
+    let before = copied(&directory);
+    let gone: Vec<ContactsOf> =
+        (1..21).map(|nth| ContactsOf { contacts: vec![SHARED], ..contacts(nth, 5, 5) }).collect();
+    let identities: Vec<IdentityOf> = (1..21)
+        .map(|nth| IdentityOf { lead: lead(nth), company: COMPANY, identity: Some([nth; 32]) })
+        .collect();
+    store.begin_forgetting_contacts(&gone).unwrap();
+    store.begin_forgetting_identities(&identities).unwrap();
+    for nth in 1..8 {
+        store.commit_now(Commit::new().erase(lead(nth), 50)).unwrap();
+    }
+    let store = killed(store, &directory);
+    assert_eq!(store.forget_passed_identities(8).await.unwrap(), 2);
+    assert_eq!(store.found_by(&SHARED).unwrap(), (8..30).map(lead).collect::<Vec<_>>());
+    let thief = Thief::of(&[&before, &copied(&directory)]);
+    assert!((1..8).all(|nth| !thief.finds(nth)) && (8..30).all(|nth| thief.finds(nth)));
+}
+
 /// A lead that is found by a contact of its own and by one that many share.
 fn found_by(nth: u8, at_ms: i64) -> Commit {
     let commit = Commit::new().about(lead(nth)).put(Tree::Leads, lead(nth), [nth; 40]);
@@ -168,11 +215,11 @@ async fn leads_are_found_by_their_contacts_and_of_who_is_erased_no_byte_tells_an
     let before = copied(&directory);
     let of = |nth: u8| contacts(nth, at_ms(nth), at_ms(nth));
     let two = |nth| BTreeMap::from([(lead(nth), 2)]);
-    assert_eq!(store.forget_contacts(&[of(9)]).await.unwrap(), two(9));
+    assert_eq!(forget_contacts(&store, &[of(9)]).await, two(9));
     // One that has grown since had another address before.
     let grown = ContactsOf { contacts: vec![SHARED], ..contacts(20, at_ms(20), at_ms(30)) };
-    assert_eq!(store.forget_contacts(&[grown]).await.unwrap(), two(20));
-    assert_eq!(store.forget_contacts(&[of(9)]).await.unwrap(), BTreeMap::new());
+    assert_eq!(forget_contacts(&store, &[grown]).await, two(20));
+    assert_eq!(forget_contacts(&store, &[of(9)]).await, BTreeMap::new());
     for nth in [9, 20] {
         store.commit_now(Commit::new().erase(lead(nth), 50)).unwrap();
     }
@@ -212,11 +259,11 @@ async fn however_many_leads_go_at_once_each_key_is_hashed_anew_once() {
             identity: (nth % 3 > 0).then_some([*nth; 32]),
         })
         .collect();
-    let forgotten = store.forget_identities(&identities).await.unwrap();
+    let forgotten = forget_identities(&store, &identities).await;
     assert_eq!(forgotten, gone.iter().map(|nth| (lead(*nth), 1)).collect());
     assert_eq!(keys(), [2, 3]);
     let of: Vec<ContactsOf> = gone.iter().map(|nth| contacts(*nth, 5, 5 + i64::from(nth % 2))).collect();
-    let forgotten = store.forget_contacts(&of).await.unwrap();
+    let forgotten = forget_contacts(&store, &of).await;
     assert_eq!(forgotten, gone.iter().map(|nth| (lead(*nth), 2)).collect());
     assert_eq!(keys(), [3, 4]);
     assert_eq!(store.found_by(&SHARED).unwrap(), (21..30).map(lead).collect::<Vec<_>>());

@@ -1,7 +1,7 @@
 //! Why a lead is not taken in.
 
 use metrics::counter;
-use tracing::error;
+use tracing::debug;
 use uuid::Uuid;
 
 use crate::store::entities::LeadRecord;
@@ -51,7 +51,8 @@ impl Refused {
             CommitError::Busy => ("store_busy", Self::Full),
             CommitError::Crowded => ("lead_busy", Self::Full),
             failure => {
-                error!(lead = %record.uuid, %failure, tree = Tree::Leads.name(), "a lead could not be stored");
+                // That the store failed is told once by itself, and these are counted.
+                debug!(lead = %record.uuid, %failure, tree = Tree::Leads.name(), "a lead could not be stored");
                 ("store_failed", Self::StoreFailed)
             }
         };

@@ -308,6 +308,26 @@ fn when_a_failed_disk_works_again_what_was_pending_goes_on() {
 }
 
 #[test]
+fn what_was_answered_while_the_disk_failed_is_kept_and_nobody_is_asked_again_for_it() {
+    paused(async {
+        let world = World::of(&[partner("slow").loan(&simulate("1s")), partner("prompt").loan("")]).await;
+        let before = world.submit(Until::Prompt).await;
+        world.disk.set(true);
+        assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), Refused::StoreFailed);
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        let meanwhile = world.poll(uuid(&before)).await;
+        assert_eq!((loan_offers(&meanwhile), meanwhile.pending), (1, true), "polls go on");
+        assert!(world.matchmaker.engine().live.has(uuid(&before)));
+        world.disk.set(false);
+        world.submit(Until::Prompt).await;
+        // Nobody recovers it: what was answered is written.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let after = world.poll(uuid(&before)).await;
+        assert_eq!((loan_offers(&after), after.pending), (2, false));
+    });
+}
+
+#[test]
 fn with_a_full_disk_nothing_new_is_taken_in_and_what_was_goes_on_until_there_is_room() {
     paused(async {
         let world = World::of(&[partner("slow").loan(&simulate("1s"))]).await;

@@ -19,7 +19,7 @@ use crate::rate_table::table::Table;
 use crate::store::entities::{
     Happening, HappeningDetails, HappeningRecord, LeadRecord, Payout, PayoutRecord, PayoutSource, Tag,
 };
-use crate::store::{Commit, Tree, codec};
+use crate::store::{Commit, ReadError, Store, Tree, codec};
 
 /// How an identity is looked up for duplicates.
 #[derive(Debug, Clone, Copy)]
@@ -154,6 +154,16 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
         commit = commit.remove(Tree::OpenTables, head.uuid.as_bytes());
     }
     commit
+}
+
+/// Whether a write of a table, of which the store did not say what became, is on the disk. One without answers may be written again: it
+/// changes nothing then.
+///
+/// # Errors
+/// That it cannot be read.
+pub fn is_written(store: &Store, table: Uuid, write: &Write) -> Result<bool, ReadError> {
+    let answers = !write.record.answers.is_empty();
+    Ok(answers && store.get(Tree::Answers, answer_key(table, write.sequence))?.is_some())
 }
 
 /// Adds what partners pay for the lead by their bids: a payout each, and what it counts towards the partner's budget.

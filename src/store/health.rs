@@ -37,7 +37,7 @@ pub(super) struct FailureLatch {
 /// Why the store failed.
 #[derive(Debug)]
 pub(super) struct Failure {
-    /// In words, the first one.
+    /// In words.
     pub(super) reason: String,
     /// Whether only a restart helps.
     pub(super) for_good: bool,
@@ -57,7 +57,7 @@ impl FailureLatch {
     /// Marks the store as sound again.
     pub(super) fn mended(&self) {
         *self.failure.write().unwrap_or_else(PoisonError::into_inner) = None;
-        tracing::warn!("the store's disk works again: commits are taken");
+        tracing::warn!("the store works again: commits are taken");
         self.mended.notify_one();
     }
 
@@ -91,7 +91,10 @@ impl FailureLatch {
         if failed.as_ref().is_some_and(|failure| failure.for_good || !for_good) {
             return;
         }
-        let reason = failed.as_ref().map_or(reason, |failure| &failure.reason).to_owned();
+        let reason = match failed.as_ref() {
+            Some(before) => format!("{reason}; before that: {}", before.reason),
+            None => reason.to_owned(),
+        };
         tracing::error!(%reason, for_good, "store failed, commits are refused from here on");
         *failed = Some(Arc::new(Failure { reason, for_good }));
         if for_good {

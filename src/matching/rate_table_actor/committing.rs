@@ -5,18 +5,21 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use metrics::counter;
-use tracing::error;
+use tracing::debug;
 
 use super::{First, RateTableActor};
 use crate::matching::prepared::Prepared;
 use crate::rate_table::machine::Event;
 use crate::records::postings::Posting;
 use crate::records::writing;
-use crate::store::CommitError;
+use crate::store::{CommitError, Health};
 use crate::telemetry::metrics::OFFERS_CUT;
 
 /// Pause before a commit is tried again that the store's queue had no room for.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
+
+/// Pause before it is looked whether a store that failed works again.
+const FAILED_PAUSE: Duration = Duration::from_millis(250);
 
 impl RateTableActor {
     /// Writes what is in flight. Requests of partners who live elsewhere are made while the disk is busy with the lead.
@@ -82,16 +85,40 @@ impl RateTableActor {
                     actor.drive(ctx);
                 });
             }
+            // With its lead the table has gone; and who ends leaves it to the next start.
+            Err(CommitError::Erased | CommitError::Closed) => return self.leave(ctx),
             Err(failure) => {
-                // With its lead the table has gone.
-                if failure != CommitError::Erased {
-                    error!(rate_table = %self.shown().head().uuid, %failure, "answers could not be stored; the table is left to recovery");
-                }
-                self.leave(ctx);
-                return;
+                let rate_table = self.shown().head().uuid;
+                // That the store failed is told once, not for each of very many tables.
+                debug!(%rate_table, %failure, "answers could not be stored; they are kept until the store works again");
+                return self.await_store(ctx);
             }
         }
         self.drive(ctx);
+    }
+
+    /// Keeps what was in flight until the store works again, and writes it then, unless it is on the disk after all. Polls are answered
+    /// meanwhile, and nobody is asked twice.
+    fn await_store(&self, ctx: &mut Context<Self>) {
+        ctx.run_later(FAILED_PAUSE, |actor, ctx| {
+            let store = &actor.engine.records.store;
+            if matches!(store.health(), Health::Failed(_) | Health::Stalled(_)) {
+                return actor.await_store(ctx);
+            }
+            match actor
+                .table
+                .in_flight()
+                .map(|write| writing::is_written(store, actor.shown().head().uuid, write))
+            {
+                Some(Ok(true)) => actor.take_in_written(),
+                Some(Err(_)) => return actor.await_store(ctx),
+                Some(Ok(false)) | None => {
+                    actor.table.handle(Event::PutOff);
+                    actor.table.handle(Event::Retry);
+                }
+            }
+            actor.drive(ctx);
+        });
     }
 
     /// What was in flight is on the disk; what was earned with it counts towards the budgets of the seats.

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::kit::far_partners::{offers, secret_file};
+use crate::kit::far_partners::{self, offers, secret_file};
 use crate::kit::far_side::{Deed, FarSide, Received};
 use crate::kit::partners::{far_lender, partner};
 use crate::kit::{Daemon, sample};
@@ -55,6 +55,28 @@ async fn each_is_sent_its_own_request_beside_one_that_is_held_back() {
         assert_eq!(heads.len(), 1, "{key}: {heads:?}");
         assert!(heads[0].starts_with(&format!("POST /{key} ")), "{heads:?}");
     }
+}
+
+/// What it answered is not known then, and whoever posts a lead twice may pay for it twice.
+#[tokio::test]
+async fn who_says_that_a_second_post_does_harm_is_posted_once_also_over_a_kill() {
+    let far = FarSide::start(|_| Deed::Silence).await;
+    let lender = |key: &str, wire: &str| {
+        let lender = far_lender(key, &far.url(&format!("/{key}")), "").replaced("\"3s\"", "\"8s\"");
+        lender.replaced("wire = {", &format!("wire = {{ {wire}"))
+    };
+    let partners = vec![lender("harmed", "idempotent = false,"), lender("unsaid", "")];
+    let daemon = Daemon::with_partners(partners).setting("matching.deadline", "12s").start().await;
+    let table = daemon.submit(sample("personal_loan")).await.json();
+    let posts = |received: &[Received], key: &str| {
+        received.iter().filter(|request| request.head.starts_with(&format!("POST /{key} "))).count()
+    };
+    far.until(|received| posts(received, "harmed") == 1 && posts(received, "unsaid") == 1).await;
+    let daemon = daemon.kill().start().await;
+    far.until(|received| posts(received, "unsaid") == 2).await;
+    let table = daemon.complete(table["uuid"].as_str().unwrap()).await;
+    assert_eq!(posts(&far.received(), "harmed"), 1);
+    assert!(far_partners::explained(&daemon, &table).contains("was sent the lead before a restart"));
 }
 
 /// A click could not be answered with it: no header takes it.

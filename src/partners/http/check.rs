@@ -78,8 +78,23 @@ impl HttpSource {
     }
 }
 
-/// The calls of a source, or `None` where one has faults.
+/// The calls of a source, or `None` where one has faults; and which of them are made but once.
 fn steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<Step>> {
+    let mut steps = declared_steps(http, mappings)?;
+    // Whoever takes a lead and answers later has it after a restart, too.
+    let answers_later = |step: &Step| step.polling.is_some() || step.callback.is_some();
+    let made_once = match http.wire.idempotent {
+        Some(true) => 0,
+        Some(false) => steps.len(),
+        None => steps.iter().rposition(answers_later).unwrap_or(0),
+    };
+    let takes =
+        |step: &&mut Step| !step.method.is_idempotent() && step.bid.is_none() && step.polling.is_none();
+    steps[..made_once].iter_mut().filter(takes).for_each(|step| step.once = true);
+    Some(steps)
+}
+
+fn declared_steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<Step>> {
     if http.steps.is_empty() {
         return Some(vec![mappings.step(&http.only_call(), true, &http.answer.reasons)?]);
     }
@@ -102,16 +117,7 @@ fn steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<Step>> {
         .iter()
         .enumerate()
         .map(|(nth, declared)| mappings.nth_step(nth, declared, count, &http.answer.reasons));
-    let mut steps: Vec<Step> = compiled.collect::<Vec<_>>().into_iter().collect::<Option<_>>()?;
-    // Whoever takes a lead and answers later has it after a restart, too.
-    let answers_later = |step: &Step| step.polling.is_some() || step.callback.is_some();
-    if let Some(last) = steps.iter().rposition(answers_later).filter(|_| !http.wire.idempotent) {
-        let takes =
-            |step: &&mut Step| !step.method.is_idempotent() && step.bid.is_none() && step.polling.is_none();
-        let taking = steps[..last].iter_mut().filter(takes);
-        taking.for_each(|step| step.once = true);
-    }
-    Some(steps)
+    compiled.collect::<Vec<_>>().into_iter().collect()
 }
 
 fn post(http: &Http, check: &mut Checker) -> Option<Post> {
@@ -210,7 +216,7 @@ fn wire(declared: &declared::Wire, check: &mut Checker) -> Option<WireRules> {
     Some(WireRules {
         connect_timeout,
         concurrency: declared.concurrency,
-        idempotent: declared.idempotent,
+        idempotent: declared.idempotent.unwrap_or(false),
         http2: declared.http2,
         gzip: declared.gzip,
         max_response_bytes: declared.max_response_bytes,

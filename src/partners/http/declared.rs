@@ -300,8 +300,9 @@ pub struct Wire {
     pub connect_timeout: HumanDuration,
     /// Calls at once; beyond them the partner is not asked.
     pub concurrency: usize,
-    /// Whether sending a request twice does no harm, so that one may be tried again.
-    pub idempotent: bool,
+    /// Whether sending a request twice does no harm, so that one may be tried again; where it is said that it does, none is made again
+    /// after a restart either.
+    pub idempotent: Option<bool>,
     /// Whether the partner speaks HTTP/2.
     pub http2: bool,
     /// Whether answers may come compressed.
@@ -321,7 +322,7 @@ impl Default for Wire {
         Self {
             connect_timeout: std::time::Duration::from_secs(2).into(),
             concurrency: 64,
-            idempotent: false,
+            idempotent: None,
             http2: false,
             gzip: false,
             max_response_bytes: 256 * 1024,

@@ -174,12 +174,13 @@ impl Format {
 fn table(records: &[AuditRecord]) -> Table {
     let mut table = page::table(["number", "at", "who", "from", "action", "what", "why"]);
     for record in records {
-        let [object, reason] = [&record.object, &record.reason].map(|text| text.clone().unwrap_or_default());
+        let foreign = |text: &Option<String>| text.as_deref().map(page::foreign).unwrap_or_default();
+        let [object, reason] = [&record.object, &record.reason].map(foreign);
         table.add_row([
             record.number.to_string(),
             page::moment_of(record.at),
-            record.who.clone(),
-            record.from.clone(),
+            page::foreign(&record.who),
+            page::foreign(&record.from),
             record.action.clone(),
             object,
             reason,

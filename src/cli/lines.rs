@@ -77,7 +77,8 @@ impl Lines {
             Format::Table if self.rows > ROWS => Ok(()),
             Format::Table => {
                 let table = self.table.get_or_insert_with(|| page::table(names(&fields)));
-                table.add_row(fields.into_iter().map(|(_, text)| cut(text.as_deref().unwrap_or("–"))));
+                let cell = |text: Option<String>| cut(&page::foreign(text.as_deref().unwrap_or("–")));
+                table.add_row(fields.into_iter().map(|(_, text)| cell(text)));
                 Ok(())
             }
             Format::Csv => {

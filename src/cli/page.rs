@@ -61,6 +61,23 @@ pub fn list() -> Table {
 /// all the same: it is there to be copied.
 const LONGEST_WHOLE_WORD: usize = 26;
 
+/// A text that somebody else has given, as it may stand on a terminal: what moves the cursor, colours, ends a line or turns the order of
+/// letters around is written out.
+pub fn foreign(text: &str) -> String {
+    let is_plain = |letter: char| !letter.is_control() && !TURNS_AROUND.contains(&letter);
+    let shown = |letter: char| match is_plain(letter) {
+        true => letter.to_string(),
+        false => letter.escape_default().to_string(),
+    };
+    text.chars().map(shown).collect()
+}
+
+/// Characters that change the direction in which others are read.
+const TURNS_AROUND: [char; 12] = [
+    '\u{61c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}',
+    '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}',
+];
+
 /// Prints a table. On a terminal that is too narrow for its rows, cells go on in the next line between words, not within one;
 /// a table of more words than fit side by side is as wide as they are.
 pub fn print_table(mut table: Table) {
@@ -145,7 +162,13 @@ pub fn dollars(amount: f64) -> String {
 mod tests {
     use comfy_table::ContentArrangement;
 
-    use super::{colours, dollars, keep_words_whole, table};
+    use super::{colours, dollars, foreign, keep_words_whole, table};
+
+    #[test]
+    fn what_others_have_written_moves_no_cursor_and_begins_no_line() {
+        assert_eq!(foreign("Ärger, 5 €"), "Ärger, 5 €");
+        assert_eq!(foreign("\u{202e}a\x1b[2J\r\nb\0"), r"\u{202e}a\u{1b}[2J\r\nb\u{0}");
+    }
 
     #[test]
     fn colours_are_for_terminals_that_want_them() {

@@ -215,7 +215,7 @@ fn is_shown(figure: Figure, report: &Report) -> bool {
 
 fn add(table: &mut Table, by: &[String], shown: &[Figure], (figures, before): (&Figures, Option<&Figures>)) {
     let cells = shown.iter().map(|figure| cell(*figure, figures, before));
-    table.add_row(by.iter().cloned().chain(cells).collect::<Vec<_>>());
+    table.add_row(by.iter().map(|value| page::foreign(value)).chain(cells).collect::<Vec<_>>());
 }
 
 /// A figure, and behind it that of before, and by which part it is more or less now.

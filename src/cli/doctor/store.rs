@@ -12,7 +12,7 @@ use crate::cli::admin_client::AdminClient;
 use crate::cli::{PERMIT, permit};
 use crate::config::StoreSettings;
 use crate::store::audit::{AuditLog, AuditVerdict};
-use crate::store::{Damage, FORMAT, Store, StoreError, StoreOptions};
+use crate::store::{Damage, FORMAT, MasterKey, Store, StoreError, StoreOptions};
 
 const CHECK: &str = "store";
 
@@ -119,6 +119,10 @@ fn of_database(settings: &StoreSettings) -> Finding {
             "a newer offerd has migrated them: run that one",
         ),
         Ok(Some(figures)) => {
+            if let Some(wrong) = figures.sealed_with.as_deref().and_then(|needed| other_key(settings, needed))
+            {
+                return wrong;
+            }
             let (took, skew) = (figures.round_trip, figures.clock_ahead_ms);
             let found = format!("{place} answers within {took:?}, tables of version {}", figures.version);
             match skew.unsigned_abs() > SKEW_MS {
@@ -132,6 +136,22 @@ fn of_database(settings: &StoreSettings) -> Finding {
         }
         Err(error) => unopened(&error),
     }
+}
+
+/// That the master key that is given is not the one that the keys in the database are sealed with.
+fn other_key(settings: &StoreSettings, needed: &str) -> Option<Finding> {
+    let given = MasterKey::find(settings.master_key_file.as_deref(), &settings.path).ok()?;
+    let found = match given {
+        Some(key) if key.id() == needed => return None,
+        Some(key) => format!("{} has {}", key.place(), key.id()),
+        None => "none is given".to_owned(),
+    };
+    let found = format!("the keys in {} are sealed with master key {needed}, and {found}", settings.place());
+    Some(Finding::wrong(
+        CHECK,
+        found,
+        "give every node the same key: the file of the others, as `store.master_key_file`",
+    ))
 }
 
 /// What a start would know of the files of a store: each is there, as long as it was, and begins as it should; and what was

@@ -125,7 +125,7 @@ pub(super) fn leave(database: &Database, refused: StoreError) -> Result<(), Stor
 
 /// Asks a database how it does; nothing where it has no tables yet.
 pub(super) fn figures(database: &DatabaseOptions) -> Result<Option<DatabaseFigures>, StoreError> {
-    let client = Client::of(database).map_err(StoreError::Database)?;
+    let client = Arc::new(Client::of(database).map_err(StoreError::Database)?);
     figures::ask(&client).map_err(|failure| lost(&failure))
 }
 

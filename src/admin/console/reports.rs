@@ -370,11 +370,14 @@ fn cells(figures: &Figures, before: Option<&Figures>, tables: Option<&str>) -> V
     Figure::ALL.into_iter().map(cell).collect()
 }
 
-/// `+12 (+20.0 %)`
+/// `+12 (+20.0 %)`, `−3 (−10.5 %)`, `±0`
 fn changed(figure: Figure, (more, part): (f64, Option<f64>)) -> String {
-    let sign = if more > 0.0 { "+" } else { "" };
-    let part = part.map_or_else(String::new, |part| format!(" ({:+.1} %)", part * 100.0));
-    format!("{sign}{}{part}", writing(figure)(&Value::from(more)))
+    if more == 0.0 {
+        return "±0".to_owned();
+    }
+    let sign = if more > 0.0 { "+" } else { "−" };
+    let part = part.map_or_else(String::new, |part| format!(" ({sign}{:.1} %)", part.abs() * 100.0));
+    format!("{sign}{}{part}", writing(figure)(&Value::from(more.abs())))
 }
 
 fn text(figures: &Figures, figure: Figure) -> String {
@@ -400,14 +403,20 @@ fn figure_of(query: &Query) -> Figure {
 fn bars(query: &Query, report: &Report) -> (String, Vec<Bar>) {
     let figure = figure_of(query);
     let value = |figures: &Figures| figures.get(figure).unwrap_or(0.0).max(0.0);
-    let rows = || report.rows.iter().take(BARS);
-    let most = rows().map(|row| value(&row.figures)).fold(0.0, f64::max);
+    let mut rows: Vec<&Row> = report.rows.iter().collect();
+    rows.sort_by(|one, two| value(&two.figures).total_cmp(&value(&one.figures)));
+    rows.truncate(BARS);
+    let most = rows.first().map_or(0.0, |row| value(&row.figures));
     let bar = |row: &Row| Bar {
         name: row.by.join(", "),
         text: text(&row.figures, figure),
         length: if most > 0.0 { (value(&row.figures) / most * 10_000.0).round() / 10.0 } else { 0.0 },
     };
-    (heading(figure, report), rows().map(bar).collect())
+    let heading = match report.rows.len() {
+        all if all > BARS => format!("{}, the greatest {BARS} of {all}", heading(figure, report)),
+        _ => heading(figure, report),
+    };
+    (heading, rows.into_iter().map(bar).collect())
 }
 
 fn heading(figure: Figure, report: &Report) -> String {

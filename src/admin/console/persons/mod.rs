@@ -158,7 +158,7 @@ async fn exported(visit: &Visit) -> Result<Reply, Failure> {
 
 async fn erased(visit: &Visit) -> Result<ReceiptPage, Failure> {
     let wish = asked(visit)?.wish(visit)?;
-    if visit.field("sure").is_none() {
+    if visit.field("sure") != Some("yes") {
         let message = "Nothing is erased: tick that all of it is to be erased for good.";
         return Err(Failure::bad_request(message));
     }

@@ -3,8 +3,9 @@
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::search::{answers, took_ms};
+use super::search::{answers, asked_for, took_ms};
 use crate::matching::Engine;
+use crate::model::ProductType;
 use crate::records::{Unavailable, reading};
 use crate::store::tokens::Tokens;
 
@@ -80,6 +81,13 @@ pub(super) fn rows(engine: &Engine, tables: impl IntoIterator<Item = Uuid>) -> V
         let head = table.head();
         let answers = answers(&engine.records.store, uuid).unwrap_or_default();
         let mut products: Vec<&str> = table.seats().iter().map(|seat| seat.product_type.as_str()).collect();
+        if products.is_empty() {
+            let asked = asked_for(&engine.records.store, head.lead).unwrap_or_default();
+            match asked.len() {
+                all if all == ProductType::ALL.len() => products.push("all"),
+                _ => products.extend(asked.iter().map(|product| product.as_str())),
+            }
+        }
         products.sort_unstable();
         products.dedup();
         Some(Row {

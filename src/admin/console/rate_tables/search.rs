@@ -12,6 +12,7 @@ use crate::model::ProductType;
 use crate::rate_table::outcome::Outcome;
 use crate::rate_table::record::{Answer, TableHead};
 use crate::records::{Unavailable, reading};
+use crate::store::entities::LeadRecord;
 use crate::store::{Store, Tree, codec};
 use crate::telemetry::metrics::CONSOLE_SEARCHES_STOPPED;
 
@@ -180,7 +181,12 @@ fn fits(engine: &Engine, wish: &Wish, head: &TableHead, read: &mut usize) -> Res
     };
     let has_seat = || (0..head.seats.len()).any(|seat| is_wanted(u16::try_from(seat).unwrap_or(u16::MAX)));
     if (wish.partner.is_some() || wish.product.is_some()) && !has_seat() {
-        return Ok(false);
+        // A lead that nobody was asked about asks for what it asks for all the same.
+        let Some(product) = wish.product.filter(|_| wish.partner.is_none()) else { return Ok(false) };
+        *read += 1;
+        if !asks_for(&engine.records.store, head.lead, product)? {
+            return Ok(false);
+        }
     }
     if !wish.tags.is_empty() {
         *read += 1;
@@ -202,6 +208,24 @@ fn fits(engine: &Engine, wish: &Wish, head: &TableHead, read: &mut usize) -> Res
     Ok(wish.outcome.is_none_or(ended)
         && !(wish.without_offers && has_offers())
         && wish.slow.is_none_or(is_slow))
+}
+
+/// Whether a lead asks for a product; one that is erased asks for none.
+fn asks_for(store: &Store, lead: Uuid, product: ProductType) -> Result<bool, Unavailable> {
+    Ok(asked_for(store, lead)?.contains(&product))
+}
+
+/// What a lead asks for: all where it does not say.
+///
+/// # Errors
+/// [`Unavailable`], once reported.
+pub(super) fn asked_for(store: &Store, lead: Uuid) -> Result<Vec<ProductType>, Unavailable> {
+    let record = reading::lead(store, lead)?;
+    let asked = |record: LeadRecord| match record.lead.product_types {
+        Some(products) if !products.is_empty() => products,
+        _ => ProductType::ALL.to_vec(),
+    };
+    Ok(record.map(asked).unwrap_or_default())
 }
 
 /// Whether a lead has all of some client tags; one that is erased has none.

@@ -124,11 +124,11 @@ impl Script {
         // Of the key 18 bytes are made below.
         let (key, value, rows) = (hex(self.key - 18.0), hex(self.value), self.rows.round().max(1.0));
         format!(
-            "\\set k random(0, 9223372036854775807)\n\
+            "\\set k random(1, 4611686018427387904)\n\
              BEGIN;\n\
-             UPDATE bench_arrival SET value = int8send(:k) WHERE id = 1;\n\
+             UPDATE bench_arrival SET value = int8send(:k::int8) WHERE id = 1;\n\
              INSERT INTO bench_records (key, value) SELECT int2send((i % 10)::int2) \
-             || int8send((extract(epoch FROM clock_timestamp()) * 1000000)::int8) || int8send(:k + i) || '\\x{key}'::bytea, \
+             || int8send((extract(epoch FROM clock_timestamp()) * 1000000)::int8) || int8send(:k::int8 + i) || '\\x{key}'::bytea, \
              '\\x{value}'::bytea FROM generate_series(1, {rows}) AS i;\n\
              COMMIT;\n"
         )

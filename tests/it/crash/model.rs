@@ -55,6 +55,17 @@ impl Model {
         uuid
     }
 
+    /// Whether a table is shown as it was before what was shown last: another node may be a moment behind.
+    pub fn is_behind(&self, answer: &Answer) -> bool {
+        let whole = answer.json();
+        let told = self.told();
+        let Some(before) = whole["uuid"].as_str().and_then(|uuid| told.tables.get(uuid)) else {
+            return false;
+        };
+        let mut pending = array(&whole, "pendingResponses").map(Value::to_string);
+        pending.any(|seat| !before.pending.contains(&seat))
+    }
+
     pub fn key(&self, key: &str, body: &str, table: &str) {
         self.told().keys.insert(key.to_owned(), (body.to_owned(), table.to_owned()));
     }

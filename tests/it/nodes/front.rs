@@ -94,7 +94,7 @@ impl Front {
             let table = accepted(&self.model, &lead, &submitted.await);
             self.model.key(&lead, &body, &table);
             for _ in 0..rng.usize(0..4) {
-                self.model.shown(&self.anywhere(&mut rng, async |node| poll(node, &table).await).await);
+                self.model.shown(&self.polled(&mut rng, &table).await);
             }
             let Some(offer) = self.model.an_offer(&table) else { continue };
             let clicked = self.anywhere(&mut rng, async |node| {
@@ -115,6 +115,19 @@ impl Front {
         assert!(won.len() <= 1, "of submits of one lead, one wins");
         assert!(lost.iter().all(|answer| matches!(answer.status, 409 | 503)), "{lost:?}");
         won.iter().for_each(|answer| drop(accepted(&self.model, lead, answer)));
+    }
+
+    /// A table from whichever node is not behind another: what one has written is acknowledged to it a moment after it can be read.
+    async fn polled(&self, rng: &mut Rng, table: &str) -> Answer {
+        let polling = async {
+            loop {
+                let answer = self.anywhere(rng, async |node| poll(node, table).await).await;
+                if !self.model.is_behind(&answer) {
+                    return answer;
+                }
+            }
+        };
+        tokio::time::timeout(PATIENCE, polling).await.expect("every node catches up")
     }
 
     async fn some_node(&self, rng: &mut Rng) -> Option<Arc<Daemon>> {

@@ -1,8 +1,8 @@
 //! After a restart, when a failed disk or database works again, or when another process that shared it has ended: every table that was
 //! pending and that nobody sees to goes on, under its original deadline, through the same machine.
 //!
-//! What was answered stays as it was recorded. Who had not answered is asked again, by the book of the day; who has left
-//! it has failed.
+//! What was answered stays as it was recorded. Who had not answered is asked again, by the book of the day, but for whoever may be posted only
+//! once; who has left the book has failed.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -61,7 +61,7 @@ enum Look {
     Again,
     /// A process has begun or ended.
     Nodes,
-    /// The store works again after a failure: an actor whose answers could not be written has left its table.
+    /// The store works again after a failure: it may hold the table of a lead that it could not say to have taken in.
     Mended,
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use metrics::counter;
-use tracing::debug;
+use tracing::{debug, error};
 
 use super::{First, RateTableActor};
 use crate::matching::prepared::Prepared;
@@ -17,6 +17,9 @@ use crate::telemetry::metrics::OFFERS_CUT;
 
 /// Pause before a commit is tried again that the store's queue had no room for.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
+
+/// What becomes of answers that could not be written.
+const KEPT: &str = "answers could not be stored; they are kept until the store takes them";
 
 /// Pause before it is looked whether a store that failed works again.
 const FAILED_PAUSE: Duration = Duration::from_millis(250);
@@ -90,7 +93,10 @@ impl RateTableActor {
             Err(failure) => {
                 let rate_table = self.shown().head().uuid;
                 // That the store failed is told once, not for each of very many tables.
-                debug!(%rate_table, %failure, "answers could not be stored; they are kept until the store works again");
+                match self.engine.records.store.health() {
+                    Health::Failed(_) | Health::Stalled(_) => debug!(%rate_table, %failure, "{KEPT}"),
+                    Health::Sound | Health::Short(_) => error!(%rate_table, %failure, "{KEPT}"),
+                }
                 return self.await_store(ctx);
             }
         }

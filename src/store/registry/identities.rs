@@ -160,7 +160,9 @@ impl Store {
     fn named(&self, keys: &[IdentityKey], of: &[&IdentityOf]) -> Result<Vec<Vec<Uuid>>, RetentionError> {
         let mut named = self.likely_named(keys, of);
         let mut unfound: BTreeSet<Uuid> = of.iter().map(|of| of.lead).collect();
-        unfound.retain(|lead| !named.iter().flatten().any(|found| found == lead));
+        for lead in named.iter().flatten() {
+            unfound.remove(lead);
+        }
         if unfound.is_empty() {
             return Ok(named);
         }

@@ -139,16 +139,21 @@ async fn client(daemon: &Daemon, model: &Model, mut rng: Rng, killed: watch::Rec
     }
 }
 
-/// One thing that clients do; `None` when the daemon is gone.
-async fn act(daemon: &Daemon, model: &Model, rng: &mut Rng) -> Option<()> {
-    let lead = uuid::Uuid::new_v4().to_string();
-    let body = json!({
+/// A lead that all partners fit, of some amount.
+pub fn body(lead: &str, rng: &mut Rng) -> String {
+    let lead = json!({
         "uuid": lead,
         "productTypes": ["loan", "savings"],
         "loanInformation": {"loanAmount": rng.i32(2_000..40_000)},
         "creditInformation": {"providedCreditRating": "good"},
-    })
-    .to_string();
+    });
+    lead.to_string()
+}
+
+/// One thing that clients do; `None` when the daemon is gone.
+async fn act(daemon: &Daemon, model: &Model, rng: &mut Rng) -> Option<()> {
+    let lead = uuid::Uuid::new_v4().to_string();
+    let body = body(&lead, rng);
     match rng.u8(0..4) {
         0 => {
             let url = format!("{}/blocking/leads/rateTables", daemon.integrations);

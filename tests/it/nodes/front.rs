@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::sync::{RwLock, watch};
 
 use super::nodes;
-use crate::crash::campaign::{accepted, each, heard, poll};
+use crate::crash::campaign::{accepted, body, each, heard, poll};
 use crate::crash::model::Model;
 use crate::kit::{Answer, Daemon, PATIENCE, Plan};
 
@@ -77,13 +77,7 @@ impl Front {
     async fn client(&self, mut rng: Rng, is_over: watch::Receiver<bool>) {
         while !*is_over.borrow() {
             let lead = uuid::Uuid::new_v4().to_string();
-            let body = json!({
-                "uuid": lead,
-                "productTypes": ["loan", "savings"],
-                "loanInformation": {"loanAmount": rng.i32(2_000..40_000)},
-                "creditInformation": {"providedCreditRating": "good"},
-            })
-            .to_string();
+            let body = body(&lead, &mut rng);
             if rng.u8(0..4) == 0 {
                 self.of_two_one_wins(&mut rng, &lead, &body).await;
                 continue;

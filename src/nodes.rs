@@ -1,6 +1,7 @@
 //! The nodes that share a store: what each tells of itself, and what of it ought to be the same for all, or is not as it should be.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use serde::{Deserialize, Serialize};
@@ -68,7 +69,7 @@ pub struct Node {
 pub struct Nodes {
     /// Whether the store is one that nodes can share.
     pub shared: bool,
-    /// Those that there are, and those that have ended within a day, in the order in which they came.
+    /// Those that there are in the order in which they came, then those that have ended within a day, the last first.
     pub nodes: Vec<Node>,
     /// What is not as it should be, each in a sentence.
     pub warnings: Vec<String>,
@@ -111,8 +112,9 @@ impl Nodes {
     pub fn of(store: &Store, settings: &Settings) -> Result<Self, ReadError> {
         let shared = settings.store.database().is_some();
         let this = store.node();
-        let nodes: Vec<Node> =
+        let mut nodes: Vec<Node> =
             store.nodes()?.into_iter().map(|figures| Node::of(figures, this, shared)).collect();
+        nodes.sort_by_key(|node| node.ended.map(Reverse));
         let warnings = if shared { warnings(&nodes) } else { Vec::new() };
         Ok(Self { shared, nodes, warnings })
     }
@@ -166,6 +168,15 @@ fn warnings(nodes: &[Node]) -> Vec<String> {
         |told| &told.settings,
         "set the same on all, or the addresses that one answers lead elsewhere than those of another",
     );
+    let mut named: BTreeMap<&str, usize> = BTreeMap::new();
+    for (node, _) in &alive {
+        *named.entry(node.name()).or_default() += 1;
+    }
+    for (name, count) in named.into_iter().filter(|(_, count)| *count > 1) {
+        warnings.push(format!(
+            "{count} nodes are called {name}: give each another `store.postgres.node_name`, so that it can be told which is which"
+        ));
+    }
     for (node, told) in &alive {
         if told.clock_ahead_ms.abs() > CLOCK_OFF_MS {
             let (ms, way) =
@@ -239,12 +250,13 @@ mod tests {
     fn nodes_that_are_alike_are_well_and_each_difference_is_named() {
         let same = [node("one", |_| ()), node("two", |_| ())];
         assert_eq!(warnings(&same), Vec::<String>::new());
-        let unlike: [(Change, &str); 5] = [
+        let unlike: [(Change, &str); 6] = [
             (|told| told.book = "c".to_owned(), "different partner files: one b, two c"),
             (|told| told.version = "2.0".to_owned(), "different versions: one 1.0, two 2.0"),
             (|told| told.settings = "t".to_owned(), "differ in `api.base_url`"),
             (|told| told.clock_ahead_ms = -1500, "the clock of two is 1500 ms behind the database's"),
             (|told| told.has_base_url = false, "two has no `api.base_url`"),
+            (|told| told.name = "one".to_owned(), "2 nodes are called one"),
         ];
         for (change, wanted) in unlike {
             let mut nodes = vec![node("one", |_| ()), node("two", change)];

@@ -1,5 +1,7 @@
 //! Why something was done, as the audit keeps it: for longer than those may want whom it is about, so that it names nobody.
 
+use unicode_normalization::UnicodeNormalization;
+
 use crate::model::{Attribute, AttributeValue, Lead};
 use crate::web::Failure;
 
@@ -11,6 +13,9 @@ const TOO_MANY_DIGITS: usize = 7;
 
 /// Shortest name that is looked for: an initial is in every sentence.
 const NAME_CHARS: usize = 2;
+
+/// What people write for `@` so that machines do not read it.
+const WORDS_FOR_AT: [&str; 4] = ["(at)", "[at]", "{at}", "<at>"];
 
 /// What of a lead names somebody, and no reason says.
 const NAMES: [&str; 4] = [
@@ -29,12 +34,14 @@ pub(super) fn reason_given(reason: &str) -> Result<&str, Failure> {
     if reason.is_empty() || reason.chars().count() > REASON_CHARS {
         return Err(wrong(&format!("must say why, in at most {REASON_CHARS} letters")));
     }
-    if has_address(reason) {
+    // However wide or narrow it is written.
+    let plain: String = reason.nfkc().collect();
+    if has_address(&plain) {
         return Err(wrong(
             "must not name the person, since the audit keeps it: leave out the e-mail address",
         ));
     }
-    if has_number(reason) {
+    if has_number(&plain) {
         let message = format!(
             "must not name the person, since the audit keeps it: {TOO_MANY_DIGITS} digits in a row could be a phone number; a \
              shorter number of the letter, or letters within it, will do"
@@ -80,6 +87,8 @@ fn wrong(message: &str) -> Failure {
 
 /// Whether a letter or digit stands on both sides of an `@`.
 fn has_address(text: &str) -> bool {
+    let close = |text: String, word: &&str| text.replace(&format!(" {word} "), "@").replace(*word, "@");
+    let text = WORDS_FOR_AT.iter().fold(text.to_lowercase(), close);
     let at = |(place, _): (usize, &str)| {
         let is_of_address = |letter: char| letter.is_alphanumeric();
         text[..place].ends_with(is_of_address) && text[place + 1..].starts_with(is_of_address)
@@ -105,7 +114,7 @@ fn has_number(text: &str) -> bool {
 
 /// The words of a text, a space before and behind each.
 fn spaced(text: &str) -> String {
-    let text = text.to_lowercase();
+    let text = text.nfkc().collect::<String>().to_lowercase();
     let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     format!(" {} ", words.collect::<Vec<_>>().join(" "))
 }
@@ -122,9 +131,16 @@ mod tests {
 
     #[test]
     fn a_reason_that_holds_an_address_or_a_number_is_refused_whoever_is_typed() {
-        for reason in
-            ["call 20, zoe.caller@example.com", "zoe@localhost", "asked by 206-555-0142", "(206) 555 0142"]
-        {
+        for reason in [
+            "call 20, zoe.caller@example.com",
+            "zoe@localhost",
+            "zoe(at)example.com",
+            "Zoe [AT] example.com",
+            "zoe＠example.com",
+            "asked by 206-555-0142",
+            "(206) 555 0142",
+            "２０６ ５５５ ０１４２",
+        ] {
             assert!(reason_given(reason).is_err(), "{reason}");
         }
         for reason in
@@ -138,7 +154,7 @@ mod tests {
     fn a_reason_that_has_a_name_of_the_leads_is_refused() {
         let lead = br#"{"personalInformation": {"firstName": "Zoe", "lastName": "Van Caller"}}"#;
         let lead = Lead::read(lead).unwrap();
-        for reason in ["ZOE called", "Mrs van  caller asks", "by zoe.v"] {
+        for reason in ["ZOE called", "ｚｏｅ called", "Mrs van  caller asks", "by zoe.v"] {
             assert!(names_nobody(reason, [&lead]).is_err(), "{reason}");
         }
         for reason in ["letter 4711", "a caller asks", "zoes"] {

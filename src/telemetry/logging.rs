@@ -27,6 +27,9 @@ pub enum LogFormat {
 /// Target of the lines that tell who did what with a person's data or the keys to them. They pass every filter.
 pub const AUDIT: &str = "audit";
 
+/// What libraries tell of the connections to a database that we tell ourselves: held back, unless the filter names the library.
+const TOLD_BY_US: [(&str, &str); 2] = [("tokio_postgres", "warn"), ("deadpool", "error")];
+
 /// Whether a filter can be read.
 ///
 /// # Errors
@@ -48,8 +51,8 @@ impl Filter {
     /// # Errors
     /// What is wrong with the filter.
     pub fn set(&self, filter: &str) -> Result<(), String> {
-        let filter = EnvFilter::builder().parse(filter).map_err(|error| error.to_string())?;
-        self.handle.reload(audited(filter)).map_err(|error| error.to_string())
+        let filter = filter_of(filter)?;
+        self.handle.reload(filter).map_err(|error| error.to_string())
     }
 
     /// The last lines that were logged.
@@ -60,8 +63,8 @@ impl Filter {
 
 /// Starts logging; a second call changes nothing. A filter that cannot be read counts as `info`.
 pub fn init(filter: &str, format: LogFormat) -> Filter {
-    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
-    let (filter, handle) = reload::Layer::new(audited(filter));
+    let filter = filter_of(filter).or_else(|_| filter_of("info")).expect("`info` can be read");
+    let (filter, handle) = reload::Layer::new(filter);
     let tail = Tail::default();
     let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(coloured());
     // Fails only when logging has been started already, by a test in the same process.
@@ -80,8 +83,14 @@ fn coloured() -> bool {
 }
 
 /// A filter that the audit passes, whatever else it holds back.
-fn audited(filter: EnvFilter) -> EnvFilter {
-    filter.add_directive(format!("{AUDIT}=info").parse().expect("a target and a level are a directive"))
+fn filter_of(text: &str) -> Result<EnvFilter, String> {
+    let held = TOLD_BY_US.iter().filter(|(library, _)| !text.contains(library));
+    let ours = held.map(|(library, level)| format!("{library}={level}"));
+    let with = |filter: EnvFilter, directive: String| {
+        filter.add_directive(directive.parse().expect("a target and a level are a directive"))
+    };
+    let filter = EnvFilter::builder().parse(text).map_err(|error| error.to_string())?;
+    Ok(ours.chain([format!("{AUDIT}=info")]).fold(filter, with))
 }
 
 thread_local! {

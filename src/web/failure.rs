@@ -214,6 +214,13 @@ impl Failure {
             .header(RETRY_AFTER, HeaderValue::from(retry_after_s))
     }
 
+    /// 503: what was sent cannot be stored just now, and was not taken in.
+    pub fn unwritable(retry_after_s: u32) -> Self {
+        let message = "The record cannot be written; try again later";
+        Self::of(StatusCode::SERVICE_UNAVAILABLE, ApiError::new(ErrorType::Unavailable, message))
+            .header(RETRY_AFTER, HeaderValue::from(retry_after_s))
+    }
+
     /// The same faults under another status, for an edition that answers differently.
     #[must_use]
     pub fn with_status(mut self, status: StatusCode) -> Self {

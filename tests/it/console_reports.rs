@@ -41,6 +41,20 @@ async fn rows_are_ordered_by_their_headings_and_drawn() {
     assert!(by_name.find(">spring<") < by_name.find("autumn"), "{by_name}");
     let by_day = html(&daemon, "/console/reports?leads=test&by=day").await;
     assert!(by_day.contains("<h2>Leads by day</h2>") && by_day.contains("<svg"), "a line: {by_day}");
+    let offers = html(&daemon, "/console/reports?leads=test&by=day&chart=offers").await;
+    assert!(offers.contains("<h2>Offers by day</h2>"), "what is drawn can be chosen: {offers}");
+    assert!(offers.contains("download?leads=test&amp;by=day&amp;chart=offers"), "and is kept: {offers}");
+    assert_eq!(page(&daemon, "/console/reports/download?by=day&chart=offers").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_week_is_asked_for_beside_the_one_before_it_with_one_click() {
+    let daemon = counted().await;
+    let told = html(&daemon, "/console/reports?leads=test").await;
+    let link = told.split("<a class=\"chip\" href=\"").nth(2).and_then(|rest| rest.split('"').next());
+    let link = link.expect("last week is linked").replace("&amp;", "&").replace("&#x2f;", "/");
+    let week = html(&daemon, &link).await;
+    assert!(week.contains("compared with ") && week.contains("aria-current=\"true\">Last week"), "{week}");
 }
 
 #[tokio::test]
@@ -57,10 +71,15 @@ async fn the_whole_report_is_a_file() {
 #[tokio::test]
 async fn what_cannot_be_asked_for_is_told_above_the_form_which_keeps_it() {
     let daemon = counted().await;
-    let answer = page(&daemon, "/console/reports?from=2026-02-30&by=day&by=day&where=state").await;
+    let answer = page(&daemon, "/console/reports?from=2026-02-30&by=day&by=day&where=state&chart=luck").await;
     let told = String::from_utf8_lossy(&answer.body).into_owned();
     assert_eq!(answer.status, 200, "{told}");
-    for fault in ["from must be a day such as", "by must name a dimension once", "such as state=CA"] {
+    for fault in [
+        "from must be a day such as",
+        "by must name a dimension once",
+        "such as state=CA",
+        "chart must be one of",
+    ] {
         assert!(told.contains(fault), "{fault}: {told}");
     }
     assert!(told.contains("value=\"2026-02-30\"") && told.contains("value=\"state\""), "{told}");

@@ -52,7 +52,7 @@ pub(super) fn percent(value: &Value) -> String {
     })
 }
 
-/// An amount of dollars, with cents unless there are none: `$1 234.50`, `−$95`.
+/// An amount of dollars, with cents unless there are none: `$1,234.50`, `−$95`.
 pub(super) fn dollars(value: &Value) -> String {
     number(value).map_or_else(unknown, |dollars| {
         let cents = (dollars.abs() * 100.0).round() as i64;
@@ -119,13 +119,13 @@ fn unknown() -> String {
     UNKNOWN.to_owned()
 }
 
-/// Groups of three digits, kept together on a line.
+/// Groups of three digits.
 fn grouped(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let mut text = String::new();
     for (nth, digit) in digits.chars().enumerate() {
         if nth > 0 && (digits.len() - nth).is_multiple_of(3) {
-            text.push('\u{202f}');
+            text.push(',');
         }
         text.push(digit);
     }
@@ -139,15 +139,15 @@ mod tests {
     #[test]
     fn figures_are_written_for_people() {
         let of = |filter: fn(&Value) -> String, number: f64| filter(&Value::from(number));
-        assert_eq!(of(count, 1_234_567.0), "1\u{202f}234\u{202f}567");
-        assert_eq!(of(count, -1_000.0), "−1\u{202f}000");
+        assert_eq!(of(count, 1_234_567.0), "1,234,567");
+        assert_eq!(of(count, -1_000.0), "−1,000");
         assert_eq!(
             (of(rate, 0.0), of(rate, 0.021), of(rate, 3.44)),
             ("0".into(), "0.02".into(), "3.4".into())
         );
         assert_eq!((of(seconds, 0.00035), of(seconds, 0.0042)), ("350 µs".into(), "4.2 ms".into()));
         assert_eq!((of(seconds, 0.35), of(seconds, 15.0)), ("350 ms".into(), "15 s".into()));
-        assert_eq!((of(dollars, 1_234.5), of(dollars, -95.0)), ("$1\u{202f}234.50".into(), "−$95".into()));
+        assert_eq!((of(dollars, 1_234.5), of(dollars, -95.0)), ("$1,234.50".into(), "−$95".into()));
         assert_eq!((of(bytes, 512.0), of(bytes, 1.5 * 1024.0 * 1024.0)), ("512 B".into(), "1.5 MiB".into()));
         assert_eq!(of(moment, 0.0), "1970-01-01T00:00:00Z");
     }

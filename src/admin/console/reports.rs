@@ -18,7 +18,7 @@ use super::view::{Page, View, sealed};
 use super::visit::Visit;
 use crate::reports::dimension::Slot;
 use crate::reports::figures::{Figure, Figures};
-use crate::reports::query::{Order, OrderBy, Query, Range};
+use crate::reports::query::{Order, OrderBy, Query, QueryFaults, Range};
 use crate::reports::report::{Report, Row};
 use crate::reports::{Dimension, ReportFault, Reports};
 use crate::store::tokens::Tokens;
@@ -32,6 +32,9 @@ const BARS: usize = 12;
 
 /// Lines that are drawn: there are no more colours.
 const LINES: usize = 4;
+
+/// The parameter that says which figure is drawn: the page's own, of which a report knows nothing.
+const CHART: &str = "chart";
 
 /// What stands on the page.
 #[derive(Debug, Serialize)]
@@ -55,6 +58,8 @@ struct Form {
     zones: Vec<Choice>,
     test: bool,
     compare: bool,
+    /// The figures that can be drawn: name, words, and whether it was chosen.
+    figures: Vec<(&'static str, &'static str, bool)>,
     /// The figure that the rows are ordered by, which another question keeps.
     sort: Option<String>,
     dimensions: String,
@@ -132,11 +137,8 @@ impl Page for ReportsPage {
 /// Shows the page. What is wrong with what was asked stands above the form, which keeps it.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let counted = reports(&visit.app)?;
-    let mut pairs = given(&visit);
-    let form_of = |query: Option<&Query>| Form::of(&given(&visit), &counted, query);
-    pairs.push(("limit".to_owned(), ROWS.to_owned()));
-    let query = counted.query(&pairs);
-    let form = form_of(query.as_ref().ok());
+    let query = asked_for(&visit, &counted);
+    let form = Form::of(&given(&visit), &counted, query.as_ref().ok());
     let made = match query {
         Ok(query) => asked(counted, query.clone()).await?.map(|report| (query, report)),
         Err(faults) => Err(ReportFault::Query(faults)),
@@ -153,7 +155,26 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
 
 /// Gives the whole report as a file.
 pub(super) async fn download(visit: Arc<Visit>) -> Result<Reply, Failure> {
-    as_csv(&made(&visit.app, &visit.query).await?).map(sealed)
+    let mut pairs = visit.query.clone();
+    pairs.retain(|(name, _)| name != CHART);
+    as_csv(&made(&visit.app, &pairs).await?).map(sealed)
+}
+
+/// What a report is made of, and every fault of it.
+fn asked_for(visit: &Visit, counted: &Reports) -> Result<Query, QueryFaults> {
+    let (drawn, mut pairs): (Vec<_>, Vec<_>) = given(visit).into_iter().partition(|(name, _)| name == CHART);
+    pairs.push(("limit".to_owned(), ROWS.to_owned()));
+    let unknown = drawn.into_iter().find(|(_, name)| !name.is_empty() && figure_named(name).is_none());
+    let query = counted.query(&pairs);
+    let Some((parameter, name)) = unknown else { return query };
+    let names = Figure::ALL.map(Figure::name).join(", ");
+    let mut faults = query.err().unwrap_or_default();
+    faults.push((parameter, format!("must be one of {names}, got `{name}`")));
+    Err(faults)
+}
+
+fn figure_named(name: &str) -> Option<Figure> {
+    Figure::ALL.into_iter().find(|figure| figure.name() == name)
 }
 
 /// What is asked for; where nothing is said, what partners brought.
@@ -200,20 +221,28 @@ impl Form {
             zones: zones.map(|value| Choice { chosen: value == zone, value }).collect(),
             test: value("leads") == "test",
             compare: value("compare") == "true",
+            figures: Figure::ALL
+                .map(|figure| (figure.name(), figure.heading(), figure.name() == value(CHART)))
+                .into(),
             sort: Some(value("sort")).filter(|_| is_by_figure),
             dimensions: names.join(", "),
         }
     }
 }
 
-/// This week and the last one, in the time zone of a report, asked for as it is.
+/// This week and the last one beside the weeks before them, in the time zone of a report, otherwise asked for as it is.
 fn presets(given: &[(String, String)], query: &Query) -> Vec<(&'static str, String, bool)> {
     let weeks = Range::weeks(Utc::now().with_timezone(&query.zone).date_naive());
     let preset = |(words, range): (&'static str, Range)| {
-        let others = given.iter().filter(|(name, _)| !["from", "to"].contains(&name.as_str())).cloned();
-        let days =
-            [("from", range.first), ("to", range.last)].map(|(name, day)| (name.to_owned(), day.to_string()));
-        let pairs: Vec<_> = days.into_iter().chain(others).collect();
+        let is_other = |name: &str| !["from", "to", "compare"].contains(&name);
+        let others = given.iter().filter(|(name, _)| is_other(name)).cloned();
+        let week = [
+            ("from", range.first.to_string()),
+            ("to", range.last.to_string()),
+            ("compare", true.to_string()),
+        ];
+        let pairs: Vec<_> =
+            week.map(|(name, value)| (name.to_owned(), value)).into_iter().chain(others).collect();
         (words, address("/console/reports", &pairs), query.range == range)
     };
     let named = weeks.map(|weeks| ["This week", "Last week"].into_iter().zip(weeks).map(preset).collect());
@@ -228,7 +257,8 @@ impl Shown {
             row.by = values.named(row).into_iter().map(|(name, _)| name).collect();
         }
         let by_time = query.place(Dimension::is_time);
-        let chart = by_time.map(|place| chart(query, &named, place)).transpose()?;
+        let drawn = drawn(visit, query, report);
+        let chart = by_time.map(|place| chart(drawn, &named, place)).transpose()?;
         let row = |row: &Row| ShownRow {
             by: values.named(row),
             cells: cells(&row.figures, row.before.as_ref(), values.tables_of(query, row).as_deref()),
@@ -243,7 +273,7 @@ impl Shown {
             total: cells(&report.total, report.total_before.as_ref(), None),
             left_out: report.rows_left_out,
             behind: report.uncounted_from,
-            bars: (chart.is_none() && !report.rows.is_empty()).then(|| bars(query, &named)),
+            bars: (chart.is_none() && !report.rows.is_empty()).then(|| bars(drawn, &named)),
             chart,
             download: address("/console/reports/download", &given(visit)),
         })
@@ -392,16 +422,20 @@ fn writing(figure: Figure) -> fn(&Value) -> String {
     if figure.is_dollars() { format::dollars } else { format::count }
 }
 
-/// The figure that the rows are ordered by; leads where they are in the order of a dimension.
-fn figure_of(query: &Query) -> Figure {
-    match query.order.by {
+/// The figure that is drawn: the chosen one; else that by which the rows are ordered; else payouts, or leads where there are none.
+fn drawn(visit: &Visit, query: &Query, report: &Report) -> Figure {
+    let chosen = visit.query.iter().rev().find(|(name, _)| name == CHART);
+    let usual = match query.order.by {
         OrderBy::Figure(figure) | OrderBy::Change(figure) => figure,
+        OrderBy::Dimension(_) if report.total.get(Figure::Payouts).is_some_and(|sum| sum != 0.0) => {
+            Figure::Payouts
+        }
         OrderBy::Dimension(_) => Figure::Leads,
-    }
+    };
+    chosen.and_then(|(_, name)| figure_named(name)).unwrap_or(usual)
 }
 
-fn bars(query: &Query, report: &Report) -> (String, Vec<Bar>) {
-    let figure = figure_of(query);
+fn bars(figure: Figure, report: &Report) -> (String, Vec<Bar>) {
     let value = |figures: &Figures| figures.get(figure).unwrap_or(0.0).max(0.0);
     let mut rows: Vec<&Row> = report.rows.iter().collect();
     rows.sort_by(|one, two| value(&two.figures).total_cmp(&value(&one.figures)));
@@ -424,8 +458,7 @@ fn heading(figure: Figure, report: &Report) -> String {
 }
 
 /// A line for each of the first values of the other dimension, or one where there is none.
-fn chart(query: &Query, report: &Report, place: usize) -> Result<(String, Value), Failure> {
-    let figure = figure_of(query);
+fn chart(figure: Figure, report: &Report, place: usize) -> Result<(String, Value), Failure> {
     let mut times: Vec<&String> = report.rows.iter().map(|row| &row.by[place]).collect();
     times.sort_unstable();
     times.dedup();

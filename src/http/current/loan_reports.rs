@@ -34,7 +34,7 @@ pub async fn make(mut context: Context<App>) -> Result<Reply, Failure> {
     let engine = context.app.matchmaker.engine();
     let (commit, displaced) =
         engine.loan_reports.keep(viewer, &report, engine.configuration().rules.loan_reports);
-    engine.commit(commit).await.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
+    engine.commit(commit).await.map_err(|_| Failure::unwritable(RETRY_AFTER_S))?;
     counter!(LOAN_REPORTS, "event" => "made").increment(1);
     counter!(LOAN_REPORTS, "event" => "displaced").increment(displaced);
     let location = engine.base_url.on_host(format_args!("/approvalProbability/loanReports/{uuid}"));

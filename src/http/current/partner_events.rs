@@ -50,7 +50,7 @@ fn refused(refused: ReportRefused) -> Failure {
         ReportRefused::Fault(_) => StatusCode::UNPROCESSABLE_ENTITY,
         ReportRefused::OtherReport => StatusCode::CONFLICT,
         ReportRefused::NothingToRevoke => StatusCode::NOT_FOUND,
-        ReportRefused::Unavailable => return Failure::overloaded(RETRY_AFTER_S),
+        ReportRefused::Unavailable => return Failure::unwritable(RETRY_AFTER_S),
     };
     Failure::malformed(vec![refused.error()]).with_status(status)
 }

@@ -27,7 +27,7 @@ pub async fn keep(mut context: Context<App>) -> Result<Reply, Failure> {
     let rules = prefills.rules();
     Reply::json(&PrefillResponse {
         product_types,
-        prefill_token: kept.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?,
+        prefill_token: kept.map_err(|_| Failure::unwritable(RETRY_AFTER_S))?,
         expires_in_seconds: i32::try_from(rules.lifetime.as_secs()).unwrap_or(i32::MAX),
         max_uses: i32::try_from(rules.reads).unwrap_or(i32::MAX),
     })

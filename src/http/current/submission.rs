@@ -109,8 +109,9 @@ pub(super) fn refused(refused: Refused) -> Failure {
             "came with another body before",
         )]),
         Refused::UnderWay => Failure::under_way(),
-        Refused::StoreStalled => Failure::overloaded(RETRY_AFTER_STALLED_S),
-        Refused::DiskFull => Failure::overloaded(RETRY_AFTER_DISK_FULL_S),
-        Refused::Full | Refused::StoreFailed => Failure::overloaded(RETRY_AFTER_OVERLOAD_S),
+        Refused::StoreStalled => Failure::unwritable(RETRY_AFTER_STALLED_S),
+        Refused::DiskFull => Failure::unwritable(RETRY_AFTER_DISK_FULL_S),
+        Refused::StoreFailed => Failure::unwritable(RETRY_AFTER_OVERLOAD_S),
+        Refused::Full => Failure::overloaded(RETRY_AFTER_OVERLOAD_S),
     }
 }

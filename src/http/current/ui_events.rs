@@ -187,7 +187,7 @@ fn names_nothing(unknown: Unknown, shown: Shown) -> ApiError {
 }
 
 fn unavailable<E>(_: E) -> Failure {
-    Failure::overloaded(RETRY_AFTER_S)
+    Failure::unwritable(RETRY_AFTER_S)
 }
 
 fn now() -> Timestamp {

@@ -235,6 +235,7 @@ fn it_says_what_each_failure_means() {
         ("internal", Failure::internal(), of_its_own),
         ("overloaded", Failure::overloaded(1), of_its_own),
         ("unreadable", Failure::unreadable(1), of_its_own),
+        ("unwritable", Failure::unwritable(1), of_its_own),
     ];
     let source = clone("src/web/failure.rs");
     let constructors = source.lines().filter_map(|line| line.strip_prefix("    pub fn "));

@@ -158,7 +158,7 @@ mod tests {
         let loan = &arrays[0].offers[0];
         assert_eq!((loan.partner.as_str(), loan.firmness), ("Wrenfold", Some("pre-approved")));
         let terms: Vec<String> = loan.terms.iter().map(|(name, value)| format!("{name} {value}")).collect();
-        assert_eq!(terms, ["term 36 months", "APR 9.00–10.00 %", "amount up to $15\u{202f}000"]);
+        assert_eq!(terms, ["term 36 months", "APR 9.00–10.00 %", "amount up to $15,000"]);
         assert_eq!((arrays[1].name, arrays[1].offers[0].name.as_str()), ("Savings", "High"));
         assert!(super::arrays(b"none", &[]).is_empty());
     }

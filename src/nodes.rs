@@ -177,6 +177,13 @@ fn warnings(nodes: &[Node]) -> Vec<String> {
             "{count} nodes are called {name}: give each another `store.postgres.node_name`, so that it can be told which is which"
         ));
     }
+    let has_lapsed = |node: &Node| node.lease_left_ms.is_some_and(|left| left < 0);
+    for (node, _) in alive.iter().filter(|(node, _)| has_lapsed(node)) {
+        warnings.push(format!(
+            "{} has not renewed its lease: it hangs, is cut off from the database, or the database takes no writes",
+            node.name()
+        ));
+    }
     for (node, told) in &alive {
         if told.clock_ahead_ms.abs() > CLOCK_OFF_MS {
             let (ms, way) =
@@ -268,6 +275,13 @@ mod tests {
             nodes[1] = Node { ended: None, told: None, ..nodes[1].clone() };
             assert_eq!(warnings(&nodes), Vec::<String>::new());
         }
+    }
+
+    #[test]
+    fn who_has_not_renewed_its_lease_is_named() {
+        let nodes = [node("one", |_| ()), Node { lease_left_ms: Some(-1), ..node("two", |_| ()) }];
+        let told = warnings(&nodes);
+        assert!(told.len() == 1 && told[0].starts_with("two has not renewed its lease"), "{told:?}");
     }
 
     #[test]

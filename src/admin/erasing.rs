@@ -132,6 +132,7 @@ async fn erase_in_rounds(
     let about = about(app, wish).await?;
     let left_alone = if suppress { Some(left_alone_by_all(app, wish, &about.named).await?) } else { None };
     let companies = request::companies(&app.engine, &about.found);
+    super::reports::settle(app).await;
     let found: Vec<Uuid> = about.found.into_iter().map(|found| found.lead_uuid).collect();
     let receipt_uuid = ids::random();
     let mut left = Left::of(found.len());

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::App;
 use super::audit::{Actor, Note, audit_by};
 use super::command::{blocking, seen_through, unavailable};
+use super::reports;
 use crate::hindsight::explanation::explanation;
 use crate::persons::{dossier, erasure};
 use crate::records::{Unavailable, reading};
@@ -22,6 +23,7 @@ pub(super) async fn erase(context: Context<App>) -> Result<Reply, Failure> {
     let erasure = seen_through(&context.app, "a lead could not be erased", async move {
         let (engine, runtime) = (Arc::clone(&app.engine), Handle::current());
         known(&app, lead)?;
+        reports::settle(&app).await;
         app.note(&by, Note::of("lead.erase").about(lead)).await?;
         let erasure = found(lead, move || runtime.block_on(erasure::erase(&engine, lead))).await?;
         audit_by!(&by.who, "lead.erase", %lead, "personal data of a lead erased");

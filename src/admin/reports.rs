@@ -9,7 +9,7 @@ use futures_util::stream;
 use hyper::header::{ACCEPT, CONTENT_DISPOSITION, HeaderValue};
 use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedSemaphorePermit;
-use tracing::error;
+use tracing::{error, warn};
 
 use super::App;
 use super::command::{blocking, unavailable};
@@ -76,6 +76,14 @@ pub(super) fn as_csv(report: &Report) -> Result<Reply, Failure> {
 pub(super) fn reports(app: &App) -> Result<Reports, Failure> {
     let none = || unavailable("What is counted for reports cannot be read; the log tells why".to_owned());
     app.reports.clone().ok_or_else(none)
+}
+
+/// Has what is about to be erased be counted before. That it could not be keeps nobody from erasing it.
+pub(super) async fn settle(app: &App) {
+    let Some(reports) = app.reports.as_ref() else { return };
+    if let Err(failure) = reports.settle().await {
+        warn!(%failure, "what was counted for reports could not be written before an erasure");
+    }
 }
 
 /// Makes the report that parameters ask for, on a thread that may block.

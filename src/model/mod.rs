@@ -86,6 +86,7 @@ mod partner_event;
 mod percent;
 mod phone;
 pub(crate) mod plain_number;
+mod plain_text;
 mod prefill;
 mod rate_table;
 mod record;
@@ -148,6 +149,7 @@ pub use partner_event::{
 };
 pub use percent::Percent;
 pub use phone::Phone;
+pub use plain_text::plain_text;
 pub use prefill::PrefillResponse;
 pub use rate_table::{PendingResponse, RateTable};
 pub use savings_offer::{IncentiveDetails, SavingsOffer, SavingsOfferDetails};

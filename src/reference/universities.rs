@@ -7,8 +7,7 @@
 //! misspelt, outdated or mistaken names were put right by hand where that was plain. Some schools that were renamed
 //! still stand under the older name.
 
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::is_combining_mark;
+use crate::model::plain_text;
 
 const NAMES: &str = include_str!("universities.txt");
 
@@ -29,7 +28,7 @@ struct Entry {
 impl Universities {
     /// Reads the list; once, at start.
     pub fn load() -> Self {
-        let entries = NAMES.lines().map(|name| Entry { name, folded: fold(name) }).collect();
+        let entries = NAMES.lines().map(|name| Entry { name, folded: plain_text(name) }).collect();
         Self { entries }
     }
 
@@ -41,20 +40,17 @@ impl Universities {
         offset: usize,
         limit: usize,
     ) -> impl Iterator<Item = &'static str> {
-        let folded = fold(fragment.unwrap_or_default());
+        let folded = plain_text(fragment.unwrap_or_default());
         let holding = self.entries.iter().filter(move |entry| entry.folded.contains(&folded));
         holding.map(|entry| entry.name).skip(offset).take(limit)
     }
 }
 
-/// Takes case and diacritics out of a text.
-fn fold(text: &str) -> String {
-    text.to_lowercase().nfkd().filter(|letter| !is_combining_mark(*letter)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+
+    use unicode_normalization::UnicodeNormalization;
 
     use super::*;
 
@@ -67,8 +63,8 @@ mod tests {
         let universities = Universities::load();
         let names: Vec<&str> = universities.search(None, 0, usize::MAX).collect();
         assert!(names.len() >= 2_000, "{}", names.len());
-        assert!(names.is_sorted_by_key(|name| (fold(name), *name)));
-        let distinct: BTreeSet<String> = names.iter().map(|name| fold(name)).collect();
+        assert!(names.is_sorted_by_key(|name| (plain_text(name), *name)));
+        let distinct: BTreeSet<String> = names.iter().map(|name| plain_text(name)).collect();
         assert_eq!(distinct.len(), names.len());
     }
 

@@ -18,6 +18,9 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Between two looks at what the process that leads has counted, where no report is made.
 const TAKE_IN_EVERY: Duration = Duration::from_secs(30);
 
+/// How long an erasure waits until what it is about to erase is counted.
+const SETTLED_WITHIN: Duration = Duration::from_secs(10);
+
 /// How long new work may queue before the count makes room, and how often as long as a step took it rests then.
 const BUSY: Duration = Duration::from_millis(1);
 const REST_WHEN_BUSY: u32 = 19;
@@ -93,6 +96,7 @@ impl Reports {
     /// # Errors
     /// Why the store failed. What was counted since the last write is counted again then.
     pub async fn round(&self, most: usize) -> Result<bool, CommitError> {
+        let _turn = self.turn.acquire().await;
         let mut more = false;
         for place in 0..self.counts.len() {
             let reports = self.clone();
@@ -100,6 +104,9 @@ impl Reports {
             if super::read(&self.counts[place]).is_due(self.has_readers()) {
                 self.write_place(place).await?;
             }
+        }
+        if !more {
+            self.caught_up.store(true, Ordering::Release);
         }
         Ok(more)
     }
@@ -117,10 +124,23 @@ impl Reports {
         if !self.is_counting() {
             return Ok(());
         }
+        let _turn = self.turn.acquire().await;
         for place in 0..self.counts.len() {
             self.write_place(place).await?;
         }
         Ok(())
+    }
+
+    /// Counts and writes what is recorded by now, since what is about to be erased cannot be counted again after a crash. Who has much to
+    /// count yet is not waited for: it is counted as of leads of which nothing is known any more. Does nothing where another process counts,
+    /// which writes every few seconds.
+    ///
+    /// # Errors
+    /// Why the store did not take it.
+    pub async fn settle(&self) -> Result<(), CommitError> {
+        let begun = Instant::now();
+        while self.is_counting() && self.round(STEP).await? && begun.elapsed() < SETTLED_WITHIN {}
+        self.write().await
     }
 
     fn step(&self, place: usize, most: usize) -> Result<bool, CommitError> {
@@ -138,6 +158,7 @@ impl Reports {
 
     /// A count as the store has it: what was counted in part is counted again.
     fn reload(&self, count: &mut Count) -> Result<(), CommitError> {
+        self.caught_up.store(false, Ordering::Release);
         *count = Count::of(&self.records.store, count.space, Arc::clone(&self.rules))?;
         Ok(())
     }

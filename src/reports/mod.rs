@@ -106,6 +106,10 @@ pub struct Reports {
     places: Arc<Semaphore>,
     /// Whether this process counts: others go by what it has written.
     counting: Arc<AtomicBool>,
+    /// Whether all was counted once since what was written was read.
+    caught_up: Arc<AtomicBool>,
+    /// Held by who counts and writes, which one at a time does.
+    turn: Arc<Semaphore>,
 }
 
 /// Why there is no report.
@@ -128,10 +132,18 @@ impl Reports {
         let rules = Arc::new(rules);
         let load = |zone: &Tz| Count::load(&records.store, *zone, Arc::clone(&rules)).map(RwLock::new);
         let counts = rules.zones.iter().map(load).collect::<Result<_, _>>()?;
-        let places = Arc::new(Semaphore::new(rules.at_once));
+        let (places, turn) = (Arc::new(Semaphore::new(rules.at_once)), Arc::new(Semaphore::new(1)));
         // In a database it does once it leads.
         let counting = Arc::new(AtomicBool::new(!records.store.is_shared()));
-        Ok(Self { records, counts: Arc::new(counts), places, counting, rules })
+        Ok(Self {
+            records,
+            counts: Arc::new(counts),
+            places,
+            counting,
+            rules,
+            caught_up: Arc::default(),
+            turn,
+        })
     }
 
     fn is_counting(&self) -> bool {
@@ -192,9 +204,11 @@ impl Reports {
         })
     }
 
-    /// The totals of a report, for what the console itself looks at once a minute: they take no place of those who ask.
+    /// The totals of a report, for what the console itself looks at once a minute: they take no place of those who ask. Nothing while
+    /// what was counted before a crash is counted again.
     pub fn totals(&self, query: &Query) -> Option<figures::Figures> {
-        self.made(query).ok().map(|report| report.total)
+        let is_told = !self.is_counting() || self.caught_up.load(Ordering::Acquire);
+        self.made(query).ok().filter(|_| is_told).map(|report| report.total)
     }
 
     fn made(&self, query: &Query) -> Result<Report, SumFault> {

@@ -5,11 +5,14 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::RwLock;
 use tokio::sync::watch;
 use uuid::Uuid;
+
+/// How long the database may not answer before that is told: one lost connection is none of it.
+const SILENT_AFTER: Duration = Duration::from_secs(1);
 
 /// The processes on a store, as this one knows them.
 pub(super) struct Cluster {
@@ -21,6 +24,8 @@ pub(super) struct Cluster {
     /// What it tells the others of itself.
     figures: RwLock<String>,
     database: RwLock<Option<DatabaseStanding>>,
+    /// Since when the database has not answered, and what went wrong last.
+    silent: RwLock<Option<(Instant, String)>>,
 }
 
 /// How the database answered last.
@@ -60,6 +65,7 @@ impl Cluster {
             may_lead: AtomicBool::new(false),
             figures: RwLock::default(),
             database: RwLock::default(),
+            silent: RwLock::default(),
         }
     }
 
@@ -124,6 +130,28 @@ impl Cluster {
         *self.database.read()
     }
 
+    /// Takes note that the database has not answered as it should.
+    pub(super) fn note_silence(&self, told: String) {
+        let mut silent = self.silent.write();
+        let since = silent.as_ref().map_or_else(Instant::now, |(since, _)| *since);
+        *silent = Some((since, told));
+    }
+
+    /// Takes note that it has.
+    pub(super) fn note_answer(&self) {
+        if self.silent.read().is_some() {
+            *self.silent.write() = None;
+        }
+    }
+
+    /// That it has not for a while, in words.
+    pub(super) fn silence(&self) -> Option<String> {
+        let silent = self.silent.read();
+        let (since, told) = silent.as_ref()?;
+        let lasts = since.elapsed();
+        (lasts >= SILENT_AFTER).then(|| format!("{told}, for {} s", lasts.as_secs()))
+    }
+
     /// What there is to say where nobody else shares the store.
     pub(super) fn alone_figures(&self) -> NodeFigures {
         NodeFigures {
@@ -164,6 +192,18 @@ mod tests {
         let alone = Cluster::alone();
         assert!(alone.leads() && !alone.may_lead());
         assert_eq!(alone.until_it_leads().now_or_never(), Some(()));
+    }
+
+    #[test]
+    fn a_database_that_does_not_answer_is_told_after_a_while_until_it_does() {
+        let cluster = Cluster::among_others();
+        cluster.note_silence("gone".to_owned());
+        assert_eq!(cluster.silence(), None, "a lost connection is not worth a word");
+        cluster.silent.write().as_mut().unwrap().0 -= SILENT_AFTER;
+        cluster.note_silence("refused".to_owned());
+        assert_eq!(cluster.silence().as_deref(), Some("refused, for 1 s"));
+        cluster.note_answer();
+        assert_eq!(cluster.silence(), None);
     }
 
     #[test]

@@ -287,6 +287,7 @@ impl Store {
     }
 
     fn open_files(options: StoreOptions) -> Result<Self, StoreError> {
+        copy::refuse_claimed(&options.path)?;
         let Opened { records, writer, latch, clock } = formats::open(&options)?;
         copy::refuse_unfinished(&*records)?;
         let io = |source| StoreError::Io { path: options.path.clone(), source };
@@ -716,7 +717,10 @@ impl Store {
         let short = || Some(&self.shared.files()?.space).filter(|space| space.is_short());
         match (self.shared.latch.health(), stall) {
             (Health::Sound, Some(stall)) => Health::Stalled(stall.told()),
-            (Health::Sound, None) => short().map_or(Health::Sound, |space| Health::Short(space.told())),
+            (Health::Sound, None) => match self.shared.engine.cluster().silence() {
+                Some(silence) => Health::Stalled(silence),
+                None => short().map_or(Health::Sound, |space| Health::Short(space.told())),
+            },
             (health, _) => health,
         }
     }

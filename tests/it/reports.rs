@@ -52,6 +52,29 @@ async fn counted() -> Daemon {
     daemon
 }
 
+#[tokio::test]
+async fn what_was_counted_of_a_lead_stays_when_it_is_erased_and_the_daemon_killed() {
+    let partners = vec![partner("bank").loan(""), partner("lender").loan("")];
+    let daemon = Daemon::with_partners(partners).start().await;
+    let mut leads = Vec::new();
+    for state in ["TX", "CA"] {
+        let table = daemon.submit_blocking(&lead("spring", state)).await.json();
+        leads.push(table["leadUuid"].as_str().unwrap().to_owned());
+    }
+    let figures = json!({"leads": 2, "asks": 4, "shown": 4});
+    until_counted(&daemon, &figures).await;
+    let of = |daemon: &Daemon| {
+        ["partner", "state"].map(|by| report(&|words| daemon.command(words), &["--by", by])["rows"].clone())
+    };
+    let before = of(&daemon);
+    for lead in &leads {
+        assert!(daemon.command(&["lead", "erase", lead]).status.success());
+    }
+    let daemon = daemon.kill().start().await;
+    until_counted(&daemon, &figures).await;
+    assert_eq!(of(&daemon), before);
+}
+
 /// Waits until the whole has these figures.
 async fn until_counted(daemon: &Daemon, figures: &Value) {
     let looking = async {

@@ -203,12 +203,11 @@ impl Target for Files {
         }
     }
 
-    fn prepare(&mut self, keys: &[u8], source: &impl Source) -> Result<(), CopyError> {
+    fn prepare(&mut self, keys: &[u8], _marker: &Marker, source: &impl Source) -> Result<(), CopyError> {
+        marker::claim(&self.options.path).map_err(|error| io_error(&self.options.path, error))?;
         let is_open = self.opened.is_some();
         if !is_open || self.keys()?.as_deref() != Some(keys) {
             self.opened = None;
-            crate::store::disk::make_directory(&self.options.path)
-                .map_err(|error| io_error(&self.options.path, error))?;
             KeyFile::of(&self.options.path).restore(keys)?;
             self.open()?;
         }
@@ -231,7 +230,8 @@ impl Target for Files {
             records.into_iter().map(|record| self.change(record)).collect::<Result<Vec<_>, _>>()?;
         let (key, value) = (Marker::sled_key(), marker.map(Marker::raw));
         changes.push(Change { volume: BASE, key, value });
-        Ok(self.opened_mut().writer.write_as_is(changes).map_err(StoreError::Disk)?)
+        self.opened_mut().writer.write_as_is(changes).map_err(StoreError::Disk)?;
+        Ok(marker::release(&self.options.path).map_err(|error| io_error(&self.options.path, error))?)
     }
 
     fn finish(&mut self) -> Result<(), CopyError> {

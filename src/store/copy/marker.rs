@@ -1,13 +1,18 @@
 //! The marker of an unfinished copy: a record of the store's facts about itself, written with every part.
 
+use std::path::Path;
+use std::{fs, io};
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::error::CopyError;
 use super::side::{Side, hex};
+use crate::private_file;
 use crate::store::arrival::LAST_ARRIVAL;
+use crate::store::disk;
 use crate::store::engine::Engine;
-use crate::store::error::StoreError;
+use crate::store::error::{StoreError, io_error};
 use crate::store::frame::{Frame, framed};
 use crate::store::postgres::PROBE;
 use crate::store::sealing::{MasterKey, id_of};
@@ -15,6 +20,9 @@ use crate::store::trees::Tree;
 
 /// Where it is kept.
 const KEY: &[u8] = b"copying";
+
+/// The file that stands for it in a directory that has no records yet.
+const CLAIM: &str = "copying";
 
 /// How far a copy is, and of what.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +86,29 @@ pub(super) fn of(side: &impl Side) -> Result<Option<Marker>, CopyError> {
 /// Whether a record is of the side that it lies in alone, and not copied.
 pub(super) fn stays(sled_key: &[u8]) -> bool {
     sled_key == Tree::Meta.sled_key(KEY) || sled_key.starts_with(&Tree::Meta.sled_key(PROBE))
+}
+
+/// Says in a directory that it becomes a copy, before anything else is in it.
+pub(super) fn claim(directory: &Path) -> io::Result<()> {
+    disk::make_directory(directory)?;
+    private_file::write(&directory.join(CLAIM), b"", |_| Ok(())).map(drop)
+}
+
+/// The record says so from now on.
+pub(super) fn release(directory: &Path) -> io::Result<()> {
+    match fs::remove_file(directory.join(CLAIM)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a directory in which a copy has begun that has no record yet.
+pub(in crate::store) fn refuse_claimed(directory: &Path) -> Result<(), StoreError> {
+    match directory.join(CLAIM).try_exists() {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(StoreError::Unfinished),
+        Err(source) => Err(io_error(directory, source)),
+    }
 }
 
 /// Refuses a store that is an unfinished copy.

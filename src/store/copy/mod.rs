@@ -5,7 +5,7 @@
 //! 2. The sealed keys go along as they are, so both sides open with one master key.
 //! 3. Every record goes along as it lies, framed and sealed, some at a time: each such part is one transaction, or one entry of the
 //!    journal, with a marker that says how far it is. A copy that was interrupted goes on behind that. A store that has the marker is
-//!    opened by nobody.
+//!    opened by nobody; the marker is there before anything else, in files as a file of its own until there is a record.
 //! 4. Both sides are read through and compared, tree by tree (`compare`). Only where all is equal the marker goes.
 //!
 //! # What is not the same on both sides
@@ -32,7 +32,7 @@ pub use self::compare::{Compared, Counted, Difference, TreeCounts};
 pub use self::error::CopyError;
 use self::files::Files;
 use self::marker::Marker;
-pub(super) use self::marker::refuse_unfinished;
+pub(super) use self::marker::{refuse_claimed, refuse_unfinished};
 pub use self::progress::CopyProgress;
 use self::side::{Source, Target};
 use self::tables::DatabaseSide;
@@ -135,7 +135,7 @@ impl<T: Target> Begun<T> {
             Some(_) => return Err(CopyError::OtherSource { target: target.place() }),
             None => begins,
         };
-        target.prepare(&keys, source)?;
+        target.prepare(&keys, &marker, source)?;
         Ok(Self { target, marker, is_resumed: unfinished.is_some() })
     }
 

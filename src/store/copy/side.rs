@@ -52,7 +52,7 @@ pub(super) trait Target: Side {
     fn look(&mut self, keys: &[u8], master: &MasterKey) -> Result<Option<Marker>, CopyError>;
 
     /// Makes what records are written to, with these keys.
-    fn prepare(&mut self, keys: &[u8], source: &impl Source) -> Result<(), CopyError>;
+    fn prepare(&mut self, keys: &[u8], marker: &Marker, source: &impl Source) -> Result<(), CopyError>;
 
     /// Writes records, and how far the copy is then; all of it or nothing. Without a marker it is finished.
     fn write(&mut self, records: Vec<Payload>, marker: Option<&Marker>) -> Result<(), CopyError>;

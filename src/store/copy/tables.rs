@@ -157,8 +157,8 @@ impl Target for DatabaseSide {
         }
     }
 
-    fn prepare(&mut self, keys: &[u8], _source: &impl Source) -> Result<(), CopyError> {
-        self.tables.make()?;
+    fn prepare(&mut self, keys: &[u8], marker: &Marker, _source: &impl Source) -> Result<(), CopyError> {
+        self.tables.make_with(Marker::sled_key(), marker.raw())?;
         Ok(self.tables.put_keys(keys)?)
     }
 

@@ -203,6 +203,26 @@ fn a_copy_that_was_interrupted_goes_on_and_nobody_opens_it_before() {
 }
 
 #[test]
+fn a_copy_that_ended_before_its_first_record_is_opened_by_nobody_either() {
+    let Some(sides) = sides() else { return };
+    filled(&sides.there);
+    let master = MasterKey::find(sides.there.master_key_file.as_deref(), &sides.there.path).unwrap().unwrap();
+    {
+        let mut files = Files::source(&sides.there, master.clone()).unwrap();
+        drop(Begun::on(&mut files, DatabaseSide::of(&sides.database).unwrap(), &master).unwrap());
+    }
+    assert!(matches!(sides.in_database(), Err(StoreError::Unfinished)));
+    assert!(sides.copied(Direction::IntoDatabase).unwrap().compared.is_equal());
+    {
+        let mut tables = DatabaseSide::of(&sides.database).unwrap();
+        drop(Begun::on(&mut tables, Files::target(&sides.back, master.clone()), &master).unwrap());
+    }
+    assert!(matches!(Store::open(sides.back.clone()), Err(StoreError::Unfinished)));
+    assert!(sides.copied(Direction::IntoFiles).unwrap().compared.is_equal());
+    assert!(Store::open(sides.back.clone()).unwrap().close().is_ok());
+}
+
+#[test]
 fn a_copy_of_what_was_written_to_since_does_not_go_on() {
     let Some(sides) = sides() else { return };
     let (_, last) = filled(&sides.there);

@@ -10,8 +10,8 @@ use uuid::Uuid;
 use super::client::{Client, Failure};
 use super::database::{MORE, Pages};
 use super::statements::{
-    ALIVE, BEGIN, COMMIT, END_LAPSED, FIRST_KEYS, GET_MANY, KEYS, NODES, PUT, PUT_KEYS, REMOVE, ROLLBACK,
-    SIZES,
+    ALIVE, BEGIN, COMMIT, END_LAPSED, FIRST_KEYS, GET_MANY, KEYS, MAKE, NODES, PUT, PUT_KEYS, REMOVE,
+    ROLLBACK, SIZES,
 };
 use super::{lost, nodes, schema};
 use crate::store::disk::{DiskError, DiskResult};
@@ -43,9 +43,20 @@ impl Tables {
         Ok(schema::version(&self.client).map_err(|failure| lost(&failure))?.is_some())
     }
 
-    /// Makes them.
-    pub(in crate::store) fn make(&self) -> Result<(), StoreError> {
-        schema::make(&self.client).map_err(|failure| lost(&failure))
+    /// Makes them, with a record that is there as soon as there can be any.
+    pub(in crate::store) fn make_with(&self, key: Vec<u8>, value: Vec<u8>) -> Result<(), StoreError> {
+        let begun = self.client.ask(|pool| async move {
+            let connection = Client::connection(&pool).await?;
+            connection.batch_execute(BEGIN).await?;
+            let begun = async {
+                connection.batch_execute(MAKE[0]).await?;
+                connection.execute(PUT, &[&vec![key], &vec![value]]).await
+            };
+            let begun = begun.await;
+            connection.batch_execute(if begun.is_ok() { COMMIT } else { ROLLBACK }).await?;
+            Ok(begun.map(drop)?)
+        });
+        begun.and_then(|()| schema::make(&self.client)).map_err(|failure| lost(&failure))
     }
 
     /// Ends the nodes whose leases have run out, and gives the ids of those that are alive.

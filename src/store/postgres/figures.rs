@@ -3,10 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use deadpool_postgres::Object;
+use uuid::Uuid;
+
 use super::client::{Client, Failure};
 use super::keys::DatabaseKeys;
 use super::schema;
-use super::statements::CLOCK;
+use super::statements::{
+    BEGIN, CHANGE_TOPICS, CLOCK, FOLLOW, FORGET_NODES, JOIN, MAKE, PUT, PUT_KEYS, REMOVE, RENEW, ROLLBACK,
+};
 use crate::store::sealing::key_place::KeyPlace;
 
 /// How a database answers.
@@ -24,9 +29,23 @@ pub struct DatabaseFigures {
     pub sealed_with: Option<String>,
 }
 
-/// Asks a database; nothing where it has no tables yet.
+/// Asks a database; nothing where it has no tables yet. It is tried whether a start may do what it has to, in a transaction of which
+/// nothing stays.
 pub(super) fn ask(client: &Arc<Client>) -> Result<Option<DatabaseFigures>, Failure> {
-    let Some(version) = schema::version(client)? else { return Ok(None) };
+    let version = schema::version(client)?;
+    if version.is_none_or(|version| version == schema::KNOWN) {
+        client.ask(move |pool| async move {
+            let connection = Client::connection(&pool).await?;
+            connection.batch_execute(BEGIN).await?;
+            let tried = match version {
+                Some(_) => write(&connection).await,
+                None => make(&connection).await,
+            };
+            connection.batch_execute(ROLLBACK).await?;
+            tried
+        })?;
+    }
+    let Some(version) = version else { return Ok(None) };
     let begun = Instant::now();
     let theirs_ms: i64 = client.ask(|pool| async move {
         let connection = Client::connection(&pool).await?;
@@ -43,4 +62,26 @@ pub(super) fn ask(client: &Arc<Client>) -> Result<Option<DatabaseFigures>, Failu
         round_trip,
         clock_ahead_ms: ours_ms - theirs_ms,
     }))
+}
+
+async fn make(connection: &Object) -> Result<(), Failure> {
+    for statement in MAKE {
+        connection.batch_execute(statement).await?;
+    }
+    Ok(())
+}
+
+/// Every kind of write that there is, of nothing.
+async fn write(connection: &Object) -> Result<(), Failure> {
+    let (nobody, lease, told) = (Uuid::nil().as_bytes().to_vec(), 0.0_f64, "");
+    let (keys, values, topics) = (Vec::<Vec<u8>>::new(), Vec::<Vec<u8>>::new(), Vec::<i16>::new());
+    connection.execute(JOIN, &[&nobody, &nobody, &lease, &told]).await?;
+    connection.execute(RENEW, &[&nobody, &lease, &told]).await?;
+    connection.execute(FORGET_NODES, &[]).await?;
+    connection.execute(FOLLOW, &[&nobody, &nobody]).await?;
+    connection.execute(CHANGE_TOPICS, &[&topics]).await?;
+    connection.execute(PUT, &[&keys, &values]).await?;
+    connection.execute(REMOVE, &[&keys]).await?;
+    connection.execute(PUT_KEYS, &[&nobody, &-1_i64]).await?;
+    Ok(())
 }

@@ -4,6 +4,7 @@
 //! can go on with what was theirs.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -23,6 +24,9 @@ use crate::store::topics::{TOPICS, Topic, Topics};
 
 /// How long it may take until what one process has changed is noticed in the others.
 const POLL: Duration = Duration::from_millis(200);
+
+/// How long an answer to that may take before it is told.
+const LATE: Duration = Duration::from_millis(500);
 
 /// How often a lease is renewed while it lasts.
 const RENEWALS: u32 = 5;
@@ -78,21 +82,35 @@ impl Node {
             let mut seen = Seen::default();
             loop {
                 ticks.tick().await;
-                let ticked = timeout(node.lease, node.tick(&pool, &mut seen)).await;
-                match ticked.unwrap_or_else(|_| Err(Failure::Said(None, "it does not answer".to_owned()))) {
+                match node.tick_in_time(&pool, &mut seen).await {
                     Ok(()) => {
+                        node.cluster.note_answer();
                         is_hung.store(false, Ordering::Release);
                         seen.answers_since.get_or_insert_with(Instant::now);
                     }
                     Err(failure @ Failure::Lost) => return latch.fail_for_good(&failure.to_string()),
-                    // The writer finds out too, and tells.
                     Err(failure) => {
                         seen.answers_since = None;
+                        node.cluster.note_silence(failure.to_string());
                         tracing::debug!(%failure, "the lease of the database could not be renewed");
                     }
                 }
             }
         });
+    }
+
+    /// Takes as long as a lease at most; that it takes long is told before.
+    async fn tick_in_time(&self, pool: &Pool, seen: &mut Seen) -> Result<(), Failure> {
+        let hangs = || Failure::Said(None, "it does not answer".to_owned());
+        let mut ticking = pin!(timeout(self.lease, self.tick(pool, seen)));
+        let ticked = match timeout(LATE, &mut ticking).await {
+            Ok(ticked) => ticked,
+            Err(_) => {
+                self.cluster.note_silence(hangs().to_string());
+                ticking.await
+            }
+        };
+        ticked.unwrap_or_else(|_| Err(hangs()))
     }
 
     async fn tick(&self, pool: &Pool, seen: &mut Seen) -> Result<(), Failure> {

@@ -316,13 +316,59 @@ fn a_database_that_is_lost_is_told_and_commits_go_on_when_it_is_back() {
     assert!(store.get(TREE, "key").is_err());
     line.cut(false);
     let mut tries = 0;
-    while committed(&store, Commit::new().put(TREE, "key", "after")).is_err() {
+    while committed(&store, Commit::new().put(TREE, "key", "after")).is_err()
+        || store.health() != Health::Sound
+    {
         tries += 1;
         assert!(tries < 20_000, "{:?}", store.health());
         thread::park_timeout(Duration::from_millis(5));
     }
-    assert_eq!(store.health(), Health::Sound);
     assert_eq!(store.get(TREE, "key"), Ok(Some(b"after".to_vec())));
+}
+
+/// Waits until a store is as it should be.
+fn until(store: &Store, is_so: impl Fn(&Health) -> bool) {
+    let mut looks = 0;
+    while !is_so(&store.health()) {
+        looks += 1;
+        assert!(looks < 12_000, "{:?}", store.health());
+        thread::park_timeout(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_database_that_is_lost_while_nothing_is_written_is_told_too() {
+    let Some((mut options, _directory)) = options() else { return };
+    let database = options.database.as_mut().unwrap();
+    let line = Line::to(&database.url);
+    database.url = line.url.clone();
+    database.answer_within = Duration::from_millis(500);
+    database.lease = Duration::from_secs(60);
+    let store = Store::open_inline_with(&options).unwrap();
+    line.cut(true);
+    until(&store, |health| matches!(health, Health::Stalled(told) if told.contains("the database")));
+    line.cut(false);
+    until(&store, |health| *health == Health::Sound);
+}
+
+#[test]
+fn a_database_that_would_take_no_write_is_told_before_a_start_finds_out() {
+    let Some((options, _directory)) = options() else { return };
+    let read_only = |options: &StoreOptions| {
+        let mut read_only = options.clone();
+        read_only.database.as_mut().unwrap().url.push_str("%20-cdefault_transaction_read_only%3Don");
+        Store::database_figures(&read_only)
+            .map(|figures| figures.is_some())
+            .map_err(|error| error.to_string())
+    };
+    assert!(read_only(&options).unwrap_err().contains("read-only"), "no tables could be made");
+    assert_eq!(Store::database_figures(&options).map(|figures| figures.is_some()).ok(), Some(false));
+    let store = Store::open_inline_with(&options).unwrap();
+    committed(&store, Commit::new().put(TREE, "key", "kept")).unwrap();
+    assert!(read_only(&options).unwrap_err().contains("read-only"), "nothing could be written");
+    assert_eq!(Store::database_figures(&options).map(|figures| figures.is_some()).ok(), Some(true));
+    assert_eq!(store.get(TREE, "key"), Ok(Some(b"kept".to_vec())), "looking has changed nothing");
+    assert_eq!(store.nodes().unwrap().len(), 1);
 }
 
 const HOUR_MS: u64 = 3_600_000;

@@ -10,8 +10,8 @@ use crate::web::Failure;
 pub(super) struct Asked {
     pub(super) kind: SuppressionKind,
     digest: SuppressionDigest,
-    /// The last name, where one was typed, which no reason may have.
-    name: Option<String>,
+    /// The names that were typed, which no reason may have.
+    names: Vec<String>,
 }
 
 impl Asked {
@@ -23,16 +23,15 @@ impl Asked {
         let field = |name| visit.field(name).map(str::trim).unwrap_or_default();
         let contact = field("contact");
         let names = ["first", "last", "born"].map(field);
-        let (kind, line, name) = match names {
-            [_, last, _] if contact.is_empty() && names != [""; 3] => {
-                (SuppressionKind::Person, names.join(","), Some(last.to_owned()))
-            }
-            _ if contact.is_empty() => return Ok(None),
-            _ if contact.contains('@') => (SuppressionKind::Email, contact.to_owned(), None),
-            _ => (SuppressionKind::Phone, contact.to_owned(), None),
+        let (kind, line) = match contact {
+            "" if names == [""; 3] => return Ok(None),
+            "" => (SuppressionKind::Person, names.join(",")),
+            _ if contact.contains('@') => (SuppressionKind::Email, contact.to_owned()),
+            _ => (SuppressionKind::Phone, contact.to_owned()),
         };
         let digest = kind.of_line(&line).ok_or_else(|| Failure::bad_request(wanted(kind)))?;
-        Ok(Some(Self { kind, digest, name }))
+        let names = names[..2].iter().map(|name| (*name).to_owned()).collect();
+        Ok(Some(Self { kind, digest, names }))
     }
 
     /// What is wished for them, and why.
@@ -41,7 +40,7 @@ impl Asked {
     /// That it is not said why, or that the reason names them: it is kept for longer than they may want.
     pub(super) fn wish(&self, visit: &Visit) -> Result<Wish, Failure> {
         let reason = reason_given(visit.field("reason").unwrap_or_default())?;
-        if self.name.as_deref().is_some_and(|name| has_name(reason, name)) {
+        if self.names.iter().any(|name| has_name(reason, name)) {
             return Err(names_them());
         }
         Ok(Wish { reason: Some(reason.to_owned()), ..self.look_up(visit) })

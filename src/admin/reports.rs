@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -21,6 +22,9 @@ use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which it may be tried again when another count is made anew.
 const RETRY_AFTER_S: u32 = 10;
+
+/// How long an erasure waits until what it is about to erase is counted.
+const SETTLED_WITHIN: Duration = Duration::from_secs(5);
 
 /// A line of the answer to a rebuild.
 #[derive(Debug, Serialize, Deserialize)]
@@ -78,12 +82,17 @@ pub(super) fn reports(app: &App) -> Result<Reports, Failure> {
     app.reports.clone().ok_or_else(none)
 }
 
-/// Has what is about to be erased be counted before. That it could not be keeps nobody from erasing it.
+/// Has what is about to be erased be counted before. That it could not be, or takes long, keeps nobody from erasing it: it counts as of leads
+/// of which nothing is known any more then.
 pub(super) async fn settle(app: &App) {
-    let Some(reports) = app.reports.as_ref() else { return };
-    if let Err(failure) = reports.settle().await {
-        warn!(%failure, "what was counted for reports could not be written before an erasure");
-    }
+    let Some(reports) = app.reports.clone() else { return };
+    let settling = tokio::spawn(async move {
+        if let Err(failure) = reports.settle(SETTLED_WITHIN).await {
+            warn!(%failure, "what was counted for reports could not be written before an erasure");
+        }
+    });
+    // It goes on by itself.
+    let _ = tokio::time::timeout(SETTLED_WITHIN, settling).await;
 }
 
 /// Makes the report that parameters ask for, on a thread that may block.

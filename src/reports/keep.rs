@@ -18,9 +18,6 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Between two looks at what the process that leads has counted, where no report is made.
 const TAKE_IN_EVERY: Duration = Duration::from_secs(30);
 
-/// How long an erasure waits until what it is about to erase is counted.
-const SETTLED_WITHIN: Duration = Duration::from_secs(10);
-
 /// How long new work may queue before the count makes room, and how often as long as a step took it rests then.
 const BUSY: Duration = Duration::from_millis(1);
 const REST_WHEN_BUSY: u32 = 19;
@@ -131,15 +128,15 @@ impl Reports {
         Ok(())
     }
 
-    /// Counts and writes what is recorded by now, since what is about to be erased cannot be counted again after a crash. Who has much to
-    /// count yet is not waited for: it is counted as of leads of which nothing is known any more. Does nothing where another process counts,
-    /// which writes every few seconds.
+    /// Counts and writes what is recorded by now, since what is about to be erased cannot be counted again after a crash. Where there is
+    /// more to count than can be in that time, the rest is left to [`keep`]. Does nothing where another process counts, which writes every few
+    /// seconds. It must not be dropped before it ends.
     ///
     /// # Errors
     /// Why the store did not take it.
-    pub async fn settle(&self) -> Result<(), CommitError> {
+    pub async fn settle(&self, within: Duration) -> Result<(), CommitError> {
         let begun = Instant::now();
-        while self.is_counting() && self.round(STEP).await? && begun.elapsed() < SETTLED_WITHIN {}
+        while self.is_counting() && self.round(STEP).await? && begun.elapsed() < within {}
         self.write().await
     }
 

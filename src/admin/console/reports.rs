@@ -33,6 +33,9 @@ const BARS: usize = 12;
 /// Lines that are drawn: there are no more colours.
 const LINES: usize = 4;
 
+/// Days of a range of which each has its place in a drawing.
+const DAYS_DRAWN: i64 = 400;
+
 /// The parameter that says which figure is drawn: the page's own, of which a report knows nothing.
 const CHART: &str = "chart";
 
@@ -258,7 +261,7 @@ impl Shown {
         }
         let by_time = query.place(Dimension::is_time);
         let drawn = drawn(visit, query, report);
-        let chart = by_time.map(|place| chart(drawn, &named, place)).transpose()?;
+        let chart = by_time.map(|place| chart(drawn, query, &named, place)).transpose()?;
         let row = |row: &Row| ShownRow {
             by: values.named(row),
             cells: cells(&row.figures, row.before.as_ref(), values.tables_of(query, row).as_deref()),
@@ -457,11 +460,24 @@ fn heading(figure: Figure, report: &Report) -> String {
     format!("{} by {}", figure.heading(), report.by.join(" and "))
 }
 
-/// A line for each of the first values of the other dimension, or one where there is none.
-fn chart(figure: Figure, report: &Report, place: usize) -> Result<(String, Value), Failure> {
-    let mut times: Vec<&String> = report.rows.iter().map(|row| &row.by[place]).collect();
+/// The times that are drawn: of days each one of the range so far, also where nothing was counted; else, or where not all rows are here,
+/// those that have a row.
+fn times(query: &Query, report: &Report, place: usize) -> Vec<String> {
+    let last = query.range.last.min(Utc::now().with_timezone(&query.zone).date_naive());
+    let has_all = report.rows_left_out == 0 && query.range.days() <= DAYS_DRAWN;
+    if has_all && query.by[place] == Dimension::Day {
+        let days = query.range.first.iter_days().take_while(|day| *day <= last);
+        return days.map(|day| day.to_string()).collect();
+    }
+    let mut times: Vec<String> = report.rows.iter().map(|row| row.by[place].clone()).collect();
     times.sort_unstable();
     times.dedup();
+    times
+}
+
+/// A line for each of the first values of the other dimension, or one where there is none.
+fn chart(figure: Figure, query: &Query, report: &Report, place: usize) -> Result<(String, Value), Failure> {
+    let times = times(query, report, place);
     let other = |row: &Row| row.by.get(1 - place).cloned().unwrap_or_default();
     let value = |row: &Row| row.figures.get(figure).unwrap_or(0.0);
     let mut names: Vec<(String, f64)> = Vec::new();
@@ -474,12 +490,11 @@ fn chart(figure: Figure, report: &Report, place: usize) -> Result<(String, Value
     names.sort_by(|one, two| two.1.total_cmp(&one.1));
     let plot = |(name, _): &(String, f64)| {
         let of_name = || report.rows.iter().filter(|row| other(row) == *name);
-        let at = |time: &&String| of_name().find(|row| row.by[place] == **time).map_or(0.0, value);
+        let at = |time: &String| of_name().find(|row| row.by[place] == *time).map_or(0.0, value);
         let name = if name.is_empty() { figure.heading().to_owned() } else { name.clone() };
         Plot { name: name.into(), values: times.iter().map(at).collect() }
     };
     let plots: Vec<Plot> = names.iter().take(LINES).map(plot).collect();
-    let labels: Vec<String> = times.into_iter().cloned().collect();
     let heading = heading(figure, report);
     let chart = Chart {
         id: "report".into(),
@@ -488,5 +503,5 @@ fn chart(figure: Figure, report: &Report, place: usize) -> Result<(String, Value
         source: "lead_events, lead_payouts and rate_tables, counted into reports".to_owned(),
         ..Chart::default()
     };
-    days(chart, WIDE, &labels, &plots, writing(figure)).map(|drawn| (heading, drawn))
+    days(chart, WIDE, &times, &plots, writing(figure)).map(|drawn| (heading, drawn))
 }

@@ -838,6 +838,24 @@ fn happened(store: &Store, times: usize) {
     }
 }
 
+#[test]
+fn after_a_crash_totals_are_told_when_all_is_counted_again() {
+    paused(async {
+        let mut story = Story::begin().await;
+        story.submit(COMPANIES[0], false, lead(&["loan"], "CA", &[])).await;
+        story.finish().await;
+        let totals = |story: &Story| {
+            let total = story.reports.totals(&story.reports.query(&[]).unwrap());
+            total.and_then(|total| total.get(Figure::Leads))
+        };
+        assert_eq!(totals(&story), Some(1.0));
+        let story = story.restart().await;
+        assert_eq!(totals(&story), None, "nothing was written, so none of it is counted yet");
+        story.finish().await;
+        assert_eq!(totals(&story), Some(1.0));
+    });
+}
+
 #[tokio::test]
 async fn of_several_processes_the_one_that_leads_counts_and_all_tell_the_same() {
     let Some(nodes) = Nodes::new() else { return };

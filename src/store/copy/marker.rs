@@ -1,14 +1,13 @@
 //! The marker of an unfinished copy: a record of the store's facts about itself, written with every part.
 
+use std::io;
 use std::path::Path;
-use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::error::CopyError;
 use super::side::{Side, hex};
-use crate::private_file;
 use crate::store::arrival::LAST_ARRIVAL;
 use crate::store::disk;
 use crate::store::engine::Engine;
@@ -91,15 +90,12 @@ pub(super) fn stays(sled_key: &[u8]) -> bool {
 /// Says in a directory that it becomes a copy, before anything else is in it.
 pub(super) fn claim(directory: &Path) -> io::Result<()> {
     disk::make_directory(directory)?;
-    private_file::write(&directory.join(CLAIM), b"", |_| Ok(())).map(drop)
+    disk::replace(&directory.join(CLAIM), b"")
 }
 
-/// The record says so from now on.
+/// The record says so from now on: durably, since the file would keep a finished copy from being opened.
 pub(super) fn release(directory: &Path) -> io::Result<()> {
-    match fs::remove_file(directory.join(CLAIM)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    disk::remove_file(&directory.join(CLAIM))
 }
 
 /// Refuses a directory in which a copy has begun that has no record yet.

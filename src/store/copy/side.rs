@@ -51,7 +51,7 @@ pub(super) trait Target: Side {
     /// Sees to it that there is nothing, or the marker of an unfinished copy, which is given.
     fn look(&mut self, keys: &[u8], master: &MasterKey) -> Result<Option<Marker>, CopyError>;
 
-    /// Makes what records are written to, with these keys.
+    /// Makes what records are written to, with these keys; from its first moment on it is known to be an unfinished copy.
     fn prepare(&mut self, keys: &[u8], marker: &Marker, source: &impl Source) -> Result<(), CopyError>;
 
     /// Writes records, and how far the copy is then; all of it or nothing. Without a marker it is finished.

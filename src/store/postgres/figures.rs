@@ -10,7 +10,7 @@ use super::client::{Client, Failure};
 use super::keys::DatabaseKeys;
 use super::schema;
 use super::statements::{
-    BEGIN, CHANGE_TOPICS, CLOCK, FOLLOW, FORGET_NODES, JOIN, MAKE, PUT, PUT_KEYS, REMOVE, RENEW, ROLLBACK,
+    BEGIN, CHANGE_TOPICS, CLOCK, FOLLOW, FORGET_NODES, JOIN, PUT, PUT_KEYS, REMOVE, RENEW, ROLLBACK,
 };
 use crate::store::sealing::key_place::KeyPlace;
 
@@ -39,7 +39,7 @@ pub(super) fn ask(client: &Arc<Client>) -> Result<Option<DatabaseFigures>, Failu
             connection.batch_execute(BEGIN).await?;
             let tried = match version {
                 Some(_) => write(&connection).await,
-                None => make(&connection).await,
+                None => schema::make_on(&connection).await,
             };
             connection.batch_execute(ROLLBACK).await?;
             tried
@@ -62,13 +62,6 @@ pub(super) fn ask(client: &Arc<Client>) -> Result<Option<DatabaseFigures>, Failu
         round_trip,
         clock_ahead_ms: ours_ms - theirs_ms,
     }))
-}
-
-async fn make(connection: &Object) -> Result<(), Failure> {
-    for statement in MAKE {
-        connection.batch_execute(statement).await?;
-    }
-    Ok(())
 }
 
 /// Every kind of write that there is, of nothing.

@@ -1,5 +1,7 @@
 //! The tables: made by the first start on a database without them, and otherwise of the version that this build knows.
 
+use deadpool_postgres::Object;
+
 use super::client::{Client, Failure};
 use super::statements::{MAKE, VERSION};
 
@@ -40,14 +42,19 @@ pub(super) fn make(client: &Client) -> Result<(), Failure> {
     for _ in 0..TRIES {
         made = client.ask(|pool| async move {
             let connection = Client::connection(&pool).await?;
-            for statement in MAKE {
-                connection.batch_execute(statement).await?;
-            }
-            Ok(())
+            make_on(&connection).await
         });
         if !matches!(made, Err(Failure::Conflict)) {
             break;
         }
     }
     made
+}
+
+/// Makes them on a connection, in the transaction that it is in.
+pub(super) async fn make_on(connection: &Object) -> Result<(), Failure> {
+    for statement in MAKE {
+        connection.batch_execute(statement).await?;
+    }
+    Ok(())
 }

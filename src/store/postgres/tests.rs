@@ -300,15 +300,20 @@ fn of_two_writers_at_one_time_one_wins_whatever_each_relies_on() {
     }
 }
 
-#[test]
-fn a_database_that_is_lost_is_told_and_commits_go_on_when_it_is_back() {
-    let Some((mut options, _directory)) = options() else { return };
-    let database = options.database.as_mut().unwrap();
+/// A store whose database can be cut off, with a lease that outlasts the test.
+fn on_a_line() -> Option<(Store, Line, TempDir)> {
+    let (mut options, directory) = options()?;
+    let database = options.database.as_mut()?;
     let line = Line::to(&database.url);
     database.url = line.url.clone();
     database.answer_within = Duration::from_millis(500);
     database.lease = Duration::from_secs(60);
-    let store = Store::open_inline_with(&options).unwrap();
+    Some((Store::open_inline_with(&options).unwrap(), line, directory))
+}
+
+#[test]
+fn a_database_that_is_lost_is_told_and_commits_go_on_when_it_is_back() {
+    let Some((store, line, _directory)) = on_a_line() else { return };
     committed(&store, Commit::new().put(TREE, "key", "before")).unwrap();
     line.cut(true);
     assert!(matches!(committed(&store, Commit::new().put(TREE, "key", "lost")), Err(CommitError::Failed(_))));
@@ -338,13 +343,7 @@ fn until(store: &Store, is_so: impl Fn(&Health) -> bool) {
 
 #[test]
 fn a_database_that_is_lost_while_nothing_is_written_is_told_too() {
-    let Some((mut options, _directory)) = options() else { return };
-    let database = options.database.as_mut().unwrap();
-    let line = Line::to(&database.url);
-    database.url = line.url.clone();
-    database.answer_within = Duration::from_millis(500);
-    database.lease = Duration::from_secs(60);
-    let store = Store::open_inline_with(&options).unwrap();
+    let Some((store, line, _directory)) = on_a_line() else { return };
     line.cut(true);
     until(&store, |health| matches!(health, Health::Stalled(told) if told.contains("the database")));
     line.cut(false);

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use deadpool_postgres::{Object, Pool};
+use deadpool_postgres::Pool;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::client::{Client, Failure};
+use super::client::{Client, Connection, Failure};
 use super::database::{MORE, Pages};
 use super::statements::{
     ALIVE, BEGIN, COMMIT, END_LAPSED, FIRST_KEYS, GET_MANY, KEYS, MAKE, NODES, PUT, PUT_KEYS, REMOVE,
@@ -47,13 +47,13 @@ impl Tables {
     pub(in crate::store) fn make_with(&self, key: Vec<u8>, value: Vec<u8>) -> Result<(), StoreError> {
         let begun = self.client.ask(|pool| async move {
             let connection = Client::connection(&pool).await?;
-            connection.batch_execute(BEGIN).await?;
+            connection.say(BEGIN).await?;
             let begun = async {
-                connection.batch_execute(MAKE[0]).await?;
-                connection.execute(PUT, &[&vec![key], &vec![value]]).await
+                connection.say(MAKE[0]).await?;
+                connection.change(PUT, &[&vec![key], &vec![value]]).await
             };
             let begun = begun.await;
-            connection.batch_execute(if begun.is_ok() { COMMIT } else { ROLLBACK }).await?;
+            connection.say(if begun.is_ok() { COMMIT } else { ROLLBACK }).await?;
             Ok(begun.map(drop)?)
         });
         begun.and_then(|()| schema::make(&self.client)).map_err(|failure| lost(&failure))
@@ -63,8 +63,8 @@ impl Tables {
     pub(in crate::store) fn alive(&self) -> Result<BTreeSet<Uuid>, StoreError> {
         let ended = self.client.ask(|pool| async move {
             let connection = Client::connection(&pool).await?;
-            connection.execute(END_LAPSED, &[]).await?;
-            nodes::ids(connection.query(ALIVE, &[]).await?)
+            connection.change(END_LAPSED, &[]).await?;
+            nodes::ids(connection.rows(ALIVE, &[]).await?)
         });
         ended.map_err(|failure| lost(&failure))
     }
@@ -73,14 +73,14 @@ impl Tables {
     pub(in crate::store) fn known(&self) -> Result<BTreeSet<Uuid>, StoreError> {
         let known = self
             .client
-            .ask(|pool| async move { nodes::ids(Client::connection(&pool).await?.query(NODES, &[]).await?) });
+            .ask(|pool| async move { nodes::ids(Client::connection(&pool).await?.rows(NODES, &[]).await?) });
         known.map_err(|failure| lost(&failure))
     }
 
     /// The sealed keys, as they lie there; nothing where there are none.
     pub(in crate::store) fn keys(&self) -> Result<Option<Vec<u8>>, StoreError> {
         let read = self.client.ask(|pool| async move {
-            let row = Client::connection(&pool).await?.query_opt(KEYS, &[]).await?;
+            let row = Client::connection(&pool).await?.row(KEYS, &[]).await?;
             Ok(row.map(|row| row.get(1)))
         });
         read.map_err(|failure| lost(&failure))
@@ -91,11 +91,11 @@ impl Tables {
         let text = text.to_vec();
         let put = self.client.ask(|pool| async move {
             let connection = Client::connection(&pool).await?;
-            connection.execute(FIRST_KEYS, &[&text]).await?;
-            let kept = connection.query_one(KEYS, &[]).await?;
+            connection.change(FIRST_KEYS, &[&text]).await?;
+            let kept = connection.one(KEYS, &[]).await?;
             let (version, sealed): (i64, Vec<u8>) = (kept.get(0), kept.get(1));
             if sealed != text {
-                connection.execute(PUT_KEYS, &[&text, &version]).await?;
+                connection.change(PUT_KEYS, &[&text, &version]).await?;
             }
             Ok(())
         });
@@ -116,8 +116,7 @@ impl Tables {
     pub(in crate::store) fn raw_of(&self, keys: Vec<Vec<u8>>) -> DiskResult<Vec<Entry>> {
         let read = self.client.ask(|pool| async move {
             let connection = Client::connection(&pool).await?;
-            let statement = connection.prepare_cached(GET_MANY).await?;
-            let rows = connection.query(&statement, &[&keys]).await?;
+            let rows = connection.rows(GET_MANY, &[&keys]).await?;
             Ok(rows.into_iter().map(|row| (row.get(0), row.get(1))).collect())
         });
         read.map_err(DiskError::from)
@@ -143,10 +142,10 @@ impl Tables {
         let (keys, values): (Vec<_>, Vec<_>) = put.into_iter().unzip();
         let written = self.client.ask(|pool| async move {
             let connection = Client::connection(&pool).await?;
-            connection.batch_execute(BEGIN).await?;
+            connection.say(BEGIN).await?;
             let written = write(&connection, &keys, &values, &removed).await;
             let end = if written.is_ok() { COMMIT } else { ROLLBACK };
-            connection.batch_execute(end).await?;
+            connection.say(end).await?;
             written
         });
         written.map_err(|failure| lost(&failure))
@@ -154,21 +153,20 @@ impl Tables {
 }
 
 async fn write(
-    connection: &Object,
+    connection: &Connection,
     keys: &[Vec<u8>],
     values: &[Vec<u8>],
     removed: &[Vec<u8>],
 ) -> Result<(), Failure> {
     let put: [&(dyn ToSql + Sync); 2] = [&keys, &values];
-    connection.execute(PUT, &put).await?;
-    connection.execute(REMOVE, &[&removed]).await?;
+    connection.change(PUT, &put).await?;
+    connection.change(REMOVE, &[&removed]).await?;
     Ok(())
 }
 
 async fn sizes(pool: Pool, from: Vec<u8>) -> Result<Vec<(Vec<u8>, u64)>, Failure> {
     let connection = Client::connection(&pool).await?;
-    let statement = connection.prepare_cached(SIZES).await?;
-    let rows = connection.query(&statement, &[&from, &vec![END], &MORE]).await?;
+    let rows = connection.rows(SIZES, &[&from, &vec![END], &MORE]).await?;
     let size = |bytes: i32| u64::try_from(bytes).unwrap_or(0);
     Ok(rows.into_iter().map(|row| (row.get(0), size(row.get(1)))).collect())
 }

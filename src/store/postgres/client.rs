@@ -13,7 +13,8 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 use tokio_postgres::config::Host;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Config, NoTls};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Config, NoTls, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::statements::end_hung_transactions_after;
@@ -24,6 +25,9 @@ use crate::wire;
 
 /// Threads that talk to the database.
 const THREADS: usize = 2;
+
+/// What a statement is given.
+type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// Connections to the database.
 pub(super) struct Client {
@@ -107,6 +111,53 @@ impl From<Failure> for DiskError {
     }
 }
 
+/// A connection, which keeps the statements that it was given.
+pub(super) struct Connection(Object);
+
+impl Connection {
+    /// What a statement says.
+    pub(super) async fn rows(&self, statement: &str, values: Values<'_>) -> Result<Vec<Row>, Failure> {
+        let prepared = self.0.prepare_cached(statement).await?;
+        Ok(self.0.query(&prepared, values).await?)
+    }
+
+    /// What a statement says that says one thing or nothing.
+    pub(super) async fn row(&self, statement: &str, values: Values<'_>) -> Result<Option<Row>, Failure> {
+        let prepared = self.0.prepare_cached(statement).await?;
+        Ok(self.0.query_opt(&prepared, values).await?)
+    }
+
+    /// What a statement says that always says one thing.
+    pub(super) async fn one(&self, statement: &str, values: Values<'_>) -> Result<Row, Failure> {
+        let prepared = self.0.prepare_cached(statement).await?;
+        Ok(self.0.query_one(&prepared, values).await?)
+    }
+
+    /// How many rows a statement has changed.
+    pub(super) async fn change(&self, statement: &str, values: Values<'_>) -> Result<u64, Failure> {
+        let prepared = self.0.prepare_cached(statement).await?;
+        Ok(self.0.execute(&prepared, values).await?)
+    }
+
+    /// Says what has no values.
+    pub(super) async fn say(&self, statement: &str) -> Result<(), Failure> {
+        Ok(self.0.batch_execute(statement).await?)
+    }
+
+    /// Has these statements at hand, so that each is sent as soon as it is given.
+    pub(super) async fn prepare(&self, statements: &[&str]) -> Result<(), Failure> {
+        for statement in statements {
+            self.0.prepare_cached(statement).await?;
+        }
+        Ok(())
+    }
+
+    /// Closes it, whatever was going on in it.
+    pub(super) fn close(self) {
+        drop(Object::take(self.0));
+    }
+}
+
 impl Client {
     /// Of the database at an address. Nothing is asked of it yet.
     pub(super) fn of(options: &DatabaseOptions) -> Result<Self, String> {
@@ -146,8 +197,8 @@ impl Client {
     }
 
     /// A connection.
-    pub(super) async fn connection(pool: &Pool) -> Result<Object, Failure> {
-        Ok(pool.get().await?)
+    pub(super) async fn connection(pool: &Pool) -> Result<Connection, Failure> {
+        Ok(Connection(pool.get().await?))
     }
 
     /// Waits, on this thread, for what is asked of the database.

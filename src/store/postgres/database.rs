@@ -64,8 +64,7 @@ impl RawValues for Database {
         let key = sled_key.to_vec();
         Ok(self.client.ask(|pool| async move {
             let connection = Client::connection(&pool).await?;
-            let statement = connection.prepare_cached(GET).await?;
-            Ok(connection.query_opt(&statement, &[&key]).await?.map(|row| row.get(0)))
+            Ok(connection.row(GET, &[&key]).await?.map(|row| row.get(0)))
         })?)
     }
 }
@@ -103,8 +102,7 @@ impl Engine for Database {
         let until = end_of(from.clone());
         let counted = self.client.ask(|pool| async move {
             let connection = Client::connection(&pool).await?;
-            let statement = connection.prepare_cached(COUNT).await?;
-            Ok(connection.query_one(&statement, &[&from, &until]).await?.get::<_, i64>(0))
+            Ok(connection.one(COUNT, &[&from, &until]).await?.get::<_, i64>(0))
         });
         let counted = counted.map_err(DiskError::from)?;
         Ok(counted.unsigned_abs())
@@ -155,8 +153,7 @@ impl Iterator for Pages {
 
 async fn page(pool: Pool, from: Vec<u8>, until: Vec<u8>, most: i64) -> Result<Vec<Entry>, Failure> {
     let connection = Client::connection(&pool).await?;
-    let statement = connection.prepare_cached(WALK).await?;
-    let rows = connection.query(&statement, &[&from, &until, &most]).await?;
+    let rows = connection.rows(WALK, &[&from, &until, &most]).await?;
     Ok(rows.into_iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 

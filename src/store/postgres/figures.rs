@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use deadpool_postgres::Object;
 use uuid::Uuid;
 
-use super::client::{Client, Failure};
+use super::client::{Client, Connection, Failure};
 use super::keys::DatabaseKeys;
 use super::schema;
 use super::statements::{
@@ -36,12 +35,12 @@ pub(super) fn ask(client: &Arc<Client>) -> Result<Option<DatabaseFigures>, Failu
     if version.is_none_or(|version| version == schema::KNOWN) {
         client.ask(move |pool| async move {
             let connection = Client::connection(&pool).await?;
-            connection.batch_execute(BEGIN).await?;
+            connection.say(BEGIN).await?;
             let tried = match version {
                 Some(_) => write(&connection).await,
                 None => schema::make_on(&connection).await,
             };
-            connection.batch_execute(ROLLBACK).await?;
+            connection.say(ROLLBACK).await?;
             tried
         })?;
     }
@@ -49,7 +48,7 @@ pub(super) fn ask(client: &Arc<Client>) -> Result<Option<DatabaseFigures>, Failu
     let begun = Instant::now();
     let theirs_ms: i64 = client.ask(|pool| async move {
         let connection = Client::connection(&pool).await?;
-        Ok(connection.query_one(CLOCK, &[]).await?.get(0))
+        Ok(connection.one(CLOCK, &[]).await?.get(0))
     })?;
     let round_trip = begun.elapsed();
     let ours = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() - round_trip / 2;
@@ -65,16 +64,16 @@ pub(super) fn ask(client: &Arc<Client>) -> Result<Option<DatabaseFigures>, Failu
 }
 
 /// Every kind of write that there is, of nothing.
-async fn write(connection: &Object) -> Result<(), Failure> {
+async fn write(connection: &Connection) -> Result<(), Failure> {
     let (nobody, lease, told) = (Uuid::nil().as_bytes().to_vec(), 0.0_f64, "");
     let (keys, values, topics) = (Vec::<Vec<u8>>::new(), Vec::<Vec<u8>>::new(), Vec::<i16>::new());
-    connection.execute(JOIN, &[&nobody, &nobody, &lease, &told]).await?;
-    connection.execute(RENEW, &[&nobody, &lease, &told]).await?;
-    connection.execute(FORGET_NODES, &[]).await?;
-    connection.execute(FOLLOW, &[&nobody, &nobody]).await?;
-    connection.execute(CHANGE_TOPICS, &[&topics]).await?;
-    connection.execute(PUT, &[&keys, &values]).await?;
-    connection.execute(REMOVE, &[&keys]).await?;
-    connection.execute(PUT_KEYS, &[&nobody, &-1_i64]).await?;
+    connection.change(JOIN, &[&nobody, &nobody, &lease, &told]).await?;
+    connection.change(RENEW, &[&nobody, &lease, &told]).await?;
+    connection.change(FORGET_NODES, &[]).await?;
+    connection.change(FOLLOW, &[&nobody, &nobody]).await?;
+    connection.change(CHANGE_TOPICS, &[&topics]).await?;
+    connection.change(PUT, &[&keys, &values]).await?;
+    connection.change(REMOVE, &[&keys]).await?;
+    connection.change(PUT_KEYS, &[&nobody, &-1_i64]).await?;
     Ok(())
 }

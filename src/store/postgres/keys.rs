@@ -42,7 +42,7 @@ impl DatabaseKeys {
     fn read(&self) -> Result<Option<(i64, Vec<u8>)>, SealingError> {
         let read = self.client.ask(|pool| async move {
             let connection = Client::connection(&pool).await?;
-            Ok(connection.query_opt(KEYS, &[]).await?.map(|row| (row.get(0), row.get(1))))
+            Ok(connection.row(KEYS, &[]).await?.map(|row| (row.get(0), row.get(1))))
         });
         read.map_err(|failure| self.failed(&failure))
     }
@@ -59,8 +59,8 @@ impl DatabaseKeys {
         let written = self.client.ask(|pool| async move {
             let connection = Client::connection(&pool).await?;
             Ok(match version {
-                0 => connection.execute(FIRST_KEYS, &[&text]).await?,
-                version => connection.execute(PUT_KEYS, &[&text, &version]).await?,
+                0 => connection.change(FIRST_KEYS, &[&text]).await?,
+                version => connection.change(PUT_KEYS, &[&text, &version]).await?,
             })
         });
         written.map_err(|failure| self.failed(&failure))
@@ -101,8 +101,7 @@ impl KeyPlace for DatabaseKeys {
     fn replaced(&self, master: &MasterKey) -> Result<Option<KeyRing>, SealingError> {
         let version = self.client.ask(|pool| async move {
             let connection = Client::connection(&pool).await?;
-            let statement = connection.prepare_cached(KEYS_VERSION).await?;
-            Ok(connection.query_opt(&statement, &[]).await?.map_or(0, |row| row.get(0)))
+            Ok(connection.row(KEYS_VERSION, &[]).await?.map_or(0, |row| row.get(0)))
         });
         let version: i64 = version.map_err(|failure| self.failed(&failure))?;
         if self.known.is(version) { Ok(None) } else { self.open(master).map(Some) }

@@ -5,10 +5,9 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use deadpool_postgres::Object;
 use uuid::Uuid;
 
-use super::client::{Client, Failure};
+use super::client::{Client, Connection, Failure};
 use super::lost;
 use super::schema::{self, STEPS, Step};
 use super::statements::{BEGIN, COMMIT, END_LAPSED, LIVE_NODES, LOCK_VERSION, PUT_VERSION, ROLLBACK};
@@ -76,10 +75,10 @@ fn go(client: &Client, steps: &'static [Step]) -> Result<(), MigrationError> {
     for step in steps {
         let done = client.ask(|pool| async move {
             let connection = Client::connection(&pool).await?;
-            connection.batch_execute(BEGIN).await?;
+            connection.say(BEGIN).await?;
             let done = take(&connection, step).await;
             let is_whole = matches!(&done, Ok(alive) if alive.is_empty());
-            connection.batch_execute(if is_whole { COMMIT } else { ROLLBACK }).await?;
+            connection.say(if is_whole { COMMIT } else { ROLLBACK }).await?;
             done
         });
         let alive = done.map_err(|failure| lost(&failure))?;
@@ -91,12 +90,12 @@ fn go(client: &Client, steps: &'static [Step]) -> Result<(), MigrationError> {
 }
 
 /// Takes a step, unless somebody has; or gives the nodes that it would harm.
-async fn take(connection: &Object, step: &Step) -> Result<Vec<(Uuid, Option<String>)>, Failure> {
-    let version: i32 = connection.query_one(LOCK_VERSION, &[]).await?.get(0);
+async fn take(connection: &Connection, step: &Step) -> Result<Vec<(Uuid, Option<String>)>, Failure> {
+    let version: i32 = connection.one(LOCK_VERSION, &[]).await?.get(0);
     if version >= step.to {
         return Ok(Vec::new());
     }
-    connection.execute(END_LAPSED, &[]).await?;
+    connection.change(END_LAPSED, &[]).await?;
     if !step.is_compatible {
         let others = others(connection).await?;
         if !others.is_empty() {
@@ -104,15 +103,15 @@ async fn take(connection: &Object, step: &Step) -> Result<Vec<(Uuid, Option<Stri
         }
     }
     for statement in step.statements {
-        connection.batch_execute(statement).await?;
+        connection.say(statement).await?;
     }
-    connection.execute(PUT_VERSION, &[&step.to]).await?;
+    connection.change(PUT_VERSION, &[&step.to]).await?;
     Ok(Vec::new())
 }
 
 /// The nodes that are alive and of another build, or have not told of which.
-async fn others(connection: &Object) -> Result<Vec<(Uuid, Option<String>)>, Failure> {
-    let rows = connection.query(LIVE_NODES, &[]).await?;
+async fn others(connection: &Connection) -> Result<Vec<(Uuid, Option<String>)>, Failure> {
+    let rows = connection.rows(LIVE_NODES, &[]).await?;
     let nodes = rows.into_iter().map(|row| {
         let told: serde_json::Value = serde_json::from_str(row.get(1)).unwrap_or_default();
         let version = told.get("version").and_then(|version| version.as_str()).map(str::to_owned);

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::{Object, Pool};
+use deadpool_postgres::Pool;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use uuid::Uuid;
 
-use super::client::{Client, Failure};
+use super::client::{Client, Connection, Failure};
 use super::statements::{
     ALIVE, CLOCK, END_LAPSED, END_NODE, FOLLOW, FORGET_NODES, HELD, JOIN, LEADER, RENEW, TOPICS_CHANGED,
     VANISHED,
@@ -60,10 +60,10 @@ impl Node {
         let joining = node.clone();
         client.ask(|pool| async move {
             let connection = Client::connection(&pool).await?;
-            connection.execute(VANISHED, &[&joining.place.as_bytes().as_slice()]).await?;
+            connection.change(VANISHED, &[&joining.place.as_bytes().as_slice()]).await?;
             let (me, place, figures) =
                 (joining.me(), joining.place.as_bytes().as_slice(), joining.cluster.figures());
-            connection.execute(JOIN, &[&me, &place, &joining.lease.as_secs_f64(), &figures]).await?;
+            connection.change(JOIN, &[&me, &place, &joining.lease.as_secs_f64(), &figures]).await?;
             joining.look_around(&connection).await
         })?;
         Ok(node)
@@ -129,12 +129,11 @@ impl Node {
     /// Notes which topics others have changed.
     async fn note_changes(
         &self,
-        connection: &Object,
+        connection: &Connection,
         changed: &mut Option<[i64; TOPICS.len()]>,
     ) -> Result<(), Failure> {
-        let statement = connection.prepare_cached(TOPICS_CHANGED).await?;
         let mut counts = [0; TOPICS.len()];
-        for row in connection.query(&statement, &[]).await? {
+        for row in connection.rows(TOPICS_CHANGED, &[]).await? {
             let (topic, count): (i16, i64) = (row.get(0), row.get(1));
             if let Some(known) = usize::try_from(topic).ok().and_then(|topic| counts.get_mut(topic)) {
                 *known = count;
@@ -151,31 +150,31 @@ impl Node {
         Ok(())
     }
 
-    async fn renew(&self, connection: &Object, may_end_others: bool) -> Result<(), Failure> {
+    async fn renew(&self, connection: &Connection, may_end_others: bool) -> Result<(), Failure> {
         let begun = Instant::now();
-        let theirs_ms: i64 = connection.query_one(CLOCK, &[]).await?.get(0);
+        let theirs_ms: i64 = connection.one(CLOCK, &[]).await?.get(0);
         self.cluster.note_database(begun.elapsed(), theirs_ms);
         let (me, lease, figures) = (self.me(), self.lease.as_secs_f64(), self.cluster.figures());
-        if connection.execute(RENEW, &[&me, &lease, &figures]).await? == 0 {
+        if connection.change(RENEW, &[&me, &lease, &figures]).await? == 0 {
             return Err(Failure::Lost);
         }
-        if may_end_others && connection.execute(END_LAPSED, &[]).await? > 0 {
+        if may_end_others && connection.change(END_LAPSED, &[]).await? > 0 {
             tracing::warn!("a node has not renewed its lease: others go on with its rate tables");
         }
-        connection.execute(FORGET_NODES, &[]).await?;
+        connection.change(FORGET_NODES, &[]).await?;
         self.look_around(connection).await
     }
 
     /// Takes note of who is alive, and leads where nobody does.
-    async fn look_around(&self, connection: &Object) -> Result<(), Failure> {
-        let leader: Vec<u8> = connection.query_one(LEADER, &[]).await?.get(0);
-        let alive = alive_of(connection).await?;
+    async fn look_around(&self, connection: &Connection) -> Result<(), Failure> {
+        let (leader, alive) = tokio::try_join!(connection.one(LEADER, &[]), alive_of(connection))?;
+        let leader: Vec<u8> = leader.get(0);
         let is_led = Uuid::from_slice(&leader).is_ok_and(|leader| alive.contains(&leader));
         if self.cluster.note_alive(alive) {
             self.topics.note(Topic::Nodes);
         }
         // Who leads does until it ends, and who has ended never comes back.
-        if !is_led && self.cluster.may_lead() && connection.execute(FOLLOW, &[&self.me(), &leader]).await? > 0
+        if !is_led && self.cluster.may_lead() && connection.change(FOLLOW, &[&self.me(), &leader]).await? > 0
         {
             tracing::info!("this node leads");
             self.cluster.lead();
@@ -184,16 +183,15 @@ impl Node {
     }
 
     /// Whether this process has not ended, until the transaction of the connection does.
-    pub(super) async fn is_held(&self, connection: &Object) -> Result<bool, Failure> {
-        let statement = connection.prepare_cached(HELD).await?;
-        Ok(connection.query_opt(&statement, &[&self.me()]).await?.is_some())
+    pub(super) async fn is_held(&self, connection: &Connection) -> Result<bool, Failure> {
+        Ok(connection.row(HELD, &[&self.me()]).await?.is_some())
     }
 
     /// Ends, so that nobody waits for the lease to do so.
     pub(super) fn leave(&self, client: &Client) -> Result<(), Failure> {
         let me = self.me();
         client.ask(|pool| async move {
-            Client::connection(&pool).await?.execute(END_NODE, &[&me]).await?;
+            Client::connection(&pool).await?.change(END_NODE, &[&me]).await?;
             Ok(())
         })
     }
@@ -204,8 +202,8 @@ pub(super) fn alive(client: &Client) -> Result<BTreeSet<Uuid>, Failure> {
     client.ask(|pool| async move { alive_of(&Client::connection(&pool).await?).await })
 }
 
-async fn alive_of(connection: &Object) -> Result<BTreeSet<Uuid>, Failure> {
-    ids(connection.query(ALIVE, &[]).await?)
+async fn alive_of(connection: &Connection) -> Result<BTreeSet<Uuid>, Failure> {
+    ids(connection.rows(ALIVE, &[]).await?)
 }
 
 /// The ids in the first column of rows.
@@ -216,7 +214,7 @@ pub(super) fn ids(rows: Vec<tokio_postgres::Row>) -> Result<BTreeSet<Uuid>, Fail
 /// The nodes that there are, and those that have ended within a day.
 pub(super) fn list(client: &Client) -> Result<Vec<NodeFigures>, Failure> {
     client.ask(|pool| async move {
-        let rows = Client::connection(&pool).await?.query(super::statements::NODES, &[]).await?;
+        let rows = Client::connection(&pool).await?.rows(super::statements::NODES, &[]).await?;
         let figures = |row: tokio_postgres::Row| {
             let id = Uuid::from_slice(row.get(0)).unwrap_or_default();
             let (since_ms, left_ms, ended_ms) = (row.get(1), row.get(2), row.get(3));

@@ -1,8 +1,6 @@
 //! The tables: made by the first start on a database without them, and otherwise of the version that this build knows.
 
-use deadpool_postgres::Object;
-
-use super::client::{Client, Failure};
+use super::client::{Client, Connection, Failure};
 use super::statements::{MAKE, VERSION};
 
 /// The version that this build reads and writes.
@@ -28,7 +26,7 @@ const TRIES: usize = 5;
 pub(super) fn version(client: &Client) -> Result<Option<i32>, Failure> {
     let read = client.ask(|pool| async move {
         let connection = Client::connection(&pool).await?;
-        Ok(connection.query_opt(VERSION, &[]).await?.map(|row| row.get(0)))
+        Ok(connection.row(VERSION, &[]).await?.map(|row| row.get(0)))
     });
     match read {
         Err(failure) if failure.is_no_table() => Ok(None),
@@ -52,9 +50,9 @@ pub(super) fn make(client: &Client) -> Result<(), Failure> {
 }
 
 /// Makes them on a connection, in the transaction that it is in.
-pub(super) async fn make_on(connection: &Object) -> Result<(), Failure> {
+pub(super) async fn make_on(connection: &Connection) -> Result<(), Failure> {
     for statement in MAKE {
-        connection.batch_execute(statement).await?;
+        connection.say(statement).await?;
     }
     Ok(())
 }

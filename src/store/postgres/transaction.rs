@@ -3,13 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use deadpool_postgres::Object;
 use tokio_postgres::types::ToSql;
 
-use super::client::{Client, Failure};
+use super::client::{Client, Connection, Failure};
 use super::database::{Database, end_of};
 use super::statements::{
-    BEGIN, CHANGE_TOPICS, COMMIT, GET_FOR_UPDATE, HOLD_KEYS, INSERT, PUT, REMOVE, ROLLBACK, WALK,
+    BEGIN, CHANGE_TOPICS, COMMIT, GET_FOR_UPDATE, HELD, HOLD_KEYS, INSERT, PUT, REMOVE, ROLLBACK, WALK,
 };
 use crate::store::broken::Reported;
 use crate::store::changes::Change;
@@ -40,10 +39,10 @@ struct Held {
 }
 
 /// A connection in a transaction, which is closed where nobody has ended that: others would go on in it.
-struct Begun(Option<Object>);
+struct Begun(Option<Connection>);
 
 impl Begun {
-    fn connection(&self) -> &Object {
+    fn connection(&self) -> &Connection {
         self.0.as_ref().expect("it is there until it has ended")
     }
 
@@ -55,7 +54,9 @@ impl Begun {
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        drop(self.0.take().map(Object::take));
+        if let Some(connection) = self.0.take() {
+            connection.close();
+        }
     }
 }
 
@@ -67,14 +68,13 @@ impl<'a> Transaction<'a> {
             let begun = Begun(Some(Client::connection(&pool).await?));
             let connection = begun.connection();
             let wanted: Vec<Vec<u8>> = wanted.into_iter().collect();
-            let statement = connection.prepare_cached(GET_FOR_UPDATE).await?;
             let wanted_keys: [&(dyn ToSql + Sync); 1] = [&wanted];
-            let hold_keys = connection.prepare_cached(HOLD_KEYS).await?;
+            connection.prepare(&[HELD, HOLD_KEYS, GET_FOR_UPDATE]).await?;
             let (begins, is_held, version, rows) = tokio::join!(
-                connection.batch_execute(BEGIN),
+                connection.say(BEGIN),
                 node.is_held(connection),
-                connection.query_opt(&hold_keys, &[]),
-                connection.query(&statement, &wanted_keys),
+                connection.row(HOLD_KEYS, &[]),
+                connection.rows(GET_FOR_UPDATE, &wanted_keys),
             );
             begins?;
             if !is_held? {
@@ -104,12 +104,7 @@ impl<'a> Transaction<'a> {
         drop(held);
         self.database.client.ask(|_| async move {
             let connection = begun.connection();
-            let (insert, put, remove, note) = (
-                connection.prepare_cached(INSERT).await?,
-                connection.prepare_cached(PUT).await?,
-                connection.prepare_cached(REMOVE).await?,
-                connection.prepare_cached(CHANGE_TOPICS).await?,
-            );
+            connection.prepare(&[INSERT, PUT, REMOVE, CHANGE_TOPICS]).await?;
             writes.removed.append(&mut writes.kept_absent);
             let inserted: (Vec<_>, Vec<_>) = writes.inserted.into_iter().unzip();
             let (put_keys, put_values): (Vec<_>, Vec<_>) = writes.put.into_iter().unzip();
@@ -117,14 +112,15 @@ impl<'a> Transaction<'a> {
             let to_put: [&(dyn ToSql + Sync); 2] = [&put_keys, &put_values];
             let to_remove: [&(dyn ToSql + Sync); 1] = [&writes.removed];
             // All of it is on its way at once; where one fails, those behind it do too.
-            let noted =
-                async { if topics.is_empty() { Ok(0) } else { connection.execute(&note, &[&topics]).await } };
+            let noted = async {
+                if topics.is_empty() { Ok(0) } else { connection.change(CHANGE_TOPICS, &[&topics]).await }
+            };
             let (inserted, put, removed, noted, committed) = tokio::join!(
-                connection.execute(&insert, &to_insert),
-                connection.execute(&put, &to_put),
-                connection.execute(&remove, &to_remove),
+                connection.change(INSERT, &to_insert),
+                connection.change(PUT, &to_put),
+                connection.change(REMOVE, &to_remove),
                 noted,
-                connection.batch_execute(COMMIT),
+                connection.say(COMMIT),
             );
             // What has failed first says why; those behind it say that it has.
             inserted.and(put).and(removed).and(noted)?;
@@ -204,7 +200,7 @@ impl Drop for Transaction<'_> {
         let Some(begun) = self.held().connection.take() else { return };
         // One that cannot say it is closed, which ends it too.
         let ended = self.database.client.ask(|_| async move {
-            begun.connection().batch_execute(ROLLBACK).await?;
+            begun.connection().say(ROLLBACK).await?;
             begun.end();
             Ok(())
         });
@@ -219,8 +215,7 @@ impl RawValues for Transaction<'_> {
         }
         let key = sled_key.to_vec();
         let found: Option<Vec<u8>> = self.ask(|begun| async move {
-            let statement = begun.connection().prepare_cached(GET_FOR_UPDATE).await?;
-            let row = begun.connection().query_opt(&statement, &[&vec![key]]).await?;
+            let row = begun.connection().row(GET_FOR_UPDATE, &[&vec![key]]).await?;
             let value = row.map(|row| row.get(1));
             Ok((begun, value))
         })?;
@@ -254,8 +249,7 @@ impl Engine for Transaction<'_> {
         let prefix = tree.sled_key(prefix);
         let (from, until) = (tree.sled_key(start).max(prefix.clone()), end_of(prefix));
         let entries = self.ask(|begun| async move {
-            let statement = begun.connection().prepare_cached(WALK).await?;
-            let rows = begun.connection().query(&statement, &[&from, &until, &i64::MAX]).await?;
+            let rows = begun.connection().rows(WALK, &[&from, &until, &i64::MAX]).await?;
             let entries: Vec<Entry> = rows.into_iter().map(|row| (row.get(0), row.get(1))).collect();
             Ok((begun, entries))
         });

@@ -4,6 +4,7 @@
 //! nobody may do anything to a table any more once another has taken it over; nor lead once another has.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -22,15 +23,16 @@ use crate::kit::line::Line;
 /// Nodes of the test that runs always, and how long they are cut off and come back.
 const SAMPLE: (usize, Duration) = (8, Duration::from_secs(10));
 
-/// A node's lease: time enough for so many to renew theirs on one machine.
+/// A node's lease, and of many what it is at least for each: all of them and the database share one machine.
 const LEASE: Duration = Duration::from_secs(3);
+const LEASE_OF_MANY: Duration = Duration::from_millis(50);
 
 /// Tables that a node begins when it starts, and the time between two things that it does to one of them.
 const TABLES: usize = 5;
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The longest that a node is cut off: some are back before their lease has ended.
-const LONGEST_CUT: Duration = Duration::from_secs(6);
+/// The longest that a node is cut off, in leases: some are back before theirs has ended.
+const LONGEST_CUT: f64 = 2.0;
 
 /// Of all nodes one tries first to take a table over, and so many times more each time that it is still left.
 const MORE: usize = 4;
@@ -93,10 +95,12 @@ fn simulation(nodes: usize, lasting: Duration, seed: u64) {
     };
     println!("OFFERD_CRASH_SEED={seed}");
     let mut rng = Rng::with_seed(seed);
+    let lease = LEASE.max(LEASE_OF_MANY * nodes as u32);
     let directory = tempfile::tempdir().unwrap();
     // The first makes the master key and the tables.
     let key = directory.path().join("first.key");
-    drop(Store::open_inline_with(&options(&url, &directory.path().join("first"), None)).unwrap());
+    let of_first = options(&url, &directory.path().join("first"), None, lease);
+    drop(Store::open_inline_with(&of_first).unwrap());
     let places: Vec<_> = (0..nodes).map(|nth| directory.path().join(format!("node{nth}"))).collect();
     let lines: Vec<_> = places.iter().map(|_| Line::to(&url)).collect();
     let (seen, is_over) = (Seen::default(), AtomicBool::new(false));
@@ -105,7 +109,8 @@ fn simulation(nodes: usize, lasting: Duration, seed: u64) {
             .iter()
             .zip(&lines)
             .map(|(place, line)| {
-                let (options, seen, is_over) = (options(&line.url, place, Some(&key)), &seen, &is_over);
+                let (options, seen, is_over) =
+                    (options(&line.url, place, Some(&key), lease), &seen, &is_over);
                 scope.spawn(move || live(&options, seen, is_over))
             })
             .collect();
@@ -113,11 +118,11 @@ fn simulation(nodes: usize, lasting: Duration, seed: u64) {
         let begun = Instant::now();
         let mut cut: Vec<(Instant, usize)> = Vec::new();
         while begun.elapsed() < lasting {
-            thread::park_timeout(LEASE.mul_f64(2.0 / nodes as f64));
+            thread::park_timeout(lease.mul_f64(2.0 / nodes as f64));
             let victim = rng.usize(..nodes);
             if cut.len() <= nodes / 3 && cut.iter().all(|(_, other)| *other != victim) {
                 lines[victim].cut(true);
-                cut.push((Instant::now() + LONGEST_CUT.mul_f64(rng.f64()), victim));
+                cut.push((Instant::now() + lease.mul_f64(LONGEST_CUT * rng.f64()), victim));
             }
             cut.retain(|(until, victim)| {
                 let goes_on = *until > Instant::now();
@@ -128,31 +133,31 @@ fn simulation(nodes: usize, lasting: Duration, seed: u64) {
             });
         }
         cut.iter().for_each(|(_, victim)| lines[*victim].cut(false));
-        until_all_are_seen_to(&url, &directory.path().join("first"));
+        until_all_are_seen_to(&of_first, &seen);
         is_over.store(true, Ordering::SeqCst);
         running.into_iter().for_each(|node| node.join().unwrap());
     });
-    hold_against_feed(&url, &directory.path().join("first"), &seen);
+    hold_against_feed(&of_first, &seen);
     let (starts, mut waited) = (*seen.starts.lock().unwrap(), seen.waited.into_inner().unwrap());
     waited.sort();
     let share = |share: f64| waited.get((waited.len() as f64 * share) as usize).map(Duration::as_secs_f32);
     println!(
-        "{nodes} nodes, {starts} starts, {} tables taken over, half of them {:?} s after the last that their node did, 99 % within {:?} s; the lease is {LEASE:?}",
+        "{nodes} nodes, {starts} starts, {} tables taken over, half of them {:?} s after the last that their node did, 99 % within {:?} s; the lease is {lease:?}",
         waited.len(),
         share(0.5),
         share(0.99),
     );
 }
 
-fn options(url: &str, place: &std::path::Path, key: Option<&std::path::Path>) -> StoreOptions {
+fn options(url: &str, place: &Path, key: Option<&Path>, lease: Duration) -> StoreOptions {
     let database = DatabaseOptions {
         connections: 2,
         answer_within: Duration::from_secs(2),
-        lease: LEASE,
+        lease,
         ..database::options(url)
     };
     let options = StoreOptions::new(place);
-    let master_key_file = key.map(std::path::Path::to_path_buf);
+    let master_key_file = key.map(Path::to_path_buf);
     StoreOptions { database: Some(database), master_key_file, lock_wait: PATIENCE, ..options }
 }
 
@@ -229,9 +234,9 @@ fn committed(store: &Store, commit: Commit) -> bool {
 }
 
 /// Waits until every table is seen to by a node that is there.
-fn until_all_are_seen_to(url: &str, place: &std::path::Path) {
-    let store = Store::open_inline_with(&options(url, place, None)).unwrap();
-    let begun = Instant::now();
+fn until_all_are_seen_to(options: &StoreOptions, seen: &Seen) {
+    let store = Store::open_inline_with(options).unwrap();
+    let (begun, before) = (Instant::now(), *seen.starts.lock().unwrap());
     loop {
         let open: Vec<_> = OpenTable::all(&store).map(Result::unwrap).collect();
         let alive = store.alive().unwrap();
@@ -239,14 +244,21 @@ fn until_all_are_seen_to(url: &str, place: &std::path::Path) {
         if left == 0 {
             return;
         }
-        assert!(begun.elapsed() < PATIENCE, "{left} of {} tables are nobody's", open.len());
+        let starts = *seen.starts.lock().unwrap();
+        assert!(
+            begun.elapsed() < PATIENCE,
+            "{left} of {} tables are nobody's; {} nodes are alive, {} were started meanwhile",
+            open.len(),
+            alive.len(),
+            starts - before,
+        );
         thread::park_timeout(Duration::from_millis(50));
     }
 }
 
 /// What was acknowledged is in the feed, once; and in its order nobody goes on with what another has taken over.
-fn hold_against_feed(url: &str, place: &std::path::Path, seen: &Seen) {
-    let store = Store::open_inline_with(&options(url, place, None)).unwrap();
+fn hold_against_feed(options: &StoreOptions, seen: &Seen) {
+    let store = Store::open_inline_with(options).unwrap();
     let feed = store.scan(Tree::LeadEvents, FEED).map(|record| Deed::parse(&record.unwrap().1));
     let mut owners: HashMap<Uuid, Uuid> = HashMap::new();
     let mut gone: BTreeSet<(Uuid, Uuid)> = BTreeSet::new();

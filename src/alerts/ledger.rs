@@ -358,6 +358,7 @@ pub(super) fn note_last_backup(store: &Store) {
 }
 
 async fn write_backup(store: &Store, taken: BackupTaken) -> Result<(), CommitError> {
-    gauge!(BACKUP_AT).set(taken.at_ms as f64 / 1000.0);
-    store.commit(Commit::new().put(Tree::Alerts, BACKUP, codec::encode(&taken))).await
+    store.commit(Commit::new().put(Tree::Alerts, BACKUP, codec::encode(&taken))).await?;
+    note_last_backup(store);
+    Ok(())
 }

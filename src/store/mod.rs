@@ -52,6 +52,7 @@
 //! ```text
 //! registry   entities  tokens  partner_keys  pauses  suppressions  users  audit  identities  terms     kept for callers, through a Store as any caller has
 //! ────────── Store ──────────────────────────────────────────────── the engine, from here on down
+//! sharing    nodes                                                                             the processes that share a store, of either engine
 //! care       expiry  retention  check  scrub  older  migration  formats  backup  salvage  copy
 //! start      recovery  open                                                                     postgres, the other engine, beside all from volumes to start
 //! writing    checkpoint  writer
@@ -94,6 +95,7 @@ mod journal;
 mod lock;
 mod manifest;
 mod migration;
+mod nodes;
 mod older;
 mod open;
 mod options;
@@ -126,7 +128,7 @@ mod volumes;
 mod writer;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fmt, io,
     path::Path,
     sync::{Arc, Weak, atomic::AtomicBool},
@@ -574,36 +576,6 @@ impl Store {
         }
     }
 
-    /// Whether several processes may have the store open at once: what one of them has read, another may change.
-    pub fn is_shared(&self) -> bool {
-        self.shared.files().is_none()
-    }
-
-    /// The id of this process on the store, another each time that it is opened.
-    pub fn node(&self) -> Uuid {
-        self.shared.engine.cluster().me()
-    }
-
-    /// Whether no other process is known to have it open now. Others are known a lease's fifth after they have begun.
-    pub fn is_alone(&self) -> bool {
-        self.shared.engine.cluster().is_alone()
-    }
-
-    /// The id of the directory that this process runs in, the same at its next start; nothing where no other process shares the store.
-    pub fn place(&self) -> Option<Uuid> {
-        match &self.shared.backing {
-            Backing::Database(database, _) => Some(database.place()),
-            Backing::Files(_) => None,
-        }
-    }
-
-    /// The key of what each process that shares the store has of its own: the name, and behind it its [place](Self::place) where it has
-    /// one.
-    pub fn own_key(&self, name: &[u8]) -> Vec<u8> {
-        let place = self.place().map_or_else(Vec::new, |place| place.as_bytes().to_vec());
-        [name, &place].concat()
-    }
-
     /// How many records of a tree have a key that begins with `prefix`, those included of which nothing can be read. May wait for the
     /// database.
     ///
@@ -611,61 +583,6 @@ impl Store {
     /// [`ReadError::Disk`]
     pub fn count(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> Result<u64, ReadError> {
         self.shared.engine.count(tree, prefix.as_ref())
-    }
-
-    /// The ids of the processes that have the store open now. Whoever wrote something that was read before and is not among them has
-    /// ended: nothing of it is written any more. May wait for the database.
-    ///
-    /// # Errors
-    /// That it cannot be asked.
-    pub fn alive(&self) -> Result<BTreeSet<Uuid>, ReadError> {
-        match &self.shared.backing {
-            Backing::Database(database, _) => postgres::alive(database),
-            Backing::Files(_) => Ok(BTreeSet::from([self.node()])),
-        }
-    }
-
-    /// Stands for the lead of those that share the store, and tells them this of itself.
-    pub fn stand(&self, figures: String) {
-        self.shared.engine.cluster().tell(figures);
-        self.shared.engine.cluster().stand();
-    }
-
-    /// Tells those that share the store something else of this process.
-    pub fn tell_nodes(&self, figures: String) {
-        self.shared.engine.cluster().tell(figures);
-    }
-
-    /// How the database answered last; nothing where the records are in files.
-    pub fn database_standing(&self) -> Option<DatabaseStanding> {
-        self.shared.engine.cluster().database()
-    }
-
-    /// How many processes have the store open, as far as is known: this one at least. Waits for nothing.
-    pub fn known_alive(&self) -> usize {
-        self.shared.engine.cluster().known_alive().max(1)
-    }
-
-    /// The processes that share the store, those that have ended within a day too; only this one where the records are in files. May
-    /// wait for the database.
-    ///
-    /// # Errors
-    /// That it cannot be asked.
-    pub fn nodes(&self) -> Result<Vec<NodeFigures>, ReadError> {
-        match &self.shared.backing {
-            Backing::Database(database, _) => postgres::nodes(database),
-            Backing::Files(_) => Ok(vec![self.shared.engine.cluster().alone_figures()]),
-        }
-    }
-
-    /// Whether this process leads those that share the store: it does what one alone may do, until it closes the store.
-    pub fn leads(&self) -> bool {
-        self.shared.engine.cluster().leads()
-    }
-
-    /// Waits until this process leads those that share the store. In files of this machine it does at once.
-    pub async fn until_it_leads(&self) {
-        self.shared.engine.cluster().until_it_leads().await;
     }
 
     /// How many records were met that cannot be read, by tree, since it was opened.

@@ -195,25 +195,27 @@ async fn a_backup_is_remembered_over_a_restart() {
     let far = taker().await;
     let plan = plan(&far);
     let daemon = started(plan.setting("alerts.backup_age", "36h")).await;
-    let line = |metrics: String| {
-        let line = metrics.lines().find(|line| line.starts_with("offerd_last_backup_timestamp_seconds "));
-        line.expect("it is told").to_owned()
-    };
-    let before = line(daemon.metrics().await);
+    let before = last_backup(&daemon, |_| true).await;
     assert!(daemon.command(&["backup", "one.backup"]).status.success());
-    let after = line(daemon.metrics().await);
-    assert_ne!(before, after);
+    let after = last_backup(&daemon, |at| at != before).await;
     let daemon = daemon.kill().start().await;
-    until_metric(&daemon, &after).await;
+    last_backup(&daemon, |at| at == after).await;
 }
 
-async fn until_metric(daemon: &Daemon, line: &str) {
+/// When the last backup was taken, as metrics tell it; waits until they tell one that is wanted.
+async fn last_backup(daemon: &Daemon, is_wanted: impl Fn(&str) -> bool) -> String {
     let waiting = async {
-        while !daemon.metrics().await.lines().any(|known| known == line) {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+        loop {
+            let metrics = daemon.metrics().await;
+            let told =
+                metrics.lines().find_map(|line| line.strip_prefix("offerd_last_backup_timestamp_seconds "));
+            match told.filter(|at| is_wanted(at)) {
+                Some(at) => return at.to_owned(),
+                None => tokio::time::sleep(Duration::from_millis(20)).await,
+            }
         }
     };
-    tokio::time::timeout(crate::kit::PATIENCE, waiting).await.expect("it is told");
+    tokio::time::timeout(crate::kit::PATIENCE, waiting).await.expect("it is told")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -54,7 +54,7 @@ impl Tables {
             };
             let begun = begun.await;
             connection.say(if begun.is_ok() { COMMIT } else { ROLLBACK }).await?;
-            Ok(begun.map(drop)?)
+            begun.map(drop)
         });
         begun.and_then(|()| schema::make(&self.client)).map_err(|failure| lost(&failure))
     }

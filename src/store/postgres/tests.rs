@@ -36,7 +36,7 @@ pub(in crate::store) fn database() -> Option<DatabaseOptions> {
     let name = format!("test_{}", crate::ids::random().simple());
     let client = Client::of(&options(url.clone())).expect("an address");
     let statement = format!("CREATE SCHEMA {name}");
-    let made = client.ask(|pool| async move { Ok(Client::connection(&pool).await?.say(&statement).await?) });
+    let made = client.ask(|pool| async move { Client::connection(&pool).await?.say(&statement).await });
     made.expect("a schema");
     let separator = if url.contains('?') { '&' } else { '?' };
     Some(options(format!("{url}{separator}options=-c%20search_path%3D{name}")))

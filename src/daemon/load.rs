@@ -15,7 +15,7 @@ use crate::matching::partner_clients::PartnerClients;
 use crate::partners::Book;
 use crate::postbacks::Subscriptions;
 use crate::reference::Vehicles;
-use crate::store::{DatabaseOptions, MasterKey};
+use crate::store::{MasterKey, Store};
 use crate::telemetry::metrics::CERTIFICATE_ENDS;
 
 /// What a start and a reload read.
@@ -150,7 +150,7 @@ pub fn master_key_fault(settings: &Settings) -> Option<Fault> {
 /// What is wrong with how the database is named, if one is. Whether it answers is seen when it is opened.
 pub fn database_fault(settings: &Settings) -> Option<Fault> {
     let database = settings.store.database()?;
-    let (key, message) = DatabaseOptions::from(database).fault()?;
+    let (key, message) = Store::database_fault(database)?;
     Some(settings.fault(key, message))
 }
 

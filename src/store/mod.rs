@@ -157,7 +157,7 @@ pub use self::{
     frame::{Reason, VALUE_LIMIT},
     health::Health,
     manifest::FORMAT,
-    options::{DatabaseOptions, StoreOptions},
+    options::StoreOptions,
     postgres::{DatabaseFigures, Migrated, MigrationError},
     registry::{
         audit, contacts, entities, identities, left_alone, partner_keys, pauses, suppressions, tokens, users,
@@ -187,6 +187,7 @@ use self::{
     stall::Stalls,
     turns::Turns,
 };
+use crate::config::PostgresSettings;
 
 /// Until what was changed, and could not be taken in, is tried again.
 const TAKEN_IN_AGAIN: Duration = Duration::from_millis(250);
@@ -255,13 +256,6 @@ impl Shared {
     }
 }
 
-impl DatabaseOptions {
-    /// What is wrong with how the database is named, before anything is asked of it: the key of the setting, and the fault.
-    pub fn fault(&self) -> Option<(&'static str, String)> {
-        postgres::fault(self)
-    }
-}
-
 impl Store {
     /// Opens the store, or makes it. Once this returns, everything acknowledged before is readable, and a store just
     /// made survives a power cut as an empty one.
@@ -280,11 +274,16 @@ impl Store {
         options.database.as_ref().map_or(Ok(None), postgres::figures)
     }
 
+    /// What is wrong with how a database is named, before anything is asked of it: the key of the setting, and the fault.
+    pub fn database_fault(database: &PostgresSettings) -> Option<(&'static str, String)> {
+        postgres::fault(database)
+    }
+
     /// Brings the tables of a database to the version of this build, or only says what there would be to do.
     ///
     /// # Errors
     /// Why not. A step that was taken stays so, and the others are taken by the next try.
-    pub fn migrate_tables(database: &DatabaseOptions, only_look: bool) -> Result<Migrated, MigrationError> {
+    pub fn migrate_tables(database: &PostgresSettings, only_look: bool) -> Result<Migrated, MigrationError> {
         if only_look { postgres::look(database) } else { postgres::migrate(database) }
     }
 
@@ -309,7 +308,7 @@ impl Store {
         Ok(Self { shared })
     }
 
-    fn open_database(options: &StoreOptions, database: &DatabaseOptions) -> Result<Self, StoreError> {
+    fn open_database(options: &StoreOptions, database: &PostgresSettings) -> Result<Self, StoreError> {
         let io = |source| StoreError::Io { path: options.path.clone(), source };
         disk::make_directory(&options.path).map_err(io)?;
         let lock = Lock::take(&options.path, options.lock_wait)?;

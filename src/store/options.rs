@@ -1,33 +1,9 @@
 //! How a store is opened.
 
-use std::{fmt, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use super::{arrival_clock::ClockLimits, clock::Clock, disk::SyncFault, space::SpaceFault};
 use crate::config::{PostgresSettings, StoreSettings};
-
-/// The database that records are kept in, and how it is used.
-#[derive(Clone)]
-pub struct DatabaseOptions {
-    /// Its address, as PostgreSQL's own clients write it. May hold a password.
-    pub url: String,
-    /// File with the password, if one is named.
-    pub password_file: Option<PathBuf>,
-    /// File with certificates, as PEM, of who may vouch for it beside the public CAs.
-    pub ca_file: Option<PathBuf>,
-    /// How many connections there may be.
-    pub connections: usize,
-    /// How long one answer may take.
-    pub answer_within: Duration,
-    /// How long a process that has ended without a word keeps others from writing.
-    pub lease: Duration,
-}
-
-/// The address may hold a password.
-impl fmt::Debug for DatabaseOptions {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("DatabaseOptions").finish_non_exhaustive()
-    }
-}
 
 /// Where the store is and what it may use. Every limit of the store stands here.
 #[derive(Debug, Clone)]
@@ -35,7 +11,7 @@ pub struct StoreOptions {
     /// The directory; made with mode 0700 when it is not there.
     pub path: PathBuf,
     /// The database that has the records instead; the directory then is only where a master key is looked for.
-    pub database: Option<DatabaseOptions>,
+    pub database: Option<PostgresSettings>,
     /// The file with the master key. Without one it is looked for where [`MasterKey::find`](super::MasterKey::find) says.
     pub master_key_file: Option<PathBuf>,
     /// How many commits may wait for the writer; one more is `Busy`.
@@ -104,20 +80,12 @@ impl StoreOptions {
     }
 }
 
-impl From<&PostgresSettings> for DatabaseOptions {
-    fn from(settings: &PostgresSettings) -> Self {
-        let PostgresSettings { url, password_file, ca_file, connections, answer_within, lease, .. } =
-            settings.clone();
-        Self { url, password_file, ca_file, connections, answer_within, lease }
-    }
-}
-
 impl From<&StoreSettings> for StoreOptions {
     fn from(settings: &StoreSettings) -> Self {
         let StoreSettings { path, master_key_file, queue, group, cache_bytes, .. } = settings.clone();
         let StoreSettings { clock_jump: jump, clock_hold: hold, clock_gap: gap, .. } = *settings;
         Self {
-            database: settings.database().map(DatabaseOptions::from),
+            database: settings.database().cloned(),
             master_key_file,
             queue,
             changes_per_record: settings.changes_per_record,

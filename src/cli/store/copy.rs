@@ -10,9 +10,9 @@ use crate::admin::backup::told;
 use crate::cli::operator::operator;
 use crate::cli::trouble::Trouble;
 use crate::cli::{page, progress};
-use crate::config::Settings;
+use crate::config::{PostgresSettings, Settings};
 use crate::store::copy::{Compared, Copied, Direction, TreeCounts, copy};
-use crate::store::{DatabaseOptions, StoreOptions};
+use crate::store::{Store, StoreOptions};
 
 /// What its help ends with.
 pub(super) const EXAMPLES: &str = "\
@@ -75,11 +75,11 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trou
 }
 
 /// The database that the settings name, whatever the engine is.
-pub(super) fn database(settings: &Settings, command: &str) -> Result<DatabaseOptions, String> {
-    let named = settings.store.postgres.as_ref().map(DatabaseOptions::from);
+pub(super) fn database(settings: &Settings, command: &str) -> Result<PostgresSettings, String> {
+    let named = settings.store.postgres.clone();
     let database =
         named.ok_or_else(|| format!("{command} needs a database, and `store.postgres.url` names none"))?;
-    match database.fault() {
+    match Store::database_fault(&database) {
         Some((key, fault)) => Err(format!("`{key}` {fault}")),
         None => Ok(database),
     }

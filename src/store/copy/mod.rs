@@ -37,8 +37,9 @@ pub use self::progress::CopyProgress;
 use self::side::{Source, Target};
 use self::tables::DatabaseSide;
 use super::error::StoreError;
-use super::options::{DatabaseOptions, StoreOptions};
+use super::options::StoreOptions;
 use super::sealing::{MasterKey, SealingError};
+use crate::config::PostgresSettings;
 
 /// How many bytes, or records, are written together.
 const AT_ONCE: Portion = Portion { bytes: 1024 * 1024, records: 2000 };
@@ -78,7 +79,7 @@ pub struct Copied {
 /// Why nothing, or not all, was copied. What was copied stays, and the same call goes on with it.
 pub fn copy(
     options: &StoreOptions,
-    database: &DatabaseOptions,
+    database: &PostgresSettings,
     direction: Direction,
     tell: &mut dyn FnMut(CopyProgress),
 ) -> Result<Copied, CopyError> {
@@ -87,7 +88,7 @@ pub fn copy(
 
 fn copy_in(
     options: &StoreOptions,
-    database: &DatabaseOptions,
+    database: &PostgresSettings,
     direction: Direction,
     at_once: Portion,
     tell: &mut dyn FnMut(CopyProgress),

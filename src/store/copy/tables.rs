@@ -8,9 +8,9 @@ use uuid::Uuid;
 use super::error::CopyError;
 use super::marker::{self, Marker, stays};
 use super::side::{Payload, Payloads, Side, Source, Target, tree_of, whole};
+use crate::config::PostgresSettings;
 use crate::store::engine::Entry;
 use crate::store::frame::framed;
-use crate::store::options::DatabaseOptions;
 use crate::store::postgres::Tables;
 use crate::store::sealing::{MasterKey, id_of, is_unfinished};
 use crate::store::trees::Tree;
@@ -31,7 +31,7 @@ pub(super) struct DatabaseSide {
 
 impl DatabaseSide {
     /// Of the database of these options.
-    pub(super) fn of(options: &DatabaseOptions) -> Result<Self, CopyError> {
+    pub(super) fn of(options: &PostgresSettings) -> Result<Self, CopyError> {
         Ok(Self {
             tables: Tables::of(options)?,
             known: BTreeSet::new(),

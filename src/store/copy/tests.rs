@@ -22,7 +22,7 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 struct Sides {
     there: StoreOptions,
     back: StoreOptions,
-    database: DatabaseOptions,
+    database: PostgresSettings,
     _both: TempDir,
 }
 

@@ -14,10 +14,10 @@ use super::statements::{
     ROLLBACK, SIZES,
 };
 use super::{lost, nodes, schema};
+use crate::config::PostgresSettings;
 use crate::store::disk::{DiskError, DiskResult};
 use crate::store::engine::{Entry, Walk};
 use crate::store::error::StoreError;
-use crate::store::options::DatabaseOptions;
 
 /// Behind the byte of every tree.
 const END: u8 = u8::MAX;
@@ -29,7 +29,7 @@ pub(in crate::store) struct Tables {
 
 impl Tables {
     /// Of the database of these options; what it has is of this build's version, or nothing at all.
-    pub(in crate::store) fn of(options: &DatabaseOptions) -> Result<Self, StoreError> {
+    pub(in crate::store) fn of(options: &PostgresSettings) -> Result<Self, StoreError> {
         let client = Arc::new(Client::of(options).map_err(StoreError::Database)?);
         let version = schema::version(&client).map_err(|failure| lost(&failure))?;
         match version {

@@ -18,9 +18,9 @@ use tokio_postgres::{Config, NoTls, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::statements::end_hung_transactions_after;
+use crate::config::PostgresSettings;
 use crate::regular_file::{self, PEM_BYTES_MAX, SECRET_BYTES_MAX};
 use crate::store::disk::DiskError;
-use crate::store::options::DatabaseOptions;
 use crate::wire;
 
 /// Threads that talk to the database.
@@ -160,7 +160,7 @@ impl Connection {
 
 impl Client {
     /// Of the database at an address. Nothing is asked of it yet.
-    pub(super) fn of(options: &DatabaseOptions) -> Result<Self, String> {
+    pub(super) fn of(options: &PostgresSettings) -> Result<Self, String> {
         let mut config = config(options)?;
         config.connect_timeout(options.answer_within).application_name("offerd");
         // A connection to what is there no more ends when an answer would be late; the system counts whole seconds here.
@@ -250,7 +250,7 @@ impl Drop for Client {
 }
 
 /// What is wrong with how a database is named, before it is asked anything: the key of the setting, and the fault.
-pub(in crate::store) fn fault(options: &DatabaseOptions) -> Option<(&'static str, String)> {
+pub(in crate::store) fn fault(options: &PostgresSettings) -> Option<(&'static str, String)> {
     let read = config(options).map(drop).map_err(|error| ("store.postgres.url", error));
     let read = read
         .and_then(|()| password(options).map(drop).map_err(|error| ("store.postgres.password_file", error)));
@@ -258,7 +258,7 @@ pub(in crate::store) fn fault(options: &DatabaseOptions) -> Option<(&'static str
     read.and_then(|()| trusted.map(drop).map_err(|error| ("store.postgres.ca_file", error))).err()
 }
 
-fn config(options: &DatabaseOptions) -> Result<Config, String> {
+fn config(options: &PostgresSettings) -> Result<Config, String> {
     // The parser's error is not passed on: it may hold a part of the password.
     let mut config: Config = options.url.parse().map_err(|_| {
         "must be an address as `postgres://USER@HOST:PORT/DATABASE`, and cannot be read as one; a `%` in it is written `%25`"
@@ -270,7 +270,7 @@ fn config(options: &DatabaseOptions) -> Result<Config, String> {
     Ok(config)
 }
 
-fn password(options: &DatabaseOptions) -> Result<Option<String>, String> {
+fn password(options: &PostgresSettings) -> Result<Option<String>, String> {
     let Some(file) = &options.password_file else { return Ok(None) };
     let text = regular_file::text_of(file, SECRET_BYTES_MAX).map_err(|error| {
         format!("must name a file with the password; {} cannot be read: {error}", file.display())
@@ -278,7 +278,7 @@ fn password(options: &DatabaseOptions) -> Result<Option<String>, String> {
     Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
-fn roots(options: &DatabaseOptions) -> Result<Option<Vec<u8>>, String> {
+fn roots(options: &PostgresSettings) -> Result<Option<Vec<u8>>, String> {
     let Some(file) = &options.ca_file else { return Ok(None) };
     let read = regular_file::bytes_of(file, PEM_BYTES_MAX);
     let cannot =

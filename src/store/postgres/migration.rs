@@ -11,8 +11,8 @@ use super::client::{Client, Connection, Failure};
 use super::lost;
 use super::schema::{self, STEPS, Step};
 use super::statements::{BEGIN, COMMIT, END_LAPSED, LIVE_NODES, LOCK_VERSION, PUT_VERSION, ROLLBACK};
+use crate::config::PostgresSettings;
 use crate::store::error::StoreError;
-use crate::store::options::DatabaseOptions;
 
 /// How long a step may take at least: it may write a table anew.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -45,19 +45,19 @@ pub enum MigrationError {
 }
 
 /// Says what is to be done, without doing it.
-pub(in crate::store) fn look(options: &DatabaseOptions) -> Result<Migrated, MigrationError> {
+pub(in crate::store) fn look(options: &PostgresSettings) -> Result<Migrated, MigrationError> {
     let client = Client::of(options).map_err(StoreError::Database)?;
     looked(&client, schema::KNOWN, STEPS)
 }
 
 /// Does it. Once this returns, the tables are of this build's version, and stay so.
-pub(in crate::store) fn migrate(options: &DatabaseOptions) -> Result<Migrated, MigrationError> {
+pub(in crate::store) fn migrate(options: &PostgresSettings) -> Result<Migrated, MigrationError> {
     let client = Client::of(options).map_err(StoreError::Database)?;
     // One that does not answer at all is told within the time that is set for it.
     let planned = looked(&client, schema::KNOWN, STEPS)?;
     let answer_within = options.answer_within.max(LONGEST);
     let client =
-        Client::of(&DatabaseOptions { answer_within, ..options.clone() }).map_err(StoreError::Database)?;
+        Client::of(&PostgresSettings { answer_within, ..options.clone() }).map_err(StoreError::Database)?;
     go(&client, STEPS)?;
     Ok(planned)
 }

@@ -62,10 +62,11 @@ use super::disk::DiskError;
 use super::engine::Engine;
 use super::error::{StoreError, io_error};
 use super::health::FailureLatch;
-use super::options::{DatabaseOptions, StoreOptions};
+use super::options::StoreOptions;
 use super::sealing::{MasterKey, Sealing, SealingError};
 use super::stall::Stalls;
 use super::trees::Tree;
+use crate::config::PostgresSettings;
 
 /// A store that has been opened, before anything runs on it.
 pub(super) struct Opened {
@@ -77,7 +78,7 @@ pub(super) struct Opened {
 }
 
 /// Opens the store in a database, or makes it.
-pub(super) fn open(options: &StoreOptions, database: &DatabaseOptions) -> Result<Opened, StoreError> {
+pub(super) fn open(options: &StoreOptions, database: &PostgresSettings) -> Result<Opened, StoreError> {
     let master = MasterKey::find(options.master_key_file.as_deref(), &options.path);
     let master = master.map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?;
     let client = Arc::new(Client::of(database).map_err(StoreError::Database)?);
@@ -124,7 +125,7 @@ pub(super) fn leave(database: &Database, refused: StoreError) -> Result<(), Stor
 }
 
 /// Asks a database how it does; nothing where it has no tables yet.
-pub(super) fn figures(database: &DatabaseOptions) -> Result<Option<DatabaseFigures>, StoreError> {
+pub(super) fn figures(database: &PostgresSettings) -> Result<Option<DatabaseFigures>, StoreError> {
     let client = Arc::new(Client::of(database).map_err(StoreError::Database)?);
     figures::ask(&client).map_err(|failure| lost(&failure))
 }

@@ -10,11 +10,12 @@ use tempfile::TempDir;
 
 use super::client::Client;
 use super::writer::Writer;
+use crate::config::PostgresSettings;
 use crate::line::Line;
 use crate::store::arrival::Arrivals;
 use crate::store::commit::Outcome;
 use crate::store::engine::Writer as _;
-use crate::store::options::{DatabaseOptions, StoreOptions};
+use crate::store::options::StoreOptions;
 use crate::store::{Clock, Commit, CommitError, Health, Store, Topic, Tree};
 
 /// The variable with the address of a database in which tests make a schema each.
@@ -23,15 +24,16 @@ const VARIABLE: &str = "OFFERD_TEST_POSTGRES";
 const TREE: Tree = Tree::Templates;
 
 /// A schema of its own for a test, where there is a database.
-pub(in crate::store) fn database() -> Option<DatabaseOptions> {
+pub(in crate::store) fn database() -> Option<PostgresSettings> {
     let url = std::env::var(VARIABLE).ok()?;
-    let options = |url: String| DatabaseOptions {
+    let options = |url: String| PostgresSettings {
         url,
         password_file: None,
         ca_file: None,
         connections: 4,
         answer_within: Duration::from_secs(20),
         lease: Duration::from_secs(1),
+        node_name: None,
     };
     let name = format!("test_{}", crate::ids::random().simple());
     let client = Client::of(&options(url.clone())).expect("an address");

@@ -31,7 +31,7 @@ use super::{commit::Outcome, record_file::Met, *};
 /// A directory for one store and its master key, removed at the end of the test.
 struct Directory {
     store: PathBuf,
-    database: Option<DatabaseOptions>,
+    database: Option<PostgresSettings>,
     _both: TempDir,
 }
 

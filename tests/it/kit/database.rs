@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use offerd::store::DatabaseOptions;
+use offerd::config::PostgresSettings;
 use tokio_postgres::NoTls;
 
 /// The variable with the address of a database in which every test makes a schema.
@@ -61,13 +61,14 @@ fn ask<T: Send + 'static>(
 }
 
 /// How a test itself opens the store there, while no daemon has it.
-pub fn options(url: &str) -> DatabaseOptions {
-    DatabaseOptions {
+pub fn options(url: &str) -> PostgresSettings {
+    PostgresSettings {
         url: url.to_owned(),
         password_file: None,
         ca_file: None,
         connections: 4,
         answer_within: Duration::from_secs(20),
         lease: Duration::from_secs(2),
+        node_name: None,
     }
 }

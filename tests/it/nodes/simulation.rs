@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use futures_util::FutureExt;
+use offerd::config::PostgresSettings;
 use offerd::records::open_tables::OpenTable;
-use offerd::store::{Commit, DatabaseOptions, Store, StoreOptions, Topic, Tree};
+use offerd::store::{Commit, Store, StoreOptions, Topic, Tree};
 use uuid::Uuid;
 
 use crate::crash::campaign::seed;
@@ -150,7 +151,7 @@ fn simulation(nodes: usize, lasting: Duration, seed: u64) {
 }
 
 fn options(url: &str, place: &Path, key: Option<&Path>, lease: Duration) -> StoreOptions {
-    let database = DatabaseOptions {
+    let database = PostgresSettings {
         connections: 2,
         answer_within: Duration::from_secs(2),
         lease,

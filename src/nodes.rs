@@ -17,6 +17,21 @@ use crate::telemetry::metrics::{
 /// How far the clock of a node may be off that of the database, in ms.
 const CLOCK_OFF_MS: i64 = 1000;
 
+/// The tables of the settings that say what becomes of a lead or who is told, whichever node does it.
+const ALIKE: [&str; 11] = [
+    "alerts",
+    "analytics",
+    "approval",
+    "engine",
+    "experiments",
+    "limits",
+    "matching",
+    "offer_pages",
+    "postbacks",
+    "ranking",
+    "reports",
+];
+
 /// Where the kernel tells the name of the machine.
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 
@@ -42,6 +57,10 @@ pub struct NodeTold {
     pub settings: String,
     /// Whether `api.base_url` is set.
     pub has_base_url: bool,
+    /// What else has to be the same for all nodes, by what it is called: of each a fingerprint.
+    pub alike: BTreeMap<String, String>,
+    /// Why it asks no partner about anybody, if it does not.
+    pub asks_nobody: Option<String>,
 }
 
 /// A node, as it is shown.
@@ -85,8 +104,15 @@ impl NodeTold {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             settings: fingerprint(&format!("api.base_url = {}", base_url.unwrap_or_default())),
             has_base_url: base_url.is_some(),
+            alike: sections(settings),
             ..Self::default()
         }
+    }
+
+    /// The same with the files of something that is declared, such as experiments.
+    pub fn declaring(mut self, what: &str, declared: &str) -> Self {
+        self.alike.insert(what.to_owned(), fingerprint(declared));
+        self
     }
 
     /// The same with how the database answered last.
@@ -168,6 +194,19 @@ fn warnings(nodes: &[Node]) -> Vec<String> {
         |told| &told.settings,
         "set the same on all, or the addresses that one answers lead elsewhere than those of another",
     );
+    let names: BTreeSet<&String> = alive.iter().flat_map(|(_, told)| told.alike.keys()).collect();
+    for name in names {
+        let knowing: Vec<_> =
+            alive.iter().filter_map(|(node, told)| Some((node, told.alike.get(name)?))).collect();
+        if knowing.iter().any(|(_, figure)| *figure != knowing[0].1) {
+            let each: Vec<String> =
+                knowing.iter().map(|(node, figure)| format!("{} {figure}", node.name())).collect();
+            warnings.push(format!(
+                "nodes have different {name}: {}; give all the same, and `offerd reload` each, or start it again",
+                each.join(", ")
+            ));
+        }
+    }
     let mut named: BTreeMap<&str, usize> = BTreeMap::new();
     for (node, _) in &alive {
         *named.entry(node.name()).or_default() += 1;
@@ -185,6 +224,9 @@ fn warnings(nodes: &[Node]) -> Vec<String> {
         ));
     }
     for (node, told) in &alive {
+        if let Some(why) = &told.asks_nobody {
+            warnings.push(format!("{} asks no partner: {why}", node.name()));
+        }
         if told.clock_ahead_ms.abs() > CLOCK_OFF_MS {
             let (ms, way) =
                 (told.clock_ahead_ms.abs(), if told.clock_ahead_ms > 0 { "ahead of" } else { "behind" });
@@ -228,6 +270,19 @@ fn host_name() -> String {
     if name.is_empty() { "node".to_owned() } else { name.to_owned() }
 }
 
+/// The tables of the settings of which all nodes need the same, each with its fingerprint. Where files lie is each node's own.
+fn sections(settings: &Settings) -> BTreeMap<String, String> {
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    for (key, value, _) in settings.describe() {
+        let (section, rest) = key.split_once('.').unwrap_or((key, ""));
+        if ALIKE.contains(&section) && rest != "path" {
+            let text = texts.entry(format!("settings in `[{section}]`")).or_default();
+            text.push_str(&format!("{rest} = {value}\n"));
+        }
+    }
+    texts.into_iter().map(|(section, text)| (section, fingerprint(&text))).collect()
+}
+
 /// Enough of a digest to tell two texts apart.
 fn fingerprint(text: &str) -> String {
     Sha256::digest(text).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
@@ -244,6 +299,7 @@ mod tests {
             book: "b".to_owned(),
             settings: "s".to_owned(),
             has_base_url: true,
+            alike: BTreeMap::from([("postbacks".to_owned(), "s".to_owned())]),
             ..NodeTold::default()
         };
         change(&mut told);
@@ -257,13 +313,18 @@ mod tests {
     fn nodes_that_are_alike_are_well_and_each_difference_is_named() {
         let same = [node("one", |_| ()), node("two", |_| ())];
         assert_eq!(warnings(&same), Vec::<String>::new());
-        let unlike: [(Change, &str); 6] = [
+        let unlike: [(Change, &str); 8] = [
             (|told| told.book = "c".to_owned(), "different partner files: one b, two c"),
             (|told| told.version = "2.0".to_owned(), "different versions: one 1.0, two 2.0"),
             (|told| told.settings = "t".to_owned(), "differ in `api.base_url`"),
             (|told| told.clock_ahead_ms = -1500, "the clock of two is 1500 ms behind the database's"),
             (|told| told.has_base_url = false, "two has no `api.base_url`"),
             (|told| told.name = "one".to_owned(), "2 nodes are called one"),
+            (
+                |told| drop(told.alike.insert("postbacks".to_owned(), "t".to_owned())),
+                "nodes have different postbacks: one s, two t; give all the same",
+            ),
+            (|told| told.asks_nobody = Some("no key".to_owned()), "two asks no partner: no key"),
         ];
         for (change, wanted) in unlike {
             let mut nodes = vec![node("one", |_| ()), node("two", change)];

@@ -29,14 +29,16 @@ const PGBENCH_CLIENTS: [usize; 4] = [1, 2, 4, 16];
 const BARS: (f64, f64) = (0.8, 0.9);
 
 fn submits(name: &str, runtime: &Runtime) {
-    let plan = Daemon::with_partners(prompt_partners(1)).setting("api.base_url", "http://offers.example");
+    let plan = || Daemon::with_partners(prompt_partners(1)).setting("api.base_url", "http://offers.example");
+    let in_files = runtime.block_on(plan().in_files().start());
+    let plan = plan();
     let Some(url) = plan.database().map(str::to_owned) else {
         return println!("{name}: SKIPPED: OFFERD_TEST_POSTGRES names no database");
     };
     let first = runtime.block_on(plan.start());
     let plan = Plan::beside(&first).expect("a database");
     let second = runtime.block_on(plan.start_beside(&first));
-    let calls = [&first, &second].map(|node| {
+    let [in_files_call, calls @ ..] = [&in_files, &first, &second].map(|node| {
         let url = format!("{}/leads/rateTables", node.api);
         Call::new("POST", &url, &first.publishable, &[], &lead(), 200)
     });
@@ -52,13 +54,14 @@ fn submits(name: &str, runtime: &Runtime) {
     let of_each_lead = Script { rows: rows / leads as f64, ..of_ours };
     database::execute(&url, TABLES);
 
-    let mut rates = [const { Vec::new() }; 4];
+    let mut rates = [const { Vec::new() }; 5];
     for _ in 0..TURNS {
         let pgbench = of_ours.transactions(&url) * per_group;
-        let turn = [rate(&calls[..1]), rate(&calls), pgbench, of_each_lead.transactions(&url)];
+        let of_database = [rate(&calls[..1]), rate(&calls), pgbench, of_each_lead.transactions(&url)];
+        let turn = of_database.into_iter().chain([rate(std::slice::from_ref(&in_files_call))]);
         rates.iter_mut().zip(turn).for_each(|(rates, rate)| rates.push(rate));
     }
-    let [one, two, grouped, single] = rates.map(median);
+    let [one, two, grouped, single, in_files_rate] = rates.map(median);
     println!(
         "\n{name}: a lead is {:.1} rows of {:.0} + {:.0} bytes, a commit {per_group:.1} leads",
         of_each_lead.rows, of_ours.key, of_ours.value
@@ -70,10 +73,12 @@ fn submits(name: &str, runtime: &Runtime) {
     };
     line("pgbench, the same rows in as many commits", grouped, grouped, None);
     line("pgbench, a commit for each lead", single, grouped, None);
+    line("one node over files", in_files_rate, grouped, None);
     line("one node", one, grouped, Some(&of_database));
     line("two nodes together", two, one, Some(&of_one));
     discard(second);
     discard(first);
+    discard(in_files);
 }
 
 /// Leads a second, by as many clients at each of some nodes.

@@ -32,6 +32,7 @@ pub(super) async fn backup(context: Context<App>) -> Result<Reply, Failure> {
     let who: Arc<str> = operator(&context.request.headers).into();
     let backup = context.app.store.backup().map_err(|refused| match refused {
         BackupError::UnderWay => Failure::overloaded(RETRY_AFTER_S),
+        BackupError::InDatabase => Failure::bad_request(BackupError::InDatabase.to_string()),
         error => our_fault("a backup could not be begun")(error),
     })?;
     context.app.note_if_can(&Actor::of_command(&context), Note::of("backup")).await;

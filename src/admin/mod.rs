@@ -206,6 +206,15 @@ impl App {
         console::sign_in::first_link(self)
     }
 
+    /// Whether leads are taken in, and partners asked about them.
+    ///
+    /// # Errors
+    /// The reason why not.
+    pub(crate) fn ready(&self) -> Result<(), String> {
+        self.health.ready()?;
+        self.engine.suppressions.locked().map_or(Ok(()), Err)
+    }
+
     /// The settings as of now.
     fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.settings.borrow())
@@ -473,14 +482,13 @@ async fn live(_: Context<App>) -> Result<Reply, Failure> {
 }
 
 async fn ready(context: Context<App>) -> Result<Reply, Failure> {
-    match context.app.health.ready() {
+    match context.app.ready() {
         Ok(()) => {
-            let remarks = [context.app.health.remark(), context.app.engine.suppressions.locked()];
-            let remarks: String = remarks.into_iter().flatten().map(|remark| remark + "\n").collect();
+            let remark = context.app.health.remark().map(|remark| remark + "\n").unwrap_or_default();
             let degraded = context.app.health.degraded();
             let told =
                 degraded.map_or("ready\n".to_owned(), |degraded| format!("ready, degraded: {degraded}\n"));
-            Ok(Reply::bytes("text/plain; charset=utf-8", told + &remarks))
+            Ok(Reply::bytes("text/plain; charset=utf-8", told + &remark))
         }
         Err(reason) => {
             let reply = Reply::bytes("text/plain; charset=utf-8", format!("{reason}\n"));

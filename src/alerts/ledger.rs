@@ -339,9 +339,10 @@ pub async fn note_backup(store: &Store, by: &str, missed: u64) -> Result<(), Com
     write_backup(store, BackupTaken { at_ms: store.now_ms(), by: Some(by.to_owned()), missed }).await
 }
 
-/// Tells the metrics of the last backup; a store without one is as old as this.
+/// Tells the metrics of the last backup; a store without one is as old as this. Those of a database are not ours to take.
 pub(super) async fn begin_backups(store: &Store) -> Result<(), CommitError> {
     match last_backup(store) {
+        _ if store.is_shared() => Ok(()),
         Some(_) => {
             note_last_backup(store);
             Ok(())
@@ -350,9 +351,9 @@ pub(super) async fn begin_backups(store: &Store) -> Result<(), CommitError> {
     }
 }
 
-/// Tells the metrics of the last backup, where there is one.
+/// Tells the metrics of the last backup, where there is one, of a store in files.
 pub(super) fn note_last_backup(store: &Store) {
-    if let Some(taken) = last_backup(store) {
+    if let Some(taken) = last_backup(store).filter(|_| !store.is_shared()) {
         gauge!(BACKUP_AT).set(taken.at_ms as f64 / 1000.0);
     }
 }

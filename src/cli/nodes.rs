@@ -47,7 +47,7 @@ fn table(nodes: &[Node]) -> Table {
         "version",
         "since",
         "lease left",
-        "leads",
+        "leader",
         "leads/s",
         "clock ahead",
         "database",

@@ -84,6 +84,7 @@ pub(super) fn checked(
         tokens: TokenSettings { bootstrap: raw.tokens.bootstrap },
         shutdown: ShutdownSettings {
             drain: duration("shutdown.drain", raw.shutdown.drain, Duration::ZERO, HOUR, found),
+            announce: duration("shutdown.announce", raw.shutdown.announce, Duration::ZERO, HOUR, found),
         },
         log: log(raw.log, found),
         tracing: tracing(raw.tracing, found),

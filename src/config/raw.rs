@@ -332,6 +332,7 @@ pub(super) struct RawTokens {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawShutdown {
     pub drain: HumanDuration,
+    pub announce: HumanDuration,
 }
 
 #[derive(Debug, Deserialize)]

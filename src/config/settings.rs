@@ -645,6 +645,8 @@ pub struct TokenSettings {
 pub struct ShutdownSettings {
     /// Longest time for requests in flight.
     pub drain: Duration,
+    /// How long before that it says that it is not ready.
+    pub announce: Duration,
 }
 
 /// `[log]`

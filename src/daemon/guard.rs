@@ -71,7 +71,7 @@ pub(super) struct Guard {
 
 impl Guard {
     /// Begins to watch: from a signal or the store's end on, the process has so long, and what it takes to close the store.
-    pub(super) fn post(drain: Duration) -> io::Result<Self> {
+    pub(super) fn post(ending: Duration) -> io::Result<Self> {
         let (heard, told) = UnixStream::pair()?;
         heard.set_read_timeout(Some(LOOK))?;
         for signal in [SIGTERM, SIGINT] {
@@ -85,7 +85,7 @@ impl Guard {
             store,
             flag: None,
             stage: Arc::clone(&stage),
-            bound: drain + CLOSING,
+            bound: ending + CLOSING,
         };
         thread::Builder::new().name("guard".to_owned()).spawn(move || watch.run())?;
         Ok(Self { stage, lost })

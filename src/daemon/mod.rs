@@ -22,6 +22,7 @@ mod watchdog;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_rt::System;
 use tokio::runtime::Builder;
@@ -64,7 +65,7 @@ pub fn run(config: Option<PathBuf>, loaded: Loaded) -> ExitCode {
         let runtime = Arc::clone(&runtime);
         move || runtime
     });
-    let guard = match Guard::post(settings.shutdown.drain) {
+    let guard = match Guard::post(settings.shutdown.announce + settings.shutdown.drain) {
         Ok(guard) => guard,
         Err(error) => return fatal(format!("the thread that guards the end could not be started: {error}")),
     };
@@ -112,11 +113,14 @@ async fn live(
     for (key, value, source) in loaded.settings.describe() {
         tracing::debug!(key, value, source, "setting");
     }
+    let announce = loaded.settings.shutdown.announce;
     let bound = Bound::to(&loaded.settings, sockets)?;
     let opened = Opened::by(&loaded.settings, &loaded.book, guard).await?;
     let mut started = Started::from(config, loaded, bound, opened, telling).await?;
     let lost = started.serve(&mut signals, guard).await;
-    started.drain(lost, &mut signals, guard).await
+    // Who has lost the store has said no before.
+    let announce = if lost.is_some() { Duration::ZERO } else { announce };
+    started.drain(lost, announce, &mut signals, guard).await
 }
 
 /// Without a service manager there is nobody to notify.

@@ -173,10 +173,11 @@ impl Started {
         }
     }
 
-    /// Answers what is in flight, lets every table go, and closes the store. A second signal ends the process at once.
+    /// Says for a while that it is not ready, answers what is in flight, lets every table go, and closes the store. A second signal ends the process at once.
     pub(super) async fn drain(
         self,
         lost: Option<String>,
+        announce: Duration,
         signals: &mut Signals,
         guard: &Guard,
     ) -> Result<Ending, Fatal> {
@@ -186,6 +187,7 @@ impl Started {
         notify(&[sd_notify::NotifyState::Stopping]);
         self.health.set_ready(false);
         let drained = async {
+            tokio::time::sleep(announce).await;
             let cut = self.public.drain().await;
             guard.at(Stage::Leaving);
             self.matchmaker.drain().await;

@@ -1,7 +1,7 @@
 //! The rules in force.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use chrono::DateTime;
 use uuid::Uuid;
@@ -54,6 +54,12 @@ impl Rules {
     /// What is different in `after`.
     pub fn diff(&self, after: &Self) -> DeclarationsDiff {
         DeclarationsDiff::between(&self.0, &after.0, |rule| &rule.name)
+    }
+
+    /// What they say, wherever their files are: the same for the same rules.
+    pub fn text(&self) -> String {
+        let rules = self.0.iter().map(|rule| Rule { file: PathBuf::new(), ..rule.clone() });
+        format!("{:?}", rules.collect::<Vec<_>>())
     }
 
     /// All of them.

@@ -22,7 +22,7 @@ use super::messages::{AwaitTable, GetRateTable, Leave, Snapshot, Until};
 use super::rate_table_actor::{Acknowledgement, First, RateTableActor, Start};
 use super::refused::Refused;
 use super::seating::Seating;
-use super::showing::rate_table;
+use super::showing::{self, rate_table};
 use super::submission::{Growth, Submission};
 use crate::load_shedder::Permit;
 use crate::model::{ProductType, Viewer};
@@ -117,7 +117,9 @@ impl Matchmaker {
         let held = held.map_err(|refused| self.stalled().err().unwrap_or(refused))?;
         let viewer = submission.viewer();
         if let Some(answer) = self.answered_before(viewer, key.as_ref()).await {
-            return answer;
+            drop(held);
+            submission.permit.pause();
+            return self.settled(answer?, viewer, until).await;
         }
         let configuration = self.engine.configuration();
         let place = self.admit(submission.company, &configuration)?;
@@ -138,7 +140,7 @@ impl Matchmaker {
             // What is in the way may be the same submit, which another process on the store has taken in meanwhile.
             Err(Refused::Duplicate(lead)) => {
                 let answer = self.answered_before(viewer, key.as_ref()).await;
-                answer.unwrap_or(Err(Refused::Duplicate(lead)))
+                self.settled(answer.unwrap_or(Err(Refused::Duplicate(lead)))?, viewer, until).await
             }
             Err(refused) => Err(refused),
         }
@@ -158,6 +160,15 @@ impl Matchmaker {
                 Some(shown.ok_or(Refused::StoreFailed))
             }
         }
+    }
+
+    /// What was shown, once it is complete where that is waited for.
+    async fn settled(&self, shown: Snapshot, viewer: Viewer, until: Until) -> Result<Snapshot, Refused> {
+        if until != Until::Settled || !shown.pending {
+            return Ok(shown);
+        }
+        let completed = showing::completed(&self.engine, viewer, shown.table).await.ok().flatten();
+        completed.filter(|table| !table.pending).ok_or(Refused::StoreFailed)
     }
 
     /// Takes a lead in without a rate table: once this returns, it survives a crash.

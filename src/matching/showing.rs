@@ -16,6 +16,9 @@ use crate::records::{Unavailable, reading};
 /// After how long a pending table is looked at again that has no actor: its lead is being erased, or the daemon stops.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
+/// Longest time after its deadline until another process has completed a table whose own has ended: its lease, and the look for it.
+const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(10);
+
 /// A rate table as it is now; `None` when the viewer has no such table.
 ///
 /// # Errors
@@ -75,6 +78,31 @@ pub async fn poll(
             polled => return Ok(polled),
         }
     }
+}
+
+/// A rate table once it is complete; as it is where it still is not when its deadline has passed long enough for another process to have
+/// gone on with it.
+///
+/// # Errors
+/// [`Unavailable`] when the store cannot be read.
+pub async fn completed(
+    engine: &Engine,
+    viewer: Viewer,
+    table: Uuid,
+) -> Result<Option<Snapshot>, Unavailable> {
+    let mut shown = rate_table(engine, viewer, table).await?;
+    while let Some(held) = shown.as_ref().filter(|shown| shown.pending) {
+        let left = held.deadline - engine.records.store.now_ms();
+        let longest = Duration::from_millis(u64::try_from(left).unwrap_or(0)) + TAKEN_OVER_WITHIN;
+        let version = held.version;
+        match poll(engine, viewer, table, &[version], longest).await? {
+            Some(Polled::Shown(newer)) => shown = Some(newer),
+            Some(Polled::Unchanged(unchanged)) if unchanged.pending => break,
+            Some(Polled::Unchanged(_)) => return rate_table(engine, viewer, table).await,
+            None => return Ok(None),
+        }
+    }
+    Ok(shown)
 }
 
 /// Looks once, and waits where the table has an actor that says when it changes.

@@ -1,6 +1,7 @@
 //! The subscriptions in force.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::check;
@@ -35,6 +36,12 @@ impl Subscriptions {
     /// What is different in `after`; also other secrets are.
     pub fn diff(&self, after: &Self) -> DeclarationsDiff {
         DeclarationsDiff::between(&self.all, &after.all, |subscription| &subscription.name)
+    }
+
+    /// What they say, wherever their files are and whatever their secrets: the same for the same subscriptions.
+    pub fn text(&self) -> String {
+        let all = self.all.iter().map(|one| Subscription { file: PathBuf::new(), ..one.as_ref().clone() });
+        format!("{:?}", all.collect::<Vec<_>>())
     }
 
     /// All of them.

@@ -60,7 +60,8 @@ impl Trial {
 /// That it cannot be made: a key is missing, which only a paused one may lack.
 pub async fn try_out(subscription: &Subscription) -> Result<Trial, String> {
     if matches!(&subscription.channel, Channel(Way::Webhook { keys, .. }) if keys.is_empty()) {
-        return Err("its `secrets` cannot be read, so nothing can be signed".to_owned());
+        let file = subscription.file.display();
+        return Err(format!("{file}: its `secrets` cannot be read, so nothing can be signed"));
     }
     let message = Message { id: ids::random().to_string(), event: event() };
     let tags = tags(subscription);

@@ -291,6 +291,10 @@ async fn who_asked_to_be_left_alone_is_asked_about_nowhere_also_after_an_erasure
         String::from_utf8_lossy(&answer.body).into_owned()
     };
     assert!(daemon.log().contains(locked) && ready(&daemon).await.contains(locked));
+    let url = format!("{}/readyz", daemon.admin);
+    assert_eq!(daemon.request(Method::GET, &url, "", "").await.status, 503, "a balancer turns to others");
+    let doctor = daemon.command(&["doctor"]);
+    assert!(String::from_utf8_lossy(&doctor.stdout).contains(locked), "{doctor:?}");
     std::fs::rename(&lent, &key).unwrap();
     let back = async || {
         while ready(&daemon).await.contains(locked) {

@@ -35,6 +35,20 @@ async fn the_same_key_with_another_body_is_refused() {
 }
 
 #[tokio::test]
+async fn at_the_blocking_endpoint_the_same_again_waits_for_the_complete_table_too() {
+    let slow = partner("slow").savings(r#"simulate = { delay = "700ms" }"#);
+    let daemon = Daemon::with_partners(vec![slow]).setting("matching.submit_wait", "1ms").start().await;
+    let first = submit(&daemon, "k-1", "{}").await;
+    assert_eq!(first.json()["pendingResponses"].as_array().unwrap().len(), 1);
+    let url = format!("{}/blocking/leads/rateTables", daemon.api);
+    let again = [("idempotency-key", "k-1")];
+    let again =
+        daemon.request_with(Method::POST, &url, &daemon.publishable, &again, "{}".to_owned()).await.json();
+    assert_eq!((&again["uuid"], &again["pendingResponses"]), (&first.json()["uuid"], &serde_json::json!([])));
+    assert_eq!(again["savingsOffers"].as_array().map(Vec::len), Some(1), "{again}");
+}
+
+#[tokio::test]
 async fn of_many_at_once_one_is_taken_in() {
     let slow = partner("slow").savings(r#"simulate = { delay = "300ms" }"#);
     let daemon = Daemon::with_partners(vec![slow]).start().await;

@@ -84,7 +84,7 @@ fn nodes(app: &App) -> Option<Check> {
 }
 
 fn leads(app: &App) -> Check {
-    let (class, state, figures) = match app.health.ready() {
+    let (class, state, figures) = match app.ready() {
         Ok(()) => match app.health.degraded() {
             Some(degraded) => ("warn", "taken in, degraded", degraded.to_string()),
             None => ("good", "taken in", "ready".to_owned()),

@@ -90,6 +90,8 @@ struct TokenView {
 #[derive(Debug, Serialize)]
 struct StoreView {
     path: String,
+    /// Whether it is in a database.
+    shared: bool,
     /// Bytes of its files; nothing where they cannot be looked at.
     bytes: Option<f64>,
     free_bytes: Option<f64>,
@@ -261,6 +263,7 @@ fn store(app: &App, reading: &Reading) -> StoreView {
         damaged_more: damages.len().saturating_sub(DAMAGES_SHOWN),
         broken: app.engine.records.store.broken_records(),
         path: path.display().to_string(),
+        shared: app.store.is_shared(),
         bytes: bytes_of(path),
         free_bytes: reading.free_bytes,
         master_key: app.engine.records.store.master_key_id(),

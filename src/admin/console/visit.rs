@@ -123,7 +123,7 @@ impl Visit {
     /// # Errors
     /// Our fault.
     pub(super) fn standing(&self) -> Result<String, Failure> {
-        let ready = self.app.health.ready();
+        let ready = self.app.ready();
         render("standing.html", &context! { ready => ready.is_ok(), trouble => ready.err() })
     }
 

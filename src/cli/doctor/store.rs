@@ -195,9 +195,9 @@ async fn held(daemon: &AdminClient) -> Finding {
                 Finding::wrong(CHECK, found, DAMAGED)
             }
         },
-        Ok(_) => {
-            let next = format!("`curl {}` says why, and so does the daemon's log", daemon.url("/readyz"));
-            Finding::wrong(CHECK, "the running daemon takes no leads", next)
+        Ok(answer) => {
+            let found = format!("the running daemon is not ready for leads: {}", answer.text().trim_end());
+            Finding::wrong(CHECK, found, "do what that says; the daemon's log has more")
         }
         Err(error) => Finding::wrong(CHECK, error, "look at the daemon's log"),
     }

@@ -269,7 +269,7 @@ impl fmt::Display for BackupError {
             Self::InDatabase => write!(
                 f,
                 "the store is in a database: take its backup with the database's own tools, such as `pg_dump`, and keep the master \
-                 key with it"
+                 key apart from it"
             ),
             Self::UnderWay => write!(f, "another backup is being taken"),
             Self::FellBehind => {

@@ -83,7 +83,8 @@ impl fmt::Display for CopyError {
             ),
             Self::NotEmpty { target, found } => write!(
                 f,
-                "{target} is not empty: {found}, and no unfinished copy of this store; nothing was changed: {}",
+                "{target} is not empty: {found}, and no unfinished copy of this store; nothing was changed. Where it was copied there before, \
+                 that copy is whole: set `store.engine`, and start. Otherwise {}",
                 emptied(target)
             ),
             Self::OtherSource { target } => write!(

@@ -168,81 +168,93 @@ impl Node {
 
 /// What is not as it should be of the nodes that are alive.
 fn warnings(nodes: &[Node]) -> Vec<String> {
-    let alive: Vec<(&Node, &NodeTold)> = nodes
+    let alive: Vec<Alive<'_>> = nodes
         .iter()
         .filter(|node| node.ended.is_none())
         .filter_map(|node| Some((node, node.told.as_ref()?)))
         .collect();
-    let mut warnings = Vec::new();
-    let mut differ = |what: &str, figure: fn(&NodeTold) -> &str, why: &str| {
-        let values: BTreeSet<&str> =
-            alive.iter().map(|(_, told)| figure(told)).filter(|value| !value.is_empty()).collect();
-        if values.len() > 1 {
-            let each: Vec<String> =
-                alive.iter().map(|(node, told)| format!("{} {}", node.name(), figure(told))).collect();
-            warnings.push(format!("{what}: {}; {why}", each.join(", ")));
-        }
+    let differing = differences(&alive).into_iter().chain(other_declarations(&alive));
+    differing.chain(same_names(&alive)).chain(alive.iter().copied().flat_map(troubles)).collect()
+}
+
+/// A node that is alive, and what it told last.
+type Alive<'a> = (&'a Node, &'a NodeTold);
+
+/// What it is when nodes differ in something that they told, and what to do.
+type Figure = (&'static str, fn(&NodeTold) -> &str, &'static str);
+
+/// What has to be the same for all, and is not.
+fn differences(alive: &[Alive<'_>]) -> Vec<String> {
+    let figures: [Figure; 3] = [
+        (
+            "nodes have different partner files",
+            |told| &told.book,
+            "give all the same files, and `offerd reload` each",
+        ),
+        ("nodes are of different versions", |told| &told.version, "go on with the upgrade"),
+        (
+            "nodes differ in `api.base_url`",
+            |told| &told.settings,
+            "set the same on all, or the addresses that one answers lead elsewhere than those of another",
+        ),
+    ];
+    let of = |(what, figure, why): Figure| {
+        let known = alive.iter().map(|(node, told)| (node.name(), figure(told)));
+        unlike(known.filter(|(_, value)| !value.is_empty()).collect())
+            .map(|each| format!("{what}: {each}; {why}"))
     };
-    differ(
-        "nodes have different partner files",
-        |told| &told.book,
-        "give all the same files, and `offerd reload` each",
-    );
-    differ("nodes are of different versions", |told| &told.version, "go on with the upgrade");
-    differ(
-        "nodes differ in `api.base_url`",
-        |told| &told.settings,
-        "set the same on all, or the addresses that one answers lead elsewhere than those of another",
-    );
+    figures.into_iter().filter_map(of).collect()
+}
+
+/// What is declared in files and settings, and not alike.
+fn other_declarations(alive: &[Alive<'_>]) -> Vec<String> {
     let names: BTreeSet<&String> = alive.iter().flat_map(|(_, told)| told.alike.keys()).collect();
-    for name in names {
-        let knowing: Vec<_> =
-            alive.iter().filter_map(|(node, told)| Some((node, told.alike.get(name)?))).collect();
-        if knowing.iter().any(|(_, figure)| *figure != knowing[0].1) {
-            let each: Vec<String> =
-                knowing.iter().map(|(node, figure)| format!("{} {figure}", node.name())).collect();
-            warnings.push(format!(
-                "nodes have different {name}: {}; give all the same, and `offerd reload` each, or start it again",
-                each.join(", ")
-            ));
-        }
-    }
+    let of = |name: &String| {
+        let known =
+            alive.iter().filter_map(|(node, told)| Some((node.name(), told.alike.get(name)?.as_str())));
+        unlike(known.collect()).map(|each| {
+            format!("nodes have different {name}: {each}; give all the same, and `offerd reload` each, or start it again")
+        })
+    };
+    names.into_iter().filter_map(of).collect()
+}
+
+/// Each node with its value, where not all have the same.
+fn unlike(values: Vec<(&str, &str)>) -> Option<String> {
+    let first = values.first()?.1;
+    let each = || values.iter().map(|(node, value)| format!("{node} {value}")).collect::<Vec<_>>().join(", ");
+    values.iter().any(|(_, value)| *value != first).then(each)
+}
+
+fn same_names(alive: &[Alive<'_>]) -> Vec<String> {
     let mut named: BTreeMap<&str, usize> = BTreeMap::new();
-    for (node, _) in &alive {
+    for (node, _) in alive {
         *named.entry(node.name()).or_default() += 1;
     }
-    for (name, count) in named.into_iter().filter(|(_, count)| *count > 1) {
-        warnings.push(format!(
+    let told = |(name, count): (&str, usize)| {
+        format!(
             "{count} nodes are called {name}: give each another `store.postgres.node_name`, so that it can be told which is which"
-        ));
-    }
-    let has_lapsed = |node: &Node| node.lease_left_ms.is_some_and(|left| left < 0);
-    for (node, _) in alive.iter().filter(|(node, _)| has_lapsed(node)) {
-        warnings.push(format!(
-            "{} has not renewed its lease: it hangs, is cut off from the database, or the database takes no writes",
-            node.name()
-        ));
-    }
-    for (node, told) in &alive {
-        if let Some(why) = &told.asks_nobody {
-            warnings.push(format!("{} asks no partner: {why}", node.name()));
-        }
-        if told.clock_ahead_ms.abs() > CLOCK_OFF_MS {
-            let (ms, way) =
-                (told.clock_ahead_ms.abs(), if told.clock_ahead_ms > 0 { "ahead of" } else { "behind" });
-            let name = node.name();
-            warnings.push(format!(
-                "the clock of {name} is {ms} ms {way} the database's: see to its time service"
-            ));
-        }
-        if !told.has_base_url {
-            warnings.push(format!(
-                "{} has no `api.base_url`: the addresses that it answers lead to itself alone, so set the one of all nodes",
-                node.name()
-            ));
-        }
-    }
-    warnings
+        )
+    };
+    named.into_iter().filter(|(_, count)| *count > 1).map(told).collect()
+}
+
+/// What is wrong with one.
+fn troubles((node, told): Alive<'_>) -> Vec<String> {
+    let name = node.name();
+    let lapsed = node.lease_left_ms.is_some_and(|left| left < 0).then(|| {
+        format!("{name} has not renewed its lease: it hangs, is cut off from the database, or the database takes no writes")
+    });
+    let silent = told.asks_nobody.as_ref().map(|why| format!("{name} asks no partner: {why}"));
+    let clock = (told.clock_ahead_ms.abs() > CLOCK_OFF_MS).then(|| {
+        let (ms, way) =
+            (told.clock_ahead_ms.abs(), if told.clock_ahead_ms > 0 { "ahead of" } else { "behind" });
+        format!("the clock of {name} is {ms} ms {way} the database's: see to its time service")
+    });
+    let alone = (!told.has_base_url).then(|| {
+        format!("{name} has no `api.base_url`: the addresses that it answers lead to itself alone, so set the one of all nodes")
+    });
+    [lapsed, silent, clock, alone].into_iter().flatten().collect()
 }
 
 /// What is not as it should be of the settings of a node, before it is one.

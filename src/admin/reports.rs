@@ -15,6 +15,7 @@ use tracing::{error, warn};
 use super::App;
 use super::command::{blocking, unavailable};
 use crate::model::{ApiError, ErrorType};
+use crate::nodes::NodeTold;
 use crate::reports::query::{Query, QueryFaults};
 use crate::reports::report::Report;
 use crate::reports::{Rebuild, RebuildProgress, Rebuilt, ReportFault, Reports, spreadsheet};
@@ -159,9 +160,9 @@ fn refuse_unless_it_leads(app: &App) -> Result<(), Failure> {
     let told = leads.map_or_else(
         || "No node leads just now, and only the one that leads counts anew; try again".to_owned(),
         |node| {
-            let (id, told) = (node.id, node.told);
-            let told = if told.is_empty() { told } else { format!(" ({told})") };
-            format!("Only the node that leads counts anew: ask node {id}{told}")
+            let told: Option<NodeTold> = serde_json::from_str(&node.told).ok();
+            let told = told.map_or_else(String::new, |told| format!(" ({}, {})", told.name, told.api));
+            format!("Only the node that leads counts anew: ask node {}{told}", node.id)
         },
     );
     Err(Failure::led_elsewhere(told))

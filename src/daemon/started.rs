@@ -186,6 +186,7 @@ impl Started {
         guard.at(Stage::Answering);
         notify(&[sd_notify::NotifyState::Stopping]);
         self.health.set_ready(false);
+        self.store.step_back();
         let drained = async {
             tokio::time::sleep(announce).await;
             let cut = self.public.drain().await;

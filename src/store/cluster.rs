@@ -102,6 +102,11 @@ impl Cluster {
         self.may_lead.store(true, Ordering::Release);
     }
 
+    /// Does so no more: it is about to end. Who leads goes on until then.
+    pub(super) fn step_back(&self) {
+        self.may_lead.store(false, Ordering::Release);
+    }
+
     /// Whether it does, and does not lead yet.
     pub(super) fn may_lead(&self) -> bool {
         self.may_lead.load(Ordering::Acquire) && !self.leads()

@@ -15,7 +15,7 @@ use super::{
     cluster::Cluster,
     commit::{Commit, CommitError, Outcome},
     disk::DiskResult,
-    frame::Frame,
+    frame::{Frame, Reason},
     health::FailureLatch,
     raw::{RawValues, Record, read_clear},
     sealing::{LastKey, Sealing, data_key},
@@ -93,6 +93,11 @@ pub(super) trait Engine: RawValues + Send + Sync {
             Ok(None) => Ok(None),
             Err(broken) => Err(broken),
         };
+        // Of a lead that has been erased since, by another process too, the record is gone as well, and not broken.
+        let lacks_key = matches!(&record, Err(broken) if broken.reason == Reason::DataKey);
+        if lacks_key && self.raw(&tree.sled_key(key))?.as_deref() != Some(raw) {
+            return self.get(tree, key);
+        }
         record.inspect_err(|broken| self.report(broken)).map_err(ReadError::Broken)
     }
 

@@ -57,6 +57,11 @@ impl Store {
         self.shared.engine.cluster().stand();
     }
 
+    /// Stands for the lead no more: it is about to end.
+    pub fn step_back(&self) {
+        self.shared.engine.cluster().step_back();
+    }
+
     /// Tells those that share the store something else of this process.
     pub fn tell_nodes(&self, figures: String) {
         self.shared.engine.cluster().tell(figures);

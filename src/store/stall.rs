@@ -75,7 +75,7 @@ impl Step {
             Self::Index => "a write of an index",
             Self::Keys => "a write of the key file",
             Self::Begin => "the beginning of a record file",
-            Self::Database => "a commit in the database",
+            Self::Database => "a commit",
         }
     }
 }
@@ -91,7 +91,8 @@ impl Stall {
     /// What is wrong, in words.
     pub(super) fn told(self) -> String {
         let Self { step, lasts } = self;
-        format!("the disk has not finished {} for {} s", step.words(), lasts.as_secs())
+        let who = if step == Step::Database { "database" } else { "disk" };
+        format!("the {who} has not finished {} for {} s", step.words(), lasts.as_secs())
     }
 }
 
@@ -183,7 +184,7 @@ impl Stalls {
         self.shown_as(true);
         tracing::error!(
             reason = stall.told(),
-            "the store's disk does not answer: no new leads are taken in until it does"
+            "the store does not answer: no new leads are taken in until it does"
         );
     }
 
@@ -191,7 +192,7 @@ impl Stalls {
         if self.told.swap(false, Ordering::AcqRel) {
             self.shown_as(false);
             let lasted_ms = u64::try_from(stall.lasts.as_millis()).unwrap_or(u64::MAX);
-            tracing::warn!(lasted_ms, "the store's disk answers again: leads are taken in");
+            tracing::warn!(lasted_ms, "the store answers again: leads are taken in");
         }
     }
 

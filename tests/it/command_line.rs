@@ -1,6 +1,7 @@
 //! The commands, as an operator types them.
 
 use std::process::Output;
+use std::time::Duration;
 
 use hyper::Method;
 use serde_json::Value;
@@ -264,6 +265,24 @@ async fn a_daemon_that_is_told_to_stop_drains_and_exits_with_0() {
 }
 
 #[tokio::test]
+async fn a_stop_that_is_announced_takes_requests_until_balancers_have_noticed() {
+    let plan = Daemon::with_partners(vec![partner("prompt").savings("")]).setting("shutdown.announce", "60s");
+    let mut daemon = plan.start().await;
+    signal(daemon.pid(), "TERM");
+    let url = format!("{}/readyz", daemon.admin);
+    let turned = async {
+        while daemon.request(Method::GET, &url, "", "").await.status != 503 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(crate::kit::PATIENCE, turned).await.expect("it says that it stops");
+    let fresh = std::net::TcpStream::connect(daemon.api.trim_start_matches("http://"));
+    assert!(fresh.is_ok() && daemon.submit("{}").await.status == 200, "nobody is refused yet");
+    signal(daemon.pid(), "TERM");
+    assert_eq!(daemon.ended().await.0.code(), Some(1), "a second signal ends it at once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stop_waits_no_longer_than_the_drain() {
     let silence = r#"simulate = { delay = "1ms", failure_rate = 1.0, failure = "silence" }"#;
     let silent = partner("silent").loan(silence).replaced("10s", "4m");

@@ -40,7 +40,7 @@ async fn at_the_blocking_endpoint_the_same_again_waits_for_the_complete_table_to
     let daemon = Daemon::with_partners(vec![slow]).setting("matching.submit_wait", "1ms").start().await;
     let first = submit(&daemon, "k-1", "{}").await;
     assert_eq!(first.json()["pendingResponses"].as_array().unwrap().len(), 1);
-    let url = format!("{}/blocking/leads/rateTables", daemon.api);
+    let url = format!("{}/blocking/leads/rateTables", daemon.integrations);
     let again = [("idempotency-key", "k-1")];
     let again =
         daemon.request_with(Method::POST, &url, &daemon.publishable, &again, "{}".to_owned()).await.json();

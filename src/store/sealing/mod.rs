@@ -171,7 +171,7 @@ impl Sealing {
         lead: Uuid,
     ) -> DiskResult<Result<Option<DataKey>, Reason>> {
         let place = self.slots.place(lead);
-        let mut read = None;
+        let (mut read, mut is_settled) = (None, false);
         loop {
             let kept = match read_clear(from, Tree::LeadKeys, &place)? {
                 Ok(Some(kept)) => kept,
@@ -181,11 +181,13 @@ impl Sealing {
             if let Ok(data_key) = data_key::unwrap(&self.ring(), lead, &kept) {
                 return Ok(Ok(Some(data_key)));
             }
-            // An erasure may have sealed it anew, and forgotten the key before, since it was read; also one of another process.
-            if read.as_ref() == Some(&kept) && !self.are_others() {
+            // An erasure may have sealed it anew, and forgotten the key before, since it was read; also one of another process. Somebody else
+            // here may have taken the other keys in just before they were asked for, so they are tried once more.
+            let is_same = read.as_ref() == Some(&kept) && !self.are_others();
+            if is_same && is_settled {
                 return Ok(Err(Reason::DataKey));
             }
-            read = Some(kept);
+            (read, is_settled) = (Some(kept), is_same);
         }
     }
 

@@ -92,6 +92,28 @@ async fn of_equal_submits_to_two_nodes_one_wins_and_a_repeat_finds_its_table_any
 }
 
 #[tokio::test]
+async fn what_only_one_node_has_is_told_and_backups_are_the_databases() {
+    let Some(nodes) = nodes(1, plan(vec![partner("prompt").savings("")])).await else { return };
+    let other = Plan::beside(&nodes[0]).expect("a database").setting("matching.deadline", "9s");
+    let other = other.start_beside(&nodes[0]).await;
+    let told = async {
+        loop {
+            let nodes: Value = serde_json::from_slice(&other.command(&["nodes", "--json"]).stdout).unwrap();
+            let warnings =
+                nodes["warnings"].as_array().expect("they are listed").iter().filter_map(Value::as_str);
+            if let Some(told) = warnings.into_iter().find(|told| told.contains("settings in `[matching]`")) {
+                return told.to_owned();
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(crate::kit::PATIENCE, told).await.expect("it is told");
+    let backup = other.command(&["backup", "no.backup"]);
+    let said = String::from_utf8_lossy(&backup.stderr);
+    assert!(!backup.status.success() && said.contains("pg_dump"), "{said}");
+}
+
+#[tokio::test]
 async fn a_token_that_is_made_on_one_node_is_taken_by_all_and_one_that_is_revoked_by_none() {
     let Some(nodes) = nodes(2, plan(vec![partner("prompt").savings("")])).await else { return };
     let made = nodes[0].command(&["token", "create", "--company", "Acme", "--kind", "confidential"]);

@@ -269,9 +269,14 @@ impl Store {
     /// How the database that these options name answers; nothing where it has no tables yet, or none is named. It is not changed.
     ///
     /// # Errors
-    /// That it cannot be asked.
+    /// That it cannot be asked, or has an unfinished copy.
     pub fn database_figures(options: &StoreOptions) -> Result<Option<DatabaseFigures>, StoreError> {
-        options.database.as_ref().map_or(Ok(None), postgres::figures)
+        let Some(database) = &options.database else { return Ok(None) };
+        let figures = postgres::figures(database)?;
+        if figures.as_ref().is_some_and(|figures| figures.version == figures.known) {
+            copy::refuse_unfinished_in(database)?;
+        }
+        Ok(figures)
     }
 
     /// What is wrong with how a database is named, before anything is asked of it: the key of the setting, and the fault.

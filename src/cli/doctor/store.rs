@@ -216,6 +216,7 @@ fn unopened(error: &StoreError) -> Finding {
             "install the offerd that they are of, or `offerd store migrate` with the newer one"
         }
         StoreError::Foreign { .. } => "set another `store.path`",
+        StoreError::Unfinished => "give `offerd store copy` again, or set another place",
         StoreError::Io { source, .. } if is_forbidden(source) => PERMIT,
         _ => "look at the disk; `offerd restore` makes a store of the last backup",
     };

@@ -8,12 +8,13 @@ use sha2::{Digest, Sha256};
 
 use super::error::CopyError;
 use super::side::{Side, hex};
+use crate::config::PostgresSettings;
 use crate::store::arrival::LAST_ARRIVAL;
 use crate::store::disk;
 use crate::store::engine::Engine;
 use crate::store::error::{StoreError, io_error};
 use crate::store::frame::{Frame, framed};
-use crate::store::postgres::PROBE;
+use crate::store::postgres::{PROBE, Tables};
 use crate::store::sealing::{MasterKey, id_of};
 use crate::store::trees::Tree;
 
@@ -105,6 +106,12 @@ pub(in crate::store) fn refuse_claimed(directory: &Path) -> Result<(), StoreErro
         Ok(true) => Err(StoreError::Unfinished),
         Err(source) => Err(io_error(directory, source)),
     }
+}
+
+/// Refuses a database that has an unfinished copy, without opening what is there.
+pub(in crate::store) fn refuse_unfinished_in(database: &PostgresSettings) -> Result<(), StoreError> {
+    let found = Tables::of(database)?.raw_of(vec![Marker::sled_key()]).map_err(StoreError::from_disk)?;
+    if found.is_empty() { Ok(()) } else { Err(StoreError::Unfinished) }
 }
 
 /// Refuses a store that is an unfinished copy.

@@ -32,7 +32,7 @@ pub use self::compare::{Compared, Counted, Difference, TreeCounts};
 pub use self::error::CopyError;
 use self::files::Files;
 use self::marker::Marker;
-pub(super) use self::marker::{refuse_claimed, refuse_unfinished};
+pub(super) use self::marker::{refuse_claimed, refuse_unfinished, refuse_unfinished_in};
 pub use self::progress::CopyProgress;
 use self::side::{Source, Target};
 use self::tables::DatabaseSide;

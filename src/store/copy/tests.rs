@@ -212,6 +212,8 @@ fn a_copy_that_ended_before_its_first_record_is_opened_by_nobody_either() {
         drop(Begun::on(&mut files, DatabaseSide::of(&sides.database).unwrap(), &master).unwrap());
     }
     assert!(matches!(sides.in_database(), Err(StoreError::Unfinished)));
+    let looked_at = StoreOptions { database: Some(sides.database.clone()), ..sides.back.clone() };
+    assert!(matches!(Store::database_figures(&looked_at), Err(StoreError::Unfinished)));
     assert!(sides.copied(Direction::IntoDatabase).unwrap().compared.is_equal());
     {
         let mut tables = DatabaseSide::of(&sides.database).unwrap();

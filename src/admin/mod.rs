@@ -50,6 +50,7 @@ pub mod users;
 
 use std::sync::{Arc, LazyLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, StatusCode};
@@ -383,6 +384,9 @@ fn surface(app: Arc<App>) -> Surface<App> {
     }
 }
 
+/// How long the end waits for what is still being read for somebody, as for an export.
+const LAST_READS: Duration = Duration::from_secs(2);
+
 /// The running admin listener.
 pub struct Admin {
     stop: watch::Sender<bool>,
@@ -407,6 +411,7 @@ pub fn start(listener: Listener, app: App) -> Admin {
                 stopped.console.stop();
             }));
             runtime.block_on(app.going_on.ended());
+            runtime.shutdown_timeout(LAST_READS);
             served
         });
         if let Err(error) = served {

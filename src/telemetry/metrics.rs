@@ -279,7 +279,7 @@ pub const METRICS: &[Metric] = &[
     counter(CLICKS, &["kept"], "Clicks that led to a partner, and whether they are kept with the lead (yes) or only counted (no): limits.clicks_kept_per_offer."),
     counter(PREVIEW_CLICKS, &["partner", "product_type"], "Clicks on offers of previews that led to a partner; they are of no lead."),
     counter(LOAN_REPORTS, &["event"], "Reports of approval probability that were made, and those that were displaced before their time (approval.reports_kept) because of approval.reports_per_company."),
-    counter(OFFER_PAGES, &["answer"], "Pages of offers that were asked for: shown, unknown, expired (offer_pages.open_for); and pages that tell who opens an offer that it has ended: offer_ended."),
+    counter(OFFER_PAGES, &["answer"], "Pages of offers that were asked for: shown, unknown, expired (offer_pages.open_for); and pages that tell who opens an offer that it has ended or cannot be opened just now: offer_ended, offer_unavailable."),
     counter(OFFER_PAGE_DISPLAYS, &["recorded"], "Displays that pages of offers told of, and whether they are recorded (yes), or not (no): of no offer of an open page, or more often than it may be clicked (limits.clicks_per_second_per_offer), or beyond limits.displays_kept_per_offer."),
     counter(OFFER_DISPLAYS_CUT, &[], "Displays that images (pixel.gif, seen.gif) told of and that are not kept because of limits.displays_kept_per_offer."),
     gauge(LIMIT_USED, &["partner", "product_type", "limit"], "Share of per_minute, per_day, per_week, per_month or budget that is used."),

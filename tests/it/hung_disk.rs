@@ -69,6 +69,7 @@ async fn while_the_disk_hangs_it_is_not_ready_new_leads_are_refused_and_polls_go
     let plan = Daemon::with_partners(prompt_partners(1)).setting("matching.deadline", "400ms");
     let hung = OnBadDisk::start(plan.setting("matching.second_look_reserve", "100ms")).await;
     let known = hung.daemon.submit(LEAD).await.json();
+    let known = hung.daemon.complete(known["uuid"].as_str().unwrap()).await;
     assert_eq!(hung.ready().await.body, "ready\n");
 
     hung.disk("hang");
@@ -81,6 +82,13 @@ async fn while_the_disk_hangs_it_is_not_ready_new_leads_are_refused_and_polls_go
     assert_eq!(hung.submit_under("a key").await.status, 503, "not a conflict with the one that waits");
     let table = hung.daemon.rate_table(known["uuid"].as_str().unwrap()).await;
     assert_eq!(table.status, 200, "what is known is shown");
+    let offer = known["savingsOffers"][0]["url"].as_str().expect("an offer is opened by its address");
+    let opened = async |accept: &str| {
+        hung.daemon.request_with(Method::GET, offer, "", &[("accept", accept)], "").await
+    };
+    let (page, json) = tokio::join!(opened("text/html"), opened("application/json"));
+    assert_eq!((page.status, json.status), (503, 503), "a click that cannot be noted is not lost");
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"), "a person reads a page");
     let metrics = hung.daemon.metrics().await;
     assert!(metrics.lines().any(|line| line == "offerd_store_stalls_total 1"), "{metrics}");
     assert!(metrics.contains(r#"offerd_submits_refused_total{reason="store_stalled"}"#), "{metrics}");

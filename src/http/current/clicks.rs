@@ -1,5 +1,7 @@
 //! `GET /click/{id}`
 
+use std::sync::Arc;
+
 use hyper::header::{ACCEPT, HeaderValue, LOCATION};
 use hyper::{HeaderMap, StatusCode};
 use uuid::Uuid;
@@ -18,8 +20,18 @@ const RETRY_AFTER_S: u32 = 5;
 /// The same when many open one offer at once.
 const RETRY_AFTER_CROWDED_S: u32 = 1;
 
-/// Sends a person on to the partner whose offer they opened.
+/// Sends a person on to the partner whose offer they opened; or tells them in words of theirs that it has to wait.
 pub async fn open(context: Context<App>) -> Result<Reply, Failure> {
+    let (app, by_a_person) = (Arc::clone(&context.app), is_opened_by_a_person(&context.request.headers));
+    match on_to_partner(context).await {
+        Err(failure) if by_a_person && failure.status == StatusCode::SERVICE_UNAVAILABLE => {
+            offer_pages::unavailable_offer(&app, RETRY_AFTER_S)
+        }
+        answer => answer,
+    }
+}
+
+async fn on_to_partner(context: Context<App>) -> Result<Reply, Failure> {
     let unknown = || Failure::unknown("Offer does not exist");
     let unavailable = |_: Unavailable| Failure::unreadable(RETRY_AFTER_S);
     let rates = &context.app.click_rates;

@@ -164,6 +164,14 @@ pub fn ended_offer(app: &App, company: Option<Uuid>) -> Result<Reply, Failure> {
     message(app, company, false, Message::OFFER_ENDED)
 }
 
+/// A page that tells who has opened an offer that it cannot be opened just now.
+///
+/// # Errors
+/// Our fault, logged.
+pub fn unavailable_offer(app: &App, retry_after_s: u32) -> Result<Reply, Failure> {
+    Ok(message(app, None, false, Message::OFFER_UNAVAILABLE)?.retry_after(retry_after_s))
+}
+
 /// A page that says kindly why there are no offers on it.
 fn message(app: &App, company: Option<Uuid>, framed: bool, message: Message) -> Result<Reply, Failure> {
     counter!(OFFER_PAGES, "answer" => message.name).increment(1);

@@ -75,6 +75,13 @@ impl Message {
         heading: "This offer has ended",
         words: "Its institution let it stand for a while only, and this while is over. Please ask for new offers where you found this one.",
     };
+    /// An offer was opened that cannot be looked up or noted just now.
+    pub const OFFER_UNAVAILABLE: Self = Self {
+        name: "offer_unavailable",
+        status: StatusCode::SERVICE_UNAVAILABLE,
+        heading: "This offer cannot be opened just now",
+        words: "Something of ours does not answer for a moment. The offer is still there: please try again in a few seconds.",
+    };
 }
 
 /// The whole page.

@@ -40,7 +40,7 @@ fn submits(name: &str, runtime: &Runtime) {
     let second = runtime.block_on(plan.start_beside(&first));
     let [in_files_call, calls @ ..] = [&in_files, &first, &second].map(|node| {
         let url = format!("{}/leads/rateTables", node.api);
-        Call::new("POST", &url, &first.publishable, &[], &lead(), 200)
+        Call::new("POST", &url, &node.publishable, &[], &lead(), 200)
     });
     rate(&calls[..1]);
 

@@ -173,7 +173,8 @@ impl Started {
         }
     }
 
-    /// Says for a while that it is not ready, answers what is in flight, lets every table go, and closes the store. A second signal ends the process at once.
+    /// Says for a while that it is not ready, answers what is in flight, lets every table go, and closes the store. A second signal ends the
+    /// process at once.
     pub(super) async fn drain(
         self,
         lost: Option<String>,

@@ -16,7 +16,8 @@ use crate::records::{Unavailable, reading};
 /// After how long a pending table is looked at again that has no actor: its lead is being erased, or the daemon stops.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
-/// Longest time after its deadline until another process has completed a table whose own has ended: its lease, and the look for it.
+/// How long after its deadline a table is still waited for whose process has ended: another completes it after the lease, 5 s unless
+/// set otherwise, and a look.
 const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(10);
 
 /// A rate table as it is now; `None` when the viewer has no such table.

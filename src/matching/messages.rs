@@ -15,8 +15,7 @@ use crate::rate_table::outcome::AskEnd;
 use crate::telemetry::traces::TraceContext;
 
 /// To a partner actor: answer for this lead.
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
+#[derive(Debug)]
 pub struct RequestOffers {
     /// What is asked.
     pub question: Arc<Question>,
@@ -34,6 +33,10 @@ pub struct RequestOffers {
     pub reply: Reply,
 }
 
+impl Message for RequestOffers {
+    type Result = ();
+}
+
 /// To the rate-table actor, as an item of the stream of its [replies](super::replies): a seat has its outcome.
 #[derive(Debug)]
 pub struct PartnerAnswered {
@@ -48,19 +51,28 @@ pub struct PartnerAnswered {
 }
 
 /// To the rate-table actor: show the table as it is.
-#[derive(Debug, Message)]
-#[rtype(result = "Option<Snapshot>")]
+#[derive(Debug)]
 pub struct GetRateTable;
 
+impl Message for GetRateTable {
+    type Result = Option<Snapshot>;
+}
+
 /// To the rate-table actor: tell that the table is still one of these versions, which the client holds; nothing when it is not.
-#[derive(Debug, Message)]
-#[rtype(result = "Option<Unchanged>")]
+#[derive(Debug)]
 pub struct LookForChange(pub Vec<u32>);
 
+impl Message for LookForChange {
+    type Result = Option<Unchanged>;
+}
+
 /// To the rate-table actor: show the table once it has come this far.
-#[derive(Debug, Message)]
-#[rtype(result = "Option<Snapshot>")]
+#[derive(Debug)]
 pub struct AwaitTable(pub Until);
+
+impl Message for AwaitTable {
+    type Result = Option<Snapshot>;
+}
 
 /// How far a table is to come before it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,9 +86,12 @@ pub enum Until {
 }
 
 /// To the rate-table actor: the daemon stops, or the lead is erased; leave what is pending to recovery.
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
+#[derive(Debug)]
 pub struct Leave;
+
+impl Message for Leave {
+    type Result = ();
+}
 
 /// A rate table as a client sees it, durable.
 #[derive(Debug, Clone)]

@@ -7,9 +7,10 @@ use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Deserialize;
+use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Registry, fmt, registry, reload};
+use tracing_subscriber::{Registry, fmt, registry, reload};
 
 use super::requests::RequestSpans;
 use super::tail::Tail;
@@ -28,20 +29,21 @@ pub enum LogFormat {
 pub const AUDIT: &str = "audit";
 
 /// What libraries tell of the connections to a database that we tell ourselves: held back, unless the filter names the library.
-const TOLD_BY_US: [(&str, &str); 2] = [("tokio_postgres", "warn"), ("deadpool", "error")];
+const TOLD_BY_US: [(&str, LevelFilter); 2] =
+    [("tokio_postgres", LevelFilter::WARN), ("deadpool", LevelFilter::ERROR)];
 
 /// Whether a filter can be read.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn check(filter: &str) -> Result<(), String> {
-    EnvFilter::builder().parse(filter).map(drop).map_err(|error| error.to_string())
+    filter.parse::<Targets>().map(drop).map_err(|error| error.to_string())
 }
 
 /// What is logged, which may change while the process runs; and the last lines of it.
 #[derive(Debug, Clone)]
 pub struct Filter {
-    handle: reload::Handle<EnvFilter, Registry>,
+    handle: reload::Handle<Targets, Registry>,
     tail: Tail,
 }
 
@@ -83,14 +85,10 @@ fn coloured() -> bool {
 }
 
 /// A filter that the audit passes, whatever else it holds back.
-fn filter_of(text: &str) -> Result<EnvFilter, String> {
-    let held = TOLD_BY_US.iter().filter(|(library, _)| !text.contains(library));
-    let ours = held.map(|(library, level)| format!("{library}={level}"));
-    let with = |filter: EnvFilter, directive: String| {
-        filter.add_directive(directive.parse().expect("a target and a level are a directive"))
-    };
-    let filter = EnvFilter::builder().parse(text).map_err(|error| error.to_string())?;
-    Ok(ours.chain([format!("{AUDIT}=info")]).fold(filter, with))
+fn filter_of(text: &str) -> Result<Targets, String> {
+    let filter: Targets = text.parse().map_err(|error: ParseError| error.to_string())?;
+    let held = TOLD_BY_US.into_iter().filter(|(library, _)| !text.contains(library));
+    Ok(filter.with_targets(held).with_target(AUDIT, LevelFilter::INFO))
 }
 
 thread_local! {

@@ -2,15 +2,13 @@
 //!
 //! The headers are those of draft-ietf-httpapi-ratelimit-headers, revision 10.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use governor::clock::{Clock, DefaultClock};
-use governor::middleware::{StateInformationMiddleware, StateSnapshot};
-use governor::state::keyed::HashMapStateStore;
-use governor::{Quota, RateLimiter};
+use parking_lot::Mutex;
+use tokio::time::Instant;
 
 /// Keys that are told apart. Beyond them new and old ones share [`GROUPS`] allowances until enough have been silent.
 const MOST_KEYS: usize = 65_536;
@@ -31,17 +29,21 @@ pub struct Rate {
 }
 
 /// The allowances of all keys, in bounded memory.
-pub struct Allowances<K: Hash + Eq + Clone, C: Clock = DefaultClock> {
+///
+/// The algorithm is GCRA, the virtual scheduling of ITU-T I.371: a key has one number, when its allowance is whole again.
+pub struct Allowances<K> {
     /// Its name in headers and metrics.
     name: &'static str,
     rate: Rate,
-    limiter: RateLimiter<Slot<K>, HashMapStateStore<Slot<K>>, C, StateInformationMiddleware>,
-    clock: C,
     most_keys: usize,
     groups: RandomState,
-    begun: Instant,
-    /// Milliseconds from `begun`.
-    next_sweep: AtomicU64,
+    used: Mutex<Used<K>>,
+}
+
+/// The allowances that are not whole.
+struct Used<K> {
+    whole_at: HashMap<Slot<K>, Instant>,
+    next_sweep: Instant,
 }
 
 /// Whose allowance it is.
@@ -65,56 +67,52 @@ pub struct Standing {
 impl<K: Hash + Eq + Clone> Allowances<K> {
     /// Allowances of a rate each.
     pub fn new(name: &'static str, rate: Rate) -> Self {
-        Self::with_clock(name, rate, MOST_KEYS, DefaultClock::default())
+        Self::bounded(name, rate, MOST_KEYS)
     }
-}
 
-impl<K: Hash + Eq + Clone, C: Clock + Clone> Allowances<K, C> {
-    fn with_clock(name: &'static str, rate: Rate, most_keys: usize, clock: C) -> Self {
-        let one = (rate.refill / rate.burst.get()).max(Duration::from_nanos(1));
-        let quota = Quota::with_period(one).unwrap_or(Quota::per_second(rate.burst)).allow_burst(rate.burst);
-        Self {
-            name,
-            rate,
-            limiter: RateLimiter::new(quota, HashMapStateStore::default(), clock.clone()),
-            clock,
-            most_keys,
-            groups: RandomState::new(),
-            begun: Instant::now(),
-            next_sweep: AtomicU64::new(0),
-        }
+    fn bounded(name: &'static str, rate: Rate, most_keys: usize) -> Self {
+        let used = Mutex::new(Used { whole_at: HashMap::new(), next_sweep: Instant::now() });
+        Self { name, rate, most_keys, groups: RandomState::new(), used }
     }
 
     /// Takes one request off a key's allowance, if it has one left.
     pub fn take(&self, key: &K) -> Standing {
-        let slot = if self.is_full() {
-            Slot::Shared(self.groups.hash_one(key) % GROUPS)
-        } else {
-            Slot::Own(key.clone())
+        let now = Instant::now();
+        let mut used = self.used.lock();
+        let slot = match used.is_full(self.most_keys, now) {
+            true => Slot::Shared(self.groups.hash_one(key) % GROUPS),
+            false => Slot::Own(key.clone()),
         };
-        let (left, retry_after) = match self.limiter.check_key(&slot) {
-            Ok(state) => (StateSnapshot::remaining_burst_capacity(&state), None),
-            Err(refused) => (0, Some(refused.wait_time_from(self.clock.now()))),
+        let one = self.rate.one();
+        let whole_at = used.whole_at.get(&slot).map_or(now, |at| (*at).max(now)) + one;
+        let free = (one * self.rate.burst.get()).checked_sub(whole_at - now);
+        let (left, retry_after_s) = match free {
+            Some(free) => {
+                used.whole_at.insert(slot, whole_at);
+                (u32::try_from(free.as_nanos() / one.as_nanos()).unwrap_or(u32::MAX), None)
+            }
+            None => (0, Some(whole_seconds(whole_at - now - one * self.rate.burst.get()).max(1))),
         };
-        let retry_after_s = retry_after.map(|wait| whole_seconds(wait).max(1));
         Standing { name: self.name, rate: self.rate, left, retry_after_s }
     }
+}
 
+impl<K: Hash + Eq> Used<K> {
     /// Whether as many keys are told apart as may be, once those with a whole allowance are forgotten.
-    fn is_full(&self) -> bool {
-        if self.limiter.len() < self.most_keys {
-            return false;
+    fn is_full(&mut self, most_keys: usize, now: Instant) -> bool {
+        if self.whole_at.len() >= most_keys && now >= self.next_sweep {
+            self.next_sweep = now + SWEEP_EVERY;
+            self.whole_at.retain(|_, whole_at| *whole_at > now);
+            self.whole_at.shrink_to_fit();
         }
-        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let due = self.next_sweep.load(Ordering::Relaxed);
-        let next = now + SWEEP_EVERY.as_millis() as u64;
-        let sweeps = now >= due
-            && self.next_sweep.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        if sweeps {
-            self.limiter.retain_recent();
-            self.limiter.shrink_to_fit();
-        }
-        self.limiter.len() >= self.most_keys
+        self.whole_at.len() >= most_keys
+    }
+}
+
+impl Rate {
+    /// Time in which one request is there again.
+    fn one(self) -> Duration {
+        (self.refill / self.burst.get()).max(Duration::from_nanos(1))
     }
 }
 
@@ -141,19 +139,16 @@ fn whole_seconds(wait: Duration) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use governor::clock::FakeRelativeClock;
-
     use super::*;
 
-    fn allowances(most_keys: usize) -> (Allowances<u32, FakeRelativeClock>, FakeRelativeClock) {
-        let clock = FakeRelativeClock::default();
+    fn allowances(most_keys: usize) -> Allowances<u32> {
         let rate = Rate { burst: NonZeroU32::new(3).unwrap(), refill: Duration::from_secs(3) };
-        (Allowances::with_clock("company", rate, most_keys, clock.clone()), clock)
+        Allowances::bounded("company", rate, most_keys)
     }
 
-    #[test]
-    fn an_allowance_is_used_up_and_refills() {
-        let (allowances, clock) = allowances(8);
+    #[tokio::test(start_paused = true)]
+    async fn an_allowance_is_used_up_and_refills() {
+        let allowances = allowances(8);
         let left: Vec<u32> = (0..3).map(|_| allowances.take(&7).left).collect();
         assert_eq!(left, [2, 1, 0]);
         let refused = allowances.take(&7);
@@ -162,28 +157,28 @@ mod tests {
         assert_eq!(refused.state(), r#""company";r=0;t=1"#);
         assert_eq!(allowances.take(&8).state(), r#""company";r=2;t=1"#, "another has its own");
 
-        clock.advance(Duration::from_secs(1));
+        tokio::time::advance(Duration::from_secs(1)).await;
         assert_eq!(allowances.take(&7).retry_after_s, None);
         assert_eq!(allowances.take(&7).retry_after_s, Some(1));
     }
 
-    #[test]
-    fn strangers_without_end_take_bounded_memory_and_are_still_limited() {
-        let (allowances, _) = allowances(8);
+    #[tokio::test(start_paused = true)]
+    async fn strangers_without_end_take_bounded_memory_and_are_still_limited() {
+        let allowances = allowances(8);
         let refused = (0..100_000).filter(|key| allowances.take(key).retry_after_s.is_some()).count();
-        assert!(allowances.limiter.len() <= 8 + GROUPS as usize, "{}", allowances.limiter.len());
+        let kept = allowances.used.lock().whole_at.len();
+        assert!(kept <= 8 + GROUPS as usize, "{kept}");
         assert!(refused > 90_000, "{refused} of 100,000 on three requests of {GROUPS} shared allowances");
     }
 
-    #[test]
-    fn who_has_been_silent_makes_room() {
-        let (allowances, clock) = allowances(8);
+    #[tokio::test(start_paused = true)]
+    async fn a_key_that_has_been_silent_makes_room() {
+        let allowances = allowances(8);
         for key in 0..9 {
             allowances.take(&key);
         }
-        clock.advance(Duration::from_secs(60));
-        allowances.next_sweep.store(0, Ordering::Relaxed);
+        tokio::time::advance(Duration::from_secs(60)).await;
         assert_eq!(allowances.take(&100).left, 2);
-        assert_eq!(allowances.limiter.len(), 1);
+        assert_eq!(allowances.used.lock().whole_at.len(), 1);
     }
 }

@@ -226,7 +226,6 @@ const OWNED: &[(&str, &[&str])] = &[
     ("tokio_rustls", &["web"]),
     ("getrandom", &["ids"]),
     ("siphasher", &["records"]),
-    ("governor", &["web"]),
     ("arc_swap", &["matching", "web"]),
     ("webpki_roots", &["wire"]),
     ("flate2", &["wire", "web"]),

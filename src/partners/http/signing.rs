@@ -124,7 +124,7 @@ fn signed(payload: &Value, algorithm: &str, key: &Value, header: Kwargs) -> Resu
     Ok(Value::from(format!("{header}.{payload}.{signature}")))
 }
 
-/// `text|sign('ES512', secret.key)`, as bytes.
+/// `text|sign('ES384', secret.key)`, as bytes.
 fn sign(text: &Value, algorithm: &str, key: &Value) -> Result<Value, Error> {
     let algorithm = algorithm_named(algorithm)?;
     let Some(text) = bytes_of(text) else { return Ok(Value::UNDEFINED) };
@@ -135,7 +135,7 @@ fn sign(text: &Value, algorithm: &str, key: &Value) -> Result<Value, Error> {
     }
 }
 
-/// `text|is_signed('ES512', header['x-signature']|from_base64, secret.public)`: whether the signature, bytes, is that of who has the
+/// `text|is_signed('ES384', header['x-signature']|from_base64, secret.public)`: whether the signature, bytes, is that of who has the
 /// other half of the key.
 fn is_signed(text: &Value, algorithm: &str, signature: &Value, key: &Value) -> Result<Value, Error> {
     let algorithm = algorithm_named(algorithm)?;

@@ -40,7 +40,7 @@ async fn what_was_acknowledged_survives_kills_at_random_moments() {
 
 /// `OFFERD_CRASH_KILLS=500 cargo test --release --test it crash::campaign -- --ignored --nocapture`
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes; its figure is in the README"]
+#[ignore = "takes minutes; its figure is in the handbook"]
 async fn what_was_acknowledged_survives_as_many_kills_as_one_likes() {
     let kills = std::env::var("OFFERD_CRASH_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(500);
     campaign(kills, seed()).await;

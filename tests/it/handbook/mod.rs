@@ -279,10 +279,30 @@ fn it_says_how_each_ask_ends() {
     }
 }
 
+#[tokio::test]
+async fn the_readmes_partner_answers_the_readmes_lead() {
+    let readme = clone("README.md");
+    let between = |begin: &str, end: &str| {
+        readme
+            .split(begin)
+            .nth(1)
+            .and_then(|rest| rest.split(end).next())
+            .expect("it stands there")
+            .to_owned()
+    };
+    let plan = Daemon::with_partners(Vec::new());
+    let file = between("```toml partners/alderbrook.toml\n", "```");
+    std::fs::write(plan.partners().join("alderbrook.toml"), file).unwrap();
+    let daemon = plan.start().await;
+    let table = daemon.submit(between(" -d '", "'\n")).await.json();
+    assert_eq!(table["loanOffers"][0]["originator"]["key"], "alderbrook", "{table}");
+}
+
 #[test]
 fn the_readme_is_a_page_and_names_what_is_there() {
     let readme = clone("README.md");
-    assert!(readme.lines().count() <= 120, "longer text goes into the handbook");
+    let (lines, words) = (readme.lines().count(), readme.split_whitespace().count());
+    assert!(lines <= 80 && words <= 800, "{lines} lines, {words} words: longer text goes into the handbook");
     let links = readme.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let paths = readme.split('`').skip(1).step_by(2).filter(|code| {
         ["src/", "tests/", ".ci/"].iter().any(|root| code.starts_with(root)) && !code.contains(' ')

@@ -44,7 +44,7 @@ async fn a_sample_of_power_cuts_on_xfs_loses_nothing_acknowledged() {
 
 /// `cargo test --release --test it power::images -- --ignored --nocapture --test-threads 1`, as root
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes and root; its figures are in the README"]
+#[ignore = "takes minutes and root; its figures are in the handbook"]
 async fn power_cuts_on_ext4_lose_nothing_acknowledged() {
     campaign(FileSystem::Ext4, cuts(200), WARM_UP, seed(fastrand::u64(..))).await;
 }

@@ -57,7 +57,7 @@ async fn a_sample_of_kills_between_any_two_disk_operations_loses_nothing_acknowl
 
 /// `cargo test --release --test it power::simulated -- --ignored --nocapture`
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes a quarter of an hour; its figures are in the README"]
+#[ignore = "takes a quarter of an hour; its figures are in the handbook"]
 async fn power_cuts_that_lose_unsynced_writes_lose_nothing_acknowledged() {
     campaign(cuts(2_000), RECORDED, Loss::drawn, seed(fastrand::u64(..))).await;
 }

@@ -178,7 +178,7 @@
 //!
 //! - Imports go along the arrows only, and within a directory no more than four files import each other in a circle; `tests/it/architecture.rs`
 //!   holds both.
-//! - Only `store/index.rs` names sled (and `store/older.rs`, which reads stores of before), only `store/postgres` the client of a database, only `web` names warp, only `wire` and `web` name rustls, only `matching` (and `daemon`, which starts the
+//! - Only `store/index.rs` names sled, only `store/postgres` the client of a database, only `web` names warp, only `wire` and `web` name rustls, only `matching` (and `daemon`, which starts the
 //!   threads) names actix.
 //! - Only `telemetry` names OpenTelemetry: others begin and end spans by its own nouns, and a lead never waits for one.
 //! - Only `model` and `http` name utoipa: a schema stands beside what reads and writes its noun, an operation beside its

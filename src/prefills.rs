@@ -169,7 +169,7 @@ impl Prefills {
         let token = ids::random();
         let until_ms = self.store.now_ms().saturating_add(millis(self.rules.lifetime));
         let record = PrefillRecord { test, until_ms, reads_left: self.rules.reads, lead };
-        let commit = Commit::new().put_new(Tree::Prefills, key(company, token), codec::encode_json(&record));
+        let commit = Commit::new().put(Tree::Prefills, key(company, token), codec::encode_json(&record));
         // Before it is written, or it would be taken for one that is over.
         let until = Instant::now() + self.rules.lifetime;
         self.kept().insert(token, Kept { company, until, _place: share });

@@ -27,8 +27,6 @@ pub struct StoreReport {
     pub unfound: Vec<String>,
     /// Records that cannot be read.
     pub broken: Vec<Broken>,
-    /// Pieces of large values that no value owns; they take space and do no harm.
-    pub stray_parts: u64,
     /// Keys of no tree.
     pub unknown_keys: u64,
     /// Damaged files of the journal, set aside in the directory `damaged` of the store.
@@ -99,7 +97,6 @@ impl From<CheckReport> for StoreReport {
             damaged: report.damages.iter().map(ToString::to_string).collect(),
             unfound: report.unfound.iter().map(unfound).collect(),
             broken: broken.collect(),
-            stray_parts: report.stray_parts,
             unknown_keys: report.unknown_keys,
             set_aside: report.set_aside,
         }

@@ -18,6 +18,7 @@ use crate::experiments::Rules as Experiments;
 use crate::nodes;
 use crate::partners::Book;
 use crate::postbacks::Subscriptions;
+use crate::store::Store;
 
 /// `check`
 #[derive(Debug, Args)]
@@ -113,6 +114,11 @@ async fn strangers(
 fn remarks(settings: &Settings, book: &Book) -> Result<Vec<String>, Vec<Fault>> {
     let sockets = daemon::Sockets::inherit()
         .map_err(|message| vec![Fault { file: None, line: None, key: String::new(), message }])?;
+    if settings.store.database().is_none()
+        && let Some(error) = Store::format_fault(&settings.store.path)
+    {
+        return Err(vec![settings.fault("store.path", error.to_string())]);
+    }
     let mut remarks = Vec::new();
     if book.seats().is_empty() {
         remarks.push("there are no partner files, so no lead will have an offer".to_owned());

@@ -55,7 +55,7 @@ use self::trouble::Trouble;
 use crate::config::{Settings, StoreSettings};
 use crate::daemon;
 use crate::partners::Book;
-use crate::store::{FORMAT, SealingError, Store, StoreError, StoreOptions};
+use crate::store::{SealingError, Store, StoreError, StoreOptions};
 use crate::telemetry::logging;
 
 /// A matching engine for financial offers: a lead goes in, a rate table comes out.
@@ -351,12 +351,6 @@ fn whole(path: &Path) -> PathBuf {
 /// Why it cannot be opened, and where to look.
 fn open_or_make_store(settings: &Settings) -> Result<Store, String> {
     log_as_the_daemon_does(settings);
-    if let Some(format) = older_format(settings) {
-        eprintln!(
-            "offerd: {} is a store of format {format}: it is rewritten for format {FORMAT} first; the old one is kept beside it",
-            settings.store.path.display()
-        );
-    }
     Store::open(StoreOptions::from(&settings.store)).map_err(|error| unopened(settings, &error))
 }
 
@@ -365,21 +359,12 @@ fn unopened(settings: &Settings, error: &StoreError) -> String {
     let told = format!("{} cannot be opened: {error}", settings.store.place());
     match error {
         // It says itself what to do.
-        StoreError::Owner { .. } => told,
+        StoreError::Owner { .. } | StoreError::Format { .. } => told,
         StoreError::Sealing(SealingError::MasterKey(key)) if key.is_forbidden() => {
             format!("{told}; {PERMIT}")
         }
         _ => format!("{told}; `offerd doctor` looks at what is wrong"),
     }
-}
-
-/// The format of the stopped store, if that is an older one than this offerd's: opening it would rewrite it.
-fn older_format(settings: &Settings) -> Option<u32> {
-    if settings.store.database().is_some() {
-        return None;
-    }
-    let format = Store::format(&StoreOptions::from(&settings.store));
-    format.ok().flatten().filter(|format| *format < FORMAT)
 }
 
 /// The settings and the book, which must be good.

@@ -124,7 +124,7 @@ fn restore(
 fn with_next(fault: &BackupFault) -> String {
     let next = match fault {
         BackupFault::Foreign => "give a file that `offerd backup` has made",
-        BackupFault::Newer { .. } | BackupFault::NewerStore { .. } => "take the offerd that it was made with",
+        BackupFault::Version { .. } | BackupFault::Format { .. } => "take the offerd that it was made with",
         BackupFault::Damaged { .. } => "take another backup",
         BackupFault::NoMasterKey { .. } | BackupFault::WrongMasterKey { .. } => {
             "give that key as `store.master_key_file`, as OFFERD_MASTER_KEY or as the systemd credential"

@@ -19,7 +19,7 @@ use crate::admin::backup::told;
 use crate::admin::store::StoreReport;
 use crate::config::Settings;
 use crate::store::salvage::{SalvageError, Salvaged, salvage};
-use crate::store::{FORMAT, StoreOptions, Tree};
+use crate::store::{StoreOptions, Tree};
 
 /// What to do with the store.
 #[derive(Debug, Subcommand)]
@@ -103,15 +103,6 @@ pub async fn run(config: Option<&Path>, command: &Command) -> Result<(), Trouble
 }
 
 async fn check(settings: &Settings, all: bool, json: bool) -> Result<(), Trouble> {
-    // A daemon that runs has rewritten it.
-    if let Some(format) = super::older_format(settings) {
-        let path = settings.store.path.display();
-        return Err(Trouble::Other(format!(
-            "{path} is a store of format {format}, which `offerd store check` does not read, and nothing was changed: the next \
-             `offerd serve` rewrites it for format {FORMAT}, and keeps the old one as {path}.format-{format}; have as much room \
-             again, and a backup that the offerd of before has taken"
-        )));
-    }
     let waiting = progress::waiting("reading every record");
     let mut report = read(settings).await?;
     if !report.unfound.is_empty() && AdminClient::of_daemon(settings).await?.is_none() {
@@ -173,9 +164,6 @@ fn print(report: &StoreReport, all: bool, json: bool) -> Result<(), String> {
             named.len() - shown
         ));
     }
-    if report.stray_parts > 0 {
-        page::print(format_args!("{} pieces of large values that no value owns", report.stray_parts));
-    }
     if report.unknown_keys > 0 {
         page::print(format_args!("{} keys of no tree", report.unknown_keys));
     }
@@ -216,10 +204,9 @@ fn why(error: &SalvageError, into: &Path, backup: Option<&Path>) -> String {
         SalvageError::OtherStore | SalvageError::Unreadable(_) | SalvageError::Backup(_) => {
             format!("{file}{error}; nothing was made in {}", into.display())
         }
-        SalvageError::Older { .. }
-        | SalvageError::LeftOver { .. }
-        | SalvageError::NoMasterKey
-        | SalvageError::Store(_) => error.to_string(),
+        SalvageError::LeftOver { .. } | SalvageError::NoMasterKey | SalvageError::Store(_) => {
+            error.to_string()
+        }
     }
 }
 

@@ -63,7 +63,7 @@ impl LoanReports {
         let Viewer { company, test } = viewer;
         let record = Record { test, report: report.clone() };
         let mut commit =
-            Commit::new().put_new(Tree::LoanReports, key(company, report.uuid), codec::encode_json(&record));
+            Commit::new().put(Tree::LoanReports, key(company, report.uuid), codec::encode_json(&record));
         let mut displaced = 0;
         for oldest in self.in_the_way(company, report.uuid, kept) {
             displaced += u64::from(!self.is_old(oldest, kept.time));

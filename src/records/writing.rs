@@ -47,7 +47,7 @@ pub fn new_lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commi
             .unknown(lead.company, *identity, lead.created_at.saturating_sub(*look_back_ms))
             .identify(lead.company, *identity, lead.created_at, *look_back_ms);
     }
-    let commit = commit.put_new(Tree::Leads, lead.uuid.as_bytes(), codec::encode_json(lead));
+    let commit = commit.put(Tree::Leads, lead.uuid.as_bytes(), codec::encode_json(lead));
     with_tags(commit, lead.company, &new_tags(lead, None))
 }
 
@@ -142,7 +142,7 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
     };
     if !write.record.answers.is_empty() {
         let key = answer_key(head.uuid, write.sequence);
-        commit = commit.put_new(Tree::Answers, key, codec::encode(&write.record));
+        commit = commit.put(Tree::Answers, key, codec::encode(&write.record));
     }
     happened.extend(write.record.answers.iter().filter_map(|answer| of_answer(table, &about, answer)));
     commit = with_events(commit, head.company, happened);
@@ -218,12 +218,12 @@ pub fn payout(lead: Uuid, booked_at: Timestamp, cents: f64) -> Payout {
 
 /// Adds a table to the commit of its lead, and who sees to it. One that is complete as it is was never open.
 fn with_head(commit: Commit, head: &TableHead, seen_to_by: Option<Uuid>) -> Commit {
-    let commit = commit.put_new(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head));
+    let commit = commit.put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head));
     match seen_to_by {
         None => commit,
         Some(node) => {
             let open = OpenTable::new(head.uuid, head.deadline, node);
-            commit.put_new(Tree::OpenTables, head.uuid.as_bytes(), open.to_bytes())
+            commit.put(Tree::OpenTables, head.uuid.as_bytes(), open.to_bytes())
         }
     }
 }
@@ -231,7 +231,7 @@ fn with_head(commit: Commit, head: &TableHead, seen_to_by: Option<Uuid>) -> Comm
 /// Adds that a lead has a table that its record does not name.
 fn listed(commit: Commit, head: &TableHead) -> Commit {
     let key = [&head.lead.as_bytes()[..], head.uuid.as_bytes()].concat();
-    commit.put_new(Tree::LeadTables, key, Vec::new())
+    commit.put(Tree::LeadTables, key, Vec::new())
 }
 
 /// How far the calls of an ask have come.

@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     disk::DiskError,
-    frame::{Reason, part_key},
+    frame::Reason,
     trees::{TREES, Tree},
 };
 use crate::telemetry::metrics::STORE_BROKEN_RECORDS;
@@ -44,15 +44,11 @@ impl BrokenRecord {
         Self { tree, key: hex, reason }
     }
 
-    /// The key in the index of what cannot be read: of the record, or of the piece of it.
+    /// Its key in the index.
     pub(super) fn sled_key(&self) -> Option<Vec<u8>> {
         let digits = self.key.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
         let key: Option<Vec<u8>> = digits.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect();
-        let key = key?;
-        Some(match self.reason {
-            Reason::Part(number) => part_key(self.tree, &key, number),
-            _ => self.tree.sled_key(&key),
-        })
+        Some(self.tree.sled_key(&key?))
     }
 }
 

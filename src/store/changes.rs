@@ -6,7 +6,7 @@
 //! ```
 //! A record that is removed has the length `FFFFFFFF` and no value.
 
-use super::volume_number::{BASE, Number};
+use super::volume_number::Number;
 
 /// What becomes of one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,33 +37,23 @@ pub(super) fn push(body: &mut Vec<u8>, volume: Number, key: &[u8], value: Option
 pub(super) fn read(mut body: &[u8]) -> Option<Vec<Change>> {
     let mut changes = Vec::new();
     while !body.is_empty() {
-        let (volume, rest) = body.split_first_chunk()?;
-        let (change, rest) = read_next(u32::from_be_bytes(*volume), rest)?;
+        let (change, rest) = read_next(body)?;
         changes.push(change);
         body = rest;
     }
     Some(changes)
 }
 
-/// The changes of a body that was written when there was only the base, and changes did not say so.
-pub(super) fn read_of_base(mut body: &[u8]) -> Option<Vec<Change>> {
-    let mut changes = Vec::new();
-    while !body.is_empty() {
-        let (change, rest) = read_next(BASE, body)?;
-        changes.push(change);
-        body = rest;
-    }
-    Some(changes)
-}
-
-fn read_next(volume: Number, body: &[u8]) -> Option<(Change, &[u8])> {
-    let (key_length, rest) = body.split_first_chunk()?;
+fn read_next(body: &[u8]) -> Option<(Change, &[u8])> {
+    let (volume, rest) = body.split_first_chunk()?;
+    let (key_length, rest) = rest.split_first_chunk()?;
     let (length, rest) = rest.split_first_chunk()?;
     let (key, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*key_length)))?;
     let (value, rest) = match u32::from_be_bytes(*length) {
         REMOVED => (None, rest),
         length => rest.split_at_checked(length as usize).map(|(value, rest)| (Some(value), rest))?,
     };
+    let volume = u32::from_be_bytes(*volume);
     Some((Change { volume, key: key.to_vec(), value: value.map(<[u8]>::to_vec) }, rest))
 }
 
@@ -86,6 +76,5 @@ mod tests {
         }
         assert_eq!(read(&body).as_deref(), Some(&pushed[..]));
         assert!(read(&body[..body.len() - 1]).is_none());
-        assert_eq!(read_of_base(&body[4..18]).as_deref(), Some(&pushed[..1]));
     }
 }

@@ -6,9 +6,8 @@ use super::{
     broken::{BrokenRecord, ReadError},
     damage::Damage,
     engine::{Engine, read_record},
-    frame::{Frame, part_owner},
+    frame::unframed,
     journal,
-    raw::RawValues,
     records::{Records, Within},
     sealing::{LastKey, data_key},
     trees::{TREES, Tree},
@@ -18,12 +17,10 @@ use super::{
 /// What a walk over every record found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckReport {
-    /// Sound records, by tree, in the order of [`TREES`]. For `parts` the pieces of large values.
+    /// Sound records, by tree, in the order of [`TREES`].
     pub counts: Vec<(Tree, u64)>,
     /// Records that cannot be read.
     pub broken: Vec<BrokenRecord>,
-    /// Pieces that no large value owns. They take space and do no harm.
-    pub stray_parts: u64,
     /// Keys whose first byte is no tree's.
     pub unknown_keys: u64,
     /// Leads of which the record is sound.
@@ -46,7 +43,6 @@ impl CheckReport {
         Self {
             counts: TREES.iter().map(|row| (row.tree, 0)).collect(),
             broken: Vec::new(),
-            stray_parts: 0,
             unknown_keys: 0,
             leads_sound: 0,
             leads_broken: 0,
@@ -61,7 +57,6 @@ impl CheckReport {
         let is_whole = |damage: &Damage| !damage.costs_records();
         self.broken.is_empty()
             && self.leads_broken == 0
-            && self.stray_parts == 0
             && self.unknown_keys == 0
             && self.unfound.is_empty()
             && self.set_aside.is_empty()
@@ -121,10 +116,6 @@ fn check_records(records: &Records, number: u32, report: &mut CheckReport) -> Re
             report.unknown_keys += 1;
             continue;
         };
-        if tree == Tree::Parts && records.still(|| is_stray(&within, key))? {
-            report.stray_parts += 1;
-            continue;
-        }
         match records.still(|| read_record(&within, records.sealing(), tree, key))? {
             Ok(Some(_)) => report.counts[tree as usize].1 += 1,
             // Removed since the walk met it.
@@ -169,7 +160,7 @@ fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadEr
     let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
     for entry in records.walk(Tree::LeadKeys, &[], &[]) {
         let (key, raw) = entry?;
-        let (Some(lead), Ok(Frame::Whole(kept))) = (data_key::lead_at(&key[1..]), Frame::open(&raw)) else {
+        let (Some(lead), Ok(kept)) = (data_key::lead_at(&key[1..]), unframed(&raw)) else {
             report.leads_broken += 1;
             continue;
         };
@@ -188,18 +179,4 @@ fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadEr
         }
     }
     Ok(())
-}
-
-/// Whether the piece is there and its record does not count it. A broken record's pieces are not stray.
-pub(super) fn is_stray(records: &impl RawValues, part: &[u8]) -> Result<bool, ReadError> {
-    if records.raw(&Tree::Parts.sled_key(part))?.is_none() {
-        return Ok(false);
-    }
-    let Some((tree, key, number)) = part_owner(part) else { return Ok(true) };
-    let Some(owner) = records.raw(&tree.sled_key(key))? else { return Ok(true) };
-    Ok(match Frame::open(&owner) {
-        Ok(Frame::Split(head)) => number >= head.parts,
-        Ok(Frame::Whole(_)) => true,
-        Err(_) => false,
-    })
 }

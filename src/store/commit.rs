@@ -34,7 +34,6 @@ pub(super) enum Guard {
 #[derive(Clone)]
 pub(super) enum Write {
     Put { tree: Tree, key: Vec<u8>, payload: Vec<u8> },
-    PutNew { tree: Tree, key: Vec<u8>, payload: Vec<u8> },
     Remove { tree: Tree, key: Vec<u8> },
     Append { tree: Tree, company: Uuid, payload: Vec<u8> },
     Identify { company: Uuid, identity: [u8; 32], at_ms: i64, look_back_ms: i64 },
@@ -178,13 +177,6 @@ impl Commit {
     /// Writes a record, in place of one with the same key.
     pub fn put(mut self, tree: Tree, key: impl AsRef<[u8]>, payload: impl Into<Vec<u8>>) -> Self {
         self.writes.push(Write::Put { tree, key: key.as_ref().to_vec(), payload: payload.into() });
-        self
-    }
-
-    /// Writes a record under a key that no record has, since it holds an id that was made for it, or was guarded to be
-    /// [absent](Self::absent): none is looked for.
-    pub fn put_new(mut self, tree: Tree, key: impl AsRef<[u8]>, payload: impl Into<Vec<u8>>) -> Self {
-        self.writes.push(Write::PutNew { tree, key: key.as_ref().to_vec(), payload: payload.into() });
         self
     }
 

@@ -1,9 +1,8 @@
 //! What an engine does for the store: it keeps raw values under keys, finds them, and goes through them in the order of their keys.
 //!
-//! All that makes records of raw values is here, once for every engine: large values are joined, what is sealed is opened, and what is
+//! All that makes records of raw values is here, once for every engine: what is sealed is opened, and what is
 //! broken is reported. A read may wait for the engine, so it is made where waiting harms nobody.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use super::{
     cluster::Cluster,
     commit::{Commit, CommitError, Outcome},
     disk::DiskResult,
-    frame::{Frame, Reason},
+    frame::{Reason, unframed},
     health::FailureLatch,
     raw::{RawValues, Record, read_clear},
     sealing::{LastKey, Sealing, data_key},
@@ -49,19 +48,11 @@ pub(super) trait Engine: RawValues + Send + Sync {
         BASE
     }
 
-    /// A record as it lies there, its pieces joined.
-    fn clear(&self, tree: Tree, key: &[u8]) -> DiskResult<Record>;
-
     /// What was changed, by its topic.
     fn topics(&self) -> &Topics;
 
     /// Who shares the store.
     fn cluster(&self) -> &Cluster;
-
-    /// Whether large values may lie in pieces.
-    fn has_pieces(&self) -> bool {
-        true
-    }
 
     /// Notes that nothing can be read under a key.
     fn note_unreadable(&self, _sled_key: &[u8]) {}
@@ -80,19 +71,11 @@ pub(super) trait Engine: RawValues + Send + Sync {
         raw: &[u8],
         last: &mut LastKey,
     ) -> Result<Option<Vec<u8>>, ReadError> {
-        let clear = match Frame::open(raw) {
-            Ok(Frame::Whole(payload)) => Ok(Some(Cow::Borrowed(payload))),
-            Ok(Frame::Split(_)) => self.clear(tree, key)?.map(|joined| joined.map(Cow::Owned)),
-            Err(reason) => Err(BrokenRecord::new(tree, key, reason)),
+        let opened = match unframed(raw) {
+            Ok(payload) => self.sealing().opened(self, tree, key, payload, last)?,
+            Err(reason) => Err(reason),
         };
-        let record = match clear {
-            Ok(Some(payload)) => {
-                let opened = self.sealing().opened(self, tree, key, &payload, last)?;
-                opened.map_err(|reason| BrokenRecord::new(tree, key, reason))
-            }
-            Ok(None) => Ok(None),
-            Err(broken) => Err(broken),
-        };
+        let record = opened.map_err(|reason| BrokenRecord::new(tree, key, reason));
         // Of a lead that has been erased since, by another process too, the record is gone as well, and not broken.
         let lacks_key = matches!(&record, Err(broken) if broken.reason == Reason::DataKey);
         if lacks_key && self.raw(&tree.sled_key(key))?.as_deref() != Some(raw) {
@@ -170,7 +153,7 @@ pub(super) fn all_failed(commits: &[Commit], reason: &str) -> Vec<Outcome> {
     commits.iter().map(|_| Err(CommitError::Failed(reason.to_owned()))).collect()
 }
 
-/// Reads one record, joining its pieces, and opens it when it is sealed. The outer error is the engine's.
+/// Reads one record, and opens it when it is sealed. The outer error is the engine's.
 pub(super) fn read_record(
     from: &(impl RawValues + ?Sized),
     sealing: &Sealing,

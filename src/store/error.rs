@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use super::{broken::ReadError, disk::DiskError, sealing::SealingError, user::User};
+use super::{broken::ReadError, disk::DiskError, manifest::FORMAT, sealing::SealingError, user::User};
 
 /// Why a store could not be opened or closed.
 #[derive(Debug)]
@@ -33,20 +33,15 @@ pub enum StoreError {
         /// Who would open it.
         user: u32,
     },
-    /// The store was written by a newer offerd.
-    Newer {
-        /// The format of the store.
+    /// The store is of another format than this build's.
+    Format {
+        /// The store's directory.
+        path: PathBuf,
+        /// Its format.
         found: u32,
-        /// The newest format this build reads.
-        known: u32,
     },
     /// What is sealed in the store cannot be opened, or sealed.
     Sealing(SealingError),
-    /// The directory holds records but no format: not a store of offerd's.
-    Foreign {
-        /// The store's directory.
-        path: PathBuf,
-    },
     /// A record needed for opening could not be read.
     Read(ReadError),
     /// The disk failed.
@@ -87,14 +82,15 @@ impl fmt::Display for StoreError {
                     owner.command(*user)
                 )
             }
-            Self::Newer { found, known } => {
+            Self::Format { path, found } => {
                 write!(
                     f,
-                    "the store has format `{found}`, this offerd reads up to `{known}`: a newer one wrote it"
+                    "the store in `{}` has format `{found}`, this offerd reads `{FORMAT}`, and nothing was changed: start the \
+                     offerd that wrote it, or name another directory as `store.path`",
+                    path.display()
                 )
             }
             Self::Sealing(error) => error.fmt(f),
-            Self::Foreign { path } => write!(f, "`{}` holds a database that is not offerd's", path.display()),
             Self::Read(error) => error.fmt(f),
             Self::Disk(reason) => write!(f, "the store failed: {reason}"),
             Self::Database(reason) => {

@@ -21,7 +21,7 @@ use super::arrival::FeedKey;
 use super::broken::ReadError;
 use super::codec;
 use super::commit::{Commit, CommitError, Expiry};
-use super::frame::Frame;
+use super::frame::unframed;
 use super::retention::{AGING, AT_ONCE, AgeSource, Aged, ORPHANS, RetentionError};
 use super::sealing::data_key;
 use super::sealing::slots::SLOTS;
@@ -183,7 +183,7 @@ impl Store {
         let (slot_bytes, mut is_changed, mut has_old) = (slot.to_be_bytes(), false, false);
         for entry in self.shared.engine.walk(Tree::LeadKeys, &slot_bytes, &slot_bytes) {
             let (key, raw) = entry.map_err(ReadError::from)?;
-            let Ok(Frame::Whole(kept)) = Frame::open(&raw) else { continue };
+            let Ok(kept) = unframed(&raw) else { continue };
             let Some(lead) = data_key::lead_at(&key[1..]) else { continue };
             match data_key::destroyed_at(kept) {
                 Some(at_ms) => {
@@ -218,7 +218,7 @@ impl Store {
         let mut found = Found { after: next_slot, ..Found::default() };
         for entry in self.shared.engine.walk(Tree::LeadKeys, &start, &slot.to_be_bytes()) {
             let (key, raw) = entry.map_err(ReadError::from)?;
-            let Ok(Frame::Whole(kept)) = Frame::open(&raw) else { continue };
+            let Ok(kept) = unframed(&raw) else { continue };
             let lead = data_key::lead_at(&key[1..]);
             let Some(lead) = lead.filter(|_| data_key::destroyed_at(kept) == Some(progress.begun_ms)) else {
                 continue;

@@ -1,16 +1,11 @@
 //! The shape of a stored value: a version byte, a checksum, the payload.
 //!
 //! ```text
-//! whole   01  crc32(payload) LE  payload
-//! split   81  crc32(head) LE     head = parts u16 BE, length u32 BE, crc32(payload) BE
+//! 01  crc32(payload) LE  payload
 //! ```
-//!
-//! Up to format 3 a payload over 6 KiB was split, for sled's sake: its own record is then only a head, and the pieces are whole
-//! frames in the tree `parts`. Such records are still read; what is written now is whole.
+//! The byte is the version of every record. One with another version is a broken record.
 
 use std::fmt;
-
-use super::trees::Tree;
 
 /// The largest payload a commit may put.
 pub const VALUE_LIMIT: usize = 16 * 1024 * 1024;
@@ -19,9 +14,7 @@ pub const VALUE_LIMIT: usize = 16 * 1024 * 1024;
 pub(super) const OVERHEAD: usize = 16 + 12 + 16;
 
 const VERSION: u8 = 1;
-const SPLIT: u8 = 0x80;
 const HEADER: usize = 5;
-const HEAD: usize = 10;
 
 /// Why a stored value is not what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,12 +23,10 @@ pub enum Reason {
     Lost,
     /// Fewer bytes than a frame has.
     Short,
-    /// A version this build does not know.
+    /// Another version than this build's.
     Version(u8),
     /// The bytes are not those that were written.
     Checksum,
-    /// A piece of a large value is missing or broken.
-    Part(u16),
     /// The payload does not begin with the time that a guard compares.
     NoTime,
     /// The data key of the lead that it is about is missing, or cannot be read.
@@ -49,9 +40,8 @@ impl fmt::Display for Reason {
         match self {
             Self::Lost => write!(f, "nothing of it is left where it lay"),
             Self::Short => write!(f, "the frame is cut short"),
-            Self::Version(found) => write!(f, "frame version `{found}` is not known, want `{VERSION}`"),
+            Self::Version(found) => write!(f, "its version is `{found}`, want `{VERSION}`"),
             Self::Checksum => write!(f, "the checksum does not match"),
-            Self::Part(part) => write!(f, "part `{part}` is missing or broken"),
             Self::NoTime => write!(f, "the payload is too short to begin with a time"),
             Self::DataKey => write!(f, "the data key of its lead is missing or broken"),
             Self::Seal => write!(f, "it is not what was sealed here"),
@@ -59,60 +49,19 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A frame, read and found sound.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Frame<'a> {
-    /// The payload itself.
-    Whole(&'a [u8]),
-    /// Where the payload is.
-    Split(Head),
-}
-
-/// What the record of a split payload says about its pieces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Head {
-    /// How many pieces there are.
-    pub parts: u16,
-    length: u32,
-    crc: u32,
-}
-
-impl<'a> Frame<'a> {
-    /// Reads a frame, or gives why it is broken.
-    pub(super) fn open(raw: &'a [u8]) -> Result<Self, Reason> {
-        if raw.is_empty() {
-            return Err(Reason::Lost);
-        }
-        let (header, body) = raw.split_at_checked(HEADER).ok_or(Reason::Short)?;
-        let version = header[0];
-        if version & !SPLIT != VERSION {
-            return Err(Reason::Version(version));
-        }
-        if crc32fast::hash(body).to_le_bytes() != header[1..] {
-            return Err(Reason::Checksum);
-        }
-        match version & SPLIT {
-            0 => Ok(Self::Whole(body)),
-            _ => Head::read(body).map(Self::Split).ok_or(Reason::Short),
-        }
+/// The payload in a frame, or why that is broken.
+pub(super) fn unframed(raw: &[u8]) -> Result<&[u8], Reason> {
+    if raw.is_empty() {
+        return Err(Reason::Lost);
     }
-}
-
-impl Head {
-    fn read(body: &[u8]) -> Option<Self> {
-        let body: &[u8; HEAD] = body.try_into().ok()?;
-        let [p0, p1, l0, l1, l2, l3, c0, c1, c2, c3] = *body;
-        Some(Self {
-            parts: u16::from_be_bytes([p0, p1]),
-            length: u32::from_be_bytes([l0, l1, l2, l3]),
-            crc: u32::from_be_bytes([c0, c1, c2, c3]),
-        })
+    let (header, payload) = raw.split_at_checked(HEADER).ok_or(Reason::Short)?;
+    if header[0] != VERSION {
+        return Err(Reason::Version(header[0]));
     }
-
-    /// Whether the joined pieces are the payload that was split.
-    pub(super) fn describes(&self, joined: &[u8]) -> bool {
-        joined.len() == self.length as usize && crc32fast::hash(joined) == self.crc
+    if crc32fast::hash(payload).to_le_bytes() != header[1..] {
+        return Err(Reason::Checksum);
     }
+    Ok(payload)
 }
 
 /// The frame that holds `payload`.
@@ -128,28 +77,14 @@ pub(super) fn framed(payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// The key in the index of one piece of the record `key` of `tree`.
-pub(super) fn part_key(tree: Tree, key: &[u8], part: u16) -> Vec<u8> {
-    let mut sled_key = Tree::Parts.sled_key(&tree.sled_key(key));
-    sled_key.extend_from_slice(&part.to_be_bytes());
-    sled_key
-}
-
-/// The record and the number of the piece that lies in `parts` under `key`.
-pub(super) fn part_owner(key: &[u8]) -> Option<(Tree, &[u8], u16)> {
-    let (owner, part) = key.split_last_chunk::<2>()?;
-    let (prefix, owner_key) = owner.split_first()?;
-    Some((Tree::of_prefix(*prefix)?, owner_key, u16::from_be_bytes(*part)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_payload_is_one_whole_frame() {
+    fn a_payload_is_unframed_as_it_was_framed() {
         for payload in [&b""[..], b"lead", &vec![7; 100_000]] {
-            assert_eq!(Frame::open(&framed(payload)), Ok(Frame::Whole(payload)));
+            assert_eq!(unframed(&framed(payload)), Ok(payload));
         }
     }
 
@@ -159,20 +94,16 @@ mod tests {
         for bit in 0..frame.len() * 8 {
             let mut flipped = frame.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            assert_ne!(Frame::open(&flipped), Frame::open(&frame), "bit {bit}");
+            assert!(unframed(&flipped).is_err(), "bit {bit}");
         }
     }
 
     #[test]
-    fn a_cut_frame_and_a_newer_version_have_their_own_reasons() {
-        assert_eq!(Frame::open(&[]), Err(Reason::Lost));
-        assert_eq!(Frame::open(&[1, 0, 0]), Err(Reason::Short));
-        assert_eq!(Frame::open(&[2, 0, 0, 0, 0]), Err(Reason::Version(2)));
-    }
-
-    #[test]
-    fn a_part_key_leads_back_to_its_record() {
-        let key = part_key(Tree::Leads, b"lead", 259);
-        assert_eq!(part_owner(&key[1..]), Some((Tree::Leads, &b"lead"[..], 259)));
+    fn a_cut_frame_and_another_version_have_their_own_reasons() {
+        assert_eq!(unframed(&[]), Err(Reason::Lost));
+        assert_eq!(unframed(&[1, 0, 0]), Err(Reason::Short));
+        for version in [0, 2, 0x81] {
+            assert_eq!(unframed(&[version, 0, 0, 0, 0]), Err(Reason::Version(version)));
+        }
     }
 }

@@ -15,7 +15,7 @@ use super::{
     commit::{Commit, CommitError, Guard, Outcome, Rewrap, Slot, Without, Write},
     disk::DiskResult,
     engine::{Engine, read_record},
-    frame::{Frame, Reason, VALUE_LIMIT, framed, part_key},
+    frame::{Reason, VALUE_LIMIT, framed},
     raw::{RawValues, read_clear},
     sealing::{
         Sealing, SealingError,
@@ -78,18 +78,14 @@ impl<'a> Group<'a> {
             match write {
                 Write::Put { tree, key, payload } => {
                     let payload = self.sealed(&about, *tree, key, payload);
-                    self.put(*tree, key, &payload)?;
+                    self.put(*tree, key, &payload);
                 }
-                Write::PutNew { tree, key, payload } => {
-                    let payload = self.sealed(&about, *tree, key, payload);
-                    self.put_new(*tree, key, &payload);
-                }
-                Write::Remove { tree, key } => self.remove(*tree, key)?,
+                Write::Remove { tree, key } => self.remove(*tree, key),
                 Write::Append { tree, company, payload } => {
                     let key =
                         FeedKey { company: *company, arrival_us: arrivals.next_us(), sequence }.to_bytes();
                     let payload = self.sealed(&about, *tree, &key, payload);
-                    self.put_new(*tree, &key, &payload);
+                    self.put(*tree, &key, &payload);
                     sequence += 1;
                 }
                 Write::Identify { company, identity, at_ms, look_back_ms } => {
@@ -100,7 +96,7 @@ impl<'a> Group<'a> {
                     };
                     let payload = [&at_ms.to_be_bytes()[..], lead.as_bytes(), identity].concat();
                     let payload = self.sealed(&about, Tree::Identities, &key, &payload);
-                    self.put(Tree::Identities, &key, &payload)?;
+                    self.put(Tree::Identities, &key, &payload);
                 }
             }
         }
@@ -127,7 +123,7 @@ impl<'a> Group<'a> {
             Ok(Some(DataKey::Destroyed)) => Err(CommitError::Erased),
             Ok(None) => {
                 let (key, kept) = sealing.new_data_key(lead, self.below.newest_volume());
-                self.put_new(Tree::LeadKeys, &sealing.slots().place(lead), &kept);
+                self.put(Tree::LeadKeys, &sealing.slots().place(lead), &kept);
                 Ok(Some(key))
             }
             Err(reason) => {
@@ -168,9 +164,10 @@ impl<'a> Group<'a> {
             }
         }
         for (lead, kept) in sealing.rewrapped(kept, &rewrap.without) {
+            let place = sealing.slots().place(lead);
             match kept {
-                Some(kept) => self.put(Tree::LeadKeys, &self.below.sealing().slots().place(lead), &kept)?,
-                None => self.remove(Tree::LeadKeys, &self.below.sealing().slots().place(lead))?,
+                Some(kept) => self.put(Tree::LeadKeys, &place, &kept),
+                None => self.remove(Tree::LeadKeys, &place),
             }
         }
         Ok(Ok(()))
@@ -199,15 +196,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Writes a record as it is, leaving no piece of the one it replaces.
-    pub(super) fn put(&mut self, tree: Tree, key: &[u8], payload: &[u8]) -> DiskResult<()> {
-        self.remove(tree, key)?;
-        self.put_new(tree, key, payload);
-        Ok(())
-    }
-
-    /// Writes a record as it is, under a key that none has, or none that is in pieces.
-    pub(super) fn put_new(&mut self, tree: Tree, key: &[u8], payload: &[u8]) {
+    /// Writes a record as it is.
+    pub(super) fn put(&mut self, tree: Tree, key: &[u8], payload: &[u8]) {
         self.writes.insert(tree.sled_key(key), Some(framed(payload)));
     }
 
@@ -221,20 +211,8 @@ impl<'a> Group<'a> {
         Ok(changes.map(|(volume, (key, value))| Change { volume, key, value }).collect())
     }
 
-    fn remove(&mut self, tree: Tree, key: &[u8]) -> DiskResult<()> {
-        let sled_key = tree.sled_key(key);
-        if !self.below.has_pieces() {
-            self.writes.insert(sled_key, None);
-            return Ok(());
-        }
-        let Some(raw) = self.raw(&sled_key)? else { return Ok(()) };
-        if let Ok(Frame::Split(head)) = Frame::open(&raw) {
-            for part in 0..head.parts {
-                self.writes.insert(part_key(tree, key, part), None);
-            }
-        }
-        self.writes.insert(sled_key, None);
-        Ok(())
+    fn remove(&mut self, tree: Tree, key: &[u8]) {
+        self.writes.insert(tree.sled_key(key), None);
     }
 
     fn check(&self, index: usize, guard: &Guard) -> DiskResult<Outcome> {
@@ -366,7 +344,7 @@ pub(super) fn wanted(engine: &dyn Engine, commit: &Commit) -> Vec<Vec<u8>> {
 fn within_limits(commit: &Commit) -> Outcome {
     for write in &commit.writes {
         let (tree, length) = match write {
-            Write::Put { tree, payload, .. } | Write::PutNew { tree, payload, .. } => (*tree, payload.len()),
+            Write::Put { tree, payload, .. } => (*tree, payload.len()),
             Write::Remove { tree, .. } => (*tree, 0),
             Write::Append { tree, .. } if !Tree::FEEDS.contains(tree) => {
                 return Err(CommitError::Failed(format!("tree `{}` is no feed to append to", tree.name())));
@@ -374,7 +352,7 @@ fn within_limits(commit: &Commit) -> Outcome {
             Write::Append { tree, payload, .. } => (*tree, payload.len()),
             Write::Identify { .. } => (Tree::Identities, 0),
         };
-        if matches!(tree, Tree::Parts | Tree::LeadKeys)
+        if tree == Tree::LeadKeys
             || (tree == Tree::Identities && !matches!(write, Write::Remove { .. } | Write::Identify { .. }))
         {
             let name = tree.name();
@@ -402,6 +380,6 @@ fn within_limits(commit: &Commit) -> Outcome {
 
 /// Whether it writes what is sealed with a passing key.
 fn passes(write: &Write) -> bool {
-    let (Write::Put { tree, .. } | Write::PutNew { tree, .. }) = write else { return false };
+    let Write::Put { tree, .. } = write else { return false };
     tree.row().seal == Seal::Passing
 }

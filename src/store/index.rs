@@ -11,7 +11,7 @@
 //!
 //! ```text
 //! index/      sled's files
-//! index.sum   "offerd index 2 entries " keys " bytes " of what is live " sum " in hexadecimal  "\n"  { crc32  length  name "\n" }…  crc32 of the lines before "\n"
+//! index.sum   "offerd index 1 entries " keys " bytes " of what is live " sum " in hexadecimal  "\n"  { crc32  length  name "\n" }…  crc32 of the lines before "\n"
 //! ```
 //!
 //! sled panics over what it does not expect. Here a panic is an error, like the others: the caller's end of the index.
@@ -37,7 +37,7 @@ use crate::telemetry::logging::foreseen;
 /// How often a held lock is tried again.
 const LOCK_RETRY: Duration = Duration::from_millis(2);
 
-const HEADING: &str = "offerd index 2 ";
+const HEADING: &str = "offerd index 1 ";
 
 /// What is wrong with an index that is still open elsewhere.
 const LOCKED: &str = "it is open elsewhere";
@@ -382,11 +382,11 @@ mod tests {
         let DiskError(why) = Index::open_closed(options(volume)).err().expect("one is missing");
         assert!(why.contains("it finds 100 records, want 101"), "{why}");
 
-        // As it was written before there was a tally.
+        // As another version has it.
         filled(volume).close().unwrap();
         let listed = fs::read_to_string(sum_path(volume)).unwrap();
         let (_, files) = listed.trim_end().split_once('\n').unwrap();
-        let listed = format!("offerd index 1 live 700\n{}\n", files.rsplit_once('\n').unwrap().0);
+        let listed = format!("offerd index 2 live 700\n{}\n", files.rsplit_once('\n').unwrap().0);
         let sum = crc32fast::hash(listed.as_bytes());
         fs::write(sum_path(volume), format!("{listed}{sum:08x}\n")).unwrap();
         assert!(Index::open_closed(options(volume)).unwrap().is_none());

@@ -1,7 +1,6 @@
 //! The lock of a store: one process has it open.
 //!
-//! It is on the store's directory, which nobody removes under a daemon without losing the store, and on a file in it, which an
-//! offerd of before locks alone.
+//! It is on the store's directory, which nobody removes under a daemon without losing the store, and on the file `lock` in it.
 
 use std::{
     fs::{File, OpenOptions},

@@ -1,7 +1,7 @@
 //! The manifest: which files of the store there must be.
 //!
 //! ```text
-//! offerd store 4
+//! offerd store 1
 //! {"revision":7,"volumes":[{"number":0,"begins":…,"files":[{"number":1,"bytes":4711}]}, …]}
 //! crc32 of the lines before, in hexadecimal
 //! ```
@@ -19,8 +19,8 @@ use super::{
     volume_number::{BASE, Begins, Number, directory_of, volumes_in},
 };
 
-/// The format of the records this build writes. A store of an older one is rewritten when it is opened, if it must be.
-pub const FORMAT: u32 = 4;
+/// The format of the stores that this build writes, and the only one that it reads.
+pub const FORMAT: u32 = 1;
 
 /// The file, and the one that stands in for it when it is damaged.
 const NAMES: [&str; 2] = ["manifest", "manifest.copy"];
@@ -59,10 +59,12 @@ pub(super) struct FileRow {
 /// What was found where the manifest stands.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// Nothing: there is no store, or one of before there were manifests.
+    /// There is no manifest.
     Nothing,
-    /// What the store says; and what is wrong with one of the two files, where something is.
-    Manifest { format: u32, manifest: Manifest, damage: Option<&'static str> },
+    /// What the store says; and which of the two files is damaged, where one is.
+    Manifest { manifest: Manifest, damage: Option<&'static str> },
+    /// A store of another format, which is this.
+    Other(u32),
     /// Both files are damaged.
     Damaged,
 }
@@ -84,9 +86,13 @@ impl Manifest {
             return Ok(Found::Nothing);
         }
         let damage = read.iter().find(|(_, found)| !matches!(found, Some(Some(_)))).map(|(name, _)| *name);
-        let sound = read.into_iter().filter_map(|(_, found)| found.flatten());
-        let newest = sound.max_by_key(|(_, manifest)| manifest.revision);
-        Ok(newest.map_or(Found::Damaged, |(format, manifest)| Found::Manifest { format, manifest, damage }))
+        let sound: Result<Vec<Self>, u32> =
+            read.into_iter().filter_map(|(_, found)| found.flatten()).collect();
+        Ok(match sound.map(|all| all.into_iter().max_by_key(|manifest| manifest.revision)) {
+            Ok(Some(manifest)) => Found::Manifest { manifest, damage },
+            Ok(None) => Found::Damaged,
+            Err(format) => Found::Other(format),
+        })
     }
 
     /// A manifest of the files of a store, for one whose own is lost. When the volumes began is not known any more.
@@ -108,9 +114,9 @@ impl Manifest {
     }
 
     /// Writes both files. Once this returns, they survive a power cut.
-    pub(super) fn write(&mut self, store: &Path, format: u32, fault: &SyncFault) -> io::Result<()> {
+    pub(super) fn write(&mut self, store: &Path, fault: &SyncFault) -> io::Result<()> {
         self.revision += 1;
-        let text = self.text(format);
+        let text = self.text();
         for name in NAMES {
             fault.tell()?;
             disk::replace(&store.join(name), text.as_bytes())?;
@@ -118,22 +124,25 @@ impl Manifest {
         Ok(())
     }
 
-    fn text(&self, format: u32) -> String {
+    fn text(&self) -> String {
         let json = serde_json::to_string(self).expect("numbers are written in any case");
-        let text = format!("{HEADING}{format}\n{json}\n");
+        let text = format!("{HEADING}{FORMAT}\n{json}\n");
         let crc = crc32fast::hash(text.as_bytes());
         format!("{text}{crc:08x}\n")
     }
 
-    fn parse(bytes: &[u8]) -> Option<(u32, Self)> {
+    /// What a sound file says, or of which other format the store is. Nothing more is read of that.
+    fn parse(bytes: &[u8]) -> Option<Result<Self, u32>> {
         let text = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
         let (summed, crc) = text.split_at_checked(text.rfind('\n')? + 1)?;
         if format!("{:08x}", crc32fast::hash(summed.as_bytes())) != crc {
             return None;
         }
         let (heading, json) = summed.split_once('\n')?;
-        let format = heading.strip_prefix(HEADING)?.parse().ok()?;
-        Some((format, serde_json::from_str(json).ok()?))
+        match heading.strip_prefix(HEADING)?.parse().ok()? {
+            FORMAT => serde_json::from_str(json).ok().map(Ok),
+            other => Some(Err(other)),
+        }
     }
 }
 
@@ -161,17 +170,17 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let store = directory.path();
         let mut written = manifest();
-        written.write(store, 4, &SyncFault::default()).unwrap();
+        written.write(store, &SyncFault::default()).unwrap();
         for path in paths(store) {
             let whole = fs::read(&path).unwrap();
             for place in 0..whole.len() {
                 let mut flipped = whole.clone();
                 flipped[place] ^= 1 << (place % 8);
                 fs::write(&path, flipped).unwrap();
-                let Found::Manifest { format, manifest, damage } = Manifest::read(store).unwrap() else {
+                let Found::Manifest { manifest, damage } = Manifest::read(store).unwrap() else {
                     panic!("byte {place}");
                 };
-                assert_eq!((format, &manifest, damage.is_some()), (4, &written, true), "byte {place}");
+                assert_eq!((&manifest, damage.is_some()), (&written, true), "byte {place}");
             }
             fs::write(&path, whole).unwrap();
         }

@@ -44,7 +44,7 @@
 //! [`drop_before`](Store::drop_before) drops what is older than it is to be kept, volume by volume; in a database
 //! [`expire_before`](Store::expire_before) removes it, record by record. [`backup`] takes the whole
 //! store of one instant along while writes go on. [`salvage`] makes a good store of what is left of a damaged
-//! one. [`copy`] takes a store from files into a database, and back. `migration` rewrites a store of an older [`FORMAT`] when it is opened.
+//! one. [`copy`] takes a store from files into a database, and back. A store of another [`FORMAT`] is refused before anything is written.
 //!
 //! # Layers
 //! A file names what stands below it, or left of it, and nothing above:
@@ -53,7 +53,7 @@
 //! registry   entities  tokens  partner_keys  pauses  suppressions  users  audit  identities  terms     kept for callers, through a Store as any caller has
 //! ────────── Store ──────────────────────────────────────────────── the engine, from here on down
 //! sharing    nodes                                                                             the processes that share a store, of either engine
-//! care       expiry  retention  check  scrub  older  migration  formats  backup  salvage  copy
+//! care       expiry  retention  check  scrub  backup  salvage  copy
 //! start      recovery  open                                                                     postgres, the other engine, beside all from volumes to start
 //! writing    checkpoint  writer
 //! reading    tap  records
@@ -86,7 +86,6 @@ mod disk;
 mod engine;
 mod error;
 mod expiry;
-mod formats;
 mod frame;
 mod group;
 mod health;
@@ -94,9 +93,7 @@ mod index;
 mod journal;
 mod lock;
 mod manifest;
-mod migration;
 mod nodes;
-mod older;
 mod open;
 mod options;
 mod owner;
@@ -294,7 +291,7 @@ impl Store {
 
     fn open_files(options: StoreOptions) -> Result<Self, StoreError> {
         copy::refuse_claimed(&options.path)?;
-        let Opened { records, writer, latch, clock } = formats::open(&options)?;
+        let Opened { records, writer, latch, clock } = open::open(&options)?;
         copy::refuse_unfinished(&*records)?;
         let io = |source| StoreError::Io { path: options.path.clone(), source };
         let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
@@ -338,7 +335,7 @@ impl Store {
         let turns = Turns::new(options.changes_per_record, options.database.is_some());
         let shared = match &options.database {
             None => {
-                let Opened { records, writer, latch, clock } = formats::open(options)?;
+                let Opened { records, writer, latch, clock } = open::open(options)?;
                 copy::refuse_unfinished(&*records)?;
                 let space =
                     Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
@@ -511,27 +508,18 @@ impl Store {
 
     /// Whether there is a store in a directory.
     pub fn exists(path: &Path) -> bool {
-        formats::exists(path)
+        open::exists(path)
     }
 
-    /// Whether the store in a directory is of an older format that nothing was sealed in: the start that rewrites it makes the keys.
-    pub fn is_of_before_keys(path: &Path) -> bool {
-        formats::is_of_before_keys(path)
+    /// That the store in a directory is of another format than this build's, where it is. It is not opened.
+    pub fn format_fault(path: &Path) -> Option<StoreError> {
+        open::format_fault(path)
     }
 
     /// Waits until the store takes commits again after its disk failed. Who was not answered before was refused. One
     /// waits at a time.
     pub async fn until_mended(&self) {
         self.shared.latch.until_mended().await;
-    }
-
-    /// The format of a store that nobody has open; it is neither made nor rewritten. `None` where there is none, or a new
-    /// one.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn format(options: &StoreOptions) -> Result<Option<u32>, StoreError> {
-        formats::format(options)
     }
 
     /// How many bytes the files of the store have, the journal's and the keys' aside; 0 where a database has them.

@@ -15,12 +15,13 @@ use super::{
     health::FailureLatch,
     journal::{self, Journal},
     lock::Lock,
-    manifest::{FORMAT, Found, Manifest},
+    manifest::{Found, Manifest},
     options::StoreOptions,
+    owner,
     records::Records,
     recovery::{self, Recovered},
     scan::Scan,
-    sealing::{MasterKey, Sealing, key_file::KeyFile},
+    sealing::{MasterKey, Sealing, SealingError, key_file::KeyFile},
     stall::Stalls,
     trees::{Kept, TREES, Tree},
     volume_number::BASE,
@@ -36,9 +37,30 @@ pub(super) struct Opened {
     pub(super) clock: Arc<ArrivalClock>,
 }
 
-/// Opens a store of this format, or makes one, with this master key; checks its format and makes a writer for it.
+/// Opens a store, or makes one, with the master key that is found for it.
+pub(super) fn open(options: &StoreOptions) -> Result<Opened, StoreError> {
+    let master = MasterKey::find(options.master_key_file.as_deref(), &options.path)
+        .map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?;
+    open_with(options, master)
+}
+
+/// Whether there is a store, of whatever format.
+pub(super) fn exists(path: &Path) -> bool {
+    Manifest::read(path).is_ok_and(|found| !matches!(found, Found::Nothing)) || recovery::has_files(path)
+}
+
+/// Why the store in a directory is refused for its format, if it is.
+pub(super) fn format_fault(path: &Path) -> Option<StoreError> {
+    match Manifest::read(path) {
+        Ok(Found::Other(found)) => Some(StoreError::Format { path: path.to_owned(), found }),
+        _ => None,
+    }
+}
+
+/// Opens a store, or makes one, with this master key; checks its format and makes a writer for it.
 pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Result<Opened, StoreError> {
     let path = &options.path;
+    owner::check(path)?;
     disk::make_directory(path).map_err(|source| io_error(path, source))?;
     let lock = Lock::take(path, options.lock_wait)?;
     let damages = Damages::kept_in(path);
@@ -90,10 +112,8 @@ pub(super) fn manifest(path: &Path, damages: &Damages) -> Result<Option<Manifest
             damages.note(Damage { volume: None, file: "manifest".to_owned(), what: DamageKind::Unlisted });
             Ok(None)
         }
-        Found::Manifest { format, .. } if format > FORMAT => {
-            Err(StoreError::Newer { found: format, known: FORMAT })
-        }
-        Found::Manifest { manifest, damage, .. } => {
+        Found::Other(found) => Err(StoreError::Format { path: path.to_owned(), found }),
+        Found::Manifest { manifest, damage } => {
             if let Some(file) = damage {
                 damages.note(Damage { volume: None, file: file.to_owned(), what: DamageKind::Spare });
             }
@@ -117,7 +137,7 @@ fn note_latest(records: &Records) -> DiskResult<()> {
     Ok(())
 }
 
-/// The arrival given out last that is durable; from the feeds themselves when the record of it is broken, or may be one of before.
+/// The arrival given out last that is durable; from the feeds themselves when the record of it is broken, or may be an earlier one.
 pub(super) fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError> {
     let is_damaged = |damage: &Damage| damage.volume == Some(BASE) && damage.costs_records();
     let may_be_older = records.volumes().damages().all().iter().any(is_damaged);

@@ -4,8 +4,8 @@ use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
 use super::{error::StoreError, user::ROOT};
 
-/// What of a store is made by who opens it first, in the order of its formats.
-const MADE_FIRST: [&str; 2] = ["lock", "db"];
+/// What of a store is made by whoever opens it first.
+const MADE_FIRST: &str = "lock";
 
 /// Whether this user may open the store of a directory, or make one there.
 ///
@@ -22,7 +22,7 @@ pub(super) fn check(store: &Path) -> Result<(), StoreError> {
 /// Whose it is, as far as that matters to a user: into a directory without a store others may write as its owner lets them, and of
 /// one that cannot be looked into nothing is known.
 fn owner(store: &Path, user: u32) -> Option<u32> {
-    let made = MADE_FIRST.iter().find_map(|name| fs::metadata(store.join(name)).ok());
+    let made = fs::metadata(store.join(MADE_FIRST)).ok();
     let made = made.or_else(|| fs::metadata(store).ok().filter(|_| user == ROOT));
     made.map(|made| made.uid())
 }

@@ -1,4 +1,4 @@
-//! Reading: from a tree and a key to a payload, large values and broken records included.
+//! Reading: from a tree and a key to a payload, broken records included.
 //!
 //! Reads ask the index of the [volume](super::volumes) where the record lies, and read its file, on the caller's thread. They see a
 //! group as soon as it is applied, which is when it is durable.
@@ -20,7 +20,7 @@ use super::{
     engine::{Engine, Entry, Walk},
     health::FailureLatch,
     index,
-    raw::{RawValues, Record, read_clear},
+    raw::RawValues,
     sealing::Sealing,
     stall::{Stalls, Step},
     tap::Tap,
@@ -290,10 +290,6 @@ impl Engine for Records {
 
     fn newest_volume(&self) -> Number {
         self.volumes.last().map_or(BASE, |(last, _)| last)
-    }
-
-    fn clear(&self, tree: Tree, key: &[u8]) -> DiskResult<Record> {
-        self.settled(|settled| read_clear(settled, tree, key))
     }
 
     fn note_unreadable(&self, sled_key: &[u8]) {

@@ -29,8 +29,8 @@ use super::{
     damages::Damages,
     disk::{self, DiskError},
     index,
-    journal::{Journal, Looked, Position, Replay, Version},
-    manifest::{FORMAT, FileRow, Manifest, VolumeRow},
+    journal::{Journal, Looked, Position, Replay},
+    manifest::{FileRow, Manifest, VolumeRow},
     options::StoreOptions,
     record_file::{self, HEADING, Met, RecordFile},
     trees::Tree,
@@ -72,7 +72,7 @@ pub(super) fn recover(
         tracing::info!(groups, "took in what the store's journal still held");
     }
     recovery.settle(&mut manifest)?;
-    manifest.write(store, FORMAT, &options.sync_fault)?;
+    manifest.write(store, &options.sync_fault)?;
     Ok(Recovered { manifest, replay, damages })
 }
 
@@ -290,7 +290,7 @@ impl Recovery<'_> {
             }
             Ok(())
         };
-        replay.apply(Version::Two, append).map_err(|DiskError(reason)| io::Error::other(reason))
+        replay.apply(append).map_err(|DiskError(reason)| io::Error::other(reason))
     }
 
     fn opened(&mut self, volume: &VolumeRow) -> io::Result<&mut Files> {

@@ -14,10 +14,11 @@ use uuid::Uuid;
 use super::Store;
 use super::broken::ReadError;
 use super::commit::{Commit, CommitError};
-use super::frame::Frame;
+use super::frame::unframed;
 use super::raw::read_clear;
+use super::scan::owner_of;
 use super::sealing::slots::SLOTS;
-use super::sealing::{SealingError, data_key, owner};
+use super::sealing::{SealingError, data_key};
 use super::trees::{Seal, Tree};
 use super::volume_number::{BASE, Number};
 
@@ -113,7 +114,7 @@ impl Store {
             let (mut of_volume, mut forgotten) = (0, 0);
             for entry in self.shared.engine.walk(Tree::LeadKeys, &prefix, &prefix) {
                 let (_, raw) = entry.map_err(ReadError::from)?;
-                let Ok(Frame::Whole(kept)) = Frame::open(&raw) else { continue };
+                let Ok(kept) = unframed(&raw) else { continue };
                 match (data_key::volume_of(kept), data_key::is_destroyed(kept)) {
                     (volume, false) if volume == number => of_volume += 1,
                     (volume, true) if (BASE + 1..number).contains(&volume) => forgotten += 1,
@@ -191,7 +192,7 @@ impl Store {
             let key = &sled_key[1..];
             let is_aged = match told {
                 Some(told) => told.ms(key).is_some_and(|ms| ms < before_ms),
-                None => self.is_orphan(tree, key, &raw)?,
+                None => self.is_orphan(tree, &raw)?,
             };
             if is_aged {
                 keys.push(key.to_vec());
@@ -204,15 +205,10 @@ impl Store {
     }
 
     /// Whether the lead that a sealed record is about has no data key any more.
-    fn is_orphan(&self, tree: Tree, key: &[u8], raw: &[u8]) -> Result<bool, ReadError> {
+    fn is_orphan(&self, tree: Tree, raw: &[u8]) -> Result<bool, ReadError> {
         debug_assert_eq!(tree.row().seal, Seal::Lead, "others have no owner");
         let records = &*self.shared.engine;
-        let lead = match Frame::open(raw) {
-            Ok(Frame::Whole(stored)) => owner(stored),
-            Ok(Frame::Split(_)) => read_clear(records, tree, key)?.ok().flatten().as_deref().and_then(owner),
-            Err(_) => None,
-        };
-        let Some(lead) = lead else { return Ok(false) };
+        let Some(lead) = owner_of(raw) else { return Ok(false) };
         let kept = read_clear(records, Tree::LeadKeys, &records.sealing().slots().place(lead))?;
         Ok(kept.is_ok_and(|kept| kept.is_none_or(|kept| data_key::is_destroyed(&kept))))
     }

@@ -6,9 +6,8 @@ use uuid::Uuid;
 
 use super::{
     broken::ReadError,
-    disk::DiskResult,
     engine::{Engine, Walk},
-    frame::{Frame, part_key},
+    frame::unframed,
     sealing::{LastKey, owner},
     trees::Tree,
 };
@@ -38,22 +37,14 @@ impl Scan {
         Self { about: Some(lead), ..self }
     }
 
-    fn is_wanted(&self, key: &[u8], raw: &[u8]) -> DiskResult<bool> {
-        let Some(lead) = self.about else { return Ok(true) };
-        Ok(owner_of(&*self.engine, self.tree, key, raw)? == Some(lead))
+    fn is_wanted(&self, raw: &[u8]) -> bool {
+        self.about.is_none_or(|lead| owner_of(raw) == Some(lead))
     }
 }
 
 /// The lead that a record of a tree that is sealed by lead is about, read without opening it; nothing where it is broken.
-fn owner_of(engine: &dyn Engine, tree: Tree, key: &[u8], raw: &[u8]) -> DiskResult<Option<Uuid>> {
-    Ok(match Frame::open(raw) {
-        Ok(Frame::Whole(payload)) => owner(payload),
-        Ok(Frame::Split(_)) => match engine.raw(&part_key(tree, key, 0))?.as_deref().map(Frame::open) {
-            Some(Ok(Frame::Whole(piece))) => owner(piece),
-            _ => None,
-        },
-        Err(_) => None,
-    })
+pub(super) fn owner_of(raw: &[u8]) -> Option<Uuid> {
+    unframed(raw).ok().and_then(owner)
 }
 
 /// Whom the records of a tree that is sealed by lead are about, with their keys: what [`Scan`] goes through, without opening any.
@@ -63,12 +54,8 @@ pub(super) fn owners(
     start: &[u8],
     prefix: &[u8],
 ) -> impl Iterator<Item = Result<(Uuid, Vec<u8>), ReadError>> + use<> {
-    let ahead = engine.walk(tree, start, prefix);
-    ahead.filter_map(move |entry| {
-        let owned = entry.and_then(|(mut sled_key, raw)| {
-            let key = sled_key.split_off(1);
-            Ok(owner_of(&*engine, tree, &key, &raw)?.map(|owner| (owner, key)))
-        });
+    engine.walk(tree, start, prefix).filter_map(move |entry| {
+        let owned = entry.map(|(mut sled_key, raw)| Some((owner_of(&raw)?, sled_key.split_off(1))));
         owned.map_err(ReadError::from).transpose()
     })
 }
@@ -83,10 +70,8 @@ impl Iterator for Scan {
                 Err(error) => return Some(Err(error.into())),
             };
             let key = sled_key.split_off(1);
-            match self.is_wanted(&key, &raw) {
-                Ok(true) => {}
-                Ok(false) => continue,
-                Err(error) => return Some(Err(error.into())),
+            if !self.is_wanted(&raw) {
+                continue;
             }
             match self.engine.payload(self.tree, &key, &raw, &mut self.last_key) {
                 Ok(Some(payload)) => return Some(Ok((key, payload))),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Notify;
 
 use super::changes::Change;
-use super::frame::Frame;
+use super::frame::unframed;
 use super::sealing::data_key;
 use super::trees::Tree;
 
@@ -85,9 +85,8 @@ fn topic_of(change: &Change) -> Option<Topic> {
         Tree::Suppressions => Some(Topic::Suppressions),
         Tree::Users => Some(Topic::Users),
         Tree::LeadKeys => {
-            let kept = change.value.as_deref().map(Frame::open);
-            matches!(kept, Some(Ok(Frame::Whole(kept))) if data_key::is_destroyed(kept))
-                .then_some(Topic::Erasures)
+            let kept = change.value.as_deref().map(unframed);
+            matches!(kept, Some(Ok(kept)) if data_key::is_destroyed(kept)).then_some(Topic::Erasures)
         }
         _ => None,
     }

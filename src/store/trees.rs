@@ -51,8 +51,6 @@ pub enum Tree {
     LeadClientTags,
     /// Templates that many records share.
     Templates,
-    /// Continuations of large values.
-    Parts,
     /// Visits to the pages of clients.
     Sessions,
     /// Offers that were seen on the pages of clients.
@@ -142,9 +140,9 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 43] = [
+pub const TREES: [TreeRow; 42] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
-        key: "name", value: "the format (u32), the last arrival (u64), when each volume begins (u64), the watchdog's last write in ms (u64); in a database with the place of the process that wrote, and what it wrote last of the prefills that ended by it; how far what is too old is removed there" },
+        key: "name", value: "the last arrival (u64), the watchdog's last write in ms (u64); in a database with the place of the process that wrote, and what it wrote last of the prefills that ended by it; how far what is too old is removed there" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
         key: "company uuid", value: "company" },
     TreeRow { tree: Tree::Tokens, prefix: b't', name: "tokens", seal: Seal::Open, kept: Kept::Base,
@@ -187,8 +185,6 @@ pub const TREES: [TreeRow; 43] = [
         key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of tags" },
     TreeRow { tree: Tree::Templates, prefix: b'x', name: "texts", seal: Seal::Open, kept: Kept::Base,
         key: "fingerprint (16 bytes)", value: "a line for ourselves, then prepared JSON" },
-    TreeRow { tree: Tree::Parts, prefix: b'p', name: "parts", seal: Seal::Open, kept: Kept::Base,
-        key: "prefix and key of the record, part (u16)", value: "a piece of a large value" },
     TreeRow { tree: Tree::Sessions, prefix: b's', name: "sessions", seal: Seal::Own, kept: Kept::Base,
         key: "id (u64)", value: "the start of a visit" },
     TreeRow { tree: Tree::OfferDisplays, prefix: b'd', name: "offer_displays", seal: Seal::Lead, kept: Kept::Base,

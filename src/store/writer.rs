@@ -213,7 +213,7 @@ impl Writer {
         }
         if self.arrivals.last_us() > last_arrival_us {
             let last_arrival = self.arrivals.last_us().to_be_bytes();
-            group.put_new(Tree::Meta, LAST_ARRIVAL, &last_arrival);
+            group.put(Tree::Meta, LAST_ARRIVAL, &last_arrival);
         }
         let rewrapped = group.rewrapped();
         let changes = group.into_changes(|group, key| self.records.volume_of(group, key));

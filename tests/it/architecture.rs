@@ -207,7 +207,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
 
 /// Crates that only these modules, or files, may name.
 const OWNED: &[(&str, &[&str])] = &[
-    ("sled", &["store/index.rs", "store/older.rs"]),
+    ("sled", &["store/index.rs"]),
     ("tokio_postgres", &["store/postgres"]),
     ("tokio_postgres_rustls", &["store/postgres"]),
     ("deadpool_postgres", &["store/postgres"]),

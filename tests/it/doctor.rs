@@ -140,22 +140,6 @@ async fn a_key_that_is_gone_or_open_to_others_or_wrong_is_told() {
     report.says("store", "wrong", "");
 }
 
-#[test]
-fn a_store_of_another_time_is_told_and_left_as_it_is() {
-    let plan = plan();
-    fs::create_dir(plan.store()).unwrap();
-    fs::write(plan.store().join("db"), "no store").unwrap();
-    examined(&plan).says("store", "look", "holds no records");
-    assert!(!plan.master_key().exists(), "no store is made");
-
-    let older = Daemon::with_partners(Vec::new());
-    crate::migration::lay(1, &older.store());
-    let report = examined(&older);
-    report.says("store", "look", "of format 1");
-    report.says("master key", "look", "the first start makes one");
-    assert!(!older.store().with_file_name("store.format-1").exists(), "nothing is rewritten");
-}
-
 #[tokio::test]
 async fn a_running_daemon_holds_its_store_and_its_ports() {
     let daemon = plan().start().await;

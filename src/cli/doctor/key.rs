@@ -19,7 +19,7 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
     const CHECK: &str = "master key";
     let key = match MasterKey::find(store.master_key_file.as_deref(), &store.path) {
         Ok(Some(key)) => key,
-        Ok(None) if Store::exists(&store.path) && !Store::is_of_before_keys(&store.path) => {
+        Ok(None) if Store::exists(&store.path) => {
             let found = "there is a store, and no key to open it with";
             let next = "name the key's file as `store.master_key_file`, or give it as OFFERD_MASTER_KEY or as the systemd credential";
             return Finding::wrong(CHECK, found, next);

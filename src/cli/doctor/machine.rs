@@ -85,7 +85,7 @@ pub fn disk(store: &StoreSettings) -> Finding {
         let found = format!(
             "{room} free, less than `store.reserve_bytes` ({reserve}): no new leads would be taken in"
         );
-        Finding::wrong(CHECK, found, "make room: old backups and stores (`data.format-1`) first")
+        Finding::wrong(CHECK, found, "make room: old backups first")
     } else if free < store.reserve_bytes.saturating_mul(COMFORT) {
         let found = format!("{room} free; below {reserve} no new leads are taken in");
         Finding::look(CHECK, found, "make room before that: a lead with 20 offers takes about 8 KB")

@@ -1,4 +1,4 @@
-//! The store: of a format that is known, opened by the key, free or held by our own daemon.
+//! The store: of the format of this build, opened by the key, free or held by our own daemon.
 
 use std::io;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub async fn sealed_with(daemon: &Daemon) -> Option<String> {
     daemon.ask(Method::GET, "/masterKey").await.ok().map(|SealedWith { key }| key)
 }
 
-/// Whether a start would open the store. One that is to be rewritten first is left as it is.
+/// Whether a start would open the store.
 pub async fn store(settings: &StoreSettings, daemon: &Daemon) -> Finding {
     match daemon {
         Ok(None) => match settings.database() {
@@ -63,28 +63,6 @@ fn of_stopped(settings: &StoreSettings) -> Finding {
         Err(error) => {
             return Finding::wrong(CHECK, format!("{path} cannot be looked into: {error}"), permit(&error));
         }
-    }
-    match Store::format(&StoreOptions::from(settings)) {
-        Ok(Some(format)) if format < FORMAT => {
-            let found = format!(
-                "of format {format}, this offerd has {FORMAT}: the next start brings it there, for good"
-            );
-            return Finding::look(
-                CHECK,
-                found,
-                "take a backup with the offerd of before, and have as much room again",
-            );
-        }
-        Ok(None) => {
-            let found = format!("{path} holds no records yet: the next start makes a store there");
-            return Finding::look(
-                CHECK,
-                found,
-                "if there should be some, `store.path` may name the wrong directory",
-            );
-        }
-        Ok(Some(_)) => {}
-        Err(error) => return unopened(&error),
     }
     let opened = Store::open(StoreOptions::from(settings)).and_then(|store| {
         let audit = AuditLog::of(store.clone()).verify().ok().and_then(|verdict| verdict.broken);
@@ -171,7 +149,7 @@ fn of_opened(opened: &str, damages: &[Damage]) -> Finding {
 
 /// Whether this user may do to a store what a start does.
 fn may_change(store: &Path) -> bool {
-    [store.to_owned(), store.join("lock"), store.join("db")]
+    [store.to_owned(), store.join("lock")]
         .iter()
         .filter(|path| path.exists())
         .all(|path| access(path, Access::READ_OK | Access::WRITE_OK).is_ok())
@@ -207,7 +185,7 @@ fn unopened(error: &StoreError) -> Finding {
     let next = match error {
         StoreError::Owner { .. } => "run it as the user that the daemon runs as",
         StoreError::Locked { .. } => "stop what holds it, or set another `store.path`",
-        StoreError::Newer { .. } => "install that newer offerd again, or restore a backup of before",
+        StoreError::Format { .. } => "start the offerd that wrote it, or set another `store.path`",
         StoreError::Sealing(_) => {
             "give the key that the message names; without it only a backup with its own key helps"
         }
@@ -215,7 +193,6 @@ fn unopened(error: &StoreError) -> Finding {
         StoreError::Tables { .. } => {
             "install the offerd that they are of, or `offerd store migrate` with the newer one"
         }
-        StoreError::Foreign { .. } => "set another `store.path`",
         StoreError::Unfinished => "give `offerd store copy` again, or set another place",
         StoreError::Io { source, .. } if is_forbidden(source) => PERMIT,
         _ => "look at the disk; `offerd restore` makes a store of the last backup",

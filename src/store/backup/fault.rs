@@ -10,13 +10,13 @@ use crate::store::FORMAT;
 pub enum BackupFault {
     /// It is something else.
     Foreign,
-    /// A newer offerd wrote it.
-    Newer {
+    /// It is of another version than this build's.
+    Version {
         /// Its version.
         found: u32,
     },
-    /// The store in it was written by a newer offerd.
-    NewerStore {
+    /// The store in it is of another format than this build's.
+    Format {
         /// The format of the store.
         found: u32,
     },
@@ -81,11 +81,11 @@ impl fmt::Display for BackupFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Foreign => write!(f, "it is no backup of offerd's, or its first line is damaged"),
-            Self::Newer { found } => {
-                write!(f, "it is a backup of version `{found}`, this offerd reads up to `{VERSION}`")
+            Self::Version { found } => {
+                write!(f, "it is a backup of version `{found}`, this offerd reads `{VERSION}`")
             }
-            Self::NewerStore { found } => {
-                write!(f, "the store in it has format `{found}`, this offerd reads up to `{FORMAT}`")
+            Self::Format { found } => {
+                write!(f, "the store in it has format `{found}`, this offerd reads `{FORMAT}`")
             }
             Self::Damaged { block, at, holds, damage } => {
                 let holds = holds.map(|holds| format!(" ({holds})")).unwrap_or_default();

@@ -20,7 +20,7 @@
 //!
 //! # The file
 //! ```text
-//! "offerd backup 3\n"  block…
+//! "offerd backup 1\n"  block…
 //! block    kind u8  records u32 BE  length u32 BE  crc32 of these and of the body u32 BE  body
 //! heading  kind 'H'  body = id of the master key (8)  format u32 BE  when, ms i64 BE  bytes of the store u64 BE  sealed key (60)
 //! records  kind = byte of the tree, or '+' for changes  body = sealed changes (`changes`)
@@ -30,7 +30,6 @@
 //! keys     kind 'K'  body = sealed file `keys`
 //! end      kind '.'  body = sealed count of the blocks before it u64 BE
 //! ```
-//! In version 1 changes did not name a volume, since there was only the base; up to version 2 the volumes were among the records.
 //!
 //! Each backup has a key of its own, sealed by the master key; a block is sealed for its place, so that none can be changed,
 //! moved, left out or put in by who does not have the master key.
@@ -55,7 +54,7 @@ pub use self::{
 use super::frame::VALUE_LIMIT;
 
 /// The version of the file's form.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 1;
 
 /// The first line of a file, without the version and what follows it.
 const MAGIC: &str = "offerd backup ";

@@ -13,10 +13,8 @@ use super::super::{
     disk::SyncFault,
     engine::Writer as _,
     error::{StoreError, io_error},
-    formats,
-    manifest::{FORMAT, Manifest, VolumeRow},
-    migration,
-    older::{self, Older},
+    manifest::{Manifest, VolumeRow},
+    open,
     options::StoreOptions,
     owner,
     sealing::{MasterKey, key_file::KeyFile},
@@ -37,18 +35,12 @@ pub struct Restore {
 /// The store beside its place; removed unless it was moved there.
 struct Building {
     path: PathBuf,
-    /// Nothing before the first records, and once all is written.
-    records: Option<Restored>,
+    /// The files of each volume that there are records of.
+    files: BTreeMap<Number, Files>,
+    /// When each volume begins.
+    begins: BTreeMap<Number, Begins>,
     master: MasterKey,
     keys: Option<Vec<u8>>,
-}
-
-/// Records on their way into the store.
-enum Restored {
-    /// Into its files, volume by volume.
-    Files { files: BTreeMap<Number, Files>, begins: BTreeMap<Number, Begins> },
-    /// Into a store of the format that they were in, which is migrated when it is opened.
-    Older(Older),
 }
 
 /// Why a store was not restored. There is nothing of it then.
@@ -93,7 +85,8 @@ impl Restore {
         }
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
         made.map_err(|source| RestoreError::Store(io_error(&path, source)))?;
-        let building = Building { path, records: None, master: master.clone(), keys: None };
+        let (files, begins) = Default::default();
+        let building = Building { path, files, begins, master: master.clone(), keys: None };
         Ok(Self { into: into.to_owned(), building, scanner: Scanner::new(Some(master)) })
     }
 
@@ -126,25 +119,15 @@ impl Restore {
 }
 
 impl Building {
-    fn options(&self) -> StoreOptions {
-        StoreOptions::new(&self.path)
-    }
-
     fn take(&mut self, block: &Block) -> Result<(), RestoreError> {
         let text = block.text.as_deref().unwrap_or_default();
         match block.kind {
             Kind::Records(_) | Kind::Changes => {
-                let changes = match block.of_version {
-                    1 => changes::read_of_base(text),
-                    _ => changes::read(text),
-                };
-                self.apply(block.of_format, changes.ok_or_else(|| block.senseless())?)?;
+                let changes = changes::read(text).ok_or_else(|| block.senseless())?;
+                self.append(changes).map_err(|source| io_error(&self.path, source))?;
             }
             Kind::Volumes => {
-                let listed = serde_json::from_slice(text).map_err(|_| block.senseless())?;
-                if let Some(Restored::Files { begins, .. }) = &mut self.records {
-                    *begins = listed;
-                }
+                self.begins = serde_json::from_slice(text).map_err(|_| block.senseless())?;
             }
             Kind::Keys => self.keys = Some(text.to_vec()),
             Kind::Heading | Kind::Broken(_) | Kind::Damages | Kind::End => {}
@@ -152,72 +135,49 @@ impl Building {
         Ok(())
     }
 
-    fn apply(&mut self, format: u32, changes: Vec<Change>) -> Result<(), StoreError> {
-        let records = match &mut self.records {
-            Some(records) => records,
-            None if format <= older::LAST_FORMAT => {
-                let options = self.options();
-                self.records.insert(Restored::Older(Older::begin(&options)?))
+    /// Appends changes to the files of their volumes, which are begun with the first.
+    fn append(&mut self, changes: Vec<Change>) -> io::Result<()> {
+        let mut by_volume: BTreeMap<Number, Vec<Change>> = BTreeMap::new();
+        changes.into_iter().for_each(|change| by_volume.entry(change.volume).or_default().push(change));
+        for (number, changes) in by_volume {
+            if let Entry::Vacant(place) = self.files.entry(number) {
+                place.insert(Files::create(directory_of(&self.path, number), number)?);
             }
-            None => self.records.insert(Restored::Files { files: BTreeMap::new(), begins: BTreeMap::new() }),
-        };
-        match records {
-            Restored::Older(older) => {
-                older.apply(changes).map_err(|error| StoreError::Disk(error.to_string()))
-            }
-            Restored::Files { files, .. } => {
-                append(&self.path, files, changes).map_err(|source| io_error(&self.path, source))
-            }
+            self.files[&number].append(&changes)?;
         }
+        Ok(())
     }
 
     /// Syncs what was written, and opens it as any store is opened.
     fn complete(&mut self) -> Result<CheckReport, RestoreError> {
-        if let Some(Restored::Files { files, begins }) = self.records.take() {
-            list(&self.path, &files, &begins).map_err(|source| io_error(&self.path, source))?;
-        }
+        self.list().map_err(|source| io_error(&self.path, source))?;
         if let Some(keys) = &self.keys {
             let restored = KeyFile::of(&self.path).restore(keys);
             restored.map_err(StoreError::Sealing)?;
         }
-        let mut opened = formats::open_with(&self.options(), Some(self.master.clone()))?;
+        let mut opened = open::open_with(&StoreOptions::new(&self.path), Some(self.master.clone()))?;
         let report = check::check(&opened.records, &mut |_| {}).map_err(StoreError::Read)?;
         opened.writer.finish().map_err(StoreError::Disk)?;
         Ok(report)
     }
-}
 
-/// Appends changes to the files of their volumes, which are begun with the first.
-fn append(store: &Path, files: &mut BTreeMap<Number, Files>, changes: Vec<Change>) -> io::Result<()> {
-    let mut by_volume: BTreeMap<Number, Vec<Change>> = BTreeMap::new();
-    changes.into_iter().for_each(|change| by_volume.entry(change.volume).or_default().push(change));
-    for (number, changes) in by_volume {
-        if let Entry::Vacant(place) = files.entry(number) {
-            place.insert(Files::create(directory_of(store, number), number)?);
+    /// Makes the files durable, and lists those of the volumes that there were at the end.
+    fn list(&mut self) -> io::Result<()> {
+        let mut manifest = Manifest::default();
+        for (number, files) in std::mem::take(&mut self.files) {
+            let listed = self.begins.get(&number).copied();
+            let Some(begins) = listed.or((number == BASE).then(Begins::default)) else { continue };
+            files.sync()?;
+            manifest.volumes.push(VolumeRow { number, begins, files: files.rows() });
         }
-        files[&number].append(&changes)?;
+        manifest.write(&self.path, &SyncFault::default())
     }
-    Ok(())
-}
-
-/// Makes the files durable, and lists those of the volumes that there were at the end.
-fn list(store: &Path, files: &BTreeMap<Number, Files>, begins: &BTreeMap<Number, Begins>) -> io::Result<()> {
-    let mut manifest = Manifest::default();
-    for (number, files) in files {
-        let listed = begins.get(number).copied();
-        let Some(begins) = listed.or((*number == BASE).then(Begins::default)) else { continue };
-        files.sync()?;
-        manifest.volumes.push(VolumeRow { number: *number, begins, files: files.rows() });
-    }
-    manifest.write(store, FORMAT, &SyncFault::default())
 }
 
 impl Drop for Building {
     fn drop(&mut self) {
-        self.records.take();
-        // Once it was moved there is none any more, and what a migration left is not needed.
+        // Once it was moved there is none any more.
         let _ = fs::remove_dir_all(&self.path);
-        migration::forget(&self.path);
     }
 }
 

@@ -56,10 +56,6 @@ pub(super) struct Block {
     number: u64,
     /// Where it begins.
     at: u64,
-    /// The version of the file's form.
-    pub(super) of_version: u32,
-    /// The format of the store.
-    pub(super) of_format: u32,
     /// What it holds.
     pub(super) kind: Kind,
     /// Its body as it was before it was sealed; nothing without a master key.
@@ -79,8 +75,8 @@ pub struct Scanner {
     master: Option<MasterKey>,
     key: Option<Key>,
     arrived: Vec<u8>,
-    /// The version in the first line, once that was read.
-    version: Option<u32>,
+    /// Whether the first line was read.
+    begun: bool,
     ended: bool,
     summary: Summary,
 }
@@ -102,7 +98,7 @@ impl Scanner {
             damaged: Vec::new(),
             unsealed: master.is_some(),
         };
-        Self { master, key: None, arrived: Vec::new(), version: None, ended: false, summary }
+        Self { master, key: None, arrived: Vec::new(), begun: false, ended: false, summary }
     }
 
     /// What was read so far.
@@ -125,7 +121,7 @@ impl Scanner {
     pub fn finish(self) -> Result<Summary, BackupFault> {
         match self.ended {
             true => Ok(self.summary),
-            false if self.version.is_none() => Err(BackupFault::Foreign),
+            false if !self.begun => Err(BackupFault::Foreign),
             false => {
                 let head = self.arrived.first_chunk().map(Head::read);
                 Err(self.damaged(head.and_then(|head| head.kind), Damage::CutShort))
@@ -140,7 +136,7 @@ impl Scanner {
         mut take: impl FnMut(Block) -> Result<(), E>,
     ) -> Result<(), E> {
         self.arrived.extend_from_slice(bytes);
-        if self.version.is_none() && !self.begin()? {
+        if !self.begun && !self.begin()? {
             return Ok(());
         }
         while let Some(block) = self.next()? {
@@ -162,9 +158,9 @@ impl Scanner {
         let version =
             self.arrived.get(magic.len()..end).and_then(|version| std::str::from_utf8(version).ok());
         match version.and_then(|version| version.parse::<u32>().ok()) {
-            Some(version @ 1..=VERSION) => self.version = Some(version),
-            Some(found) if found > VERSION => return Err(BackupFault::Newer { found }),
-            _ => return Err(BackupFault::Foreign),
+            Some(VERSION) => self.begun = true,
+            Some(found) => return Err(BackupFault::Version { found }),
+            None => return Err(BackupFault::Foreign),
         }
         self.arrived.drain(..=end);
         self.summary.bytes = end as u64 + 1;
@@ -191,9 +187,7 @@ impl Scanner {
         }
         let body = body.to_vec();
         let text = if kind == Kind::Heading { self.open(&body)? } else { self.unsealed(kind, &head, &body)? };
-        let of_version = self.version.unwrap_or(VERSION);
-        let (number, at, of_format) = (self.summary.blocks, self.summary.bytes, self.summary.format);
-        let block = Block { number, at, of_version, of_format, kind, text };
+        let block = Block { number: self.summary.blocks, at: self.summary.bytes, kind, text };
         if let (Kind::Damages, Some(text)) = (kind, &block.text) {
             self.summary.damaged = serde_json::from_slice(text).map_err(|_| block.senseless())?;
         }
@@ -214,8 +208,8 @@ impl Scanner {
         let store_bytes = rest.first_chunk().ok_or_else(|| damaged(self))?;
         let sealed_with = std::str::from_utf8(id).map_err(|_| damaged(self))?.to_owned();
         let format = u32::from_be_bytes(*format);
-        if format > FORMAT {
-            return Err(BackupFault::NewerStore { found: format });
+        if format != FORMAT {
+            return Err(BackupFault::Format { found: format });
         }
         if let Some(master) = &self.master {
             let Some(key) = master.open(clear, sealed) else {

@@ -15,7 +15,7 @@ use super::super::{
     changes::{self, Change},
     disk::DiskError,
     engine::Engine,
-    frame::Frame,
+    frame::unframed,
     health::FailureLatch,
     manifest::FORMAT,
     records::Records,
@@ -150,7 +150,7 @@ impl Backup {
                     }
                     return self.copied_block(block_kind.unwrap_or(kind), records, &text).map(Some);
                 }
-                if let (Kind::Records(tree), Err(reason)) = (kind, Frame::open(&value)) {
+                if let (Kind::Records(tree), Err(reason)) = (kind, unframed(&value)) {
                     self.records.report(&BrokenRecord::new(tree, &key[1..], reason));
                     *self.broken.entry(tree).or_default() += 1;
                 }

@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::fmt;
-use std::path::PathBuf;
 
 use uuid::Uuid;
 
@@ -18,11 +17,6 @@ pub enum CopyError {
     NoStore {
         /// Where it was looked for.
         place: String,
-    },
-    /// The files are of an older format.
-    Older {
-        /// Where they are.
-        path: PathBuf,
     },
     /// No master key is given.
     NoMasterKey,
@@ -73,11 +67,6 @@ impl fmt::Display for CopyError {
             Self::NoStore { place } => {
                 write!(f, "there is no store in {place}; name the daemon's settings by `--config FILE`")
             }
-            Self::Older { path } => write!(
-                f,
-                "`{}` is a store of an older format: the next `offerd serve` on it rewrites it, then copy it",
-                path.display()
-            ),
             Self::NoMasterKey => f.write_str(
                 "no master key is given, and both sides have to open with the one of the store: name it by `store.master_key_file`",
             ),

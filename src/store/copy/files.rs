@@ -4,23 +4,19 @@ use std::ops::Bound;
 
 use super::error::CopyError;
 use super::marker::{self, Marker, stays};
-use super::side::{Payload, Payloads, Side, Source, Target, tree_of};
+use super::side::{Payload, Payloads, Side, Source, Target, payload, tree_of};
 use super::spans;
-use crate::store::broken::BrokenRecord;
 use crate::store::changes::Change;
-use crate::store::engine::{Engine, Writer as _};
+use crate::store::engine::Writer as _;
 use crate::store::error::{StoreError, io_error};
-use crate::store::formats;
-use crate::store::frame::{Frame, Reason, framed};
-use crate::store::manifest::FORMAT;
-use crate::store::open::Opened;
+use crate::store::frame::framed;
+use crate::store::open::{self, Opened};
 use crate::store::options::StoreOptions;
 use crate::store::raw::read_clear;
-use crate::store::records::Within;
 use crate::store::sealing::key_file::KeyFile;
 use crate::store::sealing::{MasterKey, data_key, id_of};
 use crate::store::trees::Tree;
-use crate::store::volume_number::{BASE, Number};
+use crate::store::volume_number::BASE;
 
 /// A store in files.
 pub(super) struct Files {
@@ -34,11 +30,8 @@ impl Files {
     /// One that there must be, locked from here on.
     pub(super) fn source(options: &StoreOptions, master: MasterKey) -> Result<Self, CopyError> {
         let mut files = Self::target(options, master);
-        if !formats::exists(&options.path) {
+        if !open::exists(&options.path) {
             return Err(CopyError::NoStore { place: files.place() });
-        }
-        if formats::format(options)?.is_some_and(|format| format < FORMAT) {
-            return Err(CopyError::Older { path: options.path.clone() });
         }
         files.open()?;
         Ok(files)
@@ -50,7 +43,7 @@ impl Files {
     }
 
     fn open(&mut self) -> Result<(), CopyError> {
-        self.opened = Some(formats::open_with(&self.options, Some(self.master.clone()))?);
+        self.opened = Some(open::open_with(&self.options, Some(self.master.clone()))?);
         Ok(())
     }
 
@@ -60,27 +53,6 @@ impl Files {
 
     fn opened_mut(&mut self) -> &mut Opened {
         self.opened.as_mut().expect("it is opened before it is written")
-    }
-
-    /// The payload under a key of a volume; nothing of a piece, which is read with what it is a piece of.
-    fn read(&self, number: Number, sled_key: Vec<u8>, raw: &[u8]) -> Option<Result<Payload, CopyError>> {
-        let (tree, key) = match tree_of(&sled_key, &self.place()) {
-            Ok((Tree::Parts, _)) => return None,
-            Ok(of) => of,
-            Err(error) => return Some(Err(error)),
-        };
-        let within = Within { volumes: self.opened().records.volumes(), number };
-        let payload = match Frame::open(raw) {
-            Ok(Frame::Whole(payload)) => Ok(payload.to_vec()),
-            Ok(Frame::Split(_)) => match read_clear(&within, tree, key) {
-                Ok(Ok(Some(joined))) => Ok(joined),
-                Ok(Ok(None)) => Err(CopyError::Broken(BrokenRecord::new(tree, key, Reason::Lost))),
-                Ok(Err(broken)) => Err(CopyError::Broken(broken)),
-                Err(error) => Err(error.into()),
-            },
-            Err(reason) => Err(CopyError::Broken(BrokenRecord::new(tree, key, reason))),
-        };
-        Some(payload.map(|payload| (sled_key, payload)))
     }
 
     /// Where a record goes, and what lies there.
@@ -121,17 +93,14 @@ impl Side for Files {
             Ok(walk) => walk,
             Err(error) => return Box::new(std::iter::once(Err(error.into()))),
         };
-        Box::new(walk.filter_map(move |entry| match entry {
-            Ok((sled_key, _)) if stays(&sled_key) => None,
-            Ok((sled_key, raw)) => self.read(part, sled_key, &raw),
-            Err(error) => Some(Err(error.into())),
-        }))
+        let copied = walk.filter(|entry| !matches!(entry, Ok((sled_key, _)) if stays(sled_key)));
+        Box::new(copied.map(|entry| payload(entry?, &self.place())))
     }
 
     fn payloads(&self, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, CopyError> {
         let payload = |sled_key: &Vec<u8>| {
             let (tree, key) = tree_of(sled_key, &self.place())?;
-            self.opened().records.clear(tree, key)?.map_err(CopyError::Broken)
+            read_clear(&*self.opened().records, tree, key)?.map_err(CopyError::Broken)
         };
         keys.iter().map(payload).collect()
     }
@@ -182,7 +151,7 @@ impl Source for Files {
 impl Target for Files {
     fn look(&mut self, keys: &[u8], master: &MasterKey) -> Result<Option<Marker>, CopyError> {
         let file = KeyFile::of(&self.options.path);
-        if !formats::exists(&self.options.path) && !file.exists() {
+        if !open::exists(&self.options.path) && !file.exists() {
             return Ok(None);
         }
         let target = self.place();
@@ -191,7 +160,7 @@ impl Target for Files {
         if theirs.is_none_or(|theirs| Some(theirs) != id_of(keys, master).ok()) {
             return Err(not_empty("it has another store"));
         }
-        if !formats::exists(&self.options.path) {
+        if !open::exists(&self.options.path) {
             return Ok(None);
         }
         self.open()?;

@@ -13,7 +13,7 @@ use crate::store::arrival::LAST_ARRIVAL;
 use crate::store::disk;
 use crate::store::engine::Engine;
 use crate::store::error::{StoreError, io_error};
-use crate::store::frame::{Frame, framed};
+use crate::store::frame::framed;
 use crate::store::postgres::{PROBE, Tables};
 use crate::store::sealing::{MasterKey, id_of};
 use crate::store::trees::Tree;
@@ -116,8 +116,7 @@ pub(in crate::store) fn refuse_unfinished_in(database: &PostgresSettings) -> Res
 
 /// Refuses a store that is an unfinished copy.
 pub(in crate::store) fn refuse_unfinished(engine: &(impl Engine + ?Sized)) -> Result<(), StoreError> {
-    let raw = engine.raw(&Marker::sled_key()).map_err(StoreError::from_disk)?;
-    match raw.as_deref().map(Frame::open) {
+    match engine.raw(&Marker::sled_key()).map_err(StoreError::from_disk)? {
         None => Ok(()),
         Some(_) => Err(StoreError::Unfinished),
     }

@@ -9,8 +9,6 @@
 //! 4. Both sides are read through and compared, tree by tree (`compare`). Only where all is equal the marker goes.
 //!
 //! # What is not the same on both sides
-//! - Large values that files have in pieces, as formats up to 3 wrote them, are joined, for good: what is written today is whole on
-//!   both sides.
 //! - A database has no volumes. On the way into files those are made anew, by the times in keys and as large and old as the settings
 //!   let them become, and the record of each lead's data key is given the volume of the time in the lead's uuid (`spans`). So a lead
 //!   goes with its volume, as if it had always been in files. On the way into a database that number stays, and says nothing there.

@@ -3,7 +3,8 @@
 use super::error::CopyError;
 use super::marker::Marker;
 use crate::store::broken::BrokenRecord;
-use crate::store::frame::Frame;
+use crate::store::engine::Entry;
+use crate::store::frame::unframed;
 use crate::store::sealing::MasterKey;
 use crate::store::trees::Tree;
 
@@ -67,16 +68,11 @@ pub(super) fn tree_of<'k>(sled_key: &'k [u8], place: &str) -> Result<(Tree, &'k 
     of.ok_or_else(|| CopyError::Unknown { key: hex(sled_key), place: place.to_owned() })
 }
 
-/// The payload of a value that lies whole.
-pub(super) fn whole(tree: Tree, key: &[u8], raw: &[u8]) -> Result<Vec<u8>, CopyError> {
-    match Frame::open(raw) {
-        Ok(Frame::Whole(payload)) => Ok(payload.to_vec()),
-        // A database has no pieces.
-        Ok(Frame::Split(_)) => {
-            Err(CopyError::Broken(BrokenRecord::new(tree, key, crate::store::frame::Reason::Part(0))))
-        }
-        Err(reason) => Err(CopyError::Broken(BrokenRecord::new(tree, key, reason))),
-    }
+/// What lies under a key of an index, with that key.
+pub(super) fn payload((sled_key, raw): Entry, place: &str) -> Result<Payload, CopyError> {
+    let (tree, key) = tree_of(&sled_key, place)?;
+    let payload = unframed(&raw).map_err(|reason| CopyError::Broken(BrokenRecord::new(tree, key, reason)))?;
+    Ok((sled_key, payload.to_vec()))
 }
 
 /// Bytes in hexadecimal.

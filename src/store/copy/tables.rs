@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::error::CopyError;
 use super::marker::{self, Marker, stays};
-use super::side::{Payload, Payloads, Side, Source, Target, tree_of, whole};
+use super::side::{Payload, Payloads, Side, Source, Target, payload};
 use crate::config::PostgresSettings;
 use crate::store::engine::Entry;
 use crate::store::frame::framed;
@@ -45,12 +45,6 @@ impl DatabaseSide {
         if alive.is_empty() { Ok(()) } else { Err(CopyError::Alive(alive.into_iter().collect())) }
     }
 
-    fn read(&self, entry: &Entry) -> Result<Payload, CopyError> {
-        let (sled_key, raw) = entry;
-        let (tree, key) = tree_of(sled_key, &self.place())?;
-        Ok((sled_key.clone(), whole(tree, key, raw)?))
-    }
-
     /// Whether there is no record.
     fn has_none(&self) -> Result<bool, CopyError> {
         Ok(self.tables.walk(Vec::new()).next().transpose()?.is_none())
@@ -80,7 +74,7 @@ impl Side for DatabaseSide {
             move |sled_key: &[u8]| !stays(sled_key) && (part == 0 || sled_key.first() != Some(&keys));
         Box::new(entries.filter_map(move |entry| match entry {
             Ok((sled_key, _)) if !is_wanted(&sled_key) => None,
-            Ok(entry) => Some(self.read(&entry)),
+            Ok(entry) => Some(payload(entry, &self.place())),
             Err(error) => Some(Err(error.into())),
         }))
     }
@@ -88,7 +82,7 @@ impl Side for DatabaseSide {
     fn payloads(&self, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, CopyError> {
         let entries = self.tables.raw_of(keys.to_vec())?;
         let mut found: HashMap<Vec<u8>, Vec<u8>> =
-            entries.iter().map(|entry| self.read(entry)).collect::<Result<_, _>>()?;
+            entries.into_iter().map(|entry| payload(entry, &self.place())).collect::<Result<_, _>>()?;
         Ok(keys.iter().map(|key| found.remove(key)).collect())
     }
 

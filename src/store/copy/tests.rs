@@ -105,7 +105,6 @@ fn filled(options: &StoreOptions) -> (Uuid, Uuid) {
                 _ if Tree::FEEDS.contains(&row.tree) => commit.append(row.tree, company, [number as u8; 9]),
                 Kept::WithLead => commit.put(row.tree, [lead.as_bytes(), &[1][..]].concat(), "with the lead"),
                 Kept::ByTime => commit.put(row.tree, table.as_bytes(), "by time"),
-                _ if row.tree == Tree::Parts => commit,
                 _ if row.tree == Tree::Identities => {
                     let at_ms = i64::try_from(MARCH_MS + number * DAY_MS).unwrap();
                     commit.identify(company, [number as u8; 32], at_ms, DAY_MS as i64)
@@ -166,21 +165,6 @@ fn what_comes_back_lies_in_volumes_of_its_time_and_goes_with_them() {
     assert_eq!(dropped.leads, 2, "the third of its leads was erased");
     assert_eq!(store.check().unwrap().count(Tree::RateTables), before - 3);
     assert!(store.get(Tree::Leads, last.as_bytes()).unwrap().is_some() && store.check().unwrap().is_sound());
-}
-
-#[test]
-fn a_value_that_lies_in_pieces_is_whole_in_the_copy() {
-    let Some(sides) = sides() else { return };
-    let (key, payload) = (b"large", vec![8; 20_000]);
-    let store = Store::open_inline_with(&sides.there).unwrap();
-    let changes = crate::store::tests::large_values::split("large", &payload);
-    assert!(store.shared.records().apply(crate::store::records::Batch(changes)).is_ok());
-    drop(store);
-    assert!(sides.copied(Direction::IntoDatabase).unwrap().compared.is_equal());
-    assert!(sides.copied(Direction::IntoFiles).unwrap().compared.is_equal());
-    let back = Store::open_inline_with(&sides.back).unwrap();
-    assert_eq!(back.get(Tree::Templates, key), Ok(Some(payload)));
-    assert_eq!(back.check().unwrap().count(Tree::Parts), 0);
 }
 
 #[test]

@@ -21,7 +21,7 @@ use std::{
 };
 
 pub(super) use self::replay::{Looked, Replay};
-pub(super) use self::segment::{Position, Version};
+pub(super) use self::segment::Position;
 use self::segment::{Segment, path_of};
 use super::{
     changes::{self, Change},

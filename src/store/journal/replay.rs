@@ -11,7 +11,7 @@ use super::super::{
     changes::Change,
     disk::{self, DiskResult},
 };
-use super::segment::{self, Contents, Position, Version};
+use super::segment::{self, Contents, Position};
 use super::{SPARE, files, segments};
 use crate::telemetry::metrics::STORE_BROKEN_RECORDS;
 
@@ -53,7 +53,7 @@ impl Replay {
     pub(in crate::store) fn look(&self) -> io::Result<Looked> {
         let mut looked = Looked { positions: None, is_whole: !self.left.is_empty() };
         for (nth, file) in self.left.iter().enumerate() {
-            let contents = self.contents(Version::Two, file)?;
+            let contents = self.contents(file)?;
             looked.is_whole &= contents.damaged_at.is_empty();
             if nth == 0 {
                 looked.is_whole &= contents.positions.is_some();
@@ -64,10 +64,10 @@ impl Replay {
     }
 
     /// What one of them holds. Where its end is missing though others follow, that is damage too.
-    fn contents(&self, version: Version, file: &Path) -> io::Result<Contents> {
+    fn contents(&self, file: &Path) -> io::Result<Contents> {
         let Some(number) = segment::number_of(file) else { return Ok(Contents::default()) };
         let (bytes, unread) = disk::read_file_sparing(file)?;
-        let mut contents = Contents::of(version, number, &bytes);
+        let mut contents = Contents::of(number, &bytes);
         // What cannot be read may be groups.
         contents.damaged_at.extend(unread.iter().map(|page| page.at));
         let is_last = number + 1 == self.next;
@@ -84,7 +84,7 @@ impl Replay {
     ) -> DiskResult<Vec<String>> {
         let mut damaged = Vec::new();
         for file in &self.left {
-            let contents = self.contents(Version::Two, file)?;
+            let contents = self.contents(file)?;
             if !contents.damaged_at.is_empty() {
                 damaged.push(file.file_name().unwrap_or_default().to_string_lossy().into_owned());
             }
@@ -97,12 +97,11 @@ impl Replay {
     /// for whoever wants to look at it.
     pub(in crate::store) fn apply(
         &self,
-        version: Version,
         mut take: impl FnMut(Vec<Change>) -> DiskResult<()>,
     ) -> DiskResult<usize> {
         let mut groups = 0;
         for file in &self.left {
-            let contents = self.contents(version, file)?;
+            let contents = self.contents(file)?;
             if let Some(at) = contents.damaged_at.first() {
                 self.set_aside(file, *at);
             }

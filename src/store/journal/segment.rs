@@ -1,12 +1,12 @@
 //! A segment: one file of the journal.
 //!
 //! ```text
-//! "offerdj2"  number u64 BE  group…
+//! "offerdj1"  number u64 BE  group…
 //! group   mark u32 BE  length u32 BE  crc32 u32 BE  body
 //! body    00  { volume u32 BE  file u32 BE  bytes u64 BE }…      up to where each volume was written when the segment began
 //!         01  changes
 //! ```
-//! A group of length 0 closes the segment. In version 1, of before there were record files, a body was changes alone.
+//! A group of length 0 closes the segment.
 //!
 //! Files are used again, since overwriting is cheaper to sync than growing. What an earlier use has left is distinguished by the
 //! mark, which is the checksum of the segment's number, and by the checksum, which covers the number and the place beside the
@@ -28,8 +28,7 @@ use super::super::{
     volume_number::Number,
 };
 
-const MAGIC: &[u8; 8] = b"offerdj2";
-const MAGIC_1: &[u8; 8] = b"offerdj1";
+const MAGIC: &[u8; 8] = b"offerdj1";
 
 /// What the body of a group begins with.
 const POSITIONS: u8 = 0;
@@ -50,15 +49,6 @@ pub(in crate::store) struct Position {
     pub(in crate::store) file: FileNumber,
     /// How long that is.
     pub(in crate::store) bytes: u64,
-}
-
-/// In which form segments are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::store) enum Version {
-    /// That of stores up to format 3.
-    One,
-    /// This one.
-    Two,
 }
 
 /// A segment that is being written.
@@ -139,25 +129,21 @@ impl Segment {
 
 impl Contents {
     /// Reads what a file holds of the segment of this number.
-    pub(super) fn of(version: Version, number: u64, bytes: &[u8]) -> Self {
+    pub(super) fn of(number: u64, bytes: &[u8]) -> Self {
         let mut contents = Self::default();
-        let magic = match version {
-            Version::One => MAGIC_1,
-            Version::Two => MAGIC,
-        };
-        if bytes.get(..HEADING) != Some(&[magic, &number.to_be_bytes()[..]].concat()) {
+        if bytes.get(..HEADING) != Some(&[MAGIC, &number.to_be_bytes()[..]].concat()) {
             // Not begun, when it is a spare whose heading a crash has kept from being written.
             if let Some(next) = next_group(number, bytes, 0) {
                 contents.damaged_at.push(0);
-                contents.read_from(version, number, bytes, next);
+                contents.read_from(number, bytes, next);
             }
             return contents;
         }
-        contents.read_from(version, number, bytes, HEADING);
+        contents.read_from(number, bytes, HEADING);
         contents
     }
 
-    fn read_from(&mut self, version: Version, number: u64, bytes: &[u8], mut at: usize) {
+    fn read_from(&mut self, number: u64, bytes: &[u8], mut at: usize) {
         loop {
             match group(number, bytes, at) {
                 Some([]) => {
@@ -165,7 +151,7 @@ impl Contents {
                     return;
                 }
                 Some(body) => {
-                    if self.take(version, body).is_none() {
+                    if self.take(body).is_none() {
                         self.damaged_at.push(at as u64);
                     }
                     at += HEAD + body.len();
@@ -182,12 +168,11 @@ impl Contents {
 
 impl Contents {
     /// Takes in the body of a group; `None` when it is none.
-    fn take(&mut self, version: Version, body: &[u8]) -> Option<()> {
-        match (version, body.split_first()?) {
-            (Version::One, _) => self.groups.push(changes::read(body)?),
-            (Version::Two, (&CHANGES, changes)) => self.groups.push(changes::read(changes)?),
-            (Version::Two, (&POSITIONS, positions)) => self.positions = Some(read_positions(positions)?),
-            (Version::Two, _) => return None,
+    fn take(&mut self, body: &[u8]) -> Option<()> {
+        match body.split_first()? {
+            (&CHANGES, changes) => self.groups.push(changes::read(changes)?),
+            (&POSITIONS, positions) => self.positions = Some(read_positions(positions)?),
+            _ => return None,
         }
         Some(())
     }
@@ -300,7 +285,7 @@ mod tests {
         let spare = path_of(directory, 3);
         let mut again = Segment::begin(directory, 4, Some(&spare), &POSITIONS_HERE).unwrap();
         again.append(&body("new 0")).unwrap();
-        let contents = Contents::of(Version::Two, 4, &fs::read(path_of(directory, 4)).unwrap());
+        let contents = Contents::of(4, &fs::read(path_of(directory, 4)).unwrap());
         assert_eq!(texts(&contents), ["new 0"]);
         assert!(!contents.closed && contents.damaged_at.is_empty());
         assert_eq!(contents.positions.as_deref(), Some(&POSITIONS_HERE[..]));
@@ -321,7 +306,7 @@ mod tests {
             let mut bytes = written(directory.path(), 7, &old, true);
             let place = place.index(bytes.len());
             if cut { bytes.truncate(place) } else { bytes[place] ^= flip }
-            let contents = Contents::of(Version::Two, 7, &bytes);
+            let contents = Contents::of(7, &bytes);
             let read = texts(&contents);
             if cut {
                 prop_assert_eq!(&read[..], &old[..read.len()]);

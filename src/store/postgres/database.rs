@@ -15,7 +15,7 @@ use crate::store::broken::{ReadError, Reported};
 use crate::store::cluster::Cluster;
 use crate::store::disk::{DiskError, DiskResult};
 use crate::store::engine::{Engine, Entry, Walk};
-use crate::store::raw::{RawValues, Record, read_clear};
+use crate::store::raw::RawValues;
 use crate::store::sealing::Sealing;
 use crate::store::topics::Topics;
 use crate::store::trees::Tree;
@@ -93,10 +93,6 @@ impl Engine for Database {
         Box::new(Pages { most: FIRST, ..Pages::between(client, from, until) })
     }
 
-    fn clear(&self, tree: Tree, key: &[u8]) -> DiskResult<Record> {
-        read_clear(self, tree, key)
-    }
-
     fn count(&self, tree: Tree, prefix: &[u8]) -> Result<u64, ReadError> {
         let from = tree.sled_key(prefix);
         let until = end_of(from.clone());
@@ -106,10 +102,6 @@ impl Engine for Database {
         });
         let counted = counted.map_err(DiskError::from)?;
         Ok(counted.unsigned_abs())
-    }
-
-    fn has_pieces(&self) -> bool {
-        false
     }
 }
 

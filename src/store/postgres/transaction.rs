@@ -15,7 +15,7 @@ use crate::store::changes::Change;
 use crate::store::cluster::Cluster;
 use crate::store::disk::{DiskError, DiskResult};
 use crate::store::engine::{Engine, Entry, Walk};
-use crate::store::raw::{RawValues, Record, read_clear};
+use crate::store::raw::RawValues;
 use crate::store::sealing::Sealing;
 use crate::store::topics::{Topics, topics_of};
 use crate::store::trees::Tree;
@@ -257,13 +257,5 @@ impl Engine for Transaction<'_> {
             Ok(entries) => Box::new(entries.into_iter().map(Ok)),
             Err(DiskError(reason)) => Box::new(std::iter::once(Err(DiskError(reason)))),
         }
-    }
-
-    fn clear(&self, tree: Tree, key: &[u8]) -> DiskResult<Record> {
-        read_clear(self, tree, key)
-    }
-
-    fn has_pieces(&self) -> bool {
-        false
     }
 }

@@ -91,7 +91,7 @@ impl Writer {
             })?);
         }
         if self.arrivals.last_us() > last_arrival_us {
-            group.put_new(Tree::Meta, LAST_ARRIVAL, &self.arrivals.last_us().to_be_bytes());
+            group.put(Tree::Meta, LAST_ARRIVAL, &self.arrivals.last_us().to_be_bytes());
         }
         let rewrapped = group.rewrapped();
         let changes = group.into_changes(|_, _| Ok(BASE));

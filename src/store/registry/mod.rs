@@ -2,8 +2,8 @@
 //! whom leads are about and what they are found by, and what is kept for a time of its own.
 //!
 //! Each file reads and writes records of its own trees through a [`Store`](super::Store), as any caller does. The engine knows nothing
-//! of them, but for `migration`, which knows what older stores kept, and `salvage`, which looks for the tables of a lead. Only
-//! `identities`, `contacts` and `terms` go deeper, since what they forget is forgotten with a key.
+//! of them, but for `salvage`, which looks for the tables of a lead. Only `identities`, `contacts` and `terms` go deeper, since what they
+//! forget is forgotten with a key.
 
 pub mod audit;
 pub mod contacts;

@@ -206,7 +206,7 @@ fn added(
     let commit = commit.put(Tree::Suppressions, key(name), codec::encode_json(&list));
     digests.chunks(AT_ONCE).fold(commit, |commit, some| {
         let part = [key(name).as_slice(), ids::timed().as_bytes()].concat();
-        commit.put_new(Tree::Suppressions, part, some.concat())
+        commit.put(Tree::Suppressions, part, some.concat())
     })
 }
 

@@ -37,11 +37,9 @@ use super::{
     disk,
     engine::{Engine, Writer as _, read_record},
     error::{StoreError, io_error},
-    formats,
-    frame::Frame,
+    frame::unframed,
     lock::Lock,
-    migration,
-    open::Opened,
+    open::{self, Opened},
     options::StoreOptions,
     owner,
     records::{Records, Within},
@@ -84,11 +82,6 @@ pub enum SalvageError {
     /// There is no store.
     NoStore {
         /// Where it was looked for.
-        path: PathBuf,
-    },
-    /// It is of an older format.
-    Older {
-        /// Where it is.
         path: PathBuf,
     },
     /// There is something where the new store is to be.
@@ -143,13 +136,11 @@ pub fn salvage(
     let store = &options.path;
     owner::check(store)?;
     owner::check(into)?;
-    if migration::is_older(store) {
-        return Err(SalvageError::Older { path: store.clone() });
-    }
-    if !formats::exists(store) {
+    if !open::exists(store) {
         return Err(SalvageError::NoStore { path: store.clone() });
     }
     let _lock = Lock::take_to_read(store)?;
+    let source = Source::of(store)?;
     let master = MasterKey::find(options.master_key_file.as_deref(), store)
         .map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?
         .ok_or(SalvageError::NoMasterKey)?;
@@ -159,7 +150,6 @@ pub fn salvage(
     }
     let building = Building::begin(into)?;
     let restored = backup.map(|file| Restored::of(file, into, &master, tell)).transpose()?;
-    let source = Source::of(store)?;
     let copied = source.copy(&building.part, tell)?;
     let new = StoreOptions { path: building.part.clone(), ..options.clone() };
     let keys_of_backup = keys.is_none();
@@ -172,7 +162,7 @@ pub fn salvage(
         (None, None) => return Err(SalvageError::KeysLost { path: KeyFile::of(store).path().to_owned() }),
     }
     tell(Progress { what: "finding what is there", read: 0, of: None });
-    let mut opened = formats::open_with(&new, Some(master))?;
+    let mut opened = open::open_with(&new, Some(master))?;
     let damaged = copied.damaged_volumes();
     let mut salvaged = Salvaged::of(copied, keys_of_backup);
     if let Some(restored) = &restored {
@@ -204,30 +194,20 @@ fn keys_of(store: &Path, master: &MasterKey) -> Result<Option<Vec<u8>>, SalvageE
 fn leave_out_what_is_broken(new: &mut Opened, salvaged: &mut Salvaged) -> Result<(), StoreError> {
     let records = Arc::clone(&new.records);
     let volumes = records.volumes();
-    // First the records, then the pieces that are of none any more.
-    for strays in [false, true] {
-        for number in volumes.numbers() {
-            let within = Within { volumes, number };
-            let mut removed = Vec::new();
-            for entry in records.walk_volume(number, &Bound::Unbounded).map_err(StoreError::from_disk)? {
-                let (sled_key, _) = entry.map_err(StoreError::from_disk)?;
-                let Some((prefix, key)) = sled_key.split_first() else { continue };
-                let Some(tree) = Tree::of_prefix(*prefix) else { continue };
-                let is_left_out = match strays {
-                    true => tree == Tree::Parts && check::is_stray(&within, key)?,
-                    false => read_record(&within, records.sealing(), tree, key)
-                        .map_err(StoreError::from_disk)?
-                        .is_err(),
-                };
-                if is_left_out {
-                    if !strays {
-                        salvaged.note_lost(tree, key);
-                    }
-                    removed.push(Change { volume: number, key: sled_key, value: None });
-                }
+    for number in volumes.numbers() {
+        let within = Within { volumes, number };
+        let mut removed = Vec::new();
+        for entry in records.walk_volume(number, &Bound::Unbounded).map_err(StoreError::from_disk)? {
+            let (sled_key, _) = entry.map_err(StoreError::from_disk)?;
+            let Some((prefix, key)) = sled_key.split_first() else { continue };
+            let Some(tree) = Tree::of_prefix(*prefix) else { continue };
+            let read = read_record(&within, records.sealing(), tree, key).map_err(StoreError::from_disk)?;
+            if read.is_err() {
+                salvaged.note_lost(tree, key);
+                removed.push(Change { volume: number, key: sled_key, value: None });
             }
-            new.writer.write_as_is(removed).map_err(StoreError::Disk)?;
         }
+        new.writer.write_as_is(removed).map_err(StoreError::Disk)?;
     }
     Ok(())
 }
@@ -246,7 +226,7 @@ fn find_what_is_missing(
     let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
     for entry in records.walk(Tree::LeadKeys, &[], &[]) {
         let (key, raw) = entry.map_err(StoreError::from_disk)?;
-        let (Some(lead), Ok(Frame::Whole(kept))) = (data_key::lead_at(&key[1..]), Frame::open(&raw)) else {
+        let (Some(lead), Ok(kept)) = (data_key::lead_at(&key[1..]), unframed(&raw)) else {
             continue;
         };
         let volume = data_key::volume_of(kept);
@@ -379,7 +359,7 @@ impl Restored {
             tell(Progress { what: "reading the backup", read: summary.bytes, of });
         }
         restore.finish().map_err(SalvageError::Backup)?;
-        let opened = formats::open_with(&StoreOptions::new(path), Some(master.clone()))?;
+        let opened = open::open_with(&StoreOptions::new(path), Some(master.clone()))?;
         Ok(Self { opened, _directory: directory })
     }
 }
@@ -387,7 +367,6 @@ impl Restored {
 impl Drop for Temporary {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
-        migration::forget(&self.0);
     }
 }
 
@@ -408,13 +387,6 @@ impl fmt::Display for SalvageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoStore { path } => write!(f, "there is no store in `{}`", path.display()),
-            Self::Older { path } => {
-                let path = path.display();
-                write!(
-                    f,
-                    "the store in `{path}` is of an older offerd: start that one, or `offerd restore` its backup"
-                )
-            }
             Self::NotEmpty { path } => {
                 write!(f, "`{}` is not empty: a store is salvaged into a new directory only", path.display())
             }

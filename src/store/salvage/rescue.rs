@@ -11,7 +11,7 @@ use super::super::commit::Commit;
 use super::super::disk::DiskError;
 use super::super::engine::{Engine, Writer as _};
 use super::super::error::StoreError;
-use super::super::frame::{Frame, framed};
+use super::super::frame::{framed, unframed};
 use super::super::open::Opened;
 use super::super::raw::read_clear;
 use super::super::records::Records;
@@ -227,7 +227,7 @@ fn data_keys(records: &Records) -> Result<Vec<(Uuid, Vec<u8>)>, StoreError> {
     let mut found = Vec::new();
     for entry in records.walk(Tree::LeadKeys, &[], &[]) {
         let (key, raw) = entry.map_err(|error: DiskError| StoreError::from_disk(error))?;
-        if let (Some(lead), Ok(Frame::Whole(kept))) = (data_key::lead_at(&key[1..]), Frame::open(&raw)) {
+        if let (Some(lead), Ok(kept)) = (data_key::lead_at(&key[1..]), unframed(&raw)) {
             found.push((lead, kept.to_vec()));
         }
     }

@@ -13,7 +13,7 @@ use super::super::{
     disk::{DiskError, SyncFault},
     error::{StoreError, io_error},
     journal::{Journal, Looked, Replay},
-    manifest::{FORMAT, Manifest, VolumeRow},
+    manifest::{Manifest, VolumeRow},
     open,
     recovery::{self, Tail},
     volume_number::{Number, directory_of},
@@ -133,7 +133,7 @@ impl Source {
                 files: files.rows(),
             });
         }
-        manifest.write(into, FORMAT, &SyncFault::default())
+        manifest.write(into, &SyncFault::default())
     }
 
     /// What is damaged. What a power cut has left behind what was durable is none, where the journal has all of it.

@@ -4,7 +4,7 @@
 //! kept       generation of the wrapping key u32 BE   sealed key (60)   volume u32 BE
 //! destroyed  when, ms i64 BE                                           volume u32 BE
 //! ```
-//! The volume is that of the lead's records; in a database, which has none, when the lead came, in seconds since 1970. Up to format 2 it was not there, since there were none.
+//! The volume is that of the lead's records; in a database, which has none, when the lead came, in seconds since 1970.
 
 use uuid::Uuid;
 
@@ -12,13 +12,11 @@ use super::key::{KEY_LEN, Key, SEAL_LEN};
 use super::key_ring::KeyRing;
 use crate::store::volume_number::{BASE, Number};
 
-const KEPT: usize = 4 + KEY_LEN + SEAL_LEN;
-const DESTROYED: usize = 8;
 const VOLUME: usize = 4;
+const KEPT: usize = 4 + KEY_LEN + SEAL_LEN + VOLUME;
+const DESTROYED: usize = 8 + VOLUME;
 /// A number from here on is a time, in September 2001; there are fewer volumes than that.
 const FIRST_TIME: Number = 1_000_000_000;
-const KEPT_NOW: usize = KEPT + VOLUME;
-const DESTROYED_NOW: usize = DESTROYED + VOLUME;
 
 /// What the store knows of a lead's data key.
 pub(in crate::store) enum DataKey {
@@ -53,7 +51,7 @@ pub(in crate::store) fn destroyed(at_ms: i64, volume: Number) -> Vec<u8> {
 /// The volume of the lead's records, read without opening a key.
 pub(in crate::store) fn volume_of(kept: &[u8]) -> Number {
     match kept.len() {
-        KEPT_NOW | DESTROYED_NOW => kept.last_chunk().map_or(BASE, |volume| u32::from_be_bytes(*volume)),
+        KEPT | DESTROYED => kept.last_chunk().map_or(BASE, |volume| u32::from_be_bytes(*volume)),
         _ => BASE,
     }
 }
@@ -61,7 +59,7 @@ pub(in crate::store) fn volume_of(kept: &[u8]) -> Number {
 /// What is kept but for the volume, which differs from one store to its copy.
 pub(in crate::store) fn without_volume(kept: &[u8]) -> &[u8] {
     match kept.len() {
-        KEPT_NOW | DESTROYED_NOW => &kept[..kept.len() - VOLUME],
+        KEPT | DESTROYED => &kept[..kept.len() - VOLUME],
         _ => kept,
     }
 }
@@ -78,7 +76,7 @@ pub(in crate::store) fn generation_of(kept: &[u8]) -> Option<u32> {
 
 /// Whether the key was destroyed, read without opening one.
 pub(in crate::store) fn is_destroyed(kept: &[u8]) -> bool {
-    matches!(kept.len(), DESTROYED | DESTROYED_NOW)
+    kept.len() == DESTROYED
 }
 
 /// When the key was destroyed, in ms; nothing of one that was not.
@@ -100,8 +98,8 @@ pub(in crate::store) fn came_s(lead: Uuid, kept: &[u8]) -> Option<Number> {
 /// Reads what is kept.
 pub(in crate::store) fn unwrap(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Result<DataKey, Unreadable> {
     match kept.len() {
-        DESTROYED | DESTROYED_NOW => Ok(DataKey::Destroyed),
-        KEPT | KEPT_NOW => opened(ring, lead, &kept[..KEPT]).map(DataKey::Kept).ok_or(Unreadable),
+        DESTROYED => Ok(DataKey::Destroyed),
+        KEPT => opened(ring, lead, without_volume(kept)).map(DataKey::Kept).ok_or(Unreadable),
         _ => Err(Unreadable),
     }
 }
@@ -124,7 +122,7 @@ mod tests {
 
     #[test]
     fn when_a_lead_came_stands_beside_its_key_or_in_its_uuid() {
-        let kept = |number: Number| [&[0; KEPT][..], &number.to_be_bytes()].concat();
+        let kept = |number: Number| [&[0; KEPT - VOLUME][..], &number.to_be_bytes()].concat();
         let timed = crate::ids::timed_at(1_700_000_000_999);
         let untimed = Uuid::from_u128(7);
         assert_eq!(came_s(timed, &kept(1_800_000_000)), Some(1_800_000_000));

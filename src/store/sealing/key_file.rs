@@ -58,7 +58,7 @@ impl KeyFile {
     }
 
     /// Makes the file and its copy the same again, where the master key opens one of them, and names the one that was damaged. A
-    /// file that is lost counts as damaged, a copy does not: older stores have none.
+    /// file that is lost counts as damaged, a copy does not: a crash may have come before it was written.
     pub(in crate::store) fn mend(&self, master: &MasterKey) -> Result<Option<&'static str>, SealingError> {
         let copy = self.copy();
         match (self.opened_text(master), copy.opened_text(master)) {
@@ -69,7 +69,7 @@ impl KeyFile {
                 self.replace(&text).map_err(|source| self.io(source))?;
                 Ok(Some(NAME))
             }
-            // A store of before there were copies, or one that has no keys yet.
+            // A crash has come between the two.
             (Ok(text), held) if held.as_ref().ok() != Some(&text) => {
                 copy.replace(&text).map_err(|source| copy.io(source))?;
                 let is_damaged = matches!(held, Err(SealingError::Damaged { .. }));
@@ -107,16 +107,6 @@ impl KeyFile {
     /// Replaces the file and its copy. Once this returns, the new ones survive a power cut, and the old ones are gone.
     pub(in crate::store) fn write(&self, master: &MasterKey, ring: &KeyRing) -> Result<(), SealingError> {
         self.restore(&key_text::text(master, ring))
-    }
-
-    /// Writes the file as stores up to format 3 had it.
-    #[cfg(test)]
-    pub(in crate::store) fn write_older(&self, master: &MasterKey, ring: &KeyRing) {
-        let bytes = ring.to_bytes();
-        let (two_keys, counted) = bytes.split_at(64);
-        let sealed = master.key.seal(key_text::OLDER_HEADING, &[two_keys, &counted[4..]].concat());
-        let text = [key_text::OLDER_HEADING, master.id().as_bytes(), b"\n", &sealed].concat();
-        fs::write(&self.path, text).expect("the file is written");
     }
 
     /// Makes the file of a store that has none, out of what the file of another held.

@@ -1,9 +1,9 @@
 //! The keys of a store that are not of one lead.
 //!
 //! ```text
-//! store's own key (32)  blinding key (32)  how many u32 BE  { slot u16 BE  generation u32 BE  wrapping key (32) }…  identity key or passing key…
+//! store's own key (32)  blinding key (32)  how many u32 BE  { slot u16 BE  generation u32 BE  wrapping key (32) }…  how many u32 BE
+//! identity key…  passing key…
 //! ```
-//! Up to format 3 there was no number, and there were no identity keys.
 
 use uuid::Uuid;
 use zeroize::Zeroizing;
@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use super::{
     identity_key::{self, IdentityKey},
     key::{KEY_LEN, Key},
-    passing_key::PassingKey,
+    passing_key::{self, PassingKey},
     slots::{SLOTS, Slots},
 };
 
@@ -159,13 +159,15 @@ impl KeyRing {
     pub(super) fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let entries: usize = self.wrapping.iter().map(Vec::len).sum();
         // Never grown, so that no copy is left behind.
-        let timed = self.identities.len() + self.passing.len();
-        let length = 2 * KEY_LEN + 4 + entries * ENTRY + timed * identity_key::ENTRY;
+        let identities = self.identities.len();
+        let timed = identities * identity_key::ENTRY + self.passing.len() * passing_key::ENTRY;
+        let length = 2 * KEY_LEN + 4 + entries * ENTRY + 4 + timed;
         let mut bytes = Zeroizing::new(Vec::with_capacity(length));
         bytes.extend_from_slice(self.own.bytes());
         bytes.extend_from_slice(self.blinding.bytes());
-        let count = u32::try_from(entries).expect("a slot has a key or two");
-        bytes.extend_from_slice(&count.to_be_bytes());
+        let count =
+            |keys| u32::try_from(keys).expect("a slot has a key or two, and a company a few").to_be_bytes();
+        bytes.extend_from_slice(&count(entries));
         for (slot, keys) in (0_u16..).zip(&self.wrapping) {
             for WrappingKey { generation, key } in keys {
                 bytes.extend_from_slice(&slot.to_be_bytes());
@@ -173,6 +175,7 @@ impl KeyRing {
                 bytes.extend_from_slice(key.bytes());
             }
         }
+        bytes.extend_from_slice(&count(identities));
         self.identities.iter().for_each(|key| key.push(&mut bytes));
         self.passing.iter().for_each(|key| key.push(&mut bytes));
         bytes
@@ -182,39 +185,20 @@ impl KeyRing {
     pub(super) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let (own, rest) = bytes.split_at_checked(KEY_LEN)?;
         let (blinding, rest) = rest.split_at_checked(KEY_LEN)?;
-        let (count, rest) = rest.split_first_chunk()?;
-        let length = usize::try_from(u32::from_be_bytes(*count)).ok()?.checked_mul(ENTRY)?;
-        let (wrapping, timed) = rest.split_at_checked(length)?;
-        let (passing, identities): (Vec<&[u8]>, Vec<&[u8]>) =
-            timed.chunks(identity_key::ENTRY).partition(|entry| PassingKey::is_one(entry));
+        let (wrapping, rest) = counted(rest, ENTRY)?;
+        let (identities, passing) = counted(rest, identity_key::ENTRY)?;
         let blinding = Key::of_bytes(blinding)?;
         Some(Self {
             own: Key::of_bytes(own)?,
             slots: Slots::keyed(&blinding),
             blinding,
             wrapping: read_wrapping(wrapping)?,
-            identities: identities.into_iter().map(IdentityKey::parse).collect::<Option<_>>()?,
-            passing: passing.into_iter().map(PassingKey::parse).collect::<Option<_>>()?,
+            identities: identities
+                .chunks(identity_key::ENTRY)
+                .map(IdentityKey::parse)
+                .collect::<Option<_>>()?,
+            passing: passing.chunks(passing_key::ENTRY).map(PassingKey::parse).collect::<Option<_>>()?,
         })
-    }
-
-    /// The ring of a store up to format 3.
-    pub(super) fn of_older(bytes: &[u8]) -> Option<Self> {
-        let (own, rest) = bytes.split_at_checked(KEY_LEN)?;
-        let (blinding, rest) = rest.split_at_checked(KEY_LEN)?;
-        Some(Self {
-            own: Key::of_bytes(own)?,
-            blinding: Key::of_bytes(blinding)?,
-            slots: Slots::Plain,
-            wrapping: read_wrapping(rest)?,
-            identities: Vec::new(),
-            passing: Vec::new(),
-        })
-    }
-
-    /// The same keys, as stores have them from format 4 on.
-    pub(in crate::store) fn brought_forward(self) -> Self {
-        Self { slots: Slots::keyed(&self.blinding), ..self }
     }
 }
 
@@ -223,6 +207,12 @@ impl IdentityKey {
     fn is_of(&self, at_ms: i64) -> bool {
         !self.retiring && (self.begins_ms..self.ends_ms).contains(&at_ms)
     }
+}
+
+/// So many entries of a length as stand before them, and what is behind.
+fn counted(bytes: &[u8], length: usize) -> Option<(&[u8], &[u8])> {
+    let (count, rest) = bytes.split_first_chunk()?;
+    rest.split_at_checked(usize::try_from(u32::from_be_bytes(*count)).ok()?.checked_mul(length)?)
 }
 
 fn read_wrapping(bytes: &[u8]) -> Option<Vec<Vec<WrappingKey>>> {

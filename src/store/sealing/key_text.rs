@@ -1,7 +1,7 @@
 //! Sealed keys, as they are kept.
 //!
 //! ```text
-//! "offerd keys 2\n"  id of the master key (8 hexadecimal digits)  "\n"  sealed key ring
+//! "offerd keys 1\n"  id of the master key (8 hexadecimal digits)  "\n"  sealed key ring
 //! ```
 
 use std::path::Path;
@@ -12,9 +12,7 @@ use super::error::SealingError;
 use super::key_ring::KeyRing;
 use super::master_key::MasterKey;
 
-const HEADING: &[u8] = b"offerd keys 2\n";
-/// That of stores up to format 3.
-pub(super) const OLDER_HEADING: &[u8] = b"offerd keys 1\n";
+const HEADING: &[u8] = b"offerd keys 1\n";
 const ID: usize = 8;
 /// What stands before what is sealed, but for the end of its line.
 #[cfg(test)]
@@ -32,8 +30,8 @@ pub(in crate::store) fn opened(
     master: &MasterKey,
     text: &[u8],
 ) -> Result<KeyRing, SealingError> {
-    let (heading, id, sealed) = parts(path, text)?;
-    let ring = master.key.open(heading, sealed).map(Zeroizing::new);
+    let (id, sealed) = parts(path, text)?;
+    let ring = master.key.open(HEADING, sealed).map(Zeroizing::new);
     let Some(ring) = ring else {
         return Err(match id == master.id() {
             true => SealingError::Damaged { path: path.to_owned() },
@@ -45,21 +43,18 @@ pub(in crate::store) fn opened(
             },
         });
     };
-    let ring = if heading == HEADING { KeyRing::of_bytes(&ring) } else { KeyRing::of_older(&ring) };
-    ring.ok_or_else(|| SealingError::Damaged { path: path.to_owned() })
+    KeyRing::of_bytes(&ring).ok_or_else(|| SealingError::Damaged { path: path.to_owned() })
 }
 
 /// The id of the master key that a text is sealed with. It is outside of what is sealed.
 pub(in crate::store) fn sealed_with(path: &Path, text: &[u8]) -> Result<String, SealingError> {
-    parts(path, text).map(|(_, id, _)| id)
+    parts(path, text).map(|(id, _)| id)
 }
 
-fn parts<'a>(path: &Path, bytes: &'a [u8]) -> Result<(&'static [u8], String, &'a [u8]), SealingError> {
+fn parts<'a>(path: &Path, bytes: &'a [u8]) -> Result<(String, &'a [u8]), SealingError> {
     let damaged = || SealingError::Damaged { path: path.to_owned() };
-    let heading = [HEADING, OLDER_HEADING].into_iter().find(|heading| bytes.starts_with(heading));
-    let heading = heading.ok_or_else(damaged)?;
-    let rest = &bytes[heading.len()..];
+    let rest = bytes.strip_prefix(HEADING).ok_or_else(damaged)?;
     let (id, rest) = rest.split_at_checked(ID).ok_or_else(damaged)?;
     let id = std::str::from_utf8(id).map_err(|_| damaged())?;
-    Ok((heading, id.to_owned(), rest.strip_prefix(b"\n").ok_or_else(damaged)?))
+    Ok((id.to_owned(), rest.strip_prefix(b"\n").ok_or_else(damaged)?))
 }

@@ -9,34 +9,24 @@ use super::key::Key;
 /// again: one in so many.
 pub(in crate::store) const SLOTS: u16 = 1024;
 
-/// How the slot of a lead is chosen.
+/// How the slot of a lead is chosen: by a keyed hash of its uuid, since whoever chose the uuids of leads could put many into one slot.
 #[derive(Clone)]
-pub(in crate::store) enum Slots {
-    /// By a checksum of its uuid, as up to format 3: who chose the uuids of leads could put many into one slot.
-    Plain,
-    /// By a keyed hash of its uuid.
-    Keyed(hmac::Key),
-}
+pub(in crate::store) struct Slots(hmac::Key);
 
 impl Slots {
     /// By this key.
     pub(super) fn keyed(blinding: &Key) -> Self {
-        Self::Keyed(hmac::Key::new(hmac::HMAC_SHA256, blinding.bytes()))
+        Self(hmac::Key::new(hmac::HMAC_SHA256, blinding.bytes()))
     }
 
     /// The slot of a lead.
     pub(in crate::store) fn slot_of(&self, lead: Uuid) -> u16 {
-        match self {
-            Self::Plain => (crc32fast::hash(lead.as_bytes()) % u32::from(SLOTS)) as u16,
-            Self::Keyed(key) => {
-                let mut context = hmac::Context::with_key(key);
-                context.update(b"slot\0");
-                context.update(lead.as_bytes());
-                let hash = context.sign();
-                let [first, second, ..] = hash.as_ref() else { return 0 };
-                u16::from_be_bytes([*first, *second]) % SLOTS
-            }
-        }
+        let mut context = hmac::Context::with_key(&self.0);
+        context.update(b"slot\0");
+        context.update(lead.as_bytes());
+        let hash = context.sign();
+        let [first, second, ..] = hash.as_ref() else { return 0 };
+        u16::from_be_bytes([*first, *second]) % SLOTS
     }
 
     /// Under which the data key of a lead is kept: keys of one slot lie together.
@@ -53,9 +43,7 @@ mod tests {
     fn leads_are_spread_over_the_slots_and_nobody_without_the_key_can_tell_how() {
         let slots = Slots::keyed(&Key::random());
         let mut leads = [0_u32; SLOTS as usize];
-        // All of one slot, as far as who chose them can tell.
-        let chosen = (0..).map(Uuid::from_u128).filter(|lead| Slots::Plain.slot_of(*lead) == 7);
-        for lead in chosen.take(100 * usize::from(SLOTS)) {
+        for lead in (0..100 * u128::from(SLOTS)).map(Uuid::from_u128) {
             leads[usize::from(slots.slot_of(lead))] += 1;
         }
         assert!(leads.iter().all(|count| (30..300).contains(count)), "{leads:?}");

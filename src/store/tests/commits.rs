@@ -91,14 +91,14 @@ fn a_record_too_short_to_hold_a_time_bars_nothing() {
 }
 
 #[test]
-fn a_value_over_the_limit_and_a_write_to_parts_are_refused_alone() {
+fn a_value_over_the_limit_and_a_write_to_the_data_keys_are_refused_alone() {
     let directory = directory();
     let store = inline(&directory);
     let too_large = Commit::new().put(TREE, "large", vec![0; VALUE_LIMIT + 1]);
-    let parts = Commit::new().put(Tree::Parts, "part", "mine");
+    let data_key = Commit::new().put(Tree::LeadKeys, "key", "mine");
     let no_feed = Commit::new().append(TREE, Uuid::nil(), "appended");
     let kept = Commit::new().put(TREE, "small", "kept");
-    let outcomes = store.commit_group(&[too_large, parts, no_feed, kept]);
+    let outcomes = store.commit_group(&[too_large, data_key, no_feed, kept]);
     let refused = |outcome: &Outcome| matches!(outcome, Err(CommitError::Failed(_)));
     assert!(outcomes[..3].iter().all(refused) && outcomes[3] == Ok(()), "{outcomes:?}");
     assert_eq!(store.health(), Health::Sound);

@@ -41,7 +41,7 @@ fn used(bytes: &[u8]) -> usize {
 fn contents(store: &Store) -> Contents {
     let mut found = Contents::new();
     // That of the store itself is told by what it is for.
-    let trees = TREES.iter().filter(|row| !matches!(row.tree, Tree::Parts | Tree::LeadKeys | Tree::Meta));
+    let trees = TREES.iter().filter(|row| !matches!(row.tree, Tree::LeadKeys | Tree::Meta));
     for row in trees {
         for record in store.scan(row.tree, []) {
             let (key, payload) = record.unwrap();

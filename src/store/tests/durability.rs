@@ -153,18 +153,21 @@ fn a_store_that_was_closed_opens_without_making_an_index_anew() {
 
 #[test]
 fn a_flipped_byte_is_found_and_the_other_records_are_readable() {
-    let directory = directory();
-    let fill = ["a", "b", "c"].iter().fold(Commit::new(), |commit, key| commit.put(TREE, key, "lead"));
-    inline(&directory).commit_now(fill).unwrap();
-    tamper(directory.path(), &TREE.sled_key(b"b"), |raw| raw[6] ^= 0x20);
+    // The first byte of a record is its version.
+    for (byte, reason) in [(6, Reason::Checksum), (0, Reason::Version(0x21))] {
+        let directory = directory();
+        let fill = ["a", "b", "c"].iter().fold(Commit::new(), |commit, key| commit.put(TREE, key, "lead"));
+        inline(&directory).commit_now(fill).unwrap();
+        tamper(directory.path(), &TREE.sled_key(b"b"), |raw| raw[byte] ^= 0x20);
 
-    let store = inline(&directory);
-    let broken = BrokenRecord { tree: TREE, key: "62".to_owned(), reason: Reason::Checksum };
-    assert_eq!(store.get(TREE, "b"), Err(ReadError::Broken(broken.clone())));
-    let readable: Vec<Vec<u8>> = store.scan(TREE, "").map(|entry| entry.unwrap().0).collect();
-    assert_eq!(readable, [b"a", b"c"]);
-    let report = store.check().unwrap();
-    assert_eq!((report.count(TREE), &report.broken, report.is_sound()), (2, &vec![broken], false));
+        let store = inline(&directory);
+        let broken = BrokenRecord { tree: TREE, key: "62".to_owned(), reason };
+        assert_eq!(store.get(TREE, "b"), Err(ReadError::Broken(broken.clone())));
+        let readable: Vec<Vec<u8>> = store.scan(TREE, "").map(|entry| entry.unwrap().0).collect();
+        assert_eq!(readable, [b"a", b"c"]);
+        let report = store.check().unwrap();
+        assert_eq!((report.count(TREE), &report.broken, report.is_sound()), (2, &vec![broken], false));
+    }
 }
 
 #[test]
@@ -331,24 +334,26 @@ fn a_store_that_is_open_is_locked_for_others() {
     assert!(error.to_string().ends_with("another offerd is running on it"), "{error}");
 }
 
+/// Nothing but its format is read of it, and nothing is written.
 #[test]
-fn a_newer_format_and_a_foreign_database_are_refused() {
-    let newer = directory();
-    drop(inline(&newer));
-    manifest::Manifest::default().write(newer.path(), FORMAT + 1, &SyncFault::default()).unwrap();
-    let error = Store::open_inline(newer.path()).unwrap_err();
-    assert!(matches!(error, StoreError::Newer { found: 5, known: 4 }), "{error}");
-
-    let foreign = directory();
-    let mut database = older::Older::begin(&StoreOptions::new(foreign.path())).unwrap();
-    let change = changes::Change {
-        volume: crate::store::volume_number::BASE,
-        key: b"key".to_vec(),
-        value: Some(b"value".to_vec()),
-    };
-    database.apply(vec![change]).unwrap();
-    drop(database);
-    assert!(matches!(Store::open_inline(foreign.path()), Err(StoreError::Foreign { .. })));
+fn a_store_of_another_format_is_refused_and_stays_as_it_is() {
+    for format in [0, 2, 99] {
+        let directory = directory();
+        drop(inline(&directory));
+        let text = format!("offerd store {format}\nnobody knows\n");
+        let text = format!("{text}{:08x}\n", crc32fast::hash(text.as_bytes()));
+        for name in ["manifest", "manifest.copy"] {
+            fs::write(directory.path().join(name), &text).unwrap();
+        }
+        let content = || {
+            let files = files_of(directory.path()).into_iter();
+            files.map(|file| fs::read(directory.path().join(file)).unwrap()).collect::<Vec<_>>()
+        };
+        let before = content();
+        let error = Store::open_inline(directory.path()).unwrap_err();
+        assert!(matches!(error, StoreError::Format { found, .. } if found == format), "{error}");
+        assert!(content() == before && Store::exists(directory.path()));
+    }
 }
 
 /// A file is begun, and told of, before anything is written to it; a power cut in between leaves its name, and of its heading what it

@@ -46,7 +46,7 @@ use super::{
     index::IndexOptions,
     journal::Position,
     lock::Lock,
-    manifest::{FORMAT, FileRow, Manifest, VolumeRow},
+    manifest::{FileRow, Manifest, VolumeRow},
     options::StoreOptions,
     record_file::{Locator, RecordFile},
     volume_number::{BASE, Begins, Number, directory_of, relative_directory_of},
@@ -215,7 +215,7 @@ impl Volumes {
             files: dated.place.rows(),
         };
         manifest.volumes = [base].into_iter().chain(self.dated().iter().map(row)).collect();
-        manifest.write(self.store(), FORMAT, &self.options.sync_fault)
+        manifest.write(self.store(), &self.options.sync_fault)
     }
 
     /// When each dated volume begins.

@@ -5,7 +5,6 @@ use uuid::Uuid;
 use super::super::{
     arrival::FeedKey,
     disk::DiskResult,
-    frame::part_owner,
     raw::{RawValues, read_clear},
     sealing::{data_key, slots::Slots},
     trees::{Kept, Tree},
@@ -63,10 +62,6 @@ pub(in crate::store) fn place(
     tree: Tree,
     key: &[u8],
 ) -> DiskResult<Place> {
-    let (tree, key) = match tree {
-        Tree::Parts => part_owner(key).map_or((tree, key), |(owner, key, _)| (owner, key)),
-        tree => (tree, key),
-    };
     match tree.row().kept {
         Kept::WithLead => of_lead(from, slots, key),
         _ => Ok(Place::In(time_ms(tree, key).map_or(BASE, |ms| volumes.at(ms)))),

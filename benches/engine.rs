@@ -19,7 +19,6 @@ use offerd::rate_table::outcome::Outcome;
 use offerd::rate_table::record::{Answer, TableHead};
 use offerd::rate_table::table::Table;
 use offerd::records::Records;
-use offerd::records::offer_ids::table_uuid;
 use offerd::records::templates::Templates;
 use offerd::store::suppressions::SuppressionLists;
 use offerd::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
@@ -134,7 +133,7 @@ fn answers() -> Answers {
         Answer { seat: seat as u16, at: 0, outcome: Outcome::Offers(quotes), cause: None }
     });
     let head = TableHead {
-        uuid: table_uuid(1_800_000_000_000),
+        uuid: offerd::ids::timed_at(1_800_000_000_000),
         lead: offerd::ids::timed(),
         company: offerd::ids::timed(),
         test: false,
@@ -297,7 +296,7 @@ fn limits(criterion: &mut Criterion) {
     for chunk in 0..TABLES / 1_000 {
         let commit = (0..1_000).fold(Commit::new(), |commit, nth| {
             let head = TableHead {
-                uuid: table_uuid(now.cast_unsigned()),
+                uuid: offerd::ids::timed_at(now.cast_unsigned()),
                 lead: offerd::ids::timed(),
                 company: offerd::ids::timed(),
                 test: false,

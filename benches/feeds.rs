@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 use indicatif::{ProgressBar, ProgressStyle};
 use offerd::analytics::{ArrivalTime, Events, Feeds, Horizon, PageRequest, RECORDS_ENOUGH};
 use offerd::model::{EventType, ProductType, Viewer};
-use offerd::store::entities::Happening;
+use offerd::store::entities::{Happening, HappeningDetails};
 use offerd::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
 use uuid::Uuid;
 
@@ -95,6 +95,8 @@ fn event(number: u64) -> Happening {
         amount_in_cents: None,
         test: false,
         cause: None,
+        taken_back_at: None,
+        details: HappeningDetails::default(),
     }
 }
 

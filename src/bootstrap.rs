@@ -123,7 +123,6 @@ mod tests {
             admin: nowhere(),
             admin_key: nowhere(),
             settings_files: None,
-            locked: true,
         };
         assert_eq!(welcome(&tokens, &daemon, None).await, Ok(true));
         assert_eq!(welcome(&tokens, &daemon, None).await, Ok(false));

@@ -108,7 +108,8 @@ impl Prefills {
         }
         let (now_ms, lifetime_ms) = (prefills.store.now_ms(), millis(rules.lifetime));
         for (key, payload) in prefills.store.scan(Tree::Prefills, []).filter_map(Result::ok) {
-            let record = codec::decode_json::<PrefillRecord>(&payload).ok();
+            let record: Option<PrefillRecord> =
+                prefills.store.decode_json(Tree::Prefills, &key, &payload).ok();
             // Whatever the clock shows, none is kept for longer than it would be from now on.
             let left_ms = record.map_or(0, |record| (record.until_ms - now_ms).clamp(0, lifetime_ms));
             let (Some(company), Some(token)) = (id_at(&key, 0), id_at(&key, 16)) else { continue };
@@ -202,7 +203,8 @@ impl Prefills {
             }
             let stored = self.store.get(Tree::Prefills, &key).map_err(|_| Unavailable)?;
             let Some(stored) = stored else { return Ok(None) };
-            let mut record: PrefillRecord = codec::decode_json(&stored).map_err(|_| Unavailable)?;
+            let record = self.store.decode_json(Tree::Prefills, &key, &stored);
+            let mut record: PrefillRecord = record.map_err(|_| Unavailable)?;
             if !viewer.sees_kind(record.test) || self.store.is_shared() && self.is_over(&record) {
                 return Ok(None);
             }
@@ -249,7 +251,10 @@ impl Prefills {
             return;
         }
         let is_wanted = |key: &[u8], payload: &[u8]| match self.store.is_shared() {
-            true => codec::decode_json(payload).is_ok_and(|record| !self.is_over(&record)),
+            true => self
+                .store
+                .decode_json(Tree::Prefills, key, payload)
+                .is_ok_and(|record| !self.is_over(&record)),
             false => id_at(key, 16).is_some_and(|token| self.is_kept(token)),
         };
         if let Err(failure) = self.store.forget_passed(Tree::Prefills, is_wanted).await {
@@ -272,7 +277,10 @@ impl Prefills {
         let has_ended = *ended_before != ended;
         *ended_before = ended;
         let records = self.store.scan(Tree::Prefills, []).filter_map(Result::ok);
-        let mut records = records.map(|(_, payload)| codec::decode_json::<PrefillRecord>(&payload));
+        let decoded = |(key, payload): (Vec<u8>, Vec<u8>)| {
+            self.store.decode_json::<PrefillRecord>(Tree::Prefills, &key, &payload)
+        };
+        let mut records = records.map(decoded);
         self.has_ended.swap(false, Ordering::Relaxed)
             || has_ended
             || records.any(|record| record.map_or(true, |record| self.is_over(&record)))
@@ -333,8 +341,9 @@ pub fn prefills_of(
     is_wanted: impl Fn(Uuid) -> bool,
 ) -> impl Iterator<Item = (Vec<u8>, Lead)> {
     let prefills = store.scan(Tree::Prefills, company).filter_map(Result::ok);
-    let read = |(key, payload): (Vec<u8>, Vec<u8>)| {
-        Some((key, codec::decode_json::<PrefillRecord>(&payload).ok()?.lead))
+    let read = move |(key, payload): (Vec<u8>, Vec<u8>)| {
+        let record: PrefillRecord = store.decode_json(Tree::Prefills, &key, &payload).ok()?;
+        Some((key, record.lead))
     };
     prefills.filter_map(read).filter(move |(_, prefill)| prefill.uuid.is_some_and(&is_wanted))
 }

@@ -24,12 +24,8 @@ pub struct RunFile {
     pub admin: String,
     /// Bearer token of the admin listener's commands; new at every start.
     pub admin_key: String,
-    /// The settings files that it reads, at its start and whenever it reloads; nothing from a daemon that does not tell.
-    #[serde(default)]
+    /// The settings files that it reads, at its start and whenever it reloads; none for a stopped one.
     pub settings_files: Option<Vec<PathBuf>>,
-    /// That the daemon holds a lock on the file; not so a daemon of before.
-    #[serde(default)]
-    pub locked: bool,
 }
 
 /// The run file of this very process.
@@ -54,8 +50,7 @@ impl RunFile {
         let Some((file, bytes)) = read else { return Ok(None) };
         let Ok(found) = serde_json::from_slice::<Self>(&bytes) else { return Ok(None) };
         // Whose lock can be had has ended without a word, and somebody else may listen where it did.
-        let left_over = found.locked && !is_held(&file);
-        Ok((!left_over).then_some(found))
+        Ok(is_held(&file).then_some(found))
     }
 
     /// Writes the file, which stays locked until what is given is dropped.
@@ -64,7 +59,7 @@ impl RunFile {
     /// What the file system said.
     pub fn write(&self, store: &Path) -> io::Result<Written> {
         let path = path(store);
-        let bytes = serde_json::to_vec_pretty(&Self { locked: true, ..self.clone() })?;
+        let bytes = serde_json::to_vec_pretty(self)?;
         let lock = |file: &File| Ok(flock(file, FlockOperation::NonBlockingLockExclusive)?);
         let file = private_file::write(&path, &bytes, lock)?;
         Ok(Written { path, _file: file })
@@ -109,7 +104,6 @@ mod tests {
             admin: "http://127.0.0.1:3".to_owned(),
             admin_key: "key".to_owned(),
             settings_files: None,
-            locked: false,
         }
     }
 
@@ -132,14 +126,5 @@ mod tests {
         assert!(RunFile::read(store.path()).is_err());
         drop(written);
         assert!(RunFile::read(store.path()).unwrap().is_none());
-    }
-
-    #[test]
-    fn one_of_a_daemon_of_before_counts_without_a_lock() {
-        let store = tempfile::tempdir().unwrap();
-        let mut json = serde_json::to_value(run_file()).unwrap();
-        json.as_object_mut().unwrap().remove("locked");
-        private_file::write(&path(store.path()), json.to_string().as_bytes(), |_| Ok(())).unwrap();
-        assert!(RunFile::read(store.path()).unwrap().is_some());
     }
 }

@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use hdrhistogram::Histogram;
 use hyper::Method;
 use offerd::model::EventType;
-use offerd::store::entities::Happening;
+use offerd::store::entities::{Happening, HappeningDetails};
 use offerd::store::tokens::Tokens;
 use offerd::store::{Commit, Store, StoreOptions, Tree, codec};
 use tokio::runtime::Runtime;
@@ -271,5 +271,7 @@ fn event(nth: u128) -> Happening {
         amount_in_cents: None,
         test: false,
         cause: None,
+        taken_back_at: None,
+        details: HappeningDetails::default(),
     }
 }

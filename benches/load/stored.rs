@@ -15,7 +15,6 @@ use offerd::rate_table::outcome::Outcome;
 use offerd::rate_table::record::{Answer, AnswerRecord, TableHead};
 use offerd::rate_table::table::Table;
 use offerd::records::identity::identity_of;
-use offerd::records::offer_ids::table_uuid_of;
 use offerd::records::templates::Templates;
 use offerd::records::writing;
 use offerd::records::writing::{IdentityLookBack, LeadCommit};
@@ -87,7 +86,7 @@ fn taken_in(
 ) -> Commit {
     let body = lead.replace(MARK, &format!("{nth:08}"));
     let uuid = || ids::timed_at(at_ms);
-    let (at, table) = (at_ms as i64, table_uuid_of(uuid));
+    let (at, table) = (at_ms as i64, uuid());
     let record = LeadRecord {
         uuid: uuid(),
         company,
@@ -131,7 +130,8 @@ fn taken_in(
         })
         .collect();
     let table = Table::new(Arc::new(head), seats);
-    let record = AnswerRecord::new(answers, Vec::new());
+    let asked = vec![None; answers.len()];
+    let record = AnswerRecord::new(answers, asked);
     let write =
         Write { first: true, sequence: 0, record, sales: Vec::new(), asks: None, cut: 0, settles: true };
     writing::table(&table, at, Some(lead), &write)

@@ -68,7 +68,6 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         admin: nowhere,
         admin_key,
         settings_files: None,
-        locked: false,
     };
     let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_default());
     let key_file = left_alone::key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);

@@ -76,17 +76,18 @@ impl Ledger {
         for (key, bytes) in store.scan(Tree::Alerts, []).filter_map(Result::ok) {
             match key.split_first() {
                 Some((&ALERT, id)) => {
-                    if let Ok(alert) = codec::decode(&bytes) {
+                    if let Ok(alert) = store.decode(Tree::Alerts, &key, &bytes) {
                         ledger.alerts.insert(String::from_utf8_lossy(id).into_owned(), alert);
                     }
                 }
                 Some((&MESSAGE, rest)) => {
-                    if let (Some((name, number)), Ok(message)) = (place_of(rest), codec::decode(&bytes)) {
+                    let message = store.decode(Tree::Alerts, &key, &bytes);
+                    if let (Some((name, number)), Ok(message)) = (place_of(rest), message) {
                         ledger.queues.entry(name).or_default().messages.push_back((number, message));
                     }
                 }
                 Some((&RECEIVER, name)) => {
-                    if let Ok(told) = codec::decode(&bytes) {
+                    if let Ok(told) = store.decode(Tree::Alerts, &key, &bytes) {
                         ledger.queues.entry(String::from_utf8_lossy(name).into_owned()).or_default().told =
                             told;
                     }
@@ -327,8 +328,7 @@ fn place_of(rest: &[u8]) -> Option<(String, u64)> {
 
 /// When the last backup was taken to its end; nothing of a store that no daemon has looked at yet.
 pub fn last_backup(store: &Store) -> Option<BackupTaken> {
-    let found = store.get(Tree::Alerts, BACKUP).ok().flatten();
-    found.and_then(|bytes| codec::decode(&bytes).ok())
+    store.read(Tree::Alerts, BACKUP).ok().flatten()
 }
 
 /// Notes that a backup was taken to its end now.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ledger::{HOUR, Ledger};
 use crate::partner_health::{AskHistory, Ending, Health};
-use crate::store::{Store, Tree, codec};
+use crate::store::{Store, Tree};
 use crate::telemetry::figures::Figures;
 use crate::telemetry::metrics::{LEADS_MISSING, OFFERS_FALL, TABLES_SETTLED};
 
@@ -193,7 +193,11 @@ impl Hour {
 /// What a store holds of the hours from one on, by its key.
 fn kept_from(store: &Store, hour: i64) -> impl Iterator<Item = (Vec<u8>, Hour)> + use<> {
     let kept = store.scan_from(Tree::Alerts, key(hour), [HOUR]).filter_map(Result::ok);
-    kept.filter_map(|(key, bytes)| Some((key, codec::decode(&bytes).ok()?)))
+    let store = store.clone();
+    kept.filter_map(move |(key, bytes)| {
+        let hour = store.decode(Tree::Alerts, &key, &bytes).ok()?;
+        Some((key, hour))
+    })
 }
 
 fn key(hour: i64) -> Vec<u8> {

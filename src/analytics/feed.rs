@@ -1,23 +1,20 @@
 //! The three feeds: where each of them lies, and how it tells what it holds.
 
+use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use super::arrival_time::ArrivalTime;
 use super::form::Form;
 use super::hash::hash;
 use super::page_request::PageRequest;
-use crate::model::{EventData, EventType, LeadClientTag, LeadEvent, LeadPayout, ProductType, Timestamp};
-use crate::store::codec::CodecError;
-use crate::store::entities::{
-    CompanyRecord, Happening, HappeningDetails, HappeningRecord, LeadRecord, Payout, PayoutRecord,
-    PayoutSource, Tag,
-};
-use crate::store::{Store, Tree, codec};
+use crate::model::{EventData, EventType, LeadClientTag, LeadEvent, LeadPayout, Timestamp};
+use crate::store::entities::{CompanyRecord, Happening, LeadRecord, Payout, Tag};
+use crate::store::{Store, Tree};
 
 /// A log of records of one kind, by company, in the order of arrival.
 pub trait Feed {
-    /// What is stored.
-    type Stored;
+    /// What is stored, in lists.
+    type Stored: DeserializeOwned;
     /// What a page holds.
     type Record: Send + 'static;
 
@@ -29,12 +26,6 @@ pub trait Feed {
 
     /// Whether its records have event types that a client may choose from.
     const HAS_EVENT_TYPES: bool = false;
-
-    /// What arrived at one instant.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    fn read(payload: &[u8]) -> Result<Vec<Self::Stored>, CodecError>;
 
     /// The lead that a record is about.
     fn lead(stored: &Self::Stored) -> Uuid;
@@ -94,37 +85,34 @@ pub struct Payouts;
 pub struct ClientTags;
 
 impl Feed for Events {
-    type Stored = (Happening, Option<i64>, HappeningDetails);
+    type Stored = Happening;
     type Record = LeadEvent;
 
     const TREE: Tree = Tree::LeadEvents;
     const PATH: &'static str = "/supplyAnalytics/leadEvents";
     const HAS_EVENT_TYPES: bool = true;
 
-    fn read(payload: &[u8]) -> Result<Vec<Self::Stored>, CodecError> {
-        Ok(HappeningRecord::read(payload)?.each_with_details().collect())
-    }
-
-    fn lead((happening, ..): &Self::Stored) -> Uuid {
+    fn lead(happening: &Happening) -> Uuid {
         happening.lead
     }
 
     /// The specification's form cannot tell that something was taken back, nor what it has no type for.
-    fn is_wanted((happening, taken_back, _): &Self::Stored, asked: &PageRequest) -> bool {
+    fn is_wanted(happening: &Happening, asked: &PageRequest) -> bool {
         let is_specified = EventType::SPECIFIED.contains(&happening.event_type);
-        let can_be_told = asked.form == Form::Prompt || (taken_back.is_none() && is_specified);
+        let can_be_told = asked.form == Form::Prompt || (happening.taken_back_at.is_none() && is_specified);
         can_be_told && asked.event_types.contains(happening.event_type)
     }
 
-    fn is_test((happening, ..): &Self::Stored, _store: &Store) -> bool {
+    fn is_test(happening: &Happening, _store: &Store) -> bool {
         happening.test
     }
 
-    fn record((happening, taken_back, details): Self::Stored, telling: &Telling<'_>) -> LeadEvent {
+    fn record(happening: Happening, telling: &Telling<'_>) -> LeadEvent {
         let id = event_id(&happening);
         let told = telling.told();
         let newer = told.as_ref();
-        let event_data = newer.and_then(|_| event_data(&happening, &details));
+        let event_data = newer.and_then(|_| event_data(&happening));
+        let details = happening.details;
         let (institution_uuid, institution_name) = happening.institution.unzip();
         LeadEvent {
             id,
@@ -140,7 +128,7 @@ impl Feed for Events {
             offer_uuid: newer.and(details.offer),
             product_sub_type: newer.and(details.product_sub_type),
             is_test: newer.map(|_| happening.test),
-            event_deleted_at: taken_back.map(time),
+            event_deleted_at: happening.taken_back_at.map(time),
             supply_sub_account_uuid: newer.map(|told| told.account_uuid),
             supply_sub_account_name: newer.map(|told| told.account_name.clone()),
             pagination_timestamp: told.map(|told| told.arrival),
@@ -149,35 +137,29 @@ impl Feed for Events {
 }
 
 impl Feed for Payouts {
-    type Stored = (Payout, Option<ProductType>, Option<PayoutSource>);
+    type Stored = Payout;
     type Record = LeadPayout;
 
     const TREE: Tree = Tree::LeadPayouts;
     const PATH: &'static str = "/supplyAnalytics/leadPayouts";
 
-    fn read(payload: &[u8]) -> Result<Vec<Self::Stored>, CodecError> {
-        Ok(PayoutRecord::read(payload)?.each_with_source().collect())
-    }
-
-    fn lead((payout, ..): &Self::Stored) -> Uuid {
+    fn lead(payout: &Payout) -> Uuid {
         payout.lead
     }
 
     /// Tests earn nothing.
-    fn is_test(_payout: &Self::Stored, _store: &Store) -> bool {
+    fn is_test(_payout: &Payout, _store: &Store) -> bool {
         false
     }
 
-    fn record((payout, product_type, source): Self::Stored, telling: &Telling<'_>) -> LeadPayout {
-        let Payout { lead, booked_at_ms, cents } = payout;
+    fn record(payout: Payout, telling: &Telling<'_>) -> LeadPayout {
+        let Payout { lead, booked_at_ms, cents, product_type, takes_back, .. } = payout;
         let Some(told) = telling.told() else { return plain_payout(lead, booked_at_ms, cents) };
-        let taken_back = source.as_ref().and_then(|source| source.takes_back);
-        let (booked, cents) = taken_back.map_or((booked_at_ms, cents), |booked| (booked, -cents));
-        let uuid = source.as_ref().map(|source| source.uuid);
-        let (institution_uuid, institution_name) = source.and_then(|source| source.institution).unzip();
+        let (booked, cents) = takes_back.map_or((booked_at_ms, cents), |booked| (booked, -cents));
+        let (institution_uuid, institution_name) = payout.institution.unzip();
         LeadPayout {
-            uuid,
-            deleted_at: taken_back.map(|_| time(booked_at_ms)),
+            uuid: Some(payout.uuid),
+            deleted_at: takes_back.map(|_| time(booked_at_ms)),
             financial_institution_uuid: institution_uuid,
             financial_institution_name: institution_name,
             product_type,
@@ -196,19 +178,14 @@ impl Feed for ClientTags {
     const TREE: Tree = Tree::LeadClientTags;
     const PATH: &'static str = "/supplyAnalytics/leadClientTags";
 
-    fn read(payload: &[u8]) -> Result<Vec<Tag>, CodecError> {
-        codec::decode(payload)
-    }
-
     fn lead(tag: &Tag) -> Uuid {
         tag.lead
     }
 
     /// A tag does not tell; the lead that it is on does.
     fn is_test(tag: &Tag, store: &Store) -> bool {
-        let lead = store.get(Tree::Leads, tag.lead.as_bytes()).ok().flatten();
-        let record = lead.and_then(|lead| codec::decode_json::<LeadRecord>(&lead).ok());
-        record.is_some_and(|record| record.test)
+        let lead = store.read_json::<LeadRecord>(Tree::Leads, tag.lead).ok().flatten();
+        lead.is_some_and(|lead| lead.test)
     }
 
     fn record(tag: Tag, telling: &Telling<'_>) -> LeadClientTag {
@@ -228,7 +205,8 @@ impl Feed for ClientTags {
 }
 
 /// What is known of an event, by its type; nothing where nothing is.
-fn event_data(happening: &Happening, details: &HappeningDetails) -> Option<EventData> {
+fn event_data(happening: &Happening) -> Option<EventData> {
+    let details = happening.details;
     let mut data = EventData {
         product_type: happening.product_type,
         amount: None,
@@ -292,6 +270,7 @@ fn time(millis: i64) -> Timestamp {
 mod tests {
     use super::*;
     use crate::model::{EventType, ProductType};
+    use crate::store::entities::HappeningDetails;
 
     fn rejected(institution: u128, product_type: ProductType) -> Happening {
         Happening {
@@ -304,6 +283,8 @@ mod tests {
             amount_in_cents: None,
             test: false,
             cause: None,
+            taken_back_at: None,
+            details: HappeningDetails::default(),
         }
     }
 
@@ -330,7 +311,7 @@ mod tests {
             duplicate_look_back_minutes: None,
         };
         let telling = Telling { form, company: Some(&company), arrival: ArrivalTime::FIRST };
-        Events::record((happening, None, HappeningDetails::default()), &telling)
+        Events::record(happening, &telling)
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Pages of the feeds, read from the store.
 
-use tracing::error;
 use uuid::Uuid;
 
 use super::arrival_time::ArrivalTime;
@@ -112,7 +111,7 @@ impl Feeds {
             if !window.takes(ArrivalTime(key.arrival_us)) {
                 break;
             }
-            let stored = instant::<F>(key, &payload);
+            let stored = instant::<F>(&self.store, key, &payload);
             let arrival = ArrivalTime(key.arrival_us);
             let telling = Telling { form: request.form, company: company.as_ref(), arrival };
             let (read, held_before) = (stored.len(), data.len());
@@ -144,10 +143,7 @@ impl Feeds {
     }
 }
 
-/// What arrived at one instant. What cannot be read is left out, as a broken record is.
-pub(super) fn instant<F: Feed>(key: FeedKey, payload: &[u8]) -> Vec<F::Stored> {
-    F::read(payload).unwrap_or_else(|error| {
-        error!(%error, feed = F::TREE.name(), arrival_us = key.arrival_us, "feed records could not be read");
-        Vec::new()
-    })
+/// What arrived at one instant. A broken record is reported by the store, and left out.
+pub(super) fn instant<F: Feed>(store: &Store, key: FeedKey, payload: &[u8]) -> Vec<F::Stored> {
+    store.decode(F::TREE, &key.to_bytes(), payload).unwrap_or_default()
 }

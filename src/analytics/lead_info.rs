@@ -55,7 +55,7 @@ impl Feeds {
             if read >= self.page_records_max() {
                 return Ok((told, Some(arrival)));
             }
-            let stored = instant::<F>(key, &payload);
+            let stored = instant::<F>(self.store(), key, &payload);
             read += stored.len();
             let telling = Telling { form: Form::Prompt, company, arrival };
             let of_lead = stored.into_iter().filter(|stored| F::lead(stored) == lead.uuid);
@@ -69,9 +69,8 @@ fn same_event(one: &LeadEvent, other: &LeadEvent) -> bool {
     one.id == other.id
 }
 
-/// Those of earlier builds have no uuid, and none of them is another.
 fn same_payout(one: &LeadPayout, other: &LeadPayout) -> bool {
-    one.uuid.is_some() && one.uuid == other.uuid
+    one.uuid == other.uuid
 }
 
 /// Each record once, as it was told last, where it was told first. One lead has few records.

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::model::{EventType, FeedPage, LeadEvent, ProductType, Viewer};
-use crate::store::entities::{Happening, Payout, Tag};
+use crate::store::entities::{Happening, HappeningDetails, Payout, Tag};
 use crate::store::{Clock, Commit, FeedKey, Store, StoreOptions, Tree, codec};
 
 const HOUR: u64 = 3_600_000_000;
@@ -180,6 +180,8 @@ fn event(lead: Uuid, lead_created_at: i64, at: i64) -> Happening {
         amount_in_cents: None,
         test: false,
         cause: None,
+        taken_back_at: None,
+        details: HappeningDetails::default(),
     }
 }
 
@@ -315,7 +317,17 @@ fn each_feed_tells_its_own_records() {
     let tag =
         |value: &str| Tag { lead, key: "channel".to_owned(), value: value.to_owned(), created_at_ms: 5 };
     world.append(Tree::LeadClientTags, COMPANY, &[tag("a"), tag("b")]);
-    world.append(Tree::LeadPayouts, COMPANY, &[Payout { lead, booked_at_ms: 6, cents: -12.5 }]);
+    let payout = Payout {
+        uuid: Uuid::from_u128(2),
+        lead,
+        booked_at_ms: 6,
+        cents: -12.5,
+        product_type: None,
+        institution: None,
+        takes_back: None,
+        earned_at: None,
+    };
+    world.append(Tree::LeadPayouts, COMPANY, &[payout]);
     world.arrive(2000, 0);
     world.pass(3 * HOUR);
     let payouts = world.page::<Payouts>("2020-08-01T00:00:00Z");

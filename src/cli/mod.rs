@@ -215,8 +215,7 @@ Examples:
 Examples:
   offerd store check
   offerd store salvage --into salvaged --backup nightly.backup
-  offerd store copy --from embedded --to postgres
-  offerd store migrate --check")]
+  offerd store copy --from embedded --to postgres")]
     Store(store::Command),
     /// List the daemons that share the store, and what of them is not as it should be
     Nodes(nodes::Arguments),

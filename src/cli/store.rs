@@ -1,7 +1,6 @@
-//! `offerd store check`, `offerd store salvage`; `copy` and `migrate` are in files of their own
+//! `offerd store check`, `offerd store salvage`; `copy` is in a file of its own
 
 mod copy;
-mod migrate;
 
 use std::fs::File;
 use std::io::Read;
@@ -65,9 +64,6 @@ come back. Tokens, partners' keys and pauses that are lost do not either, since 
     /// through and compared, exit code 1 if anything differs. The side that is copied is not changed
     #[command(after_help = copy::EXAMPLES)]
     Copy(copy::Arguments),
-    /// Bring the tables of the database to the version of this offerd, step by step; where they are, nothing is done
-    #[command(after_help = migrate::EXAMPLES)]
-    Migrate(migrate::Arguments),
 }
 
 /// How many lines name what a check has found, unless all are asked for.
@@ -81,7 +77,6 @@ pub async fn run(config: Option<&Path>, command: &Command) -> Result<(), Trouble
     let settings = super::settings(config)?;
     match command {
         Command::Copy(arguments) => copy::run(&settings, arguments),
-        Command::Migrate(arguments) => migrate::run(&settings, arguments),
         Command::Check { all, json } => check(&settings, *all, *json).await,
         Command::Salvage { into, backup, json } => {
             super::in_files(

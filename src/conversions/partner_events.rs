@@ -8,7 +8,6 @@ use chrono::{DateTime, Duration, Utc};
 use futures_util::future::join_all;
 use metrics::counter;
 use serde::{Deserialize, Serialize};
-use tracing::error;
 use uuid::Uuid;
 
 use super::attribution::{Attribution, Unattributed, attribute};
@@ -22,8 +21,8 @@ use crate::partners::declared::PayoutStep;
 use crate::records::history::action_at;
 use crate::records::postings::Posting;
 use crate::records::writing::institution;
-use crate::store::entities::{Happening, HappeningDetails};
-use crate::store::{CommitError, Store, Tree, codec};
+use crate::store::entities::Happening;
+use crate::store::{CommitError, Store, Tree};
 use crate::telemetry::metrics::PARTNER_REPORTS;
 
 /// How far a partner's clock may be ahead of ours.
@@ -41,14 +40,10 @@ pub struct ReportRecord {
     pub event: PartnerEvent,
     /// The lead action that it became, if any.
     pub action: Option<LeadAction>,
-    /// The lead event that it became, if any; reports of earlier builds do not tell.
+    /// The lead event that it became, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub happening: Option<Happening>,
-    /// What is known of that beside; reports of earlier builds do not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub details: Option<HappeningDetails>,
-    /// When it happened as reports count it, Unix milliseconds, where that is not when it came; of reports of earlier builds, which count
-    /// when they came, nothing.
+    /// When it happened as reports count it, Unix milliseconds, where that is not when it came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earned_at: Option<i64>,
     /// What the partner was answered.
@@ -145,7 +140,7 @@ async fn record(
             Err(ReportRefused::Fault(gone))
         }
         // The same report came at the same time, on another connection.
-        Err(CommitError::Guard { found, .. }) => read(&found)?.answer_to(event),
+        Err(CommitError::Guard { found, .. }) => read(engine, key, &found)?.answer_to(event),
         Err(_) => Err(ReportRefused::Unavailable),
     }
 }
@@ -166,7 +161,7 @@ async fn revoke(engine: &Engine, key: &[u8]) -> Result<Recorded, ReportRefused> 
             posting.iter().for_each(|posting| engine.limiter.take_back(posting));
             Ok(Recorded::New(revoked.receipt))
         }
-        Err(CommitError::Guard { found, .. }) => Ok(Recorded::Known(read(&found)?.receipt)),
+        Err(CommitError::Guard { found, .. }) => Ok(Recorded::Known(read(engine, key, &found)?.receipt)),
         Err(_) => Err(ReportRefused::Unavailable),
     }
 }
@@ -208,7 +203,6 @@ impl ReportRecord {
             event: event.clone(),
             action,
             happening: writing::happening(&receipt, about),
-            details: Some(writing::details(&receipt, about)),
             // Nothing happens to a lead before there is one, whatever the partner says.
             earned_at: Some(occurred_at.millis().max(about.lead.created_at)).filter(|at| *at != now.millis()),
             receipt,
@@ -277,15 +271,12 @@ pub fn key(store: &Store, partner: &str, transaction_id: &str) -> [u8; 32] {
 }
 
 fn stored(engine: &Engine, key: &[u8]) -> Result<Option<ReportRecord>, ReportRefused> {
-    let found = engine.records.store.get(Tree::PartnerEvents, key).map_err(|_| ReportRefused::Unavailable)?;
-    found.map(|bytes| read(&bytes)).transpose()
+    engine.records.store.read_json(Tree::PartnerEvents, key).map_err(|_| ReportRefused::Unavailable)
 }
 
-fn read(bytes: &[u8]) -> Result<ReportRecord, ReportRefused> {
-    codec::decode_json(bytes).map_err(|error| {
-        error!(%error, "a stored report cannot be read");
-        ReportRefused::Unavailable
-    })
+fn read(engine: &Engine, key: &[u8], bytes: &[u8]) -> Result<ReportRecord, ReportRefused> {
+    let report = engine.records.store.decode_json(Tree::PartnerEvents, key, bytes);
+    report.map_err(|_| ReportRefused::Unavailable)
 }
 
 impl ReportRefused {

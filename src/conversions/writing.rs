@@ -7,9 +7,7 @@ use super::partner_events::ReportRecord;
 use crate::model::{EventType, LeadAction, PartnerEventReceipt, ProductType, Timestamp};
 use crate::partners::SeatTemplate;
 use crate::records::writing::{About, institution, payout, with_event, with_payout};
-use crate::store::entities::{
-    Happening, HappeningDetails, HappeningRecord, HappeningRecordWithoutDetails, LeadRecord, PayoutSource,
-};
+use crate::store::entities::{Happening, HappeningDetails, LeadRecord, Payout};
 use crate::store::{Commit, Tree, codec};
 
 /// The first guard of [`counted_click`].
@@ -38,7 +36,7 @@ pub fn with_click(
         with_institution(lead, EventType::OfferClicked, action.action_date, seat, Some(seat.product_type));
     let key = action_key(lead.uuid, action);
     let commit = commit.put(Tree::LeadActions, key, codec::encode_json(action));
-    with_event(commit, lead.company, Happening { cause: Some(action.uuid), ..event }, details)
+    with_event(commit, lead.company, Happening { cause: Some(action.uuid), details, ..event })
 }
 
 /// Adds to the commit of a click that it has earned its payout, unless one has before.
@@ -52,9 +50,7 @@ pub fn with_click_payout(
 ) -> Commit {
     let commit =
         commit.absent(Tree::PaidClicks, place.as_bytes()).put(Tree::PaidClicks, place.as_bytes(), Vec::new());
-    let source = PayoutSource { uuid: action.uuid, institution: Some(institution(seat)), takes_back: None };
-    let earned = payout(lead.uuid, action.action_date, cents);
-    with_payout(commit, lead.company, earned, Some(seat.product_type), source, None)
+    with_payout(commit, lead.company, payout(action.uuid, (lead.uuid, seat), action.action_date, cents))
 }
 
 /// What a partner reported, with the lead event, the lead action and the payout that it becomes, unless it has reported
@@ -63,16 +59,14 @@ pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit 
     let receipt = &report.receipt;
     let mut commit = with_report(Commit::new().absent(Tree::PartnerEvents, key), key, report);
     if let Some(happening) = &report.happening {
-        let details = report.details.unwrap_or_default();
-        commit = with_event(commit, report.company, happening.clone(), details);
+        commit = with_event(commit, report.company, happening.clone());
     }
     match receipt.payout_in_cents {
         Some(cents) => {
             let product_type = receipt.product_type.unwrap_or(about.seat.product_type);
-            let earned = payout(receipt.lead_uuid, receipt.created_at, cents.0);
-            let institution = Some(institution(&about.seat));
-            let source = PayoutSource { uuid: receipt.uuid, institution, takes_back: None };
-            with_payout(commit, report.company, earned, Some(product_type), source, report.earned_at)
+            let earned = payout(receipt.uuid, (receipt.lead_uuid, &about.seat), receipt.created_at, cents.0);
+            let (product_type, earned_at) = (Some(product_type), report.earned_at);
+            with_payout(commit, report.company, Payout { product_type, earned_at, ..earned })
         }
         None => commit,
     }
@@ -83,17 +77,13 @@ pub fn happening(receipt: &PartnerEventReceipt, about: &Attribution) -> Option<H
     let event_type = receipt.event_type.event_type()?;
     let event =
         with_institution(&about.lead, event_type, receipt.occurred_at, &about.seat, receipt.product_type);
-    Some(Happening { amount_in_cents: receipt.amount_in_cents, cause: Some(receipt.uuid), ..event })
-}
-
-/// What is known of that event beside.
-pub fn details(receipt: &PartnerEventReceipt, about: &Attribution) -> HappeningDetails {
-    HappeningDetails {
+    let details = HappeningDetails {
         offer: receipt.offer_uuid,
         product_sub_type: about.product_sub_type,
         reject_reason: receipt.reject_reason,
         payout_cents: receipt.payout_in_cents.map(|cents| cents.0),
-    }
+    };
+    Some(Happening { amount_in_cents: receipt.amount_in_cents, cause: Some(receipt.uuid), details, ..event })
 }
 
 /// A report that was taken back, unless it has changed meanwhile: its action is deleted, its event and its payout, which was of
@@ -110,27 +100,24 @@ pub fn revoked_report(
     let Some(at) = receipt.revoked_at else { return commit };
     let commit = match &revoked.happening {
         Some(happening) => {
-            let taken_back = vec![(happening.clone(), at.millis())];
-            let happenings = Vec::new();
-            let record = match revoked.details {
-                Some(details) => {
-                    codec::encode(&HappeningRecord { happenings, taken_back, details: vec![details] })
-                }
-                None => codec::encode(&HappeningRecordWithoutDetails { happenings, taken_back }),
-            };
-            commit.append(Tree::LeadEvents, revoked.company, record)
+            let taken_back = Happening { taken_back_at: Some(at.millis()), ..happening.clone() };
+            with_event(commit, revoked.company, taken_back)
         }
         None => commit,
     };
     match receipt.payout_in_cents {
         Some(cents) => {
-            let taken_back = payout(receipt.lead_uuid, at, -cents.0);
-            let source = PayoutSource {
+            let taken_back = Payout {
                 uuid: receipt.uuid,
+                lead: receipt.lead_uuid,
+                booked_at_ms: at.millis(),
+                cents: -cents.0,
+                product_type,
                 institution,
                 takes_back: Some(receipt.created_at.millis()),
+                earned_at: revoked.earned_at,
             };
-            with_payout(commit, revoked.company, taken_back, product_type, source, revoked.earned_at)
+            with_payout(commit, revoked.company, taken_back)
         }
         None => commit,
     }

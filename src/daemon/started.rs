@@ -449,7 +449,6 @@ fn run_file(config: Option<&PathBuf>, [api, integrations, admin]: [&Listener; 3]
         admin: admin.url(),
         admin_key: format!("{}_{}", Uuid::new_v4(), Uuid::new_v4()),
         settings_files: Some(config.iter().map(|file| absolute(file)).collect()),
-        locked: true,
     }
 }
 

@@ -12,8 +12,6 @@ mod limit;
 mod queue;
 mod shedder;
 #[cfg(test)]
-mod simulation;
-#[cfg(test)]
 mod tests;
 
 use std::fmt;

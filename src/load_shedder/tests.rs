@@ -1,5 +1,7 @@
 //! Permits, and who is woken.
 
+mod simulation;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -142,7 +142,8 @@ async fn give_one_back(engine: &Engine, capped: Capped, asked: u32) {
     let store = &engine.records.store;
     for _ in 0..TRIES {
         let Ok(Some(known)) = store.get(Tree::Caps, capped.key()) else { return };
-        let Ok(mut record) = codec::decode_json::<HandedOut>(&known) else { return };
+        let record = store.decode_json::<HandedOut>(Tree::Caps, &capped.key(), &known);
+        let Ok(mut record) = record else { return };
         record.give_back(store.node(), asked);
         match write(engine, &capped, Some(known), &record).await {
             Err(CommitError::Guard { .. }) => {}
@@ -159,7 +160,8 @@ fn find(engine: &Engine, due: Vec<(Capped, Wish)>) -> Result<Vec<Found>, ReadErr
     let store = &engine.records.store;
     let read = |(capped, wish): (Capped, Wish)| {
         let known = store.get(Tree::Caps, capped.key())?;
-        let record = known.as_deref().and_then(|known| codec::decode_json(known).ok());
+        let decoded = |known| store.decode_json(Tree::Caps, &capped.key(), known).ok();
+        let record = known.as_deref().and_then(decoded);
         let is_new = record.is_none();
         let record = record.unwrap_or_else(|| HandedOut { until: capped.span.end, ..HandedOut::default() });
         Ok(Found { capped, wish, known, is_new, record })
@@ -227,10 +229,12 @@ async fn sweep(engine: &Arc<Engine>) {
     let store = engine.records.store.clone();
     let before = engine.limiter.now() - KEPT;
     let old = move || -> Vec<Vec<u8>> {
-        let is_old =
-            |bytes: &[u8]| codec::decode_json::<HandedOut>(bytes).is_ok_and(|record| record.until < before);
+        let is_old = |(key, bytes): &(Vec<u8>, Vec<u8>)| {
+            let record = store.decode_json::<HandedOut>(Tree::Caps, key, bytes);
+            record.is_ok_and(|record| record.until < before)
+        };
         let records = store.scan(Tree::Caps, []).filter_map(Result::ok);
-        records.filter(|(_, bytes)| is_old(bytes)).map(|(key, _)| key).collect()
+        records.filter(is_old).map(|(key, _)| key).collect()
     };
     let old = spawn_blocking(old).await.unwrap_or_default();
     let commit = old.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Caps, key));

@@ -24,6 +24,7 @@ use super::refused::Refused;
 use super::seating::Seating;
 use super::showing::{self, rate_table};
 use super::submission::{Growth, Submission};
+use crate::ids;
 use crate::load_shedder::Permit;
 use crate::model::{ProductType, Viewer};
 use crate::partners::{Facts, Fit};
@@ -33,7 +34,6 @@ use crate::rate_table::record::TableHead;
 use crate::rate_table::table::Table;
 use crate::rate_table::treatment;
 use crate::records::identity::identity_of;
-use crate::records::offer_ids::table_uuid;
 use crate::records::writing::{IdentityLookBack, LeadCommit};
 use crate::records::{Unavailable, consents, contacts, reading, writing};
 use crate::store::entities::LeadRecord;
@@ -126,7 +126,7 @@ impl Matchmaker {
         let trace = self.engine.traces.lead(submission.trace.as_ref());
         let permit = std::mem::take(&mut submission.permit);
         let look_back_minutes = submission.look_back_minutes;
-        let table = table_uuid(self.engine.records.store.arrival_ms());
+        let table = ids::timed_at(self.engine.records.store.arrival_ms());
         let record = LeadRecord { first_table: Some(table), ..self.record(submission, &configuration) };
         let commit = writing::new_lead(&record, self.identity(&record, look_back_minutes).as_ref());
         let lead = LeadCommit { commit, is_new: true, node: self.engine.records.store.node() };
@@ -234,7 +234,7 @@ impl Matchmaker {
         let Some(grown) = self.grow_lead(growth, &mut permit).await? else { return Ok(None) };
         let lead =
             LeadCommit { commit: Commit::new(), is_new: false, node: self.engine.records.store.node() };
-        let table = table_uuid(self.engine.records.store.arrival_ms());
+        let table = ids::timed_at(self.engine.records.store.arrival_ms());
         let arrival =
             Arrival { record: grown, lead, table, idempotency_key: None, held: None, trace, permit };
         match self.build(configuration, place, arrival, until).await {

@@ -119,14 +119,12 @@ fn read_unattended(engine: &Engine) -> Result<Unattended, ReadError> {
     let alive = store.alive()?;
     let mut found = Unattended { alive, ..Unattended::default() };
     for table in open {
-        match table.node {
-            Some(node) if node == store.node() => {
-                if !engine.live.has(table.uuid) {
-                    found.own.insert(table.uuid);
-                }
+        if table.node == store.node() {
+            if !engine.live.has(table.uuid) {
+                found.own.insert(table.uuid);
             }
-            Some(node) if found.alive.contains(&node) => {}
-            _ => found.left_behind.push(table),
+        } else if !found.alive.contains(&table.node) {
+            found.left_behind.push(table);
         }
     }
     Ok(found)

@@ -109,7 +109,6 @@ pub struct SeatTemplate {
     pub sub_account_id: i64,
     /// Institution in lead events.
     pub institution: Uuid,
-    /// The finer kinds of the offers of its catalog, each once; templates of earlier builds have none.
-    #[serde(default)]
+    /// The finer kinds of the offers of its catalog, each once.
     pub sub_types: Vec<ProductSubType>,
 }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::model::{EventType, LeadLegalInformation, Timestamp};
 use crate::records::{Unavailable, consents, following, reading};
-use crate::store::entities::{HappeningRecord, LeadRecord};
+use crate::store::entities::{Happening, LeadRecord};
 use crate::store::{FeedKey, Store, Tree};
 
 /// Records of feeds that are read for one page.
@@ -134,16 +134,16 @@ impl Gathering {
         let mut next = None;
         for (nth, record) in store.scan_from(Tree::LeadEvents, start, from.company).enumerate() {
             let (key, bytes) = record.map_err(unread)?;
-            let Some(key) = FeedKey::parse(&key) else { continue };
-            if key.arrival_us >= wanted.came.end.saturating_mul(1000) {
+            let Some(FeedKey { arrival_us, .. }) = FeedKey::parse(&key) else { continue };
+            if arrival_us >= wanted.came.end.saturating_mul(1000) {
                 return Ok(None);
             }
             if nth == PAGE {
-                next = Some(Place { from_us: key.arrival_us, ..from });
+                next = Some(Place { from_us: arrival_us, ..from });
                 break;
             }
-            let happenings = HappeningRecord::read(&bytes).map_err(unread)?.happenings;
-            for made in happenings {
+            let happenings = store.decode::<Vec<Happening>>(Tree::LeadEvents, &key, &bytes);
+            for made in happenings.map_err(unread)? {
                 if made.event_type == EventType::LeadCreated && made.test == wanted.test {
                     self.add(reading::lead(store, made.lead)?);
                 }

@@ -20,7 +20,7 @@ use crate::records::shown_transcript::AskTranscript;
 use crate::records::{Unavailable, history, reading, transcripts};
 use crate::store::entities::{Happening, LeadRecord, Payout, Tag};
 use crate::store::tokens::Tokens;
-use crate::store::{Tree, codec};
+use crate::store::{Scan, Store, Tree};
 
 /// Everything that is held on the person of a lead.
 #[derive(Debug, Serialize)]
@@ -176,15 +176,22 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
         status: history::status(&lead_actions),
         lead_actions,
         rate_tables,
-        lead_events: events.filter(|event| event.lead == lead).map(Event::from).collect(),
+        lead_events: events
+            .filter(|event| event.lead == lead && event.taken_back_at.is_none())
+            .map(Event::from)
+            .collect(),
         lead_payouts: payouts.filter(|payout| payout.lead == lead).map(Earned::from).collect(),
         client_tags: tags.map(Tagged::from).collect(),
         partner_reports: reports(engine, lead),
         partner_calls,
         partner_transcripts,
         offer_clicks,
-        offer_displays: records(store.scan_about(lead, Tree::OfferDisplays, since, [])),
-        visits: records::<SessionInit>(store.scan(Tree::Sessions, []))
+        offer_displays: records(
+            store,
+            Tree::OfferDisplays,
+            store.scan_about(lead, Tree::OfferDisplays, since, []),
+        ),
+        visits: records::<SessionInit>(store, Tree::Sessions, store.scan(Tree::Sessions, []))
             .into_iter()
             .filter(|visit| Some(visit.session_uuid) == session)
             .collect(),
@@ -232,13 +239,16 @@ fn transcripts_of(engine: &Engine, table: &Table) -> Result<Vec<AskTranscript>, 
 }
 
 fn reports(engine: &Engine, lead: Uuid) -> Vec<PartnerEvent> {
-    let reports = records::<ReportRecord>(engine.records.store.scan_about(lead, Tree::PartnerEvents, [], []));
+    let store = &engine.records.store;
+    let scan = store.scan_about(lead, Tree::PartnerEvents, [], []);
+    let reports = records::<ReportRecord>(store, Tree::PartnerEvents, scan);
     reports.into_iter().map(|report| report.event).collect()
 }
 
-/// Records that are kept as JSON; one that cannot be read was reported by the store.
-fn records<T: serde::de::DeserializeOwned>(scan: crate::store::Scan) -> Vec<T> {
-    scan.filter_map(Result::ok).filter_map(|(_, bytes)| codec::decode_json(&bytes).ok()).collect()
+/// Records of a tree that are kept as JSON. The store reports broken ones.
+fn records<T: serde::de::DeserializeOwned>(store: &Store, tree: Tree, scan: Scan) -> Vec<T> {
+    let decoded = |(key, bytes): (Vec<u8>, Vec<u8>)| store.decode_json(tree, &key, &bytes).ok();
+    scan.filter_map(Result::ok).filter_map(decoded).collect()
 }
 
 impl From<Happening> for Event {

@@ -380,7 +380,8 @@ fn remaining(store: &Store, gone: &[Gone]) -> ByLead<Remaining> {
     };
     let mut remaining: ByLead<Remaining> = gone.iter().map(begun).collect();
     for (company, earliest) in companies(gone) {
-        for event in reading::feed_since::<Happening>(store, Tree::LeadEvents, company, earliest) {
+        let events = reading::feed_since::<Happening>(store, Tree::LeadEvents, company, earliest);
+        for event in events.filter(|event| event.taken_back_at.is_none()) {
             remaining.entry(event.lead).and_modify(|of| of.lead_events += 1);
         }
         for payout in reading::feed_since::<Payout>(store, Tree::LeadPayouts, company, earliest) {

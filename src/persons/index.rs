@@ -16,7 +16,7 @@ use crate::model::EventType;
 use crate::records::following::{self, LOOK_AGAIN, Next, Step, companies, rest};
 use crate::records::{Records, contacts, reading};
 use crate::store::entities::Happening;
-use crate::store::{Commit, CommitError, Tree, codec};
+use crate::store::{Commit, CommitError, Tree};
 
 /// The name of the follower.
 const NAME: &str = "contacts";
@@ -102,15 +102,10 @@ impl ContactIndex {
     }
 
     /// What is to be written of the next leads.
-    fn read(&self, company: Uuid, from_us: u64) -> (Vec<Commit>, Next<Vec<Happening>>) {
+    fn read(&self, company: Uuid, from_us: u64) -> (Vec<Commit>, Next<Happening>) {
         let store = &self.records.store;
-        let next = following::next(
-            store,
-            (Tree::LeadEvents, company, from_us),
-            STEP,
-            codec::decode::<Vec<Happening>>,
-        );
-        let made = next.lists.iter().flatten().filter(|one| one.event_type == EventType::LeadCreated);
+        let next = following::next::<Happening>(store, (Tree::LeadEvents, company, from_us), STEP);
+        let made = next.listed.iter().filter(|one| one.event_type == EventType::LeadCreated);
         let made = made.filter_map(|one| reading::lead(store, one.lead).ok().flatten());
         let found = made.filter_map(|record| contacts::found_by(store, &record)).collect();
         (found, next)

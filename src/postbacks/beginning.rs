@@ -68,9 +68,7 @@ pub(super) async fn forget_vanished(store: &Store, subscriptions: &Subscriptions
             continue;
         }
         let place = keys.all(What::Cursor);
-        let found = store.get(Tree::Postbacks, &place).map_err(unreadable)?;
-        let cursor = found.and_then(|bytes| codec::decode::<Cursor>(&bytes).ok());
-        match cursor {
+        match store.read(Tree::Postbacks, &place).map_err(unreadable)? {
             Some(before @ Cursor { vanished_ms: None, next_us }) => {
                 let cursor = Cursor { next_us, vanished_ms: Some(now_ms) };
                 let commit = Commit::new().unchanged(Tree::Postbacks, &place, codec::encode(&before));

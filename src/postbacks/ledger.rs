@@ -65,14 +65,12 @@ impl Ledger {
     /// # Errors
     /// It cannot be read.
     pub(super) fn cursor(&self) -> Result<Option<Cursor>, CommitError> {
-        let found = self.store.get(Tree::Postbacks, self.keys.all(What::Cursor)).map_err(unreadable)?;
-        found.map(|bytes| codec::decode(&bytes).map_err(unreadable)).transpose()
+        self.store.read(Tree::Postbacks, self.keys.all(What::Cursor)).map_err(unreadable)
     }
 
     /// How calls ended last.
     pub(super) fn tried(&self) -> Option<Tried> {
-        let found = self.store.get(Tree::Postbacks, self.keys.all(What::Tried)).ok().flatten();
-        found.and_then(|bytes| codec::decode(&bytes).ok())
+        self.store.read(Tree::Postbacks, self.keys.all(What::Tried)).ok().flatten()
     }
 
     /// The deliveries of a kind, the oldest first. A broken one is reported by the store, and left out.
@@ -83,7 +81,8 @@ impl Ledger {
         let mut deliveries = Vec::new();
         for record in self.store.scan(Tree::Postbacks, self.keys.all(what)) {
             let (key, bytes) = record.map_err(unreadable)?;
-            if let (Some(place), Ok(delivery)) = (Place::at_end_of(&key), codec::decode(&bytes)) {
+            let delivery = self.store.decode(Tree::Postbacks, &key, &bytes);
+            if let (Some(place), Ok(delivery)) = (Place::at_end_of(&key), delivery) {
                 deliveries.push((place, delivery));
             }
         }
@@ -158,10 +157,7 @@ impl Ledger {
         payload: &[u8],
         now_ms: i64,
     ) -> Result<Vec<(Place, Delivery)>, CommitError> {
-        let events = told(&self.company, key.arrival_us, payload).unwrap_or_else(|error| {
-            tracing::warn!(subscription = subscription.name, error, "a record of the feed cannot be told");
-            Vec::new()
-        });
+        let events = told(&self.store, &self.company, key, payload);
         let mut deliveries = Vec::new();
         for (event, nth) in events.into_iter().zip(0..) {
             if subscription.wants(&event) && self.fits(subscription, event.lead_uuid)? {
@@ -181,7 +177,7 @@ impl Ledger {
     /// The client tags of a lead; nothing of one that is erased, or cannot be read any more.
     fn tags(&self, lead: Uuid) -> Result<Option<ClientTags>, CommitError> {
         let Some(bytes) = self.readable(Tree::Leads, lead.as_bytes())? else { return Ok(None) };
-        let record = codec::decode_json::<LeadRecord>(&bytes).ok();
+        let record = self.store.decode_json::<LeadRecord>(Tree::Leads, lead.as_bytes(), &bytes).ok();
         Ok(record.map(|record| record.lead.client_tags.clone().unwrap_or_default()))
     }
 
@@ -191,10 +187,10 @@ impl Ledger {
     /// The disk does not read: it may be there.
     pub(super) fn find(&self, subscription: &Subscription, place: Place) -> Result<Found, CommitError> {
         let Place { arrival_us, sequence, nth } = place;
-        let key = FeedKey { company: self.company.uuid, arrival_us, sequence }.to_bytes();
-        let payload = self.readable(Tree::LeadEvents, &key)?;
-        let events = payload.and_then(|payload| told(&self.company, arrival_us, &payload).ok());
-        let Some(event) = events.into_iter().flatten().nth(nth.into()) else { return Ok(Found::Gone) };
+        let key = FeedKey { company: self.company.uuid, arrival_us, sequence };
+        let Some(payload) = self.readable(Tree::LeadEvents, &key.to_bytes())? else { return Ok(Found::Gone) };
+        let events = told(&self.store, &self.company, key, &payload);
+        let Some(event) = events.into_iter().nth(nth.into()) else { return Ok(Found::Gone) };
         let tags = if subscription.names_tags() { self.tags(event.lead_uuid)? } else { None };
         if subscription.names_tags() && tags.is_none() {
             return Ok(Found::Gone);

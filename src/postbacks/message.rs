@@ -7,7 +7,8 @@ use super::record::Place;
 use crate::analytics::{ArrivalTime, Events, Feed, Form, Telling};
 use crate::ids;
 use crate::model::{EventType, LeadEvent, Timestamp};
-use crate::store::entities::CompanyRecord;
+use crate::store::entities::{CompanyRecord, Happening};
+use crate::store::{FeedKey, Store};
 
 /// An event, as the newer form of the feed tells it, and the id that it goes out under.
 #[derive(Debug, Clone)]
@@ -45,16 +46,10 @@ impl Message {
     }
 }
 
-/// The events of a record of the feed, as they are told, in their order.
-///
-/// # Errors
-/// It cannot be read.
-pub(super) fn told(
-    company: &CompanyRecord,
-    arrival_us: u64,
-    payload: &[u8],
-) -> Result<Vec<LeadEvent>, String> {
-    let stored = Events::read(payload).map_err(|error| error.to_string())?;
-    let telling = Telling { form: Form::Prompt, company: Some(company), arrival: ArrivalTime(arrival_us) };
-    Ok(stored.into_iter().map(|stored| Events::record(stored, &telling)).collect())
+/// The events of a record of the feed, in their order. A broken one is reported by the store, and has none.
+pub(super) fn told(store: &Store, company: &CompanyRecord, key: FeedKey, payload: &[u8]) -> Vec<LeadEvent> {
+    let arrival = ArrivalTime(key.arrival_us);
+    let telling = Telling { form: Form::Prompt, company: Some(company), arrival };
+    let stored: Vec<Happening> = store.decode(Events::TREE, &key.to_bytes(), payload).unwrap_or_default();
+    stored.into_iter().map(|stored| Events::record(stored, &telling)).collect()
 }

@@ -20,7 +20,7 @@ use crate::config::{PostbackSettings, Settings};
 use crate::declaration::Source;
 use crate::handbook::chapter;
 use crate::model::{ClientTags, EventData, EventType, LeadEvent, Timestamp};
-use crate::store::entities::Happening;
+use crate::store::entities::{Happening, HappeningDetails};
 use crate::store::tokens::company_uuid;
 use crate::store::{Commit, Nodes, Store, Tree, codec};
 
@@ -228,6 +228,8 @@ fn happened(store: &Store, lead: Uuid) {
         amount_in_cents: None,
         test: false,
         cause: None,
+        taken_back_at: None,
+        details: HappeningDetails::default(),
     };
     let commit =
         Commit::new().append(Tree::LeadEvents, company_uuid("Acme"), codec::encode(&vec![happening]));

@@ -9,7 +9,7 @@ use super::day::{At, Day};
 use super::key::{self, DAY_MS, Whose, day_of};
 use crate::config::RankingSettings;
 use crate::partners::ranking::{Conversions, Prior, Seen};
-use crate::store::{CommitError, Store, Tree, codec};
+use crate::store::{CommitError, Store, Tree};
 use crate::telemetry::metrics::{RANKING_COHORTS, RANKING_COHORTS_DROPPED};
 
 /// The counts of a store.
@@ -46,7 +46,12 @@ impl Counts {
         for record in store.scan(Tree::Ranking, key::DAYS) {
             let (key, bytes) = record.map_err(super::unreadable)?;
             let Some((whose, day)) = key::read(&key) else { continue };
-            counts.put(whose, day, &codec::decode(&bytes).map_err(super::unreadable)?, most);
+            counts.put(
+                whose,
+                day,
+                &store.decode(Tree::Ranking, &key, &bytes).map_err(super::unreadable)?,
+                most,
+            );
         }
         Ok(counts)
     }

@@ -16,7 +16,7 @@ use crate::partners::{Facts, Quote, SeatTemplate};
 use crate::rate_table::table::Table;
 use crate::records::following::{self, Step};
 use crate::records::{Records, reading};
-use crate::store::entities::{Happening, HappeningDetails, HappeningRecord};
+use crate::store::entities::Happening;
 use crate::store::{Commit, CommitError, Tree, codec};
 
 /// What is to be written of a step.
@@ -55,19 +55,17 @@ impl<'r> Fold<'r> {
         let cursor_key = key::cursor(company);
         let found = records.store.get(Tree::Ranking, &cursor_key).map_err(unreadable)?;
         let before: u64 = match &found {
-            Some(bytes) => codec::decode(bytes).map_err(unreadable)?,
+            Some(bytes) => records.store.decode(Tree::Ranking, &cursor_key, bytes).map_err(unreadable)?,
             None => 0,
         };
         let place = (Tree::LeadEvents, company, before);
-        let next = following::next(&records.store, place, most, HappeningRecord::read);
+        let next = following::next::<Happening>(&records.store, place, most);
         if next.next_us == before {
             return Ok(None);
         }
         let mut fold = Self { records, days: BTreeMap::new(), changed: Vec::new() };
-        for record in next.lists {
-            for (happening, taken_back, details) in record.each_with_details() {
-                fold.happened(&happening, taken_back.is_some(), details)?;
-            }
+        for happening in &next.listed {
+            fold.happened(happening)?;
         }
         let commit = match found {
             Some(found) => Commit::new().unchanged(Tree::Ranking, cursor_key.as_slice(), found),
@@ -84,20 +82,15 @@ impl<'r> Fold<'r> {
     }
 
     /// Notes what happened to a lead, or takes it back.
-    fn happened(
-        &mut self,
-        happening: &Happening,
-        is_taken_back: bool,
-        details: HappeningDetails,
-    ) -> Result<(), CommitError> {
+    fn happened(&mut self, happening: &Happening) -> Result<(), CommitError> {
         let Some(step) = step_of(happening.event_type) else { return Ok(()) };
-        let became = match (step, is_taken_back) {
+        let became = match (step, happening.taken_back_at) {
             (PayoutStep::Click, _) => Became::Clicked,
-            (_, false) => Became::Converted,
-            (_, true) => Became::TakenBack,
+            (_, None) => Became::Converted,
+            (_, Some(_)) => Became::TakenBack,
         };
         let earned_by = |named: &Named| step == PayoutStep::Click || named.on == step;
-        for named in self.named(happening, details.offer)? {
+        for named in self.named(happening)? {
             // Where the click earns the payout there is nothing to learn.
             if named.on != PayoutStep::Click && earned_by(&named) {
                 let Named { whose, day, at, fingerprint, .. } = named;
@@ -111,13 +104,13 @@ impl<'r> Fold<'r> {
 
     /// The offers that something happened with: the one that is named, or else those that were clicked on of the institution's, of
     /// which a report that names the lead alone can only mean all. None of a lead that is erased.
-    fn named(&mut self, happening: &Happening, offer: Option<Uuid>) -> Result<Vec<Named>, CommitError> {
+    fn named(&mut self, happening: &Happening) -> Result<Vec<Named>, CommitError> {
         let Some(lead) = reading::lead(&self.records.store, happening.lead).ok().flatten() else {
             return Ok(Vec::new());
         };
         // The day does not matter to a rating.
         let band = Facts::new(&lead.lead, NaiveDate::default(), lead.bands).rating();
-        if let Some(offer) = offer {
+        if let Some(offer) = happening.details.offer {
             let place = reading::offer(self.records, offer).ok().flatten();
             let Some((table, number)) = place else { return Ok(Vec::new()) };
             let Some(table) = reading::table(self.records, table).ok().flatten() else {
@@ -174,8 +167,7 @@ impl<'r> Fold<'r> {
     /// A day as it is, with what this step has changed.
     fn day(&mut self, whose: Whose, day: u32) -> Result<&mut Day, CommitError> {
         if !self.days.contains_key(&(whose, day)) {
-            let found = self.records.store.get(Tree::Ranking, key::day(whose, day)).map_err(unreadable)?;
-            let found = found.map(|bytes| codec::decode(&bytes).map_err(unreadable)).transpose()?;
+            let found = self.records.store.read(Tree::Ranking, key::day(whose, day)).map_err(unreadable)?;
             self.days.insert((whose, day), found.unwrap_or_default());
         }
         Ok(self.days.get_mut(&(whose, day)).expect("it was put there"))

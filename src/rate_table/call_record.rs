@@ -20,32 +20,8 @@ pub struct CallRecord {
     pub kept: String,
     /// What the partner has called us with.
     pub heard: Option<Heard>,
-    /// What came of it when the ask had ended. Records of earlier builds end before it.
+    /// What came of it when the ask had ended.
     pub later: Option<Later>,
-}
-
-/// A record of calls as it ended before it told what came later.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
-pub struct CallRecordWithoutLater {
-    /// When, Unix milliseconds.
-    pub at: i64,
-    /// The step whose call was to be made.
-    pub step: u8,
-    /// Whether that call was about to be sent.
-    pub sent: bool,
-    /// What the partner has bid for the lead, dollars.
-    pub bid: Option<f64>,
-    /// What was kept of the partner's answers before, a JSON object.
-    pub kept: String,
-    /// What the partner has called us with.
-    pub heard: Option<Heard>,
-}
-
-impl From<CallRecordWithoutLater> for CallRecord {
-    fn from(record: CallRecordWithoutLater) -> Self {
-        let CallRecordWithoutLater { at, step, sent, bid, kept, heard } = record;
-        Self { at, step, sent, bid, kept, heard, later: None }
-    }
 }
 
 /// What came of an ask when it had ended.

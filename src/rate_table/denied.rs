@@ -25,7 +25,7 @@ pub enum Denied {
     Dates,
     /// The lead is not in its share.
     Share,
-    /// Somebody is on one of its suppression lists; in tables of earlier builds also that one of them was missing.
+    /// Somebody is on one of its suppression lists.
     Suppressed,
     /// A suppression list that it names is missing.
     ListMissing,

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::cause::Cause;
 use super::denied::Denied;
 use super::outcome::Outcome;
-use super::treatment::{self, Treatment};
+use super::treatment::Treatment;
 use crate::partners::ranking::{ConversionFrom, Parts, Ranked, Ranking, Seen};
 use crate::partners::{Fingerprint, Template};
 
@@ -40,8 +40,7 @@ pub struct TableHead {
     pub book: Fingerprint,
     /// The seats that the lead fits and that limits kept from being asked, at most [`MAX_KEPT_OUT`].
     pub kept_out: Vec<KeptOut>,
-    /// The variants that its lead has of the rules which ran when it was made. Heads of earlier builds end before them.
-    #[serde(default, deserialize_with = "treatment::at_the_end")]
+    /// The variants that its lead has of the rules which ran when it was made.
     pub treatments: Vec<Treatment>,
 }
 
@@ -74,9 +73,8 @@ pub struct Answer {
     pub cause: Option<Cause>,
 }
 
-/// Answers that were written together, and how each was asked for. Records of earlier builds end after the answers, after how they
-/// were asked for, after until when offers stand, or after their words.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// Answers that were written together, and how each was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AnswerRecord {
     /// In the order of arrival.
     pub answers: Vec<Answer>,
@@ -89,39 +87,6 @@ pub struct AnswerRecord {
     pub texts: Vec<OwnText>,
     /// Why the offers among them that were ranked have their scores; none where no ranking was in force.
     pub rankings: Vec<RankedOffers>,
-}
-
-/// A record of answers, as it ended before offers were ranked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AnswerRecordWithoutRankings {
-    /// In the order of arrival.
-    pub answers: Vec<Answer>,
-    /// Of each answer, in the same order, how it was asked for.
-    pub asked: Vec<Option<Ask>>,
-    /// The offers among them of which the partner said until when they stand.
-    pub expiries: Vec<Expiry>,
-    /// The offers among them that have words of their own.
-    pub texts: Vec<OwnText>,
-}
-
-/// A record of answers, as it ended before offers had words of their own.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AnswerRecordWithoutTexts {
-    /// In the order of arrival.
-    pub answers: Vec<Answer>,
-    /// Of each answer, in the same order, how it was asked for.
-    pub asked: Vec<Option<Ask>>,
-    /// The offers among them of which the partner said until when they stand.
-    pub expiries: Vec<Expiry>,
-}
-
-/// A record of answers, as it ended before it told until when offers stand.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AnswerRecordWithoutExpiries {
-    /// In the order of arrival.
-    pub answers: Vec<Answer>,
-    /// Of each answer, in the same order, how it was asked for.
-    pub asked: Vec<Option<Ask>>,
 }
 
 /// Until when an offer stands, as its partner said.
@@ -229,31 +194,9 @@ impl AnswerRecord {
         self
     }
 
-    /// Each answer, with how it was asked for where that is recorded.
+    /// Each answer, with how it was asked for; `None` when nobody was asked.
     pub fn each(self) -> impl Iterator<Item = (Answer, Option<Ask>)> {
-        let asked = self.asked.into_iter().chain(std::iter::repeat(None));
-        self.answers.into_iter().zip(asked)
-    }
-}
-
-impl From<AnswerRecordWithoutExpiries> for AnswerRecord {
-    fn from(record: AnswerRecordWithoutExpiries) -> Self {
-        let AnswerRecordWithoutExpiries { answers, asked } = record;
-        Self { answers, asked, ..Self::default() }
-    }
-}
-
-impl From<AnswerRecordWithoutTexts> for AnswerRecord {
-    fn from(record: AnswerRecordWithoutTexts) -> Self {
-        let AnswerRecordWithoutTexts { answers, asked, expiries } = record;
-        Self { answers, asked, expiries, ..Self::default() }
-    }
-}
-
-impl From<AnswerRecordWithoutRankings> for AnswerRecord {
-    fn from(record: AnswerRecordWithoutRankings) -> Self {
-        let AnswerRecordWithoutRankings { answers, asked, expiries, texts } = record;
-        Self { answers, asked, expiries, texts, rankings: Vec::new() }
+        self.answers.into_iter().zip(self.asked)
     }
 }
 
@@ -301,59 +244,105 @@ pub const MAX_OFFERS: u16 = (1 << NUMBER_BITS) - 1;
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::super::treatment::Change;
     use super::*;
+    use crate::store::codec;
 
-    /// A head, as it ended before it told of experiments.
-    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-    struct HeadWithoutTreatments {
-        uuid: Uuid,
-        lead: Uuid,
-        company: Uuid,
-        test: bool,
-        loan_amount: Option<i32>,
-        wants_loans: bool,
-        created_at: i64,
-        deadline: i64,
-        seats: Vec<Fingerprint>,
-        book: Fingerprint,
-        kept_out: Vec<KeptOut>,
+    fn any_fingerprint() -> impl Strategy<Value = Fingerprint> {
+        any::<[u8; 16]>().prop_map(Fingerprint)
     }
 
-    fn earlier() -> HeadWithoutTreatments {
-        HeadWithoutTreatments {
-            uuid: Uuid::from_u128(1),
-            lead: Uuid::from_u128(2),
-            company: Uuid::from_u128(3),
-            test: true,
-            loan_amount: Some(10_000),
-            wants_loans: true,
-            created_at: 5,
-            deadline: 2_005,
-            seats: vec![Fingerprint([7; 16])],
-            book: Fingerprint([8; 16]),
-            kept_out: vec![KeptOut { seat: Fingerprint([9; 16]), by: Some(Denied::Experiment) }],
+    fn any_head() -> impl Strategy<Value = TableHead> {
+        let changes = vec![
+            Change::Deadline { ms: 2_000 },
+            Change::OnlyPartners(vec!["lender".to_owned()]),
+            Change::SecondLook(false),
+            Change::Ranking("by_value".to_owned()),
+        ];
+        let changes = prop::sample::subsequence(changes, 0..=4);
+        let treatment = (".{0,9}", ".{0,9}", changes).prop_map(|(rule, variant, changes)| Treatment {
+            rule,
+            variant,
+            changes,
+        });
+        let kept_out = (any_fingerprint(), any::<bool>())
+            .prop_map(|(seat, known)| KeptOut { seat, by: known.then_some(Denied::Experiment) });
+        (
+            any::<[u128; 3]>(),
+            (any::<bool>(), any::<Option<i32>>(), any::<bool>(), any::<i64>(), any::<i64>()),
+            prop::collection::vec(any_fingerprint(), 0..4),
+            prop::collection::vec(kept_out, 0..4),
+            prop::collection::vec(treatment, 0..3),
+        )
+            .prop_map(
+                |(
+                    uuids,
+                    (test, loan_amount, wants_loans, created_at, deadline),
+                    seats,
+                    kept_out,
+                    treatments,
+                )| {
+                    let [uuid, lead, company] = uuids.map(Uuid::from_u128);
+                    let book = Fingerprint([8; 16]);
+                    TableHead {
+                        uuid,
+                        lead,
+                        company,
+                        test,
+                        loan_amount,
+                        wants_loans,
+                        created_at,
+                        deadline,
+                        seats,
+                        book,
+                        kept_out,
+                        treatments,
+                    }
+                },
+            )
+    }
+
+    fn any_answers() -> impl Strategy<Value = AnswerRecord> {
+        let one = (any::<u16>(), any::<i64>(), any::<bool>(), any::<Option<(u32, u32)>>());
+        let expiry = any::<(u16, u16, i64)>().prop_map(|(answer, offer, at)| Expiry { answer, offer, at });
+        let text = (any::<u16>(), any::<Vec<u16>>(), ".{0,20}")
+            .prop_map(|(answer, offers, template)| OwnText { answer, offers, template });
+        (
+            prop::collection::vec(one, 0..4),
+            prop::collection::vec(expiry, 0..4),
+            prop::collection::vec(text, 0..4),
+        )
+            .prop_map(|(each, expiries, texts)| {
+                let answer = |(seat, at, late, asked): (u16, i64, bool, Option<(u32, u32)>)| {
+                    let outcome = if late { Outcome::TimedOut } else { Outcome::Offers(Vec::new()) };
+                    let asked = asked.map(|(after_ms, budget_ms)| Ask { after_ms, budget_ms });
+                    (Answer { seat, at, outcome, cause: None }, asked)
+                };
+                let (answers, asked) = each.into_iter().map(answer).unzip();
+                AnswerRecord { answers, asked, expiries, texts, rankings: Vec::new() }
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn records_are_read_as_they_were_written(head in any_head(), answers in any_answers()) {
+            let json = serde_json::to_string(&head).unwrap();
+            prop_assert_eq!(&serde_json::from_str::<TableHead>(&json).unwrap(), &head);
+            prop_assert_eq!(codec::decode(&codec::encode(&head)), Ok(head));
+            prop_assert_eq!(codec::decode(&codec::encode(&answers)), Ok(answers));
         }
     }
 
+    /// What a record ends with cannot be left out, and nothing can follow it.
     #[test]
-    fn heads_of_earlier_builds_are_read_and_earlier_builds_read_these() {
-        let stored = postcard::to_stdvec(&earlier()).unwrap();
-        let read: TableHead = postcard::from_bytes(&stored).unwrap();
-        assert_eq!((read.treatments.len(), read.longest()), (0, Duration::from_secs(2)));
-        let treatment = Treatment {
-            rule: "quick".to_owned(),
-            variant: "two".to_owned(),
-            changes: vec![Change::Deadline { ms: 2_000 }, Change::SecondLook(false)],
-        };
-        let head = TableHead { treatments: vec![treatment], ..read };
-        let stored = postcard::to_stdvec(&head).unwrap();
-        assert_eq!(postcard::from_bytes(&stored), Ok(head.clone()));
-        assert_eq!(postcard::from_bytes(&stored), Ok(earlier()));
-
-        let json = serde_json::to_value(earlier()).unwrap();
-        assert_eq!(serde_json::from_value::<TableHead>(json).unwrap().treatments, []);
-        let json = serde_json::to_value(&head).unwrap();
-        assert_eq!(serde_json::from_value::<TableHead>(json).unwrap(), head);
+    fn a_record_that_is_shorter_or_longer_is_refused() {
+        let answer = Answer { seat: 0, at: 5, outcome: Outcome::TimedOut, cause: None };
+        let bytes = codec::encode(&AnswerRecord::new(vec![answer.clone()], vec![None]));
+        assert!(codec::decode::<AnswerRecord>(&bytes[..bytes.len() - 1]).is_err());
+        assert!(codec::decode::<AnswerRecord>(&[&bytes[..], &[0]].concat()).is_err());
+        assert!(codec::decode::<Vec<Answer>>(&bytes).is_err());
+        assert!(codec::decode::<AnswerRecord>(&codec::encode(&vec![answer])).is_err());
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::partners::SeatTemplate;
 
@@ -114,13 +114,4 @@ pub fn leaving_out<'t>(
     let leaves_out =
         |treatment: &&Treatment| treatment.changes.iter().any(|change| change.leaves_out(seat, wants_loans));
     treatments.iter().find(leaves_out)
-}
-
-/// Reads the treatments at the end of a head. Those of earlier builds end before them.
-pub(super) fn at_the_end<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Treatment>, D::Error> {
-    if deserializer.is_human_readable() {
-        return Vec::deserialize(deserializer);
-    }
-    // What is stored has a checksum: there is no end but that of an earlier build.
-    Ok(Vec::deserialize(deserializer).unwrap_or_default())
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use crate::store::codec::{self, CodecError};
+use crate::store::codec;
 use crate::store::{Commit, CommitError, FeedKey, Store, Tree};
 
 /// Between two looks at the feeds when everything is read.
@@ -39,34 +40,29 @@ pub fn rest(step: Step, took: Duration, queueing: Duration) -> Duration {
 /// The next records of a feed.
 #[derive(Debug)]
 pub struct Next<T> {
-    /// Those that can be read.
-    pub lists: Vec<T>,
-    /// How many there are.
+    /// What the readable ones list.
+    pub listed: Vec<T>,
+    /// How many records there are.
     pub records: usize,
     /// Where to go on behind them, in microseconds.
     pub next_us: u64,
 }
 
-/// The next records of a company's feed from an arrival on, as many as a step takes. What cannot be read is reported, and left out.
-pub fn next<T>(
+/// The next records of a company's feed from an arrival on, as many as a step takes. A broken one is reported by the store, and
+/// left out.
+pub fn next<T: DeserializeOwned>(
     store: &Store,
     (feed, company, from_us): (Tree, Uuid, u64),
     most: usize,
-    decode: fn(&[u8]) -> Result<T, CodecError>,
 ) -> Next<T> {
-    let mut next = Next { lists: Vec::new(), records: 0, next_us: from_us };
+    let mut next = Next { listed: Vec::new(), records: 0, next_us: from_us };
     let start = FeedKey::first_at(company, from_us).to_bytes();
     for record in store.scan_from(feed, start, company).take(most) {
         let Ok((key, bytes)) = record else { break };
         next.records += 1;
         // No two records share an arrival.
         next.next_us = FeedKey::parse(&key).map_or(next.next_us, |key| key.arrival_us + 1);
-        match decode(&bytes) {
-            Ok(list) => next.lists.push(list),
-            Err(error) => {
-                tracing::warn!(feed = feed.name(), %error, "a record of a feed cannot be counted");
-            }
-        }
+        next.listed.extend(store.decode::<Vec<T>>(feed, &key, &bytes).unwrap_or_default());
     }
     next
 }
@@ -97,9 +93,8 @@ fn first_company(store: &Store, feed: Tree, start: Uuid) -> Option<Uuid> {
 pub fn cursor(store: &Store, follower: &str, company: Uuid) -> Result<u64, CommitError> {
     let unread =
         |reason: String| CommitError::Failed(format!("how far `{follower}` has read is not known: {reason}"));
-    let found = store.get(Tree::Followers, cursor_key(follower, company));
-    let found = found.map_err(|error| unread(error.to_string()))?;
-    found.map_or(Ok(0), |bytes| codec::decode(&bytes).map_err(|error| unread(error.to_string())))
+    let found = store.read(Tree::Followers, cursor_key(follower, company));
+    Ok(found.map_err(|error| unread(error.to_string()))?.unwrap_or(0))
 }
 
 /// Has a follower have read so far.

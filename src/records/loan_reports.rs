@@ -103,9 +103,9 @@ impl LoanReports {
         uuid: Uuid,
         time: Duration,
     ) -> Result<Option<LoanReport>, Unavailable> {
-        let found = self.store.get(Tree::LoanReports, key(viewer.company, uuid)).map_err(|_| Unavailable)?;
-        let Some(bytes) = found.filter(|_| !self.is_old(uuid, time)) else { return Ok(None) };
-        let record: Record = codec::decode_json(&bytes).map_err(|_| Unavailable)?;
+        let found = self.store.read_json::<Record>(Tree::LoanReports, key(viewer.company, uuid));
+        let found = found.map_err(|_| Unavailable)?.filter(|_| !self.is_old(uuid, time));
+        let Some(record) = found else { return Ok(None) };
         Ok(viewer.sees_kind(record.test).then_some(record.report))
     }
 

@@ -5,16 +5,12 @@
 //! 62 of its random bits and the offer's number (12 bits), put through a keyed permutation: no index is
 //! written, no two offers share an id, and without the key an id reveals neither its table nor its siblings. Of the table's
 //! last 12 bits nothing is in it; the table is looked up by the rest.
-//!
-//! Tables of earlier builds end in 12 zero bits, and their offers' uuids are those of the tables with the number in that
-//! place; they stay as they were given out.
 
 use siphasher::sip::SipHasher24 as SipHasher24Short;
 use siphasher::sip128::SipHasher24;
 use uuid::{Builder, Uuid};
 
 use super::permutation::Permutation;
-use crate::ids;
 use crate::model::ProductType;
 use crate::rate_table::record::NUMBER_BITS;
 use crate::store::{Store, Tree};
@@ -28,43 +24,12 @@ const PURPOSE: &str = "offer ids";
 /// What the key of proofs in the addresses of previews is derived for.
 const PREVIEW_ENDS: &str = "ends of previews";
 
-/// The last bits of a table's uuid, where earlier builds had an offer's number.
+/// The last bits of a [`place`], where the number of the offer is.
 const NUMBER: u128 = (1 << NUMBER_BITS) - 1;
-
-/// A new rate table's uuid: a UUIDv7 with 74 random bits. By 12 zero bits at its end a table of an earlier build is known, so
-/// one in 4,096 is made again. By its time the volume of the table is found, so it is that of arrivals, Unix milliseconds, and
-/// not what the machine's clock may show.
-pub fn table_uuid(arrival_ms: u64) -> Uuid {
-    table_uuid_of(|| ids::timed_at(arrival_ms))
-}
-
-/// The same, of ids that are made otherwise.
-pub fn table_uuid_of(make: impl FnMut() -> Uuid) -> Uuid {
-    std::iter::repeat_with(make).find(|uuid| !is_earlier(*uuid)).expect("ids have no end")
-}
 
 /// Makes the uuids of offers, and reads them.
 #[derive(Debug, Clone)]
 pub struct OfferIds(Permutation);
-
-/// What an offer's uuid names, if it was made by this store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Named {
-    /// An offer of a table of an earlier build.
-    Earlier {
-        /// The table.
-        table: Uuid,
-        /// The offer's number.
-        number: u16,
-    },
-    /// An offer of the table whose uuid begins so.
-    Offer {
-        /// The table's uuid, its last 12 bits zero.
-        begins: Uuid,
-        /// The offer's number.
-        number: u16,
-    },
-}
 
 impl OfferIds {
     /// Under the key of a store: the one that came with an import, or else the store's own.
@@ -96,8 +61,7 @@ impl OfferIds {
 
     /// The uuid of a table's offer.
     pub fn uuid(&self, table: Uuid, number: u16) -> Uuid {
-        let place = place(table, number);
-        if is_earlier(table) { place } else { self.0.hide(place) }
+        self.0.hide(place(table, number))
     }
 
     /// The uuid of an offer in previews: always the same, and no table's, since it is of another version. It is keyed so that nobody
@@ -114,19 +78,12 @@ impl OfferIds {
         SipHasher24Short::new_with_key(self.0.derived(PREVIEW_ENDS).key()).hash(&told)
     }
 
-    /// What an offer's uuid names; `None` when no offer has it. Whether there is such a table is for the caller to find out.
-    pub fn read(&self, offer: Uuid) -> Option<Named> {
-        let named = match offer.get_version_num() {
-            7 => offer.as_u128(),
-            _ => self.0.reveal(offer)?.as_u128(),
-        };
-        let number = u16::try_from(named & NUMBER).expect("12 bits are left");
-        let table = Uuid::from_u128(named & !NUMBER);
-        match (number, offer.get_version_num()) {
-            (0, _) => None,
-            (_, 7) => Some(Named::Earlier { table, number }),
-            _ => Some(Named::Offer { begins: table, number }),
-        }
+    /// The table's uuid, its last 12 bits zero, and the offer's number, by an offer's uuid; `None` when no offer has it. Whether
+    /// there is such a table is for the caller to find out.
+    pub fn read(&self, offer: Uuid) -> Option<(Uuid, u16)> {
+        let place = self.0.reveal(offer)?.as_u128();
+        let number = u16::try_from(place & NUMBER).expect("12 bits are left");
+        (number > 0).then_some((Uuid::from_u128(place & !NUMBER), number))
     }
 }
 
@@ -136,17 +93,13 @@ pub fn place(table: Uuid, number: u16) -> Uuid {
     Uuid::from_u128(table.as_u128() & !NUMBER | u128::from(number))
 }
 
-/// Whether a table was made by an earlier build, which left the place for the number empty. None is made so since.
-pub fn is_earlier(table: Uuid) -> bool {
-    table.as_u128() & NUMBER == 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids;
     use crate::rate_table::record::MAX_OFFERS;
 
-    fn ids(key: u8) -> OfferIds {
+    fn under(key: u8) -> OfferIds {
         OfferIds::under([key; 16])
     }
 
@@ -156,40 +109,31 @@ mod tests {
 
     #[test]
     fn an_offer_leads_to_its_table_and_number() {
-        let table = table_uuid(1_800_000_000_000);
+        let table = ids::timed_at(1_800_000_000_000);
         for number in [1, 2, 77, MAX_OFFERS] {
-            let offer = ids(1).uuid(table, number);
+            let offer = under(1).uuid(table, number);
             assert_eq!((offer.get_version_num(), offer.get_variant()), (8, uuid::Variant::RFC4122));
-            assert_eq!(ids(1).read(offer), Some(Named::Offer { begins: begins(table), number }));
+            assert_eq!(under(1).read(offer), Some((begins(table), number)));
         }
     }
 
     #[test]
-    fn an_offer_of_an_earlier_build_keeps_its_uuid() {
-        let table = begins(table_uuid(1_800_000_000_000));
-        let offer = ids(1).uuid(table, 17);
-        assert_eq!(offer.as_u128(), table.as_u128() | 17);
-        assert_eq!(ids(1).read(offer), Some(Named::Earlier { table, number: 17 }));
-        assert_eq!(ids(1).read(table), None, "the table itself is no offer");
-    }
-
-    #[test]
     fn a_preview_has_the_same_uuid_every_time_and_it_is_no_tables() {
-        let preview = |key, offer| ids(key).preview("bank", ProductType::Loan, offer);
+        let preview = |key, offer| under(key).preview("bank", ProductType::Loan, offer);
         assert_eq!(preview(1, "loan/36"), preview(1, "loan/36"));
         let others = [
             preview(1, "loan/60"),
             preview(2, "loan/36"),
-            ids(1).preview("bank", ProductType::Savings, "loan/36"),
+            under(1).preview("bank", ProductType::Savings, "loan/36"),
         ];
         assert!(!others.contains(&preview(1, "loan/36")));
-        assert_eq!(ids(1).read(preview(1, "loan/36")), None);
+        assert_eq!(under(1).read(preview(1, "loan/36")), None);
     }
 
     #[test]
     fn what_no_store_has_made_names_nothing() {
-        assert_eq!(ids(1).read(Uuid::nil()), None);
-        assert_eq!(ids(1).read(crate::ids::random()), None);
+        assert_eq!(under(1).read(Uuid::nil()), None);
+        assert_eq!(under(1).read(crate::ids::random()), None);
     }
 
     /// One bit more or less of a table, a number or a key makes half of all bits others: an id is no help with the next.
@@ -198,25 +142,25 @@ mod tests {
         let distance = |one: Uuid, other: Uuid| (one.as_u128() ^ other.as_u128()).count_ones();
         let mut least = u32::MAX;
         for _ in 0..200 {
-            let table = table_uuid(1_800_000_000_000);
-            let offer = ids(1).uuid(table, 1);
+            let table = ids::timed_at(1_800_000_000_000);
+            let offer = under(1).uuid(table, 1);
             for bit in (12..62).chain(80..128) {
                 let other = Uuid::from_u128(table.as_u128() ^ 1 << bit);
-                least = least.min(distance(offer, ids(1).uuid(other, 1)));
+                least = least.min(distance(offer, under(1).uuid(other, 1)));
             }
-            let others = [2, 3, 5, 9].map(|number| ids(1).uuid(table, number));
+            let others = [2, 3, 5, 9].map(|number| under(1).uuid(table, number));
             least = others.iter().map(|other| distance(offer, *other)).fold(least, u32::min);
-            least = least.min(distance(offer, ids(2).uuid(table, 1)));
+            least = least.min(distance(offer, under(2).uuid(table, 1)));
         }
         assert!(least > 25, "two ids differ in {least} bits of 122 only");
     }
 
     #[test]
-    fn tables_made_in_one_millisecond_differ() {
-        let mut tables: Vec<Uuid> = (0..10_000).map(|_| table_uuid(1_800_000_000_000)).collect();
-        assert!(tables.iter().all(|table| table.get_version_num() == 7 && !is_earlier(*table)));
-        tables.sort_unstable();
-        tables.dedup();
-        assert_eq!(tables.len(), 10_000);
+    fn a_table_is_no_offer_whatever_it_ends_in() {
+        let table = ids::timed_at(1_800_000_000_000);
+        for table in [table, begins(table)] {
+            assert_eq!(under(1).read(table), None);
+            assert_eq!(under(1).read(under(1).uuid(table, 17)), Some((begins(table), 17)));
+        }
     }
 }

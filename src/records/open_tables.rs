@@ -13,25 +13,24 @@ pub struct OpenTable {
     pub uuid: Uuid,
     /// Its deadline, Unix milliseconds.
     deadline: i64,
-    /// The process on the store that sees to it; nothing of a record of before there could be several.
-    pub node: Option<Uuid>,
+    /// The process on the store that sees to it.
+    pub node: Uuid,
 }
 
 impl OpenTable {
     /// One that a process begins.
     pub fn new(uuid: Uuid, deadline: i64, node: Uuid) -> Self {
-        Self { uuid, deadline, node: Some(node) }
+        Self { uuid, deadline, node }
     }
 
     /// What is kept of it.
     pub fn to_bytes(self) -> Vec<u8> {
-        [&self.deadline.to_be_bytes()[..], self.node.as_ref().map_or(&[], |node| node.as_bytes())].concat()
+        [&self.deadline.to_be_bytes()[..], self.node.as_bytes()].concat()
     }
 
     fn parse(uuid: Uuid, kept: &[u8]) -> Option<Self> {
         let (deadline, node) = kept.split_first_chunk()?;
-        let node = if node.is_empty() { None } else { Some(Uuid::from_slice(node).ok()?) };
-        Some(Self { uuid, deadline: i64::from_be_bytes(*deadline), node })
+        Some(Self { uuid, deadline: i64::from_be_bytes(*deadline), node: Uuid::from_slice(node).ok()? })
     }
 
     /// Every one that there is.
@@ -51,7 +50,7 @@ impl OpenTable {
 
     /// Has another process see to it, unless somebody else was quicker, or it is complete by now.
     pub fn taken_over_by(self, node: Uuid) -> Commit {
-        let taken = Self { node: Some(node), ..self };
+        let taken = Self { node, ..self };
         let key = self.uuid.as_bytes();
         Commit::new().unchanged(Tree::OpenTables, key, self.to_bytes()).put(
             Tree::OpenTables,
@@ -79,11 +78,11 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_read_as_it_was_written_and_one_of_before_has_no_process() {
+    fn a_record_is_read_as_it_was_written() {
         let table = OpenTable::new(Uuid::from_u128(1), 77, Uuid::from_u128(2));
         assert_eq!(OpenTable::parse(table.uuid, &table.to_bytes()), Some(table));
-        let of_before = OpenTable { node: None, ..table };
-        assert_eq!(OpenTable::parse(table.uuid, &77_i64.to_be_bytes()), Some(of_before));
-        assert_eq!(OpenTable::parse(table.uuid, &table.to_bytes()[..20]), None);
+        for length in [8, 20] {
+            assert_eq!(OpenTable::parse(table.uuid, &table.to_bytes()[..length]), None);
+        }
     }
 }

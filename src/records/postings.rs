@@ -1,7 +1,6 @@
 //! A payout as it counts towards the budget of a seat: written with what earns it, removed with what takes it back.
 
 use serde::{Deserialize, Serialize};
-use tracing::error;
 use uuid::Uuid;
 
 use crate::model::ProductType;
@@ -41,7 +40,6 @@ impl Posting {
 
     /// What something has earned, if anything.
     pub fn read(store: &Store, earned_by: Uuid) -> Option<Self> {
-        let bytes = store.get(Tree::Postings, earned_by.as_bytes()).ok().flatten()?;
-        codec::decode(&bytes).inspect_err(|error| error!(%error, "a booked payout cannot be read")).ok()
+        store.read(Tree::Postings, earned_by).ok().flatten()
     }
 }

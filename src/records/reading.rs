@@ -7,19 +7,14 @@ use serde::de::DeserializeOwned;
 use tracing::{error, warn};
 use uuid::Uuid;
 
-use super::offer_ids::Named;
 use super::{Records, Unavailable};
 use crate::model::LeadAction;
 use crate::partners::SeatTemplate;
 use crate::rate_table::asks::Asks;
-use crate::rate_table::call_record::{CallRecord, CallRecordWithoutLater};
+use crate::rate_table::call_record::CallRecord;
 use crate::rate_table::outcome::Outcome;
-use crate::rate_table::record::{
-    Answer, AnswerRecord, AnswerRecordWithoutExpiries, AnswerRecordWithoutRankings, AnswerRecordWithoutTexts,
-    TableHead,
-};
+use crate::rate_table::record::{Answer, AnswerRecord, TableHead};
 use crate::rate_table::table::Table;
-use crate::store::codec::{self, CodecError};
 use crate::store::entities::LeadRecord;
 use crate::store::{FeedKey, ReadError, Scan, Store, Tree};
 
@@ -63,23 +58,17 @@ pub fn offer(
     Records { store, templates }: &Records,
     offer: Uuid,
 ) -> Result<Option<(Uuid, u16)>, Unavailable> {
-    match templates.ids.read(offer) {
-        None => Ok(None),
-        // Any UUIDv7 could be one, that of a newer table too.
-        Some(Named::Earlier { table, number }) => Ok(head(store, table)?.map(|_| (table, number))),
-        Some(Named::Offer { begins, number }) => {
-            let whole_bytes = &begins.as_bytes()[..14];
-            for record in store.scan(Tree::RateTables, whole_bytes) {
-                let (key, _) = record.map_err(broken)?;
-                let table = Uuid::from_slice(&key).map_err(broken)?;
-                // The uuid is one that is given out; another spelling of the same offer would be an offer twice.
-                if templates.ids.uuid(table, number) == offer {
-                    return Ok(Some((table, number)));
-                }
-            }
-            Ok(None)
+    let Some((begins, number)) = templates.ids.read(offer) else { return Ok(None) };
+    let whole_bytes = &begins.as_bytes()[..14];
+    for record in store.scan(Tree::RateTables, whole_bytes) {
+        let (key, _) = record.map_err(broken)?;
+        let table = Uuid::from_slice(&key).map_err(broken)?;
+        // The uuid is one that is given out; another spelling of the same offer would be an offer twice.
+        if templates.ids.uuid(table, number) == offer {
+            return Ok(Some((table, number)));
         }
     }
+    Ok(None)
 }
 
 /// The table that a seat is of under whose uuid a partner calls back; `None` when it is none of ours.
@@ -122,8 +111,7 @@ fn counted(store: &Store, tree: Tree, place: Uuid) -> Result<Option<u64>, Unavai
 /// # Errors
 /// [`Unavailable`], once reported, when it cannot be read.
 pub fn head(store: &Store, table: Uuid) -> Result<Option<TableHead>, Unavailable> {
-    let bytes = store.get(Tree::RateTables, table.as_bytes()).map_err(broken)?;
-    bytes.map(|bytes| codec::decode(&bytes).map_err(broken)).transpose()
+    store.read(Tree::RateTables, table).map_err(broken)
 }
 
 /// Whether a table is not shown because its lead is erased.
@@ -140,8 +128,7 @@ pub fn was_erased(store: &Store, table: Uuid) -> Result<bool, Unavailable> {
 /// # Errors
 /// [`Unavailable`], once reported, when that cannot be read.
 pub fn asks(store: &Store, table: Uuid) -> Result<Asks, Unavailable> {
-    let bytes = store.get(Tree::Asks, table.as_bytes()).map_err(broken)?;
-    bytes.map_or_else(|| Ok(Asks::default()), |bytes| codec::decode(&bytes).map_err(broken))
+    Ok(store.read(Tree::Asks, table).map_err(broken)?.unwrap_or_default())
 }
 
 /// How far the calls of a table's asks had come, by seat.
@@ -152,12 +139,8 @@ pub fn calls(store: &Store, table: Uuid) -> Result<HashMap<u16, CallRecord>, Una
     let record = |record: Result<(Vec<u8>, Vec<u8>), _>| {
         let (key, payload) = record.map_err(broken)?;
         let seat = key.get(16..18).and_then(|seat| seat.try_into().ok()).map(u16::from_be_bytes);
-        Ok((
-            seat.ok_or_else(|| broken("a key of a call has 18 bytes"))?,
-            codec::decode(&payload)
-                .or_else(|_| codec::decode::<CallRecordWithoutLater>(&payload).map(CallRecord::from))
-                .map_err(broken)?,
-        ))
+        let seat = seat.ok_or_else(|| broken("a key of a call has 18 bytes"))?;
+        Ok((seat, store.decode(Tree::Calls, &key, &payload).map_err(broken)?))
     };
     store.scan(Tree::Calls, table.as_bytes()).map(record).collect()
 }
@@ -185,8 +168,7 @@ pub fn next_answer(store: &Store, table: Uuid) -> u16 {
 /// # Errors
 /// [`Unavailable`], once reported, when it cannot be read.
 pub fn lead(store: &Store, lead: Uuid) -> Result<Option<LeadRecord>, Unavailable> {
-    let bytes = store.get(Tree::Leads, lead.as_bytes()).map_err(broken)?;
-    bytes.map(|bytes| codec::decode_json(&bytes).map_err(broken)).transpose()
+    store.read_json(Tree::Leads, lead).map_err(broken)
 }
 
 /// The tables of a lead, oldest first.
@@ -203,7 +185,7 @@ pub fn listed_tables(store: &Store, lead: Uuid) -> impl Iterator<Item = Uuid> {
 /// The recorded actions of a lead, oldest first.
 pub fn actions(store: &Store, lead: Uuid) -> Vec<LeadAction> {
     let records = store.scan(Tree::LeadActions, lead.as_bytes()).filter_map(Result::ok);
-    records.filter_map(|(_, bytes)| codec::decode_json(&bytes).map_err(broken).ok()).collect()
+    records.filter_map(|(key, bytes)| store.decode_json(Tree::LeadActions, &key, &bytes).ok()).collect()
 }
 
 /// The answer records of a table, in the order in which they were written.
@@ -213,20 +195,11 @@ pub fn answers(store: &Store, table: Uuid) -> impl Iterator<Item = Result<Vec<An
 
 /// Like [`answers`], with how each was asked for.
 pub fn answer_records(store: &Store, table: Uuid) -> impl Iterator<Item = Result<AnswerRecord, Unavailable>> {
-    let records = store.scan(Tree::Answers, table.as_bytes());
-    records.map(|record| record.map_err(broken).and_then(|(_, bytes)| answer_record(&bytes).map_err(broken)))
-}
-
-/// Reads an answer record, also one of an earlier build, which ends earlier.
-fn answer_record(payload: &[u8]) -> Result<AnswerRecord, CodecError> {
-    codec::decode(payload)
-        .or_else(|_| codec::decode::<AnswerRecordWithoutRankings>(payload).map(AnswerRecord::from))
-        .or_else(|_| codec::decode::<AnswerRecordWithoutTexts>(payload).map(AnswerRecord::from))
-        .map(AnswerRecord::told_to_offers)
-        .or_else(|_| codec::decode::<AnswerRecordWithoutExpiries>(payload).map(AnswerRecord::from))
-        .or_else(|_| {
-            codec::decode(payload).map(|answers| AnswerRecord { answers, ..AnswerRecord::default() })
-        })
+    store.scan(Tree::Answers, table.as_bytes()).map(|record| {
+        let (key, bytes) = record.map_err(broken)?;
+        let record = store.decode::<AnswerRecord>(Tree::Answers, &key, &bytes).map_err(broken)?;
+        Ok(record.told_to_offers())
+    })
 }
 
 /// An answer in a table, as it is told.
@@ -314,13 +287,12 @@ pub fn all_made_since<T: DeserializeOwned>(
     since: i64,
 ) -> impl Iterator<Item = Result<(Uuid, T), ReadError>> {
     let first = Uuid::from_u128(u128::from(since.max(0).cast_unsigned()) << 80);
-    store.scan_from(tree, first.as_bytes(), []).filter_map(|found| {
+    store.scan_from(tree, first.as_bytes(), []).filter_map(move |found| {
         let (key, bytes) = match found {
             Ok(found) => found,
             Err(failure) => return Some(Err(failure)),
         };
-        let decoded = codec::decode(&bytes).map_err(broken);
-        Some(Ok((Uuid::from_slice(&key).ok()?, decoded.ok()?)))
+        Some(Ok((Uuid::from_slice(&key).ok()?, store.decode(tree, &key, &bytes).ok()?)))
     })
 }
 
@@ -336,7 +308,7 @@ pub fn feed_since<T: DeserializeOwned>(
     company: Uuid,
     created_at: i64,
 ) -> impl Iterator<Item = T> {
-    listed(store.scan_from(feed, arrived_since(company, created_at), company))
+    listed(store, feed, store.scan_from(feed, arrived_since(company, created_at), company))
 }
 
 /// The records of a lead in a feed that is sealed by lead.
@@ -345,7 +317,8 @@ pub fn sealed_feed_of<T: DeserializeOwned>(
     feed: Tree,
     lead: &LeadRecord,
 ) -> impl Iterator<Item = T> {
-    listed(store.scan_about(lead.uuid, feed, arrived_since(lead.company, lead.created_at), lead.company))
+    let start = arrived_since(lead.company, lead.created_at);
+    listed(store, feed, store.scan_about(lead.uuid, feed, start, lead.company))
 }
 
 /// The least key that records in a feed may have of a lead of a company that was made then, Unix milliseconds.
@@ -359,9 +332,9 @@ pub fn made_since_us(created_at: i64) -> u64 {
     u64::try_from(created_at - CLOCK_STEPS).unwrap_or(0) * 1000
 }
 
-/// The records of lists, one after the other. One that cannot be read is reported, and left out.
-fn listed<T: DeserializeOwned>(lists: Scan) -> impl Iterator<Item = T> {
-    let decoded = |(_, bytes): (Vec<u8>, Vec<u8>)| codec::decode::<Vec<T>>(&bytes).map_err(broken).ok();
+/// The records of lists, one after the other. A broken one is reported by the store, and left out.
+fn listed<T: DeserializeOwned>(store: &Store, feed: Tree, lists: Scan) -> impl Iterator<Item = T> {
+    let decoded = move |(key, bytes): (Vec<u8>, Vec<u8>)| store.decode::<Vec<T>>(feed, &key, &bytes).ok();
     lists.filter_map(Result::ok).filter_map(decoded).flatten()
 }
 
@@ -379,39 +352,7 @@ mod tests {
     use crate::partners::template::Ending;
     use crate::partners::{Fingerprint, Quote, Template, Terms};
     use crate::rate_table::outcome::Outcome;
-    use crate::rate_table::record::{Ask, Expiry};
-
-    #[test]
-    fn answers_of_earlier_builds_are_read_and_earlier_builds_read_these() {
-        let answer = |seat| Answer { seat, at: 5, outcome: Outcome::TimedOut, cause: None };
-        let answers = vec![answer(0), answer(1)];
-        let read = answer_record(&codec::encode(&answers)).unwrap();
-        assert_eq!(read, AnswerRecord { answers: answers.clone(), ..AnswerRecord::default() });
-        assert!(read.each().all(|(_, asked)| asked.is_none()));
-
-        let asked = vec![None, Some(Ask { after_ms: 3, budget_ms: 900 })];
-        let without = AnswerRecordWithoutExpiries { answers: answers.clone(), asked: asked.clone() };
-        let expiries = vec![Expiry { answer: 1, offer: 0, at: 9 }];
-        let textless = AnswerRecordWithoutTexts {
-            answers: answers.clone(),
-            asked: asked.clone(),
-            expiries: expiries.clone(),
-        };
-        assert_eq!(answer_record(&codec::encode(&textless)).unwrap().expiries, expiries);
-        let unranked = AnswerRecordWithoutRankings {
-            answers: answers.clone(),
-            asked: asked.clone(),
-            expiries: expiries.clone(),
-            texts: Vec::new(),
-        };
-        assert_eq!(answer_record(&codec::encode(&unranked)).unwrap().expiries, expiries);
-        let record = AnswerRecord::new(answers.clone(), asked);
-        assert_eq!(answer_record(&codec::encode(&without)), Ok(record.clone()));
-        let stored = codec::encode(&record);
-        assert_eq!(answer_record(&stored), Ok(record.clone()));
-        assert_eq!(codec::decode(&stored), Ok(answers));
-        assert_eq!(record.each().nth(1).unwrap().1.unwrap().budget_ms, 900);
-    }
+    use crate::store::codec;
 
     #[test]
     fn an_offer_is_read_with_until_when_it_stands_with_its_own_words_and_with_why_it_has_its_score() {
@@ -437,7 +378,7 @@ mod tests {
             answer(1, Outcome::Offers(vec![quote(None), quote(Some(9)), quote(Some(-9))])),
         ];
         let stored = codec::encode(&AnswerRecord::new(answers.clone(), vec![None, None]));
-        let read = answer_record(&stored).unwrap();
+        let read = codec::decode::<AnswerRecord>(&stored).unwrap().told_to_offers();
         assert_eq!(read.answers, answers);
         assert_eq!((read.texts.len(), &read.texts[0].offers), (1, &vec![1, 2]), "equal words are kept once");
         assert_eq!((read.rankings.len(), read.rankings[0].offers.len()), (1, 2), "and so is the ranking");

@@ -48,7 +48,8 @@ pub fn of_table(store: &Store, table: Uuid, kept: Duration) -> Result<Vec<Kept>,
         let (key, sealed) = record.map_err(unreadable)?;
         let Some(opened) = store.open_in_time(&sealed) else { continue };
         let (seat, at) = place(&key).ok_or_else(|| unreadable("a key of a transcript has 26 bytes"))?;
-        found.push(Kept { seat, at, transcript: codec::decode(&opened).map_err(unreadable)? });
+        let transcript = store.decode(Tree::Transcripts, &key, &opened).map_err(unreadable)?;
+        found.push(Kept { seat, at, transcript });
     }
     Ok(found)
 }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::open_tables::OpenTable;
 use super::postings::Posting;
 use crate::ids;
-use crate::model::{EventType, ProductType, Timestamp};
+use crate::model::{EventType, Timestamp};
 use crate::partners::SeatTemplate;
 use crate::rate_table::bids::Sale;
 use crate::rate_table::call_record::CallRecord;
@@ -15,9 +15,7 @@ use crate::rate_table::machine::Write;
 use crate::rate_table::outcome::Decision;
 use crate::rate_table::record::{Answer, TableHead};
 use crate::rate_table::table::Table;
-use crate::store::entities::{
-    Happening, HappeningDetails, HappeningRecord, LeadRecord, Payout, PayoutRecord, PayoutSource, Tag,
-};
+use crate::store::entities::{Happening, HappeningDetails, LeadRecord, Payout, Tag};
 use crate::store::{Commit, ReadError, Store, Tree, codec};
 
 /// How an identity is looked up for duplicates.
@@ -31,7 +29,7 @@ pub struct IdentityLookBack {
 
 /// A new lead and that it was created, guarded against duplicates.
 pub fn lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
-    with_event(new_lead(lead, identity), lead.company, created(&About::of(lead)), HappeningDetails::default())
+    with_event(new_lead(lead, identity), lead.company, created(&About::of(lead)))
 }
 
 /// A new lead, guarded against duplicates; that it was created is recorded with its [first table](table).
@@ -60,16 +58,16 @@ pub fn grown_lead(earlier: &LeadRecord, grown: &LeadRecord) -> Commit {
 }
 
 /// Adds what happened to a lead of the company, at one instant.
-fn with_events(commit: Commit, company: Uuid, happened: Vec<(Happening, HappeningDetails)>) -> Commit {
+fn with_events(commit: Commit, company: Uuid, happened: &[Happening]) -> Commit {
     if happened.is_empty() {
         return commit;
     }
-    commit.append(Tree::LeadEvents, company, HappeningRecord::written(happened))
+    commit.append(Tree::LeadEvents, company, codec::encode(happened))
 }
 
 /// Adds something that happened to a lead of the company.
-pub fn with_event(commit: Commit, company: Uuid, happening: Happening, details: HappeningDetails) -> Commit {
-    with_events(commit, company, vec![(happening, details)])
+pub fn with_event(commit: Commit, company: Uuid, happening: Happening) -> Commit {
+    with_events(commit, company, &[happening])
 }
 
 /// Adds how a lead of the company was tagged, if it was.
@@ -103,6 +101,8 @@ impl About {
             amount_in_cents: None,
             test: self.test,
             cause: None,
+            taken_back_at: None,
+            details: HappeningDetails::default(),
         }
     }
 }
@@ -128,13 +128,12 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
     let head = table.head();
     let about = About { lead: head.lead, created_at: lead_created_at, test: head.test };
     let mut happened = Vec::with_capacity(write.record.answers.len() + 2);
-    let plain = |happening| (happening, HappeningDetails::default());
     let mut commit = match lead {
         None => Commit::new().about(head.lead),
         Some(LeadCommit { commit, is_new, node }) => {
-            happened.extend(is_new.then(|| plain(created(&about))));
+            happened.extend(is_new.then(|| created(&about)));
             let submitted = about.happening(EventType::AppSubmitted, head.created_at);
-            happened.push(plain(Happening { cause: Some(head.uuid), ..submitted }));
+            happened.push(Happening { cause: Some(head.uuid), ..submitted });
             let commit = with_head(commit.about(head.lead), head, (!write.settles).then_some(node));
             if is_new { commit } else { listed(commit, head) }
         }
@@ -144,7 +143,7 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
         commit = commit.put(Tree::Answers, key, codec::encode(&write.record));
     }
     happened.extend(write.record.answers.iter().filter_map(|answer| of_answer(table, &about, answer)));
-    commit = with_events(commit, head.company, happened);
+    commit = with_events(commit, head.company, &happened);
     commit = with_sales(commit, table, &write.sales);
     if let Some(asks) = &write.asks {
         commit = commit.put(Tree::Asks, head.uuid.as_bytes(), codec::encode(asks));
@@ -170,39 +169,16 @@ fn with_sales(commit: Commit, table: &Table, sales: &[Sale]) -> Commit {
     let head = table.head();
     sales.iter().filter(|_| !head.test).fold(commit, |commit, sale| {
         let seat = &table.seats()[usize::from(sale.seat)];
-        let source =
-            PayoutSource { uuid: ids::timed(), institution: Some(institution(seat)), takes_back: None };
         let posting = Posting::of_sale(seat, sale);
         let at = Timestamp::from_millis(sale.at).unwrap_or_default();
-        let commit = posting.write(commit, source.uuid);
-        with_payout(
-            commit,
-            head.company,
-            payout(head.lead, at, posting.cents),
-            Some(seat.product_type),
-            source,
-            None,
-        )
+        let payout = payout(ids::timed(), (head.lead, seat), at, posting.cents);
+        with_payout(posting.write(commit, payout.uuid), head.company, payout)
     })
 }
 
-/// Adds a payout of the company, of a product type, and what has earned it. `earned_at` is when that happened, Unix milliseconds, where
-/// it is not when the payout is booked.
-pub fn with_payout(
-    commit: Commit,
-    company: Uuid,
-    payout: Payout,
-    product_type: Option<ProductType>,
-    source: PayoutSource,
-    earned_at: Option<i64>,
-) -> Commit {
-    let record = PayoutRecord {
-        payouts: vec![payout],
-        product_types: vec![product_type],
-        sources: vec![source],
-        earned_at: vec![earned_at],
-    };
-    commit.append(Tree::LeadPayouts, company, record.written())
+/// Adds a payout of the company.
+pub fn with_payout(commit: Commit, company: Uuid, payout: Payout) -> Commit {
+    commit.append(Tree::LeadPayouts, company, codec::encode::<[_]>(&[payout]))
 }
 
 /// The institution of a seat: uuid and name.
@@ -210,9 +186,18 @@ pub fn institution(seat: &SeatTemplate) -> (Uuid, String) {
     (seat.institution, seat.partner.name.clone())
 }
 
-/// A payout of a lead. Only live ones earn.
-pub fn payout(lead: Uuid, booked_at: Timestamp, cents: f64) -> Payout {
-    Payout { lead, booked_at_ms: booked_at.millis(), cents }
+/// A payout of a lead at a seat, earned when it is booked. Only live leads earn.
+pub fn payout(uuid: Uuid, (lead, seat): (Uuid, &SeatTemplate), booked_at: Timestamp, cents: f64) -> Payout {
+    Payout {
+        uuid,
+        lead,
+        booked_at_ms: booked_at.millis(),
+        cents,
+        product_type: Some(seat.product_type),
+        institution: Some(institution(seat)),
+        takes_back: None,
+        earned_at: None,
+    }
 }
 
 /// Adds a table to the commit of its lead, and who sees to it. One that is complete as it is was never open.
@@ -254,11 +239,9 @@ pub fn later(
     };
     let commit = commit.about(head.lead).put(Tree::Calls, key, codec::encode(after));
     let about = About { lead: head.lead, created_at: lead_created_at, test: head.test };
-    let happened = event.map(|(event_type, at)| {
-        let happening = at_seat(&table.seats()[usize::from(seat)], about.happening(event_type, at));
-        (happening, HappeningDetails::default())
-    });
-    with_sales(with_events(commit, head.company, happened.into_iter().collect()), table, sale.as_slice())
+    let happened = event
+        .map(|(event_type, at)| at_seat(&table.seats()[usize::from(seat)], about.happening(event_type, at)));
+    with_sales(with_events(commit, head.company, happened.as_slice()), table, sale.as_slice())
 }
 
 /// What happened at the institution of a seat.
@@ -289,16 +272,16 @@ fn new_tags(lead: &LeadRecord, earlier: Option<&LeadRecord>) -> Vec<Tag> {
 }
 
 /// An institution's decision, as the feeds record it.
-fn of_answer(table: &Table, about: &About, answer: &Answer) -> Option<(Happening, HappeningDetails)> {
+fn of_answer(table: &Table, about: &About, answer: &Answer) -> Option<Happening> {
     let event_type = match answer.outcome.decision()? {
         Decision::Approved => EventType::ApiApproved,
         Decision::Rejected => EventType::ApiRejected,
         Decision::Listed => return None,
     };
     let seat = &table.seats()[usize::from(answer.seat)];
-    let happening = at_seat(seat, about.happening(event_type, answer.at));
     let reject_reason = answer.outcome.reject_reason();
-    Some((happening, HappeningDetails { reject_reason, ..HappeningDetails::default() }))
+    let details = HappeningDetails { reject_reason, ..HappeningDetails::default() };
+    Some(Happening { details, ..at_seat(seat, about.happening(event_type, answer.at)) })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! reading one some nanoseconds.
 //!
 //! ```text
-//! block   format u8  cells varint  measures u8, which blocks of format 1 lack: 8  chunk…
+//! block   format u8  cells varint  measures u8  chunk…
 //! chunk   column × (2 + measures)
 //! column  packed: width u8, least value zigzag varint, bits      sparse: 255, how many u8, (place u8, value zigzag varint)…
 //! ```
@@ -20,10 +20,7 @@ use crate::store::codec::CodecError;
 const CHUNK: usize = 128;
 
 /// What a block begins with.
-const FORMAT: u8 = 2;
-
-/// What those of earlier builds do, which have the first measures only.
-const FORMAT_OF_BEFORE: u8 = 1;
+const FORMAT: u8 = 1;
 
 /// The width that says that a column is sparse.
 const SPARSE: u8 = 255;
@@ -59,17 +56,14 @@ pub fn write(cells: &[(Ids, Measures)]) -> Vec<u8> {
 /// Hands over each cell of a block, in the order of their numbers.
 ///
 /// # Errors
-/// That it is no block, or is cut off.
+/// That it is no block, or is cut off, or goes on behind its end.
 pub fn read(bytes: &[u8], mut tell: impl FnMut(Ids, &Measures)) -> Result<(), CodecError> {
     let mut input = Input(bytes);
-    let format = input.byte()?;
+    if input.byte()? != FORMAT {
+        return Err(Input::fault());
+    }
     let mut left = usize::try_from(input.varint()?).map_err(|_| Input::fault())?;
-    let measures = match format {
-        FORMAT_OF_BEFORE => Measure::FIRST,
-        FORMAT => input.byte()?,
-        _ => return Err(Input::fault()),
-    };
-    let written = Some(2 + usize::from(measures)).filter(|columns| *columns <= COLUMNS);
+    let written = Some(2 + usize::from(input.byte()?)).filter(|columns| *columns <= COLUMNS);
     let written = written.ok_or_else(Input::fault)?;
     let mut before = (0_i64, 0_i64);
     let mut columns = [[0; CHUNK]; COLUMNS];
@@ -86,7 +80,7 @@ pub fn read(bytes: &[u8], mut tell: impl FnMut(Ids, &Measures)) -> Result<(), Co
         }
         left -= here;
     }
-    Ok(())
+    if input.0.is_empty() { Ok(()) } else { Err(Input::fault()) }
 }
 
 fn write_column(values: &[i64], bytes: &mut Vec<u8>) {
@@ -149,7 +143,7 @@ struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
     fn fault() -> CodecError {
-        CodecError::of("a block of cells is cut off, or of another format")
+        CodecError::of("a block of cells is cut off, too long, or of another format")
     }
 
     fn byte(&mut self) -> Result<u8, CodecError> {
@@ -241,18 +235,16 @@ mod tests {
         fn bytes_of_any_kind_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let _ = read_all(&bytes);
             let _ = read_all(&[&[FORMAT, 200, 1][..], &bytes].concat());
-            let _ = read_all(&[&[FORMAT_OF_BEFORE, 200, 1][..], &bytes].concat());
         }
     }
 
     #[test]
-    fn a_block_of_an_earlier_build_is_read_with_nothing_of_what_it_did_not_count() {
-        let cells = [((1, 0), Measures([4, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0]))];
-        let mut of_before = write(&cells);
-        assert_eq!(of_before[..3], [FORMAT, 1, Measure::FIRST]);
-        of_before.remove(2);
-        of_before[0] = FORMAT_OF_BEFORE;
-        assert_eq!(read_all(&of_before).unwrap(), cells);
+    fn a_block_of_another_format_or_length_is_refused() {
+        let bytes = write(&[((1, 0), Measures([4, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0]))]);
+        assert!(read_all(&bytes).is_ok());
+        assert!(read_all(&[&[FORMAT + 1], &bytes[1..]].concat()).is_err());
+        assert!(read_all(&[&bytes[..], &[0]].concat()).is_err());
+        assert!(read_all(&bytes[..bytes.len() - 1]).is_err());
         assert!(read_all(&[FORMAT, 1, 12]).is_err());
     }
 

@@ -103,9 +103,7 @@ impl Count {
     /// # Errors
     /// That it cannot be read.
     fn generation_in_force(store: &Store, zone: Tz) -> Result<u32, CommitError> {
-        let found = store.get(Tree::Reports, key::in_force(zone)).map_err(unreadable)?;
-        let generation = found.map(|bytes| codec::decode(&bytes).map_err(unreadable)).transpose()?;
-        Ok(generation.unwrap_or(0))
+        Ok(store.read(Tree::Reports, key::in_force(zone)).map_err(unreadable)?.unwrap_or(0))
     }
 
     /// Whether the count of its zone that is in force is the same as when this one was read.
@@ -122,8 +120,10 @@ impl Count {
     /// That it cannot be read.
     pub fn of(store: &Store, space: Space, rules: Arc<ReportSettings>) -> Result<Self, CommitError> {
         let stored = store.get(Tree::Reports, space.state()).map_err(unreadable)?;
-        let state = stored.as_ref().map(|bytes| State::read(bytes).map_err(unreadable)).transpose()?;
-        let mut state = state.unwrap_or_else(State::beginning);
+        let mut state = match &stored {
+            Some(bytes) => store.decode(Tree::Reports, &space.state(), bytes).map_err(unreadable)?,
+            None => State::default(),
+        };
         for tag in &rules.tags {
             if !state.tags.contains(tag) && state.tags.len() < TAGS_MAX {
                 state.tags.push(tag.clone());
@@ -133,7 +133,10 @@ impl Count {
         for record in store.scan(Tree::Reports, space.names()) {
             let (key, bytes) = record.map_err(unreadable)?;
             let Some((place, first)) = space.names_of(&key) else { continue };
-            names.entry(place).or_default().load(first, codec::decode(&bytes).map_err(unreadable)?);
+            names
+                .entry(place)
+                .or_default()
+                .load(first, store.decode(Tree::Reports, &key, &bytes).map_err(unreadable)?);
         }
         let (pending, written_at) = (Cells::default(), Instant::now());
         let in_force = space.generation;
@@ -315,7 +318,7 @@ impl Count {
         let part = self.state.writes;
         let Some(merged) = blocks::merged(store, self.space, place, part)? else { return Ok(None) };
         let stored = self.stored.as_deref().unwrap_or_default();
-        let mut state = State::read(stored).map_err(unreadable)?;
+        let mut state: State = codec::decode(stored).map_err(unreadable)?;
         state.writes += 1;
         self.state.writes += 1;
         let bytes = codec::encode(&state);

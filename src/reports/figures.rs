@@ -127,15 +127,14 @@ impl Figure {
     }
 }
 
-/// The figures of a row. What is missing was never reported by the partner, or by any; or would be divided by nothing; or is not counted
-/// since the beginning, since an earlier build did not.
+/// The figures of a row. What is missing was never reported by the partner, or by any; or would be divided by nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Figures {
     /// Leads that were taken in.
     pub leads: i64,
     /// Leads whose first rate table shows no offer.
-    pub without_offers: Option<i64>,
+    pub without_offers: i64,
     /// Asks of partners.
     pub asks: i64,
     /// Offers that they answered with.
@@ -161,20 +160,19 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// What follows from what was counted, where `is_told` says of a measure whether none of it means that there was none: it was
-    /// ever reported, and is counted since the beginning.
-    pub fn of(counted: &Measures, is_told: impl Fn(Measure) -> bool) -> Self {
+    /// What follows from what was counted. `is_reported` says of a measure that partners report whether any of it ever was.
+    pub fn of(counted: &Measures, is_reported: impl Fn(Measure) -> bool) -> Self {
         let count = |measure| counted.get(measure);
         let told = |measure| {
             let count = count(measure);
-            (count != 0 || is_told(measure)).then_some(count)
+            (count != 0 || is_reported(measure)).then_some(count)
         };
         let dollars = |measure| told(measure).map(|_| counted.dollars(measure));
         let payouts = dollars(Measure::Payouts);
         let by = |measure| payouts.filter(|_| count(measure) > 0).map(|sum| sum / count(measure) as f64);
         Self {
             leads: count(Measure::Leads),
-            without_offers: told(Measure::WithoutOffers),
+            without_offers: count(Measure::WithoutOffers),
             asks: count(Measure::Asks),
             offers: count(Measure::Offers),
             shown: count(Measure::Shown),
@@ -193,7 +191,7 @@ impl Figures {
     pub fn get(&self, figure: Figure) -> Option<f64> {
         match figure {
             Figure::Leads => Some(self.leads as f64),
-            Figure::WithoutOffers => self.without_offers.map(|count| count as f64),
+            Figure::WithoutOffers => Some(self.without_offers as f64),
             Figure::Asks => Some(self.asks as f64),
             Figure::Offers => Some(self.offers as f64),
             Figure::Shown => Some(self.shown as f64),

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tracing::{error, warn};
+use serde::de::DeserializeOwned;
+use tracing::error;
 use uuid::Uuid;
 
 use super::blocks::unreadable;
@@ -11,13 +12,12 @@ use super::count::{Count, When};
 use super::measure::{Measure, Measures};
 use super::state::Cursor;
 use super::subject::{self, AtPartner, Person, partner_of};
-use crate::model::{EventType, ProductSubType, ProductType};
+use crate::model::{EventType, ProductSubType};
 use crate::partners::{Fingerprint, Quote, SeatTemplate};
-use crate::rate_table::record::{Answer, TableHead};
+use crate::rate_table::record::Answer;
 use crate::rate_table::table::Table;
 use crate::records::{Records, Unavailable, following, reading};
-use crate::store::codec::CodecError;
-use crate::store::entities::{Happening, HappeningDetails, HappeningRecord, PayoutRecord, PayoutSource};
+use crate::store::entities::{Happening, HappeningDetails, Payout};
 use crate::store::{CommitError, FeedKey, Store, Tree};
 
 /// Records of a feed, and tables, that a step counts at most: a few milliseconds, in which leads do without a core.
@@ -37,19 +37,12 @@ pub struct Fold<'a> {
 
 /// The next records of a feed.
 struct Next<T> {
-    /// Those that can be read, each with its arrival.
-    lists: Vec<(u64, T)>,
+    /// What the readable ones list, each with its arrival.
+    listed: Vec<(u64, T)>,
     /// How many there are.
     records: usize,
     /// Where to go on behind them.
     next_us: u64,
-}
-
-/// What a payout is tied to.
-struct Earned {
-    payout: f64,
-    product_type: Option<ProductType>,
-    source: Option<PayoutSource>,
 }
 
 impl<'a> Fold<'a> {
@@ -72,23 +65,13 @@ impl<'a> Fold<'a> {
 
     fn step(&mut self, company: Uuid) -> Result<bool, CommitError> {
         let before = self.count.state.cursors.get(&company).copied().unwrap_or_default();
-        let events = self.next(Tree::LeadEvents, company, before.events_us, HappeningRecord::read)?;
-        let payouts = self.next(Tree::LeadPayouts, company, before.payouts_us, PayoutRecord::read)?;
-        for (_, record) in events.lists {
-            for (happening, taken_back, details) in record.each_with_details() {
-                self.happened(company, &happening, taken_back.is_some(), details)?;
-            }
+        let events = self.next::<Happening>(Tree::LeadEvents, company, before.events_us)?;
+        let payouts = self.next::<Payout>(Tree::LeadPayouts, company, before.payouts_us)?;
+        for (_, happening) in events.listed {
+            self.happened(company, &happening)?;
         }
-        for (arrival_us, record) in payouts.lists {
-            for (at, payout, product_type, source) in record.each_as_earned() {
-                let when = When { company, test: false, at };
-                self.paid(
-                    when,
-                    payout.lead,
-                    arrival_us,
-                    Earned { payout: payout.cents, product_type, source },
-                );
-            }
+        for (arrival_us, payout) in payouts.listed {
+            self.paid(company, arrival_us, &payout);
         }
         let completed = self.completed(company);
         for table in &completed {
@@ -102,38 +85,30 @@ impl<'a> Fold<'a> {
         Ok([events.records, payouts.records, completed.len()].contains(&self.most))
     }
 
-    /// The next lists of a feed. What cannot be read is reported, and counts nothing.
-    fn next<T>(
+    /// The next records of a feed. A broken one is reported by the store, and counts nothing.
+    fn next<T: DeserializeOwned>(
         &self,
         feed: Tree,
         company: Uuid,
         from_us: u64,
-        decode: fn(&[u8]) -> Result<T, CodecError>,
     ) -> Result<Next<T>, CommitError> {
-        let mut next = Next { lists: Vec::new(), records: 0, next_us: from_us };
+        let store = &self.records.store;
+        let mut next = Next { listed: Vec::new(), records: 0, next_us: from_us };
         let start = FeedKey::first_at(company, from_us).to_bytes();
-        for record in self.records.store.scan_from(feed, start, company).take(self.most) {
+        for record in store.scan_from(feed, start, company).take(self.most) {
             let (key, bytes) = record.map_err(unreadable)?;
             let Some(key) = FeedKey::parse(&key) else { continue };
             next.records += 1;
             // No two records share an arrival.
             next.next_us = key.arrival_us + 1;
-            match decode(&bytes) {
-                Ok(list) => next.lists.push((key.arrival_us, list)),
-                Err(error) => warn!(feed = feed.name(), %error, "a record of a feed cannot be counted"),
-            }
+            let list: Vec<T> = store.decode(feed, &key.to_bytes(), &bytes).unwrap_or_default();
+            next.listed.extend(list.into_iter().map(|listed| (key.arrival_us, listed)));
         }
         Ok(next)
     }
 
     /// Counts what happened to a lead, or takes it back, on the day on which it happened.
-    fn happened(
-        &mut self,
-        company: Uuid,
-        happening: &Happening,
-        is_taken_back: bool,
-        details: HappeningDetails,
-    ) -> Result<(), CommitError> {
+    fn happened(&mut self, company: Uuid, happening: &Happening) -> Result<(), CommitError> {
         // Nothing happens to a lead before there is one, whatever was reported.
         let at = happening.at.max(happening.lead_created_at);
         let when = When { company, test: happening.test, at };
@@ -150,17 +125,22 @@ impl<'a> Fold<'a> {
             _ => return Ok(()),
         };
         let person = self.person(happening.lead);
-        let place = self.place(&person, happening, details);
+        let place = self.place(&person, happening);
         if let Some(partner) = place.partner.as_deref().filter(|_| Measure::REPORTED.contains(&measure)) {
             self.count.state.note_reported(partner, measure);
         }
-        self.count.add(when, &person, Some(&place), Measures::of_report(measure, is_taken_back));
+        self.count.add(
+            when,
+            &person,
+            Some(&place),
+            Measures::of_report(measure, happening.taken_back_at.is_some()),
+        );
         Ok(())
     }
 
-    fn place(&self, person: &Person, happening: &Happening, details: HappeningDetails) -> AtPartner {
+    fn place(&self, person: &Person, happening: &Happening) -> AtPartner {
         let institution = happening.institution.as_ref().map(|(uuid, _)| *uuid);
-        let product_type = happening.product_type;
+        let (product_type, details) = (happening.product_type, happening.details);
         AtPartner {
             product_type,
             sub_types: details.product_sub_type.into_iter().collect(),
@@ -169,13 +149,11 @@ impl<'a> Fold<'a> {
     }
 
     /// Counts a payout, or takes it back, on the day on which it was earned.
-    fn paid(&mut self, when: When, lead: Uuid, arrival_us: u64, earned: Earned) {
-        let Earned { payout, product_type, source } = earned;
-        let person = self.person(lead);
-        let details =
-            source.as_ref().and_then(|source| self.earned_by(when.company, arrival_us, source.uuid));
-        let details = details.unwrap_or_default();
-        let institution = source.and_then(|source| source.institution).map(|(uuid, _)| uuid);
+    fn paid(&mut self, company: Uuid, arrival_us: u64, payout: &Payout) {
+        let person = self.person(payout.lead);
+        let details = self.earned_by(company, arrival_us, payout.uuid).unwrap_or_default();
+        let institution = payout.institution.as_ref().map(|(uuid, _)| *uuid);
+        let product_type = payout.product_type;
         let place = AtPartner {
             product_type,
             sub_types: details.product_sub_type.into_iter().collect(),
@@ -184,7 +162,8 @@ impl<'a> Fold<'a> {
         if let Some(partner) = &place.partner {
             self.count.state.note_reported(partner, Measure::Payouts);
         }
-        self.count.add(when, &person, Some(&place), Measures::of_payout(payout));
+        let when = When { company, test: false, at: payout.counts_at() };
+        self.count.add(when, &person, Some(&place), Measures::of_payout(payout.cents));
     }
 
     /// What is known of the event that earned a payout: both are of one commit, so that it arrived just before.
@@ -193,15 +172,20 @@ impl<'a> Fold<'a> {
         let near = self.records.store.scan_from(Tree::LeadEvents, from, company).filter_map(Result::ok);
         let near =
             near.take_while(|(key, _)| FeedKey::parse(key).is_some_and(|key| key.arrival_us < arrival_us));
-        let happenings = near.filter_map(|(_, bytes)| HappeningRecord::read(&bytes).ok());
-        let mut happenings = happenings.flat_map(HappeningRecord::each_with_details);
-        happenings.find(|(happening, ..)| happening.cause == Some(cause)).map(|(_, _, details)| details)
+        let decoded = |(key, bytes): (Vec<u8>, Vec<u8>)| {
+            self.records.store.decode::<Vec<Happening>>(Tree::LeadEvents, &key, &bytes).ok()
+        };
+        let mut earned =
+            near.filter_map(decoded).flatten().filter(|happening| happening.cause == Some(cause));
+        earned.next().map(|happening| happening.details)
     }
 
     /// A table was made: its lead counts by the partners that have places at it if it is its first; its asks and offers count
     /// once it is complete.
     fn submitted(&mut self, when: When, happening: &Happening) -> Result<(), CommitError> {
-        let Some(head) = self.head_of(happening) else { return Ok(()) };
+        let table = happening.cause;
+        let head = table.and_then(|table| reading::head(&self.records.store, table).ok().flatten());
+        let Some(head) = head else { return Ok(()) };
         let person = self.person(happening.lead);
         if person.is_first(self.records, head.uuid) {
             let places: Vec<AtPartner> =
@@ -214,17 +198,6 @@ impl<'a> Fold<'a> {
             return Ok(());
         }
         self.table(when.company, head.uuid)
-    }
-
-    /// The table that was made: the event names it, or else, that of an earlier build, it is that of its lead which was made at
-    /// that time.
-    fn head_of(&self, happening: &Happening) -> Option<TableHead> {
-        let head = |table| reading::head(&self.records.store, table).ok().flatten();
-        if let Some(table) = happening.cause {
-            return head(table);
-        }
-        let tables = reading::listed_tables(&self.records.store, happening.lead);
-        tables.filter_map(head).find(|head| head.created_at == happening.at)
     }
 
     /// Counts the asks and offers of a complete table, on the day on which it was made, and its lead as one without offers if it is the

@@ -49,9 +49,6 @@ impl Measure {
         Self::PayoutsTakenBack,
     ];
 
-    /// How many the builds counted that had no others yet.
-    pub const FIRST: u8 = 8;
-
     /// What only partners tell; one that never does has none of it, rather than 0.
     pub const REPORTED: [Self; 3] = [Self::Applied, Self::Funded, Self::Payouts];
 

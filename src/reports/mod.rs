@@ -250,9 +250,8 @@ impl Reports {
 
     /// How often was written.
     fn writes(&self, count: &Count) -> Result<u32, CommitError> {
-        let found = self.records.store.get(Tree::Reports, count.space.state()).map_err(blocks::unreadable)?;
-        let state = found.map(|bytes| state::State::read(&bytes).map_err(blocks::unreadable));
-        Ok(state.transpose()?.map_or(0, |state| state.writes))
+        let state = self.records.store.read::<state::State>(Tree::Reports, count.space.state());
+        Ok(state.map_err(blocks::unreadable)?.map_or(0, |state| state.writes))
     }
 
     /// A way for benches to count what no feed tells, in the first time zone.

@@ -208,10 +208,8 @@ impl Telling<'_> {
         let of_row = place.and_then(|place| by.get(place)).map(String::as_str);
         let partner = of_row.or_else(|| self.query.filter(Some(Slot::PARTNER)));
         let state = &self.count.state;
-        Figures::of(measures, |measure: Measure| match measure.reported_as() {
-            Some(reported) => state.has_reported(partner, reported) && state.has_all(measure),
-            None => state.has_all(measure),
-        })
+        let has = |reported| state.has_reported(partner, reported);
+        Figures::of(measures, |measure: Measure| measure.reported_as().is_some_and(has))
     }
 }
 

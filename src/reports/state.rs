@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::measure::Measure;
-use crate::store::codec::{self, CodecError};
 
 /// How far the feeds of a company are counted: the arrival of the first record that is not, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,36 +29,9 @@ pub struct State {
     pub tags: Vec<String>,
     /// What each partner ever reported, a bit for each measure; the key is the partner's.
     pub reported: BTreeMap<String, u8>,
-    /// How many of the measures are counted since the beginning; of the others only what came later. Records of earlier builds end
-    /// before it.
-    pub measures: u8,
 }
 
-/// A state as it ended before there were more measures.
-type StateOfBefore = (u32, BTreeMap<Uuid, Cursor>, BTreeSet<(Uuid, Uuid)>, Vec<String>, BTreeMap<String, u8>);
-
 impl State {
-    /// That of a count that begins.
-    pub fn beginning() -> Self {
-        Self { measures: Measure::ALL.len() as u8, ..Self::default() }
-    }
-
-    /// Reads a state, also one of an earlier build.
-    ///
-    /// # Errors
-    /// That it is none.
-    pub fn read(bytes: &[u8]) -> Result<Self, CodecError> {
-        codec::decode(bytes).or_else(|_| {
-            let (writes, cursors, open, tags, reported) = codec::decode::<StateOfBefore>(bytes)?;
-            Ok(Self { writes, cursors, open, tags, reported, measures: Measure::FIRST })
-        })
-    }
-
-    /// Whether a measure is counted since the beginning.
-    pub fn has_all(&self, measure: Measure) -> bool {
-        (measure as u8) < self.measures
-    }
-
     /// Notes that a partner has reported something.
     pub fn note_reported(&mut self, partner: &str, measure: Measure) {
         let bit = 1 << measure as u8;
@@ -76,21 +48,5 @@ impl State {
             Some(partner) => self.reported.get(partner).is_some_and(|bits| bits & bit != 0),
             None => self.reported.values().any(|bits| bits & bit != 0),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_state_of_an_earlier_build_tells_which_measures_it_has_counted_from_the_beginning() {
-        let before: StateOfBefore =
-            (7, BTreeMap::new(), BTreeSet::new(), vec!["campaign".to_owned()], BTreeMap::new());
-        let read = State::read(&codec::encode(&before)).unwrap();
-        assert_eq!((read.writes, &read.tags[0][..]), (7, "campaign"));
-        assert!(read.has_all(Measure::Payouts) && !read.has_all(Measure::WithoutOffers));
-        let now = State { writes: 8, ..State::beginning() };
-        assert_eq!(State::read(&codec::encode(&now)), Ok(now));
     }
 }

@@ -27,7 +27,7 @@ use crate::model::{
 use crate::partner_files::{PartnerFile, partner};
 use crate::rate_table::record::TableHead;
 use crate::records::{Records, reading};
-use crate::store::entities::{Happening, HappeningRecord, LeadRecord, Payout, PayoutRecord};
+use crate::store::entities::{Happening, HappeningDetails, LeadRecord, Payout};
 use crate::store::{Commit, CommitError, FeedKey, Nodes, Store, Tree, codec};
 
 const COMPANIES: [Uuid; 2] = [COMPANY, Uuid::from_u128(8)];
@@ -422,7 +422,7 @@ fn of_events(store: &Store, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
     };
     for (key, bytes) in store.scan(Tree::LeadEvents, []).map(Result::unwrap) {
         let company = FeedKey::parse(&key).unwrap().company;
-        for (happening, taken_back, details) in HappeningRecord::read(&bytes).unwrap().each_with_details() {
+        for happening in codec::decode::<Vec<Happening>>(&bytes).unwrap() {
             let figure = match happening.event_type {
                 EventType::OfferClicked => Figure::Clicks,
                 EventType::Applied => Figure::Applied,
@@ -430,16 +430,17 @@ fn of_events(store: &Store, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
                 _ => continue,
             };
             let cause = happening.cause.unwrap();
-            sub_types.insert(cause, set(details.product_sub_type));
+            sub_types.insert(cause, set(happening.details.product_sub_type));
             let mut values = of_lead(&leads[&happening.lead]);
             values.insert("product", set(happening.product_type));
-            values.insert("subType", set(details.product_sub_type));
+            values.insert("subType", set(happening.details.product_sub_type));
             values.insert("partner", partner(happening.lead, cause));
-            let count = if taken_back.is_some() { -1 } else { 1 };
+            let is_taken_back = happening.taken_back_at.is_some();
+            let count = if is_taken_back { -1 } else { 1 };
             let at = happening.at.max(happening.lead_created_at);
             let (test, id) = (happening.test, facts.len());
             let fact = Fact { company, test, at, values, figure, count, id, by_partner: None };
-            if taken_back.is_some() && figure == Figure::Funded {
+            if is_taken_back && figure == Figure::Funded {
                 facts.push(Fact { figure: Figure::TakenBack, count: 1, ..fact.clone() });
             }
             facts.push(fact);
@@ -447,12 +448,12 @@ fn of_events(store: &Store, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
     }
     for (key, bytes) in store.scan(Tree::LeadPayouts, []).map(Result::unwrap) {
         let company = FeedKey::parse(&key).unwrap().company;
-        for (at, payout, product_type, source) in PayoutRecord::read(&bytes).unwrap().each_as_earned() {
-            let source = source.unwrap();
+        for payout in codec::decode::<Vec<Payout>>(&bytes).unwrap() {
+            let at = payout.counts_at();
             let mut values = of_lead(&leads[&payout.lead]);
-            values.insert("product", set(product_type));
-            values.insert("subType", sub_types[&source.uuid].clone());
-            values.insert("partner", partner(payout.lead, source.uuid));
+            values.insert("product", set(payout.product_type));
+            values.insert("subType", sub_types[&payout.uuid].clone());
+            values.insert("partner", partner(payout.lead, payout.uuid));
             let count = (payout.cents * 1000.0).round() as i64;
             let id = facts.len();
             let fact = Fact {
@@ -465,7 +466,7 @@ fn of_events(store: &Store, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
                 id,
                 by_partner: None,
             };
-            if source.takes_back.is_some() {
+            if payout.takes_back.is_some() {
                 facts.push(Fact { figure: Figure::PayoutsTakenBack, count: -count, ..fact.clone() });
             }
             facts.push(fact);
@@ -697,21 +698,6 @@ fn what_a_report_earns_counts_where_it_happened_and_is_taken_back_from_there() {
 }
 
 #[test]
-fn what_happened_a_while_ago_earns_on_that_day() {
-    let payout = Payout { lead: Uuid::from_u128(1), booked_at_ms: 40 * 86_400_000, cents: 5.0 };
-    let record = |earned_at| PayoutRecord {
-        payouts: vec![payout.clone()],
-        product_types: vec![None],
-        sources: vec![],
-        earned_at: vec![earned_at],
-    };
-    let at = |record: PayoutRecord| {
-        PayoutRecord::read(&record.written()).unwrap().each_as_earned().next().unwrap().0
-    };
-    assert_eq!((at(record(Some(7))), at(record(None))), (7, payout.booked_at_ms));
-}
-
-#[test]
 fn what_is_asked_for_is_told() {
     paused(async {
         let mut story = Story::begin().await;
@@ -828,6 +814,8 @@ fn happened(store: &Store, times: usize) {
             amount_in_cents: None,
             test: false,
             cause: None,
+            taken_back_at: None,
+            details: HappeningDetails::default(),
         };
         let payload = codec::encode(&vec![happening]);
         store

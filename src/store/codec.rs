@@ -1,4 +1,4 @@
-//! From a type to the bytes of a payload and back: postcard where bytes count, JSON where people or old builds read.
+//! From a type to the bytes of a payload and back: postcard where bytes count, JSON where people read.
 
 use std::{error::Error, fmt};
 
@@ -32,9 +32,19 @@ pub fn encode<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     postcard::to_stdvec(value).expect("a stored type serialises as postcard")
 }
 
-/// Reads what [`encode`] wrote.
+/// Reads what [`encode`] wrote. Bytes that are left over behind the value are an error too, or a record could be read as another.
+///
+/// # Errors
+/// [`CodecError`].
 pub fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, CodecError> {
-    postcard::from_bytes(payload).map_err(|error| CodecError(error.to_string()))
+    match postcard::take_from_bytes(payload) {
+        Ok((value, [])) => Ok(value),
+        Ok((_, rest)) => {
+            let (left, all) = (rest.len(), payload.len());
+            Err(CodecError(format!("{left} of {all} bytes left over behind the value")))
+        }
+        Err(error) => Err(CodecError(error.to_string())),
+    }
 }
 
 /// Writes a value as JSON.
@@ -61,6 +71,15 @@ mod tests {
         let value = (7_u64, "Maria".to_owned(), vec![Some(1_i32), None]);
         assert_eq!(decode(&encode(&value)), Ok(value.clone()));
         assert_eq!(decode_json(&encode_json(&value)), Ok(value));
+    }
+
+    #[test]
+    fn bytes_behind_a_value_are_refused() {
+        let bytes = encode(&(7_u64, "Maria".to_owned()));
+        let error = decode::<u64>(&bytes).unwrap_err().to_string();
+        assert_eq!(error, "payload does not decode: 6 of 7 bytes left over behind the value");
+        assert!(decode::<(u64, String)>(&[&bytes[..], &[0]].concat()).is_err());
+        assert!(decode::<()>(&[0]).is_err());
     }
 
     #[test]

@@ -99,11 +99,8 @@ impl fmt::Display for StoreError {
             Self::Tables { found, known } => {
                 write!(
                     f,
-                    "the tables in the database have version `{found}`, this offerd reads `{known}`: {}",
-                    match found < known {
-                        true => "run `offerd store migrate`",
-                        false => "a newer one has migrated them, run that",
-                    }
+                    "the tables in the database of `store.postgres.url` have version `{found}`, this offerd wants `{known}`: run the \
+                     offerd that made them, or name an empty database"
                 )
             }
             Self::Unfinished => f.write_str(

@@ -20,7 +20,7 @@ use super::Store;
 use super::arrival::FeedKey;
 use super::broken::ReadError;
 use super::codec;
-use super::commit::{Commit, CommitError, Expiry};
+use super::commit::{Commit, Expiry};
 use super::frame::unframed;
 use super::retention::{AGING, AT_ONCE, AgeSource, Aged, ORPHANS, RetentionError};
 use super::sealing::data_key;
@@ -137,13 +137,7 @@ impl Store {
     }
 
     fn progress(&self) -> Result<Option<Progress>, RetentionError> {
-        let found = self.get(Tree::Meta, PROGRESS)?;
-        let unread = |error| {
-            RetentionError::Commit(CommitError::Failed(format!(
-                "how far old records are removed cannot be read: {error}"
-            )))
-        };
-        found.map(|bytes| codec::decode(&bytes).map_err(unread)).transpose()
+        Ok(self.read(Tree::Meta, PROGRESS)?)
     }
 
     fn found(&self, part: Part, progress: &Progress) -> Result<Found, RetentionError> {

@@ -7,6 +7,8 @@
 
 use std::fmt;
 
+use super::codec::CodecError;
+
 /// The largest payload a commit may put.
 pub const VALUE_LIMIT: usize = 16 * 1024 * 1024;
 
@@ -17,7 +19,7 @@ const VERSION: u8 = 1;
 const HEADER: usize = 5;
 
 /// Why a stored value is not what was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
     /// Nothing of it is left where it lay.
     Lost,
@@ -33,6 +35,8 @@ pub enum Reason {
     DataKey,
     /// It was not sealed with this key, or for this place, or was changed since.
     Seal,
+    /// The payload is sound, but does not decode as a record of its tree.
+    Payload(CodecError),
 }
 
 impl fmt::Display for Reason {
@@ -45,6 +49,7 @@ impl fmt::Display for Reason {
             Self::NoTime => write!(f, "the payload is too short to begin with a time"),
             Self::DataKey => write!(f, "the data key of its lead is missing or broken"),
             Self::Seal => write!(f, "it is not what was sealed here"),
+            Self::Payload(error) => error.fmt(f),
         }
     }
 }

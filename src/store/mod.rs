@@ -33,7 +33,7 @@
 //! # What reading relies on
 //! Each value carries a version and a checksum ([`Reason`] names what can be wrong). A broken record is counted, logged
 //! once without a byte of its value, and is an error of that one record: [`Store::get`] returns it, [`Store::scan`] leaves
-//! it out. Reads take no queue, and no lock of ours that is held over a write: they wait while indexes take a group in, and not
+//! it out. [`Store::read`] and [`Store::decode`] do the same with a payload that does not decode exactly. Reads take no queue, and no lock of ours that is held over a write: they wait while indexes take a group in, and not
 //! for long.
 //!
 //! # What a thief of the disk learns
@@ -133,6 +133,7 @@ use std::{
     time::Duration,
 };
 
+use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 #[doc(hidden)]
@@ -146,6 +147,7 @@ pub use self::{
     check::CheckReport,
     clock::Clock,
     cluster::{DatabaseStanding, NodeFigures},
+    codec::CodecError,
     commit::{Commit, CommitError},
     courier::answer_commits_here,
     damage::{Damage, DamageKind, Neighbour},
@@ -155,7 +157,7 @@ pub use self::{
     health::Health,
     manifest::FORMAT,
     options::StoreOptions,
-    postgres::{DatabaseFigures, Migrated, MigrationError},
+    postgres::DatabaseFigures,
     registry::{
         audit, contacts, entities, identities, left_alone, partner_keys, pauses, suppressions, tokens, users,
     },
@@ -279,14 +281,6 @@ impl Store {
     /// What is wrong with how a database is named, before anything is asked of it: the key of the setting, and the fault.
     pub fn database_fault(database: &PostgresSettings) -> Option<(&'static str, String)> {
         postgres::fault(database)
-    }
-
-    /// Brings the tables of a database to the version of this build, or only says what there would be to do.
-    ///
-    /// # Errors
-    /// Why not. A step that was taken stays so, and the others are taken by the next try.
-    pub fn migrate_tables(database: &PostgresSettings, only_look: bool) -> Result<Migrated, MigrationError> {
-        if only_look { postgres::look(database) } else { postgres::migrate(database) }
     }
 
     fn open_files(options: StoreOptions) -> Result<Self, StoreError> {
@@ -440,6 +434,58 @@ impl Store {
     /// moment before that.
     pub fn get(&self, tree: Tree, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>, ReadError> {
         self.shared.engine.get(tree, key.as_ref())
+    }
+
+    /// One record, which [`codec::encode`] wrote; what holds of [`get`](Self::get) holds of it.
+    pub fn read<T: DeserializeOwned>(
+        &self,
+        tree: Tree,
+        key: impl AsRef<[u8]>,
+    ) -> Result<Option<T>, ReadError> {
+        let payload = self.get(tree, key.as_ref())?;
+        payload.map(|payload| self.decode(tree, key.as_ref(), &payload)).transpose()
+    }
+
+    /// One record, which [`codec::encode_json`] wrote; what holds of [`get`](Self::get) holds of it.
+    pub fn read_json<T: DeserializeOwned>(
+        &self,
+        tree: Tree,
+        key: impl AsRef<[u8]>,
+    ) -> Result<Option<T>, ReadError> {
+        let payload = self.get(tree, key.as_ref())?;
+        payload.map(|payload| self.decode_json(tree, key.as_ref(), &payload)).transpose()
+    }
+
+    /// Decodes the payload of a record. One that does not decode exactly is counted and logged as a broken record, once.
+    ///
+    /// # Errors
+    /// [`ReadError::Broken`]
+    pub fn decode<T: DeserializeOwned>(
+        &self,
+        tree: Tree,
+        key: &[u8],
+        payload: &[u8],
+    ) -> Result<T, ReadError> {
+        codec::decode(payload).map_err(|error| self.undecoded(tree, key, error))
+    }
+
+    /// The same of a record that is JSON.
+    ///
+    /// # Errors
+    /// [`ReadError::Broken`]
+    pub fn decode_json<T: DeserializeOwned>(
+        &self,
+        tree: Tree,
+        key: &[u8],
+        payload: &[u8],
+    ) -> Result<T, ReadError> {
+        codec::decode_json(payload).map_err(|error| self.undecoded(tree, key, error))
+    }
+
+    fn undecoded(&self, tree: Tree, key: &[u8], error: CodecError) -> ReadError {
+        let broken = BrokenRecord::new(tree, key, Reason::Payload(error));
+        self.shared.engine.reported().note(&broken);
+        ReadError::Broken(broken)
     }
 
     /// Keys and payloads of the records whose key begins with `prefix`, in the order of their keys. What holds of

@@ -40,8 +40,8 @@ pub struct Import {
 pub enum ImportError {
     /// The first line is not that of an export.
     Foreign,
-    /// The export was made by a newer offerd.
-    Newer(u32),
+    /// The export is of another version.
+    Version(u32),
     /// The export is one without personal data.
     Incomplete,
     /// A line is none, or no record of its tree.
@@ -83,7 +83,7 @@ impl Import {
             return match heading {
                 Heading { offerd_export: VERSION, personal_data: true } => Ok(()),
                 Heading { offerd_export: VERSION, personal_data: false } => Err(ImportError::Incomplete),
-                Heading { offerd_export, .. } => Err(ImportError::Newer(offerd_export)),
+                Heading { offerd_export, .. } => Err(ImportError::Version(offerd_export)),
             };
         }
         if self.ended {
@@ -122,10 +122,6 @@ impl Import {
     /// What is to be written of a record, if anything; the outer `None` when it is no record of its tree.
     fn commit(&mut self, tree: Tree, key: Vec<u8>, payload: Vec<u8>) -> Option<Option<Commit>> {
         let key = match tree {
-            // Those of the leads are made anew; an export of before had them.
-            Tree::Identities => return Some(None),
-            // They are gone by now.
-            Tree::Prefills => return Some(None),
             Tree::PartnerEvents => {
                 let report: ReportRecord = codec::decode_json(&payload).ok()?;
                 partner_events::key(&self.store, &report.partner, &report.event.transaction_id).to_vec()
@@ -192,8 +188,11 @@ impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Foreign => write!(f, "is not the first line of an export of offerd's"),
-            Self::Newer(found) => {
-                write!(f, "begins an export of version `{found}`, this offerd reads `{VERSION}`")
+            Self::Version(found) => {
+                write!(
+                    f,
+                    "begins an export of version `{found}`, this offerd reads `{VERSION}`: import it with the offerd that wrote it"
+                )
             }
             Self::Incomplete => write!(f, "begins an export without personal data, which is no whole store"),
             Self::Line => write!(f, "is no record of a store"),

@@ -5,16 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::rate_table::asks::Asks;
-use crate::rate_table::call_record::{CallRecord, CallRecordWithoutLater};
-use crate::rate_table::record::{
-    Answer, AnswerRecord, AnswerRecordWithoutExpiries, AnswerRecordWithoutRankings, AnswerRecordWithoutTexts,
-    TableHead,
-};
+use crate::rate_table::call_record::CallRecord;
+use crate::rate_table::record::{AnswerRecord, TableHead};
 use crate::records::postings::Posting;
-use crate::store::entities::{
-    Happening, HappeningRecord, HappeningRecordWithoutDetails, Payout, PayoutRecord, PayoutRecordAsBooked,
-    PayoutRecordWithoutSources, Tag,
-};
+use crate::store::entities::{Happening, Payout, Tag};
 use crate::store::{Tree, codec};
 
 /// The first line.
@@ -92,59 +86,46 @@ fn readable(tree: Tree, payload: &[u8]) -> Option<Box<RawValue>> {
         | Tree::LoanReports
         | Tree::Users
         | Tree::Audit => codec::decode_json(payload).ok(),
-        Tree::RateTables => json_of::<TableHead>(payload),
-        Tree::Answers => json_of::<AnswerRecord>(payload)
-            .or_else(|| json_of::<AnswerRecordWithoutRankings>(payload))
-            .or_else(|| json_of::<AnswerRecordWithoutTexts>(payload))
-            .or_else(|| json_of::<AnswerRecordWithoutExpiries>(payload))
-            .or_else(|| json_of::<Vec<Answer>>(payload)),
-        Tree::Asks => json_of::<Asks>(payload),
-        Tree::Calls => json_of::<CallRecord>(payload).or_else(|| json_of::<CallRecordWithoutLater>(payload)),
-        Tree::Postings => json_of::<Posting>(payload),
-        Tree::LeadEvents => json_of::<HappeningRecord>(payload)
-            .or_else(|| json_of::<HappeningRecordWithoutDetails>(payload))
-            .or_else(|| json_of::<Vec<Happening>>(payload)),
-        Tree::LeadPayouts => json_of::<PayoutRecord>(payload)
-            .or_else(|| json_of::<PayoutRecordAsBooked>(payload))
-            .or_else(|| json_of::<PayoutRecordWithoutSources>(payload))
-            .or_else(|| json_of::<Vec<Payout>>(payload)),
-        Tree::LeadClientTags => json_of::<Vec<Tag>>(payload),
-        _ => None,
+        _ => (Postcard::of(tree)?.to_json)(payload),
     }
 }
 
 /// The payload that JSON was made of.
 fn bytes(tree: Tree, value: &RawValue) -> Option<Vec<u8>> {
-    match tree {
-        Tree::RateTables => postcard_of::<TableHead>(value),
-        Tree::Answers => postcard_of::<AnswerRecord>(value)
-            .or_else(|| postcard_of::<AnswerRecordWithoutRankings>(value))
-            .or_else(|| postcard_of::<AnswerRecordWithoutTexts>(value))
-            .or_else(|| postcard_of::<AnswerRecordWithoutExpiries>(value))
-            .or_else(|| postcard_of::<Vec<Answer>>(value)),
-        Tree::Asks => postcard_of::<Asks>(value),
-        Tree::Calls => {
-            postcard_of::<CallRecord>(value).or_else(|| postcard_of::<CallRecordWithoutLater>(value))
-        }
-        Tree::Postings => postcard_of::<Posting>(value),
-        Tree::LeadEvents => postcard_of::<HappeningRecord>(value)
-            .or_else(|| postcard_of::<HappeningRecordWithoutDetails>(value))
-            .or_else(|| postcard_of::<Vec<Happening>>(value)),
-        Tree::LeadPayouts => postcard_of::<PayoutRecord>(value)
-            .or_else(|| postcard_of::<PayoutRecordAsBooked>(value))
-            .or_else(|| postcard_of::<PayoutRecordWithoutSources>(value))
-            .or_else(|| postcard_of::<Vec<Payout>>(value)),
-        Tree::LeadClientTags => postcard_of::<Vec<Tag>>(value),
-        _ => Some(value.get().as_bytes().to_vec()),
+    match Postcard::of(tree) {
+        Some(postcard) => (postcard.from_json)(value),
+        None => Some(value.get().as_bytes().to_vec()),
     }
 }
 
-fn json_of<T: DeserializeOwned + Serialize>(payload: &[u8]) -> Option<Box<RawValue>> {
-    to_raw_value(&codec::decode::<T>(payload).ok()?).ok()
+/// How the records of a tree become JSON, and are made of it again.
+struct Postcard {
+    to_json: fn(&[u8]) -> Option<Box<RawValue>>,
+    from_json: fn(&RawValue) -> Option<Vec<u8>>,
 }
 
-fn postcard_of<T: DeserializeOwned + Serialize>(value: &RawValue) -> Option<Vec<u8>> {
-    serde_json::from_str::<T>(value.get()).ok().map(|value| codec::encode(&value))
+impl Postcard {
+    /// That of the trees whose records are postcard and are to be readable.
+    fn of(tree: Tree) -> Option<Self> {
+        Some(match tree {
+            Tree::RateTables => Self::records::<TableHead>(),
+            Tree::Answers => Self::records::<AnswerRecord>(),
+            Tree::Asks => Self::records::<Asks>(),
+            Tree::Calls => Self::records::<CallRecord>(),
+            Tree::Postings => Self::records::<Posting>(),
+            Tree::LeadEvents => Self::records::<Vec<Happening>>(),
+            Tree::LeadPayouts => Self::records::<Vec<Payout>>(),
+            Tree::LeadClientTags => Self::records::<Vec<Tag>>(),
+            _ => return None,
+        })
+    }
+
+    fn records<T: DeserializeOwned + Serialize>() -> Self {
+        Self {
+            to_json: |payload| to_raw_value(&codec::decode::<T>(payload).ok()?).ok(),
+            from_json: |value| Some(codec::encode(&serde_json::from_str::<T>(value.get()).ok()?)),
+        }
+    }
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use hyper::Method;
 use offerd::analytics::{ArrivalTime, ClientTags, Events, Feeds, Horizon, PageRequest};
 use offerd::model::{EventType, ProductType, Viewer};
-use offerd::store::entities::Happening;
+use offerd::store::entities::{Happening, HappeningDetails};
 use offerd::store::tokens::Tokens;
 use offerd::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
 use serde_json::{Value, json};
@@ -301,6 +301,8 @@ async fn with_old_events() -> Daemon {
         amount_in_cents: (event_type == EventType::Funded).then_some(1_250_000),
         test: true,
         cause: None,
+        taken_back_at: None,
+        details: HappeningDetails::default(),
     };
     let events = vec![
         event(1, EventType::ApiApproved, ProductType::Insurance),

@@ -7,7 +7,7 @@ use flate2::read::GzDecoder;
 use futures_util::FutureExt;
 use hyper::Method;
 use offerd::model::EventType;
-use offerd::store::entities::Happening;
+use offerd::store::entities::{Happening, HappeningDetails};
 use offerd::store::tokens::Tokens;
 use offerd::store::{Clock, Commit, Store, StoreOptions, Tree, codec};
 use serde_json::json;
@@ -330,6 +330,8 @@ async fn with_old_events() -> Daemon {
         amount_in_cents: None,
         test: true,
         cause: None,
+        taken_back_at: None,
+        details: HappeningDetails::default(),
     };
     let events: Vec<_> = (0..EVENTS).map(event).collect();
     let commit = Commit::new().append(Tree::LeadEvents, company, codec::encode(&events));

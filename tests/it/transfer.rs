@@ -105,6 +105,10 @@ async fn lines_that_are_not_whole_make_no_store() {
         (&first_gone, "is not where the export ends"),
         (&format!("{whole}\nnonsense\n"), "is no record of a store"),
         ("nonsense", "line 1 is not the first line"),
+        (
+            &lines.replacen(r#""offerdExport":1"#, r#""offerdExport":2"#, 1),
+            "line 1 begins an export of version `2`, this offerd reads `1`",
+        ),
     ] {
         let elsewhere = plan();
         let file = elsewhere.store().with_file_name("lines");

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use futures_util::FutureExt;
 use hyper::Method;
 use offerd::model::EventType;
-use offerd::store::entities::Happening;
+use offerd::store::entities::{Happening, HappeningDetails};
 use offerd::store::tokens::Tokens;
 use offerd::store::{Clock, ClockLimits, Commit, Store, StoreOptions, Tree, codec};
 use serde_json::{Value, json};
@@ -48,6 +48,8 @@ fn append(stopped: &Stopped, seconds: i64, lead: u128) {
         amount_in_cents: None,
         test: true,
         cause: None,
+        taken_back_at: None,
+        details: HappeningDetails::default(),
     };
     let company = Tokens::of(store.clone()).companies()[0].uuid;
     let commit = Commit::new().append(Tree::LeadEvents, company, codec::encode(&vec![event]));

@@ -386,9 +386,7 @@ fn address(path: &str, pairs: &[(String, String)]) -> String {
 fn cells(figures: &Figures, before: Option<&Figures>, tables: Option<&str>) -> Vec<Cell> {
     let link = |figure: Figure| match (figure, tables?) {
         (Figure::Leads, tables) => Some(tables.to_owned()),
-        (Figure::WithoutOffers, tables) if figures.without_offers > Some(0) => {
-            Some(format!("{tables}&none=yes"))
-        }
+        (Figure::WithoutOffers, tables) if figures.without_offers > 0 => Some(format!("{tables}&none=yes")),
         _ => None,
     };
     let cell = |figure: Figure| Cell {

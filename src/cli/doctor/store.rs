@@ -12,7 +12,7 @@ use crate::cli::admin_client::AdminClient;
 use crate::cli::{PERMIT, permit};
 use crate::config::StoreSettings;
 use crate::store::audit::{AuditLog, AuditVerdict};
-use crate::store::{Damage, FORMAT, MasterKey, Store, StoreError, StoreOptions};
+use crate::store::{Damage, DatabaseFigures, FORMAT, MasterKey, Store, StoreError, StoreOptions};
 
 const CHECK: &str = "store";
 
@@ -86,16 +86,9 @@ fn of_database(settings: &StoreSettings) -> Finding {
         Ok(None) => {
             Finding::good(CHECK, format!("{place} answers and has no tables yet; the first start makes them"))
         }
-        Ok(Some(figures)) if figures.version < figures.known => Finding::wrong(
-            CHECK,
-            format!("{place} has tables of version {}, this offerd reads {}", figures.version, figures.known),
-            "`offerd store migrate --check` tells what that takes, and `offerd store migrate` does it",
-        ),
-        Ok(Some(figures)) if figures.version > figures.known => Finding::wrong(
-            CHECK,
-            format!("{place} has tables of version {}, this offerd reads {}", figures.version, figures.known),
-            "a newer offerd has migrated them: run that one",
-        ),
+        Ok(Some(DatabaseFigures { version: found, known, .. })) if found != known => {
+            unopened(&StoreError::Tables { found, known })
+        }
         Ok(Some(figures)) => {
             if let Some(wrong) = figures.sealed_with.as_deref().and_then(|needed| other_key(settings, needed))
             {
@@ -191,7 +184,7 @@ fn unopened(error: &StoreError) -> Finding {
         }
         StoreError::Database(_) => "look at `store.postgres` and whether the database runs, as with `psql`",
         StoreError::Tables { .. } => {
-            "install the offerd that they are of, or `offerd store migrate` with the newer one"
+            "install the offerd that made them, or set `store.postgres.url` to an empty database"
         }
         StoreError::Unfinished => "give `offerd store copy` again, or set another place",
         StoreError::Io { source, .. } if is_forbidden(source) => PERMIT,

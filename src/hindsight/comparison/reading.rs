@@ -11,8 +11,7 @@ use crate::model::EventType;
 use crate::records::following::{companies, next};
 use crate::records::{Records, reading};
 use crate::store::Tree;
-use crate::store::codec::CodecError;
-use crate::store::entities::{Happening, HappeningRecord, PayoutRecord};
+use crate::store::entities::{Happening, Payout};
 
 /// Records of a feed that a step reads.
 const STEP: usize = 512;
@@ -66,14 +65,12 @@ impl Reading {
     pub fn step(&mut self) -> bool {
         let Some((feed, company, from_us)) = self.ahead.pop_front() else { return false };
         let (records, next_us) = if feed == Tree::LeadEvents {
-            let read: fn(&[u8]) -> Result<HappeningRecord, CodecError> = HappeningRecord::read;
-            let next = next(&self.records.store, (feed, company, from_us), STEP, read);
-            let happenings = next.lists.into_iter().flat_map(HappeningRecord::each);
-            happenings.for_each(|(happening, taken_back)| self.happened(&happening, taken_back.is_some()));
+            let next = next::<Happening>(&self.records.store, (feed, company, from_us), STEP);
+            next.listed.iter().for_each(|happening| self.happened(happening));
             (next.records, next.next_us)
         } else {
-            let next = next(&self.records.store, (feed, company, from_us), STEP, PayoutRecord::read);
-            for (payout, _) in next.lists.into_iter().flat_map(PayoutRecord::each) {
+            let next = next::<Payout>(&self.records.store, (feed, company, from_us), STEP);
+            for payout in next.listed {
                 if let Some((_, lead)) = self.leads.get_mut(&payout.lead) {
                     lead.cents += payout.cents;
                 }
@@ -86,12 +83,12 @@ impl Reading {
         !self.ahead.is_empty()
     }
 
-    fn happened(&mut self, happening: &Happening, is_taken_back: bool) {
+    fn happened(&mut self, happening: &Happening) {
         if happening.event_type == EventType::LeadCreated {
             return self.created(happening);
         }
         let Some((_, lead)) = self.leads.get_mut(&happening.lead) else { return };
-        let one = if is_taken_back { -1 } else { 1 };
+        let one = if happening.taken_back_at.is_some() { -1 } else { 1 };
         match happening.event_type {
             EventType::AppSubmitted if !lead.has_offers => {
                 let answers = happening

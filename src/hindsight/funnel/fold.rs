@@ -21,7 +21,7 @@ use crate::rate_table::record::TableHead;
 use crate::records::following::{LOOK_AGAIN, Step, companies, next, rest};
 use crate::records::{Records, reading};
 use crate::store::codec;
-use crate::store::entities::{Happening, HappeningRecord, PayoutRecord};
+use crate::store::entities::{Happening, Payout};
 use crate::store::{Commit, CommitError, FeedKey, Store, Tree};
 
 /// Records of a feed, and tables, that a step counts at most: a few milliseconds, in which leads do without a core.
@@ -32,9 +32,6 @@ const STEP: usize = 64;
 struct Cursor {
     events_us: u64,
     payouts_us: u64,
-    /// Of which records an earlier build has counted what happened, and not what was taken back: from the first, until the second.
-    /// Records of earlier builds end before it.
-    owed_us: (u64, u64),
 }
 
 /// Counts the feeds of a store. There may be several; of steps that are taken at once, one counts.
@@ -121,29 +118,18 @@ impl Fold {
         let mut sums = Sums::default();
         let mut marks = Marks::default();
 
-        let owed_us = self.count_owed(company, before.owed_us, &mut sums);
-        let events = next(
-            &self.records.store,
-            (Tree::LeadEvents, company, before.events_us),
-            self.most,
-            HappeningRecord::read,
-        );
-        for (happening, taken_back) in events.lists.into_iter().flat_map(HappeningRecord::each) {
-            match taken_back {
-                Some(_) => take_back(company, &happening, &mut sums),
-                None => self.count(company, &happening, &mut sums, &mut marks),
+        let store = &self.records.store;
+        let events = next::<Happening>(store, (Tree::LeadEvents, company, before.events_us), self.most);
+        for happening in &events.listed {
+            match happening.taken_back_at {
+                Some(_) => take_back(company, happening, &mut sums),
+                None => self.count(company, happening, &mut sums, &mut marks),
             }
         }
-        let payouts = next(
-            &self.records.store,
-            (Tree::LeadPayouts, company, before.payouts_us),
-            self.most,
-            PayoutRecord::read,
-        );
-        for (at, payout, product_type, _) in payouts.lists.into_iter().flat_map(PayoutRecord::each_as_earned)
-        {
-            let whose = Whose { company, test: false, day: day_of(at) };
-            sums.add(whose, product_type, Tally::of_payout(payout.cents));
+        let payouts = next::<Payout>(store, (Tree::LeadPayouts, company, before.payouts_us), self.most);
+        for payout in &payouts.listed {
+            let whose = Whose { company, test: false, day: day_of(payout.counts_at()) };
+            sums.add(whose, payout.product_type, Tally::of_payout(payout.cents));
         }
         let completed = self.completed(company);
         for table in &completed {
@@ -151,36 +137,14 @@ impl Fold {
             marks.completed.push(*table);
         }
 
-        let after = Cursor { events_us: events.next_us, payouts_us: payouts.next_us, owed_us };
+        let after = Cursor { events_us: events.next_us, payouts_us: payouts.next_us };
         if after == before && completed.is_empty() {
             return Ok(None);
         }
-        let more =
-            [events.records, payouts.records, completed.len()].contains(&self.most) || owed_us.0 < owed_us.1;
+        let more = [events.records, payouts.records, completed.len()].contains(&self.most);
         let commit = marks.write(commit, company);
         let commit = commit.put(Tree::Funnel, key::cursor(company), codec::encode(&after));
         Ok(Some(Draft { commit: sums.write(commit, &self.records.store)?, more }))
-    }
-
-    /// Takes back what an earlier build left counted, of the next records that it has read; which are left.
-    fn count_owed(&self, company: Uuid, (from_us, until_us): (u64, u64), sums: &mut Sums) -> (u64, u64) {
-        if from_us >= until_us {
-            return (0, 0);
-        }
-        let start = FeedKey::first_at(company, from_us).to_bytes();
-        let records = self.records.store.scan_from(Tree::LeadEvents, start, company).take(self.most);
-        let records =
-            records.map_while(Result::ok).filter_map(|(key, bytes)| Some((FeedKey::parse(&key)?, bytes)));
-        let mut left_us = (until_us, until_us);
-        let mut read = 0;
-        for (key, bytes) in records.take_while(|(key, _)| key.arrival_us < until_us) {
-            read += 1;
-            left_us.0 = key.arrival_us + 1;
-            let each = HappeningRecord::read(&bytes).map(HappeningRecord::each);
-            let taken_back = each.into_iter().flatten().filter(|(_, taken_back)| taken_back.is_some());
-            taken_back.for_each(|(happening, _)| take_back(company, &happening, sums));
-        }
-        if read == self.most { left_us } else { (0, 0) }
     }
 
     /// Counts what happened to a lead.
@@ -197,7 +161,8 @@ impl Fold {
                 sums.add_each(whose, asked_for, one(|tally| &mut tally.leads));
             }
             EventType::AppSubmitted => {
-                let head = self.table_of(happening);
+                let head = |table| reading::head(&self.records.store, table).ok().flatten();
+                let head = happening.cause.and_then(head);
                 let products = head.as_ref().map(|head| self.products(head)).unwrap_or_default();
                 sums.add_each(whose, products, one(|tally| &mut tally.rate_tables));
                 if let Some(head) = head {
@@ -251,17 +216,6 @@ impl Fold {
         let Ok(Some(record)) = reading::lead(&self.records.store, lead) else { return BTreeSet::new() };
         let all = ProductType::ALL.iter().copied();
         all.filter(|product_type| record.lead.asks_for(*product_type)).collect()
-    }
-
-    /// The table that was made: the event names it, or else, that of an earlier build, it is that of its lead which was made at
-    /// that time.
-    fn table_of(&self, happening: &Happening) -> Option<TableHead> {
-        let head = |table| reading::head(&self.records.store, table).ok().flatten();
-        if let Some(table) = happening.cause {
-            return head(table);
-        }
-        let tables = reading::listed_tables(&self.records.store, happening.lead);
-        tables.filter_map(head).find(|head| head.created_at == happening.at)
     }
 
     /// What the partners of a table were asked about.
@@ -357,9 +311,7 @@ impl Sums {
     fn write(self, commit: Commit, store: &Store) -> Result<Commit, CommitError> {
         self.0.into_iter().try_fold(commit, |commit, (place, tally)| {
             let key = place.key();
-            let found = store.get(Tree::Funnel, &key).map_err(unreadable)?;
-            let found =
-                found.map(|bytes| Tally::read(&bytes)).transpose().map_err(unreadable)?.unwrap_or_default();
+            let found = store.read::<Tally>(Tree::Funnel, &key).map_err(unreadable)?.unwrap_or_default();
             Ok(commit.put(Tree::Funnel, key, codec::encode(&found.plus(tally))))
         })
     }
@@ -385,7 +337,7 @@ impl Marks {
 
 /// The arrival of the first record of a company that is not counted yet, in microseconds.
 pub fn behind(store: &Store, company: Uuid) -> Option<u64> {
-    let Cursor { events_us, payouts_us, .. } = cursor(store, company).unwrap_or_default();
+    let Cursor { events_us, payouts_us } = cursor(store, company).unwrap_or_default();
     let next = |feed: Tree, from_us: u64| {
         let start = FeedKey::first_at(company, from_us).to_bytes();
         let (key, _) = store.scan_from(feed, start, company).next()?.ok()?;
@@ -396,22 +348,12 @@ pub fn behind(store: &Store, company: Uuid) -> Option<u64> {
 }
 
 fn cursor(store: &Store, company: Uuid) -> Result<Cursor, CommitError> {
-    let found = store.get(Tree::Funnel, key::cursor(company)).map_err(unreadable)?;
-    let Some(bytes) = found else { return Ok(Cursor::default()) };
-    let of_before = |_| {
-        codec::decode(&bytes).map(|(events_us, payouts_us)| Cursor {
-            events_us,
-            payouts_us,
-            owed_us: (0, events_us),
-        })
-    };
-    codec::decode(&bytes).or_else(of_before).map_err(unreadable)
+    read(store, &key::cursor(company))
 }
 
 /// A record of the funnel. One that cannot be read is never taken for none, or what is counted would be counted again.
 fn read<T: DeserializeOwned + Default>(store: &Store, key: &[u8]) -> Result<T, CommitError> {
-    let found = store.get(Tree::Funnel, key).map_err(unreadable)?;
-    found.map_or_else(|| Ok(T::default()), |bytes| codec::decode(&bytes).map_err(unreadable))
+    Ok(store.read(Tree::Funnel, key).map_err(unreadable)?.unwrap_or_default())
 }
 
 fn unreadable(reason: impl Display) -> CommitError {

@@ -106,7 +106,8 @@ pub fn series(store: &Store, scope: Scope, span: Span) -> Vec<(NaiveDate, Tally)
     let mut found = found.take_while(|(key, _)| *key <= last).peekable();
     let told = span.periods().map(|period| {
         let key = place(period).key();
-        let tally = found.next_if(|(at, _)| *at == key).and_then(|(_, bytes)| Tally::read(&bytes).ok());
+        let found = found.next_if(|(at, _)| *at == key);
+        let tally = found.and_then(|(_, bytes)| store.decode(Tree::Funnel, &key, &bytes).ok());
         (period, tally.unwrap_or_default())
     });
     told.collect()

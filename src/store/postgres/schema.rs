@@ -1,23 +1,10 @@
-//! The tables: made by the first start on a database without them, and otherwise of the version that this build knows.
+//! The tables: the first start makes them on a database without them. Those of another version than [`KNOWN`] are refused.
 
 use super::client::{Client, Connection, Failure};
 use super::statements::{MAKE, VERSION};
 
 /// The version that this build reads and writes.
 pub(super) const KNOWN: i32 = 1;
-
-/// What brings the tables from one version to the next.
-pub(super) struct Step {
-    /// The next version.
-    pub(super) to: i32,
-    /// What is said to the database, in one transaction.
-    pub(super) statements: &'static [&'static str],
-    /// Whether nodes of the version before can go on beside it.
-    pub(super) is_compatible: bool,
-}
-
-/// Every step there is, in the order of versions; the last one leads to [`KNOWN`].
-pub(super) const STEPS: &[Step] = &[];
 
 /// How often making the tables is tried, where another node makes them too.
 const TRIES: usize = 5;

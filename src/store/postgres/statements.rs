@@ -1,14 +1,8 @@
 //! Every statement that is sent to the database. A test holds them to what PostgreSQL, CockroachDB and YugabyteDB all take: no
 //! advisory locks, no LISTEN, no extensions, no server-side code.
 
-/// The version of the tables, as the first start made them or `offerd store migrate` left them.
+/// The version of the tables, as the first start made them.
 pub(super) const VERSION: &str = "SELECT version FROM offerd_schema";
-
-/// The same, and nobody else changes it until the transaction ends.
-pub(super) const LOCK_VERSION: &str = "SELECT version FROM offerd_schema WHERE id = 1 FOR UPDATE";
-
-/// The version from now on.
-pub(super) const PUT_VERSION: &str = "UPDATE offerd_schema SET version = $1 WHERE id = 1";
 
 /// Makes the tables. Two nodes may do so at once.
 pub(super) const MAKE: [&str; 8] = [
@@ -92,9 +86,6 @@ pub(super) const FORGET_NODES: &str = "DELETE FROM offerd_nodes WHERE ended < no
 
 /// The nodes that are alive.
 pub(super) const ALIVE: &str = "SELECT id FROM offerd_nodes WHERE ended IS NULL";
-
-/// The same, with what each told last.
-pub(super) const LIVE_NODES: &str = "SELECT id, told FROM offerd_nodes WHERE ended IS NULL";
 
 /// Looks whether a node is alive, and has it stay so until the transaction ends.
 pub(super) const HELD: &str = "SELECT id FROM offerd_nodes WHERE id = $1 AND ended IS NULL FOR SHARE";

@@ -9,6 +9,7 @@ use futures_util::FutureExt;
 use tempfile::TempDir;
 
 use super::client::Client;
+use super::schema;
 use super::writer::Writer;
 use crate::config::PostgresSettings;
 use crate::line::Line;
@@ -98,6 +99,25 @@ impl Nodes {
 
 fn committed(store: &Store, commit: Commit) -> Outcome {
     store.commit(commit).now_or_never().expect("an inline commit is ready at once")
+}
+
+#[test]
+fn tables_of_another_version_are_refused_and_left_as_they_are() {
+    let Some((options, _directory)) = options() else { return };
+    Store::open_inline_with(&options).unwrap().close().unwrap();
+    let client = Client::of(options.database.as_ref().unwrap()).unwrap();
+    for found in [schema::KNOWN - 1, schema::KNOWN + 1] {
+        let statement = format!("UPDATE offerd_schema SET version = {found}");
+        let put = client.ask(|pool| async move { Client::connection(&pool).await?.say(&statement).await });
+        put.unwrap();
+        let error = Store::open_inline_with(&options).unwrap_err().to_string();
+        let wanted =
+            format!("have version `{found}`, this offerd wants `{}`: run the offerd that", schema::KNOWN);
+        assert!(error.contains(&wanted), "{error}");
+        assert_eq!(schema::version(&client).unwrap(), Some(found));
+        let figures = Store::database_figures(&options).unwrap().unwrap();
+        assert_eq!((figures.version, figures.known), (found, schema::KNOWN));
+    }
 }
 
 #[test]

@@ -242,8 +242,7 @@ impl AuditLog {
                 return Ok((found, Some(next + 1)));
             }
             looks += 1;
-            let payload = self.store.get(Tree::Audit, key(next)).ok().flatten();
-            let record = payload.and_then(|payload| codec::decode_json::<AuditRecord>(&payload).ok());
+            let record: Option<AuditRecord> = self.store.read_json(Tree::Audit, key(next)).ok().flatten();
             next -= 1;
             if record.as_ref().is_some_and(|record| record.at < filter.since) {
                 break;
@@ -261,7 +260,7 @@ impl AuditLog {
         let mut verdict = AuditVerdict { records: 0, head: self.anchor()?, broken: None };
         for read in self.store.scan(Tree::Audit, RECORDS) {
             let (place, payload) = read?;
-            let record = codec::decode_json::<AuditRecord>(&payload).ok();
+            let record = self.store.decode_json::<AuditRecord>(Tree::Audit, &place, &payload).ok();
             let wanted = verdict.head.number + 1;
             let fault = match record {
                 _ if *place != key(wanted)[..] => {
@@ -295,10 +294,11 @@ impl AuditLog {
             // Asked for before the records that come behind it.
             let known = self.store.get(Tree::Audit, ANCHOR);
             let records = self.store.scan(Tree::Audit, RECORDS).filter_map(Result::ok);
-            let is_old = |payload: &[u8]| {
-                codec::decode_json::<AuditRecord>(payload).is_ok_and(|record| record.at < before_ms)
+            let is_old = |(key, payload): &(Vec<u8>, Vec<u8>)| {
+                let record = self.store.decode_json::<AuditRecord>(Tree::Audit, key, payload);
+                record.is_ok_and(|record| record.at < before_ms)
             };
-            let old: Vec<_> = records.take(AT_ONCE).take_while(|(_, payload)| is_old(payload)).collect();
+            let old: Vec<_> = records.take(AT_ONCE).take_while(is_old).collect();
             let Some((last, payload)) = old.last() else { return Ok(removed) };
             let known = known.map_err(|failure| CommitError::Failed(failure.to_string()))?;
             let commit = match known {
@@ -319,14 +319,13 @@ impl AuditLog {
 
     /// The last record that went.
     fn anchor(&self) -> Result<AuditHead, ReadError> {
-        let kept = self.store.get(Tree::Audit, ANCHOR)?;
-        let kept = kept.and_then(|payload| codec::decode_json(&payload).ok());
+        let kept = self.store.read_json(Tree::Audit, ANCHOR)?;
         Ok(kept.unwrap_or_else(|| AuditHead { number: 0, hash: BEGINNING.to_owned() }))
     }
 
     fn from(&self, number: u64) -> impl Iterator<Item = AuditRecord> {
         let records = self.store.scan_from(Tree::Audit, key(number), RECORDS).filter_map(Result::ok);
-        records.filter_map(|(_, payload)| codec::decode_json(&payload).ok())
+        records.filter_map(|(key, payload)| self.store.decode_json(Tree::Audit, &key, &payload).ok())
     }
 
     /// Whether there is a record of this number, even one that cannot be read.

@@ -105,12 +105,14 @@ impl PartnerKeys {
 
     fn records(&self) -> impl Iterator<Item = (Vec<u8>, PartnerKeyRecord)> {
         let records = self.store.scan(Tree::PartnerKeys, []).filter_map(Result::ok);
-        records.filter_map(|(key, bytes)| Some((key.to_vec(), codec::decode_json(&bytes).ok()?)))
+        records.filter_map(|(key, bytes)| {
+            let record = self.store.decode_json(Tree::PartnerKeys, &key, &bytes).ok()?;
+            Some((key, record))
+        })
     }
 
     fn read(&self, found_by: &str) -> Option<PartnerKeyRecord> {
-        let bytes = self.store.get(Tree::PartnerKeys, digest(found_by)).ok().flatten()?;
-        codec::decode_json(&bytes).ok()
+        self.store.read_json(Tree::PartnerKeys, digest(found_by)).ok().flatten()
     }
 }
 

@@ -92,7 +92,7 @@ impl Pauses {
     /// Every pause, as far as the store can be read.
     pub fn list(&self) -> Vec<Pause> {
         let records = self.store.scan(Tree::Pauses, []).filter_map(Result::ok);
-        records.filter_map(|(_, bytes)| codec::decode_json(&bytes).ok()).collect()
+        records.filter_map(|(key, bytes)| self.store.decode_json(Tree::Pauses, &key, &bytes).ok()).collect()
     }
 
     /// Every pause.
@@ -101,7 +101,9 @@ impl Pauses {
     /// That the store cannot be read, so that nobody knows.
     pub fn read(&self) -> Result<Vec<Pause>, ReadError> {
         let records: Vec<_> = self.store.scan(Tree::Pauses, []).collect::<Result<_, _>>()?;
-        Ok(records.into_iter().filter_map(|(_, bytes)| codec::decode_json(&bytes).ok()).collect())
+        let decoded =
+            |(key, bytes): (Vec<u8>, Vec<u8>)| self.store.decode_json(Tree::Pauses, &key, &bytes).ok();
+        Ok(records.into_iter().filter_map(decoded).collect())
     }
 }
 

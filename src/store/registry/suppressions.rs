@@ -62,7 +62,8 @@ impl SuppressionLists {
     ) -> Result<(), NotAdded> {
         loop {
             let kept = self.store.get(Tree::Suppressions, key(name)).map_err(unread)?;
-            let known = kept.as_ref().and_then(|bytes| codec::decode_json::<SuppressionList>(bytes).ok());
+            let list = |bytes: &Vec<u8>| self.store.decode_json(Tree::Suppressions, &key(name), bytes).ok();
+            let known: Option<SuppressionList> = kept.as_ref().and_then(list);
             if let Some(other) = known.as_ref().map(|list| list.kind).filter(|known| *known != kind) {
                 return Err(NotAdded::OtherKind(other));
             }
@@ -181,7 +182,7 @@ impl SuppressionLists {
             if end + 1 < key.len() {
                 // What names a list stands before its parts.
                 found.entry(name).and_modify(|(_, digests)| digests.extend_from_slice(bytes.as_chunks().0));
-            } else if let Ok(list) = codec::decode_json(&bytes) {
+            } else if let Ok(list) = self.store.decode_json(Tree::Suppressions, &key, &bytes) {
                 found.insert(name, (list, Vec::new()));
             }
         }

@@ -106,8 +106,8 @@ impl Tokens {
     /// The company that a new token is of, with the commit that makes or changes it where it is to be.
     fn holding(&self, name: String, look_back_minutes: Option<u32>) -> (CompanyRecord, Commit) {
         let records = self.store.scan(Tree::Companies, []).filter_map(Result::ok);
-        let mut companies = records.filter_map(|(_, bytes)| {
-            let company = codec::decode_json::<CompanyRecord>(&bytes).ok()?;
+        let mut companies = records.filter_map(|(key, bytes)| {
+            let company: CompanyRecord = self.store.decode_json(Tree::Companies, &key, &bytes).ok()?;
             Some((company, bytes))
         });
         let known = companies.find(|(company, _)| company.name == name);
@@ -125,7 +125,11 @@ impl Tokens {
             Some(_) if company.duplicate_look_back_minutes == before => return (company, Commit::new()),
             Some(known) => Commit::new().unchanged(Tree::Companies, key, known),
             // What is there and cannot be read is made anew.
-            None if matches!(self.store.get(Tree::Companies, key), Err(ReadError::Broken(_))) => {
+            None if matches!(
+                self.store.read_json::<CompanyRecord>(Tree::Companies, key),
+                Err(ReadError::Broken(_))
+            ) =>
+            {
                 Commit::new()
             }
             None => Commit::new().absent(Tree::Companies, key),
@@ -173,7 +177,9 @@ impl Tokens {
     /// Every company.
     pub fn companies(&self) -> Vec<CompanyRecord> {
         let records = self.store.scan(Tree::Companies, []).filter_map(Result::ok);
-        records.filter_map(|(_, bytes)| codec::decode_json(&bytes).ok()).collect()
+        records
+            .filter_map(|(key, bytes)| self.store.decode_json(Tree::Companies, &key, &bytes).ok())
+            .collect()
     }
 
     /// The names of the companies that have a token.
@@ -183,8 +189,7 @@ impl Tokens {
 
     /// Every token with its company, oldest first.
     pub fn list(&self) -> Vec<(TokenRecord, CompanyRecord)> {
-        let records = self.store.scan(Tree::Tokens, []).filter_map(Result::ok);
-        let tokens = records.filter_map(|(_, bytes)| codec::decode_json::<TokenRecord>(&bytes).ok());
+        let tokens = self.records().map(|(_, token)| token);
         let mut tokens: Vec<_> =
             tokens.filter_map(|token| self.company(token.company).map(|company| (token, company))).collect();
         tokens.sort_by_key(|(token, _)| (token.created_at, token.id));
@@ -193,19 +198,24 @@ impl Tokens {
 
     /// The commit that ends a token by its id, if there is one: once it is taken the token is refused, now and after a crash.
     pub fn ended(&self, id: Uuid) -> Option<Commit> {
-        let records = self.store.scan(Tree::Tokens, []).filter_map(Result::ok);
-        let named = |bytes: &[u8]| codec::decode_json::<TokenRecord>(bytes).is_ok_and(|token| token.id == id);
-        let keys: Vec<Vec<u8>> =
-            records.filter(|(_, bytes)| named(bytes)).map(|(key, _)| key.to_vec()).collect();
+        let named = self.records().filter(|(_, token)| token.id == id);
+        let keys: Vec<Vec<u8>> = named.map(|(key, _)| key).collect();
         if keys.is_empty() {
             return None;
         }
         Some(keys.into_iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Tokens, key)))
     }
 
+    fn records(&self) -> impl Iterator<Item = (Vec<u8>, TokenRecord)> {
+        let records = self.store.scan(Tree::Tokens, []).filter_map(Result::ok);
+        records.filter_map(|(key, bytes)| {
+            let token = self.store.decode_json(Tree::Tokens, &key, &bytes).ok()?;
+            Some((key, token))
+        })
+    }
+
     fn read<T: serde::de::DeserializeOwned>(&self, tree: Tree, key: &[u8]) -> Option<T> {
-        let bytes = self.store.get(tree, key).ok().flatten()?;
-        codec::decode_json(&bytes).ok()
+        self.store.read_json(tree, key).ok().flatten()
     }
 }
 

@@ -60,7 +60,6 @@ pub struct UserRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
     /// Whether they are kept out for now.
-    #[serde(default)]
     pub disabled: bool,
     /// Whether they were removed: the name stays, so that nobody lets them in by it who does not know that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -149,8 +148,7 @@ impl Users {
     /// # Errors
     /// That the record cannot be read.
     pub fn find_also_removed(&self, name: &str) -> Result<Option<UserRecord>, ReadError> {
-        let found = self.store.get(Tree::Users, name.to_ascii_lowercase())?;
-        Ok(found.and_then(|bytes| codec::decode_json(&bytes).ok()))
+        self.store.read_json(Tree::Users, name.to_ascii_lowercase())
     }
 
     /// Whether there are any.
@@ -165,8 +163,9 @@ impl Users {
 
     /// Those too who were removed.
     fn all(&self) -> impl Iterator<Item = UserRecord> + use<> {
-        let records = self.store.scan(Tree::Users, []).filter_map(Result::ok);
-        records.filter_map(|(_, bytes)| codec::decode_json(&bytes).ok())
+        let store = self.store.clone();
+        let records = store.scan(Tree::Users, []).filter_map(Result::ok);
+        records.filter_map(move |(key, bytes)| store.decode_json(Tree::Users, &key, &bytes).ok())
     }
 }
 

@@ -171,6 +171,24 @@ fn a_flipped_byte_is_found_and_the_other_records_are_readable() {
 }
 
 #[test]
+fn a_sound_record_that_does_not_decode_exactly_is_counted_once_and_costs_no_other() {
+    let directory = directory();
+    let store = inline(&directory);
+    let longer = [codec::encode(&7_u64), vec![0]].concat();
+    store.commit_now(Commit::new().put(TREE, "a", codec::encode(&7_u64)).put(TREE, "b", longer)).unwrap();
+    for _ in 0..2 {
+        assert_eq!(store.read::<u64>(TREE, "a"), Ok(Some(7)));
+        let error = store.read::<u64>(TREE, "b").unwrap_err().to_string();
+        let wanted = "record `62` of tree `texts` is broken: payload does not decode: 1 of 2 bytes left over";
+        assert!(error.starts_with(wanted), "{error}");
+        assert_eq!(store.broken_records(), 1);
+    }
+    assert_eq!(store.read::<u64>(TREE, "c"), Ok(None));
+    assert!(matches!(store.read_json::<String>(TREE, "a"), Err(ReadError::Broken(_))));
+    assert_eq!(store.broken_records(), 2);
+}
+
+#[test]
 fn a_broken_record_is_not_absent_and_bars_no_time_window() {
     let directory = directory();
     inline(&directory).commit_now(Commit::new().put(TREE, "key", "a payload of some length")).unwrap();

@@ -7,7 +7,7 @@ use offerd::conversions::partner_events::ReportRecord;
 use offerd::model::{LeadAction, ProductType};
 use offerd::partners::{Fingerprint, SeatTemplate};
 use offerd::rate_table::asks::Asks;
-use offerd::rate_table::record::{Answer, TableHead};
+use offerd::rate_table::record::{Answer, AnswerRecord, TableHead};
 use offerd::rate_table::table::Table;
 use offerd::records::postings::Posting;
 use offerd::store::codec;
@@ -28,7 +28,7 @@ pub fn holds(bytes: &[u8]) {
         4 => json::<ReportRecord>(payload),
         5 => json::<SeatTemplate>(payload),
         6 => compact::<TableHead>(payload),
-        7 => compact::<Vec<Answer>>(payload),
+        7 => compact::<AnswerRecord>(payload),
         8 => compact::<Asks>(payload),
         9 => compact::<Posting>(payload),
         10 => compact::<Vec<Happening>>(payload),

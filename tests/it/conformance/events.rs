@@ -80,7 +80,16 @@ async fn payouts_tell_the_amount_and_when_it_was_booked_in_the_order_of_arrival(
     let booked = [(1_790_000_200_000, 1250.0), (1_790_000_100_000, 12.5), (1_790_000_300_000, -1250.0)];
     let store = stopped.plan.open_store();
     for (booked_at_ms, cents) in booked {
-        let payout = Payout { lead: uuid("uuid"), booked_at_ms, cents };
+        let payout = Payout {
+            uuid: offerd::ids::timed(),
+            lead: uuid("uuid"),
+            booked_at_ms,
+            cents,
+            product_type: None,
+            institution: None,
+            takes_back: None,
+            earned_at: None,
+        };
         let booked =
             Commit::new().append(Tree::LeadPayouts, uuid("companyUUID"), codec::encode(&vec![payout]));
         store.commit(booked).await.unwrap();

@@ -215,14 +215,14 @@ fn process(store: &Store, seen: &Seen, is_over: &AtomicBool) {
         ranks = if nodes == changed { ranks.saturating_mul(MORE) } else { 1 };
         (nodes, is_left) = (changed, false);
         for table in open {
-            let Some(owner) = table.node.filter(|node| *node != me && !alive.contains(node)) else {
+            if table.node == me || alive.contains(&table.node) {
                 continue;
-            };
+            }
             if table.rank(me, &alive) >= ranks {
                 is_left = true;
             } else if do_to(table.uuid, true, table.taken_over_by(me)) {
                 own.insert(table.uuid);
-                if let Some(last) = seen.last.lock().unwrap().get(&owner) {
+                if let Some(last) = seen.last.lock().unwrap().get(&table.node) {
                     seen.waited.lock().unwrap().push(last.elapsed());
                 }
             }
@@ -241,7 +241,7 @@ fn until_all_are_seen_to(options: &StoreOptions, seen: &Seen) {
     loop {
         let open: Vec<_> = OpenTable::all(&store).map(Result::unwrap).collect();
         let alive = store.alive().unwrap();
-        let left = open.iter().filter(|table| table.node.is_none_or(|node| !alive.contains(&node))).count();
+        let left = open.iter().filter(|table| !alive.contains(&table.node)).count();
         if left == 0 {
             return;
         }

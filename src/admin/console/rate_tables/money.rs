@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::rate_table::table::Table;
 use crate::records::{Unavailable, offer_ids, reading};
-use crate::store::entities::{LeadRecord, PayoutRecord};
+use crate::store::entities::{LeadRecord, Payout};
 use crate::store::{FeedKey, Store, Tree};
 
 /// A payout is booked with what earned it, or when that is taken back: this far around it is looked for.
@@ -80,8 +80,8 @@ fn payouts(store: &Store, lead: &LeadRecord, moments: &[i64]) -> f64 {
         let records = store.scan_from(Tree::LeadPayouts, start, lead.company).filter_map(Result::ok);
         let is_near = |key: &[u8]| FeedKey::parse(key).is_some_and(|key| key.arrival_us <= us(at + around));
         for (key, bytes) in records.take_while(|(key, _)| is_near(key)).take(RECORDS_MOST) {
-            let Ok(record) = PayoutRecord::read(&bytes) else { continue };
-            let of_lead = record.payouts.iter().filter(|payout| payout.lead == lead.uuid);
+            let payouts: Vec<Payout> = store.decode(Tree::LeadPayouts, &key, &bytes).unwrap_or_default();
+            let of_lead = payouts.iter().filter(|payout| payout.lead == lead.uuid);
             cents.insert(key, of_lead.map(|payout| payout.cents).sum());
         }
     }

@@ -13,7 +13,7 @@ use crate::rate_table::outcome::Outcome;
 use crate::rate_table::record::{Answer, TableHead};
 use crate::records::{Unavailable, reading};
 use crate::store::entities::LeadRecord;
-use crate::store::{Store, Tree, codec};
+use crate::store::{Store, Tree};
 use crate::telemetry::metrics::CONSOLE_SEARCHES_STOPPED;
 
 /// Tables of one page.
@@ -118,8 +118,9 @@ pub(super) fn search(engine: &Engine, wish: &Wish, reach: Reach, now_ms: i64) ->
         let Some((oldest, _)) = chunk.first() else { return Ok(sought) };
         before = *oldest;
         for (table, bytes) in chunk.into_iter().rev() {
-            // One that cannot be read is reported by who reads it.
-            let Ok(head) = codec::decode::<TableHead>(&bytes) else { continue };
+            // The store reports a broken one.
+            let head = store.decode::<TableHead>(Tree::RateTables, table.as_bytes(), &bytes);
+            let Ok(head) = head else { continue };
             sought.looked_at += 1;
             if fits(engine, wish, &head, &mut read)? {
                 sought.tables.push(table);

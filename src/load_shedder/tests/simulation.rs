@@ -7,8 +7,8 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::ShedderRules;
-use super::queue::Waiter;
-use super::shedder::{Entry, Shedder};
+use crate::load_shedder::queue::Waiter;
+use crate::load_shedder::shedder::{Entry, Shedder};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -218,7 +218,7 @@ fn what_is_in_flight_queues_for_about_the_target_whatever_a_lead_costs() {
         for _ in 0..50 {
             world.run(100 * MS);
             let queued = work * world.shedder.in_flight() as u32;
-            let most = RULES.queueing_target * 3 / 2 + work * super::limit::LEAST as u32;
+            let most = RULES.queueing_target * 3 / 2 + work * crate::load_shedder::limit::LEAST as u32;
             assert!(queued >= RULES.queueing_target / 2 && queued <= most, "{queued:?} at {work:?} each");
         }
     }

@@ -358,7 +358,7 @@ fn unopened(settings: &Settings, error: &StoreError) -> String {
     let told = format!("{} cannot be opened: {error}", settings.store.place());
     match error {
         // It says itself what to do.
-        StoreError::Owner { .. } | StoreError::Format { .. } => told,
+        StoreError::Owner { .. } | StoreError::Format { .. } | StoreError::Foreign { .. } => told,
         StoreError::Sealing(SealingError::MasterKey(key)) if key.is_forbidden() => {
             format!("{told}; {PERMIT}")
         }

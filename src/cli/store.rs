@@ -31,7 +31,7 @@ Examples:
   offerd store check --json | jq '.broken'
 
 Of a store whose daemon was killed it does first what a start would do: the records that only the journal holds are taken into
-their files. A store of an earlier format is not read, and left as it is.")]
+their files. A store of another format is refused and left as it is.")]
     Check {
         /// Name all that is broken, however much it is, and not the first 100 lines only
         #[arg(long)]

@@ -138,6 +138,14 @@ mod tests {
     }
 
     #[test]
+    fn three_quarters_end_slow_start_and_a_quarter_does_not_begin_it_anew() {
+        let mut limit = Limit::new(Duration::from_secs(4), 1000);
+        assert_eq!(window(&mut limit, Duration::from_secs(3)), FIRST + 1);
+        assert_eq!(window(&mut limit, Duration::from_secs(1)), FIRST + 2);
+        assert_eq!(window(&mut limit, Duration::from_millis(999)), 2 * (FIRST + 2));
+    }
+
+    #[test]
     fn what_is_not_reached_does_not_grow_but_shrinks() {
         let mut limit = Limit::new(TARGET, 1000);
         (0..FIRST).for_each(|_| limit.acknowledged(0, Duration::ZERO));

@@ -2,6 +2,7 @@
 
 mod simulation;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -48,7 +49,7 @@ async fn who_waits_gets_the_permit_that_another_gives_back() {
 async fn who_waits_too_long_or_finds_the_line_full_is_refused_and_who_hangs_up_has_left() {
     let shedder = shedder(1);
     let held = all_permits(&shedder).await;
-    assert!(!shedder.refuses(COMPANY));
+    assert!(!shedder.refuses(COMPANY) && !shedder.is_full());
     let mut gone = Box::pin(shedder.permit(COMPANY));
     assert!(gone.as_mut().now_or_never().is_none());
     assert!(shedder.refuses(COMPANY));
@@ -71,6 +72,21 @@ async fn a_company_that_fills_the_line_makes_room_for_another() {
     let [first, second] = &mut waiting;
     assert!(first.as_mut().now_or_never().is_none());
     assert_eq!(second.as_mut().now_or_never().map(Result::err), Some(Some(Shed::Displaced)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_is_full_when_its_last_would_wait_too_long() {
+    let shedder = shedder(1000);
+    let mut held = all_permits(&shedder).await;
+    let mut waiting: VecDeque<_> = (0..200).map(|_| Box::pin(shedder.permit(COMPANY))).collect();
+    waiting.iter_mut().for_each(|waits| assert!(waits.as_mut().now_or_never().is_none()));
+    assert!(!shedder.is_full(), "as long as nobody knows how fast it is");
+    for nth in 0..64 {
+        tokio::time::advance(Duration::from_millis(50)).await;
+        drop(std::mem::take(&mut held[nth % FIRST]));
+        held[nth % FIRST] = waiting.pop_front().unwrap().await.unwrap();
+    }
+    assert!(shedder.is_full(), "20 a second, and 136 wait");
 }
 
 #[tokio::test(start_paused = true)]

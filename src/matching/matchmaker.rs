@@ -126,6 +126,7 @@ impl Matchmaker {
         let trace = self.engine.traces.lead(submission.trace.as_ref());
         let permit = std::mem::take(&mut submission.permit);
         let look_back_minutes = submission.look_back_minutes;
+        // Its time chooses the table's volume, so it is the store's arrival time, not the machine's clock.
         let table = ids::timed_at(self.engine.records.store.arrival_ms());
         let record = LeadRecord { first_table: Some(table), ..self.record(submission, &configuration) };
         let commit = writing::new_lead(&record, self.identity(&record, look_back_minutes).as_ref());
@@ -234,6 +235,7 @@ impl Matchmaker {
         let Some(grown) = self.grow_lead(growth, &mut permit).await? else { return Ok(None) };
         let lead =
             LeadCommit { commit: Commit::new(), is_new: false, node: self.engine.records.store.node() };
+        // Its time chooses the table's volume, so it is the store's arrival time, not the machine's clock.
         let table = ids::timed_at(self.engine.records.store.arrival_ms());
         let arrival =
             Arrival { record: grown, lead, table, idempotency_key: None, held: None, trace, permit };

@@ -36,6 +36,7 @@ mod tests {
             assert_eq!(Money::from_cents(cents).to_string(), written);
         }
         assert_eq!(Money::from_dollars(300), Money::from_cents(30_000));
+        assert_eq!(Money::from_dollars(-3).cents(), -300);
     }
 
     #[test]

@@ -68,7 +68,9 @@ pub(super) async fn forget_vanished(store: &Store, subscriptions: &Subscriptions
             continue;
         }
         let place = keys.all(What::Cursor);
-        match store.read(Tree::Postbacks, &place).map_err(unreadable)? {
+        let found = store.get(Tree::Postbacks, &place).map_err(unreadable)?;
+        // A cursor that does not decode is reported, and goes with its subscription.
+        match found.and_then(|bytes| store.decode(Tree::Postbacks, &place, &bytes).ok()) {
             Some(before @ Cursor { vanished_ms: None, next_us }) => {
                 let cursor = Cursor { next_us, vanished_ms: Some(now_ms) };
                 let commit = Commit::new().unchanged(Tree::Postbacks, &place, codec::encode(&before));

@@ -147,6 +147,7 @@ pub struct Ask {
 impl AnswerRecord {
     /// A record of answers that are to be written, with how each was asked for.
     pub fn new(answers: Vec<Answer>, asked: Vec<Option<Ask>>) -> Self {
+        assert_eq!(answers.len(), asked.len(), "each answer has an ask or none");
         let of = |(nth, answer): (usize, &Answer)| {
             let offers = answer.outcome.quotes().iter().enumerate();
             let told = offers.filter_map(move |(offer, quote)| Some((nth, offer, quote.expires_at?)));

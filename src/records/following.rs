@@ -40,7 +40,7 @@ pub fn rest(step: Step, took: Duration, queueing: Duration) -> Duration {
 /// The next records of a feed.
 #[derive(Debug)]
 pub struct Next<T> {
-    /// What the readable ones list.
+    /// The entries of the records that can be read.
     pub listed: Vec<T>,
     /// How many records there are.
     pub records: usize,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use crate::store::{Commit, ReadError, Store, Tree};
+use crate::store::{Commit, ReadError, Store, Tree, codec};
 
 /// Who sees to a pending table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,18 +25,17 @@ impl OpenTable {
 
     /// What is kept of it.
     pub fn to_bytes(self) -> Vec<u8> {
-        [&self.deadline.to_be_bytes()[..], self.node.as_bytes()].concat()
+        codec::encode(&(self.deadline, self.node))
     }
 
-    fn parse(uuid: Uuid, kept: &[u8]) -> Option<Self> {
-        let (deadline, node) = kept.split_first_chunk()?;
-        Some(Self { uuid, deadline: i64::from_be_bytes(*deadline), node: Uuid::from_slice(node).ok()? })
-    }
-
-    /// Every one that there is.
+    /// Every pending table. A record that does not decode is reported and left out.
     pub fn all(store: &Store) -> impl Iterator<Item = Result<Self, ReadError>> + use<> {
-        store.scan(Tree::OpenTables, []).filter_map(|record| match record {
-            Ok((key, kept)) => Uuid::from_slice(&key).ok().and_then(|uuid| Self::parse(uuid, &kept)).map(Ok),
+        let reader = store.clone();
+        store.scan(Tree::OpenTables, []).filter_map(move |record| match record {
+            Ok((key, kept)) => {
+                let (deadline, node) = reader.decode(Tree::OpenTables, &key, &kept).ok()?;
+                Some(Ok(Self { uuid: Uuid::from_slice(&key).ok()?, deadline, node }))
+            }
             Err(error) => Some(Err(error)),
         })
     }
@@ -75,14 +74,5 @@ mod tests {
             firsts.extend(nodes.iter().filter(|node| table.rank(**node, &nodes) == 0).copied());
         }
         assert_eq!(firsts, nodes);
-    }
-
-    #[test]
-    fn a_record_is_read_as_it_was_written() {
-        let table = OpenTable::new(Uuid::from_u128(1), 77, Uuid::from_u128(2));
-        assert_eq!(OpenTable::parse(table.uuid, &table.to_bytes()), Some(table));
-        for length in [8, 20] {
-            assert_eq!(OpenTable::parse(table.uuid, &table.to_bytes()[..length]), None);
-        }
     }
 }

@@ -104,8 +104,8 @@ pub fn merged(store: &Store, space: Space, place: Place, part: u32) -> Result<Op
     let mut commit = Commit::new();
     let mut few: HashMap<Kind, Vec<Vec<u8>>> = HashMap::new();
     for (key, bytes) in together {
-        commit = commit.remove(Tree::Reports, key);
-        for (kind, block) in codec::decode::<Blocks>(&bytes).map_err(unreadable)? {
+        commit = commit.remove(Tree::Reports, key.clone());
+        for (kind, block) in store.decode::<Blocks>(Tree::Reports, &key, &bytes).map_err(unreadable)? {
             few.entry(kind).or_default().push(block);
         }
     }

@@ -37,7 +37,7 @@ pub struct Fold<'a> {
 
 /// The next records of a feed.
 struct Next<T> {
-    /// What the readable ones list, each with its arrival.
+    /// The entries of the records that can be read, each with its arrival.
     listed: Vec<(u64, T)>,
     /// How many there are.
     records: usize,

@@ -40,6 +40,11 @@ pub enum StoreError {
         /// Its format.
         found: u32,
     },
+    /// The directory holds another database, and no store.
+    Foreign {
+        /// The directory.
+        path: PathBuf,
+    },
     /// What is sealed in the store cannot be opened, or sealed.
     Sealing(SealingError),
     /// A record needed for opening could not be read.
@@ -82,6 +87,11 @@ impl fmt::Display for StoreError {
                     owner.command(*user)
                 )
             }
+            Self::Foreign { path } => write!(
+                f,
+                "`{}` holds a database that is no store of offerd; nothing was changed: name another directory as `store.path`",
+                path.display()
+            ),
             Self::Format { path, found } => {
                 write!(
                     f,

@@ -63,7 +63,7 @@ pub(super) enum Found {
     Nothing,
     /// What the store says; and which of the two files is damaged, where one is.
     Manifest { manifest: Manifest, damage: Option<&'static str> },
-    /// A store of another format, which is this.
+    /// The store has this other format.
     Other(u32),
     /// Both files are damaged.
     Damaged,
@@ -131,7 +131,7 @@ impl Manifest {
         format!("{text}{crc:08x}\n")
     }
 
-    /// What a sound file says, or of which other format the store is. Nothing more is read of that.
+    /// The manifest in a sound file, or the other format that it names; nothing more is read then.
     fn parse(bytes: &[u8]) -> Option<Result<Self, u32>> {
         let text = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
         let (summed, crc) = text.split_at_checked(text.rfind('\n')? + 1)?;

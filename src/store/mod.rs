@@ -557,7 +557,7 @@ impl Store {
         open::exists(path)
     }
 
-    /// That the store in a directory is of another format than this build's, where it is. It is not opened.
+    /// The error for a store of another format in this directory, if there is one. Opens nothing.
     pub fn format_fault(path: &Path) -> Option<StoreError> {
         open::format_fault(path)
     }

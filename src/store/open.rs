@@ -46,13 +46,21 @@ pub(super) fn open(options: &StoreOptions) -> Result<Opened, StoreError> {
 
 /// Whether there is a store, of whatever format.
 pub(super) fn exists(path: &Path) -> bool {
-    Manifest::read(path).is_ok_and(|found| !matches!(found, Found::Nothing)) || recovery::has_files(path)
+    Manifest::read(path).is_ok_and(|found| !matches!(found, Found::Nothing))
+        || recovery::has_files(path)
+        || is_foreign(path)
 }
 
-/// Why the store in a directory is refused for its format, if it is.
+/// Whether a directory without a manifest holds the files of a database that is not ours, such as sled's.
+fn is_foreign(path: &Path) -> bool {
+    path.join("db").exists()
+}
+
+/// The error for a store of another format in this directory, if there is one. Opens nothing.
 pub(super) fn format_fault(path: &Path) -> Option<StoreError> {
     match Manifest::read(path) {
         Ok(Found::Other(found)) => Some(StoreError::Format { path: path.to_owned(), found }),
+        Ok(Found::Nothing) if is_foreign(path) => Some(StoreError::Foreign { path: path.to_owned() }),
         _ => None,
     }
 }
@@ -107,6 +115,7 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
 /// The manifest of a store; nothing when it is lost, or the store new.
 pub(super) fn manifest(path: &Path, damages: &Damages) -> Result<Option<Manifest>, StoreError> {
     match Manifest::read(path).map_err(|source| io_error(path, source))? {
+        Found::Nothing if is_foreign(path) => Err(StoreError::Foreign { path: path.to_owned() }),
         Found::Nothing if !recovery::has_files(path) => Ok(None),
         Found::Nothing | Found::Damaged => {
             damages.note(Damage { volume: None, file: "manifest".to_owned(), what: DamageKind::Unlisted });

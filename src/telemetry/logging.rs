@@ -37,7 +37,7 @@ const TOLD_BY_US: [(&str, LevelFilter); 2] =
 /// # Errors
 /// What is wrong with it.
 pub fn check(filter: &str) -> Result<(), String> {
-    filter.parse::<Targets>().map(drop).map_err(|error| error.to_string())
+    parsed(filter).map(drop)
 }
 
 /// What is logged, which may change while the process runs; and the last lines of it.
@@ -84,9 +84,18 @@ fn coloured() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
+/// A level, or levels by target, apart from commas.
+fn parsed(text: &str) -> Result<Targets, String> {
+    let parts: Vec<&str> = text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
+    if let Some(part) = parts.iter().find(|part| part.contains(['[', '{', ' '])) {
+        return Err(format!("`{part}` is neither a level nor TARGET=LEVEL"));
+    }
+    parts.join(",").parse().map_err(|error: ParseError| error.to_string())
+}
+
 /// A filter that the audit passes, whatever else it holds back.
 fn filter_of(text: &str) -> Result<Targets, String> {
-    let filter: Targets = text.parse().map_err(|error: ParseError| error.to_string())?;
+    let filter = parsed(text)?;
     let held = TOLD_BY_US.into_iter().filter(|(library, _)| !text.contains(library));
     Ok(filter.with_targets(held).with_target(AUDIT, LevelFilter::INFO))
 }
@@ -113,4 +122,26 @@ fn tell_panic(panic: &std::panic::PanicHookInfo) {
     }
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
     tracing::error!(place, thread = std::thread::current().name(), "panic");
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::Level;
+
+    use super::*;
+
+    #[test]
+    fn a_filter_is_a_level_or_levels_by_target() {
+        for text in ["info,", "info", " info , offerd::wire=debug"] {
+            let filter = filter_of(text).unwrap();
+            assert!(filter.would_enable("hyper", &Level::INFO), "{text}");
+            assert!(!filter.would_enable("hyper", &Level::DEBUG), "{text}");
+        }
+        let filter = filter_of("warn, hyper=debug").unwrap();
+        assert!(filter.would_enable("hyper::client", &Level::DEBUG));
+        assert!(filter.would_enable(AUDIT, &Level::INFO), "the audit passes every filter");
+        assert!(!filter.would_enable("offerd", &Level::INFO));
+        assert!(filter_of("offerd[lead]=debug").unwrap_err().contains("`offerd[lead]=debug` is neither"));
+        assert!(filter_of("offerd=loud").is_err());
+    }
 }

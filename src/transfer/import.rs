@@ -11,7 +11,7 @@ use super::VERSION;
 use super::line::{End, Heading, Line, unhex};
 use crate::conversions::partner_events;
 use crate::conversions::partner_events::ReportRecord;
-use crate::rate_table::record::TableHead;
+use crate::rate_table::record::{AnswerRecord, TableHead};
 use crate::rate_table::transcript::Transcript;
 use crate::records::identity::identity_of;
 use crate::store::entities::{CompanyRecord, LeadRecord, Tag};
@@ -98,7 +98,7 @@ impl Import {
             self.write().await?;
         }
         let commit = self.commit(tree, key, payload).ok_or(ImportError::Line)?;
-        self.waiting.extend(commit);
+        self.waiting.push(commit);
         self.records += 1;
         Ok(())
     }
@@ -119,8 +119,8 @@ impl Import {
         failed.map_or(Ok(()), |error| Err(ImportError::Store(error.to_string())))
     }
 
-    /// What is to be written of a record, if anything; the outer `None` when it is no record of its tree.
-    fn commit(&mut self, tree: Tree, key: Vec<u8>, payload: Vec<u8>) -> Option<Option<Commit>> {
+    /// The commit that writes a record; `None` when it is no record of its tree.
+    fn commit(&mut self, tree: Tree, key: Vec<u8>, payload: Vec<u8>) -> Option<Commit> {
         let key = match tree {
             Tree::PartnerEvents => {
                 let report: ReportRecord = codec::decode_json(&payload).ok()?;
@@ -139,6 +139,12 @@ impl Import {
             let head: TableHead = codec::decode(&payload).ok()?;
             self.lead_of.insert(head.uuid, head.lead);
         }
+        if tree == Tree::Answers {
+            let record: AnswerRecord = codec::decode(&payload).ok()?;
+            if record.answers.len() != record.asked.len() {
+                return None;
+            }
+        }
         if tree == Tree::Companies {
             let company: CompanyRecord = codec::decode_json(&payload).ok()?;
             let minutes = company.duplicate_look_back_minutes.unwrap_or(0);
@@ -150,7 +156,7 @@ impl Import {
         };
         let commit = lead.into_iter().fold(Commit::new(), Commit::about);
         let commit = if tree == Tree::Leads { self.identified(commit, &payload)? } else { commit };
-        Some(Some(commit.put(tree, key, payload)))
+        Some(commit.put(tree, key, payload))
     }
 
     /// The lead that a record is about.

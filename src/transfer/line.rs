@@ -105,7 +105,7 @@ struct Postcard {
 }
 
 impl Postcard {
-    /// That of the trees whose records are postcard and are to be readable.
+    /// The conversion for a tree whose postcard records are exported as JSON.
     fn of(tree: Tree) -> Option<Self> {
         Some(match tree {
             Tree::RateTables => Self::records::<TableHead>(),

@@ -112,3 +112,20 @@ async fn a_backup_of_another_format_is_refused() {
         refused(&bytes, &format!("the store in it has format `{format}`, this offerd reads `1`"));
     }
 }
+
+#[tokio::test]
+async fn a_directory_with_another_database_is_refused_and_stays_as_it_is() {
+    let plan = stopped().await;
+    let store = plan.store();
+    fs::remove_dir_all(&store).unwrap();
+    fs::create_dir_all(store.join("db")).unwrap();
+    fs::write(store.join("db/pages"), "somebody else's").unwrap();
+    let wanted = format!("`{}` holds a database that is no store of offerd", store.display());
+    for (arguments, code) in &OPENING[..4] {
+        let (ended, said) = run(&plan, arguments);
+        assert_eq!(ended, Some(*code), "{arguments:?}: {said}");
+        assert!(said.contains(&wanted), "{arguments:?}: {said}");
+        assert_eq!(fs::read_to_string(store.join("db/pages")).unwrap(), "somebody else's");
+        assert!(!store.join("manifest").exists(), "{arguments:?}");
+    }
+}

@@ -178,6 +178,7 @@ fn unopened(error: &StoreError) -> Finding {
     let next = match error {
         StoreError::Owner { .. } => "run it as the user that the daemon runs as",
         StoreError::Locked { .. } => "stop what holds it, or set another `store.path`",
+        StoreError::Foreign { .. } => "set another `store.path`",
         StoreError::Format { .. } => "start the offerd that wrote it, or set another `store.path`",
         StoreError::Sealing(_) => {
             "give the key that the message names; without it only a backup with its own key helps"

@@ -68,7 +68,7 @@ pub(super) fn tree_of<'k>(sled_key: &'k [u8], place: &str) -> Result<(Tree, &'k 
     of.ok_or_else(|| CopyError::Unknown { key: hex(sled_key), place: place.to_owned() })
 }
 
-/// What lies under a key of an index, with that key.
+/// The key and payload of an entry of an index.
 pub(super) fn payload((sled_key, raw): Entry, place: &str) -> Result<Payload, CopyError> {
     let (tree, key) = tree_of(&sled_key, place)?;
     let payload = unframed(&raw).map_err(|reason| CopyError::Broken(BrokenRecord::new(tree, key, reason)))?;

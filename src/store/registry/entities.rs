@@ -112,10 +112,9 @@ pub struct Happening {
     pub amount_in_cents: Option<i32>,
     /// Whether the lead is a test.
     pub test: bool,
-    /// What caused it, where the same may come twice in one instant: a click, a partner's report. Of a rate table that was made, the
-    /// table.
+    /// What caused it, where two could come in one instant: a click, a partner's report, a new rate table.
     pub cause: Option<Uuid>,
-    /// When it was taken back, Unix milliseconds. It is recorded again then.
+    /// When it was taken back, Unix milliseconds. The reversal is a record of its own.
     pub taken_back_at: Option<i64>,
     /// More about it.
     pub details: HappeningDetails,

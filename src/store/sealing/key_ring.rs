@@ -209,7 +209,7 @@ impl IdentityKey {
     }
 }
 
-/// So many entries of a length as stand before them, and what is behind.
+/// Splits off the entries, whose number stands before them. Gives the rest too.
 fn counted(bytes: &[u8], length: usize) -> Option<(&[u8], &[u8])> {
     let (count, rest) = bytes.split_first_chunk()?;
     rest.split_at_checked(usize::try_from(u32::from_be_bytes(*count)).ok()?.checked_mul(length)?)

@@ -44,6 +44,14 @@ fn it_opens_at_the_share_but_not_before_the_minimum() {
 }
 
 #[test]
+fn successes_alone_never_open_it() {
+    let now = Instant::now();
+    let mut breaker = Breaker::new(BreakerRules { failure_percent: 0, ..RULES });
+    assert_eq!([(); 4].map(|()| breaker.judge(now, true, || true)), [None; 4]);
+    assert_eq!(breaker.judge(now, false, || true), Some(Turn::Opened(seconds(5))));
+}
+
+#[test]
 fn failures_that_have_left_the_window_do_not_count() {
     let now = Instant::now();
     let mut breaker = Breaker::new(RULES);
@@ -114,7 +122,8 @@ fn probes_that_nobody_judges_do_not_hold_their_places_for_ever() {
     fail(&mut breaker, now, 4);
     now += seconds(5);
     assert!(breaker.admits(now) && breaker.admits(now) && !breaker.admits(now));
-    assert!(breaker.admits(now + seconds(10)));
+    let later = now + seconds(10);
+    assert!(breaker.admits(later) && breaker.admits(later) && !breaker.admits(later));
     let mut given_up = Breaker::new(RULES);
     fail(&mut given_up, now, 4);
     now += seconds(5);

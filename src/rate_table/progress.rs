@@ -10,7 +10,6 @@
 //! so that the list of pending seats only ever shrinks (facts, Second look).
 
 use crate::model::ProductType;
-use crate::planted::{Planted, planted};
 
 /// Where a seat stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +105,6 @@ impl Progress {
                 self.loan_offers |= offers && place.first_look_loan;
                 Standing::Ended
             }
-            (Standing::Ended, Event::Ended { .. }) if planted(Planted::LateOffers) => Standing::Ended,
             (standing, _) => return Err(IllegalTransition { standing: Some(standing), event }),
         };
         Ok(())

@@ -4,7 +4,6 @@
 //! counts, and what is renamed over another file is one of the two, whole.
 
 use std::{
-    env,
     error::Error,
     fmt,
     fs::{self, DirBuilder, File, OpenOptions},
@@ -12,22 +11,12 @@ use std::{
     os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{
-        Arc, LazyLock,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread,
     time::Duration,
 };
-
-/// A file that says what syncs come to, `hang`, `fail` or `panic`, for tests of a whole daemon; only builds with the feature `planted`
-/// look.
-static FAULT_FILE: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
-    if cfg!(all(feature = "planted", debug_assertions)) {
-        env::var_os("OFFERD_SYNC_FAULT").map(PathBuf::from)
-    } else {
-        None
-    }
-});
 
 /// How often a sync that hangs looks whether it still does.
 const HANG_LOOK: Duration = Duration::from_millis(1);
@@ -78,15 +67,12 @@ impl SyncFault {
         self.hanging.store(hanging, Ordering::SeqCst);
     }
 
-    /// Waits while it is to hang; then the failure, where there is to be one.
+    /// Waits while syncs hang, then fails if they fail.
     pub(super) fn tell(&self) -> io::Result<()> {
-        let of_file = || FAULT_FILE.as_ref().and_then(|file| fs::read_to_string(file).ok());
-        while self.hanging.load(Ordering::SeqCst) || of_file().is_some_and(|fault| fault == "hang") {
+        while self.hanging.load(Ordering::SeqCst) {
             thread::park_timeout(HANG_LOOK);
         }
-        let of_file = of_file().unwrap_or_default();
-        assert_ne!(of_file, "panic", "simulated panic of the disk");
-        match self.failing.load(Ordering::SeqCst) || of_file == "fail" {
+        match self.failing.load(Ordering::SeqCst) {
             true => Err(io::Error::other("simulated sync failure")),
             false => Ok(()),
         }

@@ -26,7 +26,6 @@ use super::{
     trees::{Seal, Tree},
     volume_number::Number,
 };
-use crate::planted::{Planted, planted};
 
 /// The writes of a group, before they are applied.
 pub(super) struct Group<'a> {
@@ -247,9 +246,6 @@ impl<'a> Group<'a> {
             | Guard::UnlessRecent { tree, key, .. }
             | Guard::Unchanged { tree, key, .. } => (*tree, key.as_slice()),
         };
-        if planted(Planted::DuplicatesWin) && matches!(guard, Guard::Absent { .. }) {
-            return Ok(Ok(()));
-        }
         let found = match read_record(self, self.below.sealing(), tree, key)? {
             Ok(None) if matches!(guard, Guard::Unchanged { .. }) => Vec::new(),
             Ok(None) => return Ok(Ok(())),

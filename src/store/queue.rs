@@ -20,7 +20,6 @@ use super::{
     engine::Writer,
     error::StoreError,
 };
-use crate::planted::{Planted, planted};
 use crate::telemetry::metrics::{STORE_COMMIT_SECONDS, STORE_QUEUE_DEPTH};
 
 /// An outcome that is there already or will be.
@@ -193,14 +192,6 @@ fn run(
         for request in iter::once(first).chain(requests.try_iter()).take(group) {
             commits.push(request.commit);
             askers.push((request.queued, request.asker));
-        }
-        if planted(Planted::AckBeforeWrite) {
-            askers.drain(..).for_each(|(_, asker)| asker.answer(Ok(())));
-            let until = Instant::now() + Duration::from_secs(1);
-            // Who queues a commit meanwhile wakes this thread.
-            while let Some(left) = until.checked_duration_since(Instant::now()) {
-                thread::park_timeout(left);
-            }
         }
         let outcomes = writer.execute(&commits);
         let waited = waited_before + writer.waited();

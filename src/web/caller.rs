@@ -10,7 +10,6 @@ use uuid::Uuid;
 use super::failure::Failure;
 use super::signature;
 use crate::model::{TokenKind, Viewer};
-use crate::planted::{Planted, planted};
 
 /// An access token: two UUIDs joined by an underscore, in lower case. Never printed by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
@@ -149,9 +148,6 @@ pub fn identify(
         return Ok(Some(Principal::Partner(partner)));
     }
     let token = Token::of(headers)?;
-    if planted(Planted::TokenInLog) {
-        tracing::info!(token = token.as_str(), "a request");
-    }
     let unknown = || if keys.is_in_doubt(&token) { Failure::unreadable(RETRY_AFTER_S) } else { invalid() };
     let principal = keys.principal(&token).ok_or_else(unknown)?;
     authorize(scope, &principal)?;

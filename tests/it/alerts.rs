@@ -16,6 +16,7 @@ use crate::kit::far_side::{Deed, FarSide, Received};
 use crate::kit::mail_server::{MailServer, Speaks};
 use crate::kit::partners::{far_lender, partner};
 use crate::kit::{Daemon, Plan};
+use crate::power::shim::Syncs;
 
 /// A plan whose daemon looks often, finds its backup old, and tells a webhook.
 /// Most of what is told here is the age of the last backup, which a store in files has alone.
@@ -318,15 +319,14 @@ async fn a_webhook_is_signed_as_the_specification_says() {
 async fn a_disk_that_hangs_is_told_while_it_hangs() {
     let far = taker().await;
     let plan = plan(&far).setting("alerts.backup_age", "0s").setting("store.stall_after", "100ms");
-    let disk = plan.directory().join("disk");
-    let plan = plan.variable("OFFERD_SYNC_FAULT", disk.to_str().unwrap());
+    let Some((plan, syncs)) = Syncs::of(plan) else { return };
     let daemon =
         started(plan.setting("matching.deadline", "400ms").setting("matching.second_look_reserve", "100ms"))
             .await;
-    std::fs::write(&disk, "hang").unwrap();
+    syncs.hang();
     assert_eq!(daemon.submit(r#"{"productTypes":["savings"]}"#).await.status, 503);
     far.until(|received| told(received).contains(&pair("OfferdDiskHangs", "firing"))).await;
-    std::fs::write(&disk, "").unwrap();
+    syncs.go_on();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

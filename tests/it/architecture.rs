@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 /// Which modules of ours each module may name.
 const MAY_NAME: &[(&str, &[&str])] = &[
-    ("planted", &[]),
     ("model", &[]),
     ("regular_file", &[]),
     ("declaration", &["regular_file"]),
@@ -26,10 +25,10 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("ids", &[]),
     ("reload", &["config", "declaration", "partners"]),
     ("experiments", &["config", "declaration", "model", "partners", "rate_table", "store"]),
-    ("store", &["regular_file", "private_file", "model", "config", "telemetry", "planted", "ids", "wire"]),
-    ("partners", &["regular_file", "model", "declaration", "telemetry", "planted", "ids"]),
+    ("store", &["regular_file", "private_file", "model", "config", "telemetry", "ids", "wire"]),
+    ("partners", &["regular_file", "model", "declaration", "telemetry", "ids"]),
     ("reference", &["declaration", "ids", "model", "partners", "regular_file"]),
-    ("rate_table", &["model", "partners", "planted"]),
+    ("rate_table", &["model", "partners"]),
     (
         "matching",
         &[
@@ -47,11 +46,10 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "load_shedder",
             "partner_health",
             "telemetry",
-            "planted",
             "ids",
         ],
     ),
-    ("records", &["model", "partners", "rate_table", "store", "planted", "ids"]),
+    ("records", &["model", "partners", "rate_table", "store", "ids"]),
     ("conversions", &["ids", "matching", "model", "partners", "rate_table", "records", "store", "telemetry"]),
     (
         "postbacks",
@@ -75,7 +73,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
         &["experiments", "matching", "model", "partners", "rate_table", "records", "store", "telemetry"],
     ),
     ("transfer", &["model", "rate_table", "records", "conversions", "store"]),
-    ("analytics", &["model", "store", "telemetry", "planted"]),
+    ("analytics", &["model", "store", "telemetry"]),
     (
         "alerts",
         &[
@@ -89,8 +87,8 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "wire",
         ],
     ),
-    ("web", &["regular_file", "model", "shares", "load_shedder", "telemetry", "planted", "ids"]),
-    ("wire", &["telemetry", "planted"]),
+    ("web", &["regular_file", "model", "shares", "load_shedder", "telemetry", "ids"]),
+    ("wire", &["telemetry"]),
     (
         "http",
         &[

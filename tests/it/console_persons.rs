@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::kit::Daemon;
 use crate::kit::partners::partner;
 use crate::people::{Browser, add, text};
+use crate::power::shim::Syncs;
 
 const EMAIL: &str = "Ottoline@quillfeather.example";
 const PHONE: &str = "(206) 555-0142";
@@ -277,15 +278,14 @@ async fn without_the_key_of_the_list_the_page_says_what_is_wrong() {
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_disk_hangs_nobody_is_given_or_erased_and_the_page_says_so() {
     let plan = Daemon::with_partners(vec![partner("bank").savings("")]).setting("store.stall_after", "100ms");
-    let disk = plan.directory().join("disk");
     let plan = plan.setting("matching.deadline", "400ms").setting("matching.second_look_reserve", "100ms");
-    let plan = plan.variable("OFFERD_SYNC_FAULT", disk.to_str().unwrap());
+    let Some((plan, syncs)) = Syncs::of(plan) else { return };
     let daemon = plan.start().await;
     add(&daemon, "operator", "operator");
     let operator = Browser::of(&daemon, "operator").await;
     let (uuid, _) = submitted(&daemon, EMAIL, PHONE).await;
     assert_eq!(operator.post("/console/persons", &[("contact", EMAIL)]).await.status, 200);
-    std::fs::write(&disk, "hang").unwrap();
+    syncs.hang();
     let ready = async || {
         let url = format!("{}/readyz", daemon.admin);
         daemon.request(hyper::Method::GET, &url, "", "").await.status
@@ -303,7 +303,7 @@ async fn while_the_disk_hangs_nobody_is_given_or_erased_and_the_page_says_so() {
         assert!(answer.status == 503 && page.contains("<h1>Data requests</h1>"), "{act}: {page}");
         assert!(page.contains("role=\"alert\"") && !page.contains("/console/persons/erase"), "{act}: {page}");
     }
-    std::fs::write(&disk, "").unwrap();
+    syncs.go_on();
     assert_eq!(daemon.get(&format!("/leads/{uuid}")).await.status, 200);
 }
 

@@ -1,7 +1,5 @@
 //! A disk that hangs, for a while or for ever, and a store that has failed for good: told at once, and the process can be ended.
 
-use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use hyper::Method;
@@ -9,6 +7,7 @@ use serde_json::Value;
 
 use crate::kit::partners::{partner, prompt_partners};
 use crate::kit::{Answer, Daemon, Plan, signal};
+use crate::power::shim::Syncs;
 
 const LEAD: &str = r#"{"productTypes":["savings"]}"#;
 
@@ -21,22 +20,18 @@ const LOAN: &str = r#"{
 /// Longest wait for a daemon to end by itself; far beyond its bound.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A daemon, and the file that says what its disk does.
+/// A daemon, and what its disk does.
 struct OnBadDisk {
     daemon: Daemon,
-    disk: PathBuf,
+    disk: Syncs,
 }
 
 impl OnBadDisk {
-    async fn start(plan: Plan) -> Self {
-        let disk = plan.directory().join("disk");
-        let plan = plan.variable("OFFERD_SYNC_FAULT", disk.to_str().unwrap());
+    /// Nothing where its disk cannot be made a bad one.
+    async fn start(plan: Plan) -> Option<Self> {
+        let (plan, disk) = Syncs::of(plan)?;
         let plan = plan.setting("store.stall_after", "100ms").setting("shutdown.drain", "2s");
-        Self { daemon: plan.start().await, disk }
-    }
-
-    fn disk(&self, fault: &str) {
-        fs::write(&self.disk, fault).unwrap();
+        Some(Self { daemon: plan.start().await, disk })
     }
 
     async fn ready(&self) -> Answer {
@@ -67,12 +62,13 @@ impl OnBadDisk {
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_disk_hangs_it_is_not_ready_new_leads_are_refused_and_polls_go_on() {
     let plan = Daemon::with_partners(prompt_partners(1)).setting("matching.deadline", "400ms");
-    let hung = OnBadDisk::start(plan.setting("matching.second_look_reserve", "100ms")).await;
+    let plan = plan.setting("matching.second_look_reserve", "100ms");
+    let Some(hung) = OnBadDisk::start(plan).await else { return };
     let known = hung.daemon.submit(LEAD).await.json();
     let known = hung.daemon.complete(known["uuid"].as_str().unwrap()).await;
     assert_eq!(hung.ready().await.body, "ready\n");
 
-    hung.disk("hang");
+    hung.disk.hang();
     let first = hung.submit_under("a key").await;
     assert_eq!((first.status, first.header("retry-after")), (503, Some("5")), "its own deadline came");
     let reason = hung.until_ready_is(503).await;
@@ -93,7 +89,7 @@ async fn while_the_disk_hangs_it_is_not_ready_new_leads_are_refused_and_polls_go
     assert!(metrics.lines().any(|line| line == "offerd_store_stalls_total 1"), "{metrics}");
     assert!(metrics.contains(r#"offerd_submits_refused_total{reason="store_stalled"}"#), "{metrics}");
 
-    hung.disk("");
+    hung.disk.go_on();
     hung.until_ready_is(200).await;
     let log = hung.daemon.log();
     assert_eq!(log.matches("the store does not answer").count(), 1, "{log}");
@@ -118,24 +114,25 @@ async fn while_the_disk_hangs_it_is_not_ready_new_leads_are_refused_and_polls_go
 async fn a_blocking_request_whose_answers_the_disk_does_not_take_is_refused_at_its_deadline() {
     let slow = partner("slow").loan(r#"simulate = { delay = "300ms" }"#);
     let plan = Daemon::with_partners(vec![slow]).setting("matching.deadline", "1500ms");
-    let hung = OnBadDisk::start(plan.setting("matching.second_look_reserve", "100ms")).await;
-    let disk = hung.disk.clone();
+    let plan = plan.setting("matching.second_look_reserve", "100ms");
+    let Some(hung) = OnBadDisk::start(plan).await else { return };
     let submitting = hung.daemon.submit_blocking(LOAN);
     let hanging = async {
         // The lead is on the disk when its partner is asked.
         hung.until_asked().await;
-        fs::write(disk, "hang").unwrap();
+        hung.disk.hang();
     };
     let (answer, ()) = tokio::join!(submitting, hanging);
     assert_eq!((answer.status, answer.header("retry-after")), (503, Some("5")));
-    hung.disk("");
+    hung.disk.go_on();
     hung.until_ready_is(200).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_daemon_whose_disk_hangs_for_ever_ends_when_it_is_told_to() {
-    let mut hung = OnBadDisk::start(Daemon::with_partners(prompt_partners(1))).await;
-    hung.disk("hang");
+    let plan = Daemon::with_partners(prompt_partners(1));
+    let Some(mut hung) = OnBadDisk::start(plan).await else { return };
+    hung.disk.hang();
     let url = format!("{}/leads/rateTables", hung.daemon.api);
     let waiting = hung.daemon.try_request(Method::POST, &url, &hung.daemon.publishable, &[], LEAD);
     let stopping = async {
@@ -153,18 +150,22 @@ async fn a_daemon_whose_disk_hangs_for_ever_ends_when_it_is_told_to() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_has_failed_for_good_ends_the_process_and_the_next_start_goes_on() {
-    let mut lost = OnBadDisk::start(Daemon::with_partners(prompt_partners(1))).await;
+    let plan = Daemon::with_partners(prompt_partners(1));
+    let Some(mut lost) = OnBadDisk::start(plan).await else { return };
     let known = lost.daemon.submit(LEAD).await.json();
-    lost.disk("panic");
+    lost.disk.fail("/journal/");
     let url = format!("{}/leads/rateTables", lost.daemon.api);
     let answer = lost.daemon.try_request(Method::POST, &url, &lost.daemon.publishable, &[], LEAD).await;
-    assert!(answer.is_none_or(|answer| answer.status == 503), "nothing is acknowledged");
+    assert!(answer.is_some_and(|answer| answer.status == 503), "nothing is acknowledged");
+    // The journal goes on in another file once the record files are synced, which this disk does not do.
+    lost.disk.fail(".records");
     let (status, log) = lost.daemon.ended().await;
     assert_eq!(status.code(), Some(1), "{log}");
     let last = log.lines().last().unwrap_or_default();
-    assert!(last.contains("ended because the store had failed for good: the writer panicked"), "{log}");
+    assert!(last.contains("ended because the store had failed for good: record file "), "{log}");
+    assert!(last.contains("cannot be synced: Input/output error"), "{log}");
 
-    fs::remove_file(&lost.disk).unwrap();
+    lost.disk.go_on();
     let daemon = lost.daemon.start_again().await;
     let table: Value = daemon.rate_table(known["uuid"].as_str().unwrap()).await.json();
     assert_eq!(table["uuid"], known["uuid"]);

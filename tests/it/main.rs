@@ -65,7 +65,6 @@ mod partner_health;
 mod partners_try;
 mod people;
 mod persons;
-mod planted;
 mod plausibility;
 mod polling_cost;
 mod postbacks;

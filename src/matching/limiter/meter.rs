@@ -8,7 +8,6 @@ use chrono_tz::Tz;
 
 use super::batch::{Batch, Period};
 use crate::partners::Limits;
-use crate::planted::{Planted, planted};
 use crate::rate_table::denied::Denied;
 
 /// Milliseconds of a minute.
@@ -59,9 +58,7 @@ struct Running {
 impl Meter {
     /// What keeps a seat with these limits from being asked, if anything. Where several processes ask it, `nodes` is how many.
     pub fn denial(&mut self, limits: &Limits, at: i64, nodes: Option<u32>) -> Option<Denied> {
-        let spare = u32::from(planted(Planted::CapOffByOne));
-        let reached =
-            |cap: Option<u32>, count: &dyn Fn() -> u32| cap.is_some_and(|cap| count() >= cap + spare);
+        let reached = |cap: Option<u32>, count: &dyn Fn() -> u32| cap.is_some_and(|cap| count() >= cap);
         if !limits.runs_at(moment(at)) {
             return Some(Denied::Dates);
         }
@@ -75,10 +72,10 @@ impl Meter {
         if nodes.is_some() {
             return self.denial_by_batches(limits, at);
         }
-        if limits.per_month.is_some_and(|cap| self.asked_in_month(limits, at) >= cap + spare) {
+        if limits.per_month.is_some_and(|cap| self.asked_in_month(limits, at) >= cap) {
             return Some(Denied::PerMonth);
         }
-        if limits.per_week.is_some_and(|cap| self.asked_in_week(limits, at) >= cap + spare) {
+        if limits.per_week.is_some_and(|cap| self.asked_in_week(limits, at) >= cap) {
             return Some(Denied::PerWeek);
         }
         if limits.per_day.is_none() && limits.per_day_budget.is_none() {

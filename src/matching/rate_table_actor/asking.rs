@@ -22,7 +22,6 @@ use crate::matching::replies::Replies;
 use crate::matching::trigger::Trigger;
 use crate::model::ProductType;
 use crate::partners::{Fit, Seat, SeatTemplate};
-use crate::planted::{Planted, planted};
 use crate::rate_table::machine::Event;
 use crate::rate_table::outcome::{Failure, Outcome};
 use crate::rate_table::record::Ask;
@@ -50,7 +49,6 @@ impl RateTableActor {
                 self.table.handle(Event::NoTime { seat, at });
                 continue;
             };
-            let budget = if planted(Planted::NoDeadline) { budget * 1000 } else { budget };
             let before = self.table.asked_before(seat).map_or(0, |asked| (at - asked).max(0));
             let before = Duration::from_millis(before as u64);
             self.table.handle(Event::Asked { seat, ask: self.asked(at, before, budget) });

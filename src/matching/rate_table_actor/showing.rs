@@ -6,13 +6,12 @@ use tokio::time::Instant;
 
 use super::RateTableActor;
 use crate::matching::messages::{Snapshot, Until};
-use crate::planted::{Planted, planted};
 use crate::telemetry::metrics::{TABLE_BUDGET_LEFT_SECONDS, TABLE_OVERHEAD_SECONDS, TABLES_SETTLED};
 
 impl RateTableActor {
     pub(super) fn has_come(&self, until: Until) -> bool {
         match until {
-            Until::Settled => self.table.is_complete() || planted(Planted::BlockingTooEarly),
+            Until::Settled => self.table.is_complete(),
             Until::After(version) => self.shown().answers() != version,
             Until::Prompt => self.table.has_prompt_answers(),
         }

@@ -12,7 +12,6 @@ use crate::partners::declared::{self, Eligibility};
 use crate::partners::eligibility::{Condition, MAX_ALTERNATIVES, Rule, Test, days};
 use crate::partners::facts::Subject;
 use crate::partners::zipcode_prefixes::ZipcodePrefixes;
-use crate::planted::{Planted, planted};
 
 impl Checker<'_> {
     /// Checks the attributes that a lead must have.
@@ -130,7 +129,6 @@ impl Checker<'_> {
                 let max = self.bound("max", declared.max.as_ref(), kind);
                 if min.is_some() || max.is_some() {
                     let (min, max) = (min.unwrap_or(f64::NEG_INFINITY), max.unwrap_or(f64::INFINITY));
-                    let max = if planted(Planted::RangeWithoutEnd) { max.next_down() } else { max };
                     if min > max {
                         self.at("min", "is greater than `max`, so no value fits");
                     }

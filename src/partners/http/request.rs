@@ -14,7 +14,6 @@ use super::mapping_error::MappingError;
 use super::secret::Secrets;
 use super::source::HttpSource;
 use super::step::Step;
-use crate::planted::{Planted, planted};
 
 /// A request to a partner, ready to be sent. Holds a person's data and secrets, so it is not `Debug`.
 #[derive(Clone, PartialEq, Eq)]
@@ -45,7 +44,7 @@ impl HttpSource {
         let step = &self.steps[exchange.step];
         let nonce = secrets.nonce();
         let context = self.secret_context(secrets, nonce, self.context(given, exchange));
-        let mut request = match step.request(given.test() && !planted(Planted::TestsGoLive), &context) {
+        let mut request = match step.request(given.test(), &context) {
             Ok(Some(request)) => HttpRequest { nonce, ..request },
             Ok(None) => return Ok(None),
             Err(error) => return Err(step.placed(error)),

@@ -27,7 +27,6 @@ use super::{
     changes::{self, Change},
     disk::{self, SyncFault},
 };
-use crate::planted::{Planted, planted};
 
 /// How long a segment becomes, in bytes, before the next begins. A start after a crash reads about twice as much at most.
 pub(super) const SEGMENT_BYTES: u64 = 8 * 1024 * 1024;
@@ -133,9 +132,6 @@ impl Journal {
     }
 
     fn sync(&self) -> io::Result<()> {
-        if planted(Planted::AckWithoutSync) {
-            return Ok(());
-        }
         let synced = self.fault.tell().and_then(|()| self.segment.sync());
         synced.map_err(|error| self.named("synced", &error))
     }

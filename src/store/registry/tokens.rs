@@ -12,7 +12,6 @@ use uuid::Uuid;
 use super::entities::{CompanyRecord, TokenRecord};
 use crate::ids;
 use crate::model::TokenKind;
-use crate::planted::{Planted, planted};
 use crate::store::{Commit, CommitError, ReadError, Store, Topic, Tree, codec};
 
 /// Longest name of a company.
@@ -201,8 +200,7 @@ impl Tokens {
         if keys.is_empty() {
             return None;
         }
-        let ends = keys.into_iter().filter(|_| !planted(Planted::RevokedTokens));
-        Some(ends.fold(Commit::new(), |commit, key| commit.remove(Tree::Tokens, key)))
+        Some(keys.into_iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Tokens, key)))
     }
 
     fn read<T: serde::de::DeserializeOwned>(&self, tree: Tree, key: &[u8]) -> Option<T> {

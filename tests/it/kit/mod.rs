@@ -12,7 +12,6 @@ pub mod line;
 pub mod mail_server;
 pub mod partners;
 mod plan;
-pub mod planted_runs;
 
 use std::path::Path;
 use std::process::Command;

@@ -11,6 +11,8 @@
  *   OFFERD_DISK_ONLY     a part of a path: only changes of such files are counted, and fail
  *   OFFERD_DISK_UNREADABLE  a file with lines of PART FROM TO: of the reads of files with this part in their path, counted
  *                        from 1, those from FROM to TO fail; it is looked at again at each read
+ *   OFFERD_DISK_SYNCS    a file with a line of PART KIND: syncs of files with this part in their path hang or fail, as KIND says;
+ *                        it is looked at again at each sync, and while one hangs
  *   OFFERD_DISK_CLOCK    seconds that the wall clock is ahead
  *
  * An entry of the log, little endian:
@@ -285,7 +287,36 @@ int fallocate64(int fd, int mode, off64_t offset, off64_t length) { return fallo
 int posix_fallocate(int fd, off_t offset, off_t length) { return fallocate(fd, 0, offset, length) ? errno : 0; }
 int posix_fallocate64(int fd, off64_t offset, off64_t length) { return posix_fallocate(fd, offset, length); }
 
+/* Reads a file of rules, and the path of a descriptor; whether there are any. */
+static int ruled(const char *variable, int fd, char *text, size_t room, char *path) {
+    const char *rules = getenv(variable);
+    if (!rules) return 0;
+    char link[64];
+    int file = syscall(SYS_openat, AT_FDCWD, rules, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return 0;
+    ssize_t length = syscall(SYS_read, file, text, room - 1);
+    syscall(SYS_close, file);
+    if (length <= 0) return 0;
+    text[length] = 0;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if ((length = readlink(link, path, PATH_MAX - 1)) < 0) return 0;
+    path[length] = 0;
+    return 1;
+}
+
+/* Waits while a sync is one that hangs, then says whether it is one that fails. */
+static int fails_to_sync(int fd) {
+    char path[PATH_MAX], part[256], kind[16], text[1024];
+    while (ruled("OFFERD_DISK_SYNCS", fd, text, sizeof text, path)) {
+        if (sscanf(text, "%255s %15s", part, kind) != 2 || !strstr(path, part)) return 0;
+        if (strcmp(kind, "hang")) return !strcmp(kind, "fail");
+        nanosleep(&(struct timespec){ 0, 5000000 }, NULL);
+    }
+    return 0;
+}
+
 static int synced(long call, int fd) {
+    if (fails_to_sync(fd)) { errno = EIO; return -1; }
     const char *name = name_of(fd);
     if (!name) return syscall(call, fd);
     if (due("sync", name) == FAILS) return -1;
@@ -419,19 +450,9 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 /* Whether a read is one that fails. */
 static int is_unreadable(int fd) {
     static _Atomic unsigned long reads;
-    const char *rules = getenv("OFFERD_DISK_UNREADABLE");
-    if (!rules) return 0;
-    char link[64], path[PATH_MAX], part[256], text[1024];
+    char path[PATH_MAX], part[256], text[1024];
     unsigned long from, to;
-    int file = syscall(SYS_openat, AT_FDCWD, rules, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return 0;
-    ssize_t length = syscall(SYS_read, file, text, sizeof text - 1);
-    syscall(SYS_close, file);
-    if (length <= 0) return 0;
-    text[length] = 0;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    if ((length = readlink(link, path, sizeof path - 1)) < 0) return 0;
-    path[length] = 0;
+    if (!ruled("OFFERD_DISK_UNREADABLE", fd, text, sizeof text, path)) return 0;
     if (sscanf(text, "%255s %lu %lu", part, &from, &to) != 3 || !strstr(path, part)) return 0;
     unsigned long number = atomic_fetch_add(&reads, 1) + 1;
     return number >= from && number <= to;

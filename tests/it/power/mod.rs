@@ -31,7 +31,7 @@ mod loss;
 mod model_of_the_disk;
 mod mount;
 mod recording;
-mod shim;
+pub mod shim;
 mod simulated;
 mod state;
 mod subject;

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::skipped;
+use crate::kit::Plan;
 
 /// The shim, compiled. There is one for all tests of a run.
 #[derive(Debug, Clone)]
@@ -16,6 +17,10 @@ pub struct Shim(PathBuf);
 /// What the shim and who watches it tell each other.
 #[derive(Debug)]
 pub struct Control(File, PathBuf);
+
+/// The file that says which syncs of a running daemon hang or fail.
+#[derive(Debug, Clone)]
+pub struct Syncs(PathBuf);
 
 /// What a disk does to a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,14 +69,46 @@ impl Shim {
         _ = self;
     }
 
-    /// The variables of a program some of whose reads fail, as a file of rules says.
-    pub fn unreadable(&self, rules: &Path) -> [(&'static str, PathBuf); 2] {
-        [("LD_PRELOAD", self.0.clone()), ("OFFERD_DISK_UNREADABLE", rules.to_owned())]
+    /// Puts it before all programs of a plan, and has them go by a file of rules, which this variable names. There are none yet.
+    pub fn by_rules(&self, plan: Plan, variable: &str, rules: &Path) -> Plan {
+        std::fs::write(rules, "").unwrap();
+        plan.variable("LD_PRELOAD", self.0.to_str().unwrap()).variable(variable, rules.to_str().unwrap())
     }
 
     /// Sets a command's wall clock ahead.
     pub fn ahead(&self, command: &mut Command, by: Duration) {
         command.env("LD_PRELOAD", &self.0).env("OFFERD_DISK_CLOCK", by.as_secs().to_string());
+    }
+}
+
+impl Syncs {
+    /// Has the programs of a plan go by it; says that a test is skipped where there is no C compiler.
+    pub fn of(plan: Plan) -> Option<(Plan, Self)> {
+        let shim = Shim::compiled("a disk whose syncs hang or fail")?;
+        let rules = plan.directory().join("syncs");
+        Some((shim.by_rules(plan, "OFFERD_DISK_SYNCS", &rules), Self(rules)))
+    }
+
+    /// Makes all syncs of the store hang.
+    pub fn hang(&self) {
+        self.rule("/store/ hang");
+    }
+
+    /// Makes the syncs of files fail that have this part in their path.
+    pub fn fail(&self, part: &str) {
+        self.rule(&format!("{part} fail"));
+    }
+
+    /// Makes all syncs go on and succeed.
+    pub fn go_on(&self) {
+        self.rule("");
+    }
+
+    /// At no moment the file is empty in between.
+    fn rule(&self, rule: &str) {
+        let fresh = self.0.with_extension("new");
+        std::fs::write(&fresh, rule).unwrap();
+        std::fs::rename(&fresh, &self.0).unwrap();
     }
 }
 

@@ -24,9 +24,7 @@ fn rules(plan: &Plan) -> PathBuf {
 fn shimmed(plan: Plan) -> Option<Plan> {
     let shim = Shim::compiled("reads that fail")?;
     let rules = rules(&plan);
-    fs::write(&rules, "").unwrap();
-    let variables = shim.unreadable(&rules);
-    Some(variables.into_iter().fold(plan, |plan, (name, value)| plan.variable(name, value.to_str().unwrap())))
+    Some(shim.by_rules(plan, "OFFERD_DISK_UNREADABLE", &rules))
 }
 
 /// A stopped store whose indexes were made by a command, and so are read from their beginning on.

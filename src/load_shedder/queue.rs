@@ -193,6 +193,24 @@ mod tests {
             queue.displace();
         }
         assert!(!queue.is_full(1), "it is faster now: 40 a second, smoothed");
+        while queue.length() < 39 {
+            queue.push(ONE, Duration::ZERO, "");
+        }
+        assert!(queue.is_full(1), "the next one would wait a second");
+    }
+
+    #[test]
+    fn its_pace_counts_from_when_the_first_one_came() {
+        let mut queue = queue(1000);
+        let seconds = Duration::from_secs;
+        queue.push(ONE, seconds(100), "");
+        for _ in 0..=PACED {
+            queue.push(ONE, seconds(150), "");
+        }
+        for _ in 0..PACED {
+            queue.pop(seconds(100) + seconds(1) * PACED);
+        }
+        assert!(queue.length() == 2 && queue.is_full(1), "one a second");
     }
 
     proptest! {

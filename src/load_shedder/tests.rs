@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::FutureExt;
+use metrics_exporter_prometheus::PrometheusBuilder;
 
 use super::limit::FIRST;
 use super::*;
@@ -87,6 +88,39 @@ async fn a_line_is_full_when_its_last_would_wait_too_long() {
         held[nth % FIRST] = waiting.pop_front().unwrap().await.unwrap();
     }
     assert!(shedder.is_full(), "20 a second, and 136 wait");
+}
+
+#[test]
+fn the_limit_grows_only_while_as_much_is_in_flight_as_may_be() {
+    let rules = ShedderRules {
+        queueing_target: Duration::from_millis(5),
+        most: 1000,
+        queue: 9,
+        queue_wait: Duration::from_secs(1),
+    };
+    let mut shedder = Shedder::<()>::new(rules);
+    for _ in 0..FIRST {
+        let entry = shedder.enter().unwrap();
+        shedder.acknowledged(entry, Duration::ZERO);
+    }
+    assert_eq!(shedder.limit(), FIRST, "one at a time");
+    let entries: Vec<_> = (0..FIRST).map(|_| shedder.enter().unwrap()).collect();
+    assert_eq!(shedder.enter(), None);
+    entries.into_iter().for_each(|entry| shedder.acknowledged(entry, Duration::ZERO));
+    assert_eq!(shedder.limit(), 2 * FIRST);
+}
+
+#[tokio::test(start_paused = true)]
+async fn its_figures_are_shown() {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let shedder = metrics::with_local_recorder(&recorder, || shedder(9));
+    let _held = all_permits(&shedder).await;
+    let mut waits = Box::pin(shedder.permit(COMPANY));
+    assert!(waits.as_mut().now_or_never().is_none());
+    let shown = recorder.handle().render();
+    for (name, figure) in [(NEW_WORK_LIMIT, FIRST), (NEW_WORK_IN_FLIGHT, FIRST), (NEW_WORK_WAITING, 1)] {
+        assert!(shown.contains(&format!("{name} {figure}\n")), "{name}: {shown}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

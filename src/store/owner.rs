@@ -1,10 +1,10 @@
-//! Whose a store is: only its owner opens it. What another user makes in it, root above all, the daemon could not read.
+//! The owner of a store, who alone opens it: the daemon could not read the files that another user, such as root, makes in it.
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
 use super::{error::StoreError, user::ROOT};
 
-/// What of a store is made by whoever opens it first.
+/// The file that the first process to open a store makes.
 const MADE_FIRST: &str = "lock";
 
 /// Whether this user may open the store of a directory, or make one there.

@@ -135,8 +135,8 @@ fn sign(text: &Value, algorithm: &str, key: &Value) -> Result<Value, Error> {
     }
 }
 
-/// `text|is_signed('ES384', header['x-signature']|from_base64, secret.public)`: whether the signature, bytes, is that of who has the
-/// other half of the key.
+/// `text|is_signed('ES384', header['x-signature']|from_base64, secret.public)`: whether the signature, in bytes, was made
+/// with the other half of the key.
 fn is_signed(text: &Value, algorithm: &str, signature: &Value, key: &Value) -> Result<Value, Error> {
     let algorithm = algorithm_named(algorithm)?;
     let (Some(text), Some(signature)) = (bytes_of(text), bytes_of(signature)) else {

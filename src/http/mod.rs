@@ -106,7 +106,8 @@ impl App {
         let version = env!("CARGO_PKG_VERSION");
         let made_with = format!("{version} {SHOWN_AS} {}", &*matchmaker.engine().base_url);
         let engine = matchmaker.engine();
-        let docs = Docs::new(Addresses { api: &engine.base_url, integrations });
+        let docs =
+            Docs::new(Addresses { api: engine.base_url.to_string(), integrations: integrations.to_owned() });
         let records_max = settings.analytics.page_records_max;
         let feeds = Feeds::new(engine.records.store.clone(), engine.base_url.clone(), records_max);
         let partner_keys = PartnerKeys::of(engine.records.store.clone());

@@ -26,11 +26,13 @@ pub const FILES: &[&str] = &["start.js", "swagger-ui-bundle.js", "swagger-ui.css
 /// Files change with the program only.
 const KEPT: HeaderValue = HeaderValue::from_static("max-age=3600");
 
-/// The documentation, made at start, but for files of the page, which are unpacked when they are first asked for.
+/// The documentation. Its documents are made, and the files of its page unpacked, when they are first asked for: most daemons are
+/// never asked.
 #[derive(Debug)]
 pub struct Docs {
-    document: Unchanging,
-    whole: Unchanging,
+    addresses: Addresses,
+    document: OnceLock<Unchanging>,
+    whole: OnceLock<Unchanging>,
     page: Unchanging,
     files: [OnceLock<Unchanging>; FILES.len()],
     policy: HeaderValue,
@@ -61,25 +63,35 @@ impl Unchanging {
 
 impl Docs {
     /// The documentation of a service at these addresses.
-    pub fn new(addresses: Addresses<'_>) -> Self {
+    pub fn new(addresses: Addresses) -> Self {
         Self {
-            document: Unchanging::new("application/json", openapi::json(Extent::Clients, addresses)),
-            whole: Unchanging::new("application/json", openapi::json(Extent::Whole, addresses)),
+            policy: policy(&addresses),
+            addresses,
+            document: OnceLock::new(),
+            whole: OnceLock::new(),
             page: Unchanging::new("text/html; charset=utf-8", PAGE),
             files: Default::default(),
-            policy: policy(addresses),
         }
+    }
+
+    fn document(&self, extent: Extent) -> Reply {
+        let made = match extent {
+            Extent::Clients => &self.document,
+            Extent::Whole => &self.whole,
+        };
+        let make = || Unchanging::new("application/json", openapi::json(extent, &self.addresses));
+        made.get_or_init(make).reply()
     }
 }
 
 /// Answers with the OpenAPI document of what clients call.
 pub async fn document(context: Context<App>) -> Result<Reply, Failure> {
-    Ok(context.app.docs.document.reply())
+    Ok(context.app.docs.document(Extent::Clients))
 }
 
 /// Answers with the OpenAPI document of every path.
 pub async fn whole(context: Context<App>) -> Result<Reply, Failure> {
-    Ok(context.app.docs.whole.reply())
+    Ok(context.app.docs.document(Extent::Whole))
 }
 
 /// Shows the document to people.
@@ -129,7 +141,7 @@ fn swagger_ui(name: &str) -> Result<Bytes, Failure> {
 
 /// The page may load its own files, and try the two listeners; nothing else. Swagger UI sets styles on its elements. An
 /// address with a path allows what is below it only when it ends with a slash.
-fn policy(addresses: Addresses<'_>) -> HeaderValue {
+fn policy(addresses: &Addresses) -> HeaderValue {
     let Addresses { api, integrations } = addresses;
     let policy = format!(
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \

@@ -60,27 +60,27 @@ pub enum Extent {
 }
 
 /// Where the listeners are, as clients see them.
-#[derive(Debug, Clone, Copy)]
-pub struct Addresses<'a> {
+#[derive(Debug, Clone)]
+pub struct Addresses {
     /// `{base_url}`
-    pub api: &'a str,
+    pub api: String,
     /// `{integrations_url}`
-    pub integrations: &'a str,
+    pub integrations: String,
 }
 
 /// The document, as it is served.
-pub fn json(extent: Extent, addresses: Addresses<'_>) -> Bytes {
+pub fn json(extent: Extent, addresses: &Addresses) -> Bytes {
     serde_json::to_vec(&document(extent, addresses)).expect("schemas and examples are JSON").into()
 }
 
-fn document(extent: Extent, addresses: Addresses<'_>) -> OpenApi {
+fn document(extent: Extent, addresses: &Addresses) -> OpenApi {
     let mut components = Components::new();
     let mut drafts = drafts(extent, &mut components);
     let tags = TAGS.iter().filter(|(name, _)| drafts.iter().any(|draft| draft.tag() == *name));
     let tags: Vec<Tag> =
         tags.map(|(name, about)| TagBuilder::new().name(*name).description(Some(*about)).build()).collect();
     let mut paths = PathsBuilder::new();
-    for (routes, servers) in [(API, None), (INTEGRATIONS, Some(server(addresses.integrations)))] {
+    for (routes, servers) in [(API, None), (INTEGRATIONS, Some(server(&addresses.integrations)))] {
         for route in routes {
             // What is not told here is told in the whole; that nothing else is without a draft is a test's affair.
             let Some(place) = drafts.iter().position(|draft| draft.is_for(route)) else { continue };
@@ -100,7 +100,7 @@ fn document(extent: Extent, addresses: Addresses<'_>) -> OpenApi {
                     LicenseBuilder::new().name("Apache-2.0").identifier(Some("Apache-2.0")).build(),
                 )),
         )
-        .servers(Some([server(addresses.api)]))
+        .servers(Some([server(&addresses.api)]))
         .tags(Some(tags))
         .paths(paths)
         .components(Some(secured(ComponentsBuilder::new().schemas_from_iter(components), extent).build()))
@@ -163,8 +163,11 @@ mod tests {
     use super::*;
 
     fn told(extent: Extent) -> Value {
-        let addresses = Addresses { api: "http://api.example", integrations: "http://integrations.example" };
-        serde_json::from_slice(&json(extent, addresses)).unwrap()
+        let addresses = Addresses {
+            api: "http://api.example".to_owned(),
+            integrations: "http://integrations.example".to_owned(),
+        };
+        serde_json::from_slice(&json(extent, &addresses)).unwrap()
     }
 
     fn shown() -> Value {
@@ -228,7 +231,7 @@ mod tests {
     /// A dialogue that asks for tokens lists the schemes in this order.
     #[test]
     fn a_token_stands_before_a_signature() {
-        let text = json(Extent::Whole, Addresses { api: "", integrations: "" });
+        let text = json(Extent::Whole, &Addresses { api: String::new(), integrations: String::new() });
         let text = String::from_utf8(text.to_vec()).unwrap();
         let (_, schemes) = text.split_once("\"securitySchemes\":").unwrap();
         let place = |name: &str| schemes.find(&format!("\"{name}\":{{")).unwrap();

@@ -249,7 +249,7 @@ pub const WIRE_BREAKER_STATE: &str = "offerd_wire_breaker_state";
 pub const METRICS: &[Metric] = &[
     counter(HTTP_REQUESTS, &["listener", "route", "status"], "Requests answered."),
     seconds(HTTP_REQUEST_SECONDS, &["listener", "route"], "Time from the head of a request to its answer."),
-    counter(HTTP_REQUESTS_REFUSED, &["reason"], "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes, company_prefills) or 503 (requests, queue, queue_wait, queue_share, body_bytes); heads over HTTP/1.1 with 431 (head_too_large: api.max_head_bytes) or 400 or 413 (head_unreadable); and clicks, prefills and what pages of offers ask for, with 429 (click_address_rate, click_offer_rate, prefill_address_rate); and look-ups of cars, with 400 (vehicles_per_answer)."),
+    counter(HTTP_REQUESTS_REFUSED, &["reason"], "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes, company_prefills) or 503 (requests, queue, queue_wait, queue_share, body_bytes); heads over HTTP/1.1 with 431 (head_too_large: api.max_head_bytes); and clicks, prefills and what pages of offers ask for, with 429 (click_address_rate, click_offer_rate, prefill_address_rate); and look-ups of cars, with 400 (vehicles_per_answer)."),
     gauge(NEW_WORK_LIMIT, &[], "New work that may be in flight, found from how long it queues (limits.queueing_target)."),
     gauge(NEW_WORK_IN_FLIGHT, &[], "New work in flight: let in, and what it wrote is not acknowledged yet."),
     gauge(NEW_WORK_WAITING, &[], "New work that waits to be let in; the limit is limits.queue."),

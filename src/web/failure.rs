@@ -147,25 +147,13 @@ impl Failure {
         Self::of(StatusCode::EXPECTATION_FAILED, ApiError::new(ErrorType::Unsupported, message))
     }
 
-    /// 431: the head is longer than `limit_bytes`, or has too many headers.
+    /// 431: the head is longer than `limit_bytes`, has too many headers, or announces a body longer than 64 bits can say.
     pub fn head_too_large(limit_bytes: usize) -> Self {
-        let message = format!("Request head must be at most {limit_bytes} bytes, with at most 100 headers");
+        let message = format!(
+            "Request head must be at most {limit_bytes} bytes, with at most 100 headers and fewer than 20 digits in Content-Length"
+        );
         let error = ApiError::new(ErrorType::TooLarge, message).with("limit", limit_bytes.to_string());
         Self::of(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, error)
-    }
-
-    /// 400: the head is none of HTTP/1.1.
-    pub fn unreadable_head() -> Self {
-        Self::bad_request(
-            "Request head cannot be read: its first line, the name or value of a header, Content-Length or Transfer-Encoding is not as \
-             RFC 9112 has it",
-        )
-    }
-
-    /// 413: the body is announced as longer than a length can be.
-    pub fn huge_body() -> Self {
-        let message = "Content-Length must be a number of bytes, with fewer than 20 digits";
-        Self::of(StatusCode::PAYLOAD_TOO_LARGE, ApiError::new(ErrorType::TooLarge, message))
     }
 
     /// 403: the caller is known, and must not do this.

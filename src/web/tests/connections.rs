@@ -31,7 +31,7 @@ async fn a_head_beyond_its_limit_is_431() {
         let long = "x".repeat(times * limits().head_bytes);
         let answer = server.ask("GET /hello", &[("X-Long", &long)]).await;
         assert_eq!((answer.status, answer.header("connection")), (431, Some("close")));
-        let message = "Request head must be at most 4096 bytes, with at most 100 headers";
+        let message = "Request head must be at most 4096 bytes, with at most 100 headers and fewer than 20 digits in Content-Length";
         assert_eq!(answer.fault(), ("tooLarge".to_owned(), message.to_owned()));
         assert!(answer.header("request-id").is_some());
         assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "a page reads why");
@@ -316,41 +316,25 @@ async fn an_address_in_use_is_an_error() {
     assert!(Listener::bind("test", server.address, limits()).is_err());
 }
 
-/// What hyper would answer with a status alone.
 #[tokio::test]
-async fn a_head_that_cannot_be_read_is_told_so() {
+async fn a_head_that_cannot_be_read_is_refused_and_ends_the_connection() {
     let server = start();
-    for (head, status, message) in [
-        ("GET /hello HTTP/1.1\r\nHost: x\r\nbad name: x\r\n\r\n", 400, "Request head cannot be read"),
-        ("\u{1}\u{2}\r\n\r\n", 400, "Request head cannot be read"),
-        ("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1x\r\n\r\n", 400, "Request head cannot be read"),
-        (
-            "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n",
-            400,
-            "Request head cannot be read",
-        ),
-        (
-            "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
-            400,
-            "Transfer-Encoding must be",
-        ),
-        (
-            "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551615\r\n\r\n",
-            413,
-            "Content-Length must be",
-        ),
-        (
-            "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551616\r\n\r\n",
-            413,
-            "Content-Length must be",
-        ),
+    for (head, status) in [
+        ("GET /hello HTTP/1.1\r\nHost: x\r\nbad name: x\r\n\r\n", 400),
+        ("\u{1}\u{2}\r\n\r\n", 400),
+        ("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1x\r\n\r\n", 400),
+        ("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", 400),
+        ("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 400),
+        ("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551615\r\n\r\n", 431),
+        ("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551616\r\n\r\n", 431),
     ] {
         let mut client = server.connect().await;
         client.send(head).await;
         let answer = client.answer(false).await;
         assert_eq!((answer.status, answer.header("connection")), (status, Some("close")), "{head}");
-        assert!(answer.fault().1.starts_with(message), "{head}: {}", answer.body);
-        assert!(answer.header("request-id").is_some());
+        if status == 431 {
+            assert!(answer.fault().1.ends_with("fewer than 20 digits in Content-Length"), "{}", answer.body);
+        }
         assert_eq!(client.until_closed().await, "");
     }
     assert_eq!(server.ask("GET /hello", &[]).await.status, 200);

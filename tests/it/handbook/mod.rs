@@ -226,8 +226,6 @@ fn it_says_what_each_failure_means() {
         ("unsupported_coding", Failure::unsupported_coding(), of_its_own),
         ("unmet_expectation", Failure::unmet_expectation(), of_its_own),
         ("head_too_large", Failure::head_too_large(7), of_its_own),
-        ("unreadable_head", Failure::unreadable_head(), of_its_own),
-        ("huge_body", Failure::huge_body(), of_its_own),
         ("forbidden", Failure::forbidden(""), !of_its_own),
         ("unsupported_edition", Failure::unsupported_edition(), of_its_own),
         ("too_many_requests", Failure::too_many_requests(1), of_its_own),

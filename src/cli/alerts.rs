@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use comfy_table::{Color, Table};
+use comfy_table::Table;
 use hyper::Method;
 
 use super::admin_client::AdminClient;
-use super::page;
+use super::page::{self, Color};
 use super::trouble::Trouble;
 use crate::admin::alerts::Test;
 use crate::alerts::{AlertStanding, ReceiverStanding, Severity, Standing, Tried};
@@ -106,7 +106,7 @@ fn table(alerts: &[AlertStanding]) -> Table {
     for one in alerts {
         let tone = match (one.state.as_str(), one.severity) {
             ("firing", Severity::Page | Severity::Ticket) => Color::Red,
-            _ => Color::Reset,
+            _ => Color::Plain,
         };
         table.add_row([
             one.name.as_str().into(),
@@ -125,7 +125,7 @@ fn receiver_table(receivers: &[ReceiverStanding]) -> Table {
         page::table(["receiver", "place", "outstanding", "last sent", "failing since", "last error"]);
     for one in receivers {
         let moment = |at: Option<i64>| at.map_or_else(String::new, page::moment_of);
-        let tone = if one.failing_since.is_some() { Color::Red } else { Color::Reset };
+        let tone = if one.failing_since.is_some() { Color::Red } else { Color::Plain };
         table.add_row([
             one.name.as_str().into(),
             one.place.as_str().into(),

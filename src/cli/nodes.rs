@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use clap::Args;
-use comfy_table::{Color, Table};
+use comfy_table::Table;
 use hyper::Method;
 
 use super::admin_client::AdminClient;
-use super::page;
+use super::page::{self, Color};
 use super::trouble::Trouble;
 use crate::nodes::{Node, Nodes};
 

@@ -4,9 +4,8 @@ use std::ffi::OsStr;
 use std::io::IsTerminal;
 
 use chrono::{DateTime, Utc};
-use clap::builder::styling::AnsiColor;
 use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, LineStyle, Row, Table, Width};
+use comfy_table::{Cell, ColumnConstraint, ContentArrangement, LineStyle, Row, Table, Width};
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -18,24 +17,58 @@ pub fn table(header: impl Into<Row>) -> Table {
     table
 }
 
+/// A colour that says something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Color {
+    Green,
+    Yellow,
+    Red,
+    /// That of all other text.
+    Plain,
+}
+
+/// Letters without width. They stand for the colours in a cell until its table is laid out: escape sequences would count as
+/// letters of its words.
+const GREEN: char = '\u{2061}';
+const YELLOW: char = '\u{2062}';
+const RED: char = '\u{2063}';
+const END: char = '\u{2064}';
+const MARKS: [char; 4] = [GREEN, YELLOW, RED, END];
+
 /// A cell whose colour says something, where there are colours: on a terminal, unless `NO_COLOR` asks for none.
 pub fn toned(text: impl ToString, color: Color) -> Cell {
-    let cell = Cell::new(text);
-    if wants_colours() { cell.fg(color) } else { cell }
+    Cell::new(if wants_colours() { marked(&text.to_string(), color) } else { text.to_string() })
+}
+
+/// Each word is marked, since any of them may go on in the next line.
+fn marked(text: &str, color: Color) -> String {
+    let mark = match color {
+        Color::Green => GREEN,
+        Color::Yellow => YELLOW,
+        Color::Red => RED,
+        Color::Plain => return text.to_owned(),
+    };
+    text.split(' ').map(|word| format!("{mark}{word}{END}")).collect::<Vec<_>>().join(" ")
+}
+
+/// With escape sequences where its marks are.
+fn painted(text: &str) -> String {
+    let mut painted = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            GREEN => painted.push_str("\x1b[32m"),
+            YELLOW => painted.push_str("\x1b[33m"),
+            RED => painted.push_str("\x1b[31m"),
+            END => painted.push_str("\x1b[0m"),
+            letter => painted.push(letter),
+        }
+    }
+    painted
 }
 
 /// A text whose colour says something, where there are colours.
 pub fn tinted(text: &str, color: Color) -> String {
-    if !wants_colours() {
-        return text.to_owned();
-    }
-    let style = match color {
-        Color::Green => AnsiColor::Green,
-        Color::Yellow => AnsiColor::Yellow,
-        _ => AnsiColor::Red,
-    }
-    .on_default();
-    format!("{style}{text}{style:#}")
+    if wants_colours() { painted(&marked(text, color)) } else { text.to_owned() }
 }
 
 /// Whether there are colours on standard output.
@@ -51,10 +84,18 @@ fn colours(no_color: Option<&OsStr>, terminal: bool) -> bool {
 pub fn list() -> Table {
     let mut list = Table::new();
     list.load_style(NOTHING);
-    let fits =
-        if list.width().is_some() { ContentArrangement::Dynamic } else { ContentArrangement::Disabled };
-    list.set_content_arrangement(fits);
+    match terminal_width() {
+        Some(width) => list.set_width(width).set_content_arrangement(ContentArrangement::Dynamic),
+        None => list.set_content_arrangement(ContentArrangement::Disabled),
+    };
     list
+}
+
+/// How many letters fit side by side on standard output, where it is a terminal.
+fn terminal_width() -> Option<u16> {
+    let stdout = std::io::stdout();
+    let size = stdout.is_terminal().then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten()?;
+    (size.ws_col > 0).then_some(size.ws_col)
 }
 
 /// A word longer than this may be broken on a narrow terminal: it is a path, or a list without spaces. A uuid is kept whole
@@ -64,7 +105,8 @@ const LONGEST_WHOLE_WORD: usize = 26;
 /// A text that somebody else has given, as it may stand on a terminal: what moves the cursor, colours, ends a line or turns the order of
 /// letters around is written out.
 pub fn foreign(text: &str) -> String {
-    let is_plain = |letter: char| !letter.is_control() && !TURNS_AROUND.contains(&letter);
+    let is_plain =
+        |letter: char| !letter.is_control() && !TURNS_AROUND.contains(&letter) && !MARKS.contains(&letter);
     let shown = |letter: char| match is_plain(letter) {
         true => letter.to_string(),
         false => letter.escape_default().to_string(),
@@ -84,7 +126,7 @@ pub fn print_table(mut table: Table) {
     if let Some(width) = table.width() {
         keep_words_whole(&mut table, width);
     }
-    print(table);
+    print(painted(&table.to_string()));
 }
 
 fn keep_words_whole(table: &mut Table, width: u16) {
@@ -106,6 +148,7 @@ fn longest_word(table: &Table, column: usize) -> u16 {
 
 /// How many letters of a word stay together.
 fn whole_letters(word: &str) -> usize {
+    let word = word.trim_matches(MARKS);
     let letters = word.chars().count();
     if Uuid::try_parse(word).is_ok() { letters } else { letters.min(LONGEST_WHOLE_WORD) }
 }
@@ -162,7 +205,7 @@ pub fn dollars(amount: f64) -> String {
 mod tests {
     use comfy_table::ContentArrangement;
 
-    use super::{colours, dollars, foreign, keep_words_whole, table};
+    use super::{Color, colours, dollars, foreign, keep_words_whole, marked, painted, table};
 
     #[test]
     fn what_others_have_written_moves_no_cursor_and_begins_no_line() {
@@ -192,6 +235,21 @@ mod tests {
         let shown = rows.to_string();
         assert!(shown.contains(uuid), "{shown}");
         assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    }
+
+    #[test]
+    fn colours_are_no_part_of_a_width_and_end_with_their_line() {
+        let mut rows = table(["partner", "health", "asked"]);
+        rows.add_row([&marked("not well since noon", Color::Red), "-", "4"]);
+        rows.set_content_arrangement(ContentArrangement::Dynamic).set_width(30);
+        keep_words_whole(&mut rows, 30);
+        let (plain, shown) = (rows.to_string().replace(super::MARKS, ""), painted(&rows.to_string()));
+        assert!(plain.lines().all(|line| line.chars().count() <= 30), "{plain}");
+        assert!(shown.contains("\x1b[31mnot\x1b[0m \x1b[31mwell\x1b[0m"), "{shown}");
+        assert!(
+            shown.lines().all(|line| line.matches("[31m").count() == line.matches("[0m").count()),
+            "{shown}"
+        );
     }
 
     #[test]

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use comfy_table::{Color, Table};
+use comfy_table::Table;
 use hyper::Method;
 use uuid::Uuid;
 
 use super::admin_client::AdminClient;
-use super::page;
+use super::page::{self, Color};
 use super::trouble::Trouble;
 use crate::postbacks::{DeadLetter, Retried, Retry, Standing, Trial};
 
@@ -158,8 +158,8 @@ fn table(standings: &[Standing]) -> Table {
             (false, false) => "",
         };
         let since = one.failing_since.map_or_else(String::new, page::moment_of);
-        let tone = if one.failing_since.is_some() { Color::Red } else { Color::Reset };
-        let dead = if one.dead > 0 { Color::Red } else { Color::Reset };
+        let tone = if one.failing_since.is_some() { Color::Red } else { Color::Plain };
+        let dead = if one.dead > 0 { Color::Red } else { Color::Plain };
         table.add_row([
             one.name.as_str().into(),
             one.company.as_str().into(),

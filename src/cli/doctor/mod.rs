@@ -13,12 +13,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use comfy_table::{Cell, Color, Table};
+use comfy_table::{Cell, Table};
 use serde::Serialize;
 
 use super::admin_client::AdminClient;
+use super::page::{self, Color};
+use super::progress;
 use super::trouble::Trouble;
-use super::{page, progress};
 use crate::config::Settings;
 use crate::daemon;
 use crate::declaration::Fault;

@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use chrono::Utc;
-use comfy_table::Color;
 use hyper::Method;
 
 use super::Arguments;
 use super::outline::Section;
 use crate::cli::admin_client::AdminClient;
 use crate::cli::lead::read_lead;
-use crate::cli::page;
+use crate::cli::page::{self, Color};
 use crate::config::Settings;
 use crate::declaration::Fault;
 use crate::experiments::{Rule, RuleState, Rules as Experiments};

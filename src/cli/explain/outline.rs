@@ -1,8 +1,8 @@
 //! An explanation as people read it: a heading for each seat, and under it what becomes of its offers, with the reasons.
 
-use comfy_table::{Cell, Color, ColumnConstraint, Width};
+use comfy_table::{Cell, ColumnConstraint, Width};
 
-use crate::cli::page;
+use crate::cli::page::{self, Color};
 use crate::hindsight::judgement::Refusal;
 
 /// What is shown of a seat.
@@ -36,7 +36,7 @@ impl Section {
         match &reasons[..] {
             [] => {}
             [only] => self.state.0.push_str(&format!(": {only}")),
-            _ => self.lines.push(Line { offers: Vec::new(), state: (String::new(), Color::Reset), reasons }),
+            _ => self.lines.push(Line { offers: Vec::new(), state: (String::new(), Color::Plain), reasons }),
         }
     }
 

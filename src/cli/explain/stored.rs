@@ -1,14 +1,14 @@
 //! `offerd explain UUID`: what became of a stored lead, and why.
 
-use comfy_table::Color;
 use hyper::Method;
 use uuid::Uuid;
 
 use super::Arguments;
 use super::outline::Section;
 use crate::cli::admin_client::AdminClient;
+use crate::cli::page::{self, Color};
+use crate::cli::progress;
 use crate::cli::trouble::Trouble;
-use crate::cli::{page, progress};
 use crate::config::Settings;
 use crate::hindsight::explanation::{
     LeadExplanation, OfferExplanation, OfferReason, Reason, SeatExplanation, Standing, TableExplanation,

@@ -1,8 +1,8 @@
 //! `offerd partners list`: one row a partner and product type.
 
-use comfy_table::{Cell, Color, Table};
+use comfy_table::{Cell, Table};
 
-use crate::cli::page;
+use crate::cli::page::{self, Color};
 use crate::matching::limiter::{SeatStanding, State};
 use crate::model::RejectReason;
 use crate::partner_health::{Health, Judgement};

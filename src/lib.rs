@@ -214,6 +214,9 @@ pub mod admin;
 pub mod alerts;
 pub mod analytics;
 mod bootstrap;
+#[cfg(test)]
+#[path = "../tests/it/kit/cases.rs"]
+mod cases;
 pub mod cli;
 pub mod config;
 pub mod conversions;

@@ -225,7 +225,7 @@ fn first_request() -> impl Strategy<Value = PageRequest> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(crate::cases::cases(12))]
 
     #[test]
     fn following_next_url_delivers_every_record_once_and_none_too_young(

@@ -380,7 +380,7 @@ fn a_partner_that_left_the_book_meanwhile_is_not_waited_for() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(crate::cases::cases(24))]
 
     /// Whatever the partners do: pending responses only shrink, offers shown stay shown, the table is complete by its
     /// deadline, and then it never changes, neither in memory nor in the store.

@@ -248,7 +248,7 @@ impl Story {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(crate::cases::cases(8))]
 
     #[test]
     fn what_is_learnt_is_a_recount_of_what_was_done(deeds in prop::collection::vec(any_deed(), 1..40)) {

@@ -585,7 +585,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(crate::cases::cases(64))]
 
         /// Whatever happens, in whatever order: what is shown is on the disk, each seat has one outcome, and after the deadline
         /// and what was being written the table is complete.

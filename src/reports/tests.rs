@@ -591,7 +591,7 @@ fn adds_up(story: &Story) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(crate::cases::cases(6))]
 
     #[test]
     fn reports_equal_what_all_records_say_wherever_the_count_was_stopped(

@@ -57,7 +57,7 @@ fn places_are_dealt_anew() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(crate::cases::cases(16))]
 
     #[test]
     fn the_same_files_change_nothing_and_every_seat_has_its_reason(

@@ -330,7 +330,7 @@ const DAY_CAP: u32 = 5;
 const NAMED: &str = r#"{"uuid":"7d9f2c1e-33aa-4c7f-8b5d-0a1b2c3d4e5f","productTypes":["savings"]}"#;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(crate::cases::cases(8))]
 
     /// Whatever comes: in no minute and no day is a partner asked more often than it may be, at first look and at
     /// second; it is asked as often as it may; and a restart counts what was counted before it.

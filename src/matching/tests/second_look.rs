@@ -53,7 +53,7 @@ conversion_probability = 1.0
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(crate::cases::cases(24))]
 
     #[test]
     fn it_is_asked_only_without_a_loan_offer_and_the_best_of_each_sub_type_wins(

@@ -166,7 +166,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    #![proptest_config(crate::cases::cases(8))]
 
     /// So it does where the rules name more bounds than there are cells.
     #[test]

@@ -313,7 +313,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(16))]
+        #![proptest_config(crate::cases::cases(16))]
 
         #[test]
         fn offers_stand_in_the_same_order_whichever_came_first(

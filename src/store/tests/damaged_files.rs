@@ -18,7 +18,7 @@ struct Extent {
 fn extent() -> Extent {
     match std::env::var("OFFERD_DAMAGE").as_deref() {
         Ok("all") => Extent { one_of: 1, places: 2_000 },
-        _ => Extent { one_of: 11, places: 8 },
+        _ => Extent { one_of: 29, places: 3 },
     }
 }
 

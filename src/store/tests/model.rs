@@ -101,7 +101,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..crate::cases::cases(20) })]
 
     #[test]
     fn the_store_tells_what_a_map_tells(groups in vec(vec(vec(step(), 0..5), 1..6), 1..12)) {

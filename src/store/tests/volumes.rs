@@ -315,7 +315,7 @@ async fn the_size_of_a_store_follows_its_retention() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(crate::cases::cases(6))]
 
     /// Whatever is written when, with stops and kills between, what is read is what a map has.
     #[test]

@@ -64,7 +64,7 @@ fn expected(rules: &[Value], bodies: &[Value]) -> Vec<Vec<usize>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(crate::kit::cases::cases(32))]
 
     #[test]
     fn the_book_finds_whom_an_outside_engine_finds(

@@ -3,6 +3,7 @@
 
 mod answer;
 pub mod canaries;
+pub mod cases;
 mod daemon;
 pub mod database;
 pub mod far_partners;

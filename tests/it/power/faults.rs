@@ -74,7 +74,7 @@ async fn a_sample_of_faults_of_the_disk_is_told_and_loses_nothing_acknowledged()
         0 => Fault { at: rng.u64(1..20), kind: kinds[nth % 4], only: Some(SLEDS), for_good: rng.bool() },
         _ => Fault { at: rng.u64(1..500), kind: kinds[nth % 4], only: None, for_good: rng.bool() },
     };
-    campaign((0..16).map(fault).collect()).await;
+    campaign((0..8).map(fault).collect()).await;
 }
 
 /// `cargo test --release --test it power::faults -- --ignored --nocapture`

@@ -47,12 +47,12 @@ const LARGE_VOLUMES: &str = "268435456";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sample_of_power_cuts_that_lose_unsynced_writes_loses_nothing_acknowledged() {
-    campaign(36, Duration::from_millis(700), Loss::drawn, seed(16)).await;
+    campaign(12, Duration::from_millis(700), Loss::drawn, seed(16)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sample_of_kills_between_any_two_disk_operations_loses_nothing_acknowledged() {
-    campaign(24, Duration::from_millis(700), |_| (Loss::Nothing, false), seed(16)).await;
+    campaign(12, Duration::from_millis(700), |_| (Loss::Nothing, false), seed(16)).await;
 }
 
 /// `cargo test --release --test it power::simulated -- --ignored --nocapture`

@@ -13,7 +13,7 @@ use crate::kit::{Daemon, Plan, Stopped, sample};
 const LEADS: usize = 20;
 
 /// Reads that fail in turn, of those that an opening does.
-const READS: [&str; 8] = ["1 1", "2 2", "3 3", "5 5", "8 8", "13 13", "20 20", "1 999999"];
+const READS: [&str; 4] = ["1 1", "3 3", "20 20", "1 999999"];
 
 /// What can be read is said in a file, so that it can be changed while a program runs.
 fn rules(plan: &Plan) -> PathBuf {

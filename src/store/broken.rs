@@ -40,15 +40,12 @@ pub enum ReadError {
 impl BrokenRecord {
     /// Names the record `key` of `tree` as broken.
     pub(super) fn new(tree: Tree, key: &[u8], reason: Reason) -> Self {
-        let hex = key.iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { tree, key: hex, reason }
+        Self { tree, key: const_hex::encode(key), reason }
     }
 
     /// Its key in the index.
     pub(super) fn sled_key(&self) -> Option<Vec<u8>> {
-        let digits = self.key.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
-        let key: Option<Vec<u8>> = digits.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect();
-        Some(self.tree.sled_key(&key?))
+        Some(self.tree.sled_key(&const_hex::decode(&self.key).ok()?))
     }
 }
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::VERSION;
-use super::line::{End, Heading, Line, unhex};
+use super::line::{End, Heading, Line};
 use crate::conversions::partner_events;
 use crate::conversions::partner_events::ReportRecord;
 use crate::rate_table::record::{AnswerRecord, TableHead};
@@ -187,7 +187,7 @@ impl Import {
 fn read(line: &[u8]) -> Option<(Tree, Vec<u8>, Vec<u8>)> {
     let line: Line = serde_json::from_slice(line).ok()?;
     let tree = TREES.iter().find(|row| row.name == line.tree)?.tree;
-    Some((tree, unhex(&line.key)?, line.payload(tree)?))
+    Some((tree, const_hex::decode(&line.key).ok()?, line.payload(tree)?))
 }
 
 impl fmt::Display for ImportError {

@@ -114,7 +114,7 @@ impl MasterKey {
 
     /// What names the key in messages; says nothing of the key itself.
     pub fn id(&self) -> String {
-        hex(&Sha256::digest([b"offerd master key ", &self.key.bytes()[..]].concat())[..4])
+        const_hex::encode(&Sha256::digest([b"offerd master key ", &self.key.bytes()[..]].concat())[..4])
     }
 
     /// What it is made of.
@@ -140,15 +140,8 @@ impl MasterKey {
     fn parse(text: &str, place: String) -> Result<Self, MasterKeyError> {
         let text = text.trim();
         let mut bytes = Zeroizing::new([0; KEY_LEN]);
-        let digits = text.as_bytes();
-        if digits.len() != 2 * KEY_LEN {
+        if text.len() != 2 * KEY_LEN || const_hex::decode_to_slice(text, &mut *bytes).is_err() {
             return Err(MasterKeyError::Malformed { place, length: text.chars().count() });
-        }
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            match (digit(pair[0]), digit(pair[1])) {
-                (Some(high), Some(low)) => *byte = high << 4 | low,
-                _ => return Err(MasterKeyError::Malformed { place, length: text.chars().count() }),
-            }
         }
         let key = Key::of_bytes(&*bytes).expect("as many bytes as a key has");
         Ok(Self { key, place })
@@ -156,7 +149,7 @@ impl MasterKey {
 
     fn write(&self, file: &Path) -> io::Result<()> {
         let mut opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
-        let mut text = Zeroizing::new(hex(self.key.bytes()));
+        let mut text = Zeroizing::new(const_hex::encode(self.key.bytes()));
         text.push('\n');
         opened.write_all(text.as_bytes())?;
         opened.sync_all()?;
@@ -170,14 +163,6 @@ fn beside(store: &Path) -> PathBuf {
     let mut name = store.file_name().unwrap_or("offerd".as_ref()).to_owned();
     name.push(".key");
     store.with_file_name(name)
-}
-
-fn digit(letter: u8) -> Option<u8> {
-    char::from(letter).to_digit(16).map(|digit| digit as u8)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Shows its id, never the key.

@@ -297,7 +297,7 @@ fn sections(settings: &Settings) -> BTreeMap<String, String> {
 
 /// Enough of a digest to tell two texts apart.
 fn fingerprint(text: &str) -> String {
-    Sha256::digest(text).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    const_hex::encode(&Sha256::digest(text)[..6])
 }
 
 #[cfg(test)]

@@ -330,7 +330,7 @@ mod tests {
         }
 
         fn order(&self, email: &str) -> Request<Bytes> {
-            let digest: String = Sha256::digest(email).iter().map(|byte| format!("{byte:02x}")).collect();
+            let digest = const_hex::encode(Sha256::digest(email));
             let body = format!(
                 r#"{{"kind": "email", "digest": "{digest}", "reason": "letter 4711", "suppress": true}}"#
             );

@@ -67,14 +67,12 @@ impl Password {
 
     /// One by its digest, in hexadecimal digits.
     pub fn of_hex(digest: &str) -> Option<Self> {
-        let digits =
-            digest.as_bytes().chunks(2).map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok());
-        Some(Self(digits.collect::<Option<Vec<u8>>>()?.try_into().ok()?))
+        const_hex::decode_to_array(digest).ok().map(Self)
     }
 
     /// Its digest, in hexadecimal digits.
     pub fn hex(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        const_hex::encode(self.0)
     }
 
     /// Whether it is this one; compared by digest, so that the time reveals nothing of it.

@@ -208,14 +208,5 @@ pub(super) async fn load(engine: Arc<Engine>) -> Result<(), Failure> {
 
 /// The digest that 64 hexadecimal digits stand for.
 pub fn digest(text: &str) -> Option<SuppressionDigest> {
-    let mut digest = SuppressionDigest::default();
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    let value = |letter: u8| char::from(letter).to_digit(16).map(|digit| digit as u8);
-    if !rest.is_empty() || pairs.len() != digest.len() {
-        return None;
-    }
-    for (byte, [high, low]) in digest.iter_mut().zip(pairs) {
-        *byte = value(*high)? << 4 | value(*low)?;
-    }
-    Some(digest)
+    const_hex::decode_to_array(text).ok()
 }

@@ -82,7 +82,7 @@ impl Batch {
         for Message { change, alert, .. } in &self.messages {
             digest.update(format!("{}{change:?}{:?};", fingerprint(alert), alert.fired_ms));
         }
-        format!("alert_{}", hex(&digest.finalize()[..16]))
+        format!("alert_{}", const_hex::encode(&digest.finalize()[..16]))
     }
 
     /// The body of a webhook.
@@ -183,11 +183,7 @@ pub(super) fn fingerprint(alert: &Alert) -> String {
         digest.update([1]);
         digest.update(value);
     }
-    hex(&digest.finalize()[..8])
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    const_hex::encode(&digest.finalize()[..8])
 }
 
 fn at(ms: i64) -> DateTime<Utc> {

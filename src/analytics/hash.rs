@@ -1,7 +1,5 @@
 //! What tells records apart: a digest over their parts.
 
-use std::fmt::Write;
-
 use sha2::{Digest, Sha256};
 
 /// The first 16 bytes of the SHA-256 over the parts, in hexadecimal. Each part goes in with its length, so that no two
@@ -12,10 +10,7 @@ pub fn hash(parts: &[&[u8]]) -> String {
         digest.update((part.len() as u64).to_be_bytes());
         digest.update(part);
     }
-    digest.finalize()[..16].iter().fold(String::with_capacity(32), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}"); // a String takes everything
-        text
-    })
+    const_hex::encode(&digest.finalize()[..16])
 }
 
 #[cfg(test)]

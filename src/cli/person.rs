@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 
 use super::admin_client::AdminClient;
 use super::files;
-use super::suppressions::hex;
 use super::trouble::Trouble;
 use super::{consents, page, progress};
 use crate::admin::erasing::ErasureLine;
@@ -251,7 +250,7 @@ fn order(given: Option<(SuppressionKind, &str)>, Why { reason }: Why) -> Result<
     let digest = kind.of_line(&line);
     let digest =
         digest.ok_or_else(|| Trouble::Other(format!("--{} must be {}", kind.word(), kind.wanted())))?;
-    Ok(PersonOrder { kind, digest: hex(&digest), reason, suppress: false })
+    Ok(PersonOrder { kind, digest: const_hex::encode(digest), reason, suppress: false })
 }
 
 fn table(found: &[FoundLead]) -> Table {

@@ -169,7 +169,7 @@ impl Add {
             }
             read += 1;
             match self.digest(text) {
-                Some(digest) => batch.push(hex(&digest)),
+                Some(digest) => batch.push(const_hex::encode(digest)),
                 None => {
                     bad += 1;
                     self.tell(&bar, nth, bad);
@@ -247,11 +247,6 @@ fn bar(bytes: Option<u64>) -> ProgressBar {
             .with_style(style("{bar:30} {percent:>3} %  {binary_bytes_per_sec}, {eta} left  {msg}")),
         None => ProgressBar::no_length().with_style(style("{spinner} {binary_bytes}  {msg}")),
     }
-}
-
-/// A digest as 64 hexadecimal digits.
-pub fn hex(digest: &SuppressionDigest) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn table(lists: &[ListedSuppressions]) -> Table {

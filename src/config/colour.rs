@@ -21,10 +21,8 @@ impl Colour {
 
     /// Reads `#rrggbb`.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.is_ascii())?;
-        let channel = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();
-        digits.bytes().all(|digit| digit.is_ascii_hexdigit()).then_some(())?;
-        Some(Self([channel(0)?, channel(2)?, channel(4)?]))
+        let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6)?;
+        const_hex::decode_to_array(digits).ok().map(Self)
     }
 
     /// The contrast with another colour, from 1 (the same) to 21 (black and white), as WCAG 2.2 defines it.
@@ -50,8 +48,7 @@ impl Colour {
 
 impl fmt::Display for Colour {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [red, green, blue] = self.0;
-        write!(out, "#{red:02x}{green:02x}{blue:02x}")
+        write!(out, "#{}", const_hex::encode(self.0))
     }
 }
 

@@ -1,8 +1,7 @@
 //! URLs with macros, as affiliate networks take postbacks: `https://track.example/pb?cid={clientTag.clickid}&payout={payout}`.
 
-use std::fmt::Write;
-
 use hyper::Uri;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::message::Message;
 use crate::declaration::{did_you_mean, nearest};
@@ -146,18 +145,16 @@ fn dollars(cents: i32) -> String {
     format!("{sign}{}.{:02}", cents / 100, cents % 100)
 }
 
+/// What RFC 3986, 2.3, does not leave unreserved.
+const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// Writes a value so that it means itself wherever in a path or query it stands (RFC 3986, 2.3).
 fn encode(value: &str, url: &mut String) {
     // As they are they would be no segment of a path, but the way to another one.
     if value == "." || value == ".." {
         return url.push_str(&value.replace('.', "%2E"));
     }
-    for byte in value.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => url.push(byte.into()),
-            _ => write!(url, "%{byte:02X}").expect("a text takes what is written"),
-        }
-    }
+    url.extend(utf8_percent_encode(value, &RESERVED));
 }
 
 #[cfg(test)]

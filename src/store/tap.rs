@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::backup::BackupError;
 use super::changes::Change;
 
 /// How many bytes of changes may wait for the reader of a backup.
@@ -19,21 +20,12 @@ struct Noted {
     fell_behind: bool,
 }
 
-/// Why a backup cannot listen.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum TapError {
-    /// Another one does.
-    UnderWay,
-    /// More was written meanwhile than may wait for the reader.
-    FellBehind,
-}
-
 impl Tap {
     /// Begins to listen, for one backup at a time.
-    pub(super) fn begin(&self) -> Result<(), TapError> {
+    pub(super) fn begin(&self) -> Result<(), BackupError> {
         let mut noted = self.noted();
         if noted.is_some() {
-            return Err(TapError::UnderWay);
+            return Err(BackupError::UnderWay);
         }
         *noted = Some(Noted::default());
         Ok(())
@@ -59,9 +51,9 @@ impl Tap {
     }
 
     /// What was noted since this was asked last.
-    pub(super) fn take(&self) -> Result<Vec<Change>, TapError> {
+    pub(super) fn take(&self) -> Result<Vec<Change>, BackupError> {
         match self.noted().as_mut() {
-            Some(Noted { fell_behind: true, .. }) | None => Err(TapError::FellBehind),
+            Some(Noted { fell_behind: true, .. }) | None => Err(BackupError::FellBehind),
             Some(noted) => Ok(std::mem::take(noted).changes),
         }
     }
@@ -89,7 +81,7 @@ mod tests {
         (0..3).for_each(|_| tap.note(batch()));
         assert_eq!(tap.take().unwrap().len(), 3);
         (0..4).for_each(|_| tap.note(batch()));
-        assert_eq!(tap.take(), Err(TapError::FellBehind), "also for changes that came before");
+        assert_eq!(tap.take(), Err(BackupError::FellBehind), "also for changes that came before");
         tap.end();
         tap.note(batch());
         assert!(!tap.listens());

@@ -48,7 +48,13 @@ pub struct Line {
 impl Line {
     /// The line of a record.
     pub fn of(tree: Tree, key: &[u8], payload: &[u8]) -> Self {
-        let line = Self { tree: tree.name().to_owned(), key: hex(key), value: None, text: None, hex: None };
+        let line = Self {
+            tree: tree.name().to_owned(),
+            key: const_hex::encode(key),
+            value: None,
+            text: None,
+            hex: None,
+        };
         if let Some(value) = readable(tree, payload)
             && bytes(tree, &value).as_deref() == Some(payload)
         {
@@ -56,7 +62,7 @@ impl Line {
         }
         match std::str::from_utf8(payload) {
             Ok(text) if tree == Tree::Templates => Self { text: Some(text.to_owned()), ..line },
-            _ => Self { hex: Some(hex(payload)), ..line },
+            _ => Self { hex: Some(const_hex::encode(payload)), ..line },
         }
     }
 
@@ -65,7 +71,7 @@ impl Line {
         match (&self.value, &self.text, &self.hex) {
             (Some(value), None, None) => bytes(tree, value),
             (None, Some(text), None) => Some(text.as_bytes().to_vec()),
-            (None, None, Some(hex)) => unhex(hex),
+            (None, None, Some(hex)) => const_hex::decode(hex).ok(),
             _ => None,
         }
     }
@@ -126,16 +132,4 @@ impl Postcard {
             from_json: |value| Some(codec::encode(&serde_json::from_str::<T>(value.get()).ok()?)),
         }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The bytes that hexadecimal digits stand for.
-pub fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit = |letter: &u8| char::from(*letter).to_digit(16).map(|digit| digit as u8);
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    let byte = |[high, low]: &[u8; 2]| Some(digit(high)? << 4 | digit(low)?);
-    rest.is_empty().then(|| pairs.iter().map(byte).collect())?
 }

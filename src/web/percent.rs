@@ -2,23 +2,14 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::percent_decode_str;
+
 /// Decodes `%41` to `A`; `None` when an escape is broken or the result is not UTF-8.
 pub(super) fn decode(text: &str) -> Option<Cow<'_, str>> {
-    if !text.contains('%') {
-        return Some(Cow::Borrowed(text));
-    }
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let (byte, after) = match (first, tail) {
-            (b'%', [high, low, after @ ..]) => (nibble(*high)? << 4 | nibble(*low)?, after),
-            (b'%', _) => return None,
-            (byte, after) => (*byte, after),
-        };
-        decoded.push(byte);
-        rest = after;
-    }
-    String::from_utf8(decoded).ok().map(Cow::Owned)
+    let is_whole = |escape: &[u8]| escape.len() >= 2 && escape[..2].iter().all(u8::is_ascii_hexdigit);
+    // The crate leaves a broken escape as it is.
+    text.as_bytes().split(|byte| *byte == b'%').skip(1).all(is_whole).then_some(())?;
+    percent_decode_str(text).decode_utf8().ok()
 }
 
 /// Splits and decodes `a=1&b=x+y`; `None` when a name or value does not decode.
@@ -33,11 +24,6 @@ fn decode_pair(pair: &str) -> Option<(String, String)> {
 
 fn decode_form(text: &str) -> Option<String> {
     decode(&text.replace('+', " ")).map(Cow::into_owned)
-}
-
-fn nibble(digit: u8) -> Option<u8> {
-    let value = char::from(digit).to_digit(16)?;
-    u8::try_from(value).ok()
 }
 
 #[cfg(test)]

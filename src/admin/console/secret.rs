@@ -46,7 +46,7 @@ pub fn find(store: &Path) -> Option<Password> {
 /// The file system's error.
 pub fn make(store: &Path) -> io::Result<NewSecret> {
     let random = Sha256::digest(format!("{}{}", Uuid::new_v4(), Uuid::new_v4()));
-    let secret: String = random[..BYTES].iter().map(|byte| format!("{byte:02x}")).collect();
+    let secret = const_hex::encode(&random[..BYTES]);
     let digest = format!("{}\n", Password::of_secret(&secret).hex());
     private_file::write(&path(store), digest.as_bytes(), |_| Ok(()))?;
     Ok(NewSecret { secret })

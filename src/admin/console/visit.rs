@@ -371,7 +371,7 @@ impl Proxied {
     fn of(app: &App, person: Person) -> Self {
         use sha2::{Digest, Sha256};
         let digest = Sha256::digest(format!("{} {}", app.console.csrf, person.who));
-        Self { person, csrf: digest.iter().map(|byte| format!("{byte:02x}")).collect() }
+        Self { person, csrf: const_hex::encode(digest) }
     }
 }
 

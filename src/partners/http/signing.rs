@@ -51,12 +51,14 @@ pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("sha256", |text: &Value| digested(&digest::SHA256, text));
     environment.add_filter("sha512", |text: &Value| digested(&digest::SHA512, text));
     environment.add_filter("hmac", hmac_of);
-    environment.add_filter("hex", |bytes: &Value| encoded(bytes, hexadecimal));
+    environment.add_filter("hex", |bytes: &Value| encoded(bytes, |bytes| const_hex::encode(bytes)));
     environment.add_filter("base64", |bytes: &Value| encoded(bytes, |bytes| STANDARD.encode(bytes)));
     environment
         .add_filter("base64url", |bytes: &Value| encoded(bytes, |bytes| URL_SAFE_NO_PAD.encode(bytes)));
     environment.add_filter("from_base64", |text: &Value| decoded(text, "base64", from_base64));
-    environment.add_filter("from_hex", |text: &Value| decoded(text, "hexadecimal", from_hex));
+    environment.add_filter("from_hex", |text: &Value| {
+        decoded(text, "hexadecimal", |text| const_hex::decode(text).ok())
+    });
     environment.add_filter("tojson", tojson);
     environment.add_filter("jws", signed);
     environment.add_filter("sign", sign);
@@ -186,21 +188,6 @@ fn decoded(text: &Value, what: &str, decode: impl Fn(&str) -> Option<Vec<u8>>) -
 fn from_base64(text: &str) -> Option<Vec<u8>> {
     let text = text.trim_end_matches('=');
     URL_SAFE_NO_PAD.decode(text.replace('+', "-").replace('/', "_")).ok()
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        text.push_str(&format!("{byte:02x}"));
-        text
-    })
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digits = text.as_bytes().chunks(2).map(|pair| {
-        let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2 && !pair.starts_with('+'))?;
-        u8::from_str_radix(pair, 16).ok()
-    });
-    digits.collect()
 }
 
 /// What is wrong with a name: what was found, where that can be no key that was put in its place, and what there is.

@@ -116,8 +116,8 @@ impl Withheld {
             text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"),
             STANDARD.encode(text).trim_end_matches('=').to_owned(),
             URL_SAFE_NO_PAD.encode(text),
-            text.bytes().map(|byte| format!("{byte:02x}")).collect(),
-            text.bytes().map(|byte| format!("{byte:02X}")).collect(),
+            const_hex::encode(text),
+            const_hex::encode_upper(text),
             text.to_owned(),
         ]);
     }

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::CopyError;
 use super::progress::CopyProgress;
-use super::side::{Payload, Side, hex, tree_of};
+use super::side::{Payload, Side, tree_of};
 use crate::store::sealing::data_key;
 use crate::store::trees::{TREES, Tree};
 
@@ -134,7 +134,7 @@ fn first_difference(
     let missing = least_unlike(source, target, tree, "it is missing in the copy")?;
     let added = least_unlike(target, source, tree, "it is in the copy alone")?;
     let least = missing.into_iter().chain(added).min_by(|(one, _), (other, _)| one.cmp(other));
-    Ok(least.map(|(sled_key, how)| Difference { tree, key: hex(&sled_key[1..]), how }))
+    Ok(least.map(|(sled_key, how)| Difference { tree, key: const_hex::encode(&sled_key[1..]), how }))
 }
 
 /// The least key of one side that the other has not, or not with the same payload, and how it differs.

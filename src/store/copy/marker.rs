@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::error::CopyError;
-use super::side::{Side, hex};
+use super::side::Side;
 use crate::config::PostgresSettings;
 use crate::store::arrival::LAST_ARRIVAL;
 use crate::store::disk;
@@ -44,9 +44,9 @@ impl Marker {
     pub(super) fn begins(source: &impl Side, keys: &[u8], master: &MasterKey) -> Result<Self, CopyError> {
         let last = source.payloads(&[Tree::Meta.sled_key(LAST_ARRIVAL)])?;
         Ok(Self {
-            source: hex(&id_of(keys, master)?),
-            keys: hex(&Sha256::digest(keys)),
-            last_arrival: last.into_iter().flatten().map(|last| hex(&last)).collect(),
+            source: const_hex::encode(id_of(keys, master)?),
+            keys: const_hex::encode(Sha256::digest(keys)),
+            last_arrival: last.into_iter().flatten().map(const_hex::encode).collect(),
             part: 0,
             key: Vec::new(),
         })

@@ -65,7 +65,7 @@ pub(super) trait Target: Side {
 /// The tree and the key in it that a key of an index is of.
 pub(super) fn tree_of<'k>(sled_key: &'k [u8], place: &str) -> Result<(Tree, &'k [u8]), CopyError> {
     let of = sled_key.split_first().and_then(|(prefix, key)| Some((Tree::of_prefix(*prefix)?, key)));
-    of.ok_or_else(|| CopyError::Unknown { key: hex(sled_key), place: place.to_owned() })
+    of.ok_or_else(|| CopyError::Unknown { key: const_hex::encode(sled_key), place: place.to_owned() })
 }
 
 /// The key and payload of an entry of an index.
@@ -73,9 +73,4 @@ pub(super) fn payload((sled_key, raw): Entry, place: &str) -> Result<Payload, Co
     let (tree, key) = tree_of(&sled_key, place)?;
     let payload = unframed(&raw).map_err(|reason| CopyError::Broken(BrokenRecord::new(tree, key, reason)))?;
     Ok((sled_key, payload.to_vec()))
-}
-
-/// Bytes in hexadecimal.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

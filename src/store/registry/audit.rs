@@ -347,7 +347,7 @@ fn number(key: &[u8]) -> u64 {
 }
 
 fn hash(payload: &[u8]) -> String {
-    Sha256::digest(payload).iter().map(|byte| format!("{byte:02x}")).collect()
+    const_hex::encode(Sha256::digest(payload))
 }
 
 #[cfg(test)]

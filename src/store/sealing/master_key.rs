@@ -29,16 +29,21 @@ pub struct MasterKey {
 }
 
 /// Why there is no master key where one is to be.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum MasterKeyError {
     /// It cannot be read, or be made.
+    #[error("the master key in {place}: {error}")]
     Io {
         /// Where.
         place: String,
         /// The system's error.
-        source: io::Error,
+        error: io::Error,
     },
     /// It is not 64 hexadecimal digits.
+    #[error(
+        "the master key in {place} must be {} hexadecimal digits, got {length} characters{}", 2 * KEY_LEN,
+        if *.length == 2 * KEY_LEN { " that are not all such digits" } else { "" }
+    )]
     Malformed {
         /// Where.
         place: String,
@@ -77,14 +82,14 @@ impl MasterKey {
         let place = format!("`{}`", file.display());
         let length = match fs::metadata(file) {
             Ok(found) => found.len(),
-            Err(source) => return Err(MasterKeyError::Io { place, source }),
+            Err(error) => return Err(MasterKeyError::Io { place, error }),
         };
         if length > FILE_BYTES_MAX {
             return Err(MasterKeyError::Malformed { place, length: length as usize });
         }
         match regular_file::bytes_of(file, FILE_BYTES_MAX) {
             Ok(bytes) => Self::parse(&String::from_utf8_lossy(&Zeroizing::new(bytes)), place),
-            Err(source) => Err(MasterKeyError::Io { place, source }),
+            Err(error) => Err(MasterKeyError::Io { place, error }),
         }
     }
 
@@ -95,7 +100,7 @@ impl MasterKey {
     /// Why the file could not be written.
     pub fn create(file: &Path) -> Result<Self, MasterKeyError> {
         let made = Self { key: Key::random(), place: format!("`{}`", file.display()) };
-        made.write(file).map_err(|source| MasterKeyError::Io { place: made.place.clone(), source })?;
+        made.write(file).map_err(|error| MasterKeyError::Io { place: made.place.clone(), error })?;
         Ok(made)
     }
 
@@ -114,7 +119,7 @@ impl MasterKey {
 
     /// What names the key in messages; says nothing of the key itself.
     pub fn id(&self) -> String {
-        hex(&Sha256::digest([b"offerd master key ", &self.key.bytes()[..]].concat())[..4])
+        const_hex::encode(&Sha256::digest([b"offerd master key ", &self.key.bytes()[..]].concat())[..4])
     }
 
     /// What it is made of.
@@ -140,15 +145,8 @@ impl MasterKey {
     fn parse(text: &str, place: String) -> Result<Self, MasterKeyError> {
         let text = text.trim();
         let mut bytes = Zeroizing::new([0; KEY_LEN]);
-        let digits = text.as_bytes();
-        if digits.len() != 2 * KEY_LEN {
+        if text.len() != 2 * KEY_LEN || const_hex::decode_to_slice(text, &mut *bytes).is_err() {
             return Err(MasterKeyError::Malformed { place, length: text.chars().count() });
-        }
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            match (digit(pair[0]), digit(pair[1])) {
-                (Some(high), Some(low)) => *byte = high << 4 | low,
-                _ => return Err(MasterKeyError::Malformed { place, length: text.chars().count() }),
-            }
         }
         let key = Key::of_bytes(&*bytes).expect("as many bytes as a key has");
         Ok(Self { key, place })
@@ -156,7 +154,7 @@ impl MasterKey {
 
     fn write(&self, file: &Path) -> io::Result<()> {
         let mut opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
-        let mut text = Zeroizing::new(hex(self.key.bytes()));
+        let mut text = Zeroizing::new(const_hex::encode(self.key.bytes()));
         text.push('\n');
         opened.write_all(text.as_bytes())?;
         opened.sync_all()?;
@@ -172,14 +170,6 @@ fn beside(store: &Path) -> PathBuf {
     store.with_file_name(name)
 }
 
-fn digit(letter: u8) -> Option<u8> {
-    char::from(letter).to_digit(16).map(|digit| digit as u8)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Shows its id, never the key.
 impl fmt::Debug for MasterKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -190,27 +180,9 @@ impl fmt::Debug for MasterKey {
 impl MasterKeyError {
     /// Whether it is there, and this user may not read it.
     pub fn is_forbidden(&self) -> bool {
-        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
+        matches!(self, Self::Io { error, .. } if error.kind() == io::ErrorKind::PermissionDenied)
     }
 }
-
-impl fmt::Display for MasterKeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io { place, source } => write!(f, "the master key in {place}: {source}"),
-            Self::Malformed { place, length } => {
-                let digits = 2 * KEY_LEN;
-                write!(
-                    f,
-                    "the master key in {place} must be {digits} hexadecimal digits, got {length} characters"
-                )?;
-                if *length == digits { f.write_str(" that are not all such digits") } else { Ok(()) }
-            }
-        }
-    }
-}
-
-impl std::error::Error for MasterKeyError {}
 
 #[cfg(test)]
 mod tests {

@@ -115,7 +115,7 @@ fn a_sealed_record_is_nobody_elses_and_stands_nowhere_else() {
     tamper(directory.path(), &Tree::Leads.sled_key(LEAD.as_bytes()), |raw| *raw = others);
 
     let store = inline(&directory);
-    let key = LEAD.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    let key = const_hex::encode(LEAD.as_bytes());
     let broken = BrokenRecord { tree: Tree::Leads, key, reason: Reason::Seal };
     assert_eq!(store.get(Tree::Leads, LEAD), Err(ReadError::Broken(broken.clone())));
     assert_eq!(store.check().unwrap().broken, [broken]);

@@ -289,9 +289,5 @@ pub(in crate::store) fn note_damage<B>(
 fn neighbour(key: &[u8]) -> Neighbour {
     let tree = key.first().and_then(|prefix| Tree::of_prefix(*prefix));
     let rest = key.get(1..).unwrap_or_default();
-    Neighbour {
-        tree,
-        key: rest.iter().map(|byte| format!("{byte:02x}")).collect(),
-        at_ms: tree.and_then(|tree| time_ms(tree, rest)),
-    }
+    Neighbour { tree, key: const_hex::encode(rest), at_ms: tree.and_then(|tree| time_ms(tree, rest)) }
 }

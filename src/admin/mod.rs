@@ -80,8 +80,8 @@ use crate::store::{Store, Topic};
 use crate::telemetry::metrics;
 use crate::telemetry::tail::Tail;
 use crate::web::{
-    AnswerMeter, Authenticate, Caller, Context, Cors, Editions, Elsewhere, Failure, Gate, Handler, Listener,
-    Principal, Reply, Route, Router, Scope, Surface, Token, Welcome, handler, service,
+    AnswerMeter, Authenticate, Caller, Context, Cors, Elsewhere, Failure, Gate, Handler, Listener, Principal,
+    Reply, Route, Router, Surface, Token, Welcome, routes, service,
 };
 
 /// What the admin pages are made with.
@@ -235,141 +235,76 @@ impl App {
 }
 
 /// Every path of the admin listener, those of the console aside.
-const ROUTES: &[Row] = &[
-    open(Method::GET, "/", "What there is.", handler!(index)),
-    open(Method::GET, "/livez", "Answers while the process runs.", handler!(live)),
-    open(Method::GET, "/readyz", "Answers 200 while leads are taken.", handler!(ready)),
-    open(Method::GET, "/metrics", "Every metric, for Prometheus.", handler!(show_metrics)),
-    command(Method::GET, "/tokens", "Lists tokens.", handler!(tokens::list)),
-    command(Method::POST, "/tokens", "Makes a token.", handler!(tokens::create)),
-    command(
-        Method::POST,
-        "/partnerEvents",
-        "Takes in what partners report.",
-        handler!(partner_events::take_in),
-    ),
-    command(
-        Method::GET,
-        "/leads/{uuid}/explanation",
-        "Tells why a lead has the offers that it has.",
-        handler!(leads::explain),
-    ),
-    command(
-        Method::GET,
-        "/rateTables/{uuid}/transcript",
-        "Tells what partners were sent and answered, persons masked.",
-        handler!(transcripts::redacted),
-    ),
-    command(
-        Method::POST,
-        "/rateTables/{uuid}/transcript",
-        "Tells it whole, and writes down why.",
-        handler!(transcripts::reveal),
-    ),
-    command(Method::GET, "/users", "Lists the users of the console.", handler!(users::list)),
-    command(Method::POST, "/users", "Adds a user.", handler!(users::create)),
-    command(
-        Method::POST,
-        "/users/{name}",
-        "Changes role, password or standing of a user.",
-        handler!(users::update),
-    ),
-    command(Method::DELETE, "/users/{name}", "Removes a user.", handler!(users::delete)),
-    command(Method::POST, "/users/{name}/invitation", "Makes a link for a user.", handler!(users::invite)),
-    command(Method::GET, "/audit", "Tells who did what, when and why.", handler!(audit_trail::list)),
-    command(Method::GET, "/audit/verdict", "Walks the chain of the audit.", handler!(audit_trail::verdict)),
-    command(Method::GET, "/partners", "Tells who is asked, and how often.", handler!(partners::list)),
-    command(Method::GET, "/partners/timing", "Tells how long partners took.", handler!(partners::timing)),
-    command(Method::POST, "/partners/pause", "Pauses a partner.", handler!(partners::pause)),
-    command(Method::POST, "/partners/resume", "Ends a pause.", handler!(partners::resume)),
-    command(Method::GET, "/suppressions", "Lists suppression lists.", handler!(suppressions::list)),
-    command(Method::POST, "/suppressions", "Adds to a suppression list.", handler!(suppressions::add)),
-    command(
-        Method::POST,
-        "/suppressions/naming",
-        "Tells on which suppression lists a lead is.",
-        handler!(suppressions::naming),
-    ),
-    command(
-        Method::DELETE,
-        "/suppressions/{name}",
-        "Removes a suppression list.",
-        handler!(suppressions::remove),
-    ),
-    command(Method::GET, "/experiments", "Tells how experiments stand.", handler!(experiments::list)),
-    command(
-        Method::GET,
-        "/experiments/{rule}",
-        "Compares the variants of an experiment.",
-        handler!(experiments::compare),
-    ),
-    command(Method::GET, "/alerts", "Tells which alerts fire, and who is told.", handler!(alerts::list)),
-    command(Method::POST, "/alerts/test", "Tells receivers of alerts a test.", handler!(alerts::test)),
-    command(Method::GET, "/postbacks", "Tells how postbacks stand.", handler!(postbacks::list)),
-    command(Method::GET, "/postbacks/{name}/dead", "Lists dead letters.", handler!(postbacks::dead)),
-    command(Method::POST, "/postbacks/{name}/retry", "Sends dead letters again.", handler!(postbacks::retry)),
-    command(Method::POST, "/postbacks/{name}/test", "Sends a test event.", handler!(postbacks::test)),
-    command(Method::GET, "/leads/{uuid}", "Tells all that is held on a person.", handler!(leads::export)),
-    command(Method::DELETE, "/leads/{uuid}", "Erases a person.", handler!(leads::erase)),
-    command(Method::POST, "/persons/find", "Finds the leads of a person.", handler!(persons::find)),
-    command(
-        Method::POST,
-        "/persons/export",
-        "Tells all that is held on a person.",
-        handler!(persons::export),
-    ),
-    command(Method::POST, "/persons/erase", "Erases all leads of a person.", handler!(erasing::erase)),
-    command(Method::POST, "/persons/suppress", "Leaves a person alone.", handler!(persons::suppress)),
-    command(Method::POST, "/persons/unsuppress", "Ends that.", handler!(persons::unsuppress)),
-    command(Method::GET, "/consents", "Tells who agreed to what, and when.", handler!(consents::list)),
-    command(
-        Method::GET,
-        "/masterKey",
-        "Tells which key the store is sealed with.",
-        handler!(master_key::sealed_with),
-    ),
-    command(Method::POST, "/masterKey", "Seals the keys with another one.", handler!(master_key::rotate)),
-    command(Method::POST, "/reload", "Takes in settings and partner files anew.", handler!(reload::reload)),
-    command(
-        Method::POST,
-        "/replay",
-        "Runs stored leads against other partner files.",
-        handler!(replay::replay),
-    ),
-    command(Method::GET, "/nodes", "Lists the nodes that share the store.", handler!(nodes::list)),
-    command(Method::GET, "/ranking", "Tells what was learnt of clicks.", handler!(ranking::ranking)),
-    command(Method::GET, "/report", "Counts what became of leads.", handler!(reports::report)),
-    command(
-        Method::POST,
-        "/report/rebuild",
-        "Counts anew from the records that there are.",
-        handler!(reports::rebuild),
-    ),
-    command(Method::POST, "/store/check", "Reads every record.", handler!(store::check)),
-    command(Method::GET, "/backup", "Gives the whole store as one sealed file.", handler!(backup::backup)),
-    command(Method::DELETE, "/tokens/{id}", "Ends a token.", handler!(tokens::revoke)),
-];
+const ROUTES: &[Row] = routes! {
+    GET "/" None All [index] "What there is.";
+    GET "/livez" None All [live] "Answers while the process runs.";
+    GET "/readyz" None All [ready] "Answers 200 while leads are taken.";
+    GET "/metrics" None All [show_metrics] "Every metric, for Prometheus.";
+    GET "/tokens" Confidential All [tokens::list] "Lists tokens.";
+    POST "/tokens" Confidential All [tokens::create] "Makes a token.";
+    POST "/partnerEvents" Confidential All [partner_events::take_in] "Takes in what partners report.";
+    GET "/leads/{uuid}/explanation" Confidential All [leads::explain]
+        "Tells why a lead has the offers that it has.";
+    GET "/rateTables/{uuid}/transcript" Confidential All [transcripts::redacted]
+        "Tells what partners were sent and answered, persons masked.";
+    POST "/rateTables/{uuid}/transcript" Confidential All [transcripts::reveal]
+        "Tells it whole, and writes down why.";
+    GET "/users" Confidential All [users::list] "Lists the users of the console.";
+    POST "/users" Confidential All [users::create] "Adds a user.";
+    POST "/users/{name}" Confidential All [users::update] "Changes role, password or standing of a user.";
+    DELETE "/users/{name}" Confidential All [users::delete] "Removes a user.";
+    POST "/users/{name}/invitation" Confidential All [users::invite] "Makes a link for a user.";
+    GET "/audit" Confidential All [audit_trail::list] "Tells who did what, when and why.";
+    GET "/audit/verdict" Confidential All [audit_trail::verdict] "Walks the chain of the audit.";
+    GET "/partners" Confidential All [partners::list] "Tells who is asked, and how often.";
+    GET "/partners/timing" Confidential All [partners::timing] "Tells how long partners took.";
+    POST "/partners/pause" Confidential All [partners::pause] "Pauses a partner.";
+    POST "/partners/resume" Confidential All [partners::resume] "Ends a pause.";
+    GET "/suppressions" Confidential All [suppressions::list] "Lists suppression lists.";
+    POST "/suppressions" Confidential All [suppressions::add] "Adds to a suppression list.";
+    POST "/suppressions/naming" Confidential All [suppressions::naming]
+        "Tells on which suppression lists a lead is.";
+    DELETE "/suppressions/{name}" Confidential All [suppressions::remove] "Removes a suppression list.";
+    GET "/experiments" Confidential All [experiments::list] "Tells how experiments stand.";
+    GET "/experiments/{rule}" Confidential All [experiments::compare]
+        "Compares the variants of an experiment.";
+    GET "/alerts" Confidential All [alerts::list] "Tells which alerts fire, and who is told.";
+    POST "/alerts/test" Confidential All [alerts::test] "Tells receivers of alerts a test.";
+    GET "/postbacks" Confidential All [postbacks::list] "Tells how postbacks stand.";
+    GET "/postbacks/{name}/dead" Confidential All [postbacks::dead] "Lists dead letters.";
+    POST "/postbacks/{name}/retry" Confidential All [postbacks::retry] "Sends dead letters again.";
+    POST "/postbacks/{name}/test" Confidential All [postbacks::test] "Sends a test event.";
+    GET "/leads/{uuid}" Confidential All [leads::export] "Tells all that is held on a person.";
+    DELETE "/leads/{uuid}" Confidential All [leads::erase] "Erases a person.";
+    POST "/persons/find" Confidential All [persons::find] "Finds the leads of a person.";
+    POST "/persons/export" Confidential All [persons::export] "Tells all that is held on a person.";
+    POST "/persons/erase" Confidential All [erasing::erase] "Erases all leads of a person.";
+    POST "/persons/suppress" Confidential All [persons::suppress] "Leaves a person alone.";
+    POST "/persons/unsuppress" Confidential All [persons::unsuppress] "Ends that.";
+    GET "/consents" Confidential All [consents::list] "Tells who agreed to what, and when.";
+    GET "/masterKey" Confidential All [master_key::sealed_with] "Tells which key the store is sealed with.";
+    POST "/masterKey" Confidential All [master_key::rotate] "Seals the keys with another one.";
+    POST "/reload" Confidential All [reload::reload] "Takes in settings and partner files anew.";
+    POST "/replay" Confidential All [replay::replay] "Runs stored leads against other partner files.";
+    GET "/nodes" Confidential All [nodes::list] "Lists the nodes that share the store.";
+    GET "/ranking" Confidential All [ranking::ranking] "Tells what was learnt of clicks.";
+    GET "/report" Confidential All [reports::report] "Counts what became of leads.";
+    POST "/report/rebuild" Confidential All [reports::rebuild] "Counts anew from the records that there are.";
+    POST "/store/check" Confidential All [store::check] "Reads every record.";
+    GET "/backup" Confidential All [backup::backup] "Gives the whole store as one sealed file.";
+    DELETE "/tokens/{id}" Confidential All [tokens::revoke] "Ends a token.";
+};
 
 /// Every path with its method, those of the console too.
 pub fn paths() -> impl Iterator<Item = (Method, &'static str)> {
-    routes().map(|route| (route.method.clone(), route.path))
+    all_routes().map(|route| (route.method.clone(), route.path))
 }
 
-fn routes() -> impl Iterator<Item = &'static Row> {
+fn all_routes() -> impl Iterator<Item = &'static Row> {
     ROUTES.iter().chain(console::ROUTES.iter().map(|row| &row.route))
 }
 
 type Row = Route<Handler<App>>;
-
-/// For everybody.
-const fn open(method: Method, path: &'static str, about: &'static str, handler: Handler<App>) -> Row {
-    Route { method, path, scope: Scope::None, editions: Editions::All, about, handler }
-}
-
-/// For the command line, with the key of the run file.
-const fn command(method: Method, path: &'static str, about: &'static str, handler: Handler<App>) -> Row {
-    Route { method, path, scope: Scope::Confidential, editions: Editions::All, about, handler }
-}
 
 /// Everything that the admin listener serves.
 fn surface(app: Arc<App>) -> Surface<App> {
@@ -378,7 +313,7 @@ fn surface(app: Arc<App>) -> Surface<App> {
         meter: AnswerMeter::of("admin"),
         elsewhere: Arc::clone(&app.elsewhere),
         app,
-        router: Router::new(&routes().cloned().collect::<Vec<_>>()),
+        router: Router::new(&all_routes().cloned().collect::<Vec<_>>()),
         gate: Arc::new(Gate::open()),
         welcome: watch::channel(Arc::new(nobody)).1,
     }

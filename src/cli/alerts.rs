@@ -57,22 +57,16 @@ async fn execute(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
     match command {
         Command::List { json } => {
             let standing: Standing = admin.ask(Method::GET, "/alerts").await?;
-            if json {
-                page::print_json(&standing)?;
-            } else {
-                show(&standing);
-            }
+            page::show(&standing, json, || show(&standing))?;
         }
         Command::Test { receiver, json } => {
             let tried: Vec<Tried> = admin.post("/alerts/test", &Test { receiver: receiver.clone() }).await?;
             if tried.is_empty() {
                 return Err(NOBODY.to_owned().into());
             }
-            if json {
-                page::print_json(&tried)?;
-            } else {
-                tried.iter().for_each(|one| page::print(format_args!("{}", told(one))));
-            }
+            page::show(&tried, json, || {
+                tried.iter().for_each(|one| page::print(format_args!("{}", told(one))))
+            })?;
             if tried.iter().any(|one| one.error.is_some()) {
                 return Err(Trouble::Told(ExitCode::FAILURE));
             }

@@ -140,9 +140,7 @@ async fn against(
 }
 
 fn tell(verdict: &AuditVerdict, written_down: Option<String>, json: bool) -> Result<(), Trouble> {
-    if json {
-        page::print_json(verdict)?;
-    } else {
+    page::show(verdict, json, || {
         let AuditVerdict { records, head, .. } = verdict;
         page::print(format!(
             "{}, the last {}:{}",
@@ -150,7 +148,7 @@ fn tell(verdict: &AuditVerdict, written_down: Option<String>, json: bool) -> Res
             head.number,
             head.hash
         ));
-    }
+    })?;
     match verdict.broken.clone().or(written_down) {
         None => Ok(()),
         Some(broken) => Err(Trouble::Other(format!("the chain is broken: {broken}"))),

@@ -53,15 +53,13 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     admin.close()?;
     let summary = copy.end()?;
     let file = arguments.file.display();
-    if arguments.json {
-        page::print_json(&json_of(&summary))?;
-    } else {
+    page::show(&json_of(&summary), arguments.json, || {
         let is = match missed(&summary.broken, summary.damages) {
             None => "is whole: ".to_owned(),
             Some(missed) => format!("holds what can be read ({missed}): "),
         };
         page::print(format_args!("{file} {is}{}", told_of(&summary)));
-    }
+    })?;
     match damage_of(&summary.broken, summary.damages) {
         None => Ok(()),
         Some(damage) => Err(Trouble::Other(format!(

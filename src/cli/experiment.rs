@@ -73,7 +73,7 @@ async fn execute(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
     match command {
         Command::List { json } => {
             let rules: Vec<RuleStanding> = admin.ask(Method::GET, "/experiments").await?;
-            if json { page::print_json(&rules)? } else { page::print_table(list(&rules)) }
+            page::show(&rules, json, || page::print_table(list(&rules)))?;
         }
         Command::Compare { rule, test, format } => {
             let leads = if test { "test" } else { "live" };

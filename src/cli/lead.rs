@@ -130,12 +130,10 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
     }
     let table = complete(&client, posted.read()?).await?;
 
-    if submit.json {
-        page::print_json(&table)?;
-    } else {
+    page::show(&table, submit.json, || {
         page::print_table(offers(&table));
         page::print(format_args!("rate table {} of lead {}", table.uuid, table.lead_uuid));
-    }
+    })?;
     Ok(())
 }
 

@@ -166,8 +166,20 @@ pub fn print(text: impl std::fmt::Display) {
 ///
 /// # Errors
 /// That it cannot be written so.
-pub fn print_json(what: &impl Serialize) -> Result<(), String> {
+pub fn print_json(what: &(impl Serialize + ?Sized)) -> Result<(), String> {
     print(serde_json::to_string_pretty(what).map_err(|error| error.to_string())?);
+    Ok(())
+}
+
+/// Prints an answer: as JSON for programs, else as `people` does.
+///
+/// # Errors
+/// That it cannot be written as JSON.
+pub fn show(answer: &(impl Serialize + ?Sized), json: bool, people: impl FnOnce()) -> Result<(), String> {
+    if json {
+        return print_json(answer);
+    }
+    people();
     Ok(())
 }
 

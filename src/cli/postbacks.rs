@@ -95,33 +95,27 @@ async fn execute(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
     match command {
         Command::List { json } => {
             let standings: Vec<Standing> = admin.ask(Method::GET, "/postbacks").await?;
-            if json { page::print_json(&standings)? } else { page::print_table(table(&standings)) }
+            page::show(&standings, json, || page::print_table(table(&standings)))?;
         }
         Command::Dead { name, json } => {
             let path = path(&name, "dead")?;
             let letters: Option<Vec<DeadLetter>> = admin.find_one(Method::GET, &path).await?;
             let letters = letters.ok_or_else(|| missing(&name))?;
-            if json { page::print_json(&letters)? } else { page::print_table(letter_table(&letters)) }
+            page::show(&letters, json, || page::print_table(letter_table(&letters)))?;
         }
         Command::Retry(RetryArguments { name, lead, json, .. }) => {
             known(admin, &name).await?;
             let order = Retry { lead_uuid: lead };
             let retried: Retried = admin.post(&path(&name, "retry")?, &order).await?;
-            if json {
-                page::print_json(&retried)?;
-            } else {
+            page::show(&retried, json, || {
                 let told = page::counted(retried.put_back, "event");
                 page::print(format_args!("{told} of {name} will be sent again"));
-            }
+            })?;
         }
         Command::Test { name, json } => {
             known(admin, &name).await?;
             let trial: Trial = admin.ask(Method::POST, &path(&name, "test")?).await?;
-            if json {
-                page::print_json(&trial)?
-            } else {
-                show(&trial)
-            }
+            page::show(&trial, json, || show(&trial))?;
             if !trial.is_good() {
                 return Err(Trouble::Told(ExitCode::FAILURE));
             }

@@ -59,11 +59,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     let report = replayed(&admin, &order(directory, arguments)?, &bar).await?;
     admin.close()?;
     drop(bar);
-    if arguments.json {
-        page::print_json(&report)?;
-    } else {
-        print(&report);
-    }
+    page::show(&report, arguments.json, || print(&report))?;
     Ok(())
 }
 

@@ -175,15 +175,13 @@ fn warn(report: &CheckReport) {
 
 /// Prints what is in a backup, and returns what it misses.
 fn tell(arguments: &Arguments, summary: &Summary, what: &str) -> Result<Option<String>, String> {
-    if arguments.json {
-        page::print_json(&json_of(summary))?;
-    } else {
+    page::show(&json_of(summary), arguments.json, || {
         page::print(format_args!("{what}: {}", told_of(summary)));
         summary
             .damaged
             .iter()
             .take(SHOWN)
             .for_each(|damage| page::print(format_args!("was missing: {damage}")));
-    }
+    })?;
     Ok(missed(&summary.broken, summary.damages))
 }

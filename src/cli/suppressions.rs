@@ -110,11 +110,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
         Command::List { json } => {
             let admin = AdminClient::find_with_partners(&settings).await?;
             let lists: Vec<ListedSuppressions> = admin.ask(Method::GET, "/suppressions").await?;
-            if json {
-                page::print_json(&lists)?
-            } else {
-                page::print_table(table(&lists))
-            }
+            page::show(&lists, json, || page::print_table(table(&lists)))?;
             admin
         }
         Command::Remove { name } => {

@@ -104,11 +104,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
         Command::List { json } => {
             let admin = AdminClient::find(settings).await?;
             let tokens: Vec<Listed> = admin.ask(Method::GET, "/tokens").await?;
-            if json {
-                page::print_json(&tokens)?
-            } else {
-                page::print_table(table(&tokens))
-            }
+            page::show(&tokens, json, || page::print_table(table(&tokens)))?;
             admin
         }
         Command::Revoke { id } => {

@@ -210,11 +210,7 @@ impl With {
 async fn list(settings: &Settings, json: bool) -> Result<(), Trouble> {
     let admin = AdminClient::find(settings).await?;
     let users: Vec<ListedUser> = admin.ask(Method::GET, "/users").await?;
-    if json {
-        page::print_json(&users)?;
-    } else {
-        page::print_table(table(&users));
-    }
+    page::show(&users, json, || page::print_table(table(&users)))?;
     Ok(admin.close()?)
 }
 

@@ -1,15 +1,13 @@
 //! Every path of the public interface, on one page. A new one needs its line in the handbook (`src/handbook/client.md`) and its draft in
 //! [`super::openapi`]; tests say so.
 
-use hyper::Method;
-
 use super::current::{
     analytics, callbacks, clicks, demo, docs, explanations, featured_institutions, home, leads, loan_reports,
     offer_pages, offer_previews, partner_events, prefills, rate_tables, samples, ui_events, universities,
     vehicles, waiting,
 };
 use super::{App, v1};
-use crate::web::{Editions, Handler, Route, Scope, handler};
+use crate::web::{Handler, Route, routes};
 
 /// A row of the table.
 pub type ApiRoute = Route<Handler<App>>;
@@ -19,369 +17,99 @@ pub type ApiRoute = Route<Handler<App>>;
 pub const WITHOUT_HEAD: &[&str] = &["/click/{id}", "/originator/prefills/{prefillToken}", "/partnerEvents"];
 
 /// The api listener, `{base_url}`.
-pub const API: &[ApiRoute] = &[
-    Route {
-        method: Method::POST,
-        path: "/leads/rateTables",
-        scope: Scope::Publishable,
-        editions: Editions::All,
-        about: "Takes a lead and answers with its rate table, at once with the offers that are there.",
-        handler: handler!(rate_tables::submit, v1: v1::rate_tables::submit),
-    },
-    Route {
-        method: Method::GET,
-        path: "/originator/rateTables/{uuid}",
-        scope: Scope::Publishable,
-        editions: Editions::All,
-        about: "Answers with a rate table as it is; pendingResponses is empty once it is complete.",
-        handler: handler!(rate_tables::show, v1: v1::rate_tables::show),
-    },
-    Route {
-        method: Method::GET,
-        path: "/originator/rateTables/{uuid}/events",
-        scope: Scope::Publishable,
-        editions: Editions::CurrentOnly,
-        about: "Streams a rate table as server-sent events, as it is and whenever it changes, until it is complete.",
-        handler: handler!(waiting::events),
-    },
-    Route {
-        method: Method::POST,
-        path: "/originator/prefills",
-        scope: Scope::Publishable,
-        editions: Editions::CurrentOnly,
-        about: "Keeps the data of a lead for some minutes, for somebody who comes back for them.",
-        handler: handler!(prefills::keep),
-    },
-    Route {
-        method: Method::GET,
-        path: "/originator/prefills/{prefillToken}",
-        scope: Scope::Publishable,
-        editions: Editions::CurrentOnly,
-        about: "Gives them back, a few times, to any token of the company.",
-        handler: handler!(prefills::read),
-    },
-    Route {
-        method: Method::GET,
-        path: "/leads/{uuid}",
-        scope: Scope::Confidential,
-        editions: Editions::All,
-        about: "Answers with a lead as it was sent, and what became of it.",
-        handler: handler!(leads::show, v1: v1::leads::show),
-    },
-    Route {
-        method: Method::PATCH,
-        path: "/leads/{uuid}",
-        scope: Scope::Confidential,
-        editions: Editions::CurrentOnly,
-        about: "Merges what is sent into a lead: values go over values, arrays are united as sets.",
-        handler: handler!(leads::grow),
-    },
-    Route {
-        method: Method::GET,
-        path: "/leads/{uuid}/explanation",
-        scope: Scope::Confidential,
-        editions: Editions::CurrentOnly,
-        about: "Tells partner by partner and offer by offer why a lead has the offers that it has.",
-        handler: handler!(explanations::show),
-    },
-    Route {
-        method: Method::POST,
-        path: "/leads",
-        scope: Scope::Publishable,
-        editions: Editions::CurrentOnly,
-        about: "Takes a lead, which may be empty, without building a rate table.",
-        handler: handler!(leads::take),
-    },
-    Route {
-        method: Method::POST,
-        path: "/leads/{leadUuid}/rateTables",
-        scope: Scope::Publishable,
-        editions: Editions::CurrentOnly,
-        about: "Builds a new rate table for a lead, into which the body is merged.",
-        handler: handler!(rate_tables::submit_again),
-    },
-    Route {
-        method: Method::GET,
-        path: "/click/{id}",
-        scope: Scope::None,
-        editions: Editions::All,
-        about: "Where an offer's url leads: records the click and sends the person on to the partner.",
-        handler: handler!(clicks::open),
-    },
-    Route {
-        method: Method::GET,
-        path: "/offers/{page}",
-        scope: Scope::None,
-        editions: Editions::All,
-        about: "Where a rate table's partnerPageUrl leads: shows a person its offers as they arrive.",
-        handler: handler!(offer_pages::show),
-    },
-    Route {
-        method: Method::GET,
-        path: "/offers/{page}/embed",
-        scope: Scope::None,
-        editions: Editions::All,
-        about: "Where its embedUrl leads: the same page for a frame, on the origins that the operator allows.",
-        handler: handler!(offer_pages::embed),
-    },
-    Route {
-        method: Method::GET,
-        path: "/offers/{page}/events",
-        scope: Scope::None,
-        editions: Editions::All,
-        about: "Streams the offers of that page to its own script whenever they change, until the table is complete.",
-        handler: handler!(offer_pages::events),
-    },
-    Route {
-        method: Method::GET,
-        path: "/offers/{page}/{offer}/seen.gif",
-        scope: Scope::None,
-        editions: Editions::All,
-        about: "Records that an offer of that page was seen, as an image: always the transparent GIF of one pixel.",
-        handler: handler!(offer_pages::seen),
-    },
-    Route {
-        method: Method::GET,
-        path: "/leads/universities",
-        scope: Scope::Publishable,
-        editions: Editions::All,
-        about: "Lists the names of universities that hold a fragment, as leads are to spell them.",
-        handler: handler!(universities::list),
-    },
-    Route {
-        method: Method::GET,
-        path: "/leads/vehicles/years",
-        scope: Scope::Publishable,
-        editions: Editions::CurrentOnly,
-        about: "Lists the model years that there are cars of.",
-        handler: handler!(vehicles::years),
-    },
-    Route {
-        method: Method::GET,
-        path: "/leads/vehicles/makes",
-        scope: Scope::Publishable,
-        editions: Editions::CurrentOnly,
-        about: "Lists the makes of cars, of a year or of all.",
-        handler: handler!(vehicles::makes),
-    },
-    Route {
-        method: Method::GET,
-        path: "/leads/vehicles/models",
-        scope: Scope::Publishable,
-        editions: Editions::CurrentOnly,
-        about: "Lists the models of a make.",
-        handler: handler!(vehicles::models),
-    },
-    Route {
-        method: Method::GET,
-        path: "/leads/vehicles/trims",
-        scope: Scope::Publishable,
-        editions: Editions::CurrentOnly,
-        about: "Lists the cars of a model with their trims, and the uuids that leads name them by.",
-        handler: handler!(vehicles::trims),
-    },
-    Route {
-        method: Method::GET,
-        path: "/uiUtil/featuredFinancialInstitutions",
-        scope: Scope::Publishable,
-        editions: Editions::All,
-        about: "Lists the institutions to show before anything personal is asked for.",
-        handler: handler!(featured_institutions::list),
-    },
-    Route {
-        method: Method::GET,
-        path: "/offerPreview/loanOffers",
-        scope: Scope::Publishable,
-        editions: Editions::All,
-        about: "Previews the loan offers that anyone may see, as ranges.",
-        handler: handler!(offer_previews::loans, v1: v1::offer_previews::loans),
-    },
-    Route {
-        method: Method::GET,
-        path: "/offerPreview/creditCardOffers",
-        scope: Scope::Publishable,
-        editions: Editions::All,
-        about: "Previews the credit card offers that anyone may see.",
-        handler: handler!(offer_previews::cards, v1: v1::offer_previews::cards),
-    },
-    Route {
-        method: Method::GET,
-        path: "/offerPreview/savingsOffers",
-        scope: Scope::Publishable,
-        editions: Editions::All,
-        about: "Previews the savings offers that anyone may see.",
-        handler: handler!(offer_previews::savings, v1: v1::offer_previews::savings),
-    },
-    Route {
-        method: Method::POST,
-        path: "/approvalProbability/loanReports",
-        scope: Scope::Publishable,
-        editions: Editions::CurrentOnly,
-        about: "Estimates how likely the partners are to lend to somebody like this, by their own rules. Experimental.",
-        handler: handler!(loan_reports::make),
-    },
-    Route {
-        method: Method::GET,
-        path: "/approvalProbability/loanReports/{uuid}",
-        scope: Scope::Publishable,
-        editions: Editions::CurrentOnly,
-        about: "Answers with such an estimate as it was made. Experimental.",
-        handler: handler!(loan_reports::show),
-    },
-    Route {
-        method: Method::POST,
-        path: "/uiEvent/sessionInits",
-        scope: Scope::Publishable,
-        editions: Editions::All,
-        about: "Records the start of a visit; an empty body has a sessionUuid made up.",
-        handler: handler!(ui_events::init_session),
-    },
-    Route {
-        method: Method::POST,
-        path: "/uiEvent/offerDisplays",
-        scope: Scope::Publishable,
-        editions: Editions::All,
-        about: "Records that an offer of a rate table was seen.",
-        handler: handler!(ui_events::display_offer),
-    },
-    Route {
-        method: Method::GET,
-        path: "/uiEvent/offerDisplays/{leadUuid}/{rateTableUuid}/{offerUuid}/pixel.gif",
-        scope: Scope::None,
-        editions: Editions::All,
-        about: "Records that an offer was seen, as an image: always the transparent GIF of one pixel.",
-        handler: handler!(ui_events::pixel),
-    },
-    Route {
-        method: Method::GET,
-        path: "/supplyAnalytics/leadEvents",
-        scope: Scope::Confidential,
-        editions: Editions::All,
-        about: "Tells what happened to the leads of the company, a page at a time, in the order of arrival.",
-        handler: handler!(analytics::lead_events, v1: v1::analytics::lead_events),
-    },
-    Route {
-        method: Method::GET,
-        path: "/supplyAnalytics/leadPayouts",
-        scope: Scope::Confidential,
-        editions: Editions::All,
-        about: "Tells what the leads of the company earned, a page at a time, in the order of arrival.",
-        handler: handler!(analytics::lead_payouts),
-    },
-    Route {
-        method: Method::GET,
-        path: "/supplyAnalytics/leadClientTags",
-        scope: Scope::Confidential,
-        editions: Editions::All,
-        about: "Tells how the leads of the company were tagged, a page at a time, in the order of arrival.",
-        handler: handler!(analytics::lead_client_tags),
-    },
-    Route {
-        method: Method::GET,
-        path: "/supplyAnalytics/leadsInfo/{leadUuid}",
-        scope: Scope::Confidential,
-        editions: Editions::CurrentOnly,
-        about: "Tells what happened to one lead, what it earned and how it was tagged, as far as it is there.",
-        handler: handler!(analytics::lead_info),
-    },
-    Route {
-        method: Method::GET,
-        path: "/",
-        scope: Scope::None,
-        editions: Editions::All,
-        about: "Shows people where to begin.",
-        handler: handler!(home::show),
-    },
-    Route {
-        method: Method::GET,
-        path: "/openapi.json",
-        scope: Scope::None,
-        editions: Editions::All,
-        about: "Describes what clients call for programs, as an OpenAPI document that clients can be generated from.",
-        handler: handler!(docs::document),
-    },
-    Route {
-        method: Method::GET,
-        path: "/openapi-all.json",
-        scope: Scope::None,
-        editions: Editions::All,
-        about: "Describes every path in the same way: also what partners report, what browsers open, and the documentation.",
-        handler: handler!(docs::whole),
-    },
-    Route {
-        method: Method::GET,
-        path: "/docs",
-        scope: Scope::None,
-        editions: Editions::All,
-        about: "Shows the interface to people, who can try it there.",
-        handler: handler!(docs::show),
-    },
-    Route {
-        method: Method::GET,
-        path: "/docs/{file}",
-        scope: Scope::None,
-        editions: Editions::All,
-        about: "Answers with what that page is made of.",
-        handler: handler!(docs::file),
-    },
-    Route {
-        method: Method::GET,
-        path: "/demo",
-        scope: Scope::None,
-        editions: Editions::All,
-        about: "Shows a page on which a lead can be tried by hand; a sandbox only has it.",
-        handler: handler!(demo::show),
-    },
-    Route {
-        method: Method::GET,
-        path: "/demo/{file}",
-        scope: Scope::None,
-        editions: Editions::All,
-        about: "Answers with what that page loads.",
-        handler: handler!(demo::file),
-    },
-    Route {
-        method: Method::GET,
-        path: "/samples/{partner}/{name}",
-        scope: Scope::None,
-        editions: Editions::All,
-        about: "Stands in the place of sample partners: a logo, a picture of a card, the page that an offer leads to.",
-        handler: handler!(samples::show),
-    },
-];
+pub const API: &[ApiRoute] = routes! {
+    POST "/leads/rateTables" Publishable All [rate_tables::submit, v1: v1::rate_tables::submit]
+        "Takes a lead and answers with its rate table, at once with the offers that are there.";
+    GET "/originator/rateTables/{uuid}" Publishable All [rate_tables::show, v1: v1::rate_tables::show]
+        "Answers with a rate table as it is; pendingResponses is empty once it is complete.";
+    GET "/originator/rateTables/{uuid}/events" Publishable CurrentOnly [waiting::events]
+        "Streams a rate table as server-sent events, as it is and whenever it changes, until it is complete.";
+    POST "/originator/prefills" Publishable CurrentOnly [prefills::keep]
+        "Keeps the data of a lead for some minutes, for somebody who comes back for them.";
+    GET "/originator/prefills/{prefillToken}" Publishable CurrentOnly [prefills::read]
+        "Gives them back, a few times, to any token of the company.";
+    GET "/leads/{uuid}" Confidential All [leads::show, v1: v1::leads::show]
+        "Answers with a lead as it was sent, and what became of it.";
+    PATCH "/leads/{uuid}" Confidential CurrentOnly [leads::grow]
+        "Merges what is sent into a lead: values go over values, arrays are united as sets.";
+    GET "/leads/{uuid}/explanation" Confidential CurrentOnly [explanations::show]
+        "Tells partner by partner and offer by offer why a lead has the offers that it has.";
+    POST "/leads" Publishable CurrentOnly [leads::take]
+        "Takes a lead, which may be empty, without building a rate table.";
+    POST "/leads/{leadUuid}/rateTables" Publishable CurrentOnly [rate_tables::submit_again]
+        "Builds a new rate table for a lead, into which the body is merged.";
+    GET "/click/{id}" None All [clicks::open]
+        "Where an offer's url leads: records the click and sends the person on to the partner.";
+    GET "/offers/{page}" None All [offer_pages::show]
+        "Where a rate table's partnerPageUrl leads: shows a person its offers as they arrive.";
+    GET "/offers/{page}/embed" None All [offer_pages::embed]
+        "Where its embedUrl leads: the same page for a frame, on the origins that the operator allows.";
+    GET "/offers/{page}/events" None All [offer_pages::events]
+        "Streams the offers of that page to its own script whenever they change, until the table is complete.";
+    GET "/offers/{page}/{offer}/seen.gif" None All [offer_pages::seen]
+        "Records that an offer of that page was seen, as an image: always the transparent GIF of one pixel.";
+    GET "/leads/universities" Publishable All [universities::list]
+        "Lists the names of universities that hold a fragment, as leads are to spell them.";
+    GET "/leads/vehicles/years" Publishable CurrentOnly [vehicles::years]
+        "Lists the model years that there are cars of.";
+    GET "/leads/vehicles/makes" Publishable CurrentOnly [vehicles::makes]
+        "Lists the makes of cars, of a year or of all.";
+    GET "/leads/vehicles/models" Publishable CurrentOnly [vehicles::models]
+        "Lists the models of a make.";
+    GET "/leads/vehicles/trims" Publishable CurrentOnly [vehicles::trims]
+        "Lists the cars of a model with their trims, and the uuids that leads name them by.";
+    GET "/uiUtil/featuredFinancialInstitutions" Publishable All [featured_institutions::list]
+        "Lists the institutions to show before anything personal is asked for.";
+    GET "/offerPreview/loanOffers" Publishable All [offer_previews::loans, v1: v1::offer_previews::loans]
+        "Previews the loan offers that anyone may see, as ranges.";
+    GET "/offerPreview/creditCardOffers" Publishable All [offer_previews::cards, v1: v1::offer_previews::cards]
+        "Previews the credit card offers that anyone may see.";
+    GET "/offerPreview/savingsOffers" Publishable All [offer_previews::savings, v1: v1::offer_previews::savings]
+        "Previews the savings offers that anyone may see.";
+    POST "/approvalProbability/loanReports" Publishable CurrentOnly [loan_reports::make]
+        "Estimates how likely the partners are to lend to somebody like this, by their own rules. Experimental.";
+    GET "/approvalProbability/loanReports/{uuid}" Publishable CurrentOnly [loan_reports::show]
+        "Answers with such an estimate as it was made. Experimental.";
+    POST "/uiEvent/sessionInits" Publishable All [ui_events::init_session]
+        "Records the start of a visit; an empty body has a sessionUuid made up.";
+    POST "/uiEvent/offerDisplays" Publishable All [ui_events::display_offer]
+        "Records that an offer of a rate table was seen.";
+    GET "/uiEvent/offerDisplays/{leadUuid}/{rateTableUuid}/{offerUuid}/pixel.gif" None All [ui_events::pixel]
+        "Records that an offer was seen, as an image: always the transparent GIF of one pixel.";
+    GET "/supplyAnalytics/leadEvents" Confidential All [analytics::lead_events, v1: v1::analytics::lead_events]
+        "Tells what happened to the leads of the company, a page at a time, in the order of arrival.";
+    GET "/supplyAnalytics/leadPayouts" Confidential All [analytics::lead_payouts]
+        "Tells what the leads of the company earned, a page at a time, in the order of arrival.";
+    GET "/supplyAnalytics/leadClientTags" Confidential All [analytics::lead_client_tags]
+        "Tells how the leads of the company were tagged, a page at a time, in the order of arrival.";
+    GET "/supplyAnalytics/leadsInfo/{leadUuid}" Confidential CurrentOnly [analytics::lead_info]
+        "Tells what happened to one lead, what it earned and how it was tagged, as far as it is there.";
+    GET "/" None All [home::show]
+        "Shows people where to begin.";
+    GET "/openapi.json" None All [docs::document]
+        "Describes what clients call for programs, as an OpenAPI document that clients can be generated from.";
+    GET "/openapi-all.json" None All [docs::whole]
+        "Describes every path in the same way: also what partners report, what browsers open, and the documentation.";
+    GET "/docs" None All [docs::show]
+        "Shows the interface to people, who can try it there.";
+    GET "/docs/{file}" None All [docs::file]
+        "Answers with what that page is made of.";
+    GET "/demo" None All [demo::show]
+        "Shows a page on which a lead can be tried by hand; a sandbox only has it.";
+    GET "/demo/{file}" None All [demo::file]
+        "Answers with what that page loads.";
+    GET "/samples/{partner}/{name}" None All [samples::show]
+        "Stands in the place of sample partners: a logo, a picture of a card, the page that an offer leads to.";
+};
 
 /// The integrations listener, `{integrations_url}`.
-pub const INTEGRATIONS: &[ApiRoute] = &[
-    Route {
-        method: Method::POST,
-        path: "/blocking/leads/rateTables",
-        scope: Scope::Publishable,
-        editions: Editions::All,
-        about: "Takes a lead and answers with its rate table once every partner has answered or run out of time.",
-        handler: handler!(rate_tables::submit_blocking, v1: v1::rate_tables::submit_blocking),
-    },
-    Route {
-        method: Method::POST,
-        path: "/partnerEvents",
-        scope: Scope::Partner,
-        editions: Editions::CurrentOnly,
-        about: "Takes in what a partner reports of a lead that it was asked about, or takes it back.",
-        handler: handler!(partner_events::report),
-    },
-    Route {
-        method: Method::POST,
-        path: "/callbacks/{id}",
-        scope: Scope::None,
-        editions: Editions::CurrentOnly,
-        about: "Takes in what a partner answers to an ask that it was to answer by calling; once, and until the ask has ended.",
-        handler: handler!(callbacks::take),
-    },
-    Route {
-        method: Method::GET,
-        path: "/partnerEvents",
-        scope: Scope::Signed,
-        editions: Editions::CurrentOnly,
-        about: "The same as a signed query, for partners that can only fire a URL.",
-        handler: handler!(partner_events::report_by_query),
-    },
-];
+pub const INTEGRATIONS: &[ApiRoute] = routes! {
+    POST "/blocking/leads/rateTables" Publishable All [rate_tables::submit_blocking, v1: v1::rate_tables::submit_blocking]
+        "Takes a lead and answers with its rate table once every partner has answered or run out of time.";
+    POST "/partnerEvents" Partner CurrentOnly [partner_events::report]
+        "Takes in what a partner reports of a lead that it was asked about, or takes it back.";
+    POST "/callbacks/{id}" None CurrentOnly [callbacks::take]
+        "Takes in what a partner answers to an ask that it was to answer by calling; once, and until the ask has ended.";
+    GET "/partnerEvents" Signed CurrentOnly [partner_events::report_by_query]
+        "The same as a signed query, for partners that can only fire a URL.";
+};

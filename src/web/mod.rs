@@ -32,13 +32,9 @@
 //!     Reply::json(&lead)
 //! }
 //!
-//! Route {
-//!     method: Method::GET,
-//!     path: "/leads/{uuid}",
-//!     scope: Scope::Confidential,
-//!     editions: Editions::All,
-//!     about: "Gives a lead as it was sent.",
-//!     handler: handler!(get_lead),
+//! routes! {
+//!     GET "/leads/{uuid}" Confidential All [get_lead]
+//!         "Gives a lead as it was sent.";
 //! }
 //! ```
 
@@ -109,6 +105,7 @@ pub use params::Params;
 pub use peer::Peer;
 pub use request::Request;
 pub use respond::{HeldTags, Reply};
+pub(crate) use router::routes;
 pub use router::{Route, Router};
 pub use service::service;
 pub use surface::Surface;

@@ -27,6 +27,23 @@ pub struct Route<H> {
     pub handler: H,
 }
 
+/// A route table: of each row the method, the path, what it asks of its caller, the editions that have it, what answers, and one
+/// sentence for people.
+macro_rules! routes {
+    ($($method:ident $path:literal $scope:ident $editions:ident [$($handler:tt)+] $about:literal;)+) => {
+        &[$($crate::web::Route {
+            method: ::hyper::Method::$method,
+            path: $path,
+            scope: $crate::web::Scope::$scope,
+            editions: $crate::web::Editions::$editions,
+            about: $about,
+            handler: $crate::web::handler!($($handler)+),
+        }),+]
+    };
+}
+
+pub(crate) use routes;
+
 impl<H> Route<H> {
     /// Whether the editions may answer differently. What asks for no token is the same in both.
     pub fn differs_by_edition(&self) -> bool {

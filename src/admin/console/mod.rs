@@ -77,10 +77,10 @@ use self::rate_tables::transcript;
 pub(super) use self::session::SessionRules;
 use self::session::Sessions;
 use self::visit::{act, page};
-use super::{App, command, open};
+use super::App;
 use crate::store::ReadError;
 use crate::store::users::{Role, Users};
-use crate::web::{Handler, Route, handler};
+use crate::web::{Editions, Handler, Route, Scope, handler};
 
 /// Every path of the console, each with the role that it wants.
 #[rustfmt::skip]
@@ -170,12 +170,12 @@ pub(super) struct Row {
 /// What answers, and the least role that may ask; `page!` and `act!` make one.
 type Guarded = (Option<Role>, Handler<App>);
 
-const fn get(path: &'static str, about: &'static str, (role, handler): Guarded) -> Row {
-    Row { route: open(Method::GET, path, about, handler), role }
+const fn get(path: &'static str, about: &'static str, guarded: Guarded) -> Row {
+    row(Method::GET, Scope::None, path, about, guarded)
 }
 
-const fn post(path: &'static str, about: &'static str, (role, handler): Guarded) -> Row {
-    Row { route: open(Method::POST, path, about, handler), role }
+const fn post(path: &'static str, about: &'static str, guarded: Guarded) -> Row {
+    row(Method::POST, Scope::None, path, about, guarded)
 }
 
 /// For who has not signed in too.
@@ -185,7 +185,17 @@ const fn open_to_all(handler: Handler<App>) -> Guarded {
 
 /// For the command line, with the key of the run file.
 const fn by_command(path: &'static str, about: &'static str, handler: Handler<App>) -> Row {
-    Row { route: command(Method::POST, path, about, handler), role: None }
+    row(Method::POST, Scope::Confidential, path, about, (None, handler))
+}
+
+const fn row(
+    method: Method,
+    scope: Scope,
+    path: &'static str,
+    about: &'static str,
+    (role, handler): Guarded,
+) -> Row {
+    Row { route: Route { method, path, scope, editions: Editions::All, about, handler }, role }
 }
 
 /// The least role that may look at a path.

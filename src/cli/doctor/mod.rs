@@ -86,12 +86,10 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     let waiting = progress::waiting("looking at the machine");
     let findings = examine(config).await;
     drop(waiting);
-    if arguments.json {
-        page::print_json(&findings)?;
-    } else {
+    page::show(&findings, arguments.json, || {
         page::print_table(table(&findings));
         page::print(summary(&findings));
-    }
+    })?;
     let wrong = findings.iter().any(|finding| finding.state == State::Wrong);
     if wrong { Err(Trouble::Told(ExitCode::FAILURE)) } else { Ok(()) }
 }

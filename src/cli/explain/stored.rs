@@ -37,11 +37,7 @@ pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> 
             table.seats.retain(|seat| seat.why == Reason::Offers);
         }
     }
-    if arguments.json {
-        page::print_json(&explained)?;
-    } else {
-        print(&explained, arguments.matched);
-    }
+    page::show(&explained, arguments.json, || print(&explained, arguments.matched))?;
     Ok(())
 }
 

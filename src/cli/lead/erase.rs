@@ -34,11 +34,7 @@ pub async fn run(settings: &Settings, arguments: &Erase) -> Result<(), Trouble> 
     let erased: Option<Erasure> = admin.find_one(Method::DELETE, &format!("/leads/{lead}")).await?;
     let erasure = erased.ok_or_else(|| unknown(lead))?;
     drop(waiting);
-    if arguments.json {
-        page::print_json(&erasure)?;
-    } else {
-        page::print(told(&erasure));
-    }
+    page::show(&erasure, arguments.json, || page::print(told(&erasure)))?;
     Ok(admin.close()?)
 }
 

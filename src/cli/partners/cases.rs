@@ -59,11 +59,7 @@ pub fn run(book: &Book, arguments: &Cases) -> Result<(), String> {
             Ran { passed: differences.is_empty(), partner: file.partner, case: file.name, differences }
         })
         .collect();
-    if arguments.json {
-        page::print_json(&ran)?;
-    } else {
-        ran.iter().for_each(show);
-    }
+    page::show(&ran, arguments.json, || ran.iter().for_each(show))?;
     let (failed, of) = (ran.iter().filter(|one| !one.passed).count(), page::counted(ran.len(), "case"));
     match failed {
         0 if arguments.json => Ok(()),

@@ -106,12 +106,10 @@ async fn execute(admin: &AdminClient, command: Standing) -> Result<(), String> {
     match command {
         Standing::List { json } => {
             let standings = standings(admin).await?;
-            if json {
-                page::print_json(&standings)?;
-            } else {
+            page::show(&standings, json, || {
                 page::print_table(list::table(&standings));
                 list::undeclared(&standings).iter().for_each(page::print);
-            }
+            })?;
         }
         Standing::Timing(asked) => show_timing(admin, &asked).await?,
         Standing::Pause(which) => {

@@ -122,7 +122,7 @@
 //! | [`persons`] | what is done for a person: by which contacts their leads are found, a dossier of what is held, erasure |
 //! | [`transfer`] | a whole store as lines of JSON, out and in |
 //! | [`prefills`] | data of leads that are given in one place and taken up in another, for some minutes |
-//! | [`hindsight`] | what the records say afterwards, and what the files say of a lead that is not submitted: explanation, replay, dry run, timing, funnel |
+//! | [`hindsight`] | what the records say afterwards, and what the files say of a lead that is not submitted: explanation, replay, dry run, timing |
 //! | [`reports`] | what became of leads by day, company, product, partner, tag, rating, state and experiment: counted as records arrive, summed up when it is asked for |
 //! | [`ranking`] | what a company's own clicks teach of conversions, learnt as they arrive, and by what its offers are ranked |
 //! | [`mod@reference`] | look-ups for pages: universities, cars, featured institutions; what stands in the place of sample partners |

@@ -27,7 +27,6 @@ use crate::bootstrap::{self, SignIn};
 use crate::config::Settings;
 use crate::declaration::Fault;
 use crate::experiments::Rules as Experiments;
-use crate::hindsight::funnel;
 use crate::http;
 use crate::http::identities::Identities;
 use crate::matching::partner_clients::PartnerClients;
@@ -302,7 +301,6 @@ fn aside(
     reports: &Reports,
 ) -> Vec<JoinHandle<()>> {
     let (recovering, gate, queue) = (matchmaker.clone(), Arc::clone(&app.gate), Arc::clone(&app.gate));
-    let gate_of_reports = Arc::clone(&app.gate);
     let (prefills, engine) = (Arc::clone(&app.prefills), Arc::clone(matchmaker.engine()));
     let learning = engine.rankings.clone().map(|rankings| {
         let gate = Arc::clone(&app.gate);
@@ -321,9 +319,8 @@ fn aside(
             settings.audit,
         )),
         tokio::spawn(async move { prefills.sweep().await }),
-        tokio::spawn(funnel::keep(Arc::clone(matchmaker.engine()), move || gate.queueing())),
         tokio::spawn(index::keep(Arc::clone(matchmaker.engine()), move || queue.queueing())),
-        tokio::spawn(reports::keep(reports.clone(), move || gate_of_reports.queueing())),
+        tokio::spawn(reports::keep(reports.clone(), move || gate.queueing())),
     ];
     aside.extend(learning);
     aside

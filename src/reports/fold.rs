@@ -1,6 +1,6 @@
 //! The fold: follows the feeds, company by company, and counts their records.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -14,6 +14,7 @@ use super::state::Cursor;
 use super::subject::{self, AtPartner, Person, partner_of};
 use crate::model::{EventType, ProductSubType};
 use crate::partners::{Fingerprint, Quote, SeatTemplate};
+use crate::rate_table::denied::Denied;
 use crate::rate_table::record::Answer;
 use crate::rate_table::table::Table;
 use crate::records::{Records, Unavailable, following, reading};
@@ -185,11 +186,18 @@ impl<'a> Fold<'a> {
     fn submitted(&mut self, when: When, happening: &Happening) -> Result<(), CommitError> {
         let table = happening.cause;
         let head = table.and_then(|table| reading::head(&self.records.store, table).ok().flatten());
-        let Some(head) = head else { return Ok(()) };
         let person = self.person(happening.lead);
+        let seats = head.as_ref().map_or_else(Vec::new, |head| subject::seats(self.records, head));
+        let products = seats.iter().map(|seat| seat.product_type).collect();
+        self.count.add_by_product(when, &person, &products, Measures::of(Measure::RateTables, 1));
+        let Some(head) = head else { return Ok(()) };
+        for kept_out in head.kept_out.iter().filter(|one| one.by == Some(Denied::Suppressed)) {
+            let seat = self.records.templates.seat(kept_out.seat).ok();
+            let product = seat.iter().map(|seat| seat.product_type).collect();
+            self.count.add_by_product(when, &person, &product, Measures::of(Measure::Suppressed, 1));
+        }
         if person.is_first(self.records, head.uuid) {
-            let places: Vec<AtPartner> =
-                subject::seats(self.records, &head).iter().map(|seat| AtPartner::of(seat)).collect();
+            let places: Vec<AtPartner> = seats.iter().map(|seat| AtPartner::of(seat)).collect();
             let when = When { at: happening.lead_created_at, ..when };
             self.count.add_by_partner(when, &person, &places, Measures::of(Measure::Leads, 1));
         }
@@ -219,6 +227,10 @@ impl<'a> Fold<'a> {
             for quote in answer.outcome.quotes() {
                 self.offer(when, &person, seat, quote, Measure::Offers);
             }
+        }
+        let products: BTreeSet<_> = table.shown().map(|(seat, _)| seat.product_type).collect();
+        if !products.is_empty() {
+            self.count.add_by_product(when, &person, &products, Measures::of(Measure::WithOffers, 1));
         }
         for (seat, quote) in table.shown() {
             self.offer(when, &person, seat, quote, Measure::Shown);

@@ -204,9 +204,10 @@ impl Telling<'_> {
 
     /// The figures of a row with those values, where nothing stands for what its partner never reports.
     fn figures(&self, measures: &Measures, by: &[String]) -> Figures {
-        let place = self.query.place(|by| by.slot() == Some(Slot::PARTNER));
+        let is_partner = |by: &Dimension| by.slot() == Some(Slot::PARTNER);
+        let place = self.query.place(is_partner);
         let of_row = place.and_then(|place| by.get(place)).map(String::as_str);
-        let partner = of_row.or_else(|| self.query.filter(Some(Slot::PARTNER)));
+        let partner = of_row.or_else(|| self.query.only(is_partner));
         let state = &self.count.state;
         let has = |reported| state.has_reported(partner, reported);
         Figures::of(measures, |measure: Measure| measure.reported_as().is_some_and(has))
@@ -253,10 +254,10 @@ pub fn all_companies(count: &Count, named: Vec<(Uuid, String)>) -> Vec<(Uuid, St
 }
 
 /// The companies of a report: all of these, or the one that is asked for.
-pub fn companies(query: &Query, all: &[(Uuid, String)]) -> Vec<(Uuid, String)> {
-    let wanted = query.filters.iter().find(|(by, _)| *by == Dimension::Company).map(|(_, value)| value);
-    let is_wanted = |(uuid, name): &&(Uuid, String)| {
-        wanted.is_none_or(|wanted| wanted.eq_ignore_ascii_case(name) || *wanted == uuid.to_string())
+pub fn companies(query: &Query, all: Vec<(Uuid, String)>) -> Vec<(Uuid, String)> {
+    let wanted = query.only(|by| *by == Dimension::Company);
+    let is_wanted = |(uuid, name): &(Uuid, String)| {
+        wanted.is_none_or(|wanted| wanted.eq_ignore_ascii_case(name) || wanted == uuid.to_string())
     };
-    all.iter().filter(is_wanted).cloned().collect()
+    all.into_iter().filter(is_wanted).collect()
 }

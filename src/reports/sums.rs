@@ -30,8 +30,6 @@ pub struct Labels {
 pub enum SumFault {
     /// There are more groups than a report may have.
     Large,
-    /// What it is confined to was never counted; what was wanted.
-    Unknown(String),
     /// The store cannot be read.
     Unreadable(CommitError),
 }
@@ -164,7 +162,7 @@ impl<'a> Sums<'a> {
     fn role(&mut self, slot: Option<Slot>, company: Uuid, by_rows: bool) -> Option<Role> {
         let Some(slot) = slot else { return Some(Role::None) };
         let names = self.count.names(company, slot);
-        let only = self.query.filter(Some(slot)).map(|value| names.find(value));
+        let only = self.query.only(|by| by.slot() == Some(slot)).map(|value| names.find(value));
         let place = self.query.place(|by| by.slot() == Some(slot)).filter(|_| by_rows);
         match (place, only) {
             (_, Some(None)) => None,

@@ -57,8 +57,6 @@ pub enum Tree {
     OfferDisplays,
     /// What personal data are sealed with.
     LeadKeys,
-    /// What is counted of the feeds, and how far.
-    Funnel,
     /// Leads' data that wait to be taken up, for some minutes.
     Prefills,
     /// Reports of approval probability.
@@ -140,7 +138,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 42] = [
+pub const TREES: [TreeRow; 41] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the last arrival (u64), the watchdog's last write in ms (u64); in a database with the place of the process that wrote, and what it wrote last of the prefills that ended by it; how far what is too old is removed there" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
@@ -191,9 +189,6 @@ pub const TREES: [TreeRow; 42] = [
         key: "id (u64)", value: "the display of an offer" },
     TreeRow { tree: Tree::LeadKeys, prefix: b'j', name: "lead_keys", seal: Seal::Open, kept: Kept::Base,
         key: "slot (u16), lead uuid", value: "the sealed data key, or when it was destroyed; the volume of the lead (u32), in a database when it came in s" },
-    TreeRow { tree: Tree::Funnel, prefix: b'f', name: "funnel", seal: Seal::Open, kept: Kept::Base,
-        key: "grain, test, company uuid, product type, zero byte, day (u32); and what is next to be counted",
-        value: "how many there were of each stage" },
     TreeRow { tree: Tree::Prefills, prefix: b'3', name: "prefills", seal: Seal::Passing, kept: Kept::Base,
         key: "company uuid, prefill token", value: "the data of a lead, until when, how often they may still be read (JSON)" },
     TreeRow { tree: Tree::LoanReports, prefix: b'A', name: "loan_reports", seal: Seal::Own, kept: Kept::Base,

@@ -100,7 +100,7 @@
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
 //!      admin also names private_file: the digest of the console's secret; and ids: the numbers of receipts
-//!      postbacks: for daemon, admin and cli, names analytics, wire, store and what these name; partners for what a name may be
+//!      postbacks: for daemon, admin and cli, names analytics, records, wire, store and what these name; partners for what a name may be
 //!      alerts: for daemon, admin and cli, names config, declaration, postbacks (how a webhook is signed), partner_health, store and wire
 //!      prefills: for http and persons, names shares, store and model; partner_health: a leaf, for matching, admin and cli
 //!      sandbox: for cli only, names partners, for the shape of a case, and declaration; regular_file: a leaf, for whoever reads what settings name; shares, load_shedder: leaves, for web, http and matching; ids: a leaf, for whoever makes one

@@ -184,18 +184,10 @@ impl Count {
         self.pending.add(self.at(when), &values, measures);
     }
 
-    /// Adds a rate table, or something of one, by the product types of its places: once for each, by none where there is none, and by no
-    /// partner.
-    pub fn add_by_product(
-        &mut self,
-        when: When,
-        person: &Person,
-        products: &BTreeSet<ProductType>,
-        measures: Measures,
-    ) {
-        let mut values = self.values(when.company, person, None);
+    /// Adds a rate table, or something of one: to the whole and to the product types of its places, each once, and by nothing else.
+    pub fn add_table(&mut self, when: When, products: &BTreeSet<ProductType>, measures: Measures) {
         let ids = products.iter().map(|product| self.id(when.company, Slot::PRODUCT, product.as_str()));
-        values.0[usize::from(Slot::PRODUCT.0)] = ids.collect();
+        let values = Values(vec![ids.collect()]);
         self.pending.add(self.at(when), &values, measures);
     }
 
@@ -336,7 +328,8 @@ impl Count {
         let part = self.state.writes;
         let Some(merged) = blocks::merged(store, self.space, place, part)? else { return Ok(None) };
         let stored = self.stored.as_deref().unwrap_or_default();
-        let mut state: State = codec::decode(stored).map_err(unreadable)?;
+        let mut state: State =
+            store.decode(Tree::Reports, &self.space.state(), stored).map_err(unreadable)?;
         state.writes += 1;
         self.state.writes += 1;
         let bytes = codec::encode(&state);

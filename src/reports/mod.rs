@@ -20,9 +20,9 @@
 //! | taken back | `funded` that was taken back | of the event | as in the feed |
 //! | payouts | payout in its feed, less those taken back | on which it was booked, also when it is taken back later | as in the feed; the sub-type of the event that earned it |
 //! | payouts taken back | what of payouts was taken back | on which the payout was booked | likewise |
-//! | rate tables | `appSubmitted` | of the event | the product types of the partners that have places at it, each once; not by sub-type and partner |
+//! | rate tables | `appSubmitted` | of the event | the product types of the partners that have places at it, each once; by nothing else |
 //! | with offers | complete rate table that shows an offer | of the table | those of its offers, likewise |
-//! | suppressed | seat that a suppression list kept from a rate table | of the event | that of the seat; not by sub-type and partner |
+//! | suppressed | seat that a suppression list kept from a rate table | of the event | that of the seat; by nothing else |
 //!
 //! The partner of an event is the one at the table of its offer, or else at the lead's tables, whose institution it names. Rating,
 //! state and tags are what the lead says when the record is counted; a lead with several values of a tag counts under each. Under
@@ -80,7 +80,6 @@ use uuid::Uuid;
 
 use self::count::Count;
 pub use self::dimension::Dimension;
-pub use self::keep::keep;
 use self::query::{Query, QueryFaults};
 pub use self::rebuild::{Rebuild, RebuildProgress, Rebuilt};
 use self::report::Report;

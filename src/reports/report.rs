@@ -68,7 +68,14 @@ pub struct Row {
 struct Draft {
     group: Group,
     now: Measures,
-    before: Measures,
+    /// In a place of its own, since there may be millions of rows and most have none.
+    before: Option<Box<Measures>>,
+}
+
+impl Draft {
+    fn before(&self) -> Measures {
+        self.before.as_deref().copied().unwrap_or_default()
+    }
 }
 
 /// Makes the report of a count.
@@ -141,9 +148,11 @@ fn moved(groups: Groups, query: &Query, earlier: Range) -> Groups {
 }
 
 fn drafts(now: Groups, mut before: Groups) -> Vec<Draft> {
+    let some = |before: Measures| (!before.is_empty()).then(|| Box::new(before));
     let mut drafts: Vec<Draft> =
-        now.each().map(|(group, now)| Draft { group, now, before: before.take(group) }).collect();
-    drafts.extend(before.each().map(|(group, before)| Draft { group, now: Measures::default(), before }));
+        now.each().map(|(group, now)| Draft { group, now, before: some(before.take(group)) }).collect();
+    let gone = |(group, before)| Draft { group, now: Measures::default(), before: some(before) };
+    drafts.extend(before.each().map(gone));
     drafts
 }
 
@@ -190,7 +199,7 @@ impl Telling<'_> {
         let places = self.query.by.iter().enumerate();
         let by: Vec<String> = places.map(|(place, by)| self.value(place, by, numbers[place])).collect();
         let figures = self.figures(&draft.now, &by);
-        let before = self.query.compare.then(|| self.figures(&draft.before, &by));
+        let before = self.query.compare.then(|| self.figures(&draft.before(), &by));
         Row { by, figures, before }
     }
 
@@ -217,7 +226,7 @@ impl Telling<'_> {
 /// How much more of a figure a row has than before; of what would be divided by nothing there is none.
 fn change(figure: Figure, row: &Draft) -> f64 {
     let weight = |measures| Some(figure.weight(measures)).filter(|weight| *weight != f64::MIN).unwrap_or(0.0);
-    weight(&row.now) - weight(&row.before)
+    weight(&row.now) - weight(&row.before())
 }
 
 /// The figures that rows have, in their order: those of the range and, where it is compared, those of the range before and how much more

@@ -100,7 +100,7 @@
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
 //!      admin also names private_file: the digest of the console's secret; and ids: the numbers of receipts
-//!      postbacks: for daemon, admin and cli, names analytics, wire, store and what these name; partners for what a name may be
+//!      postbacks: for daemon, admin and cli, names analytics, records, wire, store and what these name; partners for what a name may be
 //!      alerts: for daemon, admin and cli, names config, declaration, postbacks (how a webhook is signed), partner_health, store and wire
 //!      prefills: for http and persons, names shares, store and model; partner_health: a leaf, for matching, admin and cli
 //!      sandbox: for cli only, names partners, for the shape of a case, and declaration; regular_file: a leaf, for whoever reads what settings name; shares, load_shedder: leaves, for web, http and matching; ids: a leaf, for whoever makes one
@@ -122,7 +122,7 @@
 //! | [`persons`] | what is done for a person: by which contacts their leads are found, a dossier of what is held, erasure |
 //! | [`transfer`] | a whole store as lines of JSON, out and in |
 //! | [`prefills`] | data of leads that are given in one place and taken up in another, for some minutes |
-//! | [`hindsight`] | what the records say afterwards, and what the files say of a lead that is not submitted: explanation, replay, dry run, timing, funnel |
+//! | [`hindsight`] | what the records say afterwards, and what the files say of a lead that is not submitted: explanation, replay, dry run, timing |
 //! | [`reports`] | what became of leads by day, company, product, partner, tag, rating, state and experiment: counted as records arrive, summed up when it is asked for |
 //! | [`ranking`] | what a company's own clicks teach of conversions, learnt as they arrive, and by what its offers are ranked |
 //! | [`mod@reference`] | look-ups for pages: universities, cars, featured institutions; what stands in the place of sample partners |

@@ -11,7 +11,7 @@ use offerd::reports::Reports;
 use offerd::reports::cells::{At, Values};
 use offerd::reports::count::Count;
 use offerd::reports::dimension::Slot;
-use offerd::reports::measure::Measures;
+use offerd::reports::measure::{Measure, Measures};
 use offerd::store::tokens::{NewToken, Tokens, company_uuid};
 use offerd::store::{Store, StoreOptions, Tree};
 use tokio::runtime::Runtime;
@@ -144,7 +144,7 @@ fn count_day(count: &mut Count, day: NaiveDate) {
             vec![affiliates[campaign % affiliates.len()]],
         ];
         let values = |place: [Vec<u32>; 3]| Values(place.into_iter().chain(person.clone()).collect());
-        let lead = Measures([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let lead = Measures::of(Measure::Leads, 1);
         count.pending.add(at, &values([any(&mut random, &products), Vec::new(), Vec::new()]), lead);
         let first = random.u32(..PARTNERS);
         for nth in 0..ASKED {
@@ -164,7 +164,22 @@ fn became(random: &mut fastrand::Rng) -> Measures {
     let offers = i64::from(random.u32(..3));
     let clicked = i64::from(offers > 0 && random.u32(..20) == 0);
     let funded = i64::from(clicked > 0 && random.u32(..10) == 0);
-    Measures([0, 1, offers, offers, clicked, funded, funded, funded * random.i64(10..200) * 100_000, 0, 0, 0])
+    Measures([
+        0,
+        1,
+        offers,
+        offers,
+        clicked,
+        funded,
+        funded,
+        funded * random.i64(10..200) * 100_000,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+    ])
 }
 
 /// How many records the counts have, and how many bytes of them.

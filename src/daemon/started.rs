@@ -27,7 +27,6 @@ use crate::bootstrap::{self, SignIn};
 use crate::config::Settings;
 use crate::declaration::Fault;
 use crate::experiments::Rules as Experiments;
-use crate::hindsight::funnel;
 use crate::http;
 use crate::http::identities::Identities;
 use crate::matching::partner_clients::PartnerClients;
@@ -35,13 +34,14 @@ use crate::matching::suppressions::Suppressions;
 use crate::matching::{Engine, Matchmaker, cap_sharing, recovery, shown_posts};
 use crate::model::BaseUrl;
 use crate::partners::Book;
-use crate::persons::index;
+use crate::persons::index::ContactIndex;
 use crate::postbacks::{self, Keeper, Running, Subscriptions};
-use crate::ranking::{self, Rankings};
+use crate::ranking::{Learning, Rankings};
 use crate::records::Records;
+use crate::records::projection::keep;
 use crate::reference::Vehicles;
 use crate::reload::{Requests, channel as reload_requests};
-use crate::reports::{self, Reports};
+use crate::reports::Reports;
 use crate::run_file::{RunFile, Written};
 use crate::store::audit::{AuditEntry, AuditLog};
 use crate::store::left_alone;
@@ -301,13 +301,10 @@ fn aside(
     app: &http::App,
     reports: &Reports,
 ) -> Vec<JoinHandle<()>> {
-    let (recovering, gate, queue) = (matchmaker.clone(), Arc::clone(&app.gate), Arc::clone(&app.gate));
-    let gate_of_reports = Arc::clone(&app.gate);
+    let (recovering, store) = (matchmaker.clone(), matchmaker.engine().records.store.clone());
     let (prefills, engine) = (Arc::clone(&app.prefills), Arc::clone(matchmaker.engine()));
-    let learning = engine.rankings.clone().map(|rankings| {
-        let gate = Arc::clone(&app.gate);
-        tokio::spawn(ranking::keep(rankings, move || gate.queueing()))
-    });
+    let learning =
+        engine.rankings.clone().map(|rankings| tokio::spawn(keep(Learning::new(rankings), queueing(app))));
     let mut aside = vec![
         tokio::spawn(async move { engine.statistics.failures.keep().await }),
         tokio::spawn(shown_posts::keep(Arc::clone(matchmaker.engine()))),
@@ -321,12 +318,17 @@ fn aside(
             settings.audit,
         )),
         tokio::spawn(async move { prefills.sweep().await }),
-        tokio::spawn(funnel::keep(Arc::clone(matchmaker.engine()), move || gate.queueing())),
-        tokio::spawn(index::keep(Arc::clone(matchmaker.engine()), move || queue.queueing())),
-        tokio::spawn(reports::keep(reports.clone(), move || gate_of_reports.queueing())),
+        tokio::spawn(keep(ContactIndex(store), queueing(app))),
+        tokio::spawn(keep(reports.clone(), queueing(app))),
     ];
     aside.extend(learning);
     aside
+}
+
+/// How long new work queues.
+fn queueing(app: &http::App) -> impl Fn() -> Duration + Send + Sync + use<> {
+    let gate = Arc::clone(&app.gate);
+    move || gate.queueing()
 }
 
 /// Takes what may be asked of capped seats, before leads come.
@@ -375,8 +377,7 @@ fn keep_postbacks(
     subscribed: watch::Receiver<Arc<Subscriptions>>,
     app: &http::App,
 ) -> Result<Running, Fatal> {
-    let gate = Arc::clone(&app.gate);
-    let started = Keeper::start(store.clone(), subscribed, move || gate.queueing());
+    let started = Keeper::start(store.clone(), subscribed, queueing(app));
     started.map_err(|error| format!("the thread of postbacks could not be started: {error}"))
 }
 

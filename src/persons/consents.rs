@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::model::{EventType, LeadLegalInformation, Timestamp};
-use crate::records::{Unavailable, consents, following, reading};
+use crate::records::{Unavailable, consents, projection, reading};
 use crate::store::entities::{Happening, LeadRecord};
 use crate::store::{FeedKey, Store, Tree};
 
@@ -108,7 +108,7 @@ pub fn agreed(record: &LeadRecord) -> Vec<Agreed> {
 /// [`Unavailable`] when the store cannot be read.
 pub fn page(store: &Store, wanted: &Wanted, from: Option<Place>) -> Result<ConsentPage, Unavailable> {
     let since_us = wanted.came.start.saturating_mul(1000);
-    let companies = following::companies(store).into_iter();
+    let companies = projection::companies(store).into_iter();
     let companies = companies.filter(|company| wanted.company.is_none_or(|wanted| wanted == *company));
     let mut rest = companies.skip_while(|company| from.is_some_and(|place| *company < place.company));
     let Some(company) = rest.next() else { return Ok(ConsentPage::default()) };

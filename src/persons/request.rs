@@ -173,7 +173,7 @@ pub fn companies(engine: &Engine, leads: &[FoundLead]) -> Vec<String> {
 /// # Errors
 /// [`NotDone`]
 pub async fn leads(engine: &Engine, who: Who) -> Result<Vec<Uuid>, NotDone> {
-    let index = ContactIndex::of(engine.records.clone());
+    let mut index = ContactIndex(engine.records.store.clone());
     match index.catch_up(Instant::now() + PATIENCE).await {
         Ok(true) => {}
         Ok(false) => return Err(NotDone::Indexing),

@@ -1,12 +1,12 @@
-//! The task of one subscription: it takes in what arrives, and sends what is due.
+//! The task of one subscription: it takes in what arrives, as a [projection](Projection) of the feed, and sends what is due.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use metrics::{counter, gauge};
-use tokio::task::spawn_blocking;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::backoff;
@@ -16,38 +16,37 @@ use super::record::{Delivery, Ended, Place, Tried, What};
 use super::sender::{Sender, Sent};
 use super::subscription::Subscription;
 use crate::config::PostbackSettings;
+use crate::records::projection::{BUSY, LOOK_AGAIN, Projection, blocking, keep};
 use crate::store::{Commit, CommitError, Store};
 use crate::telemetry::metrics::{POSTBACK_LAG, POSTBACKS, POSTBACKS_OUTSTANDING};
 use crate::wire::Wire;
 
-/// Between two looks at the feed when everything is taken in.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-
 /// Between two tries to write while the store does not.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
-
-/// How long new work may queue before postbacks make room for it.
-const BUSY: Duration = Duration::from_millis(1);
 
 /// How long new work queues.
 pub(super) type Queueing = Arc<dyn Fn() -> Duration + Send + Sync>;
 
-/// What attempts share.
+/// What attempts share with what takes in.
 struct Shared {
     subscription: Arc<Subscription>,
     settings: PostbackSettings,
     ledger: Ledger,
     sender: Sender,
     tried: Mutex<Option<Tried>>,
+    outbox: Mutex<Outbox>,
+    /// That something has come into it.
+    filled: Notify,
 }
 
-/// Follows the feed for one subscription.
+/// Takes in what arrives.
+struct Intake(Arc<Shared>);
+
+/// Sends what is due of one subscription.
 pub(super) struct Follower {
     shared: Arc<Shared>,
     queueing: Queueing,
-    outbox: Outbox,
     attempts: FuturesUnordered<BoxFuture<'static, (Place, Settled)>>,
-    look_at: Instant,
     /// While nothing is to be sent.
     held_until: Option<Instant>,
 }
@@ -78,7 +77,7 @@ impl Follower {
         // What was queued by a follower before this one is written, so that what is read is what is there.
         store.commit(Commit::new()).await.map_err(|error| error.to_string())?;
         let (reads, declared) = (store.clone(), Arc::clone(&subscription));
-        let read = spawn_blocking(move || {
+        let read = blocking(move || {
             let ledger = Ledger::of(&reads, &declared);
             let mut outbox = Outbox::default();
             for (place, delivery) in ledger.deliveries(What::Outstanding)? {
@@ -88,54 +87,32 @@ impl Follower {
         });
         let read = read.await.map_err(|error| error.to_string())?;
         let (tried, ledger, outbox) = read.map_err(|error| error.to_string())?;
-        let tried = Mutex::new(tried);
-        let shared = Shared { subscription, settings: settings.clone(), ledger, sender, tried };
-        Ok(Self {
-            shared: Arc::new(shared),
-            queueing,
-            outbox,
-            attempts: FuturesUnordered::new(),
-            look_at: Instant::now(),
-            held_until: None,
-        })
+        let (tried, outbox, settings) = (Mutex::new(tried), Mutex::new(outbox), settings.clone());
+        let filled = Notify::new();
+        let shared = Arc::new(Shared { subscription, settings, ledger, sender, tried, outbox, filled });
+        Ok(Self { shared, queueing, attempts: FuturesUnordered::new(), held_until: None })
     }
 
     /// Goes on for as long as the store is open.
-    pub(super) async fn run(mut self) {
+    pub(super) async fn run(self) {
+        let (intake, queueing) = (Intake(Arc::clone(&self.shared)), Arc::clone(&self.queueing));
+        tokio::select! {
+            () = keep(intake, move || queueing()) => {}
+            () = self.send() => {}
+        }
+    }
+
+    async fn send(mut self) {
+        let shared = Arc::clone(&self.shared);
         loop {
-            if Instant::now() >= self.look_at {
-                match self.look().await {
-                    Ok(pause) => self.look_at = Instant::now() + pause,
-                    Err(CommitError::Closed) => return,
-                    // What could not be written is still in the feed.
-                    Err(_) => self.look_at = Instant::now() + WRITE_AGAIN,
-                }
-                self.measure();
-            }
             self.begin_attempts();
             let next_turn = self.next_turn();
             tokio::select! {
                 Some((place, settled)) = self.attempts.next() => self.settle(place, settled),
+                () = shared.filled.notified() => {}
                 () = sleep_until(next_turn) => {}
             }
         }
-    }
-
-    /// Takes in what has arrived, if there is room; says when to look again.
-    async fn look(&mut self) -> Result<Duration, CommitError> {
-        let room = self.shared.settings.outstanding.saturating_sub(self.outbox.len());
-        if room == 0 || (self.queueing)() > BUSY {
-            return Ok(LOOK_AGAIN);
-        }
-        let shared = Arc::clone(&self.shared);
-        let Some(until_us) = blocking(move || shared.ledger.news()).await?? else { return Ok(LOOK_AGAIN) };
-        self.shared.ledger.store.commit(Commit::new()).await?;
-        let shared = Arc::clone(&self.shared);
-        let taken = blocking(move || shared.ledger.take(&shared.subscription, until_us, room)).await??;
-        let Some(Taken { commit, deliveries, more }) = taken else { return Ok(LOOK_AGAIN) };
-        self.shared.ledger.store.commit(commit).await?;
-        deliveries.into_iter().for_each(|(place, delivery)| self.outbox.add(place, delivery));
-        Ok(if more { Duration::ZERO } else { LOOK_AGAIN })
     }
 
     /// Sends what is due, as much at once as may be; while new work queues, one at a time.
@@ -145,7 +122,7 @@ impl Follower {
         }
         self.held_until = None;
         while self.attempts.len() < self.most()
-            && let Some((place, delivery)) = self.outbox.next(self.shared.ledger.store.now_ms())
+            && let Some((place, delivery)) = self.shared.next()
         {
             let shared = Arc::clone(&self.shared);
             self.attempts.push(Box::pin(async move { (place, shared.attempt(place, delivery).await) }));
@@ -159,47 +136,82 @@ impl Follower {
 
     fn settle(&mut self, place: Place, settled: Settled) {
         match settled {
-            Settled::Done => self.outbox.done(place),
+            Settled::Done => self.shared.outbox().done(place),
             Settled::Again(delivery, wanted) => {
                 let wanted =
                     wanted.map(|wait| Instant::now() + wait.min(self.shared.settings.longest_backoff));
                 self.held_until = self.held_until.max(wanted);
-                self.outbox.again(place, delivery);
+                self.shared.outbox().again(place, delivery);
             }
             Settled::Held(delivery) => {
                 self.held_until = Some(Instant::now() + self.shared.settings.first_backoff);
-                self.outbox.again(place, delivery);
+                self.shared.outbox().again(place, delivery);
             }
         }
     }
 
-    /// When there may be something to do, attempts that end aside.
+    /// When there may be something to do, attempts that end and what comes in aside.
     fn next_turn(&self) -> Instant {
+        let latest = Instant::now() + LOOK_AGAIN;
         if let Some(until) = self.held_until {
-            return until.min(self.look_at);
+            return until.min(latest);
         }
-        if self.attempts.len() >= self.most() {
-            return self.look_at;
-        }
-        let wait_ms = self.outbox.due_ms().map(|due_ms| due_ms - self.shared.ledger.store.now_ms());
-        let wait = wait_ms.map(|wait_ms| Duration::from_millis(wait_ms.max(1).unsigned_abs()));
-        self.look_at.min(Instant::now() + wait.unwrap_or(LOOK_AGAIN))
+        let due_ms = self.shared.outbox().due_ms().filter(|_| self.attempts.len() < self.most());
+        let wait_ms = due_ms.map(|due_ms| (due_ms - self.shared.ledger.store.now_ms()).max(1));
+        wait_ms.map_or(latest, |ms| latest.min(Instant::now() + Duration::from_millis(ms.unsigned_abs())))
     }
+}
 
-    fn measure(&self) {
-        let now_ms = self.shared.ledger.store.now_ms();
-        let lag_ms = self.outbox.oldest_ms().map_or(0, |oldest_ms| (now_ms - oldest_ms).max(0));
-        let name = &self.shared.subscription.name;
-        gauge!(POSTBACK_LAG, "subscription" => name.clone()).set(lag_ms as f64 / 1000.0);
-        gauge!(POSTBACKS_OUTSTANDING, "subscription" => name.clone()).set(self.outbox.len() as f64);
+impl Projection for Intake {
+    const TROUBLE: &'static str = "what arrives is not taken in for a postback yet; it is tried again";
+
+    async fn fold(&mut self) -> Result<bool, CommitError> {
+        let more = self.0.take_in().await;
+        self.0.measure();
+        more
     }
 }
 
 impl Shared {
+    fn outbox(&self) -> MutexGuard<'_, Outbox> {
+        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self) -> Option<(Place, Delivery)> {
+        self.outbox().next(self.ledger.store.now_ms())
+    }
+
+    /// Takes in what has arrived, if there is room; whether there may be more.
+    async fn take_in(self: &Arc<Self>) -> Result<bool, CommitError> {
+        let room = self.settings.outstanding.saturating_sub(self.outbox().len());
+        if room == 0 {
+            return Ok(false);
+        }
+        let shared = Arc::clone(self);
+        let Some(until_us) = blocking(move || shared.ledger.news()).await?? else { return Ok(false) };
+        self.ledger.store.commit(Commit::new()).await?;
+        let shared = Arc::clone(self);
+        let taken = blocking(move || shared.ledger.take(&shared.subscription, until_us, room)).await??;
+        let Some(Taken { commit, deliveries, more }) = taken else { return Ok(false) };
+        self.ledger.store.commit(commit).await?;
+        deliveries.into_iter().for_each(|(place, delivery)| self.outbox().add(place, delivery));
+        self.filled.notify_one();
+        Ok(more)
+    }
+
+    fn measure(&self) {
+        let outbox = self.outbox();
+        let now_ms = self.ledger.store.now_ms();
+        let lag_ms = outbox.oldest_ms().map_or(0, |oldest_ms| (now_ms - oldest_ms).max(0));
+        let name = &self.subscription.name;
+        gauge!(POSTBACK_LAG, "subscription" => name.clone()).set(lag_ms as f64 / 1000.0);
+        gauge!(POSTBACKS_OUTSTANDING, "subscription" => name.clone()).set(outbox.len() as f64);
+    }
+
     /// Sends one delivery, and writes down how that ended.
     async fn attempt(self: Arc<Self>, place: Place, delivery: Delivery) -> Settled {
         let shared = Arc::clone(&self);
-        let found = spawn_blocking(move || shared.ledger.find(&shared.subscription, place)).await;
+        let found = blocking(move || shared.ledger.find(&shared.subscription, place)).await;
         let call = match &found {
             Ok(Ok(Found::Event(message, tags))) => self.subscription.call(message, tags.as_ref()),
             Ok(Ok(Found::Gone)) => None,
@@ -264,9 +276,4 @@ impl Shared {
         counter!(POSTBACKS, "subscription" => self.subscription.name.clone(), "result" => result)
             .increment(1);
     }
-}
-
-/// Reads on a thread that may block.
-async fn blocking<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> Result<T, CommitError> {
-    spawn_blocking(read).await.map_err(|error| CommitError::Failed(error.to_string()))
 }

@@ -8,12 +8,10 @@ use super::message::{Message, told};
 use super::record::{Cursor, Delivery, Ended, Keys, Place, Tried, What};
 use super::subscription::Subscription;
 use crate::model::ClientTags;
+use crate::records::projection::STEP;
 use crate::store::entities::{CompanyRecord, LeadRecord};
 use crate::store::tokens::{Tokens, company_uuid};
 use crate::store::{Commit, CommitError, FeedKey, ReadError, Store, Tree, codec};
-
-/// Records of the feed that are taken in at once: a few milliseconds.
-const STEP: usize = 64;
 
 /// Dead letters that are removed at once.
 const AT_ONCE: usize = 500;

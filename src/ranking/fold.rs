@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::NaiveDate;
-use uuid::Uuid;
 
 use super::day::{At, Became, Day, fingerprint};
 use super::key::{self, Whose, day_of};
@@ -14,25 +13,17 @@ use crate::partners::declared::PayoutStep;
 use crate::partners::ranking::estimate::Band;
 use crate::partners::{Facts, Quote, SeatTemplate};
 use crate::rate_table::table::Table;
-use crate::records::following::{self, Step};
 use crate::records::{Records, reading};
 use crate::store::entities::Happening;
-use crate::store::{Commit, CommitError, Tree, codec};
+use crate::store::{CommitError, Tree};
 
-/// What is to be written of a step.
-pub struct Draft {
-    /// What is to be committed; only if no other step was since.
-    pub commit: Commit,
-    /// The days that it changes, as they are then.
-    pub days: BTreeMap<(Whose, u32), Day>,
-    /// Whether there may be more.
-    pub step: Step,
-}
+/// Days, and whose they are.
+pub type Days = BTreeMap<(Whose, u32), Day>;
 
 /// Reads what a feed tells.
 pub struct Fold<'r> {
     records: &'r Records,
-    days: BTreeMap<(Whose, u32), Day>,
+    days: Days,
     changed: Vec<(Whose, u32)>,
 }
 
@@ -47,38 +38,16 @@ struct Named {
 }
 
 impl<'r> Fold<'r> {
-    /// The next records of a company, so many at most; `None` where nothing is to be written.
+    /// The days that these events change, as they are then.
     ///
     /// # Errors
     /// That the store cannot be read.
-    pub fn step(records: &'r Records, company: Uuid, most: usize) -> Result<Option<Draft>, CommitError> {
-        let cursor_key = key::cursor(company);
-        let found = records.store.get(Tree::Ranking, &cursor_key).map_err(unreadable)?;
-        let before: u64 = match &found {
-            Some(bytes) => records.store.decode(Tree::Ranking, &cursor_key, bytes).map_err(unreadable)?,
-            None => 0,
-        };
-        let place = (Tree::LeadEvents, company, before);
-        let next = following::next::<Happening>(&records.store, place, most);
-        if next.next_us == before {
-            return Ok(None);
-        }
-        let mut fold = Self { records, days: BTreeMap::new(), changed: Vec::new() };
-        for happening in &next.listed {
-            fold.happened(happening)?;
-        }
-        let commit = match found {
-            Some(found) => Commit::new().unchanged(Tree::Ranking, cursor_key.as_slice(), found),
-            None => Commit::new().absent(Tree::Ranking, cursor_key.as_slice()),
-        };
-        let commit = commit.put(Tree::Ranking, cursor_key, codec::encode(&next.next_us));
+    pub fn changed(records: &'r Records, happenings: &[Happening]) -> Result<Days, CommitError> {
+        let mut fold = Self { records, days: Days::new(), changed: Vec::new() };
+        happenings.iter().try_for_each(|happening| fold.happened(happening))?;
         let Self { mut days, changed, .. } = fold;
         days.retain(|place, _| changed.contains(place));
-        let commit = days.iter().fold(commit, |commit, ((whose, day), now)| {
-            commit.put(Tree::Ranking, key::day(*whose, *day), codec::encode(now))
-        });
-        let step = if next.records == most { Step::More } else { Step::CaughtUp };
-        Ok(Some(Draft { commit, days, step }))
+        Ok(days)
     }
 
     /// Notes what happened to a lead, or takes it back.

@@ -2,46 +2,47 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use tracing::error;
 
 use super::Rankings;
 use super::counts::Counts;
-use super::fold::{Draft, Fold};
-use super::key::day_of;
+use super::fold::Fold;
+use super::key::{self, day_of};
 use crate::config::RankingSettings;
-use crate::records::following::{LOOK_AGAIN, Step, companies, rest};
-use crate::store::{Commit, CommitError, Tree};
+use crate::records::projection::{LOOK_AGAIN, Projection, STEP, blocking, step};
+use crate::store::entities::Happening;
+use crate::store::{Commit, CommitError, Tree, codec};
 
-/// Records of a feed that a step reads at most: a few milliseconds, in which leads do without a core.
-const STEP: usize = 64;
+/// The name under which the store keeps how far it has come.
+const NAME: &str = "ranking";
 
 /// Days that one commit removes.
 const AT_ONCE: usize = 500;
 
-/// Follows the feeds and sums up what they teach, for as long as the store takes commits and a ranking is named; before this process
-/// leads, it sums up what the one that does has learnt. While new work queues it
-/// has a twentieth of a core, since the leads of the moment come first.
-pub async fn keep(rankings: Rankings, queueing: impl Fn() -> Duration) {
-    let mut due = rankings.until_it_learns().await;
-    loop {
-        let begun = Instant::now();
-        let step = if rankings.rules().is_on() { rankings.round(STEP).await } else { Ok(Step::Nothing) };
-        let learnt = match step {
-            Ok(step) => rankings.refresh(&mut due).await.map(|()| step),
-            Err(failure) => Err(failure),
-        };
-        let pause = match learnt {
-            Ok(step) => rest(step, begun.elapsed(), queueing()),
-            Err(CommitError::Busy | CommitError::Guard { .. }) => LOOK_AGAIN,
-            Err(CommitError::Closed) => return,
-            Err(failure) => {
-                error!(%failure, "what is learnt of clicks is not learnt yet, and tried again");
-                LOOK_AGAIN
-            }
-        };
-        tokio::time::sleep(pause).await;
+/// Learns from the feeds while a ranking is named; before this process leads, it sums up what the one that does has learnt.
+pub struct Learning {
+    rankings: Rankings,
+    due: Due,
+}
+
+impl Learning {
+    /// For these rankings.
+    pub fn new(rankings: Rankings) -> Self {
+        Self { rankings, due: Due::now() }
+    }
+}
+
+impl Projection for Learning {
+    const TROUBLE: &'static str = "what is learnt of clicks is not learnt yet, and tried again";
+
+    async fn begin(&mut self) {
+        self.due = self.rankings.until_it_learns().await;
+    }
+
+    async fn fold(&mut self) -> Result<bool, CommitError> {
+        let more = self.rankings.rules().is_on() && self.rankings.round(STEP).await?;
+        self.rankings.refresh(&mut self.due).await.map(|()| more)
     }
 }
 
@@ -100,32 +101,32 @@ impl Rankings {
         Ok(())
     }
 
-    /// Takes a step for each company, of so many records at most.
+    /// Takes a step for each company, of so many records at most; whether there may be more.
     ///
     /// # Errors
     /// Why the store failed; what was noted before that stays noted.
-    pub async fn round(&self, most: usize) -> Result<Step, CommitError> {
-        let store = self.0.records.store.clone();
-        let companies = blocking(move || companies(&store)).await?;
-        let mut did = Step::Nothing;
-        for company in companies {
-            let records = self.0.records.clone();
-            let draft = blocking(move || Fold::step(&records, company, most)).await??;
-            let Some(Draft { commit, days, step }) = draft else { continue };
-            if let Err(failure) = self.0.records.store.commit(commit).await {
-                // What has become of it nobody knows: the counts are read again.
-                self.drop_counts();
-                return Err(failure);
-            }
-            let (rankings, most) = (self.clone(), self.rules().cohorts);
-            let put = move |counts: &mut Counts| {
-                days.iter().for_each(|((whose, day), now)| counts.put(*whose, *day, now, most));
-            };
-            // They may have to be read from the store first.
-            blocking(move || rankings.with_counts(put)).await??;
-            did = did.max(step);
+    pub async fn round(&self, most: usize) -> Result<bool, CommitError> {
+        let store = &self.0.records.store;
+        step(store, (NAME, most), |happenings, moved| self.learn_from(happenings, moved)).await
+    }
+
+    async fn learn_from(&self, happenings: Vec<Happening>, moved: Commit) -> Result<(), CommitError> {
+        let records = self.0.records.clone();
+        let days = blocking(move || Fold::changed(&records, &happenings)).await??;
+        let commit = days.iter().fold(moved, |commit, ((whose, day), now)| {
+            commit.put(Tree::Ranking, key::day(*whose, *day), codec::encode(now))
+        });
+        if let Err(failure) = self.0.records.store.commit(commit).await {
+            // What has become of it nobody knows: the counts are read again.
+            self.drop_counts();
+            return Err(failure);
         }
-        Ok(did)
+        let (rankings, most) = (self.clone(), self.rules().cohorts);
+        let put = move |counts: &mut Counts| {
+            days.iter().for_each(|((whose, day), now)| counts.put(*whose, *day, now, most));
+        };
+        // They may have to be read from the store first.
+        blocking(move || rankings.with_counts(put)).await?
     }
 
     /// Sums up where it is time: what has changed, or all when the day or the settings are others.
@@ -156,9 +157,4 @@ impl Rankings {
         let learnt = self.snapshot().map_or_else(HashMap::new, |snapshot| snapshot.learnt.clone());
         self.learn(&changed, learnt)
     }
-}
-
-/// Reads on a thread that may block.
-async fn blocking<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> Result<T, CommitError> {
-    tokio::task::spawn_blocking(read).await.map_err(|error| CommitError::Failed(error.to_string()))
 }

@@ -22,11 +22,6 @@ pub fn day_of(millis: i64) -> u32 {
     u32::try_from(millis.div_euclid(DAY_MS)).unwrap_or(0)
 }
 
-/// The key of how far the feed of a company is read.
-pub fn cursor(company: Uuid) -> Vec<u8> {
-    [b"c", &company.as_bytes()[..]].concat()
-}
-
 /// The key of a day.
 pub fn day(whose: Whose, day: u32) -> Vec<u8> {
     [DAYS, &whose.company.as_bytes()[..], &[u8::from(whose.test)], &day.to_be_bytes()].concat()

@@ -31,7 +31,7 @@ use metrics::gauge;
 use uuid::Uuid;
 
 use self::counts::Counts;
-pub use self::keep::keep;
+pub use self::keep::Learning;
 use self::key::Whose;
 use self::snapshot::Snapshot;
 use crate::config::RankingSettings;

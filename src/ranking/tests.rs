@@ -24,7 +24,6 @@ use crate::model::{
 };
 use crate::partner_files::{PartnerFile, partner};
 use crate::partners::ranking::{ConversionFrom, Place};
-use crate::records::following::Step;
 use crate::records::reading;
 
 const COMPANIES: [Uuid; 2] = [COMPANY, Uuid::from_u128(8)];
@@ -227,7 +226,7 @@ impl Story {
 
     /// What was learnt, when all is.
     async fn learnt(&self) -> BTreeMap<Counted, (usize, usize)> {
-        while self.rankings.round(3).await.unwrap() != Step::Nothing {}
+        while self.rankings.round(3).await.unwrap() {}
         self.rankings.learn_again().unwrap();
         let mut learnt = BTreeMap::new();
         for test in [false, true] {
@@ -275,7 +274,7 @@ fn what_one_process_has_learnt_another_sums_up_without_learning_itself() {
         let other = rankings_of(&story.world);
         let story = story.go_on(Deed::Submit { company: 0, test: false, rating: "good" }).await;
         let story = story.go_on(Deed::Click { table: 0, number: 1 }).await;
-        while story.rankings.round(64).await.unwrap() != Step::Nothing {}
+        while story.rankings.round(64).await.unwrap() {}
         story.rankings.learn_again().unwrap();
         let rows = |rankings: &Rankings| rankings.report(&Wanted::default()).rows;
         assert!(!rows(&story.rankings).is_empty() && rows(&other).is_empty());

@@ -4,12 +4,11 @@
 //! their offers by [`offer_ids`] and their pages by [`page_ids`], both made by a keyed permutation. A [`posting`](postings) is a payout
 //! as it counts towards a budget, an [`identity`] who a lead is for the look-back. [`history`] finds what became of a lead, [`shown`]
 //! whether an offer that is named was ever shown. [`transcripts`] are kept for a time of their own and read as [`shown_transcript`]s, [`loan_reports`] are of no lead.
-//! [`contacts`] are what leads are found by, [`following`] how the feeds are read in the background.
+//! [`contacts`] are what leads are found by, [`projection`] how something is made of the feeds in the background.
 
 pub mod callback_ids;
 pub mod consents;
 pub mod contacts;
-pub mod following;
 pub mod history;
 pub mod identity;
 pub mod loan_reports;
@@ -18,6 +17,7 @@ pub mod open_tables;
 pub mod page_ids;
 mod permutation;
 pub mod postings;
+pub mod projection;
 pub mod reading;
 pub mod shown;
 pub mod shown_transcript;

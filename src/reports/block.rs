@@ -25,7 +25,7 @@ const FORMAT: u8 = 1;
 /// The width that says that a column is sparse.
 const SPARSE: u8 = 255;
 
-const COLUMNS: usize = 2 + Measure::ALL.len();
+const COLUMNS: usize = 2 + Measure::COUNT;
 
 /// The values of one column within a chunk.
 type Column = [i64; CHUNK];
@@ -219,7 +219,7 @@ mod tests {
 
     fn any_measures() -> impl Strategy<Value = Measures> {
         let value = prop_oneof![8 => Just(0), 4 => 0..9_i64, 1 => any::<i64>()];
-        prop::array::uniform11(value).prop_map(Measures)
+        prop::array::uniform14(value).prop_map(Measures)
     }
 
     proptest! {
@@ -240,18 +240,33 @@ mod tests {
 
     #[test]
     fn a_block_of_another_format_or_length_is_refused() {
-        let bytes = write(&[((1, 0), Measures([4, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0]))]);
+        let bytes = write(&[((1, 0), Measures([4, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0]))]);
         assert!(read_all(&bytes).is_ok());
         assert!(read_all(&[&[FORMAT + 1], &bytes[1..]].concat()).is_err());
         assert!(read_all(&[&bytes[..], &[0]].concat()).is_err());
         assert!(read_all(&bytes[..bytes.len() - 1]).is_err());
-        assert!(read_all(&[FORMAT, 1, 12]).is_err());
+        assert!(read_all(&[FORMAT, 1, 15]).is_err());
     }
 
     #[test]
     fn a_usual_cell_takes_some_two_bytes() {
         let measures = |nth: u32| {
-            Measures([i64::from(nth % 5), 3, 2, 2, i64::from(nth.is_multiple_of(9)), 0, 0, 0, 0, 0, 0])
+            Measures([
+                i64::from(nth % 5),
+                3,
+                2,
+                2,
+                i64::from(nth.is_multiple_of(9)),
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+            ])
         };
         let cells: Vec<(Ids, Measures)> =
             (0..20).flat_map(|one| (0..500).map(move |two| ((one, two), measures(two)))).collect();

@@ -102,34 +102,39 @@ pub fn merged(store: &Store, space: Space, place: Place, part: u32) -> Result<Op
         return Ok(None);
     }
     let mut commit = Commit::new();
-    let mut few: HashMap<Kind, Vec<Vec<u8>>> = HashMap::new();
+    let mut few: HashMap<Kind, Vec<(Vec<u8>, Vec<u8>)>> = HashMap::new();
     for (key, bytes) in together {
-        commit = commit.remove(Tree::Reports, key.clone());
         for (kind, block) in store.decode::<Blocks>(Tree::Reports, &key, &bytes).map_err(unreadable)? {
-            few.entry(kind).or_default().push(block);
+            few.entry(kind).or_default().push((key.clone(), block));
         }
+        commit = commit.remove(Tree::Reports, key);
     }
     let mut merged = Blocks::new();
     for kind in Kind::all(u8::try_from(super::SLOTS_MAX).unwrap_or(u8::MAX)) {
-        let mut of_kind = few.remove(&kind).unwrap_or_default();
-        for (key, block) in keys_of(kind_bytes(kind))? {
-            commit = commit.remove(Tree::Reports, key);
-            of_kind.push(block);
+        let of_kind = keys_of(kind_bytes(kind))?;
+        commit = of_kind.iter().fold(commit, |commit, (key, _)| commit.remove(Tree::Reports, key));
+        let mut cells: BTreeMap<Ids, Measures> = BTreeMap::new();
+        for (key, block) in few.remove(&kind).into_iter().flatten().chain(of_kind) {
+            read(store, &key, &block, |ids, measures| cells.entry(ids).or_default().add(measures))?;
         }
-        if !of_kind.is_empty() {
-            merged.push((kind, sum(&of_kind)?));
+        if !cells.is_empty() {
+            merged.push((kind, written(cells)));
         }
     }
     Ok(Some(put(commit, space, place, part, &merged)))
 }
 
-fn sum(blocks: &[Vec<u8>]) -> Result<Vec<u8>, CommitError> {
-    let mut cells: BTreeMap<Ids, Measures> = BTreeMap::new();
-    for block in blocks {
-        block::read(block, |ids, measures| cells.entry(ids).or_default().add(measures))
-            .map_err(unreadable)?;
-    }
-    Ok(written(cells))
+/// Hands over each cell of a block, of the record under a key.
+///
+/// # Errors
+/// That it is none, which the store has noted then.
+pub fn read(
+    store: &Store,
+    key: &[u8],
+    block: &[u8],
+    tell: impl FnMut(Ids, &Measures),
+) -> Result<(), CommitError> {
+    block::read(block, tell).map_err(|error| unreadable(store.undecoded(Tree::Reports, key, error)))
 }
 
 /// What cannot be read is never taken for nothing, or what is counted would be counted again.

@@ -21,6 +21,7 @@ use super::names::{NONE, Names, OTHER, UNKNOWN};
 use super::state::State;
 use super::subject::{AtPartner, Person};
 use crate::config::ReportSettings;
+use crate::model::ProductType;
 use crate::store::{Commit, CommitError, Store, Tree, codec};
 use crate::telemetry::metrics::{REPORT_CELLS, REPORT_TAGS_BEYOND};
 
@@ -173,20 +174,29 @@ impl Count {
         at.with_timezone(&self.space.zone).date_naive()
     }
 
+    fn at(&self, When { company, test, at }: When) -> At {
+        At { company, test, day: self.day(at) }
+    }
+
     /// Adds what happened, of a lead and perhaps of a partner's place.
     pub fn add(&mut self, when: When, person: &Person, at_partner: Option<&AtPartner>, measures: Measures) {
         let values = self.values(when.company, person, at_partner);
-        let at = At { company: when.company, test: when.test, day: self.day(when.at) };
-        self.pending.add(at, &values, measures);
+        self.pending.add(self.at(when), &values, measures);
+    }
+
+    /// Adds a rate table, or something of one: to the whole and to the product types of its places, each once, and by nothing else.
+    pub fn add_table(&mut self, when: When, products: &BTreeSet<ProductType>, measures: Measures) {
+        let ids = products.iter().map(|product| self.id(when.company, Slot::PRODUCT, product.as_str()));
+        let values = Values(vec![ids.collect()]);
+        self.pending.add(self.at(when), &values, measures);
     }
 
     /// Adds a lead by the partners that have places at its first table, once for each value.
     pub fn add_by_partner(&mut self, when: When, person: &Person, places: &[AtPartner], measures: Measures) {
         let values: Vec<Values> =
             places.iter().map(|place| self.values(when.company, person, Some(place))).collect();
-        let at = At { company: when.company, test: when.test, day: self.day(when.at) };
         let is_by_partner = |kind: Kind| kind.has(Slot::PARTNER) || kind.has(Slot::SUB_TYPE);
-        self.pending.add_once(at, &values, is_by_partner, measures);
+        self.pending.add_once(self.at(when), &values, is_by_partner, measures);
     }
 
     /// The numbers of what something has of each dimension. A lead that is of no place yet has nothing of partners, and the products
@@ -318,7 +328,8 @@ impl Count {
         let part = self.state.writes;
         let Some(merged) = blocks::merged(store, self.space, place, part)? else { return Ok(None) };
         let stored = self.stored.as_deref().unwrap_or_default();
-        let mut state: State = codec::decode(stored).map_err(unreadable)?;
+        let mut state: State =
+            store.decode(Tree::Reports, &self.space.state(), stored).map_err(unreadable)?;
         state.writes += 1;
         self.state.writes += 1;
         let bytes = codec::encode(&state);

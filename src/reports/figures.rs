@@ -4,208 +4,182 @@ use serde::{Deserialize, Serialize};
 
 use super::measure::{Measure, Measures};
 
-/// What a row can be ordered by, and shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Figure {
-    /// Leads.
-    Leads,
+/// How a figure follows from what was counted.
+#[derive(Debug, Clone, Copy)]
+enum Of {
+    /// It is a count.
+    Count(Measure),
+    /// It is an amount of dollars.
+    Dollars(Measure),
+    /// It is payouts by a count, in dollars.
+    PayoutsBy(Measure),
+}
+
+/// Makes [`Figure`] and [`Figures`] of one list: a figure, its field, its name in questions and answers, its heading for people, and how it
+/// follows from what was counted.
+macro_rules! figures {
+    ($($(#[$doc:meta])+ $figure:ident $field:ident: $told:ty, $name:literal, $heading:literal, $of:expr;)+) => {
+        /// What a row can be ordered by, and shows.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Figure {
+            $($(#[$doc])+ $figure,)+
+        }
+
+        impl Figure {
+            /// Every one, in the order in which they are told.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$figure),+];
+
+            /// Its name in questions and answers.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$figure => $name,)+ }
+            }
+
+            /// Its heading for people.
+            pub fn heading(self) -> &'static str {
+                match self { $(Self::$figure => $heading,)+ }
+            }
+
+            fn of(self) -> Of {
+                match self { $(Self::$figure => $of,)+ }
+            }
+        }
+
+        /// The figures of a row. What is missing was never reported by the partner, or by any; or would be divided by nothing.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        pub struct Figures {
+            $($(#[$doc])+ pub $field: $told,)+
+            /// Rate tables that were made; as the two below, for the funnel alone.
+            #[serde(skip)]
+            pub rate_tables: i64,
+            /// Complete rate tables that show an offer.
+            #[serde(skip)]
+            pub with_offers: i64,
+            /// Seats that suppression lists kept from a rate table.
+            #[serde(skip)]
+            pub suppressed: i64,
+        }
+
+        impl Figures {
+            /// What follows from what was counted. `is_reported` says of a measure that partners report whether any of it ever was.
+            pub fn of(counted: &Measures, is_reported: impl Fn(Measure) -> bool) -> Self {
+                Self {
+                    $($field: Told::from(Figure::$figure.value(counted, &is_reported)),)+
+                    rate_tables: counted.get(Measure::RateTables),
+                    with_offers: counted.get(Measure::WithOffers),
+                    suppressed: counted.get(Measure::Suppressed),
+                }
+            }
+
+            /// One of them; `None` where it is missing.
+            pub fn get(&self, figure: Figure) -> Option<f64> {
+                match figure { $(Figure::$figure => self.$field.value(),)+ }
+            }
+        }
+    };
+}
+
+figures! {
+    /// Leads that were taken in.
+    Leads leads: i64, "leads", "Leads", Of::Count(Measure::Leads);
     /// Leads whose first rate table shows no offer.
-    WithoutOffers,
-    /// Asks.
-    Asks,
-    /// Offers.
-    Offers,
-    /// Offers shown.
-    Shown,
-    /// Clicks.
-    Clicks,
+    WithoutOffers without_offers: i64, "withoutOffers", "Without offers", Of::Count(Measure::WithoutOffers);
+    /// Asks of partners.
+    Asks asks: i64, "asks", "Asks", Of::Count(Measure::Asks);
+    /// Offers that they answered with.
+    Offers offers: i64, "offers", "Offers", Of::Count(Measure::Offers);
+    /// Offers that were shown.
+    Shown shown: i64, "shown", "Shown", Of::Count(Measure::Shown);
+    /// Clicks on offers.
+    Clicks clicks: i64, "clicks", "Clicks", Of::Count(Measure::Clicks);
     /// Applications.
-    Applied,
+    Applied applied: Option<i64>, "applied", "Applied", Of::Count(Measure::Applied);
     /// Fundings.
-    Funded,
-    /// Fundings that were taken back.
-    TakenBack,
-    /// Payouts, dollars.
-    Payouts,
-    /// What was taken back of payouts, dollars.
-    PayoutsTakenBack,
-    /// Payouts by clicks, dollars.
-    EarningsPerClick,
-    /// Payouts by leads, dollars.
-    EarningsPerLead,
+    Funded funded: Option<i64>, "funded", "Funded", Of::Count(Measure::Funded);
+    /// Fundings that were taken back, which are not among these.
+    TakenBack taken_back: Option<i64>, "takenBack", "Taken back", Of::Count(Measure::TakenBack);
+    /// Payouts less those taken back, in dollars.
+    Payouts payouts: Option<f64>, "payouts", "Payouts", Of::Dollars(Measure::Payouts);
+    /// What was taken back of payouts, in dollars.
+    PayoutsTakenBack payouts_taken_back: Option<f64>, "payoutsTakenBack", "Payouts taken back", Of::Dollars(Measure::PayoutsTakenBack);
+    /// Payouts by clicks, in dollars.
+    EarningsPerClick earnings_per_click: Option<f64>, "earningsPerClick", "Payout per click", Of::PayoutsBy(Measure::Clicks);
+    /// Payouts by leads, in dollars.
+    EarningsPerLead earnings_per_lead: Option<f64>, "earningsPerLead", "Payout per lead", Of::PayoutsBy(Measure::Leads);
+}
+
+/// As what a figure is told.
+trait Told: Sized {
+    fn from(value: Option<f64>) -> Self;
+    fn value(self) -> Option<f64>;
+}
+
+impl Told for Option<f64> {
+    fn from(value: Option<f64>) -> Self {
+        value
+    }
+    fn value(self) -> Option<f64> {
+        self
+    }
+}
+
+impl Told for Option<i64> {
+    fn from(value: Option<f64>) -> Self {
+        value.map(|count| count as i64)
+    }
+    fn value(self) -> Option<f64> {
+        self.map(|count| count as f64)
+    }
+}
+
+impl Told for i64 {
+    fn from(value: Option<f64>) -> Self {
+        <Option<i64> as Told>::from(value).unwrap_or(0)
+    }
+    fn value(self) -> Option<f64> {
+        Some(self as f64)
+    }
 }
 
 impl Figure {
-    /// Every one, in the order in which they are told.
-    pub const ALL: [Self; 13] = [
-        Self::Leads,
-        Self::WithoutOffers,
-        Self::Asks,
-        Self::Offers,
-        Self::Shown,
-        Self::Clicks,
-        Self::Applied,
-        Self::Funded,
-        Self::TakenBack,
-        Self::Payouts,
-        Self::PayoutsTakenBack,
-        Self::EarningsPerClick,
-        Self::EarningsPerLead,
-    ];
-
-    /// Its name in questions and answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Leads => "leads",
-            Self::WithoutOffers => "withoutOffers",
-            Self::Asks => "asks",
-            Self::Offers => "offers",
-            Self::Shown => "shown",
-            Self::Clicks => "clicks",
-            Self::Applied => "applied",
-            Self::Funded => "funded",
-            Self::TakenBack => "takenBack",
-            Self::Payouts => "payouts",
-            Self::PayoutsTakenBack => "payoutsTakenBack",
-            Self::EarningsPerClick => "earningsPerClick",
-            Self::EarningsPerLead => "earningsPerLead",
-        }
-    }
-
     /// The name of how much more of it there is than before.
     pub fn change(self) -> String {
         format!("{}Change", self.name())
     }
 
-    /// Its heading for people.
-    pub fn heading(self) -> &'static str {
-        match self {
-            Self::Leads => "Leads",
-            Self::WithoutOffers => "Without offers",
-            Self::Asks => "Asks",
-            Self::Offers => "Offers",
-            Self::Shown => "Shown",
-            Self::Clicks => "Clicks",
-            Self::Applied => "Applied",
-            Self::Funded => "Funded",
-            Self::TakenBack => "Taken back",
-            Self::Payouts => "Payouts",
-            Self::PayoutsTakenBack => "Payouts taken back",
-            Self::EarningsPerClick => "Payout per click",
-            Self::EarningsPerLead => "Payout per lead",
-        }
-    }
-
     /// Whether it is an amount of dollars, rather than a count.
     pub fn is_dollars(self) -> bool {
-        matches!(
-            self,
-            Self::Payouts | Self::PayoutsTakenBack | Self::EarningsPerClick | Self::EarningsPerLead
-        )
+        !matches!(self.of(), Of::Count(_))
     }
 
     /// Its value in what was counted, for comparing; nothing by nothing is least.
     pub fn weight(self, counted: &Measures) -> f64 {
-        let of = |measure| counted.get(measure) as f64;
-        let ratio =
-            |by: Measure| if of(by) > 0.0 { counted.dollars(Measure::Payouts) / of(by) } else { f64::MIN };
-        match self {
-            Self::Leads => of(Measure::Leads),
-            Self::WithoutOffers => of(Measure::WithoutOffers),
-            Self::Asks => of(Measure::Asks),
-            Self::Offers => of(Measure::Offers),
-            Self::Shown => of(Measure::Shown),
-            Self::Clicks => of(Measure::Clicks),
-            Self::Applied => of(Measure::Applied),
-            Self::Funded => of(Measure::Funded),
-            Self::TakenBack => of(Measure::TakenBack),
-            Self::Payouts => counted.dollars(Measure::Payouts),
-            Self::PayoutsTakenBack => counted.dollars(Measure::PayoutsTakenBack),
-            Self::EarningsPerClick => ratio(Measure::Clicks),
-            Self::EarningsPerLead => ratio(Measure::Leads),
+        match self.of() {
+            Of::Count(measure) => counted.get(measure) as f64,
+            Of::Dollars(measure) => counted.dollars(measure),
+            Of::PayoutsBy(by) if counted.get(by) > 0 => {
+                counted.dollars(Measure::Payouts) / counted.get(by) as f64
+            }
+            Of::PayoutsBy(_) => f64::MIN,
         }
     }
-}
 
-/// The figures of a row. What is missing was never reported by the partner, or by any; or would be divided by nothing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Figures {
-    /// Leads that were taken in.
-    pub leads: i64,
-    /// Leads whose first rate table shows no offer.
-    pub without_offers: i64,
-    /// Asks of partners.
-    pub asks: i64,
-    /// Offers that they answered with.
-    pub offers: i64,
-    /// Offers that were shown.
-    pub shown: i64,
-    /// Clicks on offers.
-    pub clicks: i64,
-    /// Applications.
-    pub applied: Option<i64>,
-    /// Fundings.
-    pub funded: Option<i64>,
-    /// Fundings that were taken back, which are not among these.
-    pub taken_back: Option<i64>,
-    /// Payouts less those taken back, in dollars.
-    pub payouts: Option<f64>,
-    /// What was taken back of payouts, in dollars.
-    pub payouts_taken_back: Option<f64>,
-    /// Payouts by clicks, in dollars.
-    pub earnings_per_click: Option<f64>,
-    /// Payouts by leads, in dollars.
-    pub earnings_per_lead: Option<f64>,
+    /// What it goes by: of a quotient payouts.
+    fn measure(self) -> Measure {
+        match self.of() {
+            Of::Count(measure) | Of::Dollars(measure) => measure,
+            Of::PayoutsBy(_) => Measure::Payouts,
+        }
+    }
+
+    fn value(self, counted: &Measures, is_reported: &impl Fn(Measure) -> bool) -> Option<f64> {
+        let measure = self.measure();
+        let is_told = measure.reported_as().is_none() || counted.get(measure) != 0 || is_reported(measure);
+        Some(self.weight(counted)).filter(|weight| is_told && *weight != f64::MIN)
+    }
 }
 
 impl Figures {
-    /// What follows from what was counted. `is_reported` says of a measure that partners report whether any of it ever was.
-    pub fn of(counted: &Measures, is_reported: impl Fn(Measure) -> bool) -> Self {
-        let count = |measure| counted.get(measure);
-        let told = |measure| {
-            let count = count(measure);
-            (count != 0 || is_reported(measure)).then_some(count)
-        };
-        let dollars = |measure| told(measure).map(|_| counted.dollars(measure));
-        let payouts = dollars(Measure::Payouts);
-        let by = |measure| payouts.filter(|_| count(measure) > 0).map(|sum| sum / count(measure) as f64);
-        Self {
-            leads: count(Measure::Leads),
-            without_offers: count(Measure::WithoutOffers),
-            asks: count(Measure::Asks),
-            offers: count(Measure::Offers),
-            shown: count(Measure::Shown),
-            clicks: count(Measure::Clicks),
-            applied: told(Measure::Applied),
-            funded: told(Measure::Funded),
-            taken_back: told(Measure::TakenBack),
-            payouts,
-            payouts_taken_back: dollars(Measure::PayoutsTakenBack),
-            earnings_per_click: by(Measure::Clicks),
-            earnings_per_lead: by(Measure::Leads),
-        }
-    }
-
-    /// One of them; `None` where it is missing.
-    pub fn get(&self, figure: Figure) -> Option<f64> {
-        match figure {
-            Figure::Leads => Some(self.leads as f64),
-            Figure::WithoutOffers => Some(self.without_offers as f64),
-            Figure::Asks => Some(self.asks as f64),
-            Figure::Offers => Some(self.offers as f64),
-            Figure::Shown => Some(self.shown as f64),
-            Figure::Clicks => Some(self.clicks as f64),
-            Figure::Applied => self.applied.map(|count| count as f64),
-            Figure::Funded => self.funded.map(|count| count as f64),
-            Figure::TakenBack => self.taken_back.map(|count| count as f64),
-            Figure::Payouts => self.payouts,
-            Figure::PayoutsTakenBack => self.payouts_taken_back,
-            Figure::EarningsPerClick => self.earnings_per_click,
-            Figure::EarningsPerLead => self.earnings_per_lead,
-        }
-    }
-
     /// How much more there is of one than before, and by which part of what there was, if there was any.
     pub fn change(&self, before: &Self, figure: Figure) -> Option<(f64, Option<f64>)> {
         let (now, before) = match (self.get(figure), before.get(figure)) {
@@ -217,12 +191,11 @@ impl Figures {
 
     /// Whether a figure is missing because nobody ever reported it.
     pub fn is_unreported(&self, figure: Figure) -> bool {
-        match figure {
-            Figure::Applied | Figure::Funded | Figure::Payouts => self.get(figure).is_none(),
-            Figure::TakenBack => self.funded.is_none(),
-            Figure::PayoutsTakenBack => self.payouts.is_none(),
-            Figure::EarningsPerClick | Figure::EarningsPerLead => self.payouts.is_none(),
-            _ => false,
+        match figure.measure().reported_as() {
+            None => false,
+            Some(Measure::Applied) => self.applied.is_none(),
+            Some(Measure::Funded) => self.funded.is_none(),
+            Some(_) => self.payouts.is_none(),
         }
     }
 }

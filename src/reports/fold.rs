@@ -1,27 +1,24 @@
 //! The fold: follows the feeds, company by company, and counts their records.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
 use tracing::error;
 use uuid::Uuid;
 
-use super::blocks::unreadable;
 use super::count::{Count, When};
 use super::measure::{Measure, Measures};
 use super::state::Cursor;
 use super::subject::{self, AtPartner, Person, partner_of};
 use crate::model::{EventType, ProductSubType};
 use crate::partners::{Fingerprint, Quote, SeatTemplate};
+use crate::rate_table::denied::Denied;
 use crate::rate_table::record::Answer;
 use crate::rate_table::table::Table;
-use crate::records::{Records, Unavailable, following, reading};
+use crate::records::projection::{companies, first, next};
+use crate::records::{Records, Unavailable, reading};
 use crate::store::entities::{Happening, HappeningDetails, Payout};
 use crate::store::{CommitError, FeedKey, Store, Tree};
-
-/// Records of a feed, and tables, that a step counts at most: a few milliseconds, in which leads do without a core.
-pub const STEP: usize = 64;
 
 /// How long before a payout what earned it may have arrived, microseconds: both are of one commit.
 const EARNED_WITHIN_US: u64 = 100_000;
@@ -33,16 +30,6 @@ pub struct Fold<'a> {
     people: HashMap<Uuid, Arc<Person>>,
     sub_types: HashMap<Fingerprint, Option<ProductSubType>>,
     most: usize,
-}
-
-/// The next records of a feed.
-struct Next<T> {
-    /// The entries of the records that can be read, each with its arrival.
-    listed: Vec<(u64, T)>,
-    /// How many there are.
-    records: usize,
-    /// Where to go on behind them.
-    next_us: u64,
 }
 
 impl<'a> Fold<'a> {
@@ -57,7 +44,7 @@ impl<'a> Fold<'a> {
     /// That the store cannot be read; what was counted before stays counted.
     pub fn round(&mut self) -> Result<bool, CommitError> {
         let mut more = false;
-        for company in following::companies(&self.records.store) {
+        for company in companies(&self.records.store) {
             more |= self.step(company)?;
         }
         Ok(more)
@@ -65,8 +52,9 @@ impl<'a> Fold<'a> {
 
     fn step(&mut self, company: Uuid) -> Result<bool, CommitError> {
         let before = self.count.state.cursors.get(&company).copied().unwrap_or_default();
-        let events = self.next::<Happening>(Tree::LeadEvents, company, before.events_us)?;
-        let payouts = self.next::<Payout>(Tree::LeadPayouts, company, before.payouts_us)?;
+        let store = &self.records.store;
+        let events = next::<Happening>(store, (Tree::LeadEvents, company, before.events_us), self.most)?;
+        let payouts = next::<Payout>(store, (Tree::LeadPayouts, company, before.payouts_us), self.most)?;
         for (_, happening) in events.listed {
             self.happened(company, &happening)?;
         }
@@ -83,28 +71,6 @@ impl<'a> Fold<'a> {
             self.count.state.cursors.insert(company, after);
         }
         Ok([events.records, payouts.records, completed.len()].contains(&self.most))
-    }
-
-    /// The next records of a feed. A broken one is reported by the store, and counts nothing.
-    fn next<T: DeserializeOwned>(
-        &self,
-        feed: Tree,
-        company: Uuid,
-        from_us: u64,
-    ) -> Result<Next<T>, CommitError> {
-        let store = &self.records.store;
-        let mut next = Next { listed: Vec::new(), records: 0, next_us: from_us };
-        let start = FeedKey::first_at(company, from_us).to_bytes();
-        for record in store.scan_from(feed, start, company).take(self.most) {
-            let (key, bytes) = record.map_err(unreadable)?;
-            let Some(key) = FeedKey::parse(&key) else { continue };
-            next.records += 1;
-            // No two records share an arrival.
-            next.next_us = key.arrival_us + 1;
-            let list: Vec<T> = store.decode(feed, &key.to_bytes(), &bytes).unwrap_or_default();
-            next.listed.extend(list.into_iter().map(|listed| (key.arrival_us, listed)));
-        }
-        Ok(next)
     }
 
     /// Counts what happened to a lead, or takes it back, on the day on which it happened.
@@ -185,11 +151,18 @@ impl<'a> Fold<'a> {
     fn submitted(&mut self, when: When, happening: &Happening) -> Result<(), CommitError> {
         let table = happening.cause;
         let head = table.and_then(|table| reading::head(&self.records.store, table).ok().flatten());
-        let Some(head) = head else { return Ok(()) };
         let person = self.person(happening.lead);
+        let seats = head.as_ref().map_or_else(Vec::new, |head| subject::seats(self.records, head));
+        let products = seats.iter().map(|seat| seat.product_type).collect();
+        self.count.add_table(when, &products, Measures::of(Measure::RateTables, 1));
+        let Some(head) = head else { return Ok(()) };
+        for kept_out in head.kept_out.iter().filter(|one| one.by == Some(Denied::Suppressed)) {
+            let seat = self.records.templates.seat(kept_out.seat).ok();
+            let product = seat.iter().map(|seat| seat.product_type).collect();
+            self.count.add_table(when, &product, Measures::of(Measure::Suppressed, 1));
+        }
         if person.is_first(self.records, head.uuid) {
-            let places: Vec<AtPartner> =
-                subject::seats(self.records, &head).iter().map(|seat| AtPartner::of(seat)).collect();
+            let places: Vec<AtPartner> = seats.iter().map(|seat| AtPartner::of(seat)).collect();
             let when = When { at: happening.lead_created_at, ..when };
             self.count.add_by_partner(when, &person, &places, Measures::of(Measure::Leads, 1));
         }
@@ -219,6 +192,10 @@ impl<'a> Fold<'a> {
             for quote in answer.outcome.quotes() {
                 self.offer(when, &person, seat, quote, Measure::Offers);
             }
+        }
+        let products: BTreeSet<_> = table.shown().map(|(seat, _)| seat.product_type).collect();
+        if !products.is_empty() {
+            self.count.add_table(when, &products, Measures::of(Measure::WithOffers, 1));
         }
         for (seat, quote) in table.shown() {
             self.offer(when, &person, seat, quote, Measure::Shown);
@@ -295,10 +272,9 @@ impl<'a> Fold<'a> {
 pub fn behind(store: &Store, count: &Count) -> Option<u64> {
     let next = |feed, company, from_us| {
         let start = FeedKey::first_at(company, from_us).to_bytes();
-        let (key, _) = store.scan_from(feed, start, company).next()?.ok()?;
-        FeedKey::parse(&key).map(|key| key.arrival_us)
+        first(store, feed, start, company.as_bytes()).map(|key| key.arrival_us)
     };
-    let ahead = following::companies(store).into_iter().flat_map(|company| {
+    let ahead = companies(store).into_iter().flat_map(|company| {
         let Cursor { events_us, payouts_us } = count.state.cursors.get(&company).copied().unwrap_or_default();
         [next(Tree::LeadEvents, company, events_us), next(Tree::LeadPayouts, company, payouts_us)]
     });

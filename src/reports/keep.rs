@@ -7,46 +7,24 @@ use std::time::{Duration, Instant};
 use tracing::{debug, error, info, warn};
 
 use super::count::{Count, Draft};
-use super::fold::{Fold, STEP};
+use super::fold::Fold;
 use super::key::Space;
 use super::{Reports, write};
+use crate::records::projection::{LOOK_AGAIN, Projection, STEP, blocking};
 use crate::store::CommitError;
-
-/// Between two looks at the feeds when everything is counted.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Between two looks at what the process that leads has counted, where no report is made.
 const TAKE_IN_EVERY: Duration = Duration::from_secs(30);
 
-/// How long new work may queue before the count makes room, and how often as long as a step took it rests then.
-const BUSY: Duration = Duration::from_millis(1);
-const REST_WHEN_BUSY: u32 = 19;
+impl Projection for Reports {
+    const TROUBLE: &'static str = "what was counted for reports since it was written is counted again";
 
-/// Follows the feeds for as long as the store takes commits, once this process leads. While it catches up it rests for as long as a step took, so that it has
-/// half a core at most; while new work queues it has a twentieth, since the leads of the moment come first.
-pub async fn keep(reports: Reports, queueing: impl Fn() -> Duration) {
-    reports.until_it_counts().await;
-    loop {
-        let begun = Instant::now();
-        let pause = match reports.round(STEP).await {
-            Ok(more) => rest(more, begun.elapsed(), queueing()),
-            Err(CommitError::Busy) => LOOK_AGAIN,
-            Err(CommitError::Closed) => return,
-            Err(failure) => {
-                error!(%failure, "what was counted for reports since it was written is counted again");
-                LOOK_AGAIN
-            }
-        };
-        tokio::time::sleep(pause).await;
+    async fn begin(&mut self) {
+        self.until_it_counts().await;
     }
-}
 
-/// How long to rest after a step that took so long.
-fn rest(more: bool, took: Duration, queueing: Duration) -> Duration {
-    match more {
-        true if queueing > BUSY => (took * REST_WHEN_BUSY).min(LOOK_AGAIN),
-        true => took,
-        false => LOOK_AGAIN,
+    async fn fold(&mut self) -> Result<bool, CommitError> {
+        self.round(STEP).await
     }
 }
 
@@ -129,7 +107,7 @@ impl Reports {
     }
 
     /// Counts and writes what is recorded by now, since what is about to be erased cannot be counted again after a crash. Where there is
-    /// more to count than can be in that time, the rest is left to [`keep`]. Does nothing where another process counts, which writes every few
+    /// more to count than can be in that time, the rest is left to its [projection](Projection). Does nothing where another process counts, which writes every few
     /// seconds. It must not be dropped before it ends.
     ///
     /// # Errors
@@ -210,25 +188,4 @@ pub async fn written(reports: &Reports, counted: &RwLock<Count>) -> Result<(), C
     }
     write(counted).note_duration(begun.elapsed());
     Ok(())
-}
-
-/// Reads on a thread that may block.
-pub async fn blocking<T: Send + 'static>(
-    read: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, CommitError> {
-    tokio::task::spawn_blocking(read).await.map_err(|error| CommitError::Failed(error.to_string()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_catches_up_with_half_a_core_unless_the_process_is_late() {
-        let ms = Duration::from_millis(1);
-        assert_eq!(rest(true, 7 * ms, BUSY), 7 * ms);
-        assert_eq!(rest(true, 7 * ms, BUSY + ms), 133 * ms, "the leads of the moment come first");
-        assert_eq!(rest(true, 70 * ms, BUSY + ms), LOOK_AGAIN, "but never is it put off for longer");
-        assert_eq!(rest(false, 7 * ms, Duration::ZERO), LOOK_AGAIN);
-    }
 }

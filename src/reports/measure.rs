@@ -31,23 +31,17 @@ pub enum Measure {
     TakenBack,
     /// What of payouts was taken back, in thousandths of a cent.
     PayoutsTakenBack,
+    /// Rate tables that were made.
+    RateTables,
+    /// Complete rate tables that show an offer.
+    WithOffers,
+    /// Seats that fit a lead and were left out because of their suppression lists.
+    Suppressed,
 }
 
 impl Measure {
-    /// Every one, in the order in which they are stored.
-    pub const ALL: [Self; 11] = [
-        Self::Leads,
-        Self::Asks,
-        Self::Offers,
-        Self::Shown,
-        Self::Clicks,
-        Self::Applied,
-        Self::Funded,
-        Self::Payouts,
-        Self::WithoutOffers,
-        Self::TakenBack,
-        Self::PayoutsTakenBack,
-    ];
+    /// How many there are.
+    pub const COUNT: usize = Self::Suppressed as usize + 1;
 
     /// What only partners tell; one that never does has none of it, rather than 0.
     pub const REPORTED: [Self; 3] = [Self::Applied, Self::Funded, Self::Payouts];
@@ -60,28 +54,11 @@ impl Measure {
             reported => Self::REPORTED.contains(&reported).then_some(reported),
         }
     }
-
-    /// Its name in answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Leads => "leads",
-            Self::Asks => "asks",
-            Self::Offers => "offers",
-            Self::Shown => "shown",
-            Self::Clicks => "clicks",
-            Self::Applied => "applied",
-            Self::Funded => "funded",
-            Self::Payouts => "payouts",
-            Self::WithoutOffers => "without offers",
-            Self::TakenBack => "taken back",
-            Self::PayoutsTakenBack => "payouts taken back",
-        }
-    }
 }
 
 /// How much there is of each measure; less than nothing where a part of it takes more back than it adds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Measures(pub [i64; Measure::ALL.len()]);
+pub struct Measures(pub [i64; Measure::COUNT]);
 
 impl Measures {
     /// So much of one measure.

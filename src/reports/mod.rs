@@ -20,11 +20,16 @@
 //! | taken back | `funded` that was taken back | of the event | as in the feed |
 //! | payouts | payout in its feed, less those taken back | on which it was booked, also when it is taken back later | as in the feed; the sub-type of the event that earned it |
 //! | payouts taken back | what of payouts was taken back | on which the payout was booked | likewise |
+//! | rate tables | `appSubmitted` | of the event | the product types of the partners that have places at it, each once; by nothing else |
+//! | with offers | complete rate table that shows an offer | of the table | those of its offers, likewise |
+//! | suppressed | seat that a suppression list kept from a rate table | of the event | that of the seat; by nothing else |
 //!
 //! The partner of an event is the one at the table of its offer, or else at the lead's tables, whose institution it names. Rating,
 //! state and tags are what the lead says when the record is counted; a lead with several values of a tag counts under each. Under
 //! `experiment` it counts as `RULE/VARIANT` for each variant that it drew, and a lead that is in no experiment not at all: it costs nothing. Days
 //! are those of the zones that `reports.zones` lists; each has a count of its own.
+//!
+//! The last three are not told in reports: the console's funnel shows them.
 //!
 //! `(none)` stands for what a lead or event has not, `(unknown)` for what cannot be known any more because the lead was erased before
 //! it was counted, and `(other)` for values of a tag beyond `reports.tag_values`. What a partner has never reported is missing from
@@ -75,9 +80,6 @@ use uuid::Uuid;
 
 use self::count::Count;
 pub use self::dimension::Dimension;
-use self::figures::Figure;
-pub use self::keep::keep;
-use self::measure::Measure;
 use self::query::{Query, QueryFaults};
 pub use self::rebuild::{Rebuild, RebuildProgress, Rebuilt};
 use self::report::Report;
@@ -160,14 +162,6 @@ impl Reports {
         self.counts.first().map_or_else(Vec::new, |count| read(count).state.tags.clone())
     }
 
-    /// What any partner ever reported.
-    pub fn reported(&self) -> Vec<Figure> {
-        let Some(count) = self.counts.first().map(read) else { return Vec::new() };
-        let has = |measure| count.state.has_reported(None, measure);
-        let told = [Figure::Applied, Figure::Funded, Figure::Payouts].into_iter().zip(Measure::REPORTED);
-        told.filter(|(_, measure)| has(*measure)).map(|(figure, _)| figure).collect()
-    }
-
     /// Reads what is asked for in parameters.
     ///
     /// # Errors
@@ -182,6 +176,16 @@ impl Reports {
     /// # Errors
     /// [`ReportFault`]
     pub fn report(&self, query: &Query) -> Result<Report, ReportFault> {
+        let report = self.report_or_empty(query)?;
+        known(query, &read(self.count(query.zone)), &self.companies())?;
+        Ok(report)
+    }
+
+    /// The same, with nothing in it where nothing was ever counted of what it is confined to.
+    ///
+    /// # Errors
+    /// [`ReportFault`]
+    pub fn report_or_empty(&self, query: &Query) -> Result<Report, ReportFault> {
         let refused = |reason: &'static str| counter!(REPORTS_REFUSED, "reason" => reason).increment(1);
         let Ok(_place) = self.places.try_acquire() else {
             refused("busy");
@@ -192,7 +196,6 @@ impl Reports {
         histogram!(REPORT_SECONDS).record(begun.elapsed().as_secs_f64());
         made.map_err(|fault| match fault {
             SumFault::Unreadable(error) => ReportFault::Unreadable(error),
-            SumFault::Unknown(wanted) => ReportFault::Query(vec![("where".to_owned(), wanted)]),
             SumFault::Large => {
                 refused("large");
                 let most = self.rules.groups;
@@ -212,16 +215,13 @@ impl Reports {
     }
 
     fn made(&self, query: &Query) -> Result<Report, SumFault> {
-        let named = Tokens::of(self.records.store.clone()).companies();
-        let named: Vec<_> = named.into_iter().map(|company| (company.uuid, company.name)).collect();
+        let named = self.companies();
         for attempt in 1.. {
             if !self.is_counting() {
                 self.take_in(self.count(query.zone)).map_err(SumFault::Unreadable)?;
             }
             let count = read(self.count(query.zone));
-            let all = report::all_companies(&count, named.clone());
-            let companies = report::companies(query, &all);
-            known(query, &count, &companies, &all)?;
+            let companies = report::companies(query, report::all_companies(&count, named.clone()));
             let before = self.writes(&count).map_err(SumFault::Unreadable)?;
             let with_writing = count.writing.as_ref().is_some_and(|(writes, _)| before < *writes);
             let limits = (self.rules.groups, with_writing);
@@ -232,6 +232,11 @@ impl Reports {
             }
         }
         unreachable!("the last try is answered")
+    }
+
+    fn companies(&self) -> Vec<(Uuid, String)> {
+        let companies = Tokens::of(self.records.store.clone()).companies().into_iter();
+        companies.map(|company| (company.uuid, company.name)).collect()
     }
 
     /// Takes in what another process has counted since, where this one does not count.
@@ -269,19 +274,18 @@ impl Reports {
 }
 
 /// That something was counted under each value that a report is confined to; nothing is known where nothing was counted.
-fn known(
-    query: &Query,
-    count: &Count,
-    companies: &[(Uuid, String)],
-    all: &[(Uuid, String)],
-) -> Result<(), SumFault> {
+fn known(query: &Query, count: &Count, named: &[(Uuid, String)]) -> Result<(), ReportFault> {
+    let companies = report::all_companies(count, named.to_vec());
     for (dimension, value) in &query.filters {
         let (is_known, all): (bool, BTreeSet<&str>) = match dimension.slot() {
             Some(slot) => {
                 let all = count.known(slot);
                 (all.contains(&value[..]), all)
             }
-            None => (!companies.is_empty(), all.iter().map(|(_, name)| &name[..]).collect()),
+            None => {
+                let is_known = !report::companies(query, companies.clone()).is_empty();
+                (is_known, companies.iter().map(|(_, name)| &name[..]).collect())
+            }
         };
         if !is_known && !all.is_empty() {
             // Behind those that a client or a file gave.
@@ -290,9 +294,8 @@ fn known(
             let more = all.len().saturating_sub(KNOWN_TOLD);
             let told = all.into_iter().chain(reserved).take(KNOWN_TOLD).collect::<Vec<_>>().join(", ");
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            return Err(SumFault::Unknown(format!(
-                "has no such value of {dimension}: `{value}`; known: {told}{more}"
-            )));
+            let wanted = format!("has no such value of {dimension}: `{value}`; known: {told}{more}");
+            return Err(ReportFault::Query(vec![("where".to_owned(), wanted)]));
         }
     }
     Ok(())

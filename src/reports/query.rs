@@ -158,10 +158,8 @@ impl Query {
     }
 
     /// The value that it is confined to in a dimension.
-    pub fn filter(&self, slot: Option<Slot>) -> Option<&str> {
-        let slot = slot?;
-        let of_slot = self.filters.iter().find(|(dimension, _)| dimension.slot() == Some(slot));
-        of_slot.map(|(_, value)| value.as_str())
+    pub fn only(&self, is_wanted: impl Fn(&Dimension) -> bool) -> Option<&str> {
+        self.filters.iter().find(|(dimension, _)| is_wanted(dimension)).map(|(_, value)| value.as_str())
     }
 
     /// The place of a dimension among those that it is divided by.

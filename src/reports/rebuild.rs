@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::blocks::unreadable;
 use super::count::Count;
 use super::fold::{self, Fold};
-use super::keep::{blocking, written};
+use super::keep::written;
 use super::key::{self, Space};
 use super::{Reports, read, write};
+use crate::records::projection::blocking;
 use crate::store::{Commit, CommitError, Store, Tree, codec};
 
 /// Records that a step of it counts of each feed.

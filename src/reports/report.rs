@@ -68,7 +68,14 @@ pub struct Row {
 struct Draft {
     group: Group,
     now: Measures,
-    before: Measures,
+    /// In a place of its own, since there may be millions of rows and most have none.
+    before: Option<Box<Measures>>,
+}
+
+impl Draft {
+    fn before(&self) -> Measures {
+        self.before.as_deref().copied().unwrap_or_default()
+    }
 }
 
 /// Makes the report of a count.
@@ -141,9 +148,11 @@ fn moved(groups: Groups, query: &Query, earlier: Range) -> Groups {
 }
 
 fn drafts(now: Groups, mut before: Groups) -> Vec<Draft> {
+    let some = |before: Measures| (!before.is_empty()).then(|| Box::new(before));
     let mut drafts: Vec<Draft> =
-        now.each().map(|(group, now)| Draft { group, now, before: before.take(group) }).collect();
-    drafts.extend(before.each().map(|(group, before)| Draft { group, now: Measures::default(), before }));
+        now.each().map(|(group, now)| Draft { group, now, before: some(before.take(group)) }).collect();
+    let gone = |(group, before)| Draft { group, now: Measures::default(), before: some(before) };
+    drafts.extend(before.each().map(gone));
     drafts
 }
 
@@ -190,7 +199,7 @@ impl Telling<'_> {
         let places = self.query.by.iter().enumerate();
         let by: Vec<String> = places.map(|(place, by)| self.value(place, by, numbers[place])).collect();
         let figures = self.figures(&draft.now, &by);
-        let before = self.query.compare.then(|| self.figures(&draft.before, &by));
+        let before = self.query.compare.then(|| self.figures(&draft.before(), &by));
         Row { by, figures, before }
     }
 
@@ -204,9 +213,10 @@ impl Telling<'_> {
 
     /// The figures of a row with those values, where nothing stands for what its partner never reports.
     fn figures(&self, measures: &Measures, by: &[String]) -> Figures {
-        let place = self.query.place(|by| by.slot() == Some(Slot::PARTNER));
+        let is_partner = |by: &Dimension| by.slot() == Some(Slot::PARTNER);
+        let place = self.query.place(is_partner);
         let of_row = place.and_then(|place| by.get(place)).map(String::as_str);
-        let partner = of_row.or_else(|| self.query.filter(Some(Slot::PARTNER)));
+        let partner = of_row.or_else(|| self.query.only(is_partner));
         let state = &self.count.state;
         let has = |reported| state.has_reported(partner, reported);
         Figures::of(measures, |measure: Measure| measure.reported_as().is_some_and(has))
@@ -216,7 +226,7 @@ impl Telling<'_> {
 /// How much more of a figure a row has than before; of what would be divided by nothing there is none.
 fn change(figure: Figure, row: &Draft) -> f64 {
     let weight = |measures| Some(figure.weight(measures)).filter(|weight| *weight != f64::MIN).unwrap_or(0.0);
-    weight(&row.now) - weight(&row.before)
+    weight(&row.now) - weight(&row.before())
 }
 
 /// The figures that rows have, in their order: those of the range and, where it is compared, those of the range before and how much more
@@ -253,10 +263,10 @@ pub fn all_companies(count: &Count, named: Vec<(Uuid, String)>) -> Vec<(Uuid, St
 }
 
 /// The companies of a report: all of these, or the one that is asked for.
-pub fn companies(query: &Query, all: &[(Uuid, String)]) -> Vec<(Uuid, String)> {
-    let wanted = query.filters.iter().find(|(by, _)| *by == Dimension::Company).map(|(_, value)| value);
-    let is_wanted = |(uuid, name): &&(Uuid, String)| {
-        wanted.is_none_or(|wanted| wanted.eq_ignore_ascii_case(name) || *wanted == uuid.to_string())
+pub fn companies(query: &Query, all: Vec<(Uuid, String)>) -> Vec<(Uuid, String)> {
+    let wanted = query.only(|by| *by == Dimension::Company);
+    let is_wanted = |(uuid, name): &(Uuid, String)| {
+        wanted.is_none_or(|wanted| wanted.eq_ignore_ascii_case(name) || wanted == uuid.to_string())
     };
-    all.iter().filter(is_wanted).cloned().collect()
+    all.into_iter().filter(is_wanted).collect()
 }

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use chrono::{Datelike, NaiveDate};
 use uuid::Uuid;
 
-use super::block;
-use super::blocks::{Blocks, unreadable};
+use super::blocks::{self, Blocks, Place, unreadable};
 use super::cells::Ids;
 use super::count::Count;
 use super::cover::{Stretch, cover, days};
@@ -15,7 +14,7 @@ use super::groups::{Bounds, Group, Groups};
 use super::key::{Grain, TOGETHER, kind_bytes};
 use super::measure::Measures;
 use super::query::{Query, Range};
-use crate::store::{CommitError, Store, Tree, codec};
+use crate::store::{CommitError, Store, Tree};
 
 /// The values of a dimension that a report is by, over all companies.
 #[derive(Debug, Default)]
@@ -30,8 +29,6 @@ pub struct Labels {
 pub enum SumFault {
     /// There are more groups than a report may have.
     Large,
-    /// What it is confined to was never counted; what was wanted.
-    Unknown(String),
     /// The store cannot be read.
     Unreadable(CommitError),
 }
@@ -164,7 +161,7 @@ impl<'a> Sums<'a> {
     fn role(&mut self, slot: Option<Slot>, company: Uuid, by_rows: bool) -> Option<Role> {
         let Some(slot) = slot else { return Some(Role::None) };
         let names = self.count.names(company, slot);
-        let only = self.query.filter(Some(slot)).map(|value| names.find(value));
+        let only = self.query.only(|by| by.slot() == Some(slot)).map(|value| names.find(value));
         let place = self.query.place(|by| by.slot() == Some(slot)).filter(|_| by_rows);
         match (place, only) {
             (_, Some(None)) => None,
@@ -212,12 +209,8 @@ impl<'a> Sums<'a> {
         grouping: &Grouping,
         groups: &mut Groups,
     ) -> Result<(), SumFault> {
-        let place = super::blocks::Place {
-            company,
-            test: self.query.test,
-            grain: stretch.grain,
-            period: stretch.range.first,
-        };
+        let place =
+            Place { company, test: self.query.test, grain: stretch.grain, period: stretch.range.first };
         let row = place.row(self.count.space, if is_together { TOGETHER } else { kind_bytes(kind) });
         let start = row.period(stretch.grain.period(stretch.range.first));
         for record in self.store.scan_from(Tree::Reports, start, row.prefix()) {
@@ -231,12 +224,12 @@ impl<'a> Sums<'a> {
                 grouping.add(base, ids, measures, stretch.is_less, groups);
             };
             if is_together {
-                let blocks: Blocks = codec::decode(&bytes).map_err(fault)?;
+                let blocks: Blocks = self.store.decode(Tree::Reports, &key, &bytes).map_err(fault)?;
                 for (_, block) in blocks.iter().filter(|(of, _)| *of == kind) {
-                    block::read(block, &mut tell).map_err(fault)?;
+                    blocks::read(self.store, &key, block, &mut tell).map_err(SumFault::Unreadable)?;
                 }
             } else {
-                block::read(&bytes, tell).map_err(fault)?;
+                blocks::read(self.store, &key, &bytes, tell).map_err(SumFault::Unreadable)?;
             }
             if groups.are_more_than(self.most) {
                 return Err(SumFault::Large);

@@ -563,6 +563,41 @@ fn compared(story: &Story) -> Result<(), TestCaseError> {
             prop_assert_eq!(told(&report), expected, "{:?} {} {}", by, zone, days);
         }
     }
+    ["product", "company", "day", "month"].iter().try_for_each(|by| tables_compared(story, by))
+}
+
+/// Rate tables, and those that show an offer, are as many as there are: by product under each of their places, or offers.
+fn tables_compared(story: &Story, by: &str) -> Result<(), TestCaseError> {
+    let records = &story.world.matchmaker.engine().records;
+    let (mut rows, mut all): (BTreeMap<String, [i64; 2]>, i64) = Default::default();
+    for (_, bytes) in story.store().scan(Tree::RateTables, []).map(Result::unwrap) {
+        let head: TableHead = codec::decode(&bytes).unwrap();
+        if head.test {
+            continue;
+        }
+        let table = reading::table(records, head.uuid).unwrap().unwrap();
+        let day = DateTime::from_timestamp_millis(head.created_at).unwrap().date_naive();
+        let values = |products: BTreeSet<String>| match by {
+            "product" => products,
+            "company" => set([head.company]),
+            "day" => set([day]),
+            _ => set([day.format("%Y-%m")]),
+        };
+        let places = table.seats().iter().map(|seat| seat.product_type.to_string()).collect();
+        values(places).into_iter().for_each(|value| rows.entry(value).or_default()[0] += 1);
+        let shown: BTreeSet<String> = table.shown().map(|(seat, _)| seat.product_type.to_string()).collect();
+        if !shown.is_empty() {
+            values(shown).into_iter().for_each(|value| rows.entry(value).or_default()[1] += 1);
+        }
+        all += 1;
+    }
+    let report = story.ask(&format!("from=2020-01-01&by={by}"));
+    let told =
+        |row: &super::report::Row| (row.by[0].clone(), [row.figures.rate_tables, row.figures.with_offers]);
+    let told: BTreeMap<_, _> =
+        report.rows.iter().map(told).filter(|(_, counted)| *counted != [0, 0]).collect();
+    prop_assert_eq!(told, rows, "{}", by);
+    prop_assert_eq!(report.total.rate_tables, all);
     Ok(())
 }
 

@@ -482,7 +482,8 @@ impl Store {
         codec::decode_json(payload).map_err(|error| self.undecoded(tree, key, error))
     }
 
-    fn undecoded(&self, tree: Tree, key: &[u8], error: CodecError) -> ReadError {
+    /// Counts and logs, once, a record that its reader cannot decode.
+    pub fn undecoded(&self, tree: Tree, key: &[u8], error: CodecError) -> ReadError {
         let broken = BrokenRecord::new(tree, key, Reason::Payload(error));
         self.shared.engine.reported().note(&broken);
         ReadError::Broken(broken)

@@ -57,8 +57,6 @@ pub enum Tree {
     OfferDisplays,
     /// What personal data are sealed with.
     LeadKeys,
-    /// What is counted of the feeds, and how far.
-    Funnel,
     /// Leads' data that wait to be taken up, for some minutes.
     Prefills,
     /// Reports of approval probability.
@@ -73,7 +71,7 @@ pub enum Tree {
     Suppressions,
     /// What partners were sent and answered, where that is kept.
     Transcripts,
-    /// How far the feeds are read by who follows them.
+    /// How far projections have read the feeds.
     Followers,
     /// How far the feeds are pushed to companies, and what of them is not acknowledged.
     Postbacks,
@@ -83,7 +81,7 @@ pub enum Tree {
     Audit,
     /// What is counted for reports, and how far.
     Reports,
-    /// Which offers were clicked on and converted, by day, and how far that is read.
+    /// Which offers were clicked on and converted, by day.
     Ranking,
     /// What alerts go by, which fire, and who is still to be told.
     Alerts,
@@ -140,7 +138,7 @@ pub struct TreeRow {
 
 /// Every tree, in the order of [`Tree`].
 #[rustfmt::skip]
-pub const TREES: [TreeRow; 42] = [
+pub const TREES: [TreeRow; 41] = [
     TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
         key: "name", value: "the last arrival (u64), the watchdog's last write in ms (u64); in a database with the place of the process that wrote, and what it wrote last of the prefills that ended by it; how far what is too old is removed there" },
     TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
@@ -191,9 +189,6 @@ pub const TREES: [TreeRow; 42] = [
         key: "id (u64)", value: "the display of an offer" },
     TreeRow { tree: Tree::LeadKeys, prefix: b'j', name: "lead_keys", seal: Seal::Open, kept: Kept::Base,
         key: "slot (u16), lead uuid", value: "the sealed data key, or when it was destroyed; the volume of the lead (u32), in a database when it came in s" },
-    TreeRow { tree: Tree::Funnel, prefix: b'f', name: "funnel", seal: Seal::Open, kept: Kept::Base,
-        key: "grain, test, company uuid, product type, zero byte, day (u32); and what is next to be counted",
-        value: "how many there were of each stage" },
     TreeRow { tree: Tree::Prefills, prefix: b'3', name: "prefills", seal: Seal::Passing, kept: Kept::Base,
         key: "company uuid, prefill token", value: "the data of a lead, until when, how often they may still be read (JSON)" },
     TreeRow { tree: Tree::LoanReports, prefix: b'A', name: "loan_reports", seal: Seal::Own, kept: Kept::Base,
@@ -209,7 +204,7 @@ pub const TREES: [TreeRow; 42] = [
     TreeRow { tree: Tree::Transcripts, prefix: b'T', name: "transcripts", seal: Seal::Lead, kept: Kept::Base,
         key: "rate table uuid, seat (u16), when it was written in ms (i64)", value: "id of a term's key (u64), and sealed with that the calls of an ask" },
     TreeRow { tree: Tree::Followers, prefix: b'F', name: "followers", seal: Seal::Open, kept: Kept::Base,
-        key: "name of the follower, company uuid", value: "the arrival of the first record that is not read, in us (u64)" },
+        key: "name of the projection, company uuid", value: "the arrival of the first record that is not read, in us (u64)" },
     TreeRow { tree: Tree::Postbacks, prefix: b'W', name: "postbacks", seal: Seal::Open, kept: Kept::Base,
         key: "name of the subscription, zero byte, company uuid, what it is (a byte), arrival in µs (u64), sequence (u32) and which event (u16), or nothing",
         value: "how far the feed is taken in; how calls ended last; of an event that is not acknowledged the lead's uuid, its type, attempts and times" },
@@ -221,8 +216,8 @@ pub const TREES: [TreeRow; 42] = [
         key: "what it is, time zone, zero byte, which count of it (u32); of names: company uuid, dimension, number of the first (u32); of blocks: company uuid, test, grain, dimensions, day (u32), part (u32)",
         value: "how far is counted; names; blocks of cells" },
     TreeRow { tree: Tree::Ranking, prefix: b'C', name: "ranking", seal: Seal::Own, kept: Kept::Base,
-        key: "d, company uuid, test, day (u32); or c, company uuid",
-        value: "by partner, offer and rating the fingerprints of offers that were clicked on, and of those that converted; how far the feed is read, in µs (u64)" },
+        key: "d, company uuid, test, day (u32)",
+        value: "by partner, offer and rating the fingerprints of offers that were clicked on, and of those that converted" },
     TreeRow { tree: Tree::Alerts, prefix: b'L', name: "alerts", seal: Seal::Open, kept: Kept::Base,
         key: "what it is (a byte), then a fingerprint; name of the receiver, zero byte and number (u64); the hour (u32), in a database the place of the process",
         value: "an alert and its times; what a receiver is still to be told; how it took the last; rate tables of an hour; the last backup" },

@@ -60,6 +60,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "ids",
             "model",
             "partners",
+            "records",
             "regular_file",
             "store",
             "telemetry",

@@ -377,7 +377,7 @@ fn columns(visit: &Visit, query: &Query) -> Vec<Column> {
 }
 
 /// An address with what is not empty of a query.
-fn address(path: &str, pairs: &[(String, String)]) -> String {
+pub(super) fn address(path: &str, pairs: &[(String, String)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(pairs.iter().filter(|(_, value)| !value.is_empty()));
     format!("{path}?{}", query.finish())

@@ -8,7 +8,7 @@ use super::outcome::{OfLead, Tally};
 use super::{Comparison, compared};
 use crate::experiments::CONTROL;
 use crate::model::EventType;
-use crate::records::following::{companies, next};
+use crate::records::projection::{companies, next};
 use crate::records::{Records, reading};
 use crate::store::Tree;
 use crate::store::entities::{Happening, Payout};
@@ -64,20 +64,23 @@ impl Reading {
     /// Reads the next records; `false` when there are no more. What cannot be read is reported, and left out.
     pub fn step(&mut self) -> bool {
         let Some((feed, company, from_us)) = self.ahead.pop_front() else { return false };
-        let (records, next_us) = if feed == Tree::LeadEvents {
-            let next = next::<Happening>(&self.records.store, (feed, company, from_us), STEP);
-            next.listed.iter().for_each(|happening| self.happened(happening));
-            (next.records, next.next_us)
+        let (store, place) = (self.records.store.clone(), (feed, company, from_us));
+        let read = if feed == Tree::LeadEvents {
+            next::<Happening>(&store, place, STEP).map(|next| {
+                next.listed.iter().for_each(|(_, happening)| self.happened(happening));
+                (next.records, next.next_us)
+            })
         } else {
-            let next = next::<Payout>(&self.records.store, (feed, company, from_us), STEP);
-            for payout in next.listed {
-                if let Some((_, lead)) = self.leads.get_mut(&payout.lead) {
-                    lead.cents += payout.cents;
+            next::<Payout>(&store, place, STEP).map(|next| {
+                for (_, payout) in next.listed {
+                    if let Some((_, lead)) = self.leads.get_mut(&payout.lead) {
+                        lead.cents += payout.cents;
+                    }
                 }
-            }
-            (next.records, next.next_us)
+                (next.records, next.next_us)
+            })
         };
-        if records == STEP {
+        if let Ok((STEP, next_us)) = read {
             self.ahead.push_front((feed, company, next_us));
         }
         !self.ahead.is_empty()

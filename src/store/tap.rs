@@ -2,7 +2,6 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::backup::BackupError;
 use super::changes::Change;
 
 /// How many bytes of changes may wait for the reader of a backup.
@@ -18,6 +17,26 @@ struct Noted {
     bytes: usize,
     /// More was written than may wait; nothing is noted any more.
     fell_behind: bool,
+}
+
+/// Why a backup cannot be taken, or not be ended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BackupError {
+    /// The store is in a database, whose own tools take its backups.
+    #[error(
+        "the store is in a database: take its backup with the database's own tools, such as `pg_dump`, and keep the master key apart \
+         from it"
+    )]
+    InDatabase,
+    /// Another one is being taken.
+    #[error("another backup is being taken")]
+    UnderWay,
+    /// More was written meanwhile than may wait for the reader.
+    #[error("the backup was written too slowly: more than {} MiB were changed meanwhile", CHANGES_BYTES_MAX >> 20)]
+    FellBehind,
+    /// The disk failed.
+    #[error("the store cannot be read: {0}")]
+    Disk(String),
 }
 
 impl Tap {

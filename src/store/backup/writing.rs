@@ -18,7 +18,7 @@ use super::super::{
     manifest::FORMAT,
     records::Records,
     sealing::{key::Key, master_key::MasterKey},
-    tap::CHANGES_BYTES_MAX,
+    tap::BackupError,
     trees::Tree,
     volume_number::Number,
 };
@@ -49,26 +49,6 @@ enum Stage {
     Beginning,
     Copying,
     Done,
-}
-
-/// Why a backup cannot be taken, or not be ended.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BackupError {
-    /// The store is in a database, whose own tools take its backups.
-    #[error(
-        "the store is in a database: take its backup with the database's own tools, such as `pg_dump`, and keep the master key apart \
-         from it"
-    )]
-    InDatabase,
-    /// Another one is being taken.
-    #[error("another backup is being taken")]
-    UnderWay,
-    /// More was written meanwhile than may wait for the reader.
-    #[error("the backup was written too slowly: more than {} MiB were changed meanwhile", CHANGES_BYTES_MAX >> 20)]
-    FellBehind,
-    /// The disk failed.
-    #[error("the store cannot be read: {0}")]
-    Disk(String),
 }
 
 impl Backup {

@@ -353,12 +353,6 @@ impl Stopped {
         Self { plan: self.plan.setting(key, value), ..self }
     }
 
-    /// Runs another program from now on.
-    #[must_use]
-    pub fn program(self, program: &Path) -> Self {
-        Self { plan: self.plan.program(program), ..self }
-    }
-
     /// Starts it again on the same store.
     pub async fn start(self) -> Daemon {
         let mut daemon = self.plan.start_anew(false).0;

@@ -24,7 +24,6 @@ const ACTIVATE: &str = r#"
 pub struct Plan {
     directory: tempfile::TempDir,
     partners: PathBuf,
-    program: PathBuf,
     settings: Vec<(String, String)>,
     /// Variables beside the settings.
     variables: Vec<(String, String)>,
@@ -42,7 +41,6 @@ impl Plan {
         Self {
             directory: tempfile::tempdir().expect("a directory"),
             partners,
-            program: env!("CARGO_BIN_EXE_offerd").into(),
             settings: Vec::new(),
             variables: Vec::new(),
             sockets: None,
@@ -63,10 +61,9 @@ impl Plan {
 
     /// Another node on the database of a daemon, with its partners, settings and keys; nothing where the tests run over files.
     pub fn beside(node: &Daemon) -> Option<Self> {
-        let Self { partners, program, settings, database, .. } = &node.plan;
+        let Self { partners, settings, database, .. } = &node.plan;
         let plan = Self::new(partners.clone());
-        let (program, settings) = (program.clone(), settings.clone());
-        let plan = Self { program, settings, database: Some(database.clone()?), ..plan };
+        let plan = Self { settings: settings.clone(), database: Some(database.clone()?), ..plan };
         Some(plan.setting("store.master_key_file", &node.plan.master_key().display().to_string()))
     }
 
@@ -80,12 +77,6 @@ impl Plan {
     pub fn setting(mut self, key: &str, value: &str) -> Self {
         self.settings.push((key.to_owned(), value.to_owned()));
         self
-    }
-
-    /// Runs this program, such as that of another version.
-    #[must_use]
-    pub fn program(self, program: &Path) -> Self {
-        Self { program: program.to_owned(), ..self }
     }
 
     /// With the records in files, whatever the tests run over.
@@ -190,7 +181,7 @@ impl Plan {
 
     /// A command of the binary under these settings.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.program);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_offerd"));
         command.args(arguments).stdin(Stdio::null());
         self.dress(command)
     }
@@ -200,7 +191,7 @@ impl Plan {
         let Some((soft, hard)) = self.file_limits else { return self.command(&["serve"]) };
         let mut command = Command::new("sh");
         let line = format!("ulimit -Sn {soft}; ulimit -Hn {hard}; exec \"$0\" serve");
-        command.arg("-c").arg(&line).arg(&self.program).stdin(Stdio::null());
+        command.arg("-c").arg(&line).arg(env!("CARGO_BIN_EXE_offerd")).stdin(Stdio::null());
         self.dress(command)
     }
 

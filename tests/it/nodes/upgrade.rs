@@ -1,7 +1,6 @@
-//! One node after the other is stopped and started in another version, under load, as the handbook's upgrade without a pause says.
+//! One node after the other is stopped and started again, under load, as the handbook's upgrade without a pause says.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -11,19 +10,13 @@ use super::front::{CLIENTS, Front, alone};
 use crate::crash::campaign::{plan, seed};
 use crate::kit::{Daemon, signal};
 
-/// The program of the version before; where none is named it is the same, and the nodes are only restarted.
-const OLDER: &str = "OFFERD_OLDER_PROGRAM";
-
 /// Time under load before a node is taken away, and while it is.
 const LOAD: Duration = Duration::from_millis(700);
 
-/// `OFFERD_OLDER_PROGRAM=/usr/bin/offerd .ci/postgres nodes::upgrade --nocapture`
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_are_replaced_one_after_the_other_and_no_client_waits_for_it() {
     let mut rng = Rng::with_seed(seed());
-    let newer = PathBuf::from(env!("CARGO_BIN_EXE_offerd"));
-    let older = std::env::var_os(OLDER).map_or_else(|| newer.clone(), PathBuf::from);
-    let Some(front) = Front::of(3, plan().program(&older)).await else { return };
+    let Some(front) = Front::of(3, plan()).await else { return };
     for place in 0..3 {
         let replaced = front.under_load(&mut rng, async {
             tokio::time::sleep(LOAD).await;
@@ -35,8 +28,8 @@ async fn nodes_are_replaced_one_after_the_other_and_no_client_waits_for_it() {
         });
         let (status, stopped) = alone(replaced.await).terminate();
         assert_eq!(status.code(), Some(0), "{}", stopped.plan.log());
-        let node = stopped.program(&newer).start().await;
-        assert_eq!(alive(&node), 3, "nodes of both versions are there");
+        let node = stopped.start().await;
+        assert_eq!(alive(&node), 3, "all nodes are there");
         front.put(place, node).await;
     }
     let unanswered = front.unanswered();

@@ -50,7 +50,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
 
 fn create(file: &Path) -> Result<(), String> {
     let key = MasterKey::create(file).map_err(|error| match error {
-        MasterKeyError::Io { source, .. } => cannot_make(file, &source),
+        MasterKeyError::Io { error, .. } => cannot_make(file, &error),
         other => other.to_string(),
     })?;
     eprintln!(

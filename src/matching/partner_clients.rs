@@ -195,10 +195,7 @@ impl PartnerClient {
         deadline: Instant,
     ) -> AskEnd {
         let end = self.exchange(seat, offers, question, (rendered, calls), (trace, facts), deadline).await;
-        end.unwrap_or_else(|trouble| {
-            let (outcome, cause) = trouble.outcome();
-            outcome.because(cause)
-        })
+        end.unwrap_or_else(|trouble| trouble.outcome().because(trouble.to_string()))
     }
 
     /// Makes the calls of a seat and hands back the last answer, for whoever wants to look at it; `None` for a test lead of
@@ -216,7 +213,7 @@ impl PartnerClient {
         let conversed = Conversation { client: self, source, question, trace: None, deadline, reader: None }
             .come_to_an_end(None, Calls::default(), seen)
             .await;
-        conversed.map_err(|trouble| trouble.outcome().1)
+        conversed.map_err(|trouble| trouble.to_string())
     }
 
     /// Sends a lead whose offers were shown, by calls that were as far as `exchange`; whether the partner takes it.
@@ -233,7 +230,7 @@ impl PartnerClient {
         let conversation =
             Conversation { client: self, source, question, trace: None, deadline, reader: None };
         let reply = conversation.answer(exchange, None, calls).await;
-        let Some(reply) = reply.map_err(|trouble| trouble.outcome().1)? else {
+        let Some(reply) = reply.map_err(|trouble| trouble.to_string())? else {
             return Err("it has no sandbox for a test lead".to_owned());
         };
         let taken = source.takes(exchange, received(&reply), question.given());
@@ -424,23 +421,35 @@ impl fmt::Debug for Rendered {
 }
 
 /// Why there is no answer that could be used. No part of what was sent or answered stands in it.
+#[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
     /// The partner has bid, and is not sent the lead.
+    #[error("{1}")]
     NotSent(NoOfferReason, String),
     /// A call that is made but once may have been sent before a restart.
+    #[error("a call that is made but once may have been sent before a restart")]
     Unsure,
     /// The partner was to call us, and has not.
+    #[error("the partner has not called back")]
     NotCalled,
     /// Time ran out, and the partner has called, or who pretends to be it, without its signature.
+    #[error("the partner has called, but not signed as `verify` wants it, so that it was not believed")]
     Unsigned,
     /// It could not be recorded that such a call is sent, so it was not.
+    #[error("the store could not take down that it is sent the lead, so it was not")]
     Unrecorded,
+    #[error("{0}")]
     Request(String),
+    #[error("{0}")]
     Call(CallError),
+    #[error("{0}")]
     Answer(String),
+    #[error("time ran out while a token was fetched")]
     TimedOut,
+    #[error("the partner was still at work, and there is no time to ask again")]
     Pending,
     /// In one of several calls, which is named first.
+    #[error("in {0}: {1}")]
     In(String, Box<Self>),
 }
 
@@ -474,44 +483,21 @@ impl Trouble {
         }
     }
 
-    /// How the ask ends, and the cause in words.
-    fn outcome(self) -> (Outcome, String) {
+    /// How the ask ends.
+    fn outcome(&self) -> Outcome {
         match self {
-            Self::NotSent(reason, cause) => (Outcome::NoOffers(reason), cause),
-            Self::Unsure => (
-                Outcome::Failed(Failure::Unsure),
-                "a call that is made but once may have been sent before a restart".to_owned(),
-            ),
-            Self::NotCalled => (Outcome::TimedOut, "the partner has not called back".to_owned()),
-            Self::Unsigned => (
-                Outcome::TimedOut,
-                "the partner has called, but not signed as `verify` wants it, so that it was not believed"
-                    .to_owned(),
-            ),
-            Self::Unrecorded => (
-                Outcome::Failed(Failure::KeptOut),
-                "the store could not take down that it is sent the lead, so it was not".to_owned(),
-            ),
-            Self::In(place, trouble) => {
-                let (outcome, cause) = trouble.outcome();
-                (outcome, format!("in {place}: {cause}"))
+            Self::NotSent(reason, _) => Outcome::NoOffers(*reason),
+            Self::Unsure => Outcome::Failed(Failure::Unsure),
+            Self::Unrecorded => Outcome::Failed(Failure::KeptOut),
+            Self::In(_, trouble) => trouble.outcome(),
+            Self::Request(_) => Outcome::Failed(Failure::Request),
+            Self::NotCalled | Self::Unsigned | Self::TimedOut | Self::Pending => Outcome::TimedOut,
+            Self::Call(CallError::TimedOut { .. } | CallError::NoTime) => Outcome::TimedOut,
+            Self::Call(CallError::Busy | CallError::BreakerOpen) => Outcome::Failed(Failure::KeptOut),
+            Self::Answer(_) | Self::Call(CallError::TooLarge | CallError::Malformed) => {
+                Outcome::Failed(Failure::Answer)
             }
-            Self::Request(cause) => (Outcome::Failed(Failure::Request), cause),
-            Self::Answer(cause) => (Outcome::Failed(Failure::Answer), cause),
-            Self::TimedOut => (Outcome::TimedOut, "time ran out while a token was fetched".to_owned()),
-            Self::Pending => (
-                Outcome::TimedOut,
-                "the partner was still at work, and there is no time to ask again".to_owned(),
-            ),
-            Self::Call(error) => {
-                let outcome = match error {
-                    CallError::TimedOut { .. } | CallError::NoTime => Outcome::TimedOut,
-                    CallError::Busy | CallError::BreakerOpen => Outcome::Failed(Failure::KeptOut),
-                    CallError::TooLarge | CallError::Malformed => Outcome::Failed(Failure::Answer),
-                    _ => Outcome::Failed(Failure::Unreachable),
-                };
-                (outcome, error.to_string())
-            }
+            Self::Call(_) => Outcome::Failed(Failure::Unreachable),
         }
     }
 }

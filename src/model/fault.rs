@@ -8,7 +8,8 @@ use chrono::NaiveDate;
 use super::api_error::{ApiError, ErrorType};
 
 /// What one attribute must be and is not. Never holds the value that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct Fault(Cow<'static, str>);
 
 impl Fault {
@@ -20,12 +21,6 @@ impl Fault {
     /// The value is of another kind.
     pub fn other_kind(wanted: &str, got: &str) -> Self {
         Self(Cow::Owned(format!("must be {wanted}, got {got}")))
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -1,16 +1,15 @@
 //! Why an ask ended as it did, in one line of words: what a mapping or the wire reported, without a word of what was sent or
 //! answered. Kept with the outcome, so that it can be shown as long as the table can.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 /// Longest cause that is kept, bytes; what comes after is cut.
 const MOST_BYTES: usize = 200;
 
 /// A cause, bounded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(transparent)]
+#[error("{0}")]
 pub struct Cause(String);
 
 impl Cause {
@@ -31,12 +30,6 @@ impl Cause {
     /// The words.
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
     }
 }
 

@@ -2,8 +2,6 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
-    error::Error,
-    fmt,
     sync::Mutex,
 };
 
@@ -18,7 +16,8 @@ use crate::telemetry::metrics::STORE_BROKEN_RECORDS;
 const REPORTED_LIMIT: usize = 10_000;
 
 /// A record that cannot be read. Holds nothing of the value, so that it may be logged.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("record `{key}` of tree `{}` is broken: {reason}", .tree.name())]
 pub struct BrokenRecord {
     /// The tree it lies in.
     pub tree: Tree,
@@ -29,11 +28,13 @@ pub struct BrokenRecord {
 }
 
 /// Why a read gave no answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// The record is there and broken; others are readable.
+    #[error("{0}")]
     Broken(BrokenRecord),
     /// The disk failed.
+    #[error("the store cannot be read: {0}")]
     Disk(String),
 }
 
@@ -48,25 +49,6 @@ impl BrokenRecord {
         Some(self.tree.sled_key(&const_hex::decode(&self.key).ok()?))
     }
 }
-
-impl fmt::Display for BrokenRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "record `{}` of tree `{}` is broken: {}", self.key, self.tree.name(), self.reason)
-    }
-}
-
-impl Error for BrokenRecord {}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Broken(record) => record.fmt(f),
-            Self::Disk(reason) => write!(f, "the store cannot be read: {reason}"),
-        }
-    }
-}
-
-impl Error for ReadError {}
 
 impl From<DiskError> for ReadError {
     fn from(error: DiskError) -> Self {

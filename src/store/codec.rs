@@ -1,11 +1,10 @@
 //! From a type to the bytes of a payload and back: postcard where bytes count, JSON where people read.
 
-use std::{error::Error, fmt};
-
 use serde::{Serialize, de::DeserializeOwned};
 
 /// Why a sound payload is not the type it was read as. Says where, never what: payloads hold personal data.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("payload does not decode: {0}")]
 pub struct CodecError(String);
 
 impl CodecError {
@@ -14,14 +13,6 @@ impl CodecError {
         Self(place.to_owned())
     }
 }
-
-impl fmt::Display for CodecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "payload does not decode: {}", self.0)
-    }
-}
-
-impl Error for CodecError {}
 
 /// Writes a value as postcard. Fields are known by their place alone, so the type must serialise all of them always
 /// (no `skip_serializing_if`, no `untagged`, no `flatten`); for such types there is [`encode_json`].

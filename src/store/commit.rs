@@ -1,6 +1,6 @@
 //! What is to be written together: guards that must hold, then writes that happen all or not at all.
 
-use std::{collections::BTreeSet, error::Error, fmt};
+use std::{collections::BTreeSet, fmt};
 
 use uuid::Uuid;
 
@@ -214,9 +214,10 @@ impl fmt::Debug for Commit {
 }
 
 /// Why a commit was not acknowledged.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommitError {
     /// A guard did not hold; nothing was written.
+    #[error("guard `{index}` did not hold")]
     Guard {
         /// Which one, in the order they were given, from 0.
         index: usize,
@@ -224,32 +225,24 @@ pub enum CommitError {
         found: Vec<u8>,
     },
     /// The writer's queue is full; nothing was written, try later.
+    #[error("the store's queue is full")]
     Busy,
     /// As many changes of the record wait as may, or this one has waited as long as it may; nothing was written, try later.
+    #[error("too many changes of the record wait for each other")]
     Crowded,
     /// The commit is about a lead that is erased; nothing was written.
+    #[error("the lead is erased")]
     Erased,
     /// The commit could not be written. After a disk failure the store is failed and refuses all further commits
     /// ([`Health`](super::Health)); whether this one survives a restart is then not known.
+    #[error("the store could not write: {0}")]
     Failed(String),
     /// The disk did not take it in time. It may be written later.
+    #[error("the store's disk did not take it in time")]
     Late,
     /// The store is closed; nothing was written.
+    #[error("the store is closed")]
     Closed,
-}
-
-impl fmt::Display for CommitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Guard { index, .. } => write!(f, "guard `{index}` did not hold"),
-            Self::Busy => write!(f, "the store's queue is full"),
-            Self::Crowded => write!(f, "too many changes of the record wait for each other"),
-            Self::Erased => write!(f, "the lead is erased"),
-            Self::Failed(reason) => write!(f, "the store could not write: {reason}"),
-            Self::Late => write!(f, "the store's disk did not take it in time"),
-            Self::Closed => write!(f, "the store is closed"),
-        }
-    }
 }
 
 /// Shows the size of the record found, not its payload.
@@ -259,14 +252,7 @@ impl fmt::Debug for CommitError {
             Self::Guard { index, found } => {
                 write!(f, "Guard {{ index: {index}, found: {} bytes }}", found.len())
             }
-            Self::Failed(reason) => f.debug_tuple("Failed").field(reason).finish(),
-            Self::Busy => f.write_str("Busy"),
-            Self::Crowded => f.write_str("Crowded"),
-            Self::Erased => f.write_str("Erased"),
-            Self::Late => f.write_str("Late"),
-            Self::Closed => f.write_str("Closed"),
+            _ => write!(f, "CommitError({self})"),
         }
     }
 }
-
-impl Error for CommitError {}

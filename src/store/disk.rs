@@ -4,8 +4,6 @@
 //! counts, and what is renamed over another file is one of the two, whole.
 
 use std::{
-    error::Error,
-    fmt,
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Read, Write},
     os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, OpenOptionsExt},
@@ -28,19 +26,12 @@ const PAGE: usize = 4096;
 pub(super) const NOT_A_FILE: io::ErrorKind = io::ErrorKind::InvalidInput;
 
 /// Why the store's files cannot be read or written: the system's error, or sled's.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub(super) struct DiskError(pub(super) String);
 
 /// What a step on the disk comes to.
 pub(super) type DiskResult<T> = Result<T, DiskError>;
-
-impl fmt::Display for DiskError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for DiskError {}
 
 impl From<io::Error> for DiskError {
     fn from(error: io::Error) -> Self {

@@ -5,8 +5,6 @@
 //! ```
 //! The byte is the version of every record. One with another version is a broken record.
 
-use std::fmt;
-
 use super::codec::CodecError;
 
 /// The largest payload a commit may put.
@@ -19,39 +17,32 @@ const VERSION: u8 = 1;
 const HEADER: usize = 5;
 
 /// Why a stored value is not what was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// Nothing of it is left where it lay.
+    #[error("nothing of it is left where it lay")]
     Lost,
     /// Fewer bytes than a frame has.
+    #[error("the frame is cut short")]
     Short,
     /// Another version than this build's.
+    #[error("its version is `{0}`, want `{VERSION}`", VERSION = VERSION)]
     Version(u8),
     /// The bytes are not those that were written.
+    #[error("the checksum does not match")]
     Checksum,
     /// The payload does not begin with the time that a guard compares.
+    #[error("the payload is too short to begin with a time")]
     NoTime,
     /// The data key of the lead that it is about is missing, or cannot be read.
+    #[error("the data key of its lead is missing or broken")]
     DataKey,
     /// It was not sealed with this key, or for this place, or was changed since.
+    #[error("it is not what was sealed here")]
     Seal,
     /// The payload is sound, but does not decode as a record of its tree.
+    #[error("{0}")]
     Payload(CodecError),
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Lost => write!(f, "nothing of it is left where it lay"),
-            Self::Short => write!(f, "the frame is cut short"),
-            Self::Version(found) => write!(f, "its version is `{found}`, want `{VERSION}`"),
-            Self::Checksum => write!(f, "the checksum does not match"),
-            Self::NoTime => write!(f, "the payload is too short to begin with a time"),
-            Self::DataKey => write!(f, "the data key of its lead is missing or broken"),
-            Self::Seal => write!(f, "it is not what was sealed here"),
-            Self::Payload(error) => error.fmt(f),
-        }
-    }
 }
 
 /// The payload in a frame, or why that is broken.

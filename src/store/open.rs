@@ -82,13 +82,12 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let is_new =
         volumes.last().is_none() && volumes.base().range(std::ops::Bound::Unbounded).next().is_none();
     if let Some(master) = &master
-        && let Some(file) = KeyFile::of(path).mend(master).map_err(StoreError::Sealing)?
+        && let Some(file) = KeyFile::of(path).mend(master)?
     {
         let file = file.to_owned();
         volumes.damages().note(Damage { volume: None, file, what: DamageKind::Spare });
     }
-    let sealing =
-        Sealing::open(Box::new(KeyFile::of(path)), master, path, is_new).map_err(StoreError::Sealing)?;
+    let sealing = Sealing::open(Box::new(KeyFile::of(path)), master, path, is_new)?;
     let latch = Arc::new(FailureLatch::default());
     let stalls = Stalls::new(options.stall_after);
     let records = Arc::new(Records::new(volumes, sealing, Arc::clone(&latch), stalls));

@@ -74,16 +74,17 @@ pub struct Dropped {
 }
 
 /// Why a volume could not be dropped. What was done of it stays done.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub enum RetentionError {
     /// The store cannot be read.
-    Read(ReadError),
+    Read(#[from] ReadError),
     /// It cannot be written.
-    Commit(CommitError),
+    Commit(#[from] CommitError),
     /// The files cannot be removed.
     Io(std::io::Error),
     /// The keys cannot be written.
-    Sealing(SealingError),
+    Sealing(#[from] SealingError),
 }
 
 impl Store {
@@ -225,30 +226,5 @@ impl AgeSource {
             Self::Day => key.first_chunk().map(|day| u64::from(u32::from_be_bytes(*day)) * DAY_MS),
             Self::IdOfCompany => Self::Id.ms(key.get(16..)?),
         }
-    }
-}
-
-impl std::fmt::Display for RetentionError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Read(error) => error.fmt(f),
-            Self::Commit(error) => error.fmt(f),
-            Self::Io(error) => error.fmt(f),
-            Self::Sealing(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for RetentionError {}
-
-impl From<ReadError> for RetentionError {
-    fn from(error: ReadError) -> Self {
-        Self::Read(error)
-    }
-}
-
-impl From<CommitError> for RetentionError {
-    fn from(error: CommitError) -> Self {
-        Self::Commit(error)
     }
 }

@@ -19,21 +19,32 @@ struct Noted {
     fell_behind: bool,
 }
 
-/// Why a backup cannot listen.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum TapError {
-    /// Another one does.
+/// Why a backup cannot be taken, or not be ended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BackupError {
+    /// The store is in a database, whose own tools take its backups.
+    #[error(
+        "the store is in a database: take its backup with the database's own tools, such as `pg_dump`, and keep the master key apart \
+         from it"
+    )]
+    InDatabase,
+    /// Another one is being taken.
+    #[error("another backup is being taken")]
     UnderWay,
     /// More was written meanwhile than may wait for the reader.
+    #[error("the backup was written too slowly: more than {} MiB were changed meanwhile", CHANGES_BYTES_MAX >> 20)]
     FellBehind,
+    /// The disk failed.
+    #[error("the store cannot be read: {0}")]
+    Disk(String),
 }
 
 impl Tap {
     /// Begins to listen, for one backup at a time.
-    pub(super) fn begin(&self) -> Result<(), TapError> {
+    pub(super) fn begin(&self) -> Result<(), BackupError> {
         let mut noted = self.noted();
         if noted.is_some() {
-            return Err(TapError::UnderWay);
+            return Err(BackupError::UnderWay);
         }
         *noted = Some(Noted::default());
         Ok(())
@@ -59,9 +70,9 @@ impl Tap {
     }
 
     /// What was noted since this was asked last.
-    pub(super) fn take(&self) -> Result<Vec<Change>, TapError> {
+    pub(super) fn take(&self) -> Result<Vec<Change>, BackupError> {
         match self.noted().as_mut() {
-            Some(Noted { fell_behind: true, .. }) | None => Err(TapError::FellBehind),
+            Some(Noted { fell_behind: true, .. }) | None => Err(BackupError::FellBehind),
             Some(noted) => Ok(std::mem::take(noted).changes),
         }
     }
@@ -89,7 +100,7 @@ mod tests {
         (0..3).for_each(|_| tap.note(batch()));
         assert_eq!(tap.take().unwrap().len(), 3);
         (0..4).for_each(|_| tap.note(batch()));
-        assert_eq!(tap.take(), Err(TapError::FellBehind), "also for changes that came before");
+        assert_eq!(tap.take(), Err(BackupError::FellBehind), "also for changes that came before");
         tap.end();
         tap.note(batch());
         assert!(!tap.listens());

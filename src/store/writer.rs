@@ -131,7 +131,11 @@ impl Writer {
 
     /// Writes records as they are to lie there, past what commits keep to.
     pub(super) fn write_as_is(&mut self, changes: Vec<Change>) -> Result<(), String> {
-        if changes.is_empty() { Ok(()) } else { self.record(Batch(changes)).map_err(Fault::reason) }
+        if changes.is_empty() {
+            Ok(())
+        } else {
+            self.record(Batch(changes)).map_err(|fault| fault.to_string())
+        }
     }
 
     fn empty_a_part(&mut self) -> Result<(), Fault> {
@@ -175,7 +179,7 @@ impl Writer {
 
     /// Begins the next volume, behind all that is in the others.
     pub(super) fn begin_volume(&mut self) -> Result<(), String> {
-        self.next_volume().map_err(Fault::reason)
+        self.next_volume().map_err(|fault| fault.to_string())
     }
 
     fn next_volume(&mut self) -> Result<(), Fault> {
@@ -356,6 +360,8 @@ impl engine::Writer for Writer {
 }
 
 /// What failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 enum Fault {
     /// A read of a record: nothing was written, and others can be.
     Unread(String),
@@ -363,14 +369,6 @@ enum Fault {
     Journal(String),
     /// An index: a restart makes it anew.
     Records(String),
-}
-
-impl Fault {
-    fn reason(self) -> String {
-        match self {
-            Self::Unread(reason) | Self::Journal(reason) | Self::Records(reason) => reason,
-        }
-    }
 }
 
 impl From<DiskError> for Fault {

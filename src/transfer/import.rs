@@ -1,7 +1,6 @@
 //! Making a store of lines.
 
 use std::collections::HashMap;
-use std::{error, fmt};
 
 use futures_util::future::join_all;
 use serde::Deserialize;
@@ -36,19 +35,27 @@ pub struct Import {
 }
 
 /// Why lines cannot be imported.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// The first line is not that of an export.
+    #[error("is not the first line of an export of offerd's")]
     Foreign,
     /// The export is of another version.
+    #[error(
+        "begins an export of version `{0}`, this offerd reads `{VERSION}`: import it with the offerd that wrote it", VERSION = VERSION
+    )]
     Version(u32),
     /// The export is one without personal data.
+    #[error("begins an export without personal data, which is no whole store")]
     Incomplete,
     /// A line is none, or no record of its tree.
+    #[error("is no record of a store")]
     Line,
     /// The lines end before the last one, or go on behind it, or some are missing.
+    #[error("is not where the export ends: lines are missing, or too many")]
     NotWhole,
     /// The store could not be written.
+    #[error("could not be written: {0}")]
     Store(String),
 }
 
@@ -189,23 +196,3 @@ fn read(line: &[u8]) -> Option<(Tree, Vec<u8>, Vec<u8>)> {
     let tree = TREES.iter().find(|row| row.name == line.tree)?.tree;
     Some((tree, const_hex::decode(&line.key).ok()?, line.payload(tree)?))
 }
-
-impl fmt::Display for ImportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Foreign => write!(f, "is not the first line of an export of offerd's"),
-            Self::Version(found) => {
-                write!(
-                    f,
-                    "begins an export of version `{found}`, this offerd reads `{VERSION}`: import it with the offerd that wrote it"
-                )
-            }
-            Self::Incomplete => write!(f, "begins an export without personal data, which is no whole store"),
-            Self::Line => write!(f, "is no record of a store"),
-            Self::NotWhole => write!(f, "is not where the export ends: lines are missing, or too many"),
-            Self::Store(reason) => write!(f, "could not be written: {reason}"),
-        }
-    }
-}
-
-impl error::Error for ImportError {}

@@ -1,37 +1,55 @@
 //! Why a call has no reply.
 
 use std::error::Error;
-use std::{fmt, io};
+use std::io;
 
 /// Why a call has no reply. Shown, each is one sentence without anything of the payload or the URL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum CallError {
     /// As many calls as the endpoint may have were already under way.
+    #[error("as many calls as allowed were already under way")]
     Busy,
     /// The endpoint's breaker keeps calls back.
+    #[error("the breaker is open after too many failures")]
     BreakerOpen,
     /// The deadline had passed before anything was begun.
+    #[error("the deadline had passed before the call")]
     NoTime,
     /// The URL is not an absolute one of http or https, or names a user.
+    #[error("the URL is not an absolute http or https URL without a user")]
     BadUrl,
     /// The host is at an address which is not allowed.
+    #[error(
+        "the host is at a private, local or reserved address; the host's name in `wire.allow_addresses` allows it"
+    )]
     ForbiddenAddress,
     /// The host has no address.
+    #[error("the host name has no address")]
     Unresolved,
     /// No connection could be made.
+    #[error("no connection could be made")]
     Connect,
     /// The far side's certificate was not accepted, ours was not, or the two had no protocol in common.
+    #[error("the two sides did not agree on TLS")]
     Tls,
     /// Time ran out.
+    #[error("time ran out {}", match .during {
+        Phase::Connect => "while connecting",
+        Phase::Head => "before the answer began",
+        Phase::Body => "before the answer was complete",
+    })]
     TimedOut {
         /// While waiting for what.
         during: Phase,
     },
     /// The connection ended before the answer did.
+    #[error("the connection ended before the answer was complete")]
     Broken,
     /// The answer is longer than the pool allows, as it came or with gzip undone.
+    #[error("the answer is longer than allowed")]
     TooLarge,
     /// The answer is not HTTP, or in an encoding that was not asked for.
+    #[error("the answer is not HTTP as it was asked for")]
     Malformed,
 }
 
@@ -77,31 +95,6 @@ impl CallError {
         !matches!(self, Self::Busy | Self::BreakerOpen | Self::NoTime | Self::BadUrl | Self::ForbiddenAddress)
     }
 }
-
-impl fmt::Display for CallError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Busy => "as many calls as allowed were already under way",
-            Self::BreakerOpen => "the breaker is open after too many failures",
-            Self::NoTime => "the deadline had passed before the call",
-            Self::BadUrl => "the URL is not an absolute http or https URL without a user",
-            Self::ForbiddenAddress => {
-                "the host is at a private, local or reserved address; the host's name in `wire.allow_addresses` allows it"
-            }
-            Self::Unresolved => "the host name has no address",
-            Self::Connect => "no connection could be made",
-            Self::Tls => "the two sides did not agree on TLS",
-            Self::TimedOut { during: Phase::Connect } => "time ran out while connecting",
-            Self::TimedOut { during: Phase::Head } => "time ran out before the answer began",
-            Self::TimedOut { during: Phase::Body } => "time ran out before the answer was complete",
-            Self::Broken => "the connection ended before the answer was complete",
-            Self::TooLarge => "the answer is longer than allowed",
-            Self::Malformed => "the answer is not HTTP as it was asked for",
-        })
-    }
-}
-
-impl Error for CallError {}
 
 /// A failed attempt: why, and whether the far side can have seen anything of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

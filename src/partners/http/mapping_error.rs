@@ -1,13 +1,12 @@
 //! Why a mapping could not be run.
 
-use std::fmt;
-
 use minijinja::{Error, ErrorKind};
 
 use super::expression::TEMPLATE;
 
 /// Why a mapping could not be run: the kind of failure, without what was being mapped.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{key}`: {cause}")]
 pub struct MappingError {
     /// Where it stands in the partner file.
     pub key: String,
@@ -57,11 +56,5 @@ fn missing(not_given: &[String]) -> String {
             format!("; not given: {} (`needs` keeps such leads away, `|default(...)` gives a value)", named())
         }
         [..] => format!("; not given: {}", named()),
-    }
-}
-
-impl fmt::Display for MappingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}", self.key, self.cause)
     }
 }

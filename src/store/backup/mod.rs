@@ -48,8 +48,9 @@ pub use self::{
     fault::{BackupFault, Damage},
     restore::{Restore, RestoreError},
     scanner::{Scanner, Summary},
-    writing::{Backup, BackupError},
+    writing::Backup,
 };
+pub use super::tap::BackupError;
 
 use super::frame::VALUE_LIMIT;
 

@@ -1,11 +1,10 @@
 //! Restoring: a backup becomes a store, beside its place until it is whole.
 
 use std::collections::{BTreeMap, btree_map::Entry};
-use std::error::Error;
 use std::fs::{self, DirBuilder, File};
+use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::{fmt, io};
 
 use super::super::{
     changes::{self, Change},
@@ -44,9 +43,13 @@ struct Building {
 }
 
 /// Why a store was not restored. There is nothing of it then.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     /// There is something in its place already.
+    #[error(
+        "`{path}` is not empty{}: a backup is restored into an empty directory only",
+        if *.daemon { ", and a daemon runs there or was killed" } else { "" }
+    )]
     NotEmpty {
         /// The place.
         path: PathBuf,
@@ -54,14 +57,17 @@ pub enum RestoreError {
         daemon: bool,
     },
     /// A restore that was killed has left its directory.
+    #[error("`{path}` is there: if no other restore is running, remove it and try again")]
     LeftOver {
         /// The directory.
         path: PathBuf,
     },
     /// The backup cannot be used.
-    Backup(BackupFault),
+    #[error("{0}")]
+    Backup(#[from] BackupFault),
     /// The store cannot be made.
-    Store(StoreError),
+    #[error("{0}")]
+    Store(#[from] StoreError),
 }
 
 impl Restore {
@@ -152,8 +158,7 @@ impl Building {
     fn complete(&mut self) -> Result<CheckReport, RestoreError> {
         self.list().map_err(|source| io_error(&self.path, source))?;
         if let Some(keys) = &self.keys {
-            let restored = KeyFile::of(&self.path).restore(keys);
-            restored.map_err(StoreError::Sealing)?;
+            KeyFile::of(&self.path).restore(keys).map_err(StoreError::Sealing)?;
         }
         let mut opened = open::open_with(&StoreOptions::new(&self.path), Some(self.master.clone()))?;
         let report = check::check(&opened.records, &mut |_| {}).map_err(StoreError::Read)?;
@@ -184,44 +189,4 @@ impl Drop for Building {
 fn sync_parent(path: &Path) -> io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
-}
-
-impl From<BackupFault> for RestoreError {
-    fn from(fault: BackupFault) -> Self {
-        Self::Backup(fault)
-    }
-}
-
-impl From<StoreError> for RestoreError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl fmt::Display for RestoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotEmpty { path, daemon } => {
-                let path = path.display();
-                let runs = if *daemon { ", and a daemon runs there or was killed" } else { "" };
-                write!(f, "`{path}` is not empty{runs}: a backup is restored into an empty directory only")
-            }
-            Self::LeftOver { path } => {
-                let path = path.display();
-                write!(f, "`{path}` is there: if no other restore is running, remove it and try again")
-            }
-            Self::Backup(fault) => fault.fmt(f),
-            Self::Store(error) => error.fmt(f),
-        }
-    }
-}
-
-impl Error for RestoreError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Backup(fault) => Some(fault),
-            Self::Store(error) => Some(error),
-            Self::NotEmpty { .. } | Self::LeftOver { .. } => None,
-        }
-    }
 }

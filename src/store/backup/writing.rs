@@ -2,8 +2,6 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    error::Error,
-    fmt,
     ops::Bound,
     sync::Arc,
 };
@@ -20,7 +18,7 @@ use super::super::{
     manifest::FORMAT,
     records::Records,
     sealing::{key::Key, master_key::MasterKey},
-    tap::{CHANGES_BYTES_MAX, TapError},
+    tap::BackupError,
     trees::Tree,
     volume_number::Number,
 };
@@ -51,19 +49,6 @@ enum Stage {
     Beginning,
     Copying,
     Done,
-}
-
-/// Why a backup cannot be taken, or not be ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BackupError {
-    /// The store is in a database, whose own tools take its backups.
-    InDatabase,
-    /// Another one is being taken.
-    UnderWay,
-    /// More was written meanwhile than may wait for the reader.
-    FellBehind,
-    /// The disk failed.
-    Disk(String),
 }
 
 impl Backup {
@@ -242,15 +227,6 @@ fn kind_of(key: &[u8]) -> Kind {
     tree.map_or(Kind::Changes, Kind::Records)
 }
 
-impl From<TapError> for BackupError {
-    fn from(error: TapError) -> Self {
-        match error {
-            TapError::UnderWay => Self::UnderWay,
-            TapError::FellBehind => Self::FellBehind,
-        }
-    }
-}
-
 fn disk(error: DiskError) -> BackupError {
     BackupError::Disk(error.to_string())
 }
@@ -262,23 +238,3 @@ impl Drop for Backup {
         }
     }
 }
-
-impl fmt::Display for BackupError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InDatabase => write!(
-                f,
-                "the store is in a database: take its backup with the database's own tools, such as `pg_dump`, and keep the master \
-                 key apart from it"
-            ),
-            Self::UnderWay => write!(f, "another backup is being taken"),
-            Self::FellBehind => {
-                let limit = CHANGES_BYTES_MAX >> 20;
-                write!(f, "the backup was written too slowly: more than {limit} MiB were changed meanwhile")
-            }
-            Self::Disk(reason) => write!(f, "the store cannot be read: {reason}"),
-        }
-    }
-}
-
-impl Error for BackupError {}

@@ -122,7 +122,7 @@ impl<T: Target> Begun<T> {
     fn on(source: &mut impl Source, mut target: T, master: &MasterKey) -> Result<Self, CopyError> {
         let keys = source.begin(master)?;
         if marker::of(source)?.is_some() {
-            return Err(CopyError::SourceUnfinished { source: source.place() });
+            return Err(CopyError::SourceUnfinished { place: source.place() });
         }
         let begins = Marker::begins(source, &keys, master)?;
         let unfinished = target.look(&keys, master)?;

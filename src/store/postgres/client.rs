@@ -1,6 +1,5 @@
 //! The way to the database: a pool of connections on a runtime of their own, and waiting for what it says.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -40,30 +39,25 @@ pub(super) struct Client {
 }
 
 /// Why the database did not do what it was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Failure {
     /// Others did the same at the same time: it is to be tried again.
+    #[error("others changed the same records at the same time")]
     Conflict,
     /// The keys of the store are others by now: it is to be tried again with those.
+    #[error("others changed the keys of the store at the same time")]
     OtherKeys,
     /// Others have ended this process.
+    #[error(
+        "this node did not renew its lease in time, or was started again elsewhere, and others go on with its rate tables"
+    )]
     Lost,
     /// Its state, if it said one, and what it said. Never what it was sent.
+    #[error("{}", match .0 {
+        Some(state) => format!("the database says: {} (SQLSTATE {state})", .1),
+        None => format!("the database cannot be asked: {}", .1),
+    })]
     Said(Option<String>, String),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Conflict => f.write_str("others changed the same records at the same time"),
-            Self::OtherKeys => f.write_str("others changed the keys of the store at the same time"),
-            Self::Lost => f.write_str(
-                "this node did not renew its lease in time, or was started again elsewhere, and others go on with its rate tables",
-            ),
-            Self::Said(Some(state), said) => write!(f, "the database says: {said} (SQLSTATE {state})"),
-            Self::Said(None, said) => write!(f, "the database cannot be asked: {said}"),
-        }
-    }
 }
 
 impl Failure {

@@ -52,7 +52,7 @@ impl DatabaseKeys {
     }
 
     fn failed(&self, failure: &Failure) -> SealingError {
-        SealingError::Io { path: self.path.clone(), source: std::io::Error::other(failure.to_string()) }
+        SealingError::Io { path: self.path.clone(), error: std::io::Error::other(failure.to_string()) }
     }
 
     fn write_as(&self, text: Vec<u8>, version: i64) -> Result<u64, SealingError> {

@@ -91,7 +91,7 @@ pub(super) fn open(options: &StoreOptions, database: &PostgresSettings) -> Resul
     };
     let keys = Arc::new(KeysVersion::default());
     let place = Box::new(DatabaseKeys::of(Arc::clone(&client), Arc::clone(&keys)));
-    let sealing = Sealing::open(place, master, &options.path, is_new).map_err(StoreError::Sealing)?;
+    let sealing = Sealing::open(place, master, &options.path, is_new)?;
     let place = place::find_or_make(&options.path).map_err(|source| io_error(&options.path, source))?;
     let node = Node::join(&client, place, database.lease).map_err(|failure| lost(&failure))?;
     let latch = Arc::new(FailureLatch::default());

@@ -16,7 +16,7 @@ use crate::store::{
     commit::{Commit, CommitError},
     raw::read_clear,
     retention::RetentionError,
-    sealing::{SealingError, identity_key::IdentityKey, owner},
+    sealing::{identity_key::IdentityKey, owner},
     trees::Tree,
 };
 
@@ -287,11 +287,5 @@ impl Store {
             }
         }
         Ok(())
-    }
-}
-
-impl From<SealingError> for RetentionError {
-    fn from(error: SealingError) -> Self {
-        Self::Sealing(error)
     }
 }

@@ -85,8 +85,8 @@ impl LeftAlone {
         let Some((_, check)) = lists.get(CHECK) else { return Self::Nobody };
         let key = match MasterKey::read(file) {
             Ok(key) => Key::of(&key),
-            Err(MasterKeyError::Io { place, source }) => {
-                return Self::Locked(locked(&format!("{place}: {source}")));
+            Err(MasterKeyError::Io { place, error }) => {
+                return Self::Locked(locked(&format!("{place}: {error}")));
             }
             Err(MasterKeyError::Malformed { place, length }) => {
                 let wanted = format!("{place} must have 64 hexadecimal digits, got {length} characters");

@@ -18,8 +18,7 @@ mod source;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    error::Error,
-    fmt, fs,
+    fs,
     io::{self, Read},
     ops::Bound,
     path::{Path, PathBuf},
@@ -77,38 +76,50 @@ pub struct Salvaged {
 }
 
 /// Why nothing was salvaged. There is nothing of a new store then, and the damaged one is as it was.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum SalvageError {
     /// There is no store.
+    #[error("there is no store in `{path}`")]
     NoStore {
         /// Where it was looked for.
         path: PathBuf,
     },
     /// There is something where the new store is to be.
+    #[error("`{path}` is not empty: a store is salvaged into a new directory only")]
     NotEmpty {
         /// Where.
         path: PathBuf,
     },
     /// A salvage that was killed has left its directory.
+    #[error("`{path}` is there: if no other salvage is running, remove it and try again")]
     LeftOver {
         /// The directory.
         path: PathBuf,
     },
     /// No master key is given.
+    #[error(
+        "the store is sealed, and no master key is given: give it as `store.master_key_file`, as OFFERD_MASTER_KEY or as the systemd \
+         credential `offerd-master-key`"
+    )]
     NoMasterKey,
     /// The keys of the store are lost, and there is no backup.
+    #[error("`{path}` is lost, and without it nothing of a person can be read: give a backup, which has it")]
     KeysLost {
         /// Where they ought to be.
         path: PathBuf,
     },
     /// The backup is of another store.
+    #[error("the backup is of another store")]
     OtherStore,
     /// The backup cannot be read.
-    Unreadable(io::Error),
+    #[error("the backup cannot be read: {0}")]
+    Unreadable(#[source] io::Error),
     /// The backup cannot be used.
-    Backup(RestoreError),
+    #[error("the backup cannot be used: {0}")]
+    Backup(#[from] RestoreError),
     /// The old store cannot be read, or the new one not be made.
-    Store(StoreError),
+    #[error("{0}")]
+    Store(#[from] StoreError),
 }
 
 /// How far a salvage is.
@@ -346,19 +357,19 @@ impl Restored {
         if path.exists() {
             return Err(SalvageError::LeftOver { path });
         }
-        let mut restore = Restore::begin(&path, master.clone()).map_err(SalvageError::Backup)?;
+        let mut restore = Restore::begin(&path, master.clone())?;
         let directory = Temporary(path.clone());
         let mut piece = vec![0; PIECE_BYTES];
         loop {
             match file.read(&mut piece).map_err(SalvageError::Unreadable)? {
                 0 => break,
-                length => restore.push(&piece[..length]).map_err(SalvageError::Backup)?,
+                length => restore.push(&piece[..length])?,
             }
             let summary = restore.summary();
             let of = Some(summary.store_bytes.max(summary.bytes));
             tell(Progress { what: "reading the backup", read: summary.bytes, of });
         }
-        restore.finish().map_err(SalvageError::Backup)?;
+        restore.finish()?;
         let opened = open::open_with(&StoreOptions::new(path), Some(master.clone()))?;
         Ok(Self { opened, _directory: directory })
     }
@@ -375,52 +386,4 @@ fn beside(path: &Path, what: &str) -> PathBuf {
     name.push(".");
     name.push(what);
     path.with_file_name(name)
-}
-
-impl From<StoreError> for SalvageError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl fmt::Display for SalvageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoStore { path } => write!(f, "there is no store in `{}`", path.display()),
-            Self::NotEmpty { path } => {
-                write!(f, "`{}` is not empty: a store is salvaged into a new directory only", path.display())
-            }
-            Self::LeftOver { path } => {
-                let path = path.display();
-                write!(f, "`{path}` is there: if no other salvage is running, remove it and try again")
-            }
-            Self::NoMasterKey => write!(
-                f,
-                "the store is sealed, and no master key is given: give it as `store.master_key_file`, as \
-                 OFFERD_MASTER_KEY or as the systemd credential `offerd-master-key`"
-            ),
-            Self::KeysLost { path } => {
-                let path = path.display();
-                write!(
-                    f,
-                    "`{path}` is lost, and without it nothing of a person can be read: give a backup, which has it"
-                )
-            }
-            Self::OtherStore => write!(f, "the backup is of another store"),
-            Self::Unreadable(error) => write!(f, "the backup cannot be read: {error}"),
-            Self::Backup(error) => write!(f, "the backup cannot be used: {error}"),
-            Self::Store(error) => error.fmt(f),
-        }
-    }
-}
-
-impl Error for SalvageError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Unreadable(error) => Some(error),
-            Self::Backup(error) => Some(error),
-            Self::Store(error) => Some(error),
-            _ => None,
-        }
-    }
 }

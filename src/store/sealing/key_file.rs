@@ -62,8 +62,8 @@ impl KeyFile {
     pub(in crate::store) fn mend(&self, master: &MasterKey) -> Result<Option<&'static str>, SealingError> {
         let copy = self.copy();
         match (self.opened_text(master), copy.opened_text(master)) {
-            (Err(SealingError::Io { source, .. }), _) if source.kind() == disk::NOT_A_FILE => {
-                Err(self.io(source))
+            (Err(SealingError::Io { error, .. }), _) if error.kind() == disk::NOT_A_FILE => {
+                Err(self.io(error))
             }
             (Err(_), Ok(text)) => {
                 self.replace(&text).map_err(|source| self.io(source))?;
@@ -136,8 +136,8 @@ impl KeyFile {
         }
     }
 
-    fn io(&self, source: io::Error) -> SealingError {
-        SealingError::Io { path: self.path.clone(), source }
+    fn io(&self, error: io::Error) -> SealingError {
+        SealingError::Io { path: self.path.clone(), error }
     }
 }
 

@@ -29,16 +29,21 @@ pub struct MasterKey {
 }
 
 /// Why there is no master key where one is to be.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum MasterKeyError {
     /// It cannot be read, or be made.
+    #[error("the master key in {place}: {error}")]
     Io {
         /// Where.
         place: String,
         /// The system's error.
-        source: io::Error,
+        error: io::Error,
     },
     /// It is not 64 hexadecimal digits.
+    #[error(
+        "the master key in {place} must be {} hexadecimal digits, got {length} characters{}", 2 * KEY_LEN,
+        if *.length == 2 * KEY_LEN { " that are not all such digits" } else { "" }
+    )]
     Malformed {
         /// Where.
         place: String,
@@ -77,14 +82,14 @@ impl MasterKey {
         let place = format!("`{}`", file.display());
         let length = match fs::metadata(file) {
             Ok(found) => found.len(),
-            Err(source) => return Err(MasterKeyError::Io { place, source }),
+            Err(error) => return Err(MasterKeyError::Io { place, error }),
         };
         if length > FILE_BYTES_MAX {
             return Err(MasterKeyError::Malformed { place, length: length as usize });
         }
         match regular_file::bytes_of(file, FILE_BYTES_MAX) {
             Ok(bytes) => Self::parse(&String::from_utf8_lossy(&Zeroizing::new(bytes)), place),
-            Err(source) => Err(MasterKeyError::Io { place, source }),
+            Err(error) => Err(MasterKeyError::Io { place, error }),
         }
     }
 
@@ -95,7 +100,7 @@ impl MasterKey {
     /// Why the file could not be written.
     pub fn create(file: &Path) -> Result<Self, MasterKeyError> {
         let made = Self { key: Key::random(), place: format!("`{}`", file.display()) };
-        made.write(file).map_err(|source| MasterKeyError::Io { place: made.place.clone(), source })?;
+        made.write(file).map_err(|error| MasterKeyError::Io { place: made.place.clone(), error })?;
         Ok(made)
     }
 
@@ -175,27 +180,9 @@ impl fmt::Debug for MasterKey {
 impl MasterKeyError {
     /// Whether it is there, and this user may not read it.
     pub fn is_forbidden(&self) -> bool {
-        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
+        matches!(self, Self::Io { error, .. } if error.kind() == io::ErrorKind::PermissionDenied)
     }
 }
-
-impl fmt::Display for MasterKeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io { place, source } => write!(f, "the master key in {place}: {source}"),
-            Self::Malformed { place, length } => {
-                let digits = 2 * KEY_LEN;
-                write!(
-                    f,
-                    "the master key in {place} must be {digits} hexadecimal digits, got {length} characters"
-                )?;
-                if *length == digits { f.write_str(" that are not all such digits") } else { Ok(()) }
-            }
-        }
-    }
-}
-
-impl std::error::Error for MasterKeyError {}
 
 #[cfg(test)]
 mod tests {

@@ -57,8 +57,8 @@ impl Unfit {
     }
 
     /// Why an offer is not meant for such leads.
-    fn for_others(reason: impl Into<String>) -> Self {
-        Self { for_others: true, ..reason.into().into() }
+    fn for_others(reason: impl Into<Self>) -> Self {
+        Self { for_others: true, ..reason.into() }
     }
 
     /// The same of something at a place within what is told.
@@ -72,15 +72,10 @@ impl Unfit {
     }
 }
 
-impl From<String> for Unfit {
-    fn from(reason: String) -> Self {
+impl<T: Into<String>> From<T> for Unfit {
+    fn from(reason: T) -> Self {
+        let reason = reason.into();
         Self { detail: reason.clone(), reason, for_others: false }
-    }
-}
-
-impl From<&str> for Unfit {
-    fn from(reason: &str) -> Self {
-        reason.to_owned().into()
     }
 }
 

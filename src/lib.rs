@@ -170,6 +170,8 @@
 //!   calls in a section behind the clients'), its call and its row in `handbook/client.md`, of which `tests/openapi/postman.py` makes the collection
 //!   anew; who may call it, in `tests/it/access.rs`; what the older edition says differently in [`http::v1`], what newer versions have otherwise in `handbook/moving.md`. Of the
 //!   operator's: its handler and row in [`admin`], in the console with the least role that may, in `tests/it/people.rs` too.
+//! - Something that is made of the feeds and kept up with them: a [`Projection`](records::projection::Projection), which
+//!   `daemon/started.rs` starts.
 //! - A kind of record: its row in `store/trees.rs`; what writes and reads it in the room that it is of. If it is about a person, it must
 //!   be named in [`persons`] (dossier, erasure), in [`transfer`] (`line.rs`, `import.rs`), in `store/salvage/rescue.rs` and in `handbook/privacy.md`; if it
 //!   grows and is not of a volume, in `store/retention.rs`.

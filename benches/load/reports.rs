@@ -11,7 +11,7 @@ use offerd::reports::Reports;
 use offerd::reports::cells::{At, Values};
 use offerd::reports::count::Count;
 use offerd::reports::dimension::Slot;
-use offerd::reports::measure::{Measure, Measures};
+use offerd::reports::measure::{self, Measures};
 use offerd::store::tokens::{NewToken, Tokens, company_uuid};
 use offerd::store::{Store, StoreOptions, Tree};
 use tokio::runtime::Runtime;
@@ -144,7 +144,7 @@ fn count_day(count: &mut Count, day: NaiveDate) {
             vec![affiliates[campaign % affiliates.len()]],
         ];
         let values = |place: [Vec<u32>; 3]| Values(place.into_iter().chain(person.clone()).collect());
-        let lead = Measures::of(Measure::Leads, 1);
+        let lead = Measures::of(measure::Measure::Leads, 1);
         count.pending.add(at, &values([any(&mut random, &products), Vec::new(), Vec::new()]), lead);
         let first = random.u32(..PARTNERS);
         for nth in 0..ASKED {

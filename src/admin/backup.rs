@@ -12,8 +12,9 @@ use tracing::error;
 
 use super::App;
 use super::audit::{Actor, Note, audit_by, operator};
-use super::command::{Steps, our_fault};
+use super::command::our_fault;
 use crate::alerts;
+use crate::records::projection::Steps;
 use crate::store::backup::{Backup, BackupError};
 use crate::web::{Context, Failure, Reply};
 
@@ -37,7 +38,7 @@ pub(super) async fn backup(context: Context<App>) -> Result<Reply, Failure> {
     })?;
     context.app.note_if_can(&Actor::of_command(&context), Note::of("backup")).await;
     told("backup.begin", &who);
-    let under_way = UnderWay { backup, steps: Steps::begin(&context.app), who, app: context.app };
+    let under_way = UnderWay { backup, steps: Steps::new(context.app.rests), who, app: context.app };
     let pieces = stream::unfold(Some(under_way), |under_way| async { go_on(under_way?).await });
     Ok(Reply::stream("application/octet-stream", pieces))
 }

@@ -2,11 +2,11 @@
 
 use std::fmt::Display;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use tokio::sync::RwLock;
-use tokio::task::{JoinError, JoinHandle, spawn_blocking};
+use tokio::task::{JoinHandle, spawn_blocking};
 use tracing::{Instrument, error};
 
 use super::App;
@@ -88,35 +88,4 @@ pub fn unavailable(message: String) -> Failure {
     let mut failure = Failure::overloaded(RETRY_AFTER_S);
     failure.errors[0].message = Some(message);
     failure
-}
-
-/// How work goes on that takes long. Beside leads it rests between two steps for as long as the last one took, so that it has
-/// half a core at most.
-pub struct Steps {
-    rests: bool,
-    took: Duration,
-}
-
-impl Steps {
-    /// Nothing was done yet.
-    pub fn begin(app: &App) -> Self {
-        Self { rests: app.rests, took: Duration::ZERO }
-    }
-
-    /// Takes one step, on a thread that may block.
-    ///
-    /// # Errors
-    /// That it panicked.
-    pub async fn take<T: Send + 'static>(
-        &mut self,
-        step: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, JoinError> {
-        if self.rests {
-            tokio::time::sleep(self.took).await;
-        }
-        let begun = Instant::now();
-        let done = spawn_blocking(step).await;
-        self.took = begun.elapsed();
-        done
-    }
 }

@@ -9,11 +9,12 @@ use metrics::counter;
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::command::{Steps, our_fault, unavailable};
+use super::command::{our_fault, unavailable};
 use super::reports::{asked, failed, reports};
 use crate::experiments::{Rule, RuleState};
 use crate::hindsight::comparison::{Comparison, Reading};
 use crate::rate_table::treatment::Treatment;
+use crate::records::projection::Steps;
 use crate::reports::report::Report;
 use crate::telemetry::metrics::EXPERIMENT_COMPARISONS;
 use crate::web::{Context, Failure, Reply};
@@ -208,7 +209,7 @@ pub(super) async fn compared(app: &Arc<App>, rule: &str, test: bool) -> Result<C
     let Some(known) = known else { return Err(Failure::unknown("There is no experiment of this name")) };
     let since = known.starts.map_or(0, |starts| starts.timestamp_millis() - SLACK_MS);
     let most = app.settings().experiments.compared_leads;
-    let (records, mut steps) = (app.engine.records.clone(), Steps::begin(app));
+    let (records, mut steps) = (app.engine.records.clone(), Steps::new(app.rests));
     let variants = known.variants.iter().map(|variant| variant.variant.as_str());
     let mut reading = Reading::begin(&records, rule, variants, (since, test), most);
     loop {

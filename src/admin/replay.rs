@@ -11,8 +11,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use tracing::error;
 
 use super::App;
-use super::command::{Steps, blocking, order};
+use super::command::{blocking, order};
 use crate::hindsight::replay::{Progress, Replay, ReplayReport, Wish, book_of};
+use crate::records::projection::Steps;
 use crate::web::{Context, Failure, Reply};
 
 /// Longest body: the partner files.
@@ -61,7 +62,7 @@ pub(super) async fn replay(mut context: Context<App>) -> Result<Reply, Failure> 
         Replay::new(&engine.records, book, &engine.configuration().rules, &order.wish)
     };
     let replay = blocking("a replay could not be begun", begin).await?.map_err(Failure::bad_request)?;
-    let under_way = UnderWay { replay, steps: Steps::begin(&context.app), permit };
+    let under_way = UnderWay { replay, steps: Steps::new(context.app.rests), permit };
     let lines = stream::unfold(Some(under_way), |under_way| async {
         let (line, under_way) = go_on(under_way?).await;
         let mut json = serde_json::to_vec(&line).expect("a line has string keys");

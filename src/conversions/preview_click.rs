@@ -66,10 +66,7 @@ impl OpenedPreview {
         let mut written = Ok(());
         while turn.tries().await {
             let before = store.get(Tree::PreviewClicks, &key).map_err(|_| CommitError::Busy)?;
-            let commit = match &before {
-                None => Commit::new().absent(Tree::PreviewClicks, &key),
-                Some(bytes) => Commit::new().unchanged(Tree::PreviewClicks, &key, bytes.clone()),
-            };
+            let commit = Commit::new().as_found(Tree::PreviewClicks, &key, before.as_deref());
             let count = before.as_deref().map_or(0, count_of).saturating_add(1);
             written =
                 engine.commit(commit.put(Tree::PreviewClicks, &key, count.to_be_bytes().to_vec())).await;

@@ -16,10 +16,7 @@ pub const CLICKS_COUNTED: usize = 0;
 /// One click more on an offer, unless another was counted meanwhile.
 pub fn counted_click(lead: &LeadRecord, place: Uuid, before: Option<u64>) -> Commit {
     let commit = Commit::new().about(lead.uuid);
-    let commit = match before {
-        None => commit.absent(Tree::Clicks, place.as_bytes()),
-        Some(count) => commit.unchanged(Tree::Clicks, place.as_bytes(), count.to_be_bytes()),
-    };
+    let commit = commit.as_found(Tree::Clicks, place.as_bytes(), before.map(u64::to_be_bytes));
     let count = before.unwrap_or(0).saturating_add(1);
     commit.put(Tree::Clicks, place.as_bytes(), count.to_be_bytes().to_vec())
 }

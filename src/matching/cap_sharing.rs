@@ -217,10 +217,7 @@ async fn write(
     record: &HandedOut,
 ) -> Result<(), CommitError> {
     let key = capped.key();
-    let commit = match known {
-        None => Commit::new().absent(Tree::Caps, &key),
-        Some(known) => Commit::new().unchanged(Tree::Caps, &key, known),
-    };
+    let commit = Commit::new().as_found(Tree::Caps, &key, known);
     engine.records.store.commit(commit.put(Tree::Caps, &key, codec::encode_json(record))).await
 }
 

@@ -39,10 +39,8 @@ pub fn alone(
                 return Ok(None);
             }
             let key = writing::call_key(table, position);
-            commit = match store.get(Tree::Calls, &key).map_err(|_| Unavailable)? {
-                Some(found) => commit.unchanged(Tree::Calls, key, found),
-                None => commit.absent(Tree::Calls, key),
-            };
+            let found = store.get(Tree::Calls, &key).map_err(|_| Unavailable)?;
+            commit = commit.as_found(Tree::Calls, key, found);
         }
     }
     Ok(Some(commit))

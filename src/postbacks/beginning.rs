@@ -10,9 +10,6 @@ use crate::store::{Commit, CommitError, Store, Tree, codec};
 /// How often is looked anew which are new, where another process gets in the way.
 const TRIES: usize = 16;
 
-/// Records of a vanished subscription that are removed at once.
-const AT_ONCE: usize = 500;
-
 /// Notes for each subscription that sends something and is new that it begins here: once this returns, it is told what arrives from now on,
 /// whatever happens to the process. One that was there before goes on where it was.
 ///
@@ -41,10 +38,8 @@ async fn begin_those_of_now(store: &Store, subscriptions: &Subscriptions) -> Res
             None => Cursor { next_us: now_us, vanished_ms: None },
         };
         let place = ledger.keys.all(What::Cursor);
-        commit = match before {
-            Some(before) => commit.unchanged(Tree::Postbacks, &place, codec::encode(&before)),
-            None => commit.absent(Tree::Postbacks, &place),
-        };
+        let found = before.as_ref().map(codec::encode);
+        commit = commit.as_found(Tree::Postbacks, &place, found);
         commit = commit.put(Tree::Postbacks, place, codec::encode(&cursor));
         is_new = true;
     }
@@ -90,10 +85,7 @@ pub(super) async fn forget_vanished(store: &Store, subscriptions: &Subscriptions
 /// Removes all that is held of a subscription; the cursor, whose key is the first, with the last of it.
 async fn forget(store: &Store, keys: &Keys) -> Result<(), CommitError> {
     let all = store.scan(Tree::Postbacks, keys.prefix()).filter_map(Result::ok).map(|(key, _)| key);
-    let all: Vec<Vec<u8>> = all.collect();
-    for some in all.rchunks(AT_ONCE) {
-        let commit = some.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Postbacks, key));
-        store.commit(commit).await?;
-    }
-    Ok(())
+    let mut all: Vec<Vec<u8>> = all.collect();
+    all.reverse();
+    store.remove_all(Tree::Postbacks, &all).await
 }

@@ -1,13 +1,13 @@
 //! Dead letters: events that were given up, which can be looked at and sent again.
 
 use serde::{Deserialize, Serialize};
-use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use super::ledger::Ledger;
 use super::record::{Delivery, Ended, Place, What};
 use super::subscription::Subscription;
 use crate::model::EventType;
+use crate::records::projection::blocking;
 use crate::store::{Commit, CommitError, Store, Tree, codec};
 
 /// Letters that are put back at once.
@@ -104,8 +104,7 @@ pub async fn retry(store: &Store, subscription: &Subscription, retry: Retry) -> 
     let ledger = Ledger::of(store, subscription);
     let is_meant = |letter: &Delivery| retry.lead_uuid.is_none_or(|lead| letter.lead == lead);
     let reads = ledger.clone();
-    let read = spawn_blocking(move || reads.deliveries(What::Dead)).await;
-    let mut letters = read.map_err(|error| CommitError::Failed(error.to_string()))??;
+    let mut letters = blocking(move || reads.deliveries(What::Dead)).await??;
     letters.retain(|(_, letter)| is_meant(letter));
     let now_ms = store.now_ms();
     for some in letters.chunks(AT_ONCE) {

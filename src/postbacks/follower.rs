@@ -1,11 +1,12 @@
 //! The task of one subscription: it takes in what arrives, as a [projection](Projection) of the feed, and sends what is due.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use metrics::{counter, gauge};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -136,16 +137,16 @@ impl Follower {
 
     fn settle(&mut self, place: Place, settled: Settled) {
         match settled {
-            Settled::Done => self.shared.outbox().done(place),
+            Settled::Done => self.shared.outbox.lock().done(place),
             Settled::Again(delivery, wanted) => {
                 let wanted =
                     wanted.map(|wait| Instant::now() + wait.min(self.shared.settings.longest_backoff));
                 self.held_until = self.held_until.max(wanted);
-                self.shared.outbox().again(place, delivery);
+                self.shared.outbox.lock().again(place, delivery);
             }
             Settled::Held(delivery) => {
                 self.held_until = Some(Instant::now() + self.shared.settings.first_backoff);
-                self.shared.outbox().again(place, delivery);
+                self.shared.outbox.lock().again(place, delivery);
             }
         }
     }
@@ -156,7 +157,7 @@ impl Follower {
         if let Some(until) = self.held_until {
             return until.min(latest);
         }
-        let due_ms = self.shared.outbox().due_ms().filter(|_| self.attempts.len() < self.most());
+        let due_ms = self.shared.outbox.lock().due_ms().filter(|_| self.attempts.len() < self.most());
         let wait_ms = due_ms.map(|due_ms| (due_ms - self.shared.ledger.store.now_ms()).max(1));
         wait_ms.map_or(latest, |ms| latest.min(Instant::now() + Duration::from_millis(ms.unsigned_abs())))
     }
@@ -173,17 +174,13 @@ impl Projection for Intake {
 }
 
 impl Shared {
-    fn outbox(&self) -> MutexGuard<'_, Outbox> {
-        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn next(&self) -> Option<(Place, Delivery)> {
-        self.outbox().next(self.ledger.store.now_ms())
+        self.outbox.lock().next(self.ledger.store.now_ms())
     }
 
     /// Takes in what has arrived, if there is room; whether there may be more.
     async fn take_in(self: &Arc<Self>) -> Result<bool, CommitError> {
-        let room = self.settings.outstanding.saturating_sub(self.outbox().len());
+        let room = self.settings.outstanding.saturating_sub(self.outbox.lock().len());
         if room == 0 {
             return Ok(false);
         }
@@ -194,13 +191,13 @@ impl Shared {
         let taken = blocking(move || shared.ledger.take(&shared.subscription, until_us, room)).await??;
         let Some(Taken { commit, deliveries, more }) = taken else { return Ok(false) };
         self.ledger.store.commit(commit).await?;
-        deliveries.into_iter().for_each(|(place, delivery)| self.outbox().add(place, delivery));
+        deliveries.into_iter().for_each(|(place, delivery)| self.outbox.lock().add(place, delivery));
         self.filled.notify_one();
         Ok(more)
     }
 
     fn measure(&self) {
-        let outbox = self.outbox();
+        let outbox = self.outbox.lock();
         let now_ms = self.ledger.store.now_ms();
         let lag_ms = outbox.oldest_ms().map_or(0, |oldest_ms| (now_ms - oldest_ms).max(0));
         let name = &self.subscription.name;
@@ -257,7 +254,7 @@ impl Shared {
     }
 
     fn note(&self, ended: Ended) -> Tried {
-        let mut tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tried = self.tried.lock();
         let after = tried_after(tried.as_ref(), ended);
         tried.insert(after).clone()
     }

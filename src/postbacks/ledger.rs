@@ -13,9 +13,6 @@ use crate::store::entities::{CompanyRecord, LeadRecord};
 use crate::store::tokens::{Tokens, company_uuid};
 use crate::store::{Commit, CommitError, FeedKey, ReadError, Store, Tree, codec};
 
-/// Dead letters that are removed at once.
-const AT_ONCE: usize = 500;
-
 /// What the store holds of one subscription. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Ledger {
@@ -243,10 +240,7 @@ impl Ledger {
         let is_old = |nth: usize, at_ms: i64| nth < surplus || at_ms < since_ms;
         let old = all.iter().enumerate().filter(|(nth, (_, letter))| is_old(*nth, letter.next_ms));
         let old: Vec<Vec<u8>> = old.map(|(_, (place, _))| self.keys.one(What::Dead, *place)).collect();
-        for some in old.chunks(AT_ONCE) {
-            let commit = some.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Postbacks, key));
-            self.store.commit(commit).await?;
-        }
+        self.store.remove_all(Tree::Postbacks, &old).await?;
         Ok((old.len(), all.len() - old.len()))
     }
 }

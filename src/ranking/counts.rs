@@ -8,7 +8,7 @@ use tracing::warn;
 use super::day::{At, Day};
 use super::key::{self, DAY_MS, Whose, day_of};
 use crate::config::RankingSettings;
-use crate::partners::ranking::{Conversions, Prior, Seen};
+use crate::partners::ranking::{Conversions, Seen};
 use crate::store::{CommitError, Store, Tree};
 use crate::telemetry::metrics::{RANKING_COHORTS, RANKING_COHORTS_DROPPED};
 
@@ -18,7 +18,6 @@ pub struct Counts {
     days: BTreeMap<u32, HashMap<Whose, Vec<Cohort>>>,
     /// Which offer of whose file a number means; each text is held once.
     names: BTreeMap<At, u32>,
-    by_number: Vec<At>,
     cohorts: usize,
     /// The first day that counts; earlier ones made room.
     first: u32,
@@ -43,7 +42,7 @@ impl Counts {
     /// That they cannot be read.
     pub fn load(store: &Store, most: usize) -> Result<Self, CommitError> {
         let mut counts = Self::default();
-        for record in store.scan(Tree::Ranking, key::DAYS) {
+        for record in store.scan(Tree::Ranking, []) {
             let (key, bytes) = record.map_err(super::unreadable)?;
             let Some((whose, day)) = key::read(&key) else { continue };
             counts.put(
@@ -127,8 +126,7 @@ impl Counts {
                 sum.conversions += f64::from(cohort.conversions) * weight;
             }
         }
-        let RankingSettings { prior_rate: rate, prior_strength: strength, least, most, .. } = *rules;
-        let mut conversions = Conversions::nothing_seen(Prior { rate, strength, least, most });
+        let mut conversions = Conversions::nothing_seen(super::prior(rules));
         // In the order of their names, so that the same counts give the same figures to the last bit.
         for (at, number) in &self.names {
             if let Some(seen) = sums.get(number) {
@@ -142,8 +140,7 @@ impl Counts {
         if let Some(number) = self.names.get(at) {
             return *number;
         }
-        let number = self.by_number.len() as u32;
-        self.by_number.push(at.clone());
+        let number = self.names.len() as u32;
         self.names.insert(at.clone(), number);
         number
     }

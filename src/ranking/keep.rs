@@ -17,9 +17,6 @@ use crate::store::{Commit, CommitError, Tree, codec};
 /// The name under which the store keeps how far it has come.
 const NAME: &str = "ranking";
 
-/// Days that one commit removes.
-const AT_ONCE: usize = 500;
-
 /// Learns from the feeds while a ranking is named; before this process leads, it sums up what the one that does has learnt.
 pub struct Learning {
     rankings: Rankings,
@@ -37,7 +34,16 @@ impl Projection for Learning {
     const TROUBLE: &'static str = "what is learnt of clicks is not learnt yet, and tried again";
 
     async fn begin(&mut self) {
-        self.due = self.rankings.until_it_learns().await;
+        let store = self.rankings.0.records.store.clone();
+        while !store.leads() {
+            if let Err(failure) = self.rankings.take_in(&mut self.due).await {
+                error!(%failure, "what was learnt of clicks could not be read; it is tried again");
+            }
+            let _ = tokio::time::timeout(LOOK_AGAIN, store.until_it_leads()).await;
+        }
+        // What was read before may not be all that the last one has written.
+        self.rankings.drop_counts();
+        self.due = Due::now();
     }
 
     async fn fold(&mut self) -> Result<bool, CommitError> {
@@ -70,21 +76,6 @@ impl Due {
 }
 
 impl Rankings {
-    /// Waits until this process leads, and sums up meanwhile what was learnt by the one that does.
-    async fn until_it_learns(&self) -> Due {
-        let store = self.0.records.store.clone();
-        let mut due = Due::now();
-        while !store.leads() {
-            if let Err(failure) = self.take_in(&mut due).await {
-                error!(%failure, "what was learnt of clicks could not be read; it is tried again");
-            }
-            let _ = tokio::time::timeout(LOOK_AGAIN, store.until_it_leads()).await;
-        }
-        // What was read before may not be all that the last one has written.
-        self.drop_counts();
-        Due::now()
-    }
-
     /// Sums up what another process has learnt, where it is time.
     pub(super) async fn take_in(&self, due: &mut Due) -> Result<(), CommitError> {
         let rules = self.rules();
@@ -142,10 +133,7 @@ impl Rankings {
         let first = today.saturating_sub(u32::try_from(rules.window.as_secs() / 86_400).unwrap_or(u32::MAX));
         let rankings = self.clone();
         let old = blocking(move || rankings.with_counts(|counts| counts.forget_before(first))).await??;
-        for keys in old.chunks(AT_ONCE) {
-            let commit = keys.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Ranking, key));
-            self.0.records.store.commit(commit).await?;
-        }
+        self.0.records.store.remove_all(Tree::Ranking, &old).await?;
         let rankings = self.clone();
         blocking(move || if is_whole { rankings.learn_again() } else { rankings.learn_changed() }).await??;
         *due = Due { at: tokio::time::Instant::now() + rules.refresh, day: Some(today), rules: Some(rules) };

@@ -1,12 +1,9 @@
-//! Where it is kept what was learnt of a day, and how far the feeds are read.
+//! Where it is kept what was learnt of a day.
 
 use uuid::Uuid;
 
 /// Milliseconds of a day.
 pub const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-
-/// What the keys of days begin with.
-pub const DAYS: &[u8] = b"d";
 
 /// Whose clicks are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,12 +21,12 @@ pub fn day_of(millis: i64) -> u32 {
 
 /// The key of a day.
 pub fn day(whose: Whose, day: u32) -> Vec<u8> {
-    [DAYS, &whose.company.as_bytes()[..], &[u8::from(whose.test)], &day.to_be_bytes()].concat()
+    [&whose.company.as_bytes()[..], &[u8::from(whose.test)], &day.to_be_bytes()].concat()
 }
 
 /// Whose day a key is of, and which.
 pub fn read(key: &[u8]) -> Option<(Whose, u32)> {
-    let company = Uuid::from_slice(key.get(1..17)?).ok()?;
-    let day = u32::from_be_bytes(key.get(18..22)?.try_into().ok()?);
-    Some((Whose { company, test: *key.get(17)? != 0 }, day))
+    let company = Uuid::from_slice(key.get(..16)?).ok()?;
+    let day = u32::from_be_bytes(key.get(17..21)?.try_into().ok()?);
+    Some((Whose { company, test: *key.get(16)? != 0 }, day))
 }

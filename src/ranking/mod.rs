@@ -25,9 +25,10 @@ mod tests;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Display;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 
 use metrics::gauge;
+use parking_lot::{Mutex, RwLock};
 use uuid::Uuid;
 
 use self::counts::Counts;
@@ -35,7 +36,7 @@ pub use self::keep::Learning;
 use self::key::Whose;
 use self::snapshot::Snapshot;
 use crate::config::RankingSettings;
-use crate::partners::ranking::{Conversions, RankedBy};
+use crate::partners::ranking::{Conversions, Prior, RankedBy};
 use crate::records::Records;
 use crate::store::CommitError;
 use crate::store::tokens::Tokens;
@@ -73,13 +74,13 @@ impl Rankings {
 
     /// The settings in force.
     pub fn rules(&self) -> Arc<RankingSettings> {
-        Arc::clone(&self.0.rules.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.0.rules.read())
     }
 
     /// Goes by other settings from now on; what was learnt is summed up by them soon.
     pub fn change(&self, rules: RankingSettings) {
         let rules = Arc::new(rules);
-        *self.0.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&rules);
+        *self.0.rules.write() = Arc::clone(&rules);
         let snapshot = self.snapshot().filter(|_| rules.is_on());
         let (learnt, learnt_at) =
             snapshot.map_or_else(Default::default, |snapshot| (snapshot.learnt.clone(), snapshot.learnt_at));
@@ -94,11 +95,11 @@ impl Rankings {
     }
 
     fn snapshot(&self) -> Option<Arc<Snapshot>> {
-        self.0.snapshot.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.snapshot.read().clone()
     }
 
     fn show(&self, snapshot: Option<Snapshot>) {
-        *self.0.snapshot.write().unwrap_or_else(PoisonError::into_inner) = snapshot.map(Arc::new);
+        *self.0.snapshot.write() = snapshot.map(Arc::new);
     }
 
     /// Sums up all that was learnt.
@@ -132,23 +133,29 @@ impl Rankings {
 
     /// Does something with the counts, which are read from the store when they are wanted first.
     fn with_counts<T>(&self, with: impl FnOnce(&mut Counts) -> T) -> Result<T, CommitError> {
-        let mut counts: MutexGuard<'_, Option<Counts>> =
-            self.0.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if counts.is_none() {
-            *counts = Some(Counts::load(&self.0.records.store, self.rules().cohorts)?);
-        }
-        Ok(with(counts.as_mut().expect("they were read")))
+        let mut counts = self.0.counts.lock();
+        let counts = match &mut *counts {
+            Some(counts) => counts,
+            none => none.insert(Counts::load(&self.0.records.store, self.rules().cohorts)?),
+        };
+        Ok(with(counts))
     }
 
     /// Has the counts read again before they are used.
     fn drop_counts(&self) {
-        *self.0.counts.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.0.counts.lock() = None;
     }
 
     fn companies(&self) -> HashMap<String, Uuid> {
         let companies = Tokens::of(self.0.records.store.clone()).companies();
         companies.into_iter().map(|company| (company.name, company.uuid)).collect()
     }
+}
+
+/// What the settings say is believed before anything was seen.
+fn prior(rules: &RankingSettings) -> Prior {
+    let RankingSettings { prior_rate: rate, prior_strength: strength, least, most, .. } = *rules;
+    Prior { rate, strength, least, most }
 }
 
 fn unreadable(reason: impl Display) -> CommitError {

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{Beta, ContinuousCDF};
 use uuid::Uuid;
 
-use super::Rankings;
-use crate::config::{NamedRanking, RankingSettings};
+use super::{Rankings, prior};
+use crate::config::NamedRanking;
 use crate::model::{ProductType, Timestamp};
 use crate::partners::ranking::estimate::Known;
-use crate::partners::ranking::{ConversionFrom, Estimate, Weights};
+use crate::partners::ranking::{ConversionFrom, Estimate, Prior, Weights};
 use crate::store::tokens::Tokens;
 
 /// Rows that are told at most.
@@ -39,7 +39,7 @@ pub struct RankingReport {
     /// The rankings, by their names.
     pub rankings: BTreeMap<String, Named>,
     /// What is believed before anything was seen.
-    pub prior: PriorTold,
+    pub prior: Prior,
     /// When it was summed up, where a ranking is named.
     pub learnt_at: Option<Timestamp>,
     /// What was learnt: of partners, of their offers, and of these to people of one rating.
@@ -56,20 +56,6 @@ pub struct Named {
     pub weights: Weights,
     /// The companies that it is of, by their names.
     pub companies: Vec<String>,
-}
-
-/// What is believed before anything was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PriorTold {
-    /// Share of clicks that convert.
-    pub rate: f64,
-    /// How many clicks that is worth.
-    pub strength: f64,
-    /// No estimate is less.
-    pub least: f64,
-    /// No estimate is more.
-    pub most: f64,
 }
 
 /// What was learnt of a partner's offers, of one of them, or of that to people of one rating.
@@ -135,7 +121,7 @@ impl Rankings {
         RankingReport {
             default: rules.default.clone(),
             rankings: rules.named.iter().map(|(name, ranking)| (name.clone(), ranking.into())).collect(),
-            prior: PriorTold::from(&*rules),
+            prior: prior(&rules),
             learnt_at: snapshot.and_then(|snapshot| Timestamp::from_millis(snapshot.learnt_at)),
             rows,
             rows_cut,
@@ -174,13 +160,6 @@ fn quantile((alpha, beta): (f64, f64), share: f64) -> Option<f64> {
 impl From<&NamedRanking> for Named {
     fn from(ranking: &NamedRanking) -> Self {
         Self { weights: ranking.into(), companies: ranking.companies.clone() }
-    }
-}
-
-impl From<&RankingSettings> for PriorTold {
-    fn from(rules: &RankingSettings) -> Self {
-        let RankingSettings { prior_rate: rate, prior_strength: strength, least, most, .. } = *rules;
-        Self { rate, strength, least, most }
     }
 }
 

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::key::Whose;
 use crate::config::{NamedRanking, RankingSettings};
-use crate::partners::ranking::{Conversions, Prior, RankedBy, Ranking, Weights};
+use crate::partners::ranking::{Conversions, RankedBy, Ranking, Weights};
 
 /// What offers are ranked by.
 #[derive(Debug, Clone)]
@@ -33,7 +33,6 @@ impl Snapshot {
         learnt: HashMap<Whose, Arc<Conversions>>,
         learnt_at: i64,
     ) -> Self {
-        let RankingSettings { prior_rate: rate, prior_strength: strength, least, most, .. } = *rules;
         let ranking = |(name, weights): (&String, &NamedRanking)| {
             let ranking =
                 Ranking { name: name.clone(), weights: weights.into(), unrated: rules.unrated, learnt_at };
@@ -44,7 +43,7 @@ impl Snapshot {
             companies.map(|company| (*company, name.clone())).collect::<Vec<_>>()
         };
         Self {
-            nothing: Arc::new(Conversions::nothing_seen(Prior { rate, strength, least, most })),
+            nothing: Arc::new(Conversions::nothing_seen(super::prior(&rules))),
             rankings: rules.named.iter().map(ranking).collect(),
             of_companies: rules.named.iter().flat_map(of_company).collect(),
             rules,

@@ -12,6 +12,9 @@ use uuid::Uuid;
 use crate::store::entities::Happening;
 use crate::store::{Commit, CommitError, FeedKey, Store, Tree, codec};
 
+/// The feeds of what becomes of leads.
+pub const FEEDS: [Tree; 2] = [Tree::LeadEvents, Tree::LeadPayouts];
+
 /// Records of a feed that a step reads at most: a few milliseconds, in which leads do without a core.
 pub const STEP: usize = 64;
 
@@ -102,11 +105,8 @@ fn read(
     let from_us = found.as_ref().map(|bytes| store.decode(Tree::Followers, &key, bytes)).transpose();
     let from_us = from_us.map_err(unreadable)?.unwrap_or(0);
     let next = next::<Happening>(store, (Tree::LeadEvents, company, from_us), most)?;
-    let guarded = match found {
-        Some(found) => Commit::new().unchanged(Tree::Followers, &key, found),
-        None => Commit::new().absent(Tree::Followers, &key),
-    };
-    let moved = guarded.put(Tree::Followers, key, codec::encode(&next.next_us));
+    let moved = Commit::new().as_found(Tree::Followers, &key, found);
+    let moved = moved.put(Tree::Followers, key, codec::encode(&next.next_us));
     Ok((next, moved))
 }
 
@@ -147,7 +147,7 @@ pub fn next<T: DeserializeOwned>(
 /// The companies that have a feed, each found by one look behind the one before.
 pub fn companies(store: &Store) -> Vec<Uuid> {
     let mut found = BTreeSet::new();
-    for feed in [Tree::LeadEvents, Tree::LeadPayouts] {
+    for feed in FEEDS {
         let mut start = Uuid::nil();
         while let Some(FeedKey { company, .. }) = first(store, feed, start, &[]) {
             found.insert(company);
@@ -162,6 +162,37 @@ pub fn companies(store: &Store) -> Vec<Uuid> {
 pub fn first(store: &Store, feed: Tree, start: impl AsRef<[u8]>, prefix: &[u8]) -> Option<FeedKey> {
     let (key, _) = store.scan_from(feed, start, prefix).next()?.ok()?;
     FeedKey::parse(&key)
+}
+
+/// How work goes on that takes long. Beside leads it rests between two steps for as long as the last one took, so that it has
+/// half a core at most.
+pub struct Steps {
+    rests: bool,
+    took: Duration,
+}
+
+impl Steps {
+    /// Nothing was done yet.
+    pub fn new(rests: bool) -> Self {
+        Self { rests, took: Duration::ZERO }
+    }
+
+    /// Takes one step, on a thread that may block.
+    ///
+    /// # Errors
+    /// That it panicked.
+    pub async fn take<T: Send + 'static>(
+        &mut self,
+        step: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, CommitError> {
+        if self.rests {
+            tokio::time::sleep(self.took).await;
+        }
+        let begun = Instant::now();
+        let done = blocking(step).await;
+        self.took = begun.elapsed();
+        done
+    }
 }
 
 /// Reads on a thread that may block.

@@ -25,7 +25,19 @@ const CLOCK_STEPS: i64 = 60 * 60 * 1000;
 ///
 /// # Errors
 /// [`Unavailable`], once reported, when a part of it cannot be read.
-pub fn table(Records { store, templates }: &Records, table: Uuid) -> Result<Option<Table>, Unavailable> {
+pub fn table(records: &Records, table: Uuid) -> Result<Option<Table>, Unavailable> {
+    table_with(records, table, |_| {})
+}
+
+/// The same, and each of its answers.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when it cannot be read.
+pub fn table_with(
+    Records { store, templates }: &Records,
+    table: Uuid,
+    mut tell: impl FnMut(Answer),
+) -> Result<Option<Table>, Unavailable> {
     let Some(head) = head(store, table)? else { return Ok(None) };
     let seats = head.seats.iter().map(|seat| templates.seat(*seat)).collect::<Result<_, _>>();
     let seats = seats.map_err(|template| {
@@ -37,8 +49,11 @@ pub fn table(Records { store, templates }: &Records, table: Uuid) -> Result<Opti
     let mut folded = Table::new(Arc::new(head), seats);
     for answers in answers(store, table) {
         for answer in answers? {
-            if let Err(illegal) = folded.apply(&answer) {
-                error!(rate_table = %table, ?illegal, "a stored answer does not fit its table");
+            match folded.apply(&answer) {
+                Ok(()) => tell(answer),
+                Err(illegal) => {
+                    error!(rate_table = %table, ?illegal, "a stored answer does not fit its table");
+                }
             }
         }
     }

@@ -233,10 +233,7 @@ pub fn later(
 ) -> Commit {
     let head = table.head();
     let key = call_key(head.uuid, seat);
-    let commit = match before {
-        Some(before) => Commit::new().unchanged(Tree::Calls, &key, codec::encode(before)),
-        None => Commit::new().absent(Tree::Calls, &key),
-    };
+    let commit = Commit::new().as_found(Tree::Calls, &key, before.map(codec::encode));
     let commit = commit.about(head.lead).put(Tree::Calls, key, codec::encode(after));
     let about = About { lead: head.lead, created_at: lead_created_at, test: head.test };
     let happened = event

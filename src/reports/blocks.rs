@@ -7,13 +7,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 
-use chrono::NaiveDate;
-use uuid::Uuid;
-
 use super::block;
 use super::cells::{Cells, Ids, OfDay};
 use super::dimension::Kind;
-use super::key::{Grain, Row, Space, TOGETHER, kind_bytes};
+use super::key::{Grain, Place, Space, TOGETHER, kind_bytes};
 use super::measure::Measures;
 use crate::store::{Commit, CommitError, Store, Tree, codec};
 
@@ -23,36 +20,15 @@ const PARTS: usize = 8;
 /// Bytes up to which the blocks of all kinds are one record.
 const FEW_BYTES: usize = 32 * 1024;
 
-/// A day or month of a company.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    /// The company.
-    pub company: Uuid,
-    /// Whether of test leads.
-    pub test: bool,
-    /// Whether it is a day or a month.
-    pub grain: Grain,
-    /// Its first day.
-    pub period: NaiveDate,
-}
-
 /// The blocks of one part, by kind.
 pub type Blocks = Vec<(Kind, Vec<u8>)>;
-
-impl Place {
-    /// The row of its blocks of a kind.
-    pub fn row(self, space: Space, kind: [u8; 2]) -> Row {
-        Row { space, company: self.company, test: self.test, grain: self.grain, kind }
-    }
-}
 
 /// The parts that cells become: of each day, and of each month.
 pub fn parts(cells: &Cells) -> BTreeMap<Place, Blocks> {
     let mut places: BTreeMap<Place, Vec<&OfDay>> = BTreeMap::new();
     for (at, of_day) in cells.all() {
         for grain in [Grain::Day, Grain::Month] {
-            let (company, test) = (at.company, at.test);
-            let place = Place { company, test, grain, period: grain.period(at.day) };
+            let place = Place { company: at.company, test: at.test, grain, period: grain.period(at.day) };
             places.entry(place).or_default().push(of_day);
         }
     }
@@ -78,11 +54,11 @@ fn written(cells: BTreeMap<Ids, Measures>) -> Vec<u8> {
 pub fn put(commit: Commit, space: Space, place: Place, part: u32, blocks: &Blocks) -> Commit {
     let bytes: usize = blocks.iter().map(|(_, block)| block.len()).sum();
     if bytes <= FEW_BYTES {
-        let key = place.row(space, TOGETHER).block(place.period, part);
+        let key = place.block(space, TOGETHER, part);
         return commit.put(Tree::Reports, key, codec::encode(blocks));
     }
     blocks.iter().fold(commit, |commit, (kind, block)| {
-        let key = place.row(space, kind_bytes(*kind)).block(place.period, part);
+        let key = place.block(space, kind_bytes(*kind), part);
         commit.put(Tree::Reports, key, block.clone())
     })
 }
@@ -93,7 +69,7 @@ pub fn put(commit: Commit, space: Space, place: Place, part: u32, blocks: &Block
 /// That they cannot be read.
 pub fn merged(store: &Store, space: Space, place: Place, part: u32) -> Result<Option<Commit>, CommitError> {
     let keys_of = |kind| {
-        let keys = store.scan(Tree::Reports, place.row(space, kind).period(place.period));
+        let keys = store.scan(Tree::Reports, place.blocks(space, kind));
         keys.map(|record| record.map_err(unreadable)).collect::<Result<Vec<_>, _>>()
     };
     let together = keys_of(TOGETHER)?;
@@ -102,7 +78,8 @@ pub fn merged(store: &Store, space: Space, place: Place, part: u32) -> Result<Op
         return Ok(None);
     }
     let mut commit = Commit::new();
-    let mut few: HashMap<Kind, Vec<(Vec<u8>, Vec<u8>)>> = HashMap::new();
+    // Each with the key of its record.
+    let mut few: HashMap<Kind, Vec<_>> = HashMap::new();
     for (key, bytes) in together {
         for (kind, block) in store.decode::<Blocks>(Tree::Reports, &key, &bytes).map_err(unreadable)? {
             few.entry(kind).or_default().push((key.clone(), block));

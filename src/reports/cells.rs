@@ -88,18 +88,6 @@ impl Cells {
         }
     }
 
-    /// Takes in others.
-    pub fn merge(&mut self, others: Self) {
-        for (at, kinds) in others.by {
-            let of_day = self.by.entry(at).or_default();
-            for (kind, cells) in kinds {
-                for (ids, measures) in cells {
-                    self.count += usize::from(add(of_day, kind, ids, &measures));
-                }
-            }
-        }
-    }
-
     /// How many there are.
     pub fn count(&self) -> usize {
         self.count

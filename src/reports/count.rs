@@ -12,10 +12,10 @@ use tracing::warn;
 use uuid::Uuid;
 
 use super::SLOTS_MAX;
-use super::blocks::{self, Place, unreadable};
+use super::blocks::{self, unreadable};
 use super::cells::{At, Cells, Values};
 use super::dimension::{Kind, Slot, TAGS_MAX};
-use super::key::{self, Space};
+use super::key::{self, Place, Space};
 use super::measure::Measures;
 use super::names::{NONE, Names, OTHER, UNKNOWN};
 use super::state::State;
@@ -51,7 +51,7 @@ pub struct Count {
     pub writing: Option<(u32, Cells)>,
     written_at: Instant,
     /// How long it took to write it last.
-    wrote_for: Duration,
+    pub wrote_for: Duration,
 }
 
 /// Whose something is that is counted, and when it was.
@@ -134,25 +134,20 @@ impl Count {
         for record in store.scan(Tree::Reports, space.names()) {
             let (key, bytes) = record.map_err(unreadable)?;
             let Some((place, first)) = space.names_of(&key) else { continue };
-            names
-                .entry(place)
-                .or_default()
-                .load(first, store.decode(Tree::Reports, &key, &bytes).map_err(unreadable)?);
+            let some = store.decode(Tree::Reports, &key, &bytes).map_err(unreadable)?;
+            names.entry(place).or_default().load(first, some);
         }
-        let (pending, written_at) = (Cells::default(), Instant::now());
-        let in_force = space.generation;
-        let wrote_for = Duration::ZERO;
         Ok(Self {
             space,
-            in_force,
+            in_force: space.generation,
             state,
             rules,
             stored,
             names,
-            pending,
+            pending: Cells::default(),
             writing: None,
-            written_at,
-            wrote_for,
+            written_at: Instant::now(),
+            wrote_for: Duration::ZERO,
         })
     }
 
@@ -271,7 +266,7 @@ impl Count {
         self.pending.count() >= self.rules.cells_in_memory || self.written_at.elapsed() >= every
     }
 
-    /// What is to be committed so that the store has all that was counted; `None` where it has.
+    /// What is to be committed so that the store has all that was counted, unless somebody else has counted since; `None` where it has.
     pub fn draft(&mut self) -> Option<Draft> {
         if self.writing.is_some() {
             return None;
@@ -284,7 +279,8 @@ impl Count {
             return None;
         }
         let bytes = codec::encode(&state);
-        let mut commit = self.guarded().put(Tree::Reports, self.space.state(), bytes.clone());
+        let commit = Commit::new().as_found(Tree::Reports, self.space.state(), self.stored.as_deref());
+        let mut commit = commit.put(Tree::Reports, self.space.state(), bytes.clone());
         for ((company, slot), names) in &self.names {
             if let Some((first, names)) = names.unwritten() {
                 let key = self.space.some_names(*company, *slot, first);
@@ -298,19 +294,6 @@ impl Count {
         self.state = state;
         self.writing = Some((self.state.writes, std::mem::take(&mut self.pending)));
         Some(Draft { commit, places: parts.into_keys().collect(), state: bytes, space: self.space })
-    }
-
-    /// A commit that is taken only if nobody else has counted since.
-    fn guarded(&self) -> Commit {
-        match &self.stored {
-            Some(stored) => Commit::new().unchanged(Tree::Reports, self.space.state(), stored.as_slice()),
-            None => Commit::new().absent(Tree::Reports, self.space.state()),
-        }
-    }
-
-    /// Notes how long it took to write all of a draft.
-    pub fn note_duration(&mut self, took: Duration) {
-        self.wrote_for = took;
     }
 
     /// Notes that the draft was written.

@@ -152,13 +152,8 @@ impl Dimension {
 
 impl fmt::Display for Dimension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Day => "day",
-            Self::Week => "week",
-            Self::Month => "month",
-            Self::Company => "company",
-            Self::Stored(_, name) => name,
-        })
+        let other = || OTHERS.iter().find(|(_, other)| other == self).map_or("", |(name, _)| name);
+        f.write_str(if let Self::Stored(_, name) = self { name } else { other() })
     }
 }
 

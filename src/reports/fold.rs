@@ -3,20 +3,17 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use tracing::error;
 use uuid::Uuid;
 
 use super::count::{Count, When};
 use super::measure::{Measure, Measures};
-use super::state::Cursor;
 use super::subject::{self, AtPartner, Person, partner_of};
-use crate::model::{EventType, ProductSubType};
+use crate::model::{EventType, ProductSubType, ProductType};
 use crate::partners::{Fingerprint, Quote, SeatTemplate};
 use crate::rate_table::denied::Denied;
-use crate::rate_table::record::Answer;
 use crate::rate_table::table::Table;
-use crate::records::projection::{companies, first, next};
-use crate::records::{Records, Unavailable, reading};
+use crate::records::projection::{FEEDS, companies, first, next};
+use crate::records::{Records, reading};
 use crate::store::entities::{Happening, HappeningDetails, Payout};
 use crate::store::{CommitError, FeedKey, Store, Tree};
 
@@ -53,8 +50,9 @@ impl<'a> Fold<'a> {
     fn step(&mut self, company: Uuid) -> Result<bool, CommitError> {
         let before = self.count.state.cursors.get(&company).copied().unwrap_or_default();
         let store = &self.records.store;
-        let events = next::<Happening>(store, (Tree::LeadEvents, company, before.events_us), self.most)?;
-        let payouts = next::<Payout>(store, (Tree::LeadPayouts, company, before.payouts_us), self.most)?;
+        let [events, payouts] = FEEDS;
+        let events = next::<Happening>(store, (events, company, before[0]), self.most)?;
+        let payouts = next::<Payout>(store, (payouts, company, before[1]), self.most)?;
         for (_, happening) in events.listed {
             self.happened(company, &happening)?;
         }
@@ -66,7 +64,7 @@ impl<'a> Fold<'a> {
             self.table(company, *table)?;
             self.count.state.open.remove(&(company, *table));
         }
-        let after = Cursor { events_us: events.next_us, payouts_us: payouts.next_us };
+        let after = [events.next_us, payouts.next_us];
         if after != before {
             self.count.state.cursors.insert(company, after);
         }
@@ -91,7 +89,8 @@ impl<'a> Fold<'a> {
             _ => return Ok(()),
         };
         let person = self.person(happening.lead);
-        let place = self.place(&person, happening);
+        let institution = happening.institution.as_ref().map(|(uuid, _)| *uuid);
+        let place = self.place(&person, (happening.product_type, institution), happening.details);
         if let Some(partner) = place.partner.as_deref().filter(|_| Measure::REPORTED.contains(&measure)) {
             self.count.state.note_reported(partner, measure);
         }
@@ -104,9 +103,12 @@ impl<'a> Fold<'a> {
         Ok(())
     }
 
-    fn place(&self, person: &Person, happening: &Happening) -> AtPartner {
-        let institution = happening.institution.as_ref().map(|(uuid, _)| *uuid);
-        let (product_type, details) = (happening.product_type, happening.details);
+    fn place(
+        &self,
+        person: &Person,
+        (product_type, institution): (Option<ProductType>, Option<Uuid>),
+        details: HappeningDetails,
+    ) -> AtPartner {
         AtPartner {
             product_type,
             sub_types: details.product_sub_type.into_iter().collect(),
@@ -119,12 +121,7 @@ impl<'a> Fold<'a> {
         let person = self.person(payout.lead);
         let details = self.earned_by(company, arrival_us, payout.uuid).unwrap_or_default();
         let institution = payout.institution.as_ref().map(|(uuid, _)| *uuid);
-        let product_type = payout.product_type;
-        let place = AtPartner {
-            product_type,
-            sub_types: details.product_sub_type.into_iter().collect(),
-            partner: partner_of(self.records, &person, details.offer, institution, product_type),
-        };
+        let place = self.place(&person, (payout.product_type, institution), details);
         if let Some(partner) = &place.partner {
             self.count.state.note_reported(partner, Measure::Payouts);
         }
@@ -176,7 +173,9 @@ impl<'a> Fold<'a> {
     /// Counts the asks and offers of a complete table, on the day on which it was made, and its lead as one without offers if it is the
     /// first of it and shows none; one whose lead is erased has none any more.
     fn table(&mut self, company: Uuid, table: Uuid) -> Result<(), CommitError> {
-        let Ok(Some((table, answers))) = self.read_table(table) else { return Ok(()) };
+        let mut answers = Vec::new();
+        let read = reading::table_with(self.records, table, |answer| answers.push(answer));
+        let Ok(Some(table)) = read else { return Ok(()) };
         if table.shown().next().is_none() {
             self.without_offers(company, &table);
         }
@@ -210,31 +209,11 @@ impl<'a> Fold<'a> {
         let Some(record) = person.record.as_ref().filter(|_| person.is_first(self.records, head.uuid)) else {
             return;
         };
-        let (when, one) = (
-            When { company, test: head.test, at: record.created_at },
-            Measures::of(Measure::WithoutOffers, 1),
-        );
+        let when = When { company, test: head.test, at: record.created_at };
+        let one = Measures::of(Measure::WithoutOffers, 1);
         let places: Vec<AtPartner> = table.seats().iter().map(|seat| AtPartner::of(seat)).collect();
         self.count.add(when, &person, None, one);
         self.count.add_by_partner(when, &person, &places, one);
-    }
-
-    /// A table with its answers; `None` where its lead is not there any more.
-    fn read_table(&self, table: Uuid) -> Result<Option<(Table, Vec<Answer>)>, Unavailable> {
-        let Some(head) = reading::head(&self.records.store, table)? else { return Ok(None) };
-        let seats = subject::seats(self.records, &head);
-        if seats.len() < head.seats.len() {
-            error!(rate_table = %table, "a rate table cannot be counted: the store has lost the template of a seat");
-            return Ok(None);
-        }
-        let mut folded = Table::new(Arc::new(head), seats);
-        let mut all = Vec::new();
-        for answers in reading::answers(&self.records.store, table) {
-            all.extend(answers?.into_iter().filter(|answer| folded.apply(answer).is_ok()));
-        }
-        // No partner was asked, or the answers are gone with the lead.
-        let is_erased = all.is_empty() && !folded.seats().is_empty();
-        Ok((!is_erased).then_some((folded, all)))
     }
 
     fn offer(&mut self, when: When, person: &Person, seat: &SeatTemplate, quote: &Quote, measure: Measure) {
@@ -270,13 +249,13 @@ impl<'a> Fold<'a> {
 
 /// The arrival of the first record of all companies that a count has not come to, in microseconds.
 pub fn behind(store: &Store, count: &Count) -> Option<u64> {
-    let next = |feed, company, from_us| {
+    let next = |company: Uuid, feed, from_us| {
         let start = FeedKey::first_at(company, from_us).to_bytes();
         first(store, feed, start, company.as_bytes()).map(|key| key.arrival_us)
     };
     let ahead = companies(store).into_iter().flat_map(|company| {
-        let Cursor { events_us, payouts_us } = count.state.cursors.get(&company).copied().unwrap_or_default();
-        [next(Tree::LeadEvents, company, events_us), next(Tree::LeadPayouts, company, payouts_us)]
+        let cursor = count.state.cursors.get(&company).copied().unwrap_or_default();
+        FEEDS.into_iter().zip(cursor).map(move |(feed, from_us)| next(company, feed, from_us))
     });
     ahead.flatten().min()
 }

@@ -60,10 +60,7 @@ impl Groups {
     /// The sum of a group, which is within the bounds.
     pub fn sum(&mut self, group: Group) -> &mut Measures {
         match self {
-            Self::Table { bounds: [(first, _), (second, width)], sums } => {
-                let (row, column) = ((group.0 - *first) as usize, (group.1 - *second) as usize);
-                &mut sums[row * *width as usize + column]
-            }
+            Self::Table { bounds, sums } => &mut sums[place(bounds, group).expect("it is within bounds")],
             Self::Found(found) => found.entry(group).or_default(),
         }
     }
@@ -76,13 +73,9 @@ impl Groups {
     /// Takes the sum of a group out; nothing where there is none.
     pub fn take(&mut self, group: Group) -> Measures {
         match self {
-            Self::Table { bounds: [(first, rows), (second, width)], .. }
-                if !(*first..*first + *rows).contains(&group.0)
-                    || !(*second..*second + *width).contains(&group.1) =>
-            {
-                Measures::default()
+            Self::Table { bounds, sums } => {
+                place(bounds, group).map(|place| std::mem::take(&mut sums[place])).unwrap_or_default()
             }
-            Self::Table { .. } => std::mem::take(self.sum(group)),
             Self::Found(found) => found.remove(&group).unwrap_or_default(),
         }
     }
@@ -101,6 +94,13 @@ impl Groups {
             Self::Found(found) => Box::new(found.into_iter().filter(|(_, sum)| !sum.is_empty())),
         }
     }
+}
+
+/// The place of a group in a table, where it is within its bounds.
+fn place([(first, rows), (second, width)]: &[Bounds; 2], group: Group) -> Option<usize> {
+    let row = group.0.checked_sub(*first).filter(|row| row < rows)?;
+    let column = group.1.checked_sub(*second).filter(|column| column < width)?;
+    Some(row as usize * *width as usize + column as usize)
 }
 
 #[cfg(test)]

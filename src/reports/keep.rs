@@ -1,15 +1,16 @@
 //! The count goes on beside the leads, and is written seldom.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
+use parking_lot::RwLock;
 use tracing::{debug, error, info, warn};
 
+use super::Reports;
 use super::count::{Count, Draft};
 use super::fold::Fold;
 use super::key::Space;
-use super::{Reports, write};
 use crate::records::projection::{LOOK_AGAIN, Projection, STEP, blocking};
 use crate::store::CommitError;
 
@@ -55,9 +56,7 @@ impl Reports {
         let reports = self.clone();
         blocking(move || {
             for counted in &*reports.counts {
-                let zone = super::read(counted).space.zone;
-                let count = Count::load(&reports.records.store, zone, Arc::clone(&reports.rules))?;
-                *write(counted) = count;
+                reports.load_again(counted)?;
             }
             reports.counting.store(true, Ordering::Release);
             Ok(())
@@ -76,19 +75,15 @@ impl Reports {
         for place in 0..self.counts.len() {
             let reports = self.clone();
             more |= blocking(move || reports.step(place, most)).await??;
-            if super::read(&self.counts[place]).is_due(self.has_readers()) {
-                self.write_place(place).await?;
+            // Other processes make reports of what this one has written.
+            if self.counts[place].read().is_due(!self.records.store.is_alone()) {
+                written(self, &self.counts[place]).await?;
             }
         }
         if !more {
             self.caught_up.store(true, Ordering::Release);
         }
         Ok(more)
-    }
-
-    /// Whether other processes make reports of what this one has written.
-    pub(super) fn has_readers(&self) -> bool {
-        !self.records.store.is_alone()
     }
 
     /// Writes all that is counted, where this process counts.
@@ -100,8 +95,8 @@ impl Reports {
             return Ok(());
         }
         let _turn = self.turn.acquire().await;
-        for place in 0..self.counts.len() {
-            self.write_place(place).await?;
+        for counted in &*self.counts {
+            written(self, counted).await?;
         }
         Ok(())
     }
@@ -119,7 +114,7 @@ impl Reports {
     }
 
     fn step(&self, place: usize, most: usize) -> Result<bool, CommitError> {
-        let mut count = write(&self.counts[place]);
+        let mut count = self.counts[place].write();
         // A command may have put another in its place while nobody counted.
         if self.records.store.is_shared() && !count.is_in_force(&self.records.store)? {
             *count = Count::load(&self.records.store, count.space.zone, Arc::clone(&self.rules))?;
@@ -146,7 +141,7 @@ impl Reports {
         outcome: &Result<(), CommitError>,
         state: Vec<u8>,
     ) -> Result<(), CommitError> {
-        let mut count = write(counted);
+        let mut count = counted.write();
         if count.space != space {
             return Ok(());
         }
@@ -157,10 +152,6 @@ impl Reports {
         }
         Ok(())
     }
-
-    async fn write_place(&self, place: usize) -> Result<(), CommitError> {
-        written(self, &self.counts[place]).await
-    }
 }
 
 /// Writes what a count has, then merges the days and months that have many parts.
@@ -169,23 +160,23 @@ impl Reports {
 /// Why the store did not take it.
 pub async fn written(reports: &Reports, counted: &RwLock<Count>) -> Result<(), CommitError> {
     let begun = Instant::now();
-    let Some(Draft { commit, places, state, space }) = write(counted).draft() else { return Ok(()) };
+    let Some(Draft { commit, places, state, space }) = counted.write().draft() else { return Ok(()) };
     let outcome = reports.records.store.commit(commit).await;
     reports.note(counted, space, &outcome, state)?;
     outcome?;
     let (zone, parts) = (space.zone.name(), places.len());
-    if reports.has_readers() {
-        debug!(zone, parts, "the count for reports is written");
-    } else {
+    if reports.records.store.is_alone() {
         info!(zone, parts, "the count for reports is written");
+    } else {
+        debug!(zone, parts, "the count for reports is written");
     }
     for place in places {
-        let merge = write(counted).merge(&reports.records.store, place)?;
+        let merge = counted.write().merge(&reports.records.store, place)?;
         let Some((commit, state)) = merge else { continue };
         let outcome = reports.records.store.commit(commit).await;
         reports.note(counted, space, &outcome, state)?;
         outcome?;
     }
-    write(counted).note_duration(begun.elapsed());
+    counted.write().wrote_for = begun.elapsed();
     Ok(())
 }

@@ -89,46 +89,44 @@ impl Space {
     }
 }
 
-/// The blocks of a company, of one kind, in the order of time.
-#[derive(Debug, Clone, Copy)]
-pub struct Row {
-    /// The count.
-    pub space: Space,
+/// A day or month of a company.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
     /// The company.
     pub company: Uuid,
     /// Whether of test leads.
     pub test: bool,
-    /// Whether of days or of months.
+    /// Whether it is a day or a month.
     pub grain: Grain,
-    /// Of which kind.
-    pub kind: [u8; 2],
+    /// Its first day.
+    pub period: NaiveDate,
 }
 
-impl Row {
-    /// What their keys begin with.
-    pub fn prefix(&self) -> Vec<u8> {
+impl Place {
+    /// What the keys of blocks of one kind begin with, of all its days or months.
+    pub fn row(&self, space: Space, kind: [u8; 2]) -> Vec<u8> {
         let grain = if self.grain == Grain::Day { b'd' } else { b'm' };
-        let head = self.space.prefix(b'b');
-        [&head[..], self.company.as_bytes(), &[u8::from(self.test), grain], &self.kind].concat()
+        let head = space.blocks();
+        [&head[..], self.company.as_bytes(), &[u8::from(self.test), grain], &kind].concat()
     }
 
-    /// What the keys of one day or month begin with.
-    pub fn period(&self, period: NaiveDate) -> Vec<u8> {
+    /// What those of its own begin with.
+    pub fn blocks(&self, space: Space, kind: [u8; 2]) -> Vec<u8> {
         // Days before the first year are no days of ours.
-        let days = u32::try_from(period.num_days_from_ce()).unwrap_or(0);
-        [&self.prefix()[..], &days.to_be_bytes()].concat()
+        let days = u32::try_from(self.period.num_days_from_ce()).unwrap_or(0);
+        [&self.row(space, kind)[..], &days.to_be_bytes()].concat()
     }
 
-    /// The key of a block: which of those of its day or month.
-    pub fn block(&self, period: NaiveDate, part: u32) -> Vec<u8> {
-        [&self.period(period)[..], &part.to_be_bytes()].concat()
+    /// The key of a block: which of them.
+    pub fn block(&self, space: Space, kind: [u8; 2], part: u32) -> Vec<u8> {
+        [&self.blocks(space, kind)[..], &part.to_be_bytes()].concat()
     }
+}
 
-    /// The day or month of such a key.
-    pub fn period_of(&self, key: &[u8]) -> Option<NaiveDate> {
-        let days = key.get(self.prefix().len()..)?.first_chunk::<4>()?;
-        NaiveDate::from_num_days_from_ce_opt(i32::try_from(u32::from_be_bytes(*days)).ok()?)
-    }
+/// The day or month of such a key.
+pub fn period_of(block: &[u8]) -> Option<NaiveDate> {
+    let days = block.last_chunk::<8>()?.first_chunk::<4>()?;
+    NaiveDate::from_num_days_from_ce_opt(i32::try_from(u32::from_be_bytes(*days)).ok()?)
 }
 
 #[cfg(test)]
@@ -138,19 +136,15 @@ mod tests {
     #[test]
     fn a_block_is_found_by_its_day() {
         let space = Space { zone: chrono_tz::America::New_York, generation: 7 };
-        let row = Row {
-            space,
-            company: Uuid::from_u128(3),
-            test: false,
-            grain: Grain::Day,
-            kind: kind_bytes(Kind::WHOLE),
-        };
         let day = NaiveDate::from_ymd_opt(2026, 2, 28).unwrap();
-        let key = row.block(day, 9);
-        assert!(key.starts_with(&row.period(day)) && key < row.period(day.succ_opt().unwrap()));
-        assert_eq!(row.period_of(&key), Some(day));
+        let place = Place { company: Uuid::from_u128(3), test: false, grain: Grain::Day, period: day };
+        let next = Place { period: day.succ_opt().unwrap(), ..place };
+        let (kind, key) = (kind_bytes(Kind::WHOLE), place.block(space, kind_bytes(Kind::WHOLE), 9));
+        assert!(key.starts_with(&place.blocks(space, kind)) && key < next.blocks(space, kind));
+        assert!(key.starts_with(&place.row(space, kind)));
+        assert_eq!(period_of(&key), Some(day));
         assert!(space.prefixes().iter().any(|prefix| key.starts_with(prefix)));
-        let names = space.some_names(row.company, Slot::STATE, 3);
-        assert_eq!(space.names_of(&names), Some(((row.company, Slot::STATE), 3)));
+        let names = space.some_names(place.company, Slot::STATE, 3);
+        assert_eq!(space.names_of(&names), Some(((place.company, Slot::STATE), 3)));
     }
 }

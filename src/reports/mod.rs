@@ -68,13 +68,14 @@ mod sums;
 mod tests;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
 use chrono::Utc;
 use chrono_tz::Tz;
 use metrics::{counter, histogram};
+use parking_lot::RwLock;
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
@@ -133,19 +134,11 @@ impl Reports {
     pub fn of(records: Records, rules: ReportSettings) -> Result<Self, CommitError> {
         let rules = Arc::new(rules);
         let load = |zone: &Tz| Count::load(&records.store, *zone, Arc::clone(&rules)).map(RwLock::new);
-        let counts = rules.zones.iter().map(load).collect::<Result<_, _>>()?;
+        let counts = Arc::new(rules.zones.iter().map(load).collect::<Result<_, _>>()?);
         let (places, turn) = (Arc::new(Semaphore::new(rules.at_once)), Arc::new(Semaphore::new(1)));
         // In a database it does once it leads.
         let counting = Arc::new(AtomicBool::new(!records.store.is_shared()));
-        Ok(Self {
-            records,
-            counts: Arc::new(counts),
-            places,
-            counting,
-            rules,
-            caught_up: Arc::default(),
-            turn,
-        })
+        Ok(Self { records, counts, places, counting, rules, caught_up: Arc::default(), turn })
     }
 
     fn is_counting(&self) -> bool {
@@ -159,7 +152,7 @@ impl Reports {
 
     /// The tags that are counted, in the order of their numbers.
     pub fn tags(&self) -> Vec<String> {
-        self.counts.first().map_or_else(Vec::new, |count| read(count).state.tags.clone())
+        self.counts.first().map_or_else(Vec::new, |count| count.read().state.tags.clone())
     }
 
     /// Reads what is asked for in parameters.
@@ -177,7 +170,7 @@ impl Reports {
     /// [`ReportFault`]
     pub fn report(&self, query: &Query) -> Result<Report, ReportFault> {
         let report = self.report_or_empty(query)?;
-        known(query, &read(self.count(query.zone)), &self.companies())?;
+        known(query, &self.count(query.zone).read(), &self.companies())?;
         Ok(report)
     }
 
@@ -220,7 +213,7 @@ impl Reports {
             if !self.is_counting() {
                 self.take_in(self.count(query.zone)).map_err(SumFault::Unreadable)?;
             }
-            let count = read(self.count(query.zone));
+            let count = self.count(query.zone).read();
             let companies = report::companies(query, report::all_companies(&count, named.clone()));
             let before = self.writes(&count).map_err(SumFault::Unreadable)?;
             let with_writing = count.writing.as_ref().is_some_and(|(writes, _)| before < *writes);
@@ -234,7 +227,8 @@ impl Reports {
         unreachable!("the last try is answered")
     }
 
-    fn companies(&self) -> Vec<(Uuid, String)> {
+    /// The companies that have a name.
+    pub fn companies(&self) -> Vec<(Uuid, String)> {
         let companies = Tokens::of(self.records.store.clone()).companies().into_iter();
         companies.map(|company| (company.uuid, company.name)).collect()
     }
@@ -242,14 +236,18 @@ impl Reports {
     /// Takes in what another process has counted since, where this one does not count.
     fn take_in(&self, counted: &RwLock<Count>) -> Result<(), CommitError> {
         let store = &self.records.store;
-        let (zone, is_current) = {
-            let count = read(counted);
-            let is_current = count.is_in_force(store)? && self.writes(&count)? == count.state.writes;
-            (count.space.zone, is_current)
+        let is_current = {
+            let count = counted.read();
+            count.is_in_force(store)? && self.writes(&count)? == count.state.writes
         };
-        if !is_current {
-            *write(counted) = Count::load(store, zone, Arc::clone(&self.rules))?;
-        }
+        if is_current { Ok(()) } else { self.load_again(counted) }
+    }
+
+    /// The count in force of the same zone, as the store has it.
+    fn load_again(&self, counted: &RwLock<Count>) -> Result<(), CommitError> {
+        let zone = counted.read().space.zone;
+        let count = Count::load(&self.records.store, zone, Arc::clone(&self.rules))?;
+        *counted.write() = count;
         Ok(())
     }
 
@@ -263,7 +261,7 @@ impl Reports {
     #[doc(hidden)]
     pub fn counted(&self, add: impl FnOnce(&mut Count)) {
         if let Some(count) = self.counts.first() {
-            add(&mut write(count));
+            add(&mut count.write());
         }
     }
 
@@ -299,12 +297,4 @@ fn known(query: &Query, count: &Count, named: &[(Uuid, String)]) -> Result<(), R
         }
     }
     Ok(())
-}
-
-fn read(count: &RwLock<Count>) -> RwLockReadGuard<'_, Count> {
-    count.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write(count: &RwLock<Count>) -> RwLockWriteGuard<'_, Count> {
-    count.write().unwrap_or_else(PoisonError::into_inner)
 }

@@ -136,10 +136,10 @@ impl Query {
         reading.refuse_many(&by, &filters);
         let query = Self {
             range,
-            compare: reading.choice("compare", ["false", "true"]) == "true",
+            compare: reading.flag("compare", ["false", "true"]),
             order: reading.order(&by),
             limit: reading.limit(rules.rows),
-            test: reading.choice("leads", ["live", "test"]) == "test",
+            test: reading.flag("leads", ["live", "test"]),
             by,
             filters,
             zone,
@@ -187,10 +187,15 @@ impl Reading<'_> {
         self.faults.push((name.to_owned(), wanted.to_string()));
     }
 
-    /// The last value that is not empty.
-    fn value(&self, name: &str) -> Option<&str> {
-        let mut of_name = self.pairs.iter().rev().filter(|(known, value)| known == name && !value.is_empty());
-        of_name.next().map(|(_, value)| value.as_str())
+    /// The values that are not empty.
+    fn all(&self, name: &str) -> Vec<String> {
+        let of_name = self.pairs.iter().filter(|(known, value)| known == name && !value.is_empty());
+        of_name.map(|(_, value)| value.clone()).collect()
+    }
+
+    /// The last of them.
+    fn value(&self, name: &str) -> Option<String> {
+        self.all(name).pop()
     }
 
     fn refuse_unknown(&mut self) {
@@ -225,7 +230,7 @@ impl Reading<'_> {
     }
 
     fn day(&mut self, name: &str) -> Option<NaiveDate> {
-        let text = self.value(name)?.to_owned();
+        let text = self.value(name)?;
         let day = text.parse::<NaiveDate>().ok().filter(|day| (1..=9999).contains(&day.year()));
         if day.is_none() {
             self.fault(name, format!("must be a day such as 2026-03-31, got `{text}`"));
@@ -243,14 +248,8 @@ impl Reading<'_> {
     }
 
     fn by(&mut self, tags: &[String]) -> Vec<Dimension> {
-        let listed: Vec<String> = self
-            .pairs
-            .iter()
-            .filter(|(name, _)| name == "by")
-            .flat_map(|(_, value)| {
-                value.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned)
-            })
-            .collect();
+        let listed = self.all("by").join(",");
+        let listed: Vec<&str> = listed.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
         let mut by: Vec<Dimension> = Vec::new();
         for name in &listed {
             match self.dimension("by", name, tags) {
@@ -271,14 +270,8 @@ impl Reading<'_> {
     }
 
     fn filters(&mut self, tags: &[String]) -> Vec<(Dimension, String)> {
-        let given: Vec<String> = self
-            .pairs
-            .iter()
-            .filter(|(name, value)| name == "where" && !value.is_empty())
-            .map(|(_, value)| value.clone())
-            .collect();
         let mut filters: Vec<(Dimension, String)> = Vec::new();
-        for text in &given {
+        for text in &self.all("where") {
             let Some((name, value)) = text.split_once('=') else {
                 self.fault(
                     "where",
@@ -314,13 +307,13 @@ impl Reading<'_> {
             Some(place) => Order { by: OrderBy::Dimension(place), descending: false },
             None => Order { by: OrderBy::Figure(Figure::Leads), descending: true },
         };
-        let Some(given) = self.value("sort").map(str::to_owned) else { return usual };
+        let Some(given) = self.value("sort") else { return usual };
         let (name, descending) = given.strip_prefix('-').map_or((&given[..], false), |name| (name, true));
         let dimension = by.iter().position(|dimension| dimension.to_string() == name).map(OrderBy::Dimension);
         let figure = || Figure::ALL.into_iter().find(|figure| figure.name() == name).map(OrderBy::Figure);
         let change = || Figure::ALL.into_iter().find(|figure| figure.change() == name).map(OrderBy::Change);
         match dimension.or_else(figure).or_else(change) {
-            Some(OrderBy::Change(_)) if self.value("compare") != Some("true") => {
+            Some(OrderBy::Change(_)) if self.value("compare").as_deref() != Some("true") => {
                 self.fault("sort", format!("must come with compare=true, which `{name}` is known by"));
                 usual
             }
@@ -341,7 +334,7 @@ impl Reading<'_> {
     }
 
     fn limit(&mut self, most: usize) -> usize {
-        let Some(given) = self.value("limit").map(str::to_owned) else { return most };
+        let Some(given) = self.value("limit") else { return most };
         match given.parse() {
             Ok(limit) if (1..=most).contains(&limit) => limit,
             _ => {
@@ -351,14 +344,15 @@ impl Reading<'_> {
         }
     }
 
-    fn choice(&mut self, name: &str, choices: [&'static str; 2]) -> &'static str {
-        let given = self.value(name).map(str::to_owned);
-        let chosen = choices.into_iter().find(|choice| given.as_deref().is_none_or(|given| given == *choice));
-        chosen.unwrap_or_else(|| {
-            let given = given.unwrap_or_default();
-            self.fault(name, format!("must be {} or {}, got `{given}`", choices[0], choices[1]));
-            choices[0]
-        })
+    /// Whether it is the second of these words; where nothing is said it is the first.
+    fn flag(&mut self, name: &str, [off, on]: [&str; 2]) -> bool {
+        match self.value(name) {
+            Some(given) if given != off && given != on => {
+                self.fault(name, format!("must be {off} or {on}, got `{given}`"));
+                false
+            }
+            given => given.as_deref() == Some(on),
+        }
     }
 }
 

@@ -1,24 +1,21 @@
 //! Counting anew from the records that there are: aside, and put in the place of the last count when it has come as far.
 
-use std::sync::{Arc, RwLock};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 
+use super::Reports;
 use super::blocks::unreadable;
 use super::count::Count;
 use super::fold::{self, Fold};
 use super::keep::written;
 use super::key::{self, Space};
-use super::{Reports, read, write};
-use crate::records::projection::blocking;
+use crate::records::projection::Steps;
 use crate::store::{Commit, CommitError, Store, Tree, codec};
 
 /// Records that a step of it counts of each feed.
 const STEP: usize = 512;
-
-/// Keys that one commit removes.
-const AT_ONCE: usize = 500;
 
 /// How far it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,8 +46,7 @@ pub struct Rebuild {
     count: Arc<RwLock<Count>>,
     since: i64,
     cells: u64,
-    rests: bool,
-    took: Duration,
+    steps: Steps,
 }
 
 impl Rebuild {
@@ -61,8 +57,8 @@ impl Rebuild {
     /// That the store cannot be read.
     pub async fn begin(reports: Reports, rests: bool) -> Result<Self, CommitError> {
         let count = Arc::new(RwLock::new(aside(&reports, 0).await?));
-        let since = millis(fold::behind(&reports.records.store, &read(&count)));
-        Ok(Self { reports, place: 0, count, since, cells: 0, rests, took: Duration::ZERO })
+        let since = millis(fold::behind(&reports.records.store, &count.read()));
+        Ok(Self { reports, place: 0, count, since, cells: 0, steps: Steps::new(rests) })
     }
 
     /// Counts some more; `None` when every time zone is counted and in force.
@@ -70,13 +66,8 @@ impl Rebuild {
     /// # Errors
     /// Why the store failed. What was in force stays.
     pub async fn step(&mut self) -> Result<Option<RebuildProgress>, CommitError> {
-        if self.rests {
-            tokio::time::sleep(self.took).await;
-        }
-        let begun = Instant::now();
         let (records, count) = (self.reports.records.clone(), Arc::clone(&self.count));
-        let more = blocking(move || Fold::new(&records, &mut write(&count), STEP).round()).await??;
-        self.took = begun.elapsed();
+        let more = self.steps.take(move || Fold::new(&records, &mut count.write(), STEP).round()).await??;
         self.write_when_due(more).await?;
         if more {
             return Ok(Some(self.progress()));
@@ -98,7 +89,7 @@ impl Rebuild {
 
     async fn write_when_due(&mut self, more: bool) -> Result<(), CommitError> {
         let (cells, is_due) = {
-            let count = read(&self.count);
+            let count = self.count.read();
             (count.pending.count() as u64, count.is_due(false))
         };
         if is_due || !more {
@@ -109,7 +100,7 @@ impl Rebuild {
     }
 
     fn progress(&self) -> RebuildProgress {
-        let count = read(&self.count);
+        let count = self.count.read();
         let at = millis(fold::behind(&self.reports.records.store, &count));
         RebuildProgress { zone: count.space.zone.name().to_owned(), at, since: self.since }
     }
@@ -117,19 +108,19 @@ impl Rebuild {
     /// Puts the count in the place of the last one, of which nothing stays.
     async fn put_in_force(&mut self) -> Result<(), CommitError> {
         let store = &self.reports.records.store;
-        let space = read(&self.count).space;
+        let space = self.count.read().space;
         let in_force =
             Commit::new().put(Tree::Reports, key::in_force(space.zone), codec::encode(&space.generation));
         store.commit(in_force).await?;
         let counted = Count::of(store, space, Arc::clone(&self.reports.rules))?;
-        let last = std::mem::replace(&mut *write(&self.reports.counts[self.place]), counted);
+        let last = std::mem::replace(&mut *self.reports.counts[self.place].write(), counted);
         remove(store, last.space).await
     }
 }
 
 /// An empty count beside the one in force; what one that was broken off has left is removed first.
 async fn aside(reports: &Reports, place: usize) -> Result<Count, CommitError> {
-    let mut space = read(&reports.counts[place]).space;
+    let mut space = reports.counts[place].read().space;
     space.generation = space.generation.wrapping_add(1);
     remove(&reports.records.store, space).await?;
     Count::of(&reports.records.store, space, Arc::clone(&reports.rules))
@@ -138,20 +129,8 @@ async fn aside(reports: &Reports, place: usize) -> Result<Count, CommitError> {
 /// Removes a count.
 pub async fn remove(store: &Store, space: Space) -> Result<(), CommitError> {
     for prefix in space.prefixes() {
-        loop {
-            let keys: Result<Vec<_>, _> = store
-                .scan(Tree::Reports, &prefix)
-                .take(AT_ONCE)
-                .map(|record| record.map(|(key, _)| key))
-                .collect();
-            let keys = keys.map_err(unreadable)?;
-            if keys.is_empty() {
-                break;
-            }
-            store
-                .commit(keys.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Reports, key)))
-                .await?;
-        }
+        let keys = store.scan(Tree::Reports, &prefix).map(|record| record.map(|(key, _)| key));
+        store.remove_all(Tree::Reports, &keys.collect::<Result<Vec<_>, _>>().map_err(unreadable)?).await?;
     }
     Ok(())
 }

@@ -98,7 +98,7 @@ pub fn report(
         Some(range) => moved(sums.groups(range)?, query, range),
         None => Groups::default(),
     };
-    let telling = Telling { query, count, labels: [0, 1].map(|place| sums.labels[place].names.clone()) };
+    let telling = Telling { query, count, labels: [0, 1].map(|place| sums.labels[place].all().to_vec()) };
     let mut drafts = drafts(now, before);
     let rows_left_out = drafts.len().saturating_sub(query.limit);
     telling.sort(&mut drafts);

@@ -1,28 +1,19 @@
 //! Sums of cells over days and companies, by group.
 
-use std::collections::HashMap;
-
 use chrono::{Datelike, NaiveDate};
 use uuid::Uuid;
 
-use super::blocks::{self, Blocks, Place, unreadable};
+use super::blocks::{self, Blocks, unreadable};
 use super::cells::Ids;
 use super::count::Count;
 use super::cover::{Stretch, cover, days};
 use super::dimension::{Dimension, Kind, Slot};
 use super::groups::{Bounds, Group, Groups};
-use super::key::{Grain, TOGETHER, kind_bytes};
+use super::key::{Grain, Place, TOGETHER, kind_bytes, period_of};
 use super::measure::Measures;
+use super::names::Names;
 use super::query::{Query, Range};
 use crate::store::{CommitError, Store, Tree};
-
-/// The values of a dimension that a report is by, over all companies.
-#[derive(Debug, Default)]
-pub struct Labels {
-    ids: HashMap<String, u32>,
-    /// By number.
-    pub names: Vec<String>,
-}
 
 /// Why there are no sums.
 #[derive(Debug)]
@@ -40,8 +31,8 @@ pub struct Sums<'a> {
     query: &'a Query,
     /// The companies that are looked at: uuid and name.
     companies: &'a [(Uuid, String)],
-    /// The values of each dimension of the report.
-    pub labels: [Labels; 2],
+    /// The values of each dimension of the report, over all companies.
+    pub labels: [Names; 2],
     most: usize,
     /// Whether what is being written has to be added, since the store does not have it yet.
     with_writing: bool,
@@ -63,18 +54,6 @@ struct Grouping {
     base: Group,
     /// The place of a dimension that is a time, if there is one.
     time: Option<(usize, Dimension)>,
-}
-
-impl Labels {
-    fn id(&mut self, name: &str) -> u32 {
-        if let Some(known) = self.ids.get(name) {
-            return *known;
-        }
-        let id = self.names.len() as u32;
-        self.names.push(name.to_owned());
-        self.ids.insert(name.to_owned(), id);
-        id
-    }
 }
 
 impl<'a> Sums<'a> {
@@ -120,7 +99,7 @@ impl<'a> Sums<'a> {
                 let first = number(Grain::Month.period(range.first).min(Dimension::Week.period(range.first)));
                 (first, number(range.last) - first + 1)
             }
-            Some(_) => (0, self.labels[place].names.len() as u32),
+            Some(_) => (0, self.labels[place].all().len() as u32),
         }
     }
 
@@ -146,7 +125,7 @@ impl<'a> Sums<'a> {
         let roles = self.roles(kind, company, true)?;
         let mut base = (0, 0);
         if let Some(place) = self.query.place(|by| *by == Dimension::Company) {
-            set(&mut base, place, self.labels[place].id(name));
+            set(&mut base, place, self.labels[place].id(name, usize::MAX));
         }
         let time = self.query.place(Dimension::is_time);
         let time = time.map(|place| (place, self.query.by[place].clone()));
@@ -170,7 +149,8 @@ impl<'a> Sums<'a> {
                 let labels = &mut self.labels[place];
                 let all = names.all().iter().enumerate();
                 let is_wanted = |nth: usize| only.flatten().is_none_or(|only| only as usize == nth);
-                let ids = all.map(|(nth, name)| if is_wanted(nth) { labels.id(name) } else { u32::MAX });
+                let ids = all
+                    .map(|(nth, name)| if is_wanted(nth) { labels.id(name, usize::MAX) } else { u32::MAX });
                 Some(Role::Place(place, ids.collect()))
             }
         }
@@ -209,13 +189,14 @@ impl<'a> Sums<'a> {
         grouping: &Grouping,
         groups: &mut Groups,
     ) -> Result<(), SumFault> {
-        let place =
-            Place { company, test: self.query.test, grain: stretch.grain, period: stretch.range.first };
-        let row = place.row(self.count.space, if is_together { TOGETHER } else { kind_bytes(kind) });
-        let start = row.period(stretch.grain.period(stretch.range.first));
-        for record in self.store.scan_from(Tree::Reports, start, row.prefix()) {
+        let period = stretch.grain.period(stretch.range.first);
+        let place = Place { company, test: self.query.test, grain: stretch.grain, period };
+        let stored_as = if is_together { TOGETHER } else { kind_bytes(kind) };
+        let (start, row) =
+            (place.blocks(self.count.space, stored_as), place.row(self.count.space, stored_as));
+        for record in self.store.scan_from(Tree::Reports, start, row) {
             let (key, bytes) = record.map_err(fault)?;
-            let Some(period) = row.period_of(&key) else { continue };
+            let Some(period) = period_of(&key) else { continue };
             if period > stretch.range.last {
                 break;
             }

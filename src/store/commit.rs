@@ -160,6 +160,14 @@ impl Commit {
         self
     }
 
+    /// Guards that the record of this key is as it was found: has this payload, or is still not there.
+    pub fn as_found(self, tree: Tree, key: impl AsRef<[u8]>, found: Option<impl Into<Vec<u8>>>) -> Self {
+        match found {
+            Some(payload) => self.unchanged(tree, key, payload),
+            None => self.absent(tree, key),
+        }
+    }
+
     /// Guards that no lead of this identity was [identified](Self::identify) for the company at or after `since_ms`, Unix
     /// milliseconds, and still is. What is found then is the time (i64 big-endian, milliseconds) and the uuid of that lead.
     pub fn unknown(mut self, company: Uuid, identity: [u8; 32], since_ms: i64) -> Self {

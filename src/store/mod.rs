@@ -403,6 +403,18 @@ impl Store {
         self.shared.turns.take(longest, tree, key.as_ref()).await
     }
 
+    /// Removes records, in their order, as many in a commit as is good for the others that commit; those behind one that fails stay.
+    ///
+    /// # Errors
+    /// Why the store did not take it.
+    pub async fn remove_all(&self, tree: Tree, keys: &[Vec<u8>]) -> Result<(), CommitError> {
+        for some in keys.chunks(retention::AT_ONCE) {
+            let none = |commit: Commit, key: &Vec<u8>| commit.remove(tree, key);
+            self.commit(some.iter().fold(Commit::new(), none)).await?;
+        }
+        Ok(())
+    }
+
     /// Whether the disk does not answer, so that what is committed waits.
     pub fn is_stalled(&self) -> bool {
         self.shared.stalls.stall().is_some()

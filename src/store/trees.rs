@@ -216,7 +216,7 @@ pub const TREES: [TreeRow; 41] = [
         key: "what it is, time zone, zero byte, which count of it (u32); of names: company uuid, dimension, number of the first (u32); of blocks: company uuid, test, grain, dimensions, day (u32), part (u32)",
         value: "how far is counted; names; blocks of cells" },
     TreeRow { tree: Tree::Ranking, prefix: b'C', name: "ranking", seal: Seal::Own, kept: Kept::Base,
-        key: "d, company uuid, test, day (u32)",
+        key: "company uuid, test, day (u32)",
         value: "by partner, offer and rating the fingerprints of offers that were clicked on, and of those that converted" },
     TreeRow { tree: Tree::Alerts, prefix: b'L', name: "alerts", seal: Seal::Open, kept: Kept::Base,
         key: "what it is (a byte), then a fingerprint; name of the receiver, zero byte and number (u64); the hour (u32), in a database the place of the process",

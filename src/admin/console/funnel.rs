@@ -19,12 +19,11 @@ use super::section::Section;
 use super::view::{Page, View};
 use super::visit::Visit;
 use crate::model::ProductType;
+use crate::reports::Dimension;
 use crate::reports::dimension::Slot;
 use crate::reports::figures::{Figure, Figures};
 use crate::reports::query::{Order, OrderBy, Query, Range};
-use crate::reports::report::Report;
-use crate::reports::{Dimension, ReportFault, Reports};
-use crate::store::tokens::Tokens;
+use crate::reports::report::{Report, Row as Counted};
 use crate::web::Failure;
 
 /// Companies that have a row of their own at most; the table says when there are more.
@@ -34,8 +33,11 @@ const COMPANIES: usize = 200;
 const TIMES: [(&str, &str, u32, bool); 3] =
     [("week", "7 days", 7, false), ("month", "30 days", 30, false), ("year", "12 months", 12, true)];
 
-/// The figures of tables and charts, the last of them in dollars.
-const FIGURES: [(&str, fn(&Figures) -> f64); 8] = [
+/// A figure of tables and charts: its name, and its value.
+type Named = (&'static str, fn(&Figures) -> f64);
+
+/// All of them; the last is in dollars.
+const FIGURES: [Named; 8] = [
     ("Leads", |of| of.leads as f64),
     ("Rate tables", |of| of.rate_tables as f64),
     ("With offers", |of| of.with_offers as f64),
@@ -73,28 +75,19 @@ struct FunnelPage {
     payout_per_lead: Option<f64>,
     /// Each with its heading.
     charts: Vec<(String, Value)>,
+    columns: [&'static str; FIGURES.len()],
     tables: [Table; 2],
     /// The arrival of the first record that is not counted yet, Unix milliseconds.
     behind: Option<i64>,
-    /// Where nothing is to be seen, and the leads of the other kind are.
-    elsewhere: Option<Elsewhere>,
+    /// Where nothing is to be seen, and the leads of the other kind are: how many, and the page that shows them.
+    elsewhere: Option<(i64, String)>,
 }
 
-/// Leads of the kind that is not looked at.
-#[derive(Debug, Serialize)]
-struct Elsewhere {
-    leads: i64,
-    /// The page that shows them.
-    link: String,
-}
+/// Something to choose: its value, its name, and whether it is chosen.
+type Choice = (String, String, bool);
 
-/// Something to choose.
-#[derive(Debug, Serialize)]
-struct Choice {
-    value: String,
-    name: String,
-    chosen: bool,
-}
+/// A row of a table: its name, what leads to its figures alone, and these.
+type Row = (String, String, [String; FIGURES.len()]);
 
 /// A stage, as a bar.
 #[derive(Debug, Serialize)]
@@ -109,36 +102,8 @@ struct Stage {
     share: Option<String>,
 }
 
-/// Figures of several, beside each other.
-#[derive(Debug, Serialize)]
-struct Table {
-    id: &'static str,
-    caption: &'static str,
-    /// What each row is.
-    each: &'static str,
-    columns: [&'static str; FIGURES.len()],
-    rows: Vec<Row>,
-    note: Option<String>,
-}
-
-/// A row of figures.
-#[derive(Debug, Serialize)]
-struct Row {
-    name: String,
-    /// What leads to its figures alone.
-    link: String,
-    figures: [String; FIGURES.len()],
-}
-
-/// What is read of the counts.
-struct Read {
-    by_time: Report,
-    by_product: Report,
-    by_company: Report,
-    companies: Vec<(String, String)>,
-    /// Leads of the other kind, where there are none of this.
-    elsewhere: i64,
-}
+/// Figures of several, beside each other: its id and caption, what each row is, the rows, and a note.
+type Table = (&'static str, &'static str, &'static str, Vec<Row>, Option<String>);
 
 impl Page for FunnelPage {
     const SECTION: Section = Section::Funnel;
@@ -150,17 +115,25 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let counted = reports(&visit.app)?;
     let zone = counted.rules().zones.first().copied().unwrap_or(Tz::UTC);
     let query = asked_for(&visit, zone)?;
-    let wish = query.clone();
-    let read = visit.reading(move |app| Read::of(Tokens::of(app.store.clone()), &counted, &wish)).await?;
-    let read = read.map_err(failed)?;
-    let sum = read.by_time.total;
+    let (wish, test) = (query.clone(), query.test);
+    let read = visit.reading(move |_| {
+        let by = |by, test| counted.report_or_empty(&Query { by, test, ..wish.clone() });
+        let (by_time, by_product) = (by(wish.by.clone(), test)?, by(vec![product()], test)?);
+        let (by_company, others) = (by(vec![Dimension::Company], test)?, by(Vec::new(), !test)?.total.leads);
+        Ok((counted.companies(), by_time, by_product, by_company, others))
+    });
+    let (companies, by_time, by_product, by_company, others) = read.await?.map_err(failed)?;
+    let mut companies: Vec<_> = companies.into_iter().map(|(uuid, name)| (uuid.to_string(), name)).collect();
+    companies.sort_by(|one, other| one.1.cmp(&other.1));
+    let sum = by_time.total;
     let payouts = sum.payouts.unwrap_or_default();
-    let products = ProductType::ALL.iter().map(|product| (product.to_string(), words(product.as_str())));
+    let products = ProductType::ALL.iter().map(|product| (product.to_string(), words(*product)));
+    let is_elsewhere = by_time.rows.is_empty() && others > 0;
     visit.view(&FunnelPage {
         times: choices(TIMES.map(|(value, name, ..)| (value.into(), name.into())), Some(time(&visit).0)),
-        companies: choices(read.companies.clone(), query.only(|by| *by == Dimension::Company)),
+        companies: choices(companies.clone(), query.only(|by| *by == Dimension::Company)),
         products: choices(products, query.only(|by| *by == product())),
-        test: query.test,
+        test,
         first: query.range.first.to_string(),
         last: query.range.last.to_string(),
         zone: zone.name(),
@@ -170,13 +143,11 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
         suppressed: sum.suppressed,
         payouts,
         payout_per_lead: ratio(payouts, sum.leads),
-        charts: charts(&query, &read.by_time)?,
-        tables: [of_products(&visit, &read), of_companies(&visit, &read)],
-        behind: read.by_time.uncounted_from,
-        elsewhere: (read.elsewhere > 0).then(|| Elsewhere {
-            leads: read.elsewhere,
-            link: with(&visit, "leads", if query.test { "live" } else { "test" }),
-        }),
+        charts: charts(&query, &by_time)?,
+        columns: FIGURES.map(|(name, _)| name),
+        tables: tables(&visit, [&by_product, &by_company], &companies),
+        behind: by_time.uncounted_from,
+        elsewhere: is_elsewhere.then(|| (others, with(&visit, "leads", if test { "live" } else { "test" }))),
     })
 }
 
@@ -214,46 +185,34 @@ fn asked_for(visit: &Visit, zone: Tz) -> Result<Query, Failure> {
     Ok(Query { range, by: vec![by], filters, zone, test, compare: false, order, limit: COMPANIES })
 }
 
-impl Read {
-    fn of(tokens: Tokens, counted: &Reports, query: &Query) -> Result<Self, ReportFault> {
-        let by = |by, test| counted.report_or_empty(&Query { by, test, ..query.clone() });
-        let companies = tokens.companies().into_iter().map(|one| (one.uuid.to_string(), one.name));
-        let mut companies: Vec<(String, String)> = companies.collect();
-        companies.sort_by(|one, other| one.1.cmp(&other.1));
-        let by_time = by(query.by.clone(), query.test)?;
-        Ok(Self {
-            elsewhere: if by_time.rows.is_empty() { by(Vec::new(), !query.test)?.total.leads } else { 0 },
-            by_time,
-            by_product: by(vec![product()], query.test)?,
-            by_company: by(vec![Dimension::Company], query.test)?,
-            companies,
-        })
-    }
-}
-
-fn of_products(visit: &Visit, read: &Read) -> Table {
+/// The figures of products and of companies.
+fn tables(
+    visit: &Visit,
+    [by_product, by_company]: [&Report; 2],
+    companies: &[(String, String)],
+) -> [Table; 2] {
+    let of_product = |product: &ProductType| {
+        let counted = by_product.rows.iter().find(|counted| counted.by[0] == product.as_str())?;
+        let link = with(visit, "product", product.as_str());
+        Some((words(*product), link, written(&counted.figures)))
+    };
+    let of_company = |counted: &Counted| {
+        let name = &counted.by[0];
+        // One without a name is told by its uuid.
+        let uuid = companies.iter().find(|(_, known)| known == name).map_or(name, |(uuid, _)| uuid);
+        (name.clone(), with(visit, "company", uuid), written(&counted.figures))
+    };
     let note = "A lead that asks for several products counts in each of their rows, and once above. A rate table counts in the \
                 row of a product when a partner for it had a place at the table.";
-    let of = |product: &ProductType| {
-        let row = read.by_product.rows.iter().find(|row| row.by[0] == product.as_str())?;
-        Some(Row::of(words(product.as_str()), with(visit, "product", product.as_str()), &row.figures))
-    };
-    let rows = ProductType::ALL.iter().filter_map(of).collect();
-    Table::of(["by-product", "By product type", "Product"], rows, Some(note.to_owned()))
-}
-
-fn of_companies(visit: &Visit, read: &Read) -> Table {
-    let note =
+    let more =
         format!("Only the {COMPANIES} companies with the most leads; choose one above to see another.");
-    let row = |row: &crate::reports::report::Row| {
-        let name = &row.by[0];
-        // One without a name is told by its uuid.
-        let uuid = read.companies.iter().find(|(_, known)| known == name).map_or(name, |(uuid, _)| uuid);
-        Row::of(name.clone(), with(visit, "company", uuid), &row.figures)
-    };
-    let rows = read.by_company.rows.iter().map(row).collect();
-    let note = (read.by_company.rows_left_out > 0).then_some(note);
-    Table::of(["by-company", "By company", "Company"], rows, note)
+    let products = ProductType::ALL.iter().filter_map(of_product).collect();
+    let companies = by_company.rows.iter().map(of_company).collect();
+    let more = (by_company.rows_left_out > 0).then_some(more);
+    [
+        ("by-product", "By product type", "Product", products, Some(note.to_owned())),
+        ("by-company", "By company", "Company", companies, more),
+    ]
 }
 
 /// The stages.
@@ -316,12 +275,10 @@ fn charts(query: &Query, report: &Report) -> Result<Vec<(String, Value)>, Failur
             source: format!("{source}, counted into reports"),
             ..Chart::default()
         };
-        let write = writing(lines.start);
-        let lines = FIGURES[lines].iter();
-        let lines =
-            lines.map(|(name, of)| Plot { name: (*name).into(), values: figures.iter().map(of).collect() });
-        let lines: Vec<Plot> = lines.collect();
-        days(chart, HALF, &periods, &lines, write).map(|drawn| (heading, drawn))
+        let plot =
+            |(name, of): &Named| Plot { name: (*name).into(), values: figures.iter().map(of).collect() };
+        let plots: Vec<Plot> = FIGURES[lines.clone()].iter().map(plot).collect();
+        days(chart, HALF, &periods, &plots, writing(lines.start)).map(|drawn| (heading, drawn))
     };
     CHARTS.into_iter().map(chart).collect()
 }
@@ -333,25 +290,15 @@ fn writing(place: usize) -> fn(&Value) -> String {
 
 /// Values with their names.
 fn choices(all: impl IntoIterator<Item = (String, String)>, chosen: Option<&str>) -> Vec<Choice> {
-    let choice = |(value, name): (String, String)| Choice { chosen: chosen == Some(&value), value, name };
-    all.into_iter().map(choice).collect()
+    all.into_iter().map(|(value, name)| (value.clone(), name, chosen == Some(&value))).collect()
 }
 
-fn words(product: &str) -> String {
-    product.replace('_', " ")
+fn words(product: ProductType) -> String {
+    product.as_str().replace('_', " ")
 }
 
-impl Table {
-    fn of([id, caption, each]: [&'static str; 3], rows: Vec<Row>, note: Option<String>) -> Self {
-        Self { id, caption, each, columns: FIGURES.map(|(name, _)| name), rows, note }
-    }
-}
-
-impl Row {
-    fn of(name: String, link: String, figures: &Figures) -> Self {
-        let text = |place: usize| writing(place)(&Value::from(FIGURES[place].1(figures)));
-        Self { name, link, figures: std::array::from_fn(text) }
-    }
+fn written(figures: &Figures) -> [String; FIGURES.len()] {
+    std::array::from_fn(|place| writing(place)(&Value::from(FIGURES[place].1(figures))))
 }
 
 /// The address of this page with one parameter changed.

@@ -72,11 +72,7 @@ impl Reading {
             })
         } else {
             next::<Payout>(&store, place, STEP).map(|next| {
-                for (_, payout) in next.listed {
-                    if let Some((_, lead)) = self.leads.get_mut(&payout.lead) {
-                        lead.cents += payout.cents;
-                    }
-                }
+                next.listed.iter().for_each(|(_, payout)| self.paid(payout));
                 (next.records, next.next_us)
             })
         };
@@ -84,6 +80,12 @@ impl Reading {
             self.ahead.push_front((feed, company, next_us));
         }
         !self.ahead.is_empty()
+    }
+
+    fn paid(&mut self, payout: &Payout) {
+        if let Some((_, lead)) = self.leads.get_mut(&payout.lead) {
+            lead.cents += payout.cents;
+        }
     }
 
     fn happened(&mut self, happening: &Happening) {

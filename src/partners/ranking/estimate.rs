@@ -25,7 +25,7 @@ pub struct Seen {
 }
 
 /// What is believed before anything was seen, and what is never believed.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Prior {
     /// Share of clicks that convert.
     pub rate: f64,

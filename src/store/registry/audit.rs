@@ -301,10 +301,7 @@ impl AuditLog {
             let old: Vec<_> = records.take(AT_ONCE).take_while(is_old).collect();
             let Some((last, payload)) = old.last() else { return Ok(removed) };
             let known = known.map_err(|failure| CommitError::Failed(failure.to_string()))?;
-            let commit = match known {
-                None => Commit::new().absent(Tree::Audit, ANCHOR),
-                Some(known) => Commit::new().unchanged(Tree::Audit, ANCHOR, known),
-            };
+            let commit = Commit::new().as_found(Tree::Audit, ANCHOR, known);
             let anchor = AuditHead { number: number(last), hash: hash(payload) };
             let commit = commit.put(Tree::Audit, ANCHOR, codec::encode_json(&anchor));
             let commit = old.iter().fold(commit, |commit, (key, _)| commit.remove(Tree::Audit, key));

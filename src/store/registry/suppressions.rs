@@ -12,9 +12,6 @@ use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
 /// Most digests of one record.
 const AT_ONCE: usize = 1024;
 
-/// Most records that are removed by one commit.
-const REMOVED_AT_ONCE: usize = 256;
-
 /// A list, without what is on it. JSON, by its name and a zero byte.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -67,10 +64,7 @@ impl SuppressionLists {
             if let Some(other) = known.as_ref().map(|list| list.kind).filter(|known| *known != kind) {
                 return Err(NotAdded::OtherKind(other));
             }
-            let commit = match kept {
-                None => Commit::new().absent(Tree::Suppressions, key(name)),
-                Some(bytes) => Commit::new().unchanged(Tree::Suppressions, key(name), bytes),
-            };
+            let commit = Commit::new().as_found(Tree::Suppressions, key(name), kept);
             let created_at = known.map(|list| list.created_at);
             match self.store.commit(added(commit, (name, kind, created_at), digests)).await {
                 // Somebody has added to it, or removed it, meanwhile.
@@ -113,11 +107,7 @@ impl SuppressionLists {
             was_there = true;
             // What names the list goes last, so that it can be removed again after a failure.
             keys.reverse();
-            for some in keys.chunks(REMOVED_AT_ONCE) {
-                let commit =
-                    some.iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Suppressions, key));
-                self.store.commit(commit).await?;
-            }
+            self.store.remove_all(Tree::Suppressions, &keys).await?;
         }
     }
 

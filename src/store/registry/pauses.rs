@@ -58,8 +58,9 @@ impl Pauses {
         let paused =
             Commit::new().absent(Tree::Pauses, &key).put(Tree::Pauses, &key, codec::encode_json(&pause));
         match commit(paused).await {
-            Err(CommitError::Guard { found, .. }) => codec::decode_json(&found)
-                .map_err(|error| CommitError::Failed(format!("a pause of {partner} cannot be read: {error}"))),
+            Err(CommitError::Guard { found, .. }) => codec::decode_json(&found).map_err(|error| {
+                CommitError::Failed(format!("a pause of {partner} cannot be read: {error}"))
+            }),
             written => written.map(|()| pause),
         }
     }

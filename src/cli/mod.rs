@@ -265,7 +265,11 @@ pub fn run() -> ExitCode {
         Command::Sandbox(arguments) => block_on(sandbox::run(&arguments)),
         Command::Manual(arguments) => manual::run(&arguments),
     };
-    ended.map_or_else(Trouble::end, |()| ExitCode::SUCCESS)
+    match ended {
+        Err(trouble) => trouble.end(),
+        Ok(()) if page::is_whole() => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::FAILURE,
+    }
 }
 
 /// The settings, which must be good.

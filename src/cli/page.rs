@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use chrono::{DateTime, Utc};
 use comfy_table::presets::NOTHING;
@@ -153,13 +154,23 @@ fn whole_letters(word: &str) -> usize {
     if Uuid::try_parse(word).is_ok() { letters } else { letters.min(LONGEST_WHOLE_WORD) }
 }
 
+/// Whether anything could not be printed.
+static CUT: AtomicBool = AtomicBool::new(false);
+
 /// Prints a text and a line end. A reader that has seen enough (`| head`) is no failure.
 pub fn print(text: impl std::fmt::Display) {
     use std::io::{ErrorKind, Write};
     match writeln!(std::io::stdout().lock(), "{text}") {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => eprintln!("offerd: cannot print: {error}"),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe && !CUT.swap(true, Ordering::Relaxed) => {
+            eprintln!("offerd: standard output cannot be written: {error}; what was printed is not whole");
+        }
         _ => {}
     }
+}
+
+/// Whether all that was printed could be written; a command whose output is cut has failed.
+pub fn is_whole() -> bool {
+    !CUT.load(Ordering::Relaxed)
 }
 
 /// Prints something as JSON, for people and programs.

@@ -383,6 +383,13 @@ pub struct ReportSettings {
     pub at_once: usize,
 }
 
+impl ReportSettings {
+    /// The time zone of what names none.
+    pub fn usual_zone(&self) -> Tz {
+        self.zones.first().copied().unwrap_or(Tz::UTC)
+    }
+}
+
 /// `[ranking]`
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankingSettings {

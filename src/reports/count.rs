@@ -22,7 +22,7 @@ use super::state::State;
 use super::subject::{AtPartner, Person};
 use crate::config::ReportSettings;
 use crate::model::ProductType;
-use crate::store::{Commit, CommitError, Store, Tree, codec};
+use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
 use crate::telemetry::metrics::{REPORT_CELLS, REPORT_TAGS_BEYOND};
 
 /// Values of a dimension that is no tag, at most: more than there can be of each.
@@ -85,17 +85,21 @@ impl Count {
     pub fn load(store: &Store, zone: Tz, rules: Arc<ReportSettings>) -> Result<Self, CommitError> {
         let in_force = Self::generation_in_force(store, zone)?;
         let space = Space { zone, generation: in_force };
-        let count = Self::of(store, space, Arc::clone(&rules))?;
-        let is_lost = count.stored.is_none() && store.scan(Tree::Reports, space.blocks()).next().is_some();
+        let count = Self::of(store, space, Arc::clone(&rules));
+        let is_lost = match &count {
+            Ok(count) => count.stored.is_none() && store.scan(Tree::Reports, space.blocks()).next().is_some(),
+            Err(error) => matches!(error, ReadError::Broken(_)),
+        };
         if !is_lost {
-            return Ok(count);
+            return count.map_err(unreadable);
         }
         // Nobody knows how far it had come: what is counted of it would count twice.
         warn!(
             zone = zone.name(),
             "the count for reports is damaged, and made anew from the records that there are"
         );
-        let anew = Self::of(store, Space { generation: in_force.wrapping_add(1), ..space }, rules)?;
+        let anew = Space { generation: in_force.wrapping_add(1), ..space };
+        let anew = Self::of(store, anew, rules).map_err(unreadable)?;
         Ok(Self { in_force, ..anew })
     }
 
@@ -119,10 +123,10 @@ impl Count {
     ///
     /// # Errors
     /// That it cannot be read.
-    pub fn of(store: &Store, space: Space, rules: Arc<ReportSettings>) -> Result<Self, CommitError> {
-        let stored = store.get(Tree::Reports, space.state()).map_err(unreadable)?;
+    pub fn of(store: &Store, space: Space, rules: Arc<ReportSettings>) -> Result<Self, ReadError> {
+        let stored = store.get(Tree::Reports, space.state())?;
         let mut state = match &stored {
-            Some(bytes) => store.decode(Tree::Reports, &space.state(), bytes).map_err(unreadable)?,
+            Some(bytes) => store.decode(Tree::Reports, &space.state(), bytes)?,
             None => State::default(),
         };
         for tag in &rules.tags {
@@ -132,9 +136,9 @@ impl Count {
         }
         let mut names: HashMap<(Uuid, Slot), Names> = HashMap::new();
         for record in store.scan(Tree::Reports, space.names()) {
-            let (key, bytes) = record.map_err(unreadable)?;
+            let (key, bytes) = record?;
             let Some((place, first)) = space.names_of(&key) else { continue };
-            let some = store.decode(Tree::Reports, &key, &bytes).map_err(unreadable)?;
+            let some = store.decode(Tree::Reports, &key, &bytes)?;
             names.entry(place).or_default().load(first, some);
         }
         Ok(Self {

@@ -8,6 +8,7 @@ use parking_lot::RwLock;
 use tracing::{debug, error, info, warn};
 
 use super::Reports;
+use super::blocks::unreadable;
 use super::count::{Count, Draft};
 use super::fold::Fold;
 use super::key::Space;
@@ -129,7 +130,7 @@ impl Reports {
     /// A count as the store has it: what was counted in part is counted again.
     fn reload(&self, count: &mut Count) -> Result<(), CommitError> {
         self.caught_up.store(false, Ordering::Release);
-        *count = Count::of(&self.records.store, count.space, Arc::clone(&self.rules))?;
+        *count = Count::of(&self.records.store, count.space, Arc::clone(&self.rules)).map_err(unreadable)?;
         Ok(())
     }
 

@@ -205,7 +205,7 @@ impl Reading<'_> {
     }
 
     fn zone(&mut self, rules: &ReportSettings) -> Tz {
-        let usual = rules.zones.first().copied().unwrap_or(Tz::UTC);
+        let usual = rules.usual_zone();
         let Some(wanted) = self.value("zone") else { return usual };
         if let Some(zone) = rules.zones.iter().find(|zone| zone.name() == wanted) {
             return *zone;

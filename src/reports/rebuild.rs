@@ -12,7 +12,7 @@ use super::fold::{self, Fold};
 use super::keep::written;
 use super::key::{self, Space};
 use crate::records::projection::Steps;
-use crate::store::{Commit, CommitError, Store, Tree, codec};
+use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
 
 /// Records that a step of it counts of each feed.
 const STEP: usize = 512;
@@ -112,7 +112,7 @@ impl Rebuild {
         let in_force =
             Commit::new().put(Tree::Reports, key::in_force(space.zone), codec::encode(&space.generation));
         store.commit(in_force).await?;
-        let counted = Count::of(store, space, Arc::clone(&self.reports.rules))?;
+        let counted = Count::of(store, space, Arc::clone(&self.reports.rules)).map_err(unreadable)?;
         let last = std::mem::replace(&mut *self.reports.counts[self.place].write(), counted);
         remove(store, last.space).await
     }
@@ -123,13 +123,17 @@ async fn aside(reports: &Reports, place: usize) -> Result<Count, CommitError> {
     let mut space = reports.counts[place].read().space;
     space.generation = space.generation.wrapping_add(1);
     remove(&reports.records.store, space).await?;
-    Count::of(&reports.records.store, space, Arc::clone(&reports.rules))
+    Count::of(&reports.records.store, space, Arc::clone(&reports.rules)).map_err(unreadable)
 }
 
-/// Removes a count.
+/// Removes a count, its broken records too.
 pub async fn remove(store: &Store, space: Space) -> Result<(), CommitError> {
+    let key_of = |record: Result<(Vec<u8>, Vec<u8>), ReadError>| match record {
+        Err(ReadError::Broken(broken)) => Ok(broken.key_bytes()),
+        record => record.map(|(key, _)| key),
+    };
     for prefix in space.prefixes() {
-        let keys = store.scan(Tree::Reports, &prefix).map(|record| record.map(|(key, _)| key));
+        let keys = store.scan(Tree::Reports, &prefix).map(key_of);
         store.remove_all(Tree::Reports, &keys.collect::<Result<Vec<_>, _>>().map_err(unreadable)?).await?;
     }
     Ok(())

@@ -788,24 +788,40 @@ fn a_lead_that_is_erased_before_it_is_counted_counts_as_unknown() {
     });
 }
 
+/// Of one whose records were removed, and of one whose records are broken.
 #[test]
 fn a_count_that_has_lost_how_far_it_had_come_is_made_anew() {
-    paused(async {
-        let submit =
-            Deed::Submit { company: 0, test: false, products: vec!["loan"], state: "CA", tags: vec!["a"] };
-        let mut story = Story::begin().await.go_on(submit.clone()).await;
-        story.finish().await;
-        story.reports.write().await.unwrap();
-        for (key, _) in story.store().scan(Tree::Reports, b"c").map(Result::unwrap).collect::<Vec<_>>() {
-            story.store().commit(crate::store::Commit::new().remove(Tree::Reports, key)).await.unwrap();
-        }
-        for _ in 0..2 {
-            story = story.restart().await.go_on(submit.clone()).await;
+    use crate::store::Commit;
+    let removed = |commit: Commit, key: Vec<u8>| commit.remove(Tree::Reports, key);
+    let broken = |commit: Commit, key: Vec<u8>| commit.put(Tree::Reports, key, *b"\xff");
+    for (begins, spoil) in [
+        (&b"c"[..], &removed as &dyn Fn(Commit, Vec<u8>) -> Commit),
+        (&b"c"[..], &broken),
+        (&b""[..], &broken),
+    ] {
+        paused(async {
+            let submit = Deed::Submit {
+                company: 0,
+                test: false,
+                products: vec!["loan"],
+                state: "CA",
+                tags: vec!["a"],
+            };
+            let mut story = Story::begin().await.go_on(submit.clone()).await;
             story.finish().await;
             story.reports.write().await.unwrap();
-        }
-        assert_eq!(story.ask("by=campaign").rows[0].figures.leads, 3);
-    });
+            for (key, _) in story.store().scan(Tree::Reports, begins).map(Result::unwrap).collect::<Vec<_>>()
+            {
+                story.store().commit(spoil(Commit::new(), key)).await.unwrap();
+            }
+            for _ in 0..2 {
+                story = story.restart().await.go_on(submit.clone()).await;
+                story.finish().await;
+                story.reports.write().await.unwrap();
+            }
+            assert_eq!(story.ask("by=campaign").rows[0].figures.leads, 3);
+        });
+    }
 }
 
 #[test]

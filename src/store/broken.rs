@@ -44,9 +44,14 @@ impl BrokenRecord {
         Self { tree, key: const_hex::encode(key), reason }
     }
 
+    /// Its key.
+    pub fn key_bytes(&self) -> Vec<u8> {
+        const_hex::decode(&self.key).unwrap_or_default()
+    }
+
     /// Its key in the index.
-    pub(super) fn sled_key(&self) -> Option<Vec<u8>> {
-        Some(self.tree.sled_key(&const_hex::decode(&self.key).ok()?))
+    pub(super) fn sled_key(&self) -> Vec<u8> {
+        self.tree.sled_key(&self.key_bytes())
     }
 }
 

@@ -93,7 +93,7 @@ pub(super) trait Engine: RawValues + Send + Sync {
     /// Counts and logs a broken record, once, and notes what is damaged there.
     fn report(&self, broken: &BrokenRecord) {
         if self.reported().note(broken) {
-            broken.sled_key().into_iter().for_each(|key| self.note_unreadable(&key));
+            self.note_unreadable(&broken.sled_key());
         }
     }
 

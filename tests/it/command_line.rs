@@ -132,6 +132,24 @@ async fn tokens_are_made_listed_and_revoked_while_the_daemon_runs() {
     assert!(!daemon.command(&["token", "revoke", id]).status.success(), "it is gone");
 }
 
+/// A script would keep a cut list for a whole one.
+#[tokio::test]
+async fn a_command_whose_output_cannot_be_written_has_failed() {
+    let stopped = Daemon::with_partners(prompt_partners(1)).start().await.terminate().1;
+    for command in
+        [&["token", "list"][..], &["token", "list", "--json"], &["audit", "list", "--format", "csv"]]
+    {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = stopped.plan.command(command).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{command:?}");
+        assert!(
+            stderr(&output).contains("standard output cannot be written"),
+            "{command:?}: {}",
+            stderr(&output)
+        );
+    }
+}
+
 #[tokio::test]
 async fn tokens_are_made_while_the_daemon_is_stopped() {
     let daemon = Daemon::with_partners(prompt_partners(1)).start().await;

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use memchr::memmem;
+
 use super::*;
 use crate::store::contacts::ContactsOf;
 use crate::store::identities::{Forgetting, IdentityOf};
@@ -53,7 +55,7 @@ impl Thief {
     /// Whether anything on the disk tells that this person was here: a hash under any key, or the hash that it is made of.
     fn finds(&self, nth: u8) -> bool {
         let hashes = self.ring.identities.iter().map(|key| key.place(&[nth; 32])[24..].to_vec());
-        hashes.chain([vec![nth; 32]]).any(|hash| self.bytes.windows(hash.len()).any(|window| window == hash))
+        hashes.chain([vec![nth; 32]]).any(|hash| memmem::find(&self.bytes, &hash).is_some())
     }
 
     /// Whether any data key of a lead that was ever on the disk can be opened.

@@ -150,6 +150,11 @@ impl Reports {
         &self.rules
     }
 
+    /// By whose days is counted where nothing else is said.
+    pub fn zone(&self) -> Tz {
+        self.rules.zones.first().copied().unwrap_or_default()
+    }
+
     /// The tags that are counted, in the order of their numbers.
     pub fn tags(&self) -> Vec<String> {
         self.counts.first().map_or_else(Vec::new, |count| count.read().state.tags.clone())

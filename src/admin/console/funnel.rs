@@ -5,7 +5,6 @@ use std::ops::Range as Places;
 use std::sync::Arc;
 
 use chrono::{Days, Months, Utc};
-use chrono_tz::Tz;
 use minijinja::value::Value;
 use serde::Serialize;
 use uuid::Uuid;
@@ -19,11 +18,11 @@ use super::section::Section;
 use super::view::{Page, View};
 use super::visit::Visit;
 use crate::model::ProductType;
-use crate::reports::Dimension;
 use crate::reports::dimension::Slot;
 use crate::reports::figures::{Figure, Figures};
 use crate::reports::query::{Order, OrderBy, Query, Range};
 use crate::reports::report::{Report, Row as Counted};
+use crate::reports::{Dimension, Reports};
 use crate::web::Failure;
 
 /// Companies that have a row of their own at most; the table says when there are more.
@@ -113,8 +112,7 @@ impl Page for FunnelPage {
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let counted = reports(&visit.app)?;
-    let zone = counted.rules().zones.first().copied().unwrap_or(Tz::UTC);
-    let query = asked_for(&visit, zone)?;
+    let query = asked_for(&visit, &counted)?;
     let (wish, test) = (query.clone(), query.test);
     let read = visit.reading(move |_| {
         let by = |by, test| counted.report_or_empty(&Query { by, test, ..wish.clone() });
@@ -136,7 +134,7 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
         test,
         first: query.range.first.to_string(),
         last: query.range.last.to_string(),
-        zone: zone.name(),
+        zone: query.zone.name(),
         stages: stages(&sum),
         offers: sum.shown,
         offers_per_table: ratio(sum.shown as f64, sum.with_offers),
@@ -162,7 +160,8 @@ fn product() -> Dimension {
 }
 
 /// What is asked for, by days or months.
-fn asked_for(visit: &Visit, zone: Tz) -> Result<Query, Failure> {
+fn asked_for(visit: &Visit, counted: &Reports) -> Result<Query, Failure> {
+    let zone = counted.zone();
     let wrong = |name: &str| Failure::bad_request(format!("`{name}` is not what this page offers"));
     let mut filters = Vec::new();
     if let Some(company) = visit.query_value("company") {

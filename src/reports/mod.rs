@@ -152,7 +152,7 @@ impl Reports {
 
     /// By whose days is counted where nothing else is said.
     pub fn zone(&self) -> Tz {
-        self.rules.zones.first().copied().unwrap_or_default()
+        self.rules.usual_zone()
     }
 
     /// The tags that are counted, in the order of their numbers.

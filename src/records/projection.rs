@@ -25,7 +25,7 @@ pub const LOOK_AGAIN: Duration = Duration::from_secs(1);
 pub const BUSY: Duration = Duration::from_millis(1);
 const REST_WHEN_BUSY: u32 = 19;
 
-/// Something that is made of what the feeds tell: counts, an index, what is pushed.
+/// Something that is made from the feeds: counts, an index, events that are pushed.
 pub trait Projection: Send {
     /// What the log says when it cannot go on.
     const TROUBLE: &'static str;

@@ -270,7 +270,7 @@ impl Count {
         self.pending.count() >= self.rules.cells_in_memory || self.written_at.elapsed() >= every
     }
 
-    /// What is to be committed so that the store has all that was counted, unless somebody else has counted since; `None` where it has.
+    /// A commit that stores everything counted so far, unless another process has counted since; `None` if all is stored.
     pub fn draft(&mut self) -> Option<Draft> {
         if self.writing.is_some() {
             return None;

@@ -26,7 +26,7 @@ macro_rules! figures {
         }
 
         impl Figure {
-            /// Every one, in the order in which they are told.
+            /// Every figure, in the order of a report.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$figure),+];
 
             /// Its name in questions and answers.
@@ -108,7 +108,7 @@ figures! {
     EarningsPerLead earnings_per_lead: Option<f64>, "earningsPerLead", "Payout per lead", Of::PayoutsBy(Measure::Leads);
 }
 
-/// As what a figure is told.
+/// The form in which a figure is shown.
 trait Told: Sized {
     fn from(value: Option<f64>) -> Self;
     fn value(self) -> Option<f64>;

@@ -29,7 +29,7 @@
 //! `experiment` it counts as `RULE/VARIANT` for each variant that it drew, and a lead that is in no experiment not at all: it costs nothing. Days
 //! are those of the zones that `reports.zones` lists; each has a count of its own.
 //!
-//! The last three are not told in reports: the console's funnel shows them.
+//! The console's funnel alone shows the last three.
 //!
 //! `(none)` stands for what a lead or event has not, `(unknown)` for what cannot be known any more because the lead was erased before
 //! it was counted, and `(other)` for values of a tag beyond `reports.tag_values`. What a partner has never reported is missing from

@@ -78,7 +78,7 @@ struct FunnelPage {
     tables: [Table; 2],
     /// The arrival of the first record that is not counted yet, Unix milliseconds.
     behind: Option<i64>,
-    /// Where nothing is to be seen, and the leads of the other kind are: how many, and the page that shows them.
+    /// How many leads of the other kind there are, and their page, where this kind has none.
     elsewhere: Option<(i64, String)>,
 }
 
@@ -197,7 +197,7 @@ fn tables(
     };
     let of_company = |counted: &Counted| {
         let name = &counted.by[0];
-        // One without a name is told by its uuid.
+        // The uuid stands for a company without a name.
         let uuid = companies.iter().find(|(_, known)| known == name).map_or(name, |(uuid, _)| uuid);
         (name.clone(), with(visit, "company", uuid), written(&counted.figures))
     };

@@ -74,6 +74,10 @@ impl Page for Now {
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let sees_money = visit.role() >= Some(Role::Analyst);
+    if visit.app.console.history.lately(MINUTE).is_empty() {
+        // The process has listened for less than a moment, and nobody has read its metrics yet.
+        history::read(Arc::clone(&visit.app)).await;
+    }
     let page = visit
         .reading(move |app| {
             let hour = app.console.history.last(HOUR);

@@ -245,11 +245,16 @@ impl Prefills {
 
     async fn sweep_once(&self) {
         let over = self.end_those_over();
+        self.count();
+        if self.is_to_be_swept(over) {
+            self.destroy_keys().await;
+        }
+        // Only now is nothing left of them.
         counter!(PREFILLS_ENDED, "by" => "time").increment(over);
         self.count();
-        if !self.is_to_be_swept(over) {
-            return;
-        }
+    }
+
+    async fn destroy_keys(&self) {
         let is_wanted = |key: &[u8], payload: &[u8]| match self.store.is_shared() {
             true => self
                 .store
@@ -261,7 +266,6 @@ impl Prefills {
             self.has_ended.store(true, Ordering::Relaxed);
             error!(%failure, "the keys of prefills that have ended could not be destroyed; it is tried again");
         }
-        self.count();
     }
 
     /// Whether something has ended whose key is to be destroyed by this process.

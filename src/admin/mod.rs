@@ -236,7 +236,7 @@ impl App {
 
 /// Every path of the admin listener, those of the console aside.
 const ROUTES: &[Row] = routes! {
-    GET "/" None All [index] "What there is.";
+    GET "/" None All [index] "Lists the paths of this listener.";
     GET "/livez" None All [live] "Answers while the process runs.";
     GET "/readyz" None All [ready] "Answers 200 while leads are taken.";
     GET "/metrics" None All [show_metrics] "Every metric, for Prometheus.";
@@ -244,50 +244,50 @@ const ROUTES: &[Row] = routes! {
     POST "/tokens" Confidential All [tokens::create] "Makes a token.";
     POST "/partnerEvents" Confidential All [partner_events::take_in] "Takes in what partners report.";
     GET "/leads/{uuid}/explanation" Confidential All [leads::explain]
-        "Tells why a lead has the offers that it has.";
+        "Explains the offers of a lead.";
     GET "/rateTables/{uuid}/transcript" Confidential All [transcripts::redacted]
-        "Tells what partners were sent and answered, persons masked.";
+        "Shows requests to partners and their answers, with personal data masked.";
     POST "/rateTables/{uuid}/transcript" Confidential All [transcripts::reveal]
-        "Tells it whole, and writes down why.";
+        "Shows them unmasked, and records the reason.";
     GET "/users" Confidential All [users::list] "Lists the users of the console.";
     POST "/users" Confidential All [users::create] "Adds a user.";
     POST "/users/{name}" Confidential All [users::update] "Changes role, password or standing of a user.";
     DELETE "/users/{name}" Confidential All [users::delete] "Removes a user.";
     POST "/users/{name}/invitation" Confidential All [users::invite] "Makes a link for a user.";
-    GET "/audit" Confidential All [audit_trail::list] "Tells who did what, when and why.";
+    GET "/audit" Confidential All [audit_trail::list] "Lists the records of the audit.";
     GET "/audit/verdict" Confidential All [audit_trail::verdict] "Walks the chain of the audit.";
-    GET "/partners" Confidential All [partners::list] "Tells who is asked, and how often.";
-    GET "/partners/timing" Confidential All [partners::timing] "Tells how long partners took.";
+    GET "/partners" Confidential All [partners::list] "Lists partners with their state and counts.";
+    GET "/partners/timing" Confidential All [partners::timing] "Reports the response times of partners.";
     POST "/partners/pause" Confidential All [partners::pause] "Pauses a partner.";
     POST "/partners/resume" Confidential All [partners::resume] "Ends a pause.";
     GET "/suppressions" Confidential All [suppressions::list] "Lists suppression lists.";
     POST "/suppressions" Confidential All [suppressions::add] "Adds to a suppression list.";
     POST "/suppressions/naming" Confidential All [suppressions::naming]
-        "Tells on which suppression lists a lead is.";
+        "Lists the suppression lists that name a lead.";
     DELETE "/suppressions/{name}" Confidential All [suppressions::remove] "Removes a suppression list.";
-    GET "/experiments" Confidential All [experiments::list] "Tells how experiments stand.";
+    GET "/experiments" Confidential All [experiments::list] "Lists experiments with their state.";
     GET "/experiments/{rule}" Confidential All [experiments::compare]
         "Compares the variants of an experiment.";
-    GET "/alerts" Confidential All [alerts::list] "Tells which alerts fire, and who is told.";
-    POST "/alerts/test" Confidential All [alerts::test] "Tells receivers of alerts a test.";
-    GET "/postbacks" Confidential All [postbacks::list] "Tells how postbacks stand.";
+    GET "/alerts" Confidential All [alerts::list] "Lists firing alerts and the receivers.";
+    POST "/alerts/test" Confidential All [alerts::test] "Sends a test alert to the receivers.";
+    GET "/postbacks" Confidential All [postbacks::list] "Lists subscriptions of postbacks with their state.";
     GET "/postbacks/{name}/dead" Confidential All [postbacks::dead] "Lists dead letters.";
     POST "/postbacks/{name}/retry" Confidential All [postbacks::retry] "Sends dead letters again.";
     POST "/postbacks/{name}/test" Confidential All [postbacks::test] "Sends a test event.";
-    GET "/leads/{uuid}" Confidential All [leads::export] "Tells all that is held on a person.";
+    GET "/leads/{uuid}" Confidential All [leads::export] "Exports everything held on a person.";
     DELETE "/leads/{uuid}" Confidential All [leads::erase] "Erases a person.";
     POST "/persons/find" Confidential All [persons::find] "Finds the leads of a person.";
-    POST "/persons/export" Confidential All [persons::export] "Tells all that is held on a person.";
+    POST "/persons/export" Confidential All [persons::export] "Exports everything held on a person.";
     POST "/persons/erase" Confidential All [erasing::erase] "Erases all leads of a person.";
     POST "/persons/suppress" Confidential All [persons::suppress] "Leaves a person alone.";
     POST "/persons/unsuppress" Confidential All [persons::unsuppress] "Ends that.";
-    GET "/consents" Confidential All [consents::list] "Tells who agreed to what, and when.";
-    GET "/masterKey" Confidential All [master_key::sealed_with] "Tells which key the store is sealed with.";
+    GET "/consents" Confidential All [consents::list] "Lists consents.";
+    GET "/masterKey" Confidential All [master_key::sealed_with] "Names the master key of the store.";
     POST "/masterKey" Confidential All [master_key::rotate] "Seals the keys with another one.";
     POST "/reload" Confidential All [reload::reload] "Takes in settings and partner files anew.";
     POST "/replay" Confidential All [replay::replay] "Runs stored leads against other partner files.";
     GET "/nodes" Confidential All [nodes::list] "Lists the nodes that share the store.";
-    GET "/ranking" Confidential All [ranking::ranking] "Tells what was learnt of clicks.";
+    GET "/ranking" Confidential All [ranking::ranking] "Reports the conversion learnt from clicks.";
     GET "/report" Confidential All [reports::report] "Counts what became of leads.";
     POST "/report/rebuild" Confidential All [reports::rebuild] "Counts anew from the records that there are.";
     POST "/store/check" Confidential All [store::check] "Reads every record.";

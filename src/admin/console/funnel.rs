@@ -337,7 +337,7 @@ mod tests {
     fn what_no_partner_reports_is_not_taken_for_nothing() {
         let sum = Figures { leads: 2, clicks: 1, applied: Some(0), ..Figures::default() };
         let stages = stages(&sum);
-        let told: Vec<Option<i64>> = stages[4..].iter().map(|stage| stage.count).collect();
-        assert_eq!(told, [Some(0), None]);
+        let counts: Vec<Option<i64>> = stages[4..].iter().map(|stage| stage.count).collect();
+        assert_eq!(counts, [Some(0), None]);
     }
 }

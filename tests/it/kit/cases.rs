@@ -2,10 +2,8 @@
 
 use proptest::prelude::ProptestConfig;
 
-/// `sample` cases with every run of the tests; as many as `PROPTEST_CASES` says where it is set, as `.ci/release` does.
+/// `sample` cases with every run of the tests; where `PROPTEST_CASES` asks for more, as `.ci/release` does, so many.
 pub fn cases(sample: u32) -> ProptestConfig {
-    match std::env::var_os("PROPTEST_CASES") {
-        Some(_) => ProptestConfig::default(),
-        None => ProptestConfig::with_cases(sample),
-    }
+    let asked = std::env::var_os("PROPTEST_CASES").map_or(0, |_| ProptestConfig::default().cases);
+    ProptestConfig::with_cases(sample.max(asked))
 }

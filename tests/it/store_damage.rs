@@ -13,7 +13,7 @@ use crate::kit::partners::prompt_partners;
 use crate::kit::{Daemon, Stopped, sample};
 
 /// Bytes that are flipped, one after the other, each in a store of its own.
-const FLIPS: usize = 12;
+const FLIPS: usize = 6;
 
 async fn with_leads() -> Stopped {
     let daemon = Daemon::with_partners(prompt_partners(2)).start().await;

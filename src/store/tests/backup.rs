@@ -72,7 +72,7 @@ fn commit(writes: &[Write]) -> Commit {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..crate::cases::cases(4) })]
 
     /// Whatever is written between its steps, a backup is the store as it was at its last one.
     #[test]

@@ -42,7 +42,7 @@ fn raw(directory: &Directory) -> Vec<u8> {
 }
 
 fn holds(raw: &[u8], text: &[u8]) -> bool {
-    raw.windows(text.len()).any(|window| window == text)
+    memchr::memmem::find(raw, text).is_some()
 }
 
 /// What lies under a key, in a store that is closed.
@@ -365,7 +365,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..crate::cases::cases(6) })]
 
     /// In whatever groups leads come and are erased: who is not erased is read, who is erased is not, also after a restart.
     #[test]

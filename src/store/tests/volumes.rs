@@ -303,7 +303,7 @@ async fn the_size_of_a_store_follows_its_retention() {
     let store = hourly.open();
     let mut sizes = Vec::new();
     for hour in 0..8 {
-        for nth in 0..40 {
+        for nth in 0..20 {
             submit(&store, &hourly, hour * 1000 + nth);
         }
         hourly.pass(HOUR_MS);
@@ -315,7 +315,7 @@ async fn the_size_of_a_store_follows_its_retention() {
 }
 
 proptest! {
-    #![proptest_config(crate::cases::cases(6))]
+    #![proptest_config(crate::cases::cases(2))]
 
     /// Whatever is written when, with stops and kills between, what is read is what a map has.
     #[test]

@@ -292,11 +292,13 @@ async fn who_waits_too_long_is_refused() {
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
 }
 
+/// hyper notices that a client is gone only while it reads, and nothing is read of what waits.
 #[tokio::test]
-async fn who_hangs_up_in_line_leaves_it() {
+async fn a_client_that_hangs_up_in_line_keeps_its_place_no_longer_than_the_wait() {
     let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
     let _local = metrics::set_default_local_recorder(&recorder);
-    let server = start_behind(gate(two_and_one()));
+    let rules = ShedderRules { queue_wait: Duration::from_millis(500), ..two_and_one().new_work.unwrap() };
+    let server = start_behind(gate(GateRules { new_work: Some(rules), ..GateRules::default() }));
     let _in_flight = occupy(&server, 2).await;
     let mut leaves = server.connect().await;
     leaves.send(NEW_WORK).await;

@@ -83,7 +83,7 @@ proptest! {
 fn rules_that_are_drawn_hold_as_often_as_they_fail() {
     let mut runner = TestRunner::deterministic();
     let (mut holding, mut drawn) = (0, 0);
-    for _ in 0..100 {
+    for _ in 0..40 {
         let rules = prop::collection::vec(drawn::rule(), 8).new_tree(&mut runner).unwrap().current();
         let body = drawn::body().new_tree(&mut runner).unwrap().current();
         holding += expected(&rules, &[body]).concat().len();

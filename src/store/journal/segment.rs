@@ -138,8 +138,10 @@ impl Contents {
         let mut contents = Self::default();
         if bytes.get(..HEADING) != Some(&[MAGIC, &number.to_be_bytes()[..]].concat()) {
             // Not begun, when it is a spare whose heading a crash has kept from being written.
-            if bytes.starts_with(&MAGIC[..7]) && !bytes.starts_with(MAGIC) {
-                let found = bytes.get(..8).unwrap_or_default().escape_ascii();
+            if bytes.starts_with(&MAGIC[..7])
+                && let Some(found) = bytes.get(..8).filter(|found| found != MAGIC)
+            {
+                let found = found.escape_ascii();
                 tracing::error!(number, %found, wanted = %MAGIC.escape_ascii(), "a segment of the journal has another format");
                 contents.damaged_at.push(0);
             }

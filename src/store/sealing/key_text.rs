@@ -56,9 +56,9 @@ pub(in crate::store) fn sealed_with(path: &Path, text: &[u8]) -> Result<String, 
 fn parts<'a>(path: &Path, bytes: &'a [u8]) -> Result<(String, &'a [u8]), SealingError> {
     let damaged = || SealingError::Damaged { path: path.to_owned() };
     let other = || {
-        let found =
-            std::str::from_utf8(bytes.strip_prefix(NAME)?.split(|byte| *byte == b'\n').next()?).ok()?;
-        let found = found.parse().ok()?;
+        let behind = bytes.strip_prefix(NAME)?;
+        let found = behind.split_at_checked(behind.iter().position(|byte| *byte == b'\n')?)?.0;
+        let found = std::str::from_utf8(found).ok()?.parse().ok()?;
         Some(SealingError::Format { path: path.to_owned(), found })
     };
     let rest = bytes.strip_prefix(HEADING).ok_or_else(|| other().unwrap_or_else(damaged))?;

@@ -111,6 +111,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
             let admin = AdminClient::find_with_partners(&settings).await?;
             let lists: Vec<ListedSuppressions> = admin.ask(Method::GET, "/suppressions").await?;
             page::show(&lists, json, || page::print_table(table(&lists)))?;
+            admin.warn_of_damage().await;
             admin
         }
         Command::Remove { name } => {

@@ -150,7 +150,14 @@ fn list_what_the_journal_knows(manifest: &mut Manifest, looked: &Looked) -> Vec<
 fn written_files_in(directory: &Path) -> io::Result<BTreeSet<u32>> {
     let mut written = BTreeSet::new();
     for number in record_files_in(directory)? {
-        if fs::metadata(record_file::path_of(directory, number))?.len() > HEADING {
+        let path = record_file::path_of(directory, number);
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
+        let length = match fs::metadata(&path) {
+            // A link that leads nowhere is no file.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            file => file.map_err(named)?.len(),
+        };
+        if length > HEADING {
             written.insert(number);
         }
     }

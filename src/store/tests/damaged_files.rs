@@ -510,3 +510,19 @@ fn a_pause_that_cannot_be_read_holds() {
     pauses.resume("bank", None, commit).now_or_never().unwrap().unwrap();
     assert!(pauses.list().is_empty());
 }
+
+#[test]
+fn a_link_that_leads_nowhere_is_told_as_a_file_that_is_missing() {
+    let directory = directory();
+    drop(inline(&directory));
+    if directory.database.is_some() {
+        return;
+    }
+    let name = "volumes/1/00000001.records";
+    let file = directory.path().join(name);
+    fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("nowhere", &file).unwrap();
+    let told =
+        inline(&directory).check().unwrap().damages.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(told, [format!("`{name}` is missing")]);
+}

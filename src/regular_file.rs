@@ -1,7 +1,7 @@
 //! Reading a file that settings, or files of the operator, name: as a whole, within a bound, and never what would be waited for or has
 //! no end, such as a pipe into which nobody writes, or a device.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -19,20 +19,31 @@ pub const SECRET_BYTES_MAX: u64 = 4096;
 /// # Errors
 /// That it cannot be read, is no regular file, or too large.
 pub fn bytes_of(file: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let refused = |message: String| io::Error::new(ErrorKind::InvalidInput, message);
-    // Opening a pipe would wait for who writes into it.
-    let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
-    let opened = OpenOptions::new().read(true).custom_flags(nonblocking).open(file)?;
-    let about = opened.metadata()?;
-    if !about.is_file() {
-        return Err(refused("it is no regular file".to_owned()));
-    }
+    let opened = open(file)?;
     // As much room as it takes, so that no secret is moved and left behind.
-    let mut bytes = Vec::with_capacity(usize::try_from(about.len().min(most)).unwrap_or(0) + 1);
+    let mut bytes = Vec::with_capacity(usize::try_from(opened.metadata()?.len().min(most)).unwrap_or(0) + 1);
     if opened.take(most + 1).read_to_end(&mut bytes)? as u64 > most {
         return Err(refused(format!("it has more than {most} bytes")));
     }
     Ok(bytes)
+}
+
+/// A file that is opened to be read piece by piece. A link is followed.
+///
+/// # Errors
+/// That it cannot be opened, or is no regular file.
+pub fn open(file: &Path) -> io::Result<File> {
+    // Opening a pipe would wait for who writes into it.
+    let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
+    let opened = OpenOptions::new().read(true).custom_flags(nonblocking).open(file)?;
+    match opened.metadata()?.is_file() {
+        true => Ok(opened),
+        false => Err(refused("it is no regular file".to_owned())),
+    }
+}
+
+fn refused(message: String) -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, message)
 }
 
 /// The text of a file likewise.

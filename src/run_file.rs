@@ -61,7 +61,8 @@ impl RunFile {
         let path = path(store);
         let bytes = serde_json::to_vec_pretty(self)?;
         let lock = |file: &File| Ok(flock(file, FlockOperation::NonBlockingLockExclusive)?);
-        let file = private_file::write(&path, &bytes, lock)?;
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
+        let file = private_file::write(&path, &bytes, lock).map_err(named)?;
         Ok(Written { path, _file: file })
     }
 }

@@ -133,7 +133,9 @@ async fn erase_in_rounds(
     let left_alone = if suppress { Some(left_alone_by_all(app, wish, &about.named).await?) } else { None };
     let companies = request::companies(&app.engine, &about.found);
     super::reports::settle(app).await;
-    let found: Vec<Uuid> = about.found.into_iter().map(|found| found.lead_uuid).collect();
+    let found = about.found.into_iter().map(|found| found.lead_uuid);
+    // Of those whose records are damaged the keys go, too.
+    let found: Vec<Uuid> = found.chain(about.damaged).collect();
     let receipt_uuid = ids::random();
     let mut left = Left::of(found.len());
     let mut receipt = Receipt {
@@ -145,6 +147,7 @@ async fn erase_in_rounds(
         daemon: app.named(),
         companies,
         left_alone,
+        unread: about.unread,
         leads: Vec::new(),
     };
     // Nobody may listen any more.

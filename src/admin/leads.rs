@@ -12,7 +12,8 @@ use super::command::{blocking, seen_through, unavailable};
 use super::reports;
 use crate::hindsight::explanation::explanation;
 use crate::persons::{dossier, erasure};
-use crate::records::{Unavailable, reading};
+use crate::records::Unavailable;
+use crate::records::reading::{self, Held};
 use crate::web::{Context, Failure, Reply};
 
 const UNAVAILABLE: &str = "the store cannot be read or written; the log tells why";
@@ -53,11 +54,13 @@ pub(super) async fn explain(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&found(uuid, explain).await?)
 }
 
-/// That there is such a lead: what is not done is not recorded.
+/// That there is such a lead, or its key: what is not done is not recorded.
 fn known(app: &App, lead: Uuid) -> Result<(), Failure> {
-    let found = reading::lead(&app.store, lead);
-    let found = found.map_err(|_| unavailable(UNAVAILABLE.to_owned()))?;
-    found.map(drop).ok_or_else(|| Failure::unknown_uuid("Lead", lead))
+    match reading::held(&app.store, lead) {
+        Ok(Held::Whole(_) | Held::Damaged) => Ok(()),
+        Ok(Held::Nothing) => Err(Failure::unknown_uuid("Lead", lead)),
+        Err(Unavailable) => Err(unavailable(UNAVAILABLE.to_owned())),
+    }
 }
 
 /// What was found of a lead. It is looked for on a thread that may block: the feeds may be long.

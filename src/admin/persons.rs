@@ -33,6 +33,9 @@ pub struct PersonOrder {
     /// Whether they are to be left alone from now on, too, where they are erased.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suppress: bool,
+    /// Whether it is done for the leads that can be read where the store is damaged, and not refused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub despite_damage: bool,
 }
 
 /// Whether somebody is, or was until now, on the list of who asked to be left alone.
@@ -54,6 +57,8 @@ pub(super) struct Wish {
     pub(super) digest: SuppressionDigest,
     /// Why, where that is said.
     pub(super) reason: Option<String>,
+    /// Whether it is done for the leads that can be read, where others may be damaged.
+    pub(super) despite_damage: bool,
 }
 
 pub(super) async fn find(mut context: Context<App>) -> Result<Reply, Failure> {
@@ -79,11 +84,12 @@ pub(super) async fn unsuppress(mut context: Context<App>) -> Result<Reply, Failu
 
 /// What is wished, and whether they are to be left alone, too.
 pub(super) async fn ordered(context: &mut Context<App>) -> Result<(Wish, bool), Failure> {
-    let PersonOrder { kind, digest: text, reason, suppress } = order(context, ORDER_BYTES).await?;
+    let PersonOrder { kind, digest: text, reason, suppress, despite_damage } =
+        order(context, ORDER_BYTES).await?;
     let digest =
         digest(&text).ok_or_else(|| Failure::bad_attribute("digest", "must be 64 hexadecimal digits"))?;
     let reason = reason.as_deref().map(reason_given).transpose()?.map(str::to_owned);
-    Ok((Wish { by: Actor::of_command(context), kind, digest, reason }, suppress))
+    Ok((Wish { by: Actor::of_command(context), kind, digest, reason, despite_damage }, suppress))
 }
 
 impl Wish {
@@ -145,7 +151,7 @@ pub(super) async fn copied(app: &Arc<App>, wish: Wish) -> Result<request::Copy, 
     .await
 }
 
-/// What is found of a person, whom the reason does not name.
+/// What is found of a person, whom the reason does not name. Where leads of theirs may be damaged it is refused, unless that is accepted.
 pub(super) async fn about(app: &App, wish: &Wish) -> Result<About, Failure> {
     let (who, reason) = (wish.who()?, wish.reason.clone().unwrap_or_default());
     let about = carried_out(app, move |engine, runtime| {
@@ -153,7 +159,17 @@ pub(super) async fn about(app: &App, wish: &Wish) -> Result<About, Failure> {
         runtime.block_on(request::about(engine, who, &is_told))
     });
     let about = about.await?;
-    if about.is_told { Err(names_them()) } else { Ok(about) }
+    match about.unread {
+        _ if about.is_told => Err(names_them()),
+        0 => Ok(about),
+        _ if wish.despite_damage => Ok(about),
+        places => Err(unavailable(format!(
+            "{places} {} of the store cannot be read, and leads of this person may lie there: `offerd store check` names them, and \
+             `offerd store salvage` brings back what can be read; `offerd person` with `--despite-damage` does it for the leads that \
+             can be read",
+            if places == 1 { "place" } else { "places" }
+        ))),
+    }
 }
 
 /// Has a person be left alone by everything that leads name them by, and says by how much of what.
@@ -189,7 +205,7 @@ pub(super) async fn suppressed(app: &Arc<App>, wish: Wish) -> Result<(), Failure
 
 async fn left_alone_now(app: &App, wish: &Wish) -> Result<(), Failure> {
     named_nowhere(app, wish).await?;
-    let Wish { by, kind, digest, reason } = wish;
+    let Wish { by, kind, digest, reason, .. } = wish;
     leave_alone(&app.engine, *kind, &[*digest]).await?;
     load(Arc::clone(&app.engine)).await?;
     app.note_if_can(by, wish.note("person.suppress")).await;
@@ -211,7 +227,7 @@ pub(super) async fn unsuppressed(app: &Arc<App>, wish: Wish) -> Result<bool, Fai
     let (here, app) = (app, Arc::clone(app));
     seen_through(here, "it could not be ended that a person is left alone", async move {
         named_nowhere(&app, &wish).await?;
-        let Wish { by, kind, digest, reason } = &wish;
+        let Wish { by, kind, digest, reason, .. } = &wish;
         let (store, key_file) = (&app.engine.records.store, app.engine.suppressions.key_file());
         let done = left_alone::ask_again(store, key_file, *kind, digest).await;
         let was_suppressed = done.map_err(not_left_alone)?;
@@ -232,7 +248,8 @@ pub(super) async fn unsuppressed(app: &Arc<App>, wish: Wish) -> Result<bool, Fai
 /// That the reason does not name whom the leads are about that are found by now. It says nothing where they cannot be looked for.
 async fn named_nowhere(app: &App, wish: &Wish) -> Result<(), Failure> {
     let is_contact = KINDS.contains(&wish.kind);
-    match (is_contact && wish.reason.is_some()).then_some(about(app, wish)) {
+    let wish = Wish { despite_damage: true, ..wish.clone() };
+    match (is_contact && wish.reason.is_some()).then_some(about(app, &wish)) {
         Some(looked_for) => match looked_for.await {
             Err(failure) if failure.status != StatusCode::SERVICE_UNAVAILABLE => Err(failure),
             _ => Ok(()),

@@ -135,6 +135,13 @@ fn unfit(faults: QueryFaults) -> Failure {
 
 pub(super) async fn rebuild(context: Context<App>) -> Result<Reply, Failure> {
     refuse_unless_it_leads(&context.app)?;
+    let unread = context.app.store.unreadable_places();
+    if unread > 0 {
+        return Err(unavailable(format!(
+            "nothing was counted, and the counts are as they were: places of the store that cannot be read: {unread}, and what lies \
+             there would be missing; `offerd store check` names them, and `offerd store salvage` makes a good store to count anew"
+        )));
+    }
     let permit = Arc::clone(&context.app.replays).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
     let begun = Rebuild::begin(reports(&context.app)?, context.app.rests).await;

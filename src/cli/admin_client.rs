@@ -98,11 +98,20 @@ impl AdminClient {
     /// Whether the store is known to have lost records.
     pub async fn knows_of_damage(&self) -> bool {
         match &self.store {
-            Some(store) => store.damages().iter().any(Damage::costs_records),
+            Some(store) => store.damages().iter().any(Damage::costs_records) || store.broken_records() > 0,
             None => {
                 let ready = self.call(Method::GET, "/readyz").await;
                 ready.is_ok_and(|ready| ready.text().contains("degraded"))
             }
+        }
+    }
+
+    /// Warns of a list that may lack what is damaged.
+    pub async fn warn_of_damage(&self) {
+        if self.knows_of_damage().await {
+            eprintln!(
+                "the store is damaged, and what cannot be read is not listed: `offerd store check` names it"
+            );
         }
     }
 

@@ -23,6 +23,7 @@ use crate::model::{
     CreditCardOffer, Lead, LoanOffer, Money, MortgageOffer, PendingResponse, RateTable, SavingsOffer,
     SpecialOffer, Unreadable,
 };
+use crate::regular_file;
 use crate::run_file::RunFile;
 
 /// What to do with leads.
@@ -93,7 +94,7 @@ pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
     let read = if file == Path::new("-") {
         std::io::stdin().read_to_end(&mut body)
     } else {
-        std::fs::File::open(file).and_then(|mut opened| opened.read_to_end(&mut body))
+        regular_file::open(file).and_then(|mut opened| opened.read_to_end(&mut body))
     };
     read.map_err(|error| format!("{} cannot be read: {error}; tests/leads has samples", file.display()))?;
     match Lead::read(&body) {

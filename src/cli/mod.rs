@@ -366,6 +366,9 @@ fn unopened(settings: &Settings, error: &StoreError) -> String {
         StoreError::Sealing(SealingError::MasterKey(key)) if key.is_forbidden() => {
             format!("{told}; {PERMIT}")
         }
+        StoreError::Locked { .. } => {
+            format!("{told}; commands find it by `daemon.json` in that directory, which a restart makes anew")
+        }
         _ => format!("{told}; `offerd doctor` looks at what is wrong"),
     }
 }

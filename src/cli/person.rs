@@ -26,9 +26,7 @@ Examples:
   offerd person find --phone - --json < number.txt")]
     Find {
         #[command(flatten)]
-        who: Who,
-        #[command(flatten)]
-        why: Why,
+        whose: Whose,
         /// As JSON: of each `leadUuid`, `companyUuid`, `createdAt`, `productTypes` and `test`
         #[arg(long)]
         json: bool,
@@ -39,9 +37,7 @@ Examples:
   offerd person export --email ada@example.com --out ada.json --reason 'letter 4711'")]
     Export {
         #[command(flatten)]
-        who: Who,
-        #[command(flatten)]
-        why: Why,
+        whose: Whose,
         /// File to make, readable by its owner only; standard output when not given
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
@@ -53,9 +49,7 @@ Examples:
   offerd person erase --phone '(206) 555-0100' --json > receipt.json")]
     Erase {
         #[command(flatten)]
-        who: Who,
-        #[command(flatten)]
-        why: Why,
+        whose: Whose,
         /// Leave them alone from now on, too: by every address, number, and name with a day of birth that their leads have
         #[arg(long)]
         suppress: bool,
@@ -90,6 +84,18 @@ Examples:
         #[command(flatten)]
         why: Why,
     },
+}
+
+/// Whose leads are meant.
+#[derive(Debug, Args)]
+pub struct Whose {
+    #[command(flatten)]
+    who: Who,
+    #[command(flatten)]
+    why: Why,
+    /// Where the store is damaged, do it for the leads that can be read; it is refused otherwise
+    #[arg(long)]
+    despite_damage: bool,
 }
 
 /// Whom it is about.
@@ -132,10 +138,10 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
     let settings = super::settings(config)?;
     let admin = AdminClient::find(&settings).await?;
     match command {
-        Command::Find { who, why, json } => find(&admin, &who.order(why)?, json).await?,
-        Command::Export { who, why, out } => export(&admin, &who.order(why)?, out.as_deref()).await?,
-        Command::Erase { who, why, suppress, json } => {
-            let order = PersonOrder { suppress, ..who.order(why)? };
+        Command::Find { whose, json } => find(&admin, &whose.order()?, json).await?,
+        Command::Export { whose, out } => export(&admin, &whose.order()?, out.as_deref()).await?,
+        Command::Erase { whose, suppress, json } => {
+            let order = PersonOrder { suppress, ..whose.order()? };
             erase(&admin, &order, json).await?
         }
         Command::Suppress { who, why } => leave_alone(&admin, &who.order(why)?).await?,
@@ -223,11 +229,13 @@ const LEFT_ALONE: &str = "no partner is asked about them from now on; `offerd pe
 /// What is said where no lead is found.
 const NOBODY: &str = "no lead is found by this; one that was erased is found by nothing";
 
-impl Who {
-    /// What is sent of it: its digest.
-    fn order(&self, why: Why) -> Result<PersonOrder, Trouble> {
-        let given = [(SuppressionKind::Email, &self.email), (SuppressionKind::Phone, &self.phone)];
-        order(given.into_iter().find_map(|(kind, given)| Some((kind, given.as_deref()?))), why)
+impl Whose {
+    /// What is sent of it: the digest.
+    fn order(self) -> Result<PersonOrder, Trouble> {
+        let Self { who: Who { email, phone }, why, despite_damage } = self;
+        let given = [(SuppressionKind::Email, email.as_deref()), (SuppressionKind::Phone, phone.as_deref())];
+        let order = order(given.into_iter().find_map(|(kind, given)| Some((kind, given?))), why)?;
+        Ok(PersonOrder { despite_damage, ..order })
     }
 }
 
@@ -250,7 +258,8 @@ fn order(given: Option<(SuppressionKind, &str)>, Why { reason }: Why) -> Result<
     let digest = kind.of_line(&line);
     let digest =
         digest.ok_or_else(|| Trouble::Other(format!("--{} must be {}", kind.word(), kind.wanted())))?;
-    Ok(PersonOrder { kind, digest: const_hex::encode(digest), reason, suppress: false })
+    let digest = const_hex::encode(digest);
+    Ok(PersonOrder { kind, digest, reason, suppress: false, despite_damage: false })
 }
 
 fn table(found: &[FoundLead]) -> Table {
@@ -269,13 +278,18 @@ fn table(found: &[FoundLead]) -> Table {
 }
 
 fn told(receipt: &Receipt) -> String {
-    let Receipt { receipt_uuid, erased_at, rounds: _, by, reason, daemon, companies, left_alone, leads } =
-        receipt;
+    let Receipt { receipt_uuid, erased_at, by, reason, daemon, companies, left_alone, leads, .. } = receipt;
     let why = reason.as_deref().map_or_else(String::new, |reason| format!(", because: {reason}"));
     let done = format!("receipt {receipt_uuid}, {erased_at}, by {by} on {daemon}{why}");
     let alone = left_alone.map_or_else(String::new, |listed| {
         format!("from now on no partner is asked about whoever is submitted with one of: {}\n", listed.told())
     });
+    let alone = match receipt.unread {
+        0 => alone,
+        unread => {
+            format!("{alone}leads of theirs may lie at {unread} places of the store that cannot be read\n")
+        }
+    };
     if leads.is_empty() {
         return format!("{done}\n{alone}{NOBODY}; nothing was erased");
     }

@@ -1,6 +1,5 @@
 //! `offerd restore FILE`
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +12,7 @@ use super::progress::Bar;
 use super::trouble::Trouble;
 use crate::admin::backup::told;
 use crate::config::Settings;
+use crate::regular_file;
 use crate::store::backup::{BackupFault, Restore, RestoreError, Scanner, Summary};
 use crate::store::{CheckReport, MasterKey};
 
@@ -85,7 +85,7 @@ fn master_key(settings: &Settings, into: &Path) -> Result<Option<MasterKey>, Str
 fn check(master: Option<MasterKey>, arguments: &Arguments) -> Result<Option<String>, String> {
     let mut scanner = Scanner::new(master);
     read(&arguments.file, |piece, bar| {
-        scanner.push(piece).map_err(|fault| with_next(&fault))?;
+        scanner.push(piece).map_err(|fault| of_file(&arguments.file, with_next(&fault)))?;
         show(bar, scanner.summary());
         Ok(())
     })?;
@@ -108,13 +108,14 @@ fn restore(
                 .to_owned(),
         );
     };
-    let mut restore = Restore::begin(into, master).map_err(|error| why(&error))?;
+    let why = |error: RestoreError| why(&arguments.file, &error);
+    let mut restore = Restore::begin(into, master).map_err(why)?;
     read(&arguments.file, |piece, bar| {
-        restore.push(piece).map_err(|error| why(&error))?;
+        restore.push(piece).map_err(why)?;
         show(bar, restore.summary());
         Ok(())
     })?;
-    let (summary, report) = restore.finish().map_err(|error| of_file(&arguments.file, why(&error)))?;
+    let (summary, report) = restore.finish().map_err(why)?;
     told("backup.restore", &operator());
     warn(&report);
     tell(arguments, &summary, &format!("the store is in {}", into.display()))
@@ -134,9 +135,9 @@ fn with_next(fault: &BackupFault) -> String {
 }
 
 /// Why a store was not restored, and what to do.
-fn why(error: &RestoreError) -> String {
+fn why(file: &Path, error: &RestoreError) -> String {
     match error {
-        RestoreError::Backup(fault) => with_next(fault),
+        RestoreError::Backup(fault) => of_file(file, with_next(fault)),
         RestoreError::NotEmpty { .. } => format!("{error}; `--into DIR` names another"),
         RestoreError::LeftOver { .. } | RestoreError::Store(_) => error.to_string(),
     }
@@ -150,13 +151,13 @@ fn read(file: &Path, mut take: impl FnMut(&[u8], &Bar) -> Result<(), String>) ->
             file.display()
         )
     };
-    let mut opened = File::open(file).map_err(cannot)?;
+    let mut opened = regular_file::open(file).map_err(cannot)?;
     let mut piece = vec![0; PIECE_BYTES];
     let bar = bar();
     loop {
         match opened.read(&mut piece).map_err(cannot)? {
             0 => break,
-            length => take(&piece[..length], &bar).map_err(|message| of_file(file, message))?,
+            length => take(&piece[..length], &bar)?,
         }
     }
     Ok(())

@@ -2,7 +2,6 @@
 
 mod copy;
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +16,7 @@ use super::{page, progress};
 use crate::admin::backup::told;
 use crate::admin::store::StoreReport;
 use crate::config::Settings;
+use crate::regular_file;
 use crate::store::salvage::{SalvageError, Salvaged, salvage};
 use crate::store::{StoreOptions, Tree};
 
@@ -176,7 +176,7 @@ async fn salvaged(settings: &Settings, into: &Path, backup: Option<&Path>) -> Re
         format!("{} cannot be read: {error}; `offerd backup` makes such a file", file.display())
     };
     let mut opened = match backup {
-        Some(file) => Some(File::open(file).map_err(|error| cannot(file, error))?),
+        Some(file) => Some(regular_file::open(file).map_err(|error| cannot(file, error))?),
         None => None,
     };
     let file = opened.as_mut().map(|file| file as &mut dyn Read);

@@ -1,6 +1,5 @@
 //! `offerd suppressions`: lists of whom partners are not to be asked about.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,6 +16,7 @@ use super::trouble::Trouble;
 use crate::admin::suppressions::{AT_ONCE, Added, Addition, ListedSuppressions, Removed, digest};
 use crate::model::{SuppressionDigest, SuppressionKind};
 use crate::partners::is_key;
+use crate::regular_file;
 
 /// Lines that are told one by one when they are bad; of the others only how many there are.
 const MOST_TOLD: u64 = 20;
@@ -111,6 +111,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
             let admin = AdminClient::find_with_partners(&settings).await?;
             let lists: Vec<ListedSuppressions> = admin.ask(Method::GET, "/suppressions").await?;
             page::show(&lists, json, || page::print_table(table(&lists)))?;
+            admin.warn_of_damage().await;
             admin
         }
         Command::Remove { name } => {
@@ -142,10 +143,10 @@ impl Add {
         if self.file == Path::new("-") {
             return Ok(Input { read: Box::new(io::stdin()), bytes: None });
         }
-        let opened = File::open(&self.file).and_then(|file| Ok((file.metadata()?, file)));
-        let (about, file) =
+        let opened = regular_file::open(&self.file).and_then(|file| Ok((file.metadata()?.len(), file)));
+        let (bytes, file) =
             opened.map_err(|error| format!("{} cannot be read: {error}", self.file.display()))?;
-        Ok(Input { read: Box::new(file), bytes: about.is_file().then_some(about.len()) })
+        Ok(Input { read: Box::new(file), bytes: Some(bytes) })
     }
 
     /// Sends what is good of the file, and returns how many lines are bad.

@@ -105,6 +105,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
             let admin = AdminClient::find(settings).await?;
             let tokens: Vec<Listed> = admin.ask(Method::GET, "/tokens").await?;
             page::show(&tokens, json, || page::print_table(table(&tokens)))?;
+            admin.warn_of_damage().await;
             admin
         }
         Command::Revoke { id } => {

@@ -3,7 +3,7 @@
 //! Both work on the store of a stopped daemon, so that what is exported is of one instant. Of a running one, restore a backup
 //! elsewhere, and export that.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,6 +19,7 @@ use super::operator::operator;
 use super::trouble::Trouble;
 use crate::admin::backup::told;
 use crate::config::Settings;
+use crate::regular_file;
 use crate::store::audit::{AuditEntry, AuditLog};
 use crate::store::{Commit, MasterKey, Store, Tree};
 use crate::transfer::{Export, Import};
@@ -190,7 +191,7 @@ fn open(file: &Path) -> Result<Box<dyn Read>, String> {
     }
     let cannot =
         |error| format!("{} cannot be read: {error}; `offerd export` makes such a file", file.display());
-    Ok(Box::new(File::open(file).map_err(cannot)?))
+    Ok(Box::new(regular_file::open(file).map_err(cannot)?))
 }
 
 async fn read(store: &Store, file: &Path, input: Box<dyn Read>) -> Result<u64, String> {

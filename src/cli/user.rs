@@ -211,6 +211,7 @@ async fn list(settings: &Settings, json: bool) -> Result<(), Trouble> {
     let admin = AdminClient::find(settings).await?;
     let users: Vec<ListedUser> = admin.ask(Method::GET, "/users").await?;
     page::show(&users, json, || page::print_table(table(&users)))?;
+    admin.warn_of_damage().await;
     Ok(admin.close()?)
 }
 

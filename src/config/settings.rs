@@ -18,7 +18,7 @@ use super::colour::Colour;
 use super::layers::{Layers, Places};
 use super::raw::Raw;
 use super::web_address;
-use crate::declaration::{Fault, Reading, read_table};
+use crate::declaration::{self, Fault, Reading, read_table};
 use crate::telemetry::logging::LogFormat;
 
 /// A setting in force: key, value, and where it came from.
@@ -690,7 +690,7 @@ impl Settings {
     /// defaults. For those who go on checking.
     pub fn inspect(file: Option<&Path>) -> (Option<Self>, Vec<Fault>) {
         let Some(path) = file else { return Self::of_layers(None, std::env::vars()) };
-        match std::fs::read_to_string(path) {
+        match declaration::text_of(path) {
             Ok(text) => Self::of_layers(Some((path, &text)), std::env::vars()),
             Err(error) => {
                 let message = format!(

@@ -79,7 +79,10 @@ impl Suppressions {
     pub fn of(store: &Store, key_file: PathBuf) -> Self {
         let suppressions = Self { key_file, ..Self::default() };
         if let Err(failure) = suppressions.load(store) {
-            let told = format!("the suppression lists cannot be read: {failure}");
+            let told = format!(
+                "the suppression lists cannot be read, so that nobody is asked about anybody: {failure}; `offerd store check` names \
+                 what is damaged, and `offerd store salvage` brings back what can be read"
+            );
             tracing::error!("{told}");
             let unknown = Lists { left_alone: LeftAlone::Locked(told), ..Lists::default() };
             *suppressions.lists.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(unknown);

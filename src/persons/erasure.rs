@@ -15,11 +15,12 @@ use uuid::Uuid;
 
 use crate::matching::engine::Engine;
 use crate::matching::messages::Leave;
-use crate::model::{Timestamp, Viewer};
+use crate::model::Timestamp;
 use crate::prefills::prefills_of;
+use crate::records::Unavailable;
 use crate::records::contacts::contacts_of;
 use crate::records::identity::identity_of;
-use crate::records::{Unavailable, reading};
+use crate::records::reading::{self, Held};
 use crate::store::contacts::ContactsOf;
 use crate::store::entities::{Happening, LeadRecord, Payout};
 use crate::store::identities::{Forgetting, IdentityOf};
@@ -39,6 +40,9 @@ pub struct Erasure {
     pub lead_uuid: Uuid,
     /// When its data key was destroyed.
     pub erased_at: Timestamp,
+    /// Whether its record could not be read: its key is destroyed, and what follows counts only what was still found of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub damaged: bool,
     /// Records that can be read no more.
     pub destroyed: Destroyed,
     /// Records that remain, and name nobody.
@@ -89,6 +93,8 @@ struct Gone {
     updated_at: i64,
     first_table: Option<Uuid>,
     tables: Vec<Uuid>,
+    /// Whether its record cannot be read.
+    damaged: bool,
 }
 
 /// By lead.
@@ -102,7 +108,7 @@ pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unava
     Ok(erase_all(engine, &[lead], &mut |_| ()).await?.pop())
 }
 
-/// Erases leads, and passes over those of which there are none, or none any more. Once this returns their erasures, no copy of the disk
+/// Erases leads, those too whose records are damaged, and passes over those of which there are none, or none any more. Once this returns their erasures, no copy of the disk
 /// made from now on can tell what they held. Tables of theirs that are pending end, and are not recovered. `told` is given how many
 /// more are erased.
 ///
@@ -120,15 +126,21 @@ pub async fn erase_all(
     let (mut gone, mut hashes) = (Vec::new(), Hashes::default());
     for lead in leads {
         // One after the other, so that no more of them is held than is needed.
-        if let Some(record) = reading::lead(store, *lead)? {
-            hashes.add(store, &record);
-            gone.push(Gone::of(store, &record));
+        match reading::held(store, *lead)? {
+            Held::Whole(record) => {
+                hashes.add(store, &record);
+                gone.push(Gone::of(store, &record));
+            }
+            Held::Damaged => {
+                hashes.add_damaged(store, *lead)?;
+                gone.push(Gone::damaged(store, *lead));
+            }
+            Held::Nothing => {}
         }
     }
     gone.sort_by_key(|one| (one.created_at, one.lead));
-    for one in &gone {
-        end(engine, one.company, &one.tables).await;
-    }
+    let ending = gone.iter().map(|one| one.lead).collect();
+    end(engine, &ending).await;
     // The leads are found until they are erased, however this ends: what is hashed is hashed anew behind that, by the next start
     // where it is cut short.
     let mut forgetting = hashes.begin_forgetting(store)?;
@@ -138,6 +150,7 @@ pub async fn erase_all(
     let erasures = |one: &Gone| Erasure {
         lead_uuid: one.lead,
         erased_at: erased_at.into(),
+        damaged: one.damaged,
         destroyed: Destroyed::of(&sealed[&one.lead], forgetting.hashes.get(&one.lead).copied().unwrap_or(0)),
         remaining: remaining.remove(&one.lead).unwrap_or_default(),
     };
@@ -149,10 +162,13 @@ pub async fn erase_all(
         failed => failed,
     };
     // Those that were begun meanwhile, too; and also where it failed, since it may have come far enough.
+    end(engine, &ending).await;
     for one in &gone {
-        let tables = one.tables_now(store);
-        end(engine, one.company, &tables).await;
-        engine.kept.forget(&tables);
+        match one.damaged {
+            // Not all of its tables are known.
+            true => engine.kept.forget_all(),
+            false => engine.kept.forget(&one.tables_now(store)),
+        }
     }
     committed.map(|()| erasures)
 }
@@ -161,9 +177,16 @@ impl Gone {
     fn of(store: &Store, record: &LeadRecord) -> Self {
         let LeadRecord { uuid: lead, company, created_at, updated_at, first_table, .. } = *record;
         let tables = Vec::new();
-        let mut gone = Self { lead, company, created_at, updated_at, first_table, tables };
+        let mut gone = Self { lead, company, created_at, updated_at, first_table, tables, damaged: false };
         gone.tables = gone.tables_now(store);
         gone
+    }
+
+    /// A lead whose record cannot be read: what is sealed with its key, and lies under its uuid, is all that is known of it.
+    fn damaged(store: &Store, lead: Uuid) -> Self {
+        let tables = reading::listed_tables(store, lead).collect();
+        let company = Uuid::nil();
+        Self { lead, company, created_at: 0, updated_at: 0, first_table: None, tables, damaged: true }
     }
 
     /// Its tables, those included that were begun since.
@@ -172,10 +195,9 @@ impl Gone {
     }
 }
 
-/// Ends the tables that are live. An actor that is gone has ended already.
-async fn end(engine: &Engine, company: Uuid, tables: &[Uuid]) {
-    let live = tables.iter().filter_map(|table| engine.live.get(*table, Viewer::of_all(company))?);
-    join_all(live.map(|actor| actor.send(Leave))).await;
+/// Ends the tables of leads that are live. An actor that is gone has ended already.
+async fn end(engine: &Engine, leads: &BTreeSet<Uuid>) {
+    join_all(engine.live.of_leads(leads).into_iter().map(|actor| actor.send(Leave))).await;
 }
 
 /// Takes in what other processes on the store have erased: once this returns, nothing of it is shown here from memory, and nobody is
@@ -201,8 +223,7 @@ pub async fn take_in(engine: &Arc<Engine>) -> Result<(), String> {
     };
     let erased = tokio::task::spawn_blocking(look).await.map_err(|panic| panic.to_string())?;
     let erased = erased.map_err(|failure| failure.to_string())?;
-    let live = engine.live.of_leads(&erased);
-    join_all(live.into_iter().map(|actor| actor.send(Leave))).await;
+    end(engine, &erased).await;
     engine.kept.forget_all();
     Ok(())
 }
@@ -219,6 +240,19 @@ impl Hashes {
         let (lead, company, identity) = (record.uuid, record.company, identity_of(store, record));
         self.identities.push(IdentityOf { lead, company, identity });
         self.contacts.push(contacts_of(store, record));
+    }
+
+    /// Those of a lead whose record does not say which: whoever has hashed it is gone through.
+    fn add_damaged(&mut self, store: &Store, lead: Uuid) -> Result<(), Unavailable> {
+        let mut companies = BTreeSet::new();
+        for owned in store.owners(Tree::Identities, &[], &[]) {
+            let (owner, key) = owned.map_err(failed)?;
+            companies.extend(key.first_chunk().filter(|_| owner == lead).map(|uuid| Uuid::from_bytes(*uuid)));
+        }
+        let identities = companies.into_iter().map(|company| IdentityOf { lead, company, identity: None });
+        self.identities.extend(identities);
+        self.contacts.push(ContactsOf { lead, contacts: Vec::new(), from_ms: 0, until_ms: 0 });
+        Ok(())
     }
 
     /// And these.
@@ -293,9 +327,9 @@ async fn destroy(
 fn grown<'g>(store: &Store, gone: impl Iterator<Item = &'g Gone>) -> Result<Hashes, Unavailable> {
     let mut grown = Hashes::default();
     for one in gone {
-        let record = reading::lead(store, one.lead)?;
-        if let Some(record) = record.filter(|record| record.updated_at != one.updated_at) {
-            grown.add(store, &record);
+        match reading::held(store, one.lead)? {
+            Held::Whole(record) if record.updated_at != one.updated_at => grown.add(store, &record),
+            _ => {}
         }
     }
     Ok(grown)

@@ -13,7 +13,8 @@ use super::erasure::Erasure;
 use super::index::ContactIndex;
 use crate::matching::engine::Engine;
 use crate::model::{Lead, ProductType, SuppressionDigest, SuppressionKind, Timestamp};
-use crate::records::{Unavailable, contacts, reading};
+use crate::records::reading::{self, Held};
+use crate::records::{Unavailable, contacts};
 use crate::store::entities::LeadRecord;
 use crate::store::tokens::Tokens;
 
@@ -79,6 +80,9 @@ pub struct Receipt {
     pub companies: Vec<String>,
     /// By how much of what they gave they are left alone from now on; nothing where that was not wished.
     pub left_alone: Option<Listed>,
+    /// Places of the store that could not be read: leads of theirs may lie there.
+    #[serde(default)]
+    pub unread: usize,
     /// Of each lead.
     pub leads: Vec<Erasure>,
 }
@@ -118,6 +122,10 @@ impl From<Unavailable> for NotDone {
 pub struct About {
     /// The leads, each company's, in the order that they were made in.
     pub found: Vec<FoundLead>,
+    /// Leads that are about them, and whose records cannot be read.
+    pub damaged: Vec<Uuid>,
+    /// At how many places of the store leads of theirs may lie that cannot be read.
+    pub unread: usize,
     /// Every address, number, and name with a day of birth by which the leads name their applicant, and that by which they were found. Who
     /// applies with them did not ask for anything.
     pub named: Named,
@@ -135,15 +143,24 @@ pub async fn about(engine: &Engine, who: Who, is_told: &dyn Fn(&Lead) -> bool) -
         let given = (kind == who.kind).then_some(who.digest);
         (kind, BTreeSet::from_iter(given))
     });
-    let mut about = About { found: Vec::new(), named, is_told: false };
+    let mut about = About { found: Vec::new(), damaged: Vec::new(), unread: 0, named, is_told: false };
     for lead in leads(engine, who).await? {
-        let Some(record) = reading::lead(store, lead)? else { continue };
+        let record = match reading::held(store, lead)? {
+            Held::Whole(record) => record,
+            // What is dropped or erased has no key any more.
+            Held::Nothing => continue,
+            Held::Damaged => {
+                about.damaged.push(lead);
+                continue;
+            }
+        };
         for (kind, digests) in &mut about.named {
             digests.extend(kind.normal_of_applicant(&record.lead));
         }
         about.is_told |= is_told(&record.lead);
-        about.found.push(FoundLead::from(&record));
+        about.found.push(FoundLead::from(&*record));
     }
+    about.unread = store.unreadable_places().max(about.damaged.len());
     about.found.sort_by_key(|lead| (lead.created_at, lead.lead_uuid));
     Ok(about)
 }

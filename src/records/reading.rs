@@ -186,6 +186,32 @@ pub fn lead(store: &Store, lead: Uuid) -> Result<Option<LeadRecord>, Unavailable
     store.read_json(Tree::Leads, lead).map_err(broken)
 }
 
+/// What the store has of a lead.
+#[derive(Debug)]
+pub enum Held {
+    /// Its record.
+    Whole(Box<LeadRecord>),
+    /// No record that can be read, though its data key is there.
+    Damaged,
+    /// Nothing, or nothing any more.
+    Nothing,
+}
+
+/// A lead, told from one whose record is damaged.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when the store cannot be read.
+pub fn held(store: &Store, lead: Uuid) -> Result<Held, Unavailable> {
+    match store.read_json(Tree::Leads, lead) {
+        Ok(Some(record)) => Ok(Held::Whole(record)),
+        Ok(None) | Err(ReadError::Broken(_)) => {
+            let has_key = store.has_key(lead).map_err(broken)?;
+            Ok(if has_key { Held::Damaged } else { Held::Nothing })
+        }
+        Err(failure @ ReadError::Disk(_)) => Err(broken(failure)),
+    }
+}
+
 /// The tables of a lead, oldest first.
 pub fn tables_of(store: &Store, lead: &LeadRecord) -> Vec<Uuid> {
     lead.first_table.into_iter().chain(listed_tables(store, lead.uuid)).collect()

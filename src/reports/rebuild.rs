@@ -12,7 +12,7 @@ use super::fold::{self, Fold};
 use super::keep::written;
 use super::key::{self, Space};
 use crate::records::projection::Steps;
-use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
+use crate::store::{Commit, CommitError, Store, Tree, codec};
 
 /// Records that a step of it counts of each feed.
 const STEP: usize = 512;
@@ -128,13 +128,9 @@ async fn aside(reports: &Reports, place: usize) -> Result<Count, CommitError> {
 
 /// Removes a count, its broken records too.
 pub async fn remove(store: &Store, space: Space) -> Result<(), CommitError> {
-    let key_of = |record: Result<(Vec<u8>, Vec<u8>), ReadError>| match record {
-        Err(ReadError::Broken(broken)) => Ok(broken.key_bytes()),
-        record => record.map(|(key, _)| key),
-    };
     for prefix in space.prefixes() {
-        let keys = store.scan(Tree::Reports, &prefix).map(key_of);
-        store.remove_all(Tree::Reports, &keys.collect::<Result<Vec<_>, _>>().map_err(unreadable)?).await?;
+        let keys = store.keys(Tree::Reports, &prefix).map_err(unreadable)?;
+        store.remove_all(Tree::Reports, &keys).await?;
     }
     Ok(())
 }

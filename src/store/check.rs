@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, ops::Bound};
 
 use super::{
     broken::{BrokenRecord, ReadError},
-    damage::Damage,
+    damage::{Damage, DamageKind},
     engine::{Engine, read_record},
     frame::unframed,
     journal,
@@ -74,7 +74,12 @@ impl CheckReport {
 pub(super) fn check(records: &Records, read: &mut dyn FnMut(u64)) -> Result<CheckReport, ReadError> {
     let mut report =
         CheckReport { set_aside: journal::set_aside(records.volumes().store()), ..CheckReport::empty() };
-    for number in records.volumes().numbers() {
+    let (volumes, journal) = (records.volumes(), "journal");
+    if journal::is_gone(volumes.store()) {
+        let what = DamageKind::Missing;
+        volumes.damages().note(Damage { volume: None, file: journal.to_owned(), what });
+    }
+    for number in volumes.numbers() {
         check_files(records, number, &mut report, read)?;
         check_records(records, number, &mut report)?;
     }
@@ -97,6 +102,7 @@ fn check_files(
     read: &mut dyn FnMut(u64),
 ) -> Result<(), ReadError> {
     let Some(volume) = records.volumes().usable(number) else { return Ok(()) };
+    records.volumes().note_gone(number);
     let damages = records.volumes().damages();
     let unfound = volume.unfound(damages, read)?;
     if unfound > 0 && !damages.cost_records_of(number) {

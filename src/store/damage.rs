@@ -46,6 +46,13 @@ pub enum DamageKind {
     },
     /// It is a file of the journal that was damaged, and what lay at its damaged places may be lost: how much is not known.
     SetAside,
+    /// It has another format.
+    Format {
+        /// Its format.
+        found: String,
+        /// That of this build.
+        wanted: String,
+    },
     /// It was opened while the disk could not read all of it.
     Partial,
     /// Some of its bytes are no records.
@@ -117,6 +124,10 @@ impl fmt::Display for Damage {
             DamageKind::Partial => write!(
                 f,
                 "`{file}` was opened while the disk could not read all of it; what it could not read is looked for again at the next start"
+            ),
+            DamageKind::Format { found, wanted } => write!(
+                f,
+                "`{file}` has format `{found}`, this offerd reads `{wanted}`: the offerd that wrote it can read it"
             ),
             DamageKind::Unusable(why) => write!(f, "`{file}` cannot be used: {why}"),
             DamageKind::Bytes { at, bytes, between: [before, behind] } => {

@@ -6,7 +6,7 @@
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Read, Write},
-    os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -118,17 +118,9 @@ pub(super) fn read_file_sparing(path: &Path) -> io::Result<(Vec<u8>, Vec<Unread>
 /// # Errors
 /// As that of the system; of the kind [`NOT_A_FILE`] where something else was found.
 pub(super) fn open_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let is_file = |metadata: &fs::Metadata| {
-        let found = metadata.file_type();
-        let what = match () {
-            () if found.is_file() => return Ok(()),
-            () if found.is_dir() => "a directory",
-            () if found.is_fifo() => "a pipe",
-            () if found.is_socket() => "a socket",
-            () => "a device",
-        };
-        let told = format!("`{}` is {what}, want a file; move it away", path.display());
-        Err(io::Error::new(NOT_A_FILE, told))
+    let is_file = |metadata: &fs::Metadata| match metadata.is_file() {
+        true => Ok(()),
+        false => Err(another(path, metadata, "a file")),
     };
     // A directory cannot be opened to write, and a pipe would wait.
     if let Ok(metadata) = fs::metadata(path) {
@@ -137,6 +129,53 @@ pub(super) fn open_file(options: &mut OpenOptions, path: &Path) -> io::Result<Fi
     let file = options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     is_file(&file.metadata()?)?;
     Ok(file)
+}
+
+/// The error for what is not what was wanted under its name.
+fn another(path: &Path, metadata: &fs::Metadata, wanted: &str) -> io::Error {
+    let found = metadata.file_type();
+    let what = match () {
+        () if found.is_file() => "a file",
+        () if found.is_dir() => "a directory",
+        () if found.is_fifo() => "a pipe",
+        () if found.is_socket() => "a socket",
+        () => "a device",
+    };
+    io::Error::new(NOT_A_FILE, format!("`{}` is {what}, want {wanted}; move it away", path.display()))
+}
+
+/// That a path names a directory, or nothing yet.
+///
+/// # Errors
+/// What it names instead.
+pub(super) fn want_directory(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_dir() => Err(another(path, &metadata, "a directory")),
+        _ => Ok(()),
+    }
+}
+
+/// What stands in a directory; nothing where there is none.
+///
+/// # Errors
+/// Why it cannot be read, with its path.
+pub(super) fn entries(directory: &Path) -> io::Result<Vec<fs::DirEntry>> {
+    want_directory(directory)?;
+    match fs::read_dir(directory).and_then(Iterator::collect) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(io::Error::new(error.kind(), format!("`{}`: {error}", directory.display()))),
+        entries => entries,
+    }
+}
+
+/// Whether an open file is what a path names.
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
+    let id = |of: fs::Metadata| (of.dev(), of.ino());
+    match (file.metadata().map(id), fs::metadata(path).map(id)) {
+        (Ok(open), Ok(named)) => open == named,
+        // What cannot be looked at may be there.
+        (_, named) => !named.is_err_and(|error| error.kind() == io::ErrorKind::NotFound),
+    }
 }
 
 /// All of what has to be a file.
@@ -157,6 +196,7 @@ pub(super) fn make_directory(path: &Path) -> io::Result<()> {
         let _ = sync_directory(parent);
         return Ok(());
     }
+    want_directory(path)?;
     if !parent.is_dir() {
         make_directory(parent)?;
     }
@@ -177,7 +217,9 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut fresh = path.as_os_str().to_owned();
     fresh.push(".new");
     let fresh = PathBuf::from(fresh);
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = open_file(&mut options, &fresh)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&fresh, path)?;

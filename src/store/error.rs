@@ -52,7 +52,7 @@ pub enum StoreError {
     },
     /// The directory holds another database, and no store.
     #[error(
-        "`{path}` holds a database that is no store of offerd; nothing was changed: name another directory as `store.path`"
+        "`{path}` holds a database that is no store of offerd, or its manifest is none of offerd's; nothing was changed: name another directory as `store.path`"
     )]
     Foreign {
         /// The directory.

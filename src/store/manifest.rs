@@ -32,6 +32,9 @@ const HEADING: &str = "offerd store ";
 pub(super) struct Manifest {
     /// Counts how often it was written.
     revision: u64,
+    /// Whether the store was open when it was written, so that there is a journal beside it. Other builds do not say.
+    #[serde(default)]
+    pub(super) has_journal: bool,
     /// The volumes, in the order of their numbers, the base first.
     pub(super) volumes: Vec<VolumeRow>,
 }
@@ -110,7 +113,7 @@ impl Manifest {
             files.sort_by_key(|file| file.number);
             volumes.push(VolumeRow { number, begins: Begins::default(), files });
         }
-        Ok(Self { revision: 0, volumes })
+        Ok(Self { volumes, ..Self::default() })
     }
 
     /// Writes both files. Once this returns, they survive a power cut.
@@ -162,7 +165,7 @@ mod tests {
             begins: Begins { span_ms: u64::from(number) * 10, use_ms: 5 },
             files: vec![FileRow { number: 1, bytes: 4711 }, FileRow { number: 2, bytes: 20 }],
         };
-        Manifest { revision: 6, volumes: vec![row(0), row(3)] }
+        Manifest { revision: 6, has_journal: true, volumes: vec![row(0), row(3)] }
     }
 
     #[test]

@@ -524,6 +524,11 @@ impl Store {
         self.scan_from(tree, start, prefix).about(lead)
     }
 
+    /// Like [`scan`](Self::scan), with each broken record as an error.
+    pub fn scan_all(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> Scan {
+        self.scan(tree, prefix).naming_broken()
+    }
+
     /// Whom the records of a tree that is [sealed by lead](Seal::Lead) are about, with their keys, from the key `start` on: none is
     /// opened, those that nothing opens any more are among them, and broken ones are left out.
     pub fn owners(
@@ -591,6 +596,15 @@ impl Store {
         self.shared.files().map_or_else(Vec::new, |files| files.records.volumes().damages().all())
     }
 
+    /// At how many places leads may lie that cannot be read, as far as it is known.
+    pub fn unreadable_places(&self) -> usize {
+        const OF_LEADS: [Tree; 4] = [Tree::Leads, Tree::LeadKeys, Tree::Identities, Tree::LeadEvents];
+        let damages = self.damages().iter().filter(|damage| damage.costs_records()).count();
+        let broken = self.broken();
+        let broken: u64 = OF_LEADS.iter().filter_map(|tree| broken.get(tree)).sum();
+        damages.max(usize::try_from(broken).unwrap_or(usize::MAX))
+    }
+
     /// Whether what is not found in the base may be there all the same, since the disk cannot read all of it.
     pub(super) fn is_base_in_doubt(&self) -> bool {
         self.shared.files().is_some_and(|files| files.records.volumes().base().is_distrusted())
@@ -627,6 +641,14 @@ impl Store {
         }
     }
 
+    /// The keys of a tree that begin with `prefix`, those included of which nothing can be read.
+    ///
+    /// # Errors
+    /// [`ReadError::Disk`]
+    pub fn keys(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> Result<Vec<Vec<u8>>, ReadError> {
+        self.shared.engine.keys(tree, prefix.as_ref()).collect()
+    }
+
     /// How many records of a tree have a key that begins with `prefix`, those included of which nothing can be read. May wait for the
     /// database.
     ///
@@ -660,6 +682,11 @@ impl Store {
     /// Whether a lead was erased.
     pub fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
         self.shared.engine.is_erased(lead)
+    }
+
+    /// Whether there is a data key of a lead, which an erasure would destroy. One that cannot be read counts.
+    pub fn has_key(&self, lead: Uuid) -> Result<bool, ReadError> {
+        self.shared.engine.has_key(lead)
     }
 
     /// A keyed hash of a text, for looking it up without keeping it: the same for the same text and purpose, and not to be

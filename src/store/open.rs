@@ -46,21 +46,27 @@ pub(super) fn open(options: &StoreOptions) -> Result<Opened, StoreError> {
 
 /// Whether there is a store, of whatever format.
 pub(super) fn exists(path: &Path) -> bool {
-    Manifest::read(path).is_ok_and(|found| !matches!(found, Found::Nothing))
+    Manifest::read(path).is_ok_and(|found| !matches!(found, Found::Nothing) || is_foreign(path, &found))
         || recovery::has_files(path)
-        || is_foreign(path)
 }
 
-/// Whether a directory without a manifest holds the files of a database that is not ours, such as sled's.
-fn is_foreign(path: &Path) -> bool {
-    path.join("db").exists()
+/// Whether a directory holds what is not ours: the files of a database, such as sled's, or a `manifest` of something else.
+fn is_foreign(path: &Path, found: &Found) -> bool {
+    match found {
+        Found::Nothing => path.join("db").exists(),
+        Found::Damaged => !recovery::has_files(path) && !KeyFile::of(path).exists(),
+        Found::Manifest { .. } | Found::Other(_) => false,
+    }
 }
 
 /// The error for a store of another format in this directory, if there is one. Opens nothing.
 pub(super) fn format_fault(path: &Path) -> Option<StoreError> {
+    if let Err(source) = disk::want_directory(path) {
+        return Some(io_error(path, source));
+    }
     match Manifest::read(path) {
         Ok(Found::Other(found)) => Some(StoreError::Format { path: path.to_owned(), found }),
-        Ok(Found::Nothing) if is_foreign(path) => Some(StoreError::Foreign { path: path.to_owned() }),
+        Ok(found) if is_foreign(path, &found) => Some(StoreError::Foreign { path: path.to_owned() }),
         _ => None,
     }
 }
@@ -98,6 +104,7 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let directory = Journal::directory(path);
     let journal = Journal::begin(replay, options.sync_fault.clone(), &records.volumes().positions())
         .map_err(|source| io_error(&directory, source))?;
+    records.volumes().note_journal(true).map_err(|source| io_error(path, source))?;
     let StoreOptions { volume_bytes, volume_age, mend_interval, .. } = *options;
     let limits = Limits { volume_bytes, volume_age, mend_interval };
     let mut writer = Writer::new(Arc::clone(&records), journal, arrivals, Arc::clone(&latch), limits);
@@ -114,7 +121,7 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
 /// The manifest of a store; nothing when it is lost, or the store new.
 pub(super) fn manifest(path: &Path, damages: &Damages) -> Result<Option<Manifest>, StoreError> {
     match Manifest::read(path).map_err(|source| io_error(path, source))? {
-        Found::Nothing if is_foreign(path) => Err(StoreError::Foreign { path: path.to_owned() }),
+        found if is_foreign(path, &found) => Err(StoreError::Foreign { path: path.to_owned() }),
         Found::Nothing if !recovery::has_files(path) => Ok(None),
         Found::Nothing | Found::Damaged => {
             damages.note(Damage { volume: None, file: "manifest".to_owned(), what: DamageKind::Unlisted });

@@ -23,11 +23,13 @@ use memchr::memmem;
 
 use super::{
     changes::Change,
+    damage::DamageKind,
     disk::{self, Unread},
     frame::VALUE_LIMIT,
     volume_number::Number,
 };
 
+/// What a file begins with; the last byte says the format.
 const MAGIC: &[u8; 8] = b"offerdr1";
 
 /// Length of what is before the first entry.
@@ -192,13 +194,25 @@ impl RecordFile {
         if self.is_cut_short() { self.wanted } else { self.synced() }
     }
 
-    /// Whether the heading is what was written.
-    pub(super) fn is_headed(&self) -> io::Result<bool> {
-        let mut found = [0; HEADING as usize];
+    /// What is wrong with the heading, if it is not what was written, or cannot be read.
+    pub(super) fn heading_fault(&self) -> Option<DamageKind> {
+        let (mut found, bytes) = ([0; HEADING as usize], HEADING.min(self.len()));
         match self.file.read_exact_at(&mut found, 0) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-            read => read.map(|()| found[..] == heading(self.volume, self.number)),
+            Ok(()) if found == heading(self.volume, self.number) => None,
+            Ok(()) if found[..7] == MAGIC[..7] && found[7] != MAGIC[7] => {
+                let [found, wanted] = [&found[..8], MAGIC].map(|magic| magic.escape_ascii().to_string());
+                Some(DamageKind::Format { found, wanted })
+            }
+            Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
+                Some(DamageKind::Unreadable { at: 0, bytes, why: error.to_string() })
+            }
+            _ => Some(DamageKind::Bytes { at: 0, bytes, between: [None, None] }),
         }
+    }
+
+    /// Whether it is gone from its directory, or another file has its name there.
+    pub(super) fn is_gone(&self, directory: &Path) -> bool {
+        !disk::is_at(&self.file, &path_of(directory, self.number))
     }
 
     /// Writes changes behind the others, by one writer at a time, and gives the place of each. It is durable after a
@@ -521,7 +535,7 @@ mod tests {
         let changes = [change(b"a", Some(b"one")), change(b"b", None), change(b"a", Some(&[7; 300_000]))];
         let locators = file.append(&changes).unwrap();
         file.sync().unwrap();
-        assert_eq!((file.synced(), file.is_headed().unwrap()), (file.len(), true));
+        assert_eq!((file.synced(), file.heading_fault()), (file.len(), None));
         let file = RecordFile::open(directory.path(), 3, 1, 0).unwrap();
         assert_eq!(file.read(locators[0], b"a").unwrap(), b"one");
         assert_eq!(file.read(locators[2], b"a").unwrap(), vec![7; 300_000]);

@@ -71,7 +71,13 @@ pub(super) fn recover(
     if groups > 0 {
         tracing::info!(groups, "took in what the store's journal still held");
     }
+    if manifest.has_journal && !recovery.looked.is_there {
+        let what = DamageKind::Missing;
+        damages.note(Damage { volume: None, file: "journal".to_owned(), what });
+    }
     recovery.settle(&mut manifest)?;
+    // Until the next is begun.
+    manifest.has_journal = false;
     manifest.write(store, &options.sync_fault)?;
     Ok(Recovered { manifest, replay, damages })
 }
@@ -144,7 +150,14 @@ fn list_what_the_journal_knows(manifest: &mut Manifest, looked: &Looked) -> Vec<
 fn written_files_in(directory: &Path) -> io::Result<BTreeSet<u32>> {
     let mut written = BTreeSet::new();
     for number in record_files_in(directory)? {
-        if fs::metadata(record_file::path_of(directory, number))?.len() > HEADING {
+        let path = record_file::path_of(directory, number);
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
+        let length = match fs::metadata(&path) {
+            // A link that leads nowhere is no file.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            file => file.map_err(named)?.len(),
+        };
+        if length > HEADING {
             written.insert(number);
         }
     }
@@ -258,13 +271,12 @@ impl Recovery<'_> {
 
     /// Notes a heading that is not as it was written, or that the disk cannot read.
     fn look_at_heading(&self, directory: &Path, volume: Number, number: u32, file: String) {
-        let is_headed = RecordFile::open_to_read(directory, volume, number).and_then(|file| file.is_headed());
-        let what = match is_headed {
-            Ok(true) => return,
-            Ok(false) => DamageKind::Bytes { at: 0, bytes: HEADING, between: [None, None] },
-            Err(error) => DamageKind::Unreadable { at: 0, bytes: HEADING, why: error.to_string() },
-        };
-        self.damages.note(Damage { volume: Some(volume), file, what });
+        let unread =
+            |error: io::Error| Some(DamageKind::Unreadable { at: 0, bytes: HEADING, why: error.to_string() });
+        let opened = RecordFile::open_to_read(directory, volume, number);
+        let what = opened.map_or_else(unread, |file| file.heading_fault());
+        what.into_iter()
+            .for_each(|what| self.damages.note(Damage { volume: Some(volume), file: file.clone(), what }));
     }
 
     /// Appends every change that the journal holds and that is not there, and counts the journal's groups.
@@ -404,14 +416,6 @@ fn written_ms(store: &Path, volume: &VolumeRow) -> Option<u64> {
 }
 
 fn record_files_in(directory: &Path) -> io::Result<BTreeSet<u32>> {
-    let mut numbers = BTreeSet::new();
-    match fs::read_dir(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        entries => {
-            for entry in entries? {
-                numbers.extend(entry?.file_name().to_str().and_then(record_file::number_in));
-            }
-        }
-    }
-    Ok(numbers)
+    let names = disk::entries(directory)?.into_iter().map(|entry| entry.file_name());
+    Ok(names.filter_map(|name| record_file::number_in(name.to_str()?)).collect())
 }

@@ -21,6 +21,8 @@ pub struct Scan {
     tree: Tree,
     /// The only lead that is looked for, in a tree that is sealed by lead.
     about: Option<Uuid>,
+    /// Whether broken records are met as errors.
+    names_broken: bool,
     last_key: LastKey,
     ahead: Walk,
 }
@@ -29,12 +31,17 @@ impl Scan {
     /// Begins at `start`, or at the first key with the prefix where that is later.
     pub(super) fn new(engine: Arc<dyn Engine>, tree: Tree, start: &[u8], prefix: &[u8]) -> Self {
         let ahead = engine.walk(tree, start, prefix);
-        Self { engine, tree, about: None, last_key: LastKey::default(), ahead }
+        Self { engine, tree, about: None, names_broken: false, last_key: LastKey::default(), ahead }
     }
 
     /// Leaves out what is about other leads, without opening it.
     pub(super) fn about(self, lead: Uuid) -> Self {
         Self { about: Some(lead), ..self }
+    }
+
+    /// Gives broken records as errors, where each counts.
+    pub(super) fn naming_broken(self) -> Self {
+        Self { names_broken: true, ..self }
     }
 
     fn is_wanted(&self, raw: &[u8]) -> bool {
@@ -75,7 +82,8 @@ impl Iterator for Scan {
             }
             match self.engine.payload(self.tree, &key, &raw, &mut self.last_key) {
                 Ok(Some(payload)) => return Some(Ok((key, payload))),
-                Ok(None) | Err(ReadError::Broken(_)) => {}
+                Ok(None) => {}
+                Err(ReadError::Broken(_)) if !self.names_broken => {}
                 Err(error) => return Some(Err(error)),
             }
         }

@@ -1,11 +1,14 @@
 //! The numbers of volumes: which there are, when each begins, and where it lies.
 
 use std::{
-    fs, io,
+    fs::DirEntry,
+    io,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
+
+use super::disk;
 
 /// The number of a volume, from 1; that of the base is 0.
 pub(super) type Number = u32;
@@ -37,15 +40,10 @@ pub(super) fn relative_directory_of(number: Number) -> PathBuf {
 
 /// The numbers of the dated volumes that have a directory in a store, in their order.
 pub(super) fn volumes_in(store: &Path) -> io::Result<Vec<Number>> {
-    let mut numbers = Vec::new();
-    match fs::read_dir(store.join("volumes")) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        entries => {
-            for entry in entries? {
-                numbers.extend(entry?.file_name().to_str().and_then(|name| name.parse::<Number>().ok()));
-            }
-        }
-    }
+    let entries = disk::entries(&store.join("volumes"))?;
+    let number = |entry: &DirEntry| entry.file_name().to_str()?.parse::<Number>().ok();
+    let mut numbers: Vec<Number> =
+        entries.iter().filter(|entry| entry.path().is_dir()).filter_map(number).collect();
     numbers.sort_unstable();
     Ok(numbers)
 }

@@ -121,6 +121,16 @@ async fn a_directory_with_another_database_is_refused_and_stays_as_it_is() {
     fs::create_dir_all(store.join("db")).unwrap();
     fs::write(store.join("db/pages"), "somebody else's").unwrap();
     let wanted = format!("`{}` holds a database that is no store of offerd", store.display());
+    fs::create_dir(store.join("made")).unwrap();
+    fs::rename(store.join("db"), store.join("made/db")).unwrap();
+    fs::write(store.join("manifest"), "{\"of\": \"somebody else\"}").unwrap();
+    for (arguments, code) in &OPENING[..4] {
+        let (ended, said) = run(&plan, arguments);
+        assert!(ended == Some(*code) && said.contains(&wanted), "{arguments:?}: {said}");
+        assert!(!store.join("keys").exists(), "{arguments:?}");
+    }
+    fs::remove_file(store.join("manifest")).unwrap();
+    fs::rename(store.join("made/db"), store.join("db")).unwrap();
     for (arguments, code) in &OPENING[..4] {
         let (ended, said) = run(&plan, arguments);
         assert_eq!(ended, Some(*code), "{arguments:?}: {said}");

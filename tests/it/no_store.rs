@@ -95,6 +95,35 @@ fn a_store_that_cannot_be_looked_for_is_not_told_as_none() {
 }
 
 #[test]
+fn what_is_no_directory_or_no_file_is_refused_by_its_name_and_never_waited_for() {
+    let plan = plan().variable("OFFERD_MASTER_KEY", &"0a".repeat(32));
+    let [pipe, file] = ["pipe", "new.key"].map(|name| plan.directory().join(name));
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let shown = |path: &std::path::Path| path.to_str().unwrap().to_owned();
+    for (path, what) in [(&pipe, "a pipe"), (&file, "a file")] {
+        let output = plan.command(&["check"]).env("OFFERD__STORE__PATH", path).output().unwrap();
+        let wanted = format!("`{}` is {what}, want a directory", path.display());
+        assert_eq!(output.status.code(), Some(64), "{}", stderr(&output));
+        assert!(stderr(&output).contains(&wanted), "{}", stderr(&output));
+        let into = plan.command(&["restore", &shown(&file), "--into", &shown(path)]).output().unwrap();
+        assert!(into.status.code() == Some(1) && stderr(&into).contains(&wanted), "{}", stderr(&into));
+    }
+    let pipe = shown(&pipe);
+    for command in [
+        &["restore", "--check", &pipe][..],
+        &["--config", &pipe, "check"],
+        &["lead", "submit", &pipe],
+        &["import", &pipe],
+        &["events", "import", &pipe, "--dry-run"],
+        &["suppressions", "add", "list", &pipe, "--kind", "email"],
+    ] {
+        let output = plan.command(command).env_remove("OFFERD_CONFIG").output().unwrap();
+        let told = stderr(&output);
+        assert!(told.contains("it is no regular file") && told.contains(&pipe), "{command:?}: {told}");
+    }
+}
+
+#[test]
 fn a_first_token_makes_the_store_and_says_so() {
     let plan = plan();
     let create = ["token", "create", "--company", "Acme", "--kind", "publishable"];

@@ -12,6 +12,8 @@ use crate::kit::far_partners::offers;
 use crate::kit::far_side::FarSide;
 use crate::kit::partners::{far_lender, partner};
 use crate::kit::{Daemon, PATIENCE, sample};
+use crate::people;
+use crate::store_damage::damage_lead;
 
 const EMAIL: &str = "Ottoline@quillfeather.example";
 const PHONE: &str = "(206) 555-0142";
@@ -244,6 +246,48 @@ async fn of_who_was_erased_no_command_page_or_file_tells_and_the_audit_holds() {
     assert!(lines.contains("536-22-8714") && told_of_them(&lines).is_empty());
     let verified = stopped.plan.command(&["audit", "verify"]).output().unwrap();
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+}
+
+/// Whether an index still finds the damaged record, or was made anew without it.
+#[tokio::test]
+async fn where_a_lead_of_theirs_may_be_damaged_nothing_is_done_for_a_person_unless_that_is_accepted() {
+    for is_indexed in [true, false] {
+        let daemon = daemon().await;
+        people::add(&daemon, "operator", "operator");
+        let damaged = submitted(&daemon, lead(EMAIL, PHONE)).await;
+        let whole = submitted(&daemon, lead(EMAIL, PHONE)).await;
+        assert_eq!(found(&daemon, ["--email", EMAIL]).len(), 2);
+        let (_, stopped) = daemon.terminate();
+        damage_lead(&stopped, &damaged);
+        if !is_indexed {
+            std::fs::remove_file(stopped.plan.store().join("volumes/1/index.sum")).unwrap();
+        }
+        let daemon = stopped.start().await;
+        let by = ["--email", EMAIL];
+        for what in ["find", "export", "erase"] {
+            let refused = daemon.command(&[&["person", what], &by[..]].concat());
+            let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+            assert_eq!(refused.status.code(), Some(1), "{what}: {told}");
+            for part in
+                ["1 place of the store cannot be read", "store check", "store salvage", "--despite-damage"]
+            {
+                assert!(told.contains(part), "{what}: {told}");
+            }
+        }
+        let operator = people::Browser::of(&daemon, "operator").await;
+        let page = people::text(&operator.post("/console/persons", &[("contact", EMAIL)]).await);
+        assert!(page.contains("1 place of the store cannot be read"), "{page}");
+        let despite = asked(&daemon, &["find", "--email", EMAIL, "--despite-damage", "--json"]);
+        assert_eq!((despite.as_array().unwrap().len(), &despite[0]["leadUuid"]), (1, &json!(whole)));
+
+        let erased = daemon.command(&["lead", "erase", &damaged]);
+        let told = String::from_utf8_lossy(&erased.stdout).into_owned();
+        assert!(erased.status.success() && told.contains("its record was damaged"), "{told}");
+        let again = daemon.command(&["lead", "erase", &damaged]);
+        assert!(String::from_utf8_lossy(&again.stderr).contains("there is no lead"), "{again:?}");
+        let receipt = asked(&daemon, &["erase", "--email", EMAIL, "--despite-damage", "--json"]);
+        assert_eq!((receipt["leads"].as_array().unwrap().len(), &receipt["unread"]), (1, &json!(1)));
+    }
 }
 
 #[tokio::test]

@@ -105,6 +105,11 @@ async fn a_volume_that_is_gone_is_told_with_its_leads() {
     assert!(told.contains("`volumes/1/00000001.records` is missing"), "{told}");
     let again = stopped.plan.command(&["store", "check"]).output().unwrap();
     assert_eq!((again.status.code(), text(&again.stdout)), (Some(1), told), "and at the next start");
+    let counted = stopped.plan.command(&["report", "rebuild"]).output().unwrap();
+    assert_eq!(counted.status.code(), Some(1), "{}", text(&counted.stdout));
+    assert!(text(&counted.stderr).contains("nothing was counted"), "{}", text(&counted.stderr));
+    let listed = stopped.plan.command(&["token", "list"]).output().unwrap();
+    assert!(text(&listed.stderr).contains("what cannot be read is not listed"), "{}", text(&listed.stderr));
 }
 
 /// What lay at a damaged place of the journal is counted nowhere, so everything says that something may be missing.
@@ -149,6 +154,14 @@ async fn a_lead_whose_record_is_damaged_is_not_found() {
     let daemon = Daemon::with_partners(prompt_partners(2)).start().await;
     let lead = daemon.submit(sample("everything")).await.json()["leadUuid"].as_str().unwrap().to_owned();
     let (_, stopped) = daemon.terminate();
+    damage_lead(&stopped, &lead);
+    let daemon = stopped.start().await;
+    let answer = daemon.get(&format!("/leads/{lead}")).await;
+    assert_eq!(answer.status, 404, "{}", text(&answer.body));
+}
+
+/// Flips a bit in the record of a lead.
+pub fn damage_lead(stopped: &Stopped, lead: &str) {
     let file = stopped.plan.store().join("volumes/1/00000001.records");
     let mut bytes = fs::read(&file).unwrap();
     let hex: Vec<u8> = lead.bytes().filter(|byte| *byte != b'-').collect();
@@ -157,9 +170,6 @@ async fn a_lead_whose_record_is_damaged_is_not_found() {
     let place = bytes.windows(key.len()).rposition(|window| window == key).unwrap();
     bytes[place + key.len() + 40] ^= 1;
     fs::write(&file, bytes).unwrap();
-    let daemon = stopped.start().await;
-    let answer = daemon.get(&format!("/leads/{lead}")).await;
-    assert_eq!(answer.status, 404, "{}", text(&answer.body));
 }
 
 /// The rest of a damaged store goes on: a backup and an export of it are whole files, and do not look as if all were well.

@@ -2,7 +2,6 @@
 
 mod records;
 
-use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,6 +18,7 @@ use crate::admin::partner_events::{self, AT_ONCE, Imported, Outcome};
 use crate::config::Settings;
 use crate::model::ApiError;
 use crate::partners::Book;
+use crate::regular_file;
 
 /// What to do with events.
 #[derive(Debug, Subcommand)]
@@ -120,7 +120,8 @@ fn open(file: &Path) -> Result<Box<dyn Read>, String> {
     if file == Path::new("-") {
         return Ok(Box::new(std::io::stdin()));
     }
-    let opened = File::open(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+    let opened =
+        regular_file::open(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
     Ok(Box::new(opened))
 }
 

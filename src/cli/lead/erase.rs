@@ -39,10 +39,14 @@ pub async fn run(settings: &Settings, arguments: &Erase) -> Result<(), Trouble> 
 }
 
 fn told(erasure: &Erasure) -> String {
-    let Erasure { lead_uuid, destroyed, remaining, .. } = erasure;
+    let Erasure { lead_uuid, destroyed, remaining, damaged, .. } = erasure;
+    let damaged = match damaged {
+        true => "; its record was damaged, so that only what was still found of it is counted",
+        false => "",
+    };
     format!(
         "\
-lead {lead_uuid} is erased: its key is destroyed, and what was sealed with it can never be read again
+lead {lead_uuid} is erased: its key is destroyed, and what was sealed with it can never be read again{damaged}
 
 destroyed
   {:>6}  lead as it was sent

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::super::{
     changes::{self, Change},
     check::{self, CheckReport},
-    disk::SyncFault,
+    disk::{self, SyncFault},
     engine::Writer as _,
     error::{StoreError, io_error},
     manifest::{Manifest, VolumeRow},
@@ -77,6 +77,7 @@ impl Restore {
     /// What is in the way.
     pub fn begin(into: &Path, master: MasterKey) -> Result<Self, RestoreError> {
         owner::check(into)?;
+        disk::want_directory(into).map_err(|source| io_error(into, source))?;
         if let Ok(mut entries) = fs::read_dir(into)
             && entries.next().is_some()
         {

@@ -77,6 +77,10 @@ impl Journal {
         for Change { volume, key, value } in changes {
             changes::push(&mut self.body, *volume, key, value.as_deref());
         }
+        if !self.segment.is_at(&self.directory) {
+            let gone = io::Error::other("it is gone, or another file has its name");
+            return Err(self.named("written", &gone));
+        }
         self.segment.append(&self.body).map_err(|error| self.named("written", &error))?;
         self.sync()
     }
@@ -157,6 +161,11 @@ impl Closed {
     }
 }
 
+/// Whether the journal of a store that is open is gone from its directory.
+pub(super) fn is_gone(store: &Path) -> bool {
+    segments(&Journal::directory(store)).is_ok_and(|segments| segments.is_empty())
+}
+
 /// The names of the damaged segments that were set aside.
 pub(super) fn set_aside(store: &Path) -> Vec<String> {
     let name = |file: PathBuf| Some(file.file_name()?.to_string_lossy().into_owned());
@@ -191,9 +200,5 @@ fn spares(directory: &Path) -> io::Result<impl Iterator<Item = PathBuf>> {
 }
 
 fn files(directory: &Path) -> io::Result<impl Iterator<Item = PathBuf>> {
-    let entries = match fs::read_dir(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        entries => entries?.collect::<io::Result<Vec<_>>>()?,
-    };
-    Ok(entries.into_iter().map(|entry| entry.path()))
+    Ok(disk::entries(directory)?.into_iter().map(|entry| entry.path()))
 }

@@ -25,6 +25,8 @@ pub(in crate::store) struct Looked {
     pub(in crate::store) positions: Option<Vec<Position>>,
     /// Whether all that was written since then is there.
     pub(in crate::store) is_whole: bool,
+    /// Whether it has anything at all, sound or damaged.
+    pub(in crate::store) is_there: bool,
 }
 
 /// The segments that a crash has left.
@@ -51,10 +53,11 @@ impl Replay {
 
     /// Looks at what they say before any of it is taken in.
     pub(in crate::store) fn look(&self) -> io::Result<Looked> {
-        let mut looked = Looked { positions: None, is_whole: !self.left.is_empty() };
+        let mut looked = Looked { positions: None, is_whole: !self.left.is_empty(), is_there: false };
         for (nth, file) in self.left.iter().enumerate() {
             let contents = self.contents(file)?;
             looked.is_whole &= contents.damaged_at.is_empty();
+            looked.is_there |= contents.positions.is_some() || !contents.damaged_at.is_empty();
             if nth == 0 {
                 looked.is_whole &= contents.positions.is_some();
                 looked.positions = contents.positions;

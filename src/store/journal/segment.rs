@@ -121,6 +121,11 @@ impl Segment {
         Ok(())
     }
 
+    /// Whether it is still what its name in the directory stands for.
+    pub(super) fn is_at(&self, directory: &Path) -> bool {
+        disk::is_at(&self.file, &path_of(directory, self.number))
+    }
+
     /// Once this returns, what was appended survives a power cut.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
@@ -133,8 +138,16 @@ impl Contents {
         let mut contents = Self::default();
         if bytes.get(..HEADING) != Some(&[MAGIC, &number.to_be_bytes()[..]].concat()) {
             // Not begun, when it is a spare whose heading a crash has kept from being written.
+            if bytes.starts_with(&MAGIC[..7])
+                && let Some(found) = bytes.get(..8).filter(|found| found != MAGIC)
+            {
+                let found = found.escape_ascii();
+                tracing::error!(number, %found, wanted = %MAGIC.escape_ascii(), "a segment of the journal has another format");
+                contents.damaged_at.push(0);
+            }
             if let Some(next) = next_group(number, bytes, 0) {
                 contents.damaged_at.push(0);
+                contents.damaged_at.dedup();
                 contents.read_from(number, bytes, next);
             }
             return contents;

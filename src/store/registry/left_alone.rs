@@ -226,7 +226,7 @@ pub(super) type Ours = BTreeMap<String, (SuppressionList, Vec<SuppressionDigest>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::StoreOptions;
+    use crate::store::{Commit, StoreOptions, Tree, codec};
 
     #[tokio::test]
     async fn who_asked_is_known_by_the_key_alone_and_without_it_the_list_is_locked() {
@@ -257,6 +257,14 @@ mod tests {
         assert!(told.contains("another one's") && told.contains("suppressions remove everywhere"), "{told}");
         assert!(leave_alone(&store, &file, SuppressionKind::Email, &[other]).await.is_err());
         std::fs::rename(&lent, &file).unwrap();
+
+        // What is damaged is named itself, and not the key.
+        let check = SuppressionLists::of(store.clone()).read_ours().unwrap()[CHECK].clone();
+        let put = |value: Vec<u8>| Commit::new().put(Tree::Suppressions, format!("{CHECK}\0"), value);
+        store.commit(put(b"damaged".to_vec())).await.unwrap();
+        let told = LeftAlone::read(&store, &file).unwrap_err().to_string();
+        assert!(told.contains("tree `suppressions` is broken") && !told.contains("key of"), "{told}");
+        store.commit(put(codec::encode_json(&check.0))).await.unwrap();
 
         assert!(ask_again(&store, &file, SuppressionKind::Email, &asked).await.unwrap());
         assert!(!ask_again(&store, &file, SuppressionKind::Email, &asked).await.unwrap());

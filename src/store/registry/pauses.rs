@@ -15,8 +15,20 @@ pub struct Pause {
     /// What it is not asked about; nothing at all when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub product_type: Option<ProductType>,
-    /// Unix milliseconds.
+    /// Unix milliseconds; [`UNKNOWN`](Self::UNKNOWN) where the record of the pause cannot be read.
     pub since: i64,
+}
+
+impl Pause {
+    /// The time of a pause that cannot be read.
+    pub const UNKNOWN: i64 = i64::MIN;
+
+    /// What the key of a pause says, whose record cannot be read: its partner stays paused.
+    fn of_key(key: &[u8]) -> Option<Self> {
+        let (partner, product) = std::str::from_utf8(key).ok()?.split_once('\0')?;
+        let product_type = ProductType::from_wire(product);
+        Some(Self { partner: partner.to_owned(), product_type, since: Self::UNKNOWN })
+    }
 }
 
 /// What became of the wish to end a pause.
@@ -93,8 +105,7 @@ impl Pauses {
 
     /// Every pause, as far as the store can be read.
     pub fn list(&self) -> Vec<Pause> {
-        let records = self.store.scan(Tree::Pauses, []).filter_map(Result::ok);
-        records.filter_map(|(key, bytes)| self.store.decode_json(Tree::Pauses, &key, &bytes).ok()).collect()
+        self.each().filter_map(Result::ok).collect()
     }
 
     /// Every pause.
@@ -102,10 +113,25 @@ impl Pauses {
     /// # Errors
     /// That the store cannot be read, so that nobody knows.
     pub fn read(&self) -> Result<Vec<Pause>, ReadError> {
-        let records: Vec<_> = self.store.scan(Tree::Pauses, []).collect::<Result<_, _>>()?;
-        let decoded =
-            |(key, bytes): (Vec<u8>, Vec<u8>)| self.store.decode_json(Tree::Pauses, &key, &bytes).ok();
-        Ok(records.into_iter().filter_map(decoded).collect())
+        self.each().collect()
+    }
+
+    /// Those too of which no more than the key can be read.
+    fn each(&self) -> impl Iterator<Item = Result<Pause, ReadError>> {
+        self.store.scan_all(Tree::Pauses, []).filter_map(|record| {
+            let decoded = record.and_then(|(key, bytes)| self.store.decode_json(Tree::Pauses, &key, &bytes));
+            match decoded {
+                Err(ReadError::Broken(broken)) => {
+                    let pause = Pause::of_key(&broken.key_bytes())?;
+                    tracing::warn!(
+                        partner = pause.partner,
+                        "a pause cannot be read, and holds; `offerd partners resume` ends it"
+                    );
+                    Some(Ok(pause))
+                }
+                decoded => Some(decoded),
+            }
+        })
     }
 }
 

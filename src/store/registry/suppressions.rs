@@ -1,6 +1,8 @@
 //! Suppression lists: digests of whom partners are not to be asked about. They stay when a lead is erased, since who asked to be left
 //! alone is to be left alone; so all of this tree is sealed.
 
+use std::collections::BTreeSet;
+
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
 
@@ -98,8 +100,8 @@ impl SuppressionLists {
     pub async fn remove(&self, name: &str) -> Result<bool, CommitError> {
         let mut was_there = false;
         loop {
-            let of_list = self.store.scan(Tree::Suppressions, key(name)).filter_map(Result::ok);
-            let mut keys: Vec<Vec<u8>> = of_list.map(|(key, _)| key.to_vec()).collect();
+            let keys = self.store.keys(Tree::Suppressions, key(name));
+            let mut keys = keys.map_err(|failure| CommitError::Failed(failure.to_string()))?;
             // Also what was added while the rest went.
             if keys.is_empty() {
                 return Ok(was_there);
@@ -147,7 +149,8 @@ impl SuppressionLists {
         was_on.then_some(commit)
     }
 
-    /// Every list that partner files can name, with what is on it, in order and each once. Reads all of it.
+    /// Every list that partner files can name, with what is on it, in order and each once. Reads all of it. One that cannot be read whole
+    /// is left out, so that nobody is asked about anybody by whoever names it.
     ///
     /// # Errors
     /// That the store cannot be read, so that nobody knows.
@@ -164,17 +167,33 @@ impl SuppressionLists {
     }
 
     fn read_all(&self) -> Result<Ours, ReadError> {
-        let mut found = Ours::new();
-        for record in self.store.scan(Tree::Suppressions, []) {
-            let (key, bytes) = record?;
-            let Some(end) = key.iter().position(|byte| *byte == 0) else { continue };
-            let name = String::from_utf8_lossy(&key[..end]).into_owned();
-            if end + 1 < key.len() {
-                // What names a list stands before its parts.
-                found.entry(name).and_modify(|(_, digests)| digests.extend_from_slice(bytes.as_chunks().0));
-            } else if let Ok(list) = self.store.decode_json(Tree::Suppressions, &key, &bytes) {
-                found.insert(name, (list, Vec::new()));
+        let (mut found, mut broken) = (Ours::new(), BTreeSet::new());
+        for record in self.store.scan_all(Tree::Suppressions, []) {
+            let read = record.and_then(|(key, bytes)| {
+                match parsed(&key) {
+                    // What names a list stands before its parts.
+                    Some((name, true)) => {
+                        found.entry(name).and_modify(|(_, all)| all.extend_from_slice(bytes.as_chunks().0));
+                    }
+                    Some((name, false)) => {
+                        let list = self.store.decode_json(Tree::Suppressions, &key, &bytes)?;
+                        found.insert(name, (list, Vec::new()));
+                    }
+                    None => {}
+                }
+                Ok(())
+            });
+            match read {
+                Err(ReadError::Broken(record)) => match parsed(&record.key_bytes()) {
+                    Some((name, _)) if !name.starts_with(OURS) => drop(broken.insert(name)),
+                    _ => return Err(ReadError::Broken(record)),
+                },
+                read => read?,
             }
+        }
+        for name in broken {
+            tracing::error!(name, "a suppression list is damaged: partners that name it are not asked");
+            found.remove(&name);
         }
         for (_, digests) in found.values_mut() {
             digests.sort_unstable();
@@ -183,6 +202,12 @@ impl SuppressionLists {
         }
         Ok(found)
     }
+}
+
+/// The name of the list in a key, and whether it is that of a part of it.
+fn parsed(key: &[u8]) -> Option<(String, bool)> {
+    let end = key.iter().position(|byte| *byte == 0)?;
+    Some((String::from_utf8_lossy(&key[..end]).into_owned(), end + 1 < key.len()))
 }
 
 /// Adds digests to a list that was made then, or is made now.
@@ -223,6 +248,19 @@ mod tests {
             digest
         })
         .collect()
+    }
+
+    #[tokio::test]
+    async fn a_list_of_which_a_part_is_damaged_is_no_list_and_can_be_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(StoreOptions::new(directory.path())).unwrap();
+        let lists = SuppressionLists::of(store.clone());
+        for name in ["one", "other"] {
+            lists.add(name, SuppressionKind::Email, &digests(0..9)).await.unwrap();
+        }
+        store.commit(Commit::new().put(Tree::Suppressions, key("one"), "no list")).await.unwrap();
+        assert_eq!(lists.read().unwrap().into_keys().collect::<Vec<_>>(), ["other"]);
+        assert!(lists.remove("one").await.unwrap() && !lists.remove("one").await.unwrap());
     }
 
     #[tokio::test]

@@ -45,12 +45,15 @@ use super::{
     registry::entities::LeadRecord,
     scan::Scan,
     sealing::{MasterKey, SealingError, data_key, key_file::KeyFile},
-    trees::Tree,
+    trees::{Seal, TREES, Tree, TreeRow},
     volume_number::Number,
 };
 
 /// How much of a backup is read at once.
 const PIECE_BYTES: usize = 256 * 1024;
+
+/// How many records show whether keys are those of a store.
+const LOOKED_AT: usize = 100;
 
 /// What a salvage has made, and what it has not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,6 +177,9 @@ pub fn salvage(
     }
     tell(Progress { what: "finding what is there", read: 0, of: None });
     let mut opened = open::open_with(&new, Some(master))?;
+    if keys_of_backup && is_sealed_otherwise(&opened) {
+        return Err(SalvageError::OtherStore);
+    }
     let damaged = copied.damaged_volumes();
     let mut salvaged = Salvaged::of(copied, keys_of_backup);
     if let Some(restored) = &restored {
@@ -199,6 +205,15 @@ fn keys_of(store: &Path, master: &MasterKey) -> Result<Option<Vec<u8>>, SalvageE
         Err(wrong @ SealingError::WrongMasterKey { .. }) => Err(StoreError::Sealing(wrong).into()),
         Err(_) => Ok(None),
     }
+}
+
+/// Whether there are records that the store's own key ought to open, and it opens none of those that are looked at.
+fn is_sealed_otherwise(new: &Opened) -> bool {
+    let own = TREES.iter().filter(|row| row.seal == Seal::Own);
+    let scan =
+        |row: &TreeRow| Scan::new(Arc::<Records>::clone(&new.records), row.tree, &[], &[]).naming_broken();
+    let mut records = own.flat_map(scan).take(LOOKED_AT).peekable();
+    records.peek().is_some() && records.all(|record| record.is_err())
 }
 
 /// Removes the records that cannot be read, each in its volume, and counts them.
@@ -285,7 +300,9 @@ impl Salvaged {
     /// Whether nothing is known or thought to be lost.
     pub fn is_all(&self) -> bool {
         // A heading is made anew.
-        let is_heading = |damage: &Damage| matches!(damage.what, DamageKind::Bytes { at: 0, .. });
+        let is_heading = |damage: &Damage| {
+            matches!(damage.what, DamageKind::Bytes { at: 0, .. } | DamageKind::Format { .. })
+        };
         self.lost.is_empty()
             && self.held_back.is_empty()
             && self.journal.is_empty()
@@ -311,6 +328,7 @@ struct Building {
 
 impl Building {
     fn begin(into: &Path) -> Result<Self, SalvageError> {
+        disk::want_directory(into).map_err(|source| io_error(into, source))?;
         if let Ok(mut entries) = fs::read_dir(into)
             && entries.next().is_some()
         {

@@ -42,6 +42,14 @@ pub enum SealingError {
         /// Where it ought to be.
         path: PathBuf,
     },
+    /// The file of the store's keys has another format.
+    #[error("`{path}` has format `{found}`, this offerd reads `1`: start the offerd that wrote it")]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
     /// The file of the store's keys is not as it was written.
     #[error("`{path}` is not as it was written: `offerd store salvage` takes it from a backup")]
     Damaged {

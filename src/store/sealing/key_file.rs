@@ -72,7 +72,8 @@ impl KeyFile {
             // A crash has come between the two.
             (Ok(text), held) if held.as_ref().ok() != Some(&text) => {
                 copy.replace(&text).map_err(|source| copy.io(source))?;
-                let is_damaged = matches!(held, Err(SealingError::Damaged { .. }));
+                let is_damaged =
+                    matches!(held, Err(SealingError::Damaged { .. } | SealingError::Format { .. }));
                 Ok(is_damaged.then_some(COPY))
             }
             _ => Ok(None),
@@ -220,6 +221,11 @@ mod tests {
         *bytes.last_mut().unwrap() ^= 1;
         fs::write(&file.path, &bytes).unwrap();
         assert!(matches!(file.open(&right), Err(SealingError::Damaged { .. })));
+        bytes[b"offerd keys ".len()] = b'2';
+        fs::write(&file.path, &bytes).unwrap();
+        let other = file.open(&right).err().unwrap().to_string();
+        assert!(other.contains("has format `2`, this offerd reads `1`"), "{other}");
+        bytes[b"offerd keys ".len()] = b'1';
         for length in 0..40 {
             fs::write(&file.path, &bytes[..length]).unwrap();
             assert!(matches!(file.open(&right), Err(SealingError::Damaged { .. })), "cut to {length}");

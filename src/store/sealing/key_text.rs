@@ -13,6 +13,8 @@ use super::key_ring::KeyRing;
 use super::master_key::MasterKey;
 
 const HEADING: &[u8] = b"offerd keys 1\n";
+/// What the heading of any format begins with.
+const NAME: &[u8] = b"offerd keys ";
 const ID: usize = 8;
 /// What stands before what is sealed, but for the end of its line.
 #[cfg(test)]
@@ -53,7 +55,13 @@ pub(in crate::store) fn sealed_with(path: &Path, text: &[u8]) -> Result<String, 
 
 fn parts<'a>(path: &Path, bytes: &'a [u8]) -> Result<(String, &'a [u8]), SealingError> {
     let damaged = || SealingError::Damaged { path: path.to_owned() };
-    let rest = bytes.strip_prefix(HEADING).ok_or_else(damaged)?;
+    let other = || {
+        let behind = bytes.strip_prefix(NAME)?;
+        let found = behind.split_at_checked(behind.iter().position(|byte| *byte == b'\n')?)?.0;
+        let found = std::str::from_utf8(found).ok()?.parse().ok()?;
+        Some(SealingError::Format { path: path.to_owned(), found })
+    };
+    let rest = bytes.strip_prefix(HEADING).ok_or_else(|| other().unwrap_or_else(damaged))?;
     let (id, rest) = rest.split_at_checked(ID).ok_or_else(damaged)?;
     let id = std::str::from_utf8(id).map_err(|_| damaged())?;
     Ok((id.to_owned(), rest.strip_prefix(b"\n").ok_or_else(damaged)?))

@@ -393,3 +393,138 @@ fn what_was_damaged_is_found_when_it_is_back() {
     assert_eq!(store.get(Tree::Leads, lead), Ok(Some(b"kept".to_vec())));
     assert!(store.check().unwrap().is_sound());
 }
+
+#[test]
+fn a_file_that_goes_while_the_store_is_open_is_told_by_a_check() {
+    for name in ["base/00000001.records", "volumes/1/00000001.records"] {
+        let directory = directory();
+        let store = inline(&directory);
+        if directory.database.is_some() {
+            return;
+        }
+        let file = directory.path().join(name);
+        store.commit_now(Commit::new().put(Tree::Templates, "here", "text")).unwrap();
+        assert!(store.check().unwrap().is_sound());
+        // Another file of the same bytes is not the one that is written to.
+        let bytes = fs::read(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        fs::write(&file, bytes).unwrap();
+        let told = store.check().unwrap().damages.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(told, [format!("`{name}` is missing")]);
+    }
+}
+
+#[test]
+fn a_journal_that_goes_while_the_store_is_open_is_told_and_nothing_is_acknowledged_without_one() {
+    let directory = directory();
+    let store = inline(&directory);
+    if directory.database.is_some() {
+        return;
+    }
+    store.commit_now(Commit::new().put(Tree::Templates, "before", "text")).unwrap();
+    for file in fs::read_dir(directory.path().join("journal")).unwrap() {
+        fs::remove_file(file.unwrap().path()).unwrap();
+    }
+    let told = store.check().unwrap().damages.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(told, ["`journal` is missing"]);
+    let refused = store.commit_now(Commit::new().put(Tree::Templates, "lost", "text")).unwrap_err();
+    assert!(refused.to_string().contains("it is gone, or another file has its name"), "{refused}");
+    store.tried_long_ago();
+    store.commit_now(Commit::new().put(Tree::Templates, "after", "text")).unwrap();
+    let store = killed(store, &directory);
+    let there = ["before", "lost", "after"].map(|key| store.payload(Tree::Templates, key).is_some());
+    assert_eq!(there, [true, false, true]);
+}
+
+#[test]
+fn a_journal_that_is_gone_at_a_start_is_told_and_one_that_was_closed_is_not_missed() {
+    let lose: [fn(&Path); 4] = [
+        |file| fs::remove_file(file).unwrap(),
+        |file| fs::rename(file, file.with_extension("old")).unwrap(),
+        |file| fs::write(file, "").unwrap(),
+        |file| fs::write(file, vec![0; fs::metadata(file).unwrap().len() as usize]).unwrap(),
+    ];
+    for (nth, lose) in lose.into_iter().enumerate() {
+        let directory = directory();
+        let store = inline(&directory);
+        if directory.database.is_some() {
+            return;
+        }
+        store.commit_now(Commit::new().put(Tree::Templates, "here", "text")).unwrap();
+        let copy = copied(&directory);
+        drop(store);
+        assert!(inline(&directory).check().unwrap().is_sound(), "it was closed");
+        let is_segment = |file: &PathBuf| !file.to_string_lossy().contains("spare");
+        let journal = fs::read_dir(copy.path().join("journal")).unwrap().map(|entry| entry.unwrap().path());
+        journal.filter(is_segment).for_each(|file| lose(&file));
+        let store = inline(&copy);
+        let told = store.check().unwrap().damages.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(told, ["`journal` is missing"], "{nth}");
+        drop(store);
+        assert!(inline(&copy).check().unwrap().is_sound(), "what is there is whole from here on");
+    }
+}
+
+#[test]
+fn a_record_file_or_a_journal_of_another_format_is_told_as_that() {
+    let directory = directory();
+    let store = inline(&directory);
+    if directory.database.is_some() {
+        return;
+    }
+    store.commit_now(Commit::new().put(Tree::Templates, "here", "text")).unwrap();
+    let copy = copied(&directory);
+    drop(store);
+    let other = |file: &Path| {
+        let mut bytes = fs::read(file).unwrap();
+        bytes[7] = b'2';
+        fs::write(file, bytes).unwrap();
+    };
+    other(&copy.path().join("base/00000001.records"));
+    let journal = fs::read_dir(copy.path().join("journal")).unwrap().map(|entry| entry.unwrap().path());
+    journal.filter(|file| !file.to_string_lossy().contains("spare")).for_each(|file| other(&file));
+    let report = inline(&copy).check().unwrap();
+    let told = report.damages.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let wanted = "`base/00000001.records` has format `offerdr2`, this offerd reads `offerdr1`";
+    assert!(told.iter().any(|line| line.starts_with(wanted)) && report.set_aside.len() == 1, "{told:?}");
+}
+
+#[test]
+fn a_pause_that_cannot_be_read_holds() {
+    use crate::model::ProductType;
+    use crate::store::pauses::{Pause, Pauses};
+    let directory = directory();
+    let store = inline(&directory);
+    if directory.database.is_some() {
+        return;
+    }
+    let pauses = Pauses::of(store.clone());
+    let commit = async |commit: Commit| store.commit_now(commit);
+    let product = Some(ProductType::Savings);
+    pauses.pause("bank", product, commit).now_or_never().unwrap().unwrap();
+    drop((pauses, store));
+    tamper(directory.path(), b"zbank\0savings", |raw| raw[9] ^= 1);
+    let store = inline(&directory);
+    let pauses = Pauses::of(store.clone());
+    let held = Pause { partner: "bank".to_owned(), product_type: product, since: Pause::UNKNOWN };
+    assert_eq!((pauses.list(), pauses.read().unwrap()), (vec![held.clone()], vec![held]));
+    let commit = async |commit: Commit| store.commit_now(commit);
+    pauses.resume("bank", None, commit).now_or_never().unwrap().unwrap();
+    assert!(pauses.list().is_empty());
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_told_as_a_file_that_is_missing() {
+    let directory = directory();
+    drop(inline(&directory));
+    if directory.database.is_some() {
+        return;
+    }
+    let name = "volumes/1/00000001.records";
+    let file = directory.path().join(name);
+    fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("nowhere", &file).unwrap();
+    let told =
+        inline(&directory).check().unwrap().damages.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(told, [format!("`{name}` is missing")]);
+}

@@ -200,3 +200,23 @@ fn what_stands_in_the_way_is_told_and_nothing_is_left() {
         .collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().starts_with("salvaged")), "{left:?}");
 }
+
+#[test]
+fn the_keys_of_another_store_are_not_taken_from_its_backup() {
+    let drill = drill();
+    let store = drill.hourly.open();
+    store.commit_now(Commit::new().put(Tree::Reports, "own", "sealed with the store's own key")).unwrap();
+    drop(store);
+    for name in ["keys", "keys.copy"] {
+        fs::remove_file(drill.file(name)).unwrap();
+    }
+    let other = directory();
+    fs::copy(drill.directory.path().with_file_name("store.key"), other.path().with_file_name("store.key"))
+        .unwrap();
+    let store = Hourly::of(&other).open();
+    let refused = drill.salvage(Some(&taken(&store, || ())));
+    assert!(matches!(refused, Err(SalvageError::OtherStore)), "{refused:?}");
+    assert!(!drill.new_place().exists());
+    let salvaged = drill.salvage(Some(&drill.backup)).unwrap();
+    assert!(salvaged.keys_of_backup, "{salvaged:?}");
+}

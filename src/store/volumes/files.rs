@@ -13,7 +13,7 @@ use super::super::{
     damages::Damages,
     disk,
     manifest::FileRow,
-    record_file::{self, FileNumber, HEADING, Locator, RecordFile},
+    record_file::{self, FileNumber, Locator, RecordFile},
     volume_number::{Number, relative_directory_of},
 };
 
@@ -104,12 +104,7 @@ impl Files {
         if file.len() < row.bytes {
             damaged(DamageKind::CutShort { bytes: file.len(), wanted: row.bytes });
         }
-        let bytes = HEADING.min(file.len());
-        match file.is_headed() {
-            Ok(true) => {}
-            Ok(false) => damaged(DamageKind::Bytes { at: 0, bytes, between: [None, None] }),
-            Err(error) => damaged(DamageKind::Unreadable { at: 0, bytes, why: error.to_string() }),
-        }
+        file.heading_fault().into_iter().for_each(damaged);
         self.insert(file);
         Ok(())
     }
@@ -179,6 +174,14 @@ impl Files {
     /// Once this returns, what was appended before survives a power cut.
     pub(in crate::store) fn sync(&self) -> io::Result<()> {
         self.all().iter().try_for_each(|file| file.sync())
+    }
+
+    /// The names of those that are gone from their directory, or that another file has the name of.
+    pub(super) fn gone(&self) -> Vec<String> {
+        let is_gone = |file: &RecordFile| file.is_gone(&self.directory);
+        let gone = self.all().into_iter().filter(|file| is_gone(file));
+        // One that was taken out meanwhile is gone as it should.
+        gone.filter(|file| self.file(file.number()).is_some()).map(|file| self.name(file.number())).collect()
     }
 
     /// How long they are.

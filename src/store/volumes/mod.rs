@@ -205,6 +205,24 @@ impl Volumes {
         disk::remove_directory(&directory_of(self.store(), number))
     }
 
+    /// Has the manifest say from now on whether there is a journal beside it. Once this returns, it does after a power cut.
+    pub(super) fn note_journal(&self, is_there: bool) -> io::Result<()> {
+        self.manifest.lock().unwrap_or_else(PoisonError::into_inner).has_journal = is_there;
+        self.write_manifest()
+    }
+
+    /// Notes as damage the files of a volume that are gone from its directory while they are open.
+    pub(super) fn note_gone(&self, number: Number) {
+        let Standing::Open(volume) = self.standing(number) else { return };
+        let gone = volume.files().gone();
+        if matches!(self.standing(number), Standing::Dropped) {
+            return;
+        }
+        for file in gone {
+            self.damages.note(Damage { volume: Some(number), file, what: DamageKind::Missing });
+        }
+    }
+
     /// Writes the manifest anew. Once this returns, it lists every file there is.
     pub(super) fn write_manifest(&self) -> io::Result<()> {
         let mut manifest = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
@@ -498,7 +516,7 @@ impl Volumes {
     /// then can be opened again without making an index anew.
     pub(super) fn settle(&self) -> io::Result<()> {
         self.make_durable()?;
-        self.write_manifest()?;
+        self.note_journal(false)?;
         self.all_open().iter().try_for_each(|volume| volume.settle())
     }
 

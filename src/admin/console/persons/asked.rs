@@ -48,7 +48,7 @@ impl Asked {
 
     /// That their leads are looked for, for which nobody has to say why.
     pub(super) fn look_up(&self, visit: &Visit) -> Wish {
-        Wish { by: visit.actor(), kind: self.kind, digest: self.digest, reason: None }
+        Wish { by: visit.actor(), kind: self.kind, digest: self.digest, reason: None, despite_damage: false }
     }
 }
 

@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
-use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
 use serde::Serialize;
 
-use super::super::audit_trail::{LOOKED_AT, csv, unread};
-use super::super::command::our_fault;
+use super::super::audit_trail::{LOOKED_AT, sheet, unread};
+use super::super::command::csv_file;
 use super::section::Section;
 use super::view::{Page, View, sealed};
 use super::visit::Visit;
@@ -79,9 +78,7 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
 /// The same as a file, as many as it may have.
 pub(super) async fn download(visit: Arc<Visit>) -> Result<Reply, Failure> {
     let (records, _) = read(&visit, None, DOWNLOADED).await?;
-    let file = csv(&records).map_err(our_fault("the audit could not be written as CSV"))?;
-    let name = HeaderValue::from_static("attachment; filename=\"audit.csv\"");
-    Ok(sealed(Reply::bytes("text/csv; charset=utf-8", file)).header(CONTENT_DISPOSITION, name))
+    csv_file(&sheet(&records), "audit").map(sealed)
 }
 
 /// Records as they are wanted, and before which to go on.

@@ -12,7 +12,6 @@ use uuid::Uuid;
 use super::super::reports::{failed, reports};
 use super::chart::{Chart, HALF};
 use super::days::{Plot, days};
-use super::format;
 use super::reports::address;
 use super::section::Section;
 use super::view::{Page, View};
@@ -23,6 +22,7 @@ use crate::reports::figures::{Figure, Figures};
 use crate::reports::query::{Order, OrderBy, Query, Range};
 use crate::reports::report::{Report, Row as Counted};
 use crate::reports::{Dimension, Reports};
+use crate::sheet::figures;
 use crate::web::Failure;
 
 /// Companies that have a row of their own at most; the table says when there are more.
@@ -245,7 +245,7 @@ fn stages(sum: &Figures) -> Vec<Stage> {
 fn share(count: i64, whole: i64, (all, each): (&str, &str)) -> Option<String> {
     let ratio = ratio(count as f64, whole)?;
     Some(match ratio {
-        0.0..=1.0 => format!("{} of {all}", format::percent(&Value::from(ratio))),
+        0.0..=1.0 => format!("{} of {all}", figures::percent(ratio)),
         _ => format!("{ratio:.2} a {each}"),
     })
 }
@@ -283,8 +283,8 @@ fn charts(query: &Query, report: &Report) -> Result<Vec<(String, Value)>, Failur
 }
 
 /// How a figure is written, by its place.
-fn writing(place: usize) -> fn(&Value) -> String {
-    if place == PAYOUTS { format::dollars } else { format::count }
+fn writing(place: usize) -> fn(f64) -> String {
+    if place == PAYOUTS { figures::dollars } else { figures::count }
 }
 
 /// Values with their names.
@@ -297,7 +297,7 @@ fn words(product: ProductType) -> String {
 }
 
 fn written(figures: &Figures) -> [String; FIGURES.len()] {
-    std::array::from_fn(|place| writing(place)(&Value::from(FIGURES[place].1(figures))))
+    std::array::from_fn(|place| writing(place)(FIGURES[place].1(figures)))
 }
 
 /// The address of this page with one parameter changed.

@@ -9,11 +9,11 @@ use uuid::Uuid;
 use super::super::audit::Note;
 use super::super::command::our_fault;
 use super::super::unwritten::unwritten;
-use super::format;
 use super::section::Section;
 use super::view::{Page, View};
 use super::visit::{Visit, audit};
 use crate::postbacks::{self, Retry, Standing, Subscription, Trial};
+use crate::sheet::figures;
 use crate::store::{CommitError, Store};
 use crate::web::Failure;
 
@@ -93,7 +93,7 @@ pub(super) async fn retry(visit: Arc<Visit>) -> Result<View, Failure> {
     let note = Note::of("postbacks.retry").about(format!("{}: {put_back} letters", subscription.name));
     visit.app.note_if_can(&visit.actor(), note).await;
     audit!(visit, "postbacks.retry", subscription = subscription.name, put_back, "dead letters put back");
-    let done = format!("{} of {} sent again.", format::counted(put_back, "event"), subscription.name);
+    let done = format!("{} of {} sent again.", figures::counted(put_back, "event"), subscription.name);
     let page = page(&visit, None, Some(done)).await?;
     visit.view(&page)
 }

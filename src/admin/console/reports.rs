@@ -12,7 +12,6 @@ use uuid::Uuid;
 use super::super::reports::{as_csv, asked, failed, made, reports};
 use super::chart::{Chart, WIDE};
 use super::days::{Plot, days};
-use super::format;
 use super::section::Section;
 use super::view::{Page, View, sealed};
 use super::visit::Visit;
@@ -21,6 +20,7 @@ use crate::reports::figures::{Figure, Figures};
 use crate::reports::query::{Order, OrderBy, Query, QueryFaults, Range};
 use crate::reports::report::{Report, Row};
 use crate::reports::{Dimension, ReportFault, Reports};
+use crate::sheet::figures;
 use crate::store::tokens::Tokens;
 use crate::web::{Failure, Reply};
 
@@ -408,19 +408,19 @@ fn changed(figure: Figure, (more, part): (f64, Option<f64>)) -> String {
     }
     let sign = if more > 0.0 { "+" } else { "−" };
     let part = part.map_or_else(String::new, |part| format!(" ({sign}{:.1} %)", part.abs() * 100.0));
-    format!("{sign}{}{part}", writing(figure)(&Value::from(more.abs())))
+    format!("{sign}{}{part}", writing(figure)(more.abs()))
 }
 
 fn text(figures: &Figures, figure: Figure) -> String {
     match figures.get(figure) {
-        Some(value) => writing(figure)(&Value::from(value)),
+        Some(value) => writing(figure)(value),
         None if figures.is_unreported(figure) => "not reported".to_owned(),
         None => "–".to_owned(),
     }
 }
 
-fn writing(figure: Figure) -> fn(&Value) -> String {
-    if figure.is_dollars() { format::dollars } else { format::count }
+fn writing(figure: Figure) -> fn(f64) -> String {
+    if figure.is_dollars() { figures::dollars } else { figures::count }
 }
 
 /// The figure that is drawn: the chosen one; else that by which the rows are ordered; else payouts, or leads where there are none.

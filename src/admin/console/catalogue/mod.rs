@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::format;
 use super::section::Section;
 use super::view::{Page, View};
 use super::visit::Visit;
 use crate::model::ProductType;
 use crate::partners::declared::PayoutStep;
 use crate::partners::listing::{Listed, Search};
+use crate::sheet::figures;
 use crate::web::Failure;
 
 /// Offers on a page.
@@ -135,7 +135,7 @@ impl Row {
 /// What an offer earns, and for what: `$4.50 per click`.
 fn earns(listed: &Listed) -> String {
     let percent = |percent: f64| format!("{percent} %");
-    let sums = [listed.fixed.map(|fixed| format::dollars(&fixed.into())), listed.percent.map(percent)];
+    let sums = [listed.fixed.map(figures::dollars), listed.percent.map(percent)];
     let sums: Vec<String> = sums.into_iter().flatten().collect();
     let step = match listed.earned_on {
         PayoutStep::Click => "per click",

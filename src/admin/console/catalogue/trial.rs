@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::form::{self, WITH_SPECIMEN, lead, sections};
 use super::{Choice, choices};
-use crate::admin::console::format::dollars;
 use crate::admin::console::section::Section;
 use crate::admin::console::view::{Page, View};
 use crate::admin::console::visit::Visit;
@@ -15,6 +14,7 @@ use crate::hindsight::dry_run::{DryRunSeat, dry_run};
 use crate::matching::suppressions::Digests;
 use crate::model::ProductType;
 use crate::partners::quote::Spread;
+use crate::sheet::figures::dollars;
 use crate::web::Failure;
 
 /// What stands on the page.
@@ -150,7 +150,7 @@ impl Match {
             offer: offer.name.clone(),
             second_look: seat.second_look,
             apr: offer.apr.map(|apr| written(apr, |value| format!("{value:.2} %"))),
-            payment: offer.payment.map(|payment| written(payment, |value| dollars(&value.into()))),
+            payment: offer.payment.map(|payment| written(payment, dollars)),
             score: offer.score,
         });
         told.collect()

@@ -6,15 +6,14 @@ mod read;
 use std::sync::Arc;
 
 use chrono::{Days, NaiveDate, Utc};
-use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
 use serde::Serialize;
 
-use self::read::{LINES, Read, counted, csv, listed};
+use self::read::{LINES, Read, counted, listed, sheet};
 use super::section::Section;
 use super::view::{Page, View, sealed};
 use super::visit::Visit;
 use crate::admin::App;
-use crate::admin::command::our_fault;
+use crate::admin::command::csv_file;
 use crate::model::LeadLegalInformation;
 use crate::persons::consent_lines::Summary;
 use crate::store::tokens::Tokens;
@@ -98,19 +97,13 @@ pub(super) async fn summary(visit: Arc<Visit>) -> Result<View, Failure> {
 /// The same as a file, or a line of each lead and statement.
 pub(super) async fn download(visit: Arc<Visit>) -> Result<Reply, Failure> {
     let file = match visit.field("lines") {
-        Some("each") => {
-            listed(&visit).await.map(|lines| (lines, "attachment; filename=\"consents-each.csv\""))
-        }
-        _ => counted(&visit).await.map(|(summaries, _)| {
-            (summaries.iter().map(Summary::fields).collect(), "attachment; filename=\"consents.csv\"")
-        }),
+        Some("each") => listed(&visit).await.map(|lines| (lines, "consents-each")),
+        _ => counted(&visit)
+            .await
+            .map(|(summaries, _)| (summaries.iter().map(Summary::fields).collect(), "consents")),
     };
     match file {
-        Ok((lines, name)) => {
-            let file = csv(&lines).map_err(our_fault("the consents could not be written as CSV"))?;
-            let reply = Reply::bytes("text/csv; charset=utf-8", file);
-            Ok(sealed(reply).header(CONTENT_DISPOSITION, HeaderValue::from_static(name)))
-        }
+        Ok((lines, name)) => csv_file(&sheet(&lines), name).map(sealed),
         Err(failure) => view(&visit, Err(failure)).await?.reply(&visit),
     }
 }

@@ -6,13 +6,13 @@ use std::time::Duration;
 use minijinja::value::Value;
 use serde::Serialize;
 
-use super::attention::Attention;
+use super::attention::attention;
 use super::chart::{self, Chart, Line, sparkline};
-use super::health::{Check, checks};
+use super::health::checks;
 use super::history::{self, Reading};
 use super::section::Section;
 use super::trend;
-use super::view::{Page, View};
+use super::view::{Page, View, fields};
 use super::visit::Visit;
 use crate::sheet::figures::{self, known};
 use crate::store::users::Role;
@@ -35,16 +35,7 @@ const SPARKS: usize = 45;
 /// Points of a chart's line.
 const POINTS: usize = 90;
 
-#[derive(Debug, Serialize)]
-struct Now {
-    /// When the figures were read, Unix milliseconds.
-    at: i64,
-    attention: Attention,
-    tiles: Vec<Tile>,
-    /// Each with its heading.
-    charts: Vec<(&'static str, Value)>,
-    checks: Vec<Check>,
-}
+const PAGE: Page = Page::new(Section::Now, "now.html").fresh(history::EVERY);
 
 /// A figure with its name, how it went lately, and the metric that it is from.
 #[derive(Debug, Serialize)]
@@ -66,12 +57,6 @@ struct Lately<'r> {
     quarter: &'r [Reading],
 }
 
-impl Page for Now {
-    const SECTION: Section = Section::Now;
-    const TEMPLATE: &'static str = "now.html";
-    const FRESH: Option<Duration> = Some(history::EVERY);
-}
-
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let sees_money = visit.role() >= Some(Role::Analyst);
@@ -79,7 +64,7 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
         // The process has listened for less than a moment, and nobody has read its metrics yet.
         history::read(Arc::clone(&visit.app)).await;
     }
-    let page = visit
+    let fields = visit
         .reading(move |app| {
             let hour = app.console.history.last(HOUR);
             let minute = app.console.history.lately(MINUTE);
@@ -90,11 +75,11 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
             let limit = app.engine.configuration().rules.live_tables;
             let tiles = tiles(&Lately { first, last, quarter: &quarter }, limit)?;
             let checks = checks(app, first, last);
-            let attention = Attention::of(app, &checks, sees_money);
-            Ok(Now { at: last.at, attention, tiles, charts: charts(&hour)?, checks })
+            let attention = attention(app, &checks, sees_money);
+            Ok(fields! { at => last.at, attention, tiles, charts => charts(&hour)?, checks })
         })
         .await??;
-    visit.view(&page)
+    visit.view(PAGE, fields)
 }
 
 /// The tiles, from the lead to the disk.

@@ -58,6 +58,19 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment
 });
 
+/// What a template is given: values by name, and behind `..` those of a struct.
+macro_rules! fields {
+    (= $name:ident) => { minijinja::value::Serde(&$name) };
+    (= $name:ident $value:expr) => { minijinja::value::Serde(&$value) };
+    ($($name:ident $(=> $value:expr)?),* $(, ..$rest:expr)? $(,)?) => {
+        minijinja::context! {
+            $($name => $crate::admin::console::templates::fields!(= $name $($value)?)),*
+            $(, ..minijinja::value::Serde(&$rest))?
+        }
+    };
+}
+pub(super) use fields;
+
 /// What a template makes of a context.
 ///
 /// # Errors

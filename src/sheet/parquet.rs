@@ -38,7 +38,7 @@ impl Sheet {
                 Kind::Text | Kind::Figure => {
                     let text = |value: &Content| match value {
                         Content::Text(text) => ByteArray::from(text.as_str()),
-                        _ => ByteArray::default(),
+                        _ => ByteArray::from(""),
                     };
                     let texts: Vec<ByteArray> = values.map(text).collect();
                     column.typed::<ByteArrayType>().write_batch(&texts, None, None)?;

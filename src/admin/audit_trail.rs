@@ -7,7 +7,7 @@ use tracing::error;
 
 use super::App;
 use super::command::{blocking, unavailable};
-use crate::reports::spreadsheet::harmless;
+use crate::sheet::{Sheet, sheet};
 use crate::store::ReadError;
 use crate::store::audit::{AuditFilter, AuditRecord};
 use crate::web::{Context, Failure, Reply};
@@ -59,23 +59,19 @@ pub(super) fn unread(failure: ReadError) -> Failure {
     unavailable("the audit cannot be read; the log tells why".to_owned())
 }
 
-/// The records as CSV, with a line of names. What a spreadsheet would take for a formula is marked as a text.
-///
-/// # Errors
-/// That it cannot be written so.
-pub fn csv(records: &[AuditRecord]) -> Result<Vec<u8>, csv::Error> {
-    let mut lines = csv::Writer::from_writer(Vec::new());
-    lines.write_record(["number", "at", "who", "role", "from", "action", "object", "reason", "previous"])?;
-    for record in records {
-        let AuditRecord { number, at, who, role, from, action, object, reason, previous } = record;
-        let at = chrono::DateTime::from_timestamp_millis(*at).unwrap_or_default();
-        let at = at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
-        let role = role.map_or("", |role| role.word());
-        let [object, reason] = [object, reason].map(|text| text.as_deref().unwrap_or_default());
-        let texts = [who.as_str(), role, from, action, object, reason, previous].map(harmless);
-        lines.write_record([number.to_string(), at].iter().chain(&texts))?;
-    }
-    lines.into_inner().map_err(|error| error.into_error().into())
+/// The records as a file for spreadsheets has them.
+pub fn sheet(records: &[AuditRecord]) -> Sheet {
+    sheet!(records, record => {
+        "number": Count => record.number,
+        "at": Time => record.at,
+        "who" => &record.who,
+        "role" => record.role.map(|role| role.word()),
+        "from" => &record.from,
+        "action" => &record.action,
+        "object" => record.object.as_ref(),
+        "reason" => record.reason.as_ref(),
+        "previous" => &record.previous,
+    })
 }
 
 #[cfg(test)]
@@ -95,7 +91,7 @@ mod tests {
             reason: Some("=1+1\n\"x\"".to_owned()),
             previous: "00".to_owned(),
         };
-        let text = String::from_utf8(csv(&[record]).unwrap()).unwrap();
+        let text = sheet(&[record]).csv().unwrap();
         let (_, line) = text.split_once('\n').unwrap();
         assert_eq!(line, "7,1970-01-01T00:00:00.000Z,user alice,,command,reload,,\"'=1+1\n\"\"x\"\"\",00\n");
     }

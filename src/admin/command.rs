@@ -4,13 +4,15 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::header::{ACCEPT, CONTENT_DISPOSITION, HeaderValue};
 use serde::de::DeserializeOwned;
 use tokio::sync::RwLock;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tracing::{Instrument, error};
 
 use super::App;
-use crate::web::{Context, Failure};
+use crate::sheet::Sheet;
+use crate::web::{Context, Failure, Reply};
 
 /// Longest body of a command that sends no file.
 pub const ORDER_BYTES: usize = 8192;
@@ -73,6 +75,30 @@ impl GoingOn {
     pub async fn ended(&self) {
         drop(self.0.write().await);
     }
+}
+
+/// Whether CSV is asked for rather than JSON: by `format`, else by what is accepted.
+///
+/// # Errors
+/// Another format.
+pub fn wants_csv(context: &Context<App>, format: Option<&str>) -> Result<bool, Failure> {
+    match format {
+        Some("csv") => Ok(true),
+        Some("json") => Ok(false),
+        Some(other) => Err(Failure::bad_attribute("format", format!("must be json or csv, got `{other}`"))),
+        None => Ok(context.request.headers.get(ACCEPT).is_some_and(|types| types.as_bytes() == b"text/csv")),
+    }
+}
+
+/// A sheet as a file for spreadsheets.
+///
+/// # Errors
+/// Our fault.
+pub fn csv_file(sheet: &Sheet, name: &str) -> Result<Reply, Failure> {
+    let text = sheet.csv().map_err(our_fault("a file for spreadsheets could not be written"))?;
+    let name = HeaderValue::try_from(format!("attachment; filename=\"{name}.csv\""));
+    let name = name.map_err(our_fault("a file for spreadsheets has a bad name"))?;
+    Ok(Reply::bytes("text/csv; charset=utf-8", text).header(CONTENT_DISPOSITION, name))
 }
 
 /// Our fault, whose cause goes to the log.

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use hyper::header::{ACCEPT, CONTENT_DISPOSITION, HeaderValue};
 use metrics::counter;
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::command::{our_fault, unavailable};
+use super::command::{csv_file, our_fault, unavailable, wants_csv};
 use super::reports::{asked, failed, reports};
 use crate::experiments::{Rule, RuleState};
 use crate::hindsight::comparison::{Comparison, Reading};
 use crate::rate_table::treatment::Treatment;
 use crate::records::projection::Steps;
 use crate::reports::report::Report;
+use crate::sheet::{Sheet, figures, sheet};
 use crate::telemetry::metrics::EXPERIMENT_COMPARISONS;
 use crate::web::{Context, Failure, Reply};
 
@@ -67,8 +67,8 @@ pub struct VariantStanding {
 impl RuleStanding {
     /// From when to when it runs, as far as its file says.
     pub fn time(&self) -> String {
-        let day = |moment: DateTime<Utc>| moment.format("%Y-%m-%d %H:%M UTC").to_string();
-        match (self.starts.map(day), self.ends.map(day)) {
+        let minute = |at: DateTime<Utc>| figures::minute(at.timestamp_millis());
+        match (self.starts.map(minute), self.ends.map(minute)) {
             (Some(starts), Some(ends)) => format!("{starts} to {ends}"),
             (Some(starts), None) => format!("from {starts}"),
             (None, Some(ends)) => format!("until {ends}"),
@@ -101,16 +101,7 @@ pub(super) async fn compare(context: Context<App>) -> Result<Reply, Failure> {
         return Err(Failure::bad_attribute(name, "is no parameter; `leads` and `format` are".to_owned()));
     }
     let test = is_test(query("leads"))?;
-    let accepts_csv =
-        context.request.headers.get(ACCEPT).is_some_and(|types| types.as_bytes() == b"text/csv");
-    let is_csv = match query("format") {
-        Some("csv") => true,
-        Some("json") => false,
-        Some(other) => {
-            return Err(Failure::bad_attribute("format", format!("must be json or csv, got `{other}`")));
-        }
-        None => accepts_csv,
-    };
+    let is_csv = wants_csv(&context, query("format"))?;
     let rule = context.params.get("rule").unwrap_or_default();
     let comparison = compared(&context.app, rule, test).await?;
     if is_csv { as_csv(&comparison) } else { Reply::json(&comparison) }
@@ -229,62 +220,29 @@ pub(super) async fn compared(app: &Arc<App>, rule: &str, test: bool) -> Result<C
     }
 }
 
-/// A comparison as a file for spreadsheets: a line for each variant and figure.
+/// A comparison as a file for spreadsheets.
 ///
 /// # Errors
 /// Our fault.
 pub(super) fn as_csv(comparison: &Comparison) -> Result<Reply, Failure> {
-    let text = spreadsheet(comparison).map_err(our_fault("a comparison could not be written"))?;
-    let reply = Reply::bytes("text/csv; charset=utf-8", text);
-    let name = format!("attachment; filename=\"{}.csv\"", comparison.rule);
-    Ok(match HeaderValue::try_from(name) {
-        Ok(name) => reply.header(CONTENT_DISPOSITION, name),
-        Err(_) => reply,
-    })
+    csv_file(&as_sheet(comparison), &comparison.rule)
 }
 
-/// The lines of that file.
-///
-/// # Errors
-/// That they cannot be written.
-pub fn spreadsheet(comparison: &Comparison) -> Result<String, String> {
-    let mut lines = csv::Writer::from_writer(Vec::new());
-    let headings = [
-        "variant",
-        "leads",
-        "figure",
-        "total",
-        "value",
-        "difference",
-        "low",
-        "high",
-        "differs",
-        "leadsMissing",
-    ];
-    let failed = |error: csv::Error| error.to_string();
-    lines.write_record(headings).map_err(failed)?;
-    for variant in &comparison.variants {
-        for figure in &variant.figures {
-            let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-            let difference = figure.difference.as_ref();
-            let record = [
-                variant.variant.clone(),
-                variant.leads.to_string(),
-                figure.of.name().to_owned(),
-                figure.total.to_string(),
-                number(figure.value),
-                number(difference.map(|difference| difference.value)),
-                number(difference.map(|difference| difference.low)),
-                number(difference.map(|difference| difference.high)),
-                difference.map(|difference| difference.differs.to_string()).unwrap_or_default(),
-                difference
-                    .and_then(|difference| difference.leads_missing)
-                    .map(|leads| leads.to_string())
-                    .unwrap_or_default(),
-            ];
-            lines.write_record(record).map_err(failed)?;
-        }
-    }
-    let bytes = lines.into_inner().map_err(|error| error.to_string())?;
-    String::from_utf8(bytes).map_err(|error| error.to_string())
+/// A line for each variant and figure.
+pub fn as_sheet(comparison: &Comparison) -> Sheet {
+    let all = comparison.variants.iter();
+    let figures = all.flat_map(|variant| variant.figures.iter().map(move |figure| (variant, figure)));
+    sheet!(figures, (variant, figure) => {
+        let difference = figure.difference.as_ref();
+        "variant" => &variant.variant,
+        "leads": Count => variant.leads,
+        "figure" => figure.of.name(),
+        "total": Amount => figure.total,
+        "value": Amount => figure.value,
+        "difference": Amount => difference.map(|difference| difference.value),
+        "low": Amount => difference.map(|difference| difference.low),
+        "high": Amount => difference.map(|difference| difference.high),
+        "differs" => difference.map(|difference| difference.differs.to_string()),
+        "leadsMissing": Count => difference.and_then(|difference| difference.leads_missing),
+    })
 }

@@ -1,24 +1,22 @@
 //! `GET /report`: what `offerd report` calls, and other tools may; `POST /report/rebuild`, which answers line by line: how far it is,
 //! then what was counted.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
-use hyper::header::{ACCEPT, CONTENT_DISPOSITION, HeaderValue};
 use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::{error, warn};
 
 use super::App;
-use super::command::{blocking, unavailable};
+use super::command::{blocking, csv_file, unavailable, wants_csv};
 use crate::model::{ApiError, ErrorType};
 use crate::nodes::NodeTold;
 use crate::reports::query::{Query, QueryFaults};
 use crate::reports::report::Report;
-use crate::reports::{Rebuild, RebuildProgress, Rebuilt, ReportFault, Reports, spreadsheet};
+use crate::reports::{Rebuild, RebuildProgress, Rebuilt, ReportFault, Reports};
 use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which it may be tried again when another count is made anew.
@@ -43,16 +41,7 @@ pub enum RebuildLine {
 pub(super) async fn report(context: Context<App>) -> Result<Reply, Failure> {
     let mut pairs = context.request.query.clone();
     let format = pairs.iter().rposition(|(name, _)| name == "format").map(|at| pairs.remove(at).1);
-    let accepts_csv =
-        context.request.headers.get(ACCEPT).is_some_and(|types| types.as_bytes() == b"text/csv");
-    let is_csv = match format.as_deref() {
-        Some("csv") => true,
-        Some("json") => false,
-        Some(other) => {
-            return Err(Failure::bad_attribute("format", format!("must be json or csv, got `{other}`")));
-        }
-        None => accepts_csv,
-    };
+    let is_csv = wants_csv(&context, format.as_deref())?;
     let report = made(&context.app, &pairs).await?;
     if is_csv { as_csv(&report) } else { Reply::json(&report) }
 }
@@ -62,16 +51,7 @@ pub(super) async fn report(context: Context<App>) -> Result<Reply, Failure> {
 /// # Errors
 /// Our fault.
 pub(super) fn as_csv(report: &Report) -> Result<Reply, Failure> {
-    let text =
-        spreadsheet::written(report).map_err(super::command::our_fault("a report could not be written"))?;
-    let mut name = String::from("attachment; filename=\"report");
-    // Writing to a string does not fail.
-    let _ = write!(name, "-{}-{}.csv\"", report.from, report.to);
-    let reply = Reply::bytes("text/csv; charset=utf-8", text);
-    Ok(match HeaderValue::try_from(name) {
-        Ok(name) => reply.header(CONTENT_DISPOSITION, name),
-        Err(_) => reply,
-    })
+    csv_file(&report.sheet(), &format!("report-{}-{}", report.from, report.to))
 }
 
 /// The counts, where they can be read.

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::rule::{Rule, Severity};
 use super::state::{Alert, Change};
+use crate::sheet::figures;
 
 /// When an alert ends that has not, as Alertmanager says it.
 const NEVER: &str = "0001-01-01T00:00:00Z";
@@ -118,9 +118,9 @@ impl Batch {
         for Message { alert, .. } in &self.messages {
             // Writing to a text does not fail.
             let _ = writeln!(text, "{} ({})\n{}", alert.name, severity(alert).word(), alert.summary);
-            let _ = writeln!(text, "since {}", moment(alert.since_ms));
+            let _ = writeln!(text, "since {}", figures::minute(alert.since_ms));
             if let Some(ended_ms) = alert.ended_ms {
-                let _ = writeln!(text, "ended {}", moment(ended_ms));
+                let _ = writeln!(text, "ended {}", figures::minute(ended_ms));
             }
             let _ = writeln!(text, "what to do: {}\n", self.runbook(alert));
         }
@@ -143,8 +143,8 @@ impl Batch {
             status: self.status(),
             labels,
             annotations: [("summary", alert.summary.clone()), ("runbook", self.runbook(alert))].into(),
-            starts_at: written(alert.since_ms),
-            ends_at: alert.ended_ms.map_or_else(|| NEVER.to_owned(), written),
+            starts_at: figures::instant(alert.since_ms),
+            ends_at: alert.ended_ms.map_or_else(|| NEVER.to_owned(), figures::instant),
             generator_url: self.page(),
             fingerprint: fingerprint(alert),
         }
@@ -184,17 +184,4 @@ pub(super) fn fingerprint(alert: &Alert) -> String {
         digest.update(value);
     }
     const_hex::encode(&digest.finalize()[..8])
-}
-
-fn at(ms: i64) -> DateTime<Utc> {
-    DateTime::from_timestamp_millis(ms).unwrap_or_default()
-}
-
-fn written(ms: i64) -> String {
-    at(ms).to_rfc3339_opts(SecondsFormat::Millis, true)
-}
-
-/// A moment for people.
-pub(super) fn moment(ms: i64) -> String {
-    at(ms).format("%Y-%m-%d %H:%M UTC").to_string()
 }

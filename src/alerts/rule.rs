@@ -138,7 +138,9 @@ impl Rule {
             Condition::Above(PARTNER_HEALTH, _) => {
                 Health::unwell(value).unwrap_or_default().words().to_owned()
             }
-            Condition::Older(_) | Condition::Ends(_) => super::message::moment((value * 1000.0) as i64),
+            Condition::Older(_) | Condition::Ends(_) => {
+                crate::sheet::figures::minute((value * 1000.0) as i64)
+            }
             _ => format!("{}", (value * 100.0).round() / 100.0),
         };
         let filled = self.summary.replace("{value}", &written);

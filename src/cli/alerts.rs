@@ -4,7 +4,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use comfy_table::Table;
 use hyper::Method;
 
 use super::admin_client::AdminClient;
@@ -12,6 +11,7 @@ use super::page::{self, Color};
 use super::trouble::Trouble;
 use crate::admin::alerts::Test;
 use crate::alerts::{AlertStanding, ReceiverStanding, Severity, Standing, Tried};
+use crate::sheet::{Sheet, Value, sheet};
 
 /// What to do with alerts.
 #[derive(Debug, Subcommand)]
@@ -87,47 +87,36 @@ fn told(Tried { receiver, place, error }: &Tried) -> String {
 fn show(standing: &Standing) {
     match standing.alerts.is_empty() {
         true => page::print("no alert fires, waits, or has ended lately"),
-        false => page::print_table(table(&standing.alerts)),
+        false => page::print_sheet(&alerts(&standing.alerts)),
     }
     match standing.receivers.is_empty() {
         true => page::print(NOBODY),
-        false => page::print_table(receiver_table(&standing.receivers)),
+        false => page::print_sheet(&receivers(&standing.receivers)),
     }
 }
 
-fn table(alerts: &[AlertStanding]) -> Table {
-    let mut table = page::table(["alert", "urgency", "state", "since", "ended", "what"]);
-    for one in alerts {
-        let tone = match (one.state.as_str(), one.severity) {
+fn alerts(alerts: &[AlertStanding]) -> Sheet {
+    sheet!(alerts, one => {
+        let color = match (one.state.as_str(), one.severity) {
             ("firing", Severity::Page | Severity::Ticket) => Color::Red,
             _ => Color::Plain,
         };
-        table.add_row([
-            one.name.as_str().into(),
-            one.severity.word().into(),
-            page::toned(&one.state, tone),
-            page::moment_of(one.since).into(),
-            one.ended.map_or_else(String::new, page::moment_of).into(),
-            one.summary.as_str().into(),
-        ]);
-    }
-    table
+        "alert" => &one.name,
+        "urgency" => one.severity.word(),
+        "state" => Value::from(&one.state).in_color(color),
+        "since": Time => one.since,
+        "ended": Time => one.ended,
+        "what" => &one.summary,
+    })
 }
 
-fn receiver_table(receivers: &[ReceiverStanding]) -> Table {
-    let mut table =
-        page::table(["receiver", "place", "outstanding", "last sent", "failing since", "last error"]);
-    for one in receivers {
-        let moment = |at: Option<i64>| at.map_or_else(String::new, page::moment_of);
-        let tone = if one.failing_since.is_some() { Color::Red } else { Color::Plain };
-        table.add_row([
-            one.name.as_str().into(),
-            one.place.as_str().into(),
-            one.outstanding.to_string().into(),
-            one.last_sent.map_or_else(|| "never".to_owned(), page::moment_of).into(),
-            page::toned(moment(one.failing_since), tone),
-            one.last_error.clone().unwrap_or_default().into(),
-        ]);
-    }
-    table
+fn receivers(receivers: &[ReceiverStanding]) -> Sheet {
+    sheet!(receivers, one => {
+        "receiver" => &one.name,
+        "place" => &one.place,
+        "outstanding": Count => one.outstanding,
+        "last sent": Time => one.last_sent.map_or_else(|| "never".into(), Value::from),
+        "failing since": Time => Value::from(one.failing_since).in_color(Color::Red),
+        "last error" => one.last_error.as_ref(),
+    })
 }

@@ -3,14 +3,15 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use clap::{Args, Subcommand, ValueEnum};
-use comfy_table::Table;
+use clap::{Args, Subcommand};
 use hyper::Method;
 
 use super::admin_client::AdminClient;
+use super::page::{self, Format};
 use super::trouble::Trouble;
-use super::{page, values};
-use crate::admin::audit_trail::{AuditPage, csv};
+use super::values;
+use crate::admin::audit_trail::{self, AuditPage};
+use crate::sheet::{Sheet, sheet};
 use crate::store::audit::{AuditRecord, AuditVerdict};
 
 /// What to do with the audit.
@@ -54,19 +55,9 @@ pub struct List {
     /// What: an action, or its beginning; `user` finds `user.add`
     #[arg(long, value_name = "ACTION")]
     action: Option<String>,
-    /// How it is written
+    /// How it is written; as JSON each record as it is hashed
     #[arg(long, default_value = "table")]
     format: Format,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// For spreadsheets
-    Csv,
-    /// For programs: each record as it is hashed
-    Json,
 }
 
 /// Runs `offerd audit`.
@@ -77,7 +68,8 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
         Command::List(list) => {
             let records = list.records(&admin).await?;
             admin.close()?;
-            list.format.print(&records)?;
+            let people = || page::print_sheet(&sheet(&records));
+            list.format.show(&records, || audit_trail::sheet(&records), people)?;
             Ok(())
         }
         Command::Verify { head, json } => {
@@ -155,36 +147,17 @@ fn tell(verdict: &AuditVerdict, written_down: Option<String>, json: bool) -> Res
     }
 }
 
-impl Format {
-    fn print(self, records: &[AuditRecord]) -> Result<(), String> {
-        match self {
-            Self::Table => page::print_table(table(records)),
-            Self::Json => page::print_json(&records)?,
-            Self::Csv => {
-                let text = csv(records).map_err(|error| error.to_string())?;
-                page::print(String::from_utf8_lossy(&text).trim_end());
-            }
-        }
-        Ok(())
-    }
-}
-
-fn table(records: &[AuditRecord]) -> Table {
-    let mut table = page::table(["number", "at", "who", "from", "action", "what", "why"]);
-    for record in records {
-        let foreign = |text: &Option<String>| text.as_deref().map(page::foreign).unwrap_or_default();
-        let [object, reason] = [&record.object, &record.reason].map(foreign);
-        table.add_row([
-            record.number.to_string(),
-            page::moment_of(record.at),
-            page::foreign(&record.who),
-            page::foreign(&record.from),
-            record.action.clone(),
-            object,
-            reason,
-        ]);
-    }
-    table
+fn sheet(records: &[AuditRecord]) -> Sheet {
+    let foreign = |text: &Option<String>| text.as_deref().map(page::foreign);
+    sheet!(records, record => {
+        "number": Count => record.number,
+        "at": Time => record.at,
+        "who" => page::foreign(&record.who),
+        "from" => page::foreign(&record.from),
+        "action" => &record.action,
+        "what" => foreign(&record.object),
+        "why" => foreign(&record.reason),
+    })
 }
 
 fn head(text: &str) -> Result<(u64, String), String> {

@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
-use clap::{Subcommand, ValueEnum};
-use comfy_table::{CellAlignment, Table};
+use clap::Subcommand;
 use hyper::Method;
 
 use super::admin_client::AdminClient;
+use super::page::{self, Format};
+use super::progress;
 use super::trouble::Trouble;
-use super::{page, progress};
-use crate::admin::experiments::{RuleStanding, spreadsheet};
+use crate::admin::experiments::{RuleStanding, as_sheet};
 use crate::hindsight::comparison::{Comparison, Figure, LEAST_LEADS, Outcome};
 use crate::partners::is_key;
+use crate::sheet::{Kind, Sheet, sheet};
 
 /// What to do with experiments.
 #[derive(Debug, Subcommand)]
@@ -49,17 +50,6 @@ leaves 0 out by chance: say beforehand which figure decides, and when.")]
     },
 }
 
-/// As what a comparison is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people
-    Table,
-    /// For spreadsheets
-    Csv,
-    /// For programs
-    Json,
-}
-
 /// Runs `offerd experiment`.
 pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
     let settings = super::settings(config)?;
@@ -73,7 +63,7 @@ async fn execute(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
     match command {
         Command::List { json } => {
             let rules: Vec<RuleStanding> = admin.ask(Method::GET, "/experiments").await?;
-            page::show(&rules, json, || page::print_table(list(&rules)))?;
+            page::show(&rules, json, || page::print_sheet(&list(&rules)))?;
         }
         Command::Compare { rule, test, format } => {
             let leads = if test { "test" } else { "live" };
@@ -86,67 +76,48 @@ async fn execute(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
             let path = format!("/experiments/{rule}?leads={leads}");
             let found: Option<Comparison> = admin.find_one(Method::GET, &path).await?;
             drop(waiting);
-            show(&found.ok_or_else(missing)?, format)?;
+            let comparison = found.ok_or_else(missing)?;
+            format.show(
+                &comparison,
+                || as_sheet(&comparison),
+                || {
+                    page::print_sheet(&sheet(&comparison));
+                    page::print(notes(&comparison));
+                },
+            )?;
         }
     }
     Ok(())
 }
 
-fn show(comparison: &Comparison, format: Format) -> Result<(), String> {
-    match format {
-        Format::Json => page::print_json(comparison)?,
-        Format::Csv => page::print(spreadsheet(comparison)?.trim_end()),
-        Format::Table => {
-            page::print_table(table(comparison));
-            page::print(notes(comparison));
-        }
-    }
-    Ok(())
+fn list(rules: &[RuleStanding]) -> Sheet {
+    let variants = rules.iter().flat_map(|rule| {
+        let of_first = std::iter::once(Some(rule)).chain(std::iter::repeat(None));
+        rule.variants.iter().zip(of_first)
+    });
+    sheet!(variants, (variant, rule) => {
+        "rule" => rule.map(|rule| &rule.rule),
+        "state" => rule.map(|rule| match rule.time() {
+            time if time.is_empty() => rule.state.words().to_owned(),
+            time => format!("{}, {time}", rule.state.words()),
+        }),
+        "of" => rule.map(RuleStanding::whose),
+        "variant" => &variant.variant,
+        "percent": Figure => variant.percent.map(|percent| (percent * 100.0).round() / 100.0),
+        "leads": Count => variant.leads,
+        "tests": Count => variant.test_leads,
+        "what is different" => &variant.about,
+    })
 }
 
-fn list(rules: &[RuleStanding]) -> Table {
-    let mut table =
-        page::table(vec!["rule", "state", "of", "variant", "percent", "leads", "tests", "what is different"]);
-    for rule in rules {
-        for (nth, variant) in rule.variants.iter().enumerate() {
-            let once = |text: String| if nth == 0 { text } else { String::new() };
-            let percent = variant.percent.map(|percent| format!("{}", (percent * 100.0).round() / 100.0));
-            let state = match rule.time() {
-                time if time.is_empty() => rule.state.words().to_owned(),
-                time => format!("{}, {time}", rule.state.words()),
-            };
-            table.add_row(vec![
-                once(rule.rule.clone()),
-                once(state),
-                once(rule.whose()),
-                variant.variant.clone(),
-                percent.unwrap_or_default(),
-                variant.leads.to_string(),
-                variant.test_leads.to_string(),
-                variant.about.clone(),
-            ]);
-        }
-    }
-    for column in table.column_iter_mut().skip(4).take(3) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
-}
-
-fn table(comparison: &Comparison) -> Table {
-    let headings = Outcome::ALL.map(|of| of.heading().to_lowercase());
-    let mut table =
-        page::table(["variant", "leads"].map(str::to_owned).into_iter().chain(headings).collect::<Vec<_>>());
-    for variant in &comparison.variants {
-        let cells = variant.figures.iter().map(cell);
-        table.add_row(
-            [variant.variant.clone(), variant.leads.to_string()].into_iter().chain(cells).collect::<Vec<_>>(),
-        );
-    }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+fn sheet(comparison: &Comparison) -> Sheet {
+    let figures = Outcome::ALL.map(|of| (of.heading().to_lowercase(), Kind::Figure));
+    let columns = [("variant".to_owned(), Kind::Text), ("leads".to_owned(), Kind::Count)];
+    let rows = comparison.variants.iter().map(|variant| {
+        let cells = variant.figures.iter().map(|figure| cell(figure).into());
+        [(&variant.variant).into(), variant.leads.into()].into_iter().chain(cells).collect()
+    });
+    Sheet::new(columns.into_iter().chain(figures), rows)
 }
 
 /// A figure, and below it how it differs from that of the control.

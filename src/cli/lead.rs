@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use comfy_table::{CellAlignment, Table};
 use hyper::{Method, StatusCode};
 use indicatif::{ProgressBar, ProgressStyle};
 use uuid::Uuid;
@@ -25,6 +24,7 @@ use crate::model::{
 };
 use crate::regular_file;
 use crate::run_file::RunFile;
+use crate::sheet::{Sheet, sheet};
 
 /// What to do with leads.
 #[derive(Debug, Subcommand)]
@@ -132,7 +132,7 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
     let table = complete(&client, posted.read()?).await?;
 
     page::show(&table, submit.json, || {
-        page::print_table(offers(&table));
+        page::print_sheet(&offers(&table));
         page::print(format_args!("rate table {} of lead {}", table.uuid, table.lead_uuid));
     })?;
     Ok(())
@@ -230,18 +230,16 @@ fn offers_of(table: &RateTable, institution: &str) -> usize {
     rows(table).iter().filter(|row| row[0] == institution).count()
 }
 
-/// The offers as a table, an array after the other, each in its order.
-pub fn offers(table: &RateTable) -> Table {
-    let mut shown = page::table(["institution", "offer", "rate", "payment", "firmness", "score"]);
-    for row in rows(table) {
-        shown.add_row(row);
-    }
-    for column in [2, 3, 5] {
-        if let Some(column) = shown.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    shown
+/// The offers, an array after the other, each in its order.
+pub fn offers(table: &RateTable) -> Sheet {
+    sheet!(rows(table), [institution, offer, rate, payment, firmness, score] => {
+        "institution" => institution,
+        "offer" => offer,
+        "rate": Figure => rate,
+        "payment": Figure => payment,
+        "firmness" => firmness,
+        "score": Figure => score,
+    })
 }
 
 /// An offer as it is shown, a column after the other.

@@ -5,12 +5,11 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use comfy_table::Table;
 use serde_json::Value;
 
 use super::files::{Making, cannot_make};
 use super::page;
-use crate::reports::spreadsheet::harmless;
+use crate::sheet::{Kind, Sheet, harmless, records};
 
 /// Rows of a table at most.
 const ROWS: usize = 1000;
@@ -35,7 +34,7 @@ pub enum Format {
 /// Lines in the making.
 pub struct Lines {
     format: Format,
-    table: Option<Table>,
+    table: Option<Sheet>,
     rows: usize,
     /// Nothing once the reader has seen enough.
     out: Option<Out>,
@@ -76,16 +75,16 @@ impl Lines {
         match self.format {
             Format::Table if self.rows > ROWS => Ok(()),
             Format::Table => {
-                let table = self.table.get_or_insert_with(|| page::table(names(&fields)));
-                let cell = |text: Option<String>| cut(&page::foreign(text.as_deref().unwrap_or("–")));
-                table.add_row(fields.into_iter().map(|(_, text)| cell(text)));
+                let columns = names(&fields).map(|name| (name, Kind::Text));
+                let table = self.table.get_or_insert_with(|| Sheet::new(columns, []));
+                let cell = |text: Option<String>| cut(&page::foreign(text.as_deref().unwrap_or("–"))).into();
+                table.rows.push(fields.into_iter().map(|(_, text)| cell(text)).collect());
                 Ok(())
             }
             Format::Csv => {
-                let header = if self.rows == 1 { csv_line(names(&fields))? } else { Vec::new() };
-                let texts = fields.iter().map(|(_, text)| text.as_deref().unwrap_or_default());
-                let line = csv_line(texts.map(harmless))?;
-                self.write(&[header, line].concat())
+                let header = (self.rows == 1).then(|| names(&fields).map(str::to_owned).collect());
+                let texts = fields.iter().map(|(_, text)| harmless(text.as_deref().unwrap_or_default()));
+                self.write(records(header.into_iter().chain([texts.collect()]))?.as_bytes())
             }
             Format::Json => {
                 let value = |text: Option<String>| text.map_or(Value::Null, Value::String);
@@ -118,8 +117,8 @@ impl Lines {
     pub fn end(mut self) -> Result<(), String> {
         if let Some(table) = self.table.take() {
             match self.made {
-                None => page::print_table(table),
-                Some(_) => self.write(format!("{table}\n").as_bytes())?,
+                None => page::print_sheet(&table),
+                Some(_) => self.write(format!("{}\n", page::table(&table)).as_bytes())?,
             }
         }
         if self.format == Format::Table && self.rows > ROWS {
@@ -139,12 +138,6 @@ impl Lines {
 
 fn names(fields: &Fields) -> impl Iterator<Item = &'static str> {
     fields.iter().map(|(name, _)| *name)
-}
-
-fn csv_line<T: AsRef<[u8]>>(texts: impl Iterator<Item = T>) -> Result<Vec<u8>, String> {
-    let mut line = csv::Writer::from_writer(Vec::new());
-    line.write_record(texts).map_err(|error| error.to_string())?;
-    line.into_inner().map_err(|error| error.to_string())
 }
 
 fn cut(text: &str) -> String {

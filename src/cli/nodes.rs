@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use clap::Args;
-use comfy_table::Table;
 use hyper::Method;
 
 use super::admin_client::AdminClient;
 use super::page::{self, Color};
 use super::trouble::Trouble;
 use crate::nodes::{Node, Nodes};
+use crate::sheet::{Sheet, Value, sheet};
 
 /// `nodes`
 #[derive(Debug, Args)]
@@ -34,46 +34,27 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     if arguments.json {
         return Ok(page::print_json(&nodes)?);
     }
-    page::print_table(table(&nodes.nodes));
+    page::print_sheet(&sheet(&nodes.nodes));
     nodes.warnings.iter().for_each(|warning| eprintln!("offerd: {warning}"));
     Ok(())
 }
 
-fn table(nodes: &[Node]) -> Table {
-    let mut table = page::table([
-        "node",
-        "name",
-        "address",
-        "version",
-        "since",
-        "lease left",
-        "leader",
-        "leads/s",
-        "clock ahead",
-        "database",
-        "book",
-        "ended",
-    ]);
-    for node in nodes {
+fn sheet(nodes: &[Node]) -> Sheet {
+    sheet!(nodes, node => {
         let told = node.told.clone().unwrap_or_default();
-        let tone = if node.ended.is_some() { Color::Red } else { Color::Green };
-        let seconds = |ms: i64| format!("{:.1} s", ms as f64 / 1000.0);
-        let is_known = node.told.is_some() && node.since.is_some();
-        table.add_row([
-            node.id.to_string().into(),
-            page::toned(node.name(), tone),
-            told.api.as_str().into(),
-            told.version.as_str().into(),
-            node.since.map_or_else(String::new, page::moment_of).into(),
-            node.lease_left_ms.map_or_else(String::new, seconds).into(),
-            if node.leads { "yes" } else { "no" }.into(),
-            format!("{:.1}", told.leads_per_second).into(),
-            if is_known { format!("{} ms", told.clock_ahead_ms) } else { String::new() }.into(),
-            if is_known { format!("{:.1} ms", told.round_trip_us as f64 / 1000.0) } else { String::new() }
-                .into(),
-            told.book.as_str().into(),
-            node.ended.map_or_else(String::new, page::moment_of).into(),
-        ]);
-    }
-    table
+        let known = node.told.as_ref().filter(|_| node.since.is_some());
+        let color = if node.ended.is_some() { Color::Red } else { Color::Green };
+        "node" => node.id.to_string(),
+        "name" => Value::from(node.name()).in_color(color),
+        "address" => told.api,
+        "version" => told.version,
+        "since": Time => node.since,
+        "lease left" => node.lease_left_ms.map(|ms| format!("{:.1} s", ms as f64 / 1000.0)),
+        "leader" => if node.leads { "yes" } else { "no" },
+        "leads/s" => format!("{:.1}", told.leads_per_second),
+        "clock ahead" => known.map(|told| format!("{} ms", told.clock_ahead_ms)),
+        "database" => known.map(|told| format!("{:.1} ms", told.round_trip_us as f64 / 1000.0)),
+        "book" => told.book,
+        "ended": Time => node.ended,
+    })
 }

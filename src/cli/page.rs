@@ -4,28 +4,32 @@ use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use chrono::{DateTime, Utc};
+use clap::ValueEnum;
 use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, ColumnConstraint, ContentArrangement, LineStyle, Row, Table, Width};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, Width};
 use serde::Serialize;
 use uuid::Uuid;
 
-/// An empty table that fits the terminal, with a line under its header. For a file or another program its rows are as wide
-/// as they are, so that a line is a line.
-pub fn table(header: impl Into<Row>) -> Table {
-    let mut table = list();
-    table.load_style(NOTHING.header_separator(LineStyle::none().fill('─').junction('─'))).set_header(header);
-    table
-}
+pub use crate::sheet::Color;
+pub use crate::sheet::figures::{counted, minute};
+use crate::sheet::{Column, Sheet, Value, figures};
 
-/// A colour that says something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Color {
-    Green,
-    Yellow,
-    Red,
-    /// That of all other text.
-    Plain,
+/// A sheet as a table that fits the terminal, with a line under its header and its figures at the right. For a file or another program
+/// its rows are as wide as they are, so that a line is a line.
+pub fn table(sheet: &Sheet) -> Table {
+    let mut table = list();
+    table.load_style(NOTHING.header_separator(LineStyle::none().fill('─').junction('─')));
+    table.set_header(sheet.columns.iter().map(|column| &column.name));
+    for row in &sheet.rows {
+        let cell = |(column, value): (&Column, &Value)| toned(value.words(column.kind), value.color);
+        table.add_row(sheet.columns.iter().zip(row).map(cell));
+    }
+    for (shown, column) in table.column_iter_mut().zip(&sheet.columns) {
+        if column.kind.is_figure() {
+            shown.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
 }
 
 /// Letters without width. They stand for the colours in a cell until its table is laid out: escape sequences would count as
@@ -121,9 +125,10 @@ const TURNS_AROUND: [char; 12] = [
     '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}',
 ];
 
-/// Prints a table. On a terminal that is too narrow for its rows, cells go on in the next line between words, not within one;
+/// Prints a sheet. On a terminal that is too narrow for its rows, cells go on in the next line between words, not within one;
 /// a table of more words than fit side by side is as wide as they are.
-pub fn print_table(mut table: Table) {
+pub fn print_sheet(sheet: &Sheet) {
+    let mut table = table(sheet);
     if let Some(width) = table.width() {
         keep_words_whole(&mut table, width);
     }
@@ -194,41 +199,52 @@ pub fn show(answer: &(impl Serialize + ?Sized), json: bool, people: impl FnOnce(
     Ok(())
 }
 
-/// A count and what is counted: `1 offer`, `2 offers`.
-pub fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+/// How an answer is written.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Format {
+    /// For people
+    Table,
+    /// For spreadsheets
+    Csv,
+    /// For programs
+    Json,
 }
 
-/// A moment, to the minute.
-pub fn moment(at: DateTime<Utc>) -> String {
-    at.format("%Y-%m-%d %H:%M UTC").to_string()
+impl Format {
+    /// Prints an answer: as JSON, as the CSV of its sheet, or as `people` does.
+    ///
+    /// # Errors
+    /// That it cannot be written.
+    pub fn show(
+        self,
+        answer: &(impl Serialize + ?Sized),
+        sheet: impl FnOnce() -> Sheet,
+        people: impl FnOnce(),
+    ) -> Result<(), String> {
+        match self {
+            Self::Table => people(),
+            Self::Csv => print(sheet().csv()?.trim_end()),
+            Self::Json => print_json(answer)?,
+        }
+        Ok(())
+    }
 }
 
-/// A moment given as Unix milliseconds, to the minute.
-pub fn moment_of(millis: i64) -> String {
-    moment(DateTime::from_timestamp_millis(millis).unwrap_or_default())
-}
-
-/// Dollars, with cents unless there are none: `$1,234.50`, `$95`.
+/// Dollars, with cents unless there are none: `$1,234.50`, `-$95`.
 pub fn dollars(amount: f64) -> String {
-    let cents = (amount.abs() * 100.0).round() as u64;
-    let whole = (cents / 100).to_string();
-    let groups: Vec<&str> = whole
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| std::str::from_utf8(group).expect("digits are text"))
-        .collect();
-    let sign = if amount < 0.0 { "-" } else { "" };
-    let fraction = if cents.is_multiple_of(100) { String::new() } else { format!(".{:02}", cents % 100) };
-    format!("{sign}${}{fraction}", groups.join(","))
+    figures::dollars(amount).replace('−', "-")
 }
 
 #[cfg(test)]
 mod tests {
     use comfy_table::ContentArrangement;
 
-    use super::{Color, colours, dollars, foreign, keep_words_whole, marked, painted, table};
+    use super::{Color, Sheet, Table, colours, dollars, foreign, keep_words_whole, marked, painted};
+    use crate::sheet::Kind;
+
+    fn table<const N: usize>(header: [&str; N]) -> Table {
+        super::table(&Sheet::new(header.map(|name| (name, Kind::Text)), []))
+    }
 
     #[test]
     fn what_others_have_written_moves_no_cursor_and_begins_no_line() {

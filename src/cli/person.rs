@@ -4,7 +4,6 @@ use std::io::{BufRead, stdin};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use comfy_table::Table;
 use serde_json::value::RawValue;
 
 use super::admin_client::AdminClient;
@@ -15,6 +14,7 @@ use crate::admin::erasing::ErasureLine;
 use crate::admin::persons::{PersonOrder, Suppressed};
 use crate::model::SuppressionKind;
 use crate::persons::request::{FoundLead, Receipt};
+use crate::sheet::{Sheet, sheet};
 
 /// What to do for a person.
 #[derive(Debug, Subcommand)]
@@ -160,7 +160,7 @@ async fn find(admin: &AdminClient, order: &PersonOrder, json: bool) -> Result<()
     }
     match found.is_empty() {
         true => page::print(NOBODY),
-        false => page::print_table(table(&found)),
+        false => page::print_sheet(&sheet(&found)),
     }
     Ok(())
 }
@@ -262,19 +262,15 @@ fn order(given: Option<(SuppressionKind, &str)>, Why { reason }: Why) -> Result<
     Ok(PersonOrder { kind, digest, reason, suppress: false, despite_damage: false })
 }
 
-fn table(found: &[FoundLead]) -> Table {
-    let mut table = page::table(["lead", "made", "asks for", "company", ""]);
-    for lead in found {
+fn sheet(found: &[FoundLead]) -> Sheet {
+    sheet!(found, lead => {
         let asks_for: Vec<&str> = lead.product_types.iter().map(|one| one.as_str()).collect();
-        table.add_row([
-            lead.lead_uuid.to_string(),
-            page::moment_of(lead.created_at.millis()),
-            if asks_for.is_empty() { "all".to_owned() } else { asks_for.join(", ") },
-            lead.company_uuid.to_string(),
-            if lead.test { "test".to_owned() } else { String::new() },
-        ]);
-    }
-    table
+        "lead" => lead.lead_uuid.to_string(),
+        "made": Time => lead.created_at.millis(),
+        "asks for" => if asks_for.is_empty() { "all".to_owned() } else { asks_for.join(", ") },
+        "company" => lead.company_uuid.to_string(),
+        "" => lead.test.then_some("test"),
+    })
 }
 
 fn told(receipt: &Receipt) -> String {

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use comfy_table::Table;
 use hyper::Method;
 use uuid::Uuid;
 
@@ -13,6 +12,7 @@ use super::admin_client::AdminClient;
 use super::page::{self, Color};
 use super::trouble::Trouble;
 use crate::postbacks::{DeadLetter, Retried, Retry, Standing, Trial};
+use crate::sheet::{Sheet, Value, sheet};
 
 /// What to do with what is pushed to companies.
 #[derive(Debug, Subcommand)]
@@ -95,13 +95,13 @@ async fn execute(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
     match command {
         Command::List { json } => {
             let standings: Vec<Standing> = admin.ask(Method::GET, "/postbacks").await?;
-            page::show(&standings, json, || page::print_table(table(&standings)))?;
+            page::show(&standings, json, || page::print_sheet(&subscriptions(&standings)))?;
         }
         Command::Dead { name, json } => {
             let path = path(&name, "dead")?;
             let letters: Option<Vec<DeadLetter>> = admin.find_one(Method::GET, &path).await?;
             let letters = letters.ok_or_else(|| missing(&name))?;
-            page::show(&letters, json, || page::print_table(letter_table(&letters)))?;
+            page::show(&letters, json, || page::print_sheet(&dead(&letters)))?;
         }
         Command::Retry(RetryArguments { name, lead, json, .. }) => {
             known(admin, &name).await?;
@@ -141,45 +141,32 @@ fn missing(name: &str) -> String {
     format!("there is no subscription `{name}`; `offerd postbacks list` shows those there are")
 }
 
-fn table(standings: &[Standing]) -> Table {
-    let header =
-        ["subscription", "company", "calls", "lag", "outstanding", "failing since", "dead", "last answer"];
-    let mut table = page::table(header);
-    for one in standings {
+fn subscriptions(standings: &[Standing]) -> Sheet {
+    sheet!(standings, one => {
         let state = match (one.paused, one.test) {
             (true, _) => ", paused",
             (false, true) => ", tests",
             (false, false) => "",
         };
-        let since = one.failing_since.map_or_else(String::new, page::moment_of);
-        let tone = if one.failing_since.is_some() { Color::Red } else { Color::Plain };
-        let dead = if one.dead > 0 { Color::Red } else { Color::Plain };
-        table.add_row([
-            one.name.as_str().into(),
-            one.company.as_str().into(),
-            format!("{}{state}", one.host).into(),
-            one.lag_seconds.map_or_else(|| "none".to_owned(), lag).into(),
-            one.outstanding.to_string().into(),
-            page::toned(since, tone),
-            page::toned(one.dead, dead),
-            one.last.as_ref().map_or_else(|| "none yet".to_owned(), ToString::to_string).into(),
-        ]);
-    }
-    table
+        "subscription" => &one.name,
+        "company" => &one.company,
+        "calls" => format!("{}{state}", one.host),
+        "lag" => one.lag_seconds.map_or_else(|| "none".to_owned(), lag),
+        "outstanding": Count => one.outstanding,
+        "failing since": Time => Value::from(one.failing_since).in_color(Color::Red),
+        "dead": Count => Value::from(one.dead).in_color(if one.dead > 0 { Color::Red } else { Color::Plain }),
+        "last answer" => one.last.as_ref().map_or_else(|| "none yet".to_owned(), ToString::to_string),
+    })
 }
 
-fn letter_table(letters: &[DeadLetter]) -> Table {
-    let mut table = page::table(["lead", "event", "attempts", "given up", "last answer"]);
-    for letter in letters {
-        table.add_row([
-            letter.lead_uuid.to_string(),
-            letter.event_type.to_string(),
-            letter.attempts.to_string(),
-            page::moment_of(letter.given_up_at),
-            letter.last.as_ref().map(ToString::to_string).unwrap_or_default(),
-        ]);
-    }
-    table
+fn dead(letters: &[DeadLetter]) -> Sheet {
+    sheet!(letters, letter => {
+        "lead" => letter.lead_uuid.to_string(),
+        "event" => letter.event_type.to_string(),
+        "attempts": Count => letter.attempts,
+        "given up": Time => letter.given_up_at,
+        "last answer" => letter.last.as_ref().map(ToString::to_string),
+    })
 }
 
 /// Whole seconds, as people write them.

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use clap::Args;
-use comfy_table::{CellAlignment, Table};
 use form_urlencoded::Serializer;
 use hyper::Method;
 
@@ -12,6 +11,7 @@ use super::page;
 use super::trouble::Trouble;
 use crate::partners::ranking::ConversionFrom;
 use crate::ranking::report::{RankingReport, Row};
+use crate::sheet::{Sheet, sheet};
 
 /// `offerd ranking`
 #[derive(Debug, Args)]
@@ -56,7 +56,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     let rows: Vec<&Row> =
         report.rows.iter().filter(|row| arguments.ratings || row.rating.is_none()).collect();
     if !rows.is_empty() {
-        page::print_table(table(&rows));
+        page::print_sheet(&sheet(&rows));
     }
     page::print(summary(&report, rows.is_empty()));
     Ok(())
@@ -99,39 +99,20 @@ fn rankings(report: &RankingReport) -> String {
     report.rankings.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn table(rows: &[&Row]) -> Table {
-    let headings = [
-        "company",
-        "product",
-        "partner",
-        "offer",
-        "rating",
-        "clicks",
-        "conversions",
-        "estimate",
-        "90 %",
-        "from",
-    ];
-    let mut table = page::table(headings.map(str::to_owned).to_vec());
-    for row in rows {
-        let all = || "all".to_owned();
-        table.add_row(vec![
-            row.company.clone(),
-            row.product_type.to_string(),
-            row.partner.clone(),
-            row.offer.clone().unwrap_or_else(all),
-            row.rating.clone().unwrap_or_else(all),
-            format!("{:.1}", row.clicks),
-            format!("{:.1}", row.conversions),
-            percent(row.estimate),
-            format!("{} to {}", percent(row.low), percent(row.high)),
-            from(row.from).to_owned(),
-        ]);
-    }
-    for column in table.column_iter_mut().skip(5).take(4) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+fn sheet(rows: &[&Row]) -> Sheet {
+    sheet!(rows, row => {
+        let all = |part: &Option<String>| part.clone().unwrap_or_else(|| "all".to_owned());
+        "company" => &row.company,
+        "product" => row.product_type.to_string(),
+        "partner" => &row.partner,
+        "offer" => all(&row.offer),
+        "rating" => all(&row.rating),
+        "clicks": Figure => format!("{:.1}", row.clicks),
+        "conversions": Figure => format!("{:.1}", row.conversions),
+        "estimate": Figure => percent(row.estimate),
+        "90 %": Figure => format!("{} to {}", percent(row.low), percent(row.high)),
+        "from" => from(row.from),
+    })
 }
 
 fn percent(share: f64) -> String {
@@ -165,7 +146,7 @@ fn summary(report: &RankingReport, is_empty: bool) -> String {
         percent(prior.most)
     ));
     if let Some(at) = report.learnt_at {
-        lines.push(format!("summed up {}", page::moment_of(at.millis())));
+        lines.push(format!("summed up {}", page::minute(at.millis())));
     }
     if report.rows_cut > 0 {
         let more = page::counted(report.rows_cut, "more row");

@@ -128,8 +128,9 @@ fn named(what: &str, diff: [&Vec<String>; 3]) -> String {
 }
 
 fn figures(PartnerFigures { partner, products }: &PartnerFigures) -> String {
-    let products =
-        products.iter().map(|(product_type, offers)| format!("{product_type} ({})", count(*offers)));
+    let products = products
+        .iter()
+        .map(|(product_type, offers)| format!("{product_type} ({})", page::counted(*offers, "offer")));
     format!("{partner}: {}", products.collect::<Vec<_>>().join(", "))
 }
 
@@ -139,10 +140,10 @@ fn lines_of(partner: &PartnerDiff) -> Vec<String> {
     for (product_type, diff) in &partner.products {
         match diff {
             ProductDiff::Added { offers } => {
-                lines.push(format!("{product_type}: added ({})", count(*offers)))
+                lines.push(format!("{product_type}: added ({})", page::counted(*offers, "offer")))
             }
             ProductDiff::Removed { offers } => {
-                lines.push(format!("{product_type}: removed ({})", count(*offers)))
+                lines.push(format!("{product_type}: removed ({})", page::counted(*offers, "offer")))
             }
             ProductDiff::Changed { aspects, offers, credentials } => {
                 lines.extend(aspects.iter().map(|found| aspect(product_type, found)));
@@ -165,10 +166,6 @@ fn aspect(place: &str, Aspect { key, before, after }: &Aspect) -> String {
         (None, Some(after)) => format!("{place}: {key} → {after}"),
         (Some(before), None) => format!("{place}: {key} {before} →"),
     }
-}
-
-fn count(offers: usize) -> String {
-    format!("{offers} {}", if offers == 1 { "offer" } else { "offers" })
 }
 
 fn setting(SettingChange { key, before, after, source }: &SettingChange) -> String {

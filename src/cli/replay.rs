@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use chrono::Utc;
 use clap::Args;
-use comfy_table::{CellAlignment, Table};
 
 use super::admin_client::AdminClient;
 use super::progress::Bar;
@@ -14,6 +13,7 @@ use super::{page, values};
 use crate::admin::replay::{ReplayLine, ReplayOrder};
 use crate::hindsight::replay::{Named, OfferCount, ReplayReport, Wish};
 use crate::partners::Book;
+use crate::sheet::sheet;
 
 /// `offerd replay`
 #[derive(Debug, Args)]
@@ -90,27 +90,28 @@ async fn replayed(admin: &AdminClient, order: &ReplayOrder, bar: &Bar) -> Result
 }
 
 fn print(report: &ReplayReport) {
-    let header = ["partner", "product", "offer", "asked", "asked now", "kept", "changed", "won", "lost"];
-    let mut table = page::table(header);
+    let mut lines = Vec::new();
     for seat in &report.seats {
-        let asked = [seat.asked_then, seat.asked_now].map(|count| count.to_string());
         let product = format!("{}{}", seat.product_type, if seat.over_http { " (HTTP)" } else { "" });
-        add(&mut table, [&seat.partner, &product, "", &asked[0], &asked[1]], seat.offers);
+        let asked = [Some(seat.asked_then), Some(seat.asked_now)];
+        lines.push((&seat.partner, product.clone(), "", asked, seat.offers));
         let differing = seat.by_offer.iter().filter(|(_, count)| count.changed + count.won + count.lost > 0);
-        for (name, count) in differing {
-            add(&mut table, [&seat.partner, &product, name, "", ""], *count);
-        }
+        lines.extend(
+            differing.map(|(name, count)| (&seat.partner, product.clone(), &**name, [None; 2], *count)),
+        );
     }
-    for column in table.column_iter_mut().skip(3) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    page::print_table(table);
+    page::print_sheet(&sheet!(lines, (partner, product, offer, asked, count) => {
+        "partner" => partner,
+        "product" => product,
+        "offer" => offer,
+        "asked": Count => asked[0],
+        "asked now": Count => asked[1],
+        "kept": Count => count.kept,
+        "changed": Count => count.changed,
+        "won": Count => count.won,
+        "lost": Count => count.lost,
+    }));
     page::print(summary(report));
-}
-
-fn add(table: &mut Table, place: [&str; 5], count: OfferCount) {
-    let counts = [count.kept, count.changed, count.won, count.lost].map(|count| count.to_string());
-    table.add_row(place.into_iter().chain(counts.iter().map(String::as_str)).collect::<Vec<_>>());
 }
 
 fn summary(report: &ReplayReport) -> String {

@@ -1,9 +1,9 @@
 //! `offerd report`, `offerd report rebuild`: what became of leads, counted by day, partner, tag and more.
 
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use comfy_table::{CellAlignment, Table};
 use form_urlencoded::Serializer;
 use hyper::Method;
 
@@ -15,7 +15,7 @@ use crate::admin::reports::RebuildLine;
 use crate::reports::figures::{Figure, Figures};
 use crate::reports::report::Report;
 use crate::reports::{RebuildProgress, Rebuilt};
-use crate::reports::{columnar, spreadsheet};
+use crate::sheet::{Kind, Sheet, Value};
 
 /// Rows that a table has where `--limit` does not say.
 const ROWS: usize = 100;
@@ -159,16 +159,17 @@ impl Arguments {
         let text = match self.format {
             Format::Table => None,
             Format::Parquet => {
-                let bytes = columnar::written(report).map_err(|error| error.to_string())?;
+                let bytes = report.sheet().parquet("report").map_err(|error| error.to_string())?;
                 let file = self.output.as_deref().ok_or(WANTS_A_FILE)?;
                 return written(file, &bytes);
             }
-            Format::Csv => Some(spreadsheet::written(report)?.trim_end().to_owned()),
+            Format::Csv => Some(report.sheet().csv()?.trim_end().to_owned()),
             Format::Json => Some(serde_json::to_string_pretty(report).map_err(|error| error.to_string())?),
         };
         match (&self.output, text) {
             (Some(file), text) => {
-                let text = text.unwrap_or_else(|| format!("{}\n{}", table(report), summary(report)));
+                let text =
+                    text.unwrap_or_else(|| format!("{}\n{}", page::table(&sheet(report)), summary(report)));
                 written(file, (text + "\n").as_bytes())
             }
             (None, Some(text)) => {
@@ -176,7 +177,7 @@ impl Arguments {
                 Ok(())
             }
             (None, None) => {
-                page::print_table(table(report));
+                page::print_sheet(&sheet(report));
                 page::print(summary(report));
                 Ok(())
             }
@@ -188,22 +189,19 @@ fn written(file: &Path, bytes: &[u8]) -> Result<(), String> {
     std::fs::write(file, bytes).map_err(|error| format!("{} cannot be written: {error}", file.display()))
 }
 
-fn table(report: &Report) -> Table {
+fn sheet(report: &Report) -> Sheet {
     let shown: Vec<Figure> = Figure::ALL.into_iter().filter(|figure| is_shown(*figure, report)).collect();
-    let headings = shown.iter().map(|figure| figure.heading().to_lowercase());
-    let mut table = page::table(report.by.iter().cloned().chain(headings).collect::<Vec<_>>());
-    for row in &report.rows {
-        add(&mut table, &row.by, &shown, (&row.figures, row.before.as_ref()));
-    }
-    let mut whole = vec![String::new(); report.by.len()];
-    if let Some(first) = whole.first_mut() {
-        "total".clone_into(first);
-    }
-    add(&mut table, &whole, &shown, (&report.total, report.total_before.as_ref()));
-    for column in table.column_iter_mut().skip(report.by.len()) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    let headings = shown.iter().map(|figure| (figure.heading().to_lowercase(), Kind::Figure));
+    let columns = report.by.iter().map(|by| (by.clone(), Kind::Text)).chain(headings);
+    let total: Vec<String> =
+        ["total"].into_iter().chain(iter::repeat("")).map(str::to_owned).take(report.by.len()).collect();
+    let rows = report.rows.iter().map(|row| (&row.by, &row.figures, row.before.as_ref()));
+    let rows = rows.chain([(&total, &report.total, report.total_before.as_ref())]);
+    let rows = rows.map(|(by, figures, before)| {
+        let cells = shown.iter().map(|figure| cell(*figure, figures, before));
+        by.iter().map(|value| page::foreign(value)).chain(cells).map(Value::from).collect()
+    });
+    Sheet::new(columns, rows)
 }
 
 /// Whether a figure has a column: what was taken back has none where nothing was.
@@ -211,11 +209,6 @@ fn is_shown(figure: Figure, report: &Report) -> bool {
     let some = |figures: &Figures| figures.get(figure).is_some_and(|value| value != 0.0);
     let is_of_few = matches!(figure, Figure::TakenBack | Figure::PayoutsTakenBack);
     !is_of_few || some(&report.total) || report.total_before.as_ref().is_some_and(some)
-}
-
-fn add(table: &mut Table, by: &[String], shown: &[Figure], (figures, before): (&Figures, Option<&Figures>)) {
-    let cells = shown.iter().map(|figure| cell(*figure, figures, before));
-    table.add_row(by.iter().map(|value| page::foreign(value)).chain(cells).collect::<Vec<_>>());
 }
 
 /// A figure, and behind it that of before, and by which part it is more or less now.
@@ -243,7 +236,7 @@ fn summary(report: &Report) -> String {
         lines.push(format!("{more}; `--limit` and `--sort` choose among them"));
     }
     if let Some(at) = report.uncounted_from {
-        let at = page::moment_of(at);
+        let at = page::minute(at);
         lines.push(format!("not counted yet: what arrived from {at} on; a running daemon counts it"));
     }
     lines.join("\n")

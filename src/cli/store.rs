@@ -2,11 +2,11 @@
 
 mod copy;
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use comfy_table::CellAlignment;
 use hyper::Method;
 
 use super::admin_client::AdminClient;
@@ -17,6 +17,7 @@ use crate::admin::backup::told;
 use crate::admin::store::StoreReport;
 use crate::config::Settings;
 use crate::regular_file;
+use crate::sheet::sheet;
 use crate::store::salvage::{SalvageError, Salvaged, salvage};
 use crate::store::{StoreOptions, Tree};
 
@@ -137,17 +138,13 @@ fn print(report: &StoreReport, all: bool, json: bool) -> Result<(), String> {
     if json {
         return page::print_json(report);
     }
-    let mut table = page::table(["tree", "sound", "broken"]);
-    for count in &report.trees {
+    page::print_sheet(&sheet!(&report.trees, count => {
         let found = report.broken.iter().filter(|record| record.tree == count.tree).count() as u64;
+        "tree" => &count.tree,
+        "sound": Count => count.records,
         // Of leads it is known also how many are not there at all.
-        let broken = if count.tree == Tree::Leads.name() { report.leads_broken.max(found) } else { found };
-        table.add_row([count.tree.clone(), count.records.to_string(), broken.to_string()]);
-    }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    page::print_table(table);
+        "broken": Count => if count.tree == Tree::Leads.name() { report.leads_broken.max(found) } else { found },
+    }));
     let broken =
         report.broken.iter().map(|record| format!("{} {}: {}", record.tree, record.key, record.reason));
     let named: Vec<String> = report.damaged.iter().chain(&report.unfound).cloned().chain(broken).collect();
@@ -209,17 +206,13 @@ fn print_salvaged(salvaged: &Salvaged, into: &Path, json: bool) -> Result<(), St
     if json {
         return page::print_json(&json_of(salvaged));
     }
-    let mut table = page::table(["tree", "records", "of them from the backup", "lost"]);
-    for (tree, records) in &salvaged.report.counts {
-        let [from_backup, lost] =
-            [&salvaged.from_backup, &salvaged.lost].map(|counts| counts.get(tree).copied().unwrap_or(0));
-        let row = [tree.name().to_owned(), records.to_string(), from_backup.to_string(), lost.to_string()];
-        table.add_row(row);
-    }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    page::print_table(table);
+    let counted = |counts: &BTreeMap<Tree, u64>, tree| counts.get(tree).copied().unwrap_or(0);
+    page::print_sheet(&sheet!(&salvaged.report.counts, (tree, records) => {
+        "tree" => tree.name(),
+        "records": Count => *records,
+        "of them from the backup": Count => counted(&salvaged.from_backup, tree),
+        "lost": Count => counted(&salvaged.lost, tree),
+    }));
     for damage in &salvaged.damages {
         page::print(damage);
     }

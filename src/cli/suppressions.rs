@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
-use comfy_table::Table;
 use hyper::Method;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -17,6 +16,7 @@ use crate::admin::suppressions::{AT_ONCE, Added, Addition, ListedSuppressions, R
 use crate::model::{SuppressionDigest, SuppressionKind};
 use crate::partners::is_key;
 use crate::regular_file;
+use crate::sheet::{Sheet, sheet};
 
 /// Lines that are told one by one when they are bad; of the others only how many there are.
 const MOST_TOLD: u64 = 20;
@@ -110,7 +110,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
         Command::List { json } => {
             let admin = AdminClient::find_with_partners(&settings).await?;
             let lists: Vec<ListedSuppressions> = admin.ask(Method::GET, "/suppressions").await?;
-            page::show(&lists, json, || page::print_table(table(&lists)))?;
+            page::show(&lists, json, || page::print_sheet(&sheet(&lists)))?;
             admin.warn_of_damage().await;
             admin
         }
@@ -246,16 +246,12 @@ fn bar(bytes: Option<u64>) -> ProgressBar {
     }
 }
 
-fn table(lists: &[ListedSuppressions]) -> Table {
-    let mut table = page::table(["list", "kind", "entries", "updated", "partners"]);
-    for list in lists {
-        table.add_row([
-            list.name.clone(),
-            list.kind.word().to_owned(),
-            list.entries.to_string(),
-            page::moment_of(list.updated_at),
-            list.partners.join(", "),
-        ]);
-    }
-    table
+fn sheet(lists: &[ListedSuppressions]) -> Sheet {
+    sheet!(lists, list => {
+        "list" => &list.name,
+        "kind" => list.kind.word(),
+        "entries": Count => list.entries,
+        "updated": Time => list.updated_at,
+        "partners" => list.partners.join(", "),
+    })
 }

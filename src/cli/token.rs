@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use clap::{Args, Subcommand, ValueEnum};
-use comfy_table::Table;
 use hyper::Method;
 use uuid::Uuid;
 
@@ -16,6 +15,7 @@ use crate::admin::tokens::Revoked;
 use crate::config::Settings;
 use crate::model::TokenKind;
 use crate::partners::Book;
+use crate::sheet::{Sheet, sheet};
 use crate::store::partner_keys::{NewPartnerKey, PartnerKeyKind};
 use crate::store::tokens::NewToken;
 
@@ -104,7 +104,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
         Command::List { json } => {
             let admin = AdminClient::find(settings).await?;
             let tokens: Vec<Listed> = admin.ask(Method::GET, "/tokens").await?;
-            page::show(&tokens, json, || page::print_table(table(&tokens)))?;
+            page::show(&tokens, json, || page::print_sheet(&sheet(&tokens)))?;
             admin.warn_of_damage().await;
             admin
         }
@@ -165,15 +165,11 @@ fn known_partner(key: &str, settings: &Settings) -> Result<(), String> {
     known(&book, key)
 }
 
-fn table(tokens: &[Listed]) -> Table {
-    let mut table = page::table(["id", "holder", "kind", "created"]);
-    for token in tokens {
-        table.add_row([
-            token.id.to_string(),
-            token.holder.name().to_owned(),
-            format!("{}{}", token.kind.word(), if token.test { ", test" } else { "" }),
-            page::moment_of(token.created_at),
-        ]);
-    }
-    table
+fn sheet(tokens: &[Listed]) -> Sheet {
+    sheet!(tokens, token => {
+        "id" => token.id.to_string(),
+        "holder" => token.holder.name(),
+        "kind" => format!("{}{}", token.kind.word(), if token.test { ", test" } else { "" }),
+        "created": Time => token.created_at,
+    })
 }

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use comfy_table::Table;
 use hyper::Method;
 
 use super::admin_client::AdminClient;
@@ -14,6 +13,7 @@ use super::{page, values};
 use crate::admin::console::sign_in::ConsoleLink;
 use crate::admin::users::{ListedUser, NewUser, RemovedUser, UserChange};
 use crate::config::Settings;
+use crate::sheet::{Sheet, sheet};
 use crate::store::users::{Role, Users};
 
 /// Longest line that is read for a password, bytes.
@@ -210,7 +210,7 @@ impl With {
 async fn list(settings: &Settings, json: bool) -> Result<(), Trouble> {
     let admin = AdminClient::find(settings).await?;
     let users: Vec<ListedUser> = admin.ask(Method::GET, "/users").await?;
-    page::show(&users, json, || page::print_table(table(&users)))?;
+    page::show(&users, json, || page::print_sheet(&sheet(&users)))?;
     admin.warn_of_damage().await;
     Ok(admin.close()?)
 }
@@ -235,17 +235,17 @@ async fn remove(settings: &Settings, name: &str) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn table(users: &[ListedUser]) -> Table {
-    let mut table = page::table(["name", "role", "signs in", "since"]);
-    for user in users {
-        let signs_in = match (user.disabled, user.has_password) {
+fn sheet(users: &[ListedUser]) -> Sheet {
+    sheet!(users, user => {
+        "name" => &user.name,
+        "role" => user.role.word(),
+        "signs in" => match (user.disabled, user.has_password) {
             (true, _) => "disabled",
             (false, true) => "with a password",
             (false, false) => "has set no password",
-        };
-        table.add_row([&user.name, user.role.word(), signs_in, &page::moment_of(user.created_at)]);
-    }
-    table
+        },
+        "since": Time => user.created_at,
+    })
 }
 
 fn name(text: &str) -> Result<String, String> {

@@ -46,7 +46,6 @@
 mod block;
 mod blocks;
 pub mod cells;
-pub mod columnar;
 pub mod count;
 mod cover;
 pub mod dimension;
@@ -60,7 +59,6 @@ mod names;
 pub mod query;
 mod rebuild;
 pub mod report;
-pub mod spreadsheet;
 mod state;
 mod subject;
 mod sums;

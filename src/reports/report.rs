@@ -14,6 +14,7 @@ use super::groups::{Group, Groups};
 use super::measure::{Measure, Measures};
 use super::query::{Order, OrderBy, Query, Range};
 use super::sums::{SumFault, Sums};
+use crate::sheet::{Kind, Sheet, Value};
 use crate::store::Store;
 
 /// A report.
@@ -229,19 +230,28 @@ fn change(figure: Figure, row: &Draft) -> f64 {
     weight(&row.now) - weight(&row.before())
 }
 
-/// The figures that rows have, in their order: those of the range and, where it is compared, those of the range before and how much more
-/// there is now, absolutely and as a part of what there was.
-pub fn columns(report: &Report) -> Vec<String> {
-    let behind: &[&str] =
-        if report.before.is_some() { &["", "Before", "Change", "ChangePart"] } else { &[""] };
-    let figures =
-        behind.iter().flat_map(|behind| Figure::ALL.map(|figure| format!("{}{behind}", figure.name())));
-    report.by.iter().cloned().chain(figures).collect()
+impl Report {
+    /// Its rows: behind the values of each its figures in their order, those of the range before and how much more there is now, absolutely
+    /// and as a part of what there was.
+    pub fn sheet(&self) -> Sheet {
+        let behind: &[&str] =
+            if self.before.is_some() { &["", "Before", "Change", "ChangePart"] } else { &[""] };
+        let figures = behind.iter().flat_map(|behind| {
+            Figure::ALL.map(|figure| {
+                let is_amount = figure.is_dollars() || *behind == "ChangePart";
+                let kind = if is_amount { Kind::Amount } else { Kind::Count };
+                (format!("{}{behind}", figure.name()), kind)
+            })
+        });
+        let columns = self.by.iter().map(|by| (by.clone(), Kind::Text)).chain(figures);
+        let row = |row: &Row| row.by.iter().map(Value::from).chain(row.values()).collect();
+        Sheet::new(columns, self.rows.iter().map(row))
+    }
 }
 
 impl Row {
     /// Its figures, in the order of the columns behind its values.
-    pub fn values(&self) -> Vec<Option<f64>> {
+    fn values(&self) -> Vec<Value> {
         let all = |figures: &Figures| Figure::ALL.map(|figure| figures.get(figure));
         let mut values = all(&self.figures).to_vec();
         if let Some(before) = &self.before {
@@ -250,7 +260,7 @@ impl Row {
             values.extend(changes.map(|change| change.map(|(more, _)| more)));
             values.extend(changes.map(|change| change.and_then(|(_, part)| part)));
         }
-        values
+        values.into_iter().map(Value::from).collect()
     }
 }
 

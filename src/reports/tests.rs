@@ -4,14 +4,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use futures_util::FutureExt;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::RowAccessor;
 use proptest::prelude::*;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::figures::Figure;
-use super::report::Report;
+use super::figures::{Figure, Figures};
+use super::report::{Report, Row};
 use super::{Rebuild, ReportFault, Reports};
 use crate::config::{ReportSettings, Settings};
 use crate::conversions::click::{Click, click};
@@ -929,4 +932,46 @@ async fn of_several_processes_the_one_that_leads_counts_and_all_tell_the_same() 
     other.round(64).await.unwrap();
     assert_eq!(counted(&other), 7, "each lead once");
     assert!(leads.write().await.is_err());
+}
+
+fn made_up(rows: &[&str], before: Option<Figures>) -> Report {
+    let day = NaiveDate::default();
+    let figures = Figures { leads: 3, payouts: Some(1.5), ..Figures::default() };
+    let row = |name: &&str| Row { by: vec![(*name).to_owned()], figures, before };
+    Report {
+        from: day,
+        to: day,
+        before: before.map(|_| (day, day)),
+        zone: "UTC".to_owned(),
+        test: false,
+        by: vec!["campaign".to_owned()],
+        filters: Vec::new(),
+        rows: rows.iter().map(row).collect(),
+        total: figures,
+        total_before: None,
+        rows_left_out: 0,
+        uncounted_from: None,
+    }
+}
+
+#[test]
+fn what_is_missing_is_empty_and_no_value_is_a_formula() {
+    let lines = "campaign,leads,withoutOffers,asks,offers,shown,clicks,applied,funded,takenBack,payouts,payoutsTakenBack,\
+                 earningsPerClick,earningsPerLead\n\"'=1+1, \"\"x\"\"\",3,0,0,0,0,0,,,,1.5,,,\n";
+    assert_eq!(made_up(&["=1+1, \"x\""], None).sheet().csv().unwrap(), lines);
+}
+
+#[test]
+fn a_file_is_read_by_column_with_nulls_where_figures_are_missing() {
+    let sheet = made_up(&["a", "b"], Some(Figures::default())).sheet();
+    let file = Bytes::from(sheet.parquet("report").unwrap());
+    let reader = SerializedFileReader::new(file).unwrap();
+    let fields = reader.metadata().file_metadata().schema().get_fields();
+    let names: Vec<&str> = fields.iter().map(|field| field.name()).collect();
+    assert_eq!(names, sheet.columns.iter().map(|column| &column.name).collect::<Vec<_>>());
+    let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+    assert_eq!((rows.len(), rows[1].get_string(0).unwrap().as_str()), (2, "b"));
+    assert_eq!((rows[0].get_long(1).unwrap(), rows[0].get_double(10).unwrap()), (3, 1.5));
+    assert_eq!(rows[0].get_long(1 + 2 * Figure::ALL.len()).unwrap(), 3, "there are three more");
+    assert!(rows[0].get_long(7).is_err(), "what was not reported is null");
 }

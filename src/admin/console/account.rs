@@ -3,38 +3,18 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use minijinja::context;
-use minijinja::value::{Serde, Value};
-use serde::Serialize;
 
 use super::super::users::{self, NewUser, UserChange};
 use super::session::Person;
 use super::sign_in::{HOME, signed_in};
-use super::view::View;
+use super::view::{View, fields};
 use super::visit::Visit;
 use crate::store::users::Role;
 use crate::web::{Failure, Reply};
 
-#[derive(Debug, Serialize)]
-struct Account {
-    /// The user's name; nothing of who has signed in otherwise.
-    user: Option<String>,
-    /// By what right one looks at the console.
-    who: String,
-    role: &'static str,
-    /// Whether the password of before is asked for.
-    asks: bool,
-    /// Whether one is let in by a proxy alone, which proves too little to set a password by.
-    only_by_proxy: bool,
-    /// Whether one may make a user of oneself.
-    may_begin: bool,
-    /// What was wrong with what was sent.
-    trouble: Option<String>,
-}
-
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
-    Account::of(&visit, None)?.view(&visit, StatusCode::OK)
+    view(&visit, None, StatusCode::OK)
 }
 
 /// Sets the user's password, or adds whoever has signed in without a name as an administrator. Both end what was begun before, this
@@ -50,7 +30,7 @@ pub(super) async fn set(visit: Arc<Visit>) -> Result<Reply, Failure> {
         Err(failure) => {
             let trouble = failure.errors.iter().find_map(|error| error.message.clone());
             let trouble = trouble.unwrap_or_else(|| "that cannot be done".to_owned());
-            Account::of(&visit, Some(trouble))?.view(&visit, failure.status)?.reply(&visit)
+            view(&visit, Some(trouble), failure.status)?.reply(&visit)
         }
     }
 }
@@ -114,22 +94,18 @@ fn is_only_by_proxy(visit: &Visit) -> Result<bool, Failure> {
     Ok(users::known(&visit.app, user)?.password.is_none())
 }
 
-impl Account {
-    fn of(visit: &Visit, trouble: Option<String>) -> Result<Self, Failure> {
-        let role = visit.role().unwrap_or(Role::Viewer);
-        Ok(Self {
-            user: visit.user().map(str::to_owned),
-            who: visit.signed_in().unwrap_or("nobody: nobody has to sign in").to_owned(),
-            role: role.word(),
-            asks: asks(visit)?,
-            only_by_proxy: is_only_by_proxy(visit)?,
-            may_begin: visit.user().is_none() && role == Role::Administrator,
-            trouble,
-        })
-    }
-
-    fn view(&self, visit: &Visit, status: StatusCode) -> Result<View, Failure> {
-        let fields = context! { csrf => visit.csrf(), ..Value::from(Serde(self)) };
-        View::bare("Account", "account.html", status, &fields)
-    }
+fn view(visit: &Visit, trouble: Option<String>, status: StatusCode) -> Result<View, Failure> {
+    let role = visit.role().unwrap_or(Role::Viewer);
+    let fields = fields! {
+        csrf => visit.csrf(),
+        user => visit.user(),
+        who => visit.signed_in().unwrap_or("nobody: nobody has to sign in"),
+        role => role.word(),
+        asks => asks(visit)?,
+        // It proves too little to set a password by.
+        only_by_proxy => is_only_by_proxy(visit)?,
+        may_begin => visit.user().is_none() && role == Role::Administrator,
+        trouble,
+    };
+    View::bare("Account", "account.html", status, &fields)
 }

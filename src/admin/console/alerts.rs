@@ -3,49 +3,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
+use minijinja::value::Value;
 
 use super::super::alerts::refuse_stranger;
 use super::super::audit::Note;
 use super::section::Section;
-use super::view::{Page, View};
+use super::view::{Page, View, fields};
 use super::visit::{Visit, audit};
-use crate::alerts::{AlertStanding, ReceiverStanding, Severity, Standing, Tried, try_out};
+use crate::alerts::{AlertStanding, Severity, Standing, Tried, try_out};
 use crate::web::Failure;
 
 /// Where the page is.
 const PATH: &str = "/console/alerts";
 
-#[derive(Debug, Serialize)]
-struct Alerts {
-    /// Those that fire or wait.
-    open: Vec<Row>,
-    /// Those that have ended.
-    ended: Vec<Row>,
-    /// Who is told; only for who may know that.
-    receivers: Vec<ReceiverStanding>,
-    /// What came of a test that was just sent from this page.
-    tried: Option<Vec<Tried>>,
-}
-
-/// An alert as it is shown.
-#[derive(Debug, Serialize)]
-pub(super) struct Row {
-    #[serde(flatten)]
-    alert: AlertStanding,
-    /// The class of the style sheet.
-    class: &'static str,
-}
-
-impl Page for Alerts {
-    const SECTION: Section = Section::Alerts;
-    const TEMPLATE: &'static str = "alerts.html";
-    const FRESH: Option<Duration> = Some(Duration::from_secs(10));
-}
+const PAGE: Page = Page::new(Section::Alerts, "alerts.html").fresh(Duration::from_secs(10));
 
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
-    visit.view(&page(&visit, None))
+    page(&visit, None)
 }
 
 /// Leads to the page from where its form is sent.
@@ -63,21 +38,23 @@ pub(super) async fn test(visit: Arc<Visit>) -> Result<View, Failure> {
     audit!(visit, "alerts.test", "test of alerts sent");
     let tried = try_out(&settings.alerts, receiver, visit.app.store.now_ms()).await;
     visit.app.alerts.tried(&tried, visit.app.store.now_ms());
-    visit.view(&page(&visit, Some(tried)))
+    page(&visit, Some(tried))
 }
 
-fn page(visit: &Visit, tried: Option<Vec<Tried>>) -> Alerts {
+/// The page, with what came of a test that was just sent from it.
+fn page(visit: &Visit, tried: Option<Vec<Tried>>) -> Result<View, Failure> {
     let Standing { alerts, receivers } = visit.app.alerts.standing(&visit.app.settings().alerts);
-    let (ended, open) = alerts.into_iter().map(row).partition(|row| row.alert.ended.is_some());
-    Alerts { open, ended, receivers, tried }
+    let (ended, open): (Vec<_>, Vec<_>) = alerts.into_iter().partition(|alert| alert.ended.is_some());
+    let rows = |alerts: &[AlertStanding]| alerts.iter().map(row).collect::<Vec<_>>();
+    visit.view(PAGE, fields! { open => rows(&open), ended => rows(&ended), receivers, tried })
 }
 
-/// An alert with the colour that its urgency has.
-pub(super) fn row(alert: AlertStanding) -> Row {
+/// An alert with the class of the style sheet that its urgency has.
+pub(super) fn row(alert: &AlertStanding) -> Value {
     let class = match (alert.fired, alert.ended, alert.severity) {
         (_, Some(_), _) | (None, ..) => "idle",
         (Some(_), None, Severity::Page) => "bad",
         (Some(_), None, _) => "warn",
     };
-    Row { alert, class }
+    fields! { class, ..alert }
 }

@@ -4,13 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
-use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
-use serde::Serialize;
 
-use super::super::audit_trail::{LOOKED_AT, csv, unread};
-use super::super::command::our_fault;
+use super::super::audit_trail::{LOOKED_AT, sheet, unread};
+use super::super::command::csv_file;
 use super::section::Section;
-use super::view::{Page, View, sealed};
+use super::view::{Page, View, fields, sealed};
 use super::visit::Visit;
 use crate::store::audit::{AuditFilter, AuditRecord};
 use crate::web::{Failure, Reply};
@@ -22,66 +20,42 @@ const SHOWN: usize = 50;
 const DOWNLOADED: usize = 10_000;
 
 /// How far back one looks: the value in the address, its words, and the time.
-const SPANS: [(&str, &str, Option<Duration>); 4] = [
+type Span = (&'static str, &'static str, Option<Duration>);
+
+const SPANS: [Span; 4] = [
     ("day", "last day", Some(Duration::from_secs(24 * 3600))),
     ("week", "last 7 days", Some(Duration::from_secs(7 * 24 * 3600))),
     ("month", "last 30 days", Some(Duration::from_secs(30 * 24 * 3600))),
     ("all", "all that is kept", None),
 ];
 
-#[derive(Debug, Serialize)]
-struct AuditView {
-    records: Vec<AuditRecord>,
-    who: String,
-    action: String,
-    spans: Vec<Span>,
-    /// The filters as they stand in addresses.
-    filters: String,
-    /// The address of what is older.
-    older: Option<u64>,
-    /// Whether this is not the newest.
-    is_older: bool,
-    /// How many records a file has at most.
-    downloaded: usize,
-}
-
-#[derive(Debug, Serialize)]
-struct Span {
-    value: &'static str,
-    words: &'static str,
-    chosen: bool,
-}
-
-impl Page for AuditView {
-    const SECTION: Section = Section::Audit;
-    const TEMPLATE: &'static str = "audit.html";
-}
+const PAGE: Page = Page::new(Section::Audit, "audit.html");
 
 /// Shows a page of records.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let before = visit.query_value("before").and_then(|before| before.parse::<u64>().ok());
     let (records, older) = read(&visit, before, SHOWN).await?;
     let chosen = chosen(&visit);
-    let spans = SPANS.iter().enumerate();
-    let view = AuditView {
-        records,
-        who: visit.query_value("who").unwrap_or_default().to_owned(),
-        action: visit.query_value("action").unwrap_or_default().to_owned(),
-        spans: spans.map(|(nth, (value, words, _))| Span { value, words, chosen: nth == chosen }).collect(),
-        filters: filters(&visit),
-        older,
-        is_older: before.is_some(),
-        downloaded: DOWNLOADED,
-    };
-    visit.view(&view)
+    let span = |(nth, (value, words, _)): (usize, &Span)| fields! { value, words, chosen => nth == chosen };
+    visit.view(
+        PAGE,
+        fields! {
+            records,
+            who => visit.query_value("who").unwrap_or_default(),
+            action => visit.query_value("action").unwrap_or_default(),
+            spans => SPANS.iter().enumerate().map(span).collect::<Vec<_>>(),
+            filters => filters(&visit),
+            older,
+            is_older => before.is_some(),
+            downloaded => DOWNLOADED,
+        },
+    )
 }
 
 /// The same as a file, as many as it may have.
 pub(super) async fn download(visit: Arc<Visit>) -> Result<Reply, Failure> {
     let (records, _) = read(&visit, None, DOWNLOADED).await?;
-    let file = csv(&records).map_err(our_fault("the audit could not be written as CSV"))?;
-    let name = HeaderValue::from_static("attachment; filename=\"audit.csv\"");
-    Ok(sealed(Reply::bytes("text/csv; charset=utf-8", file)).header(CONTENT_DISPOSITION, name))
+    csv_file(&sheet(&records), "audit").map(sealed)
 }
 
 /// Records as they are wanted, and before which to go on.

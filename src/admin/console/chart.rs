@@ -12,6 +12,7 @@ use plotters::prelude::*;
 use tracing::error;
 
 use super::templates::render;
+use crate::sheet::figures::known;
 use crate::web::Failure;
 
 /// What is drawn upon.
@@ -128,7 +129,7 @@ pub(super) fn lines(
     mut chart: Chart,
     size: (u32, u32),
     lines: &[Line],
-    write: fn(&Value) -> String,
+    write: fn(f64) -> String,
 ) -> Result<Value, Failure> {
     let values = lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, value)| *value));
     let most = values.fold(0.0, f64::max);
@@ -143,8 +144,7 @@ pub(super) fn lines(
     chart.rows = rows(lines, write);
     let names = ["Minutes ago", chart.unit];
     chart.drawn(size, |area| {
-        let mut axes =
-            axes(area, names, first..0.0, 0.0..top, 6, &minutes_ago, &|value| write(&Value::from(*value)))?;
+        let mut axes = axes(area, names, first..0.0, 0.0..top, 6, &minutes_ago, &|value| write(*value))?;
         for ((nth, line), color) in lines.iter().enumerate().zip(ink::SERIES.iter().cycle()) {
             let (style, dash) = (color.stroke_width(BREADTH), dashes(nth));
             for piece in line.points.split(|(_, value)| value.is_none()) {
@@ -170,13 +170,13 @@ pub(super) fn lines(
 /// At most so many rows stand in the table beside lines.
 const ROWS: usize = 12;
 
-fn rows(lines: &[Line], write: fn(&Value) -> String) -> Vec<Vec<String>> {
+fn rows(lines: &[Line], write: fn(f64) -> String) -> Vec<Vec<String>> {
     let Some(first) = lines.first() else { return Vec::new() };
     let step = first.points.len().div_ceil(ROWS).max(1);
     let nths = (0..first.points.len()).rev().step_by(step);
     let row = |nth: usize| {
         let mut cells = vec![format!("{:.0}", -first.points[nth].0)];
-        let value = |line: &Line| write(&Value::from(line.points.get(nth).and_then(|(_, value)| *value)));
+        let value = |line: &Line| known(line.points.get(nth).and_then(|(_, value)| *value), write);
         cells.extend(lines.iter().map(value));
         cells
     };
@@ -257,7 +257,7 @@ pub(super) fn sparkline(values: &[Option<f64>]) -> Result<Value, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::admin::console::format;
+    use crate::sheet::figures;
 
     fn chart() -> Chart {
         Chart { id: "leads".to_owned(), title: "Leads <a second>".to_owned(), ..Chart::default() }
@@ -267,7 +267,7 @@ mod tests {
     fn a_chart_is_told_in_words_and_figures_too() {
         let points = (0..30).map(|nth| (f64::from(nth) - 29.0, Some(f64::from(nth)))).collect();
         let drawn =
-            lines(chart(), HALF, &[Line { name: "leads", points }], format::rate).unwrap().to_string();
+            lines(chart(), HALF, &[Line { name: "leads", points }], figures::rate).unwrap().to_string();
         assert!(drawn.contains("role=\"img\"") && drawn.contains("Leads &lt;a second&gt;"), "{drawn}");
         assert!(drawn.contains("<table") && drawn.contains("<td>29.0</td>"), "{drawn}");
         assert!(!drawn.contains("style="), "the policy would refuse that: {drawn}");
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn a_series_does_not_hide_another_of_the_same_values_and_all_are_as_broad() {
         let line = |name| Line { name, points: vec![(-1.0, Some(2.0)), (0.0, Some(2.0))] };
-        let drawn = lines(chart(), HALF, &[line("one"), line("other")], format::rate).unwrap().to_string();
+        let drawn = lines(chart(), HALF, &[line("one"), line("other")], figures::rate).unwrap().to_string();
         let of = |color: &str| drawn.matches(&format!("stroke=\"#{color}\" stroke-width=\"2\"")).count();
         assert_eq!(of("010000"), 1, "drawn through: {drawn}");
         assert!(of("020000") > 3, "dashed: {drawn}");
@@ -285,7 +285,8 @@ mod tests {
     #[test]
     fn axes_are_named() {
         let chart = Chart { unit: "leads a second", ..chart() };
-        let drawn = lines(chart, HALF, &[Line { name: "one", points: vec![(0.0, Some(1.0))] }], format::rate);
+        let drawn =
+            lines(chart, HALF, &[Line { name: "one", points: vec![(0.0, Some(1.0))] }], figures::rate);
         let drawn = drawn.unwrap().to_string();
         assert!(drawn.contains("Minutes ago") && drawn.contains("leads a second"), "{drawn}");
     }
@@ -293,7 +294,7 @@ mod tests {
     #[test]
     fn nothing_can_be_drawn_too() {
         for points in [vec![], vec![(0.0, None)], vec![(-1.0, Some(0.0)), (0.0, None)]] {
-            assert!(lines(chart(), WIDE, &[Line { name: "leads", points }], format::rate).is_ok());
+            assert!(lines(chart(), WIDE, &[Line { name: "leads", points }], figures::rate).is_ok());
         }
         assert!(sparkline(&[]).is_ok() && sparkline(&[None, Some(1.0)]).is_ok());
     }

@@ -6,6 +6,7 @@ use minijinja::value::Value;
 use plotters::prelude::*;
 
 use super::chart::{BREADTH, Chart, DOT, GAP, LEAST_TOP, axes, dashes, ink, owned};
+use crate::sheet::figures::known;
 use crate::web::Failure;
 
 /// Labels on the axis of time at most.
@@ -28,7 +29,7 @@ pub(super) fn days(
     size: (u32, u32),
     days: &[String],
     plots: &[Plot],
-    write: fn(&Value) -> String,
+    write: fn(f64) -> String,
 ) -> Result<Value, Failure> {
     if plots.len() > 1 {
         chart.series = plots.iter().map(|plot| plot.name.to_string()).collect();
@@ -46,8 +47,7 @@ pub(super) fn days(
     chart.drawn(size, |area| {
         let range = least * 1.15..top;
         let labels = days.len().min(LABELS);
-        let mut axes =
-            axes(area, names, 0.0..last, range, labels, &label, &|value| write(&Value::from(*value)))?;
+        let mut axes = axes(area, names, 0.0..last, range, labels, &label, &|value| write(*value))?;
         for ((nth, plot), color) in plots.iter().enumerate().zip(ink::SERIES) {
             let (style, dash) = (color.stroke_width(BREADTH), dashes(nth));
             let points: Vec<(f64, f64)> = (0_u32..).map(f64::from).zip(plot.values.iter().copied()).collect();
@@ -72,9 +72,9 @@ pub(super) fn days(
 }
 
 /// Latest first.
-fn rows(days: &[String], plots: &[Plot], write: fn(&Value) -> String) -> Vec<Vec<String>> {
+fn rows(days: &[String], plots: &[Plot], write: fn(f64) -> String) -> Vec<Vec<String>> {
     let row = |(nth, day): (usize, &String)| {
-        let value = |plot: &Plot| write(&Value::from(plot.values.get(nth).copied()));
+        let value = |plot: &Plot| known(plot.values.get(nth).copied(), write);
         std::iter::once(day.clone()).chain(plots.iter().map(value)).collect()
     };
     days.iter().enumerate().rev().map(row).collect()
@@ -84,7 +84,7 @@ fn rows(days: &[String], plots: &[Plot], write: fn(&Value) -> String) -> Vec<Vec
 mod tests {
     use super::*;
     use crate::admin::console::chart::HALF;
-    use crate::admin::console::format;
+    use crate::sheet::figures;
 
     #[test]
     fn each_day_is_a_row_of_the_figures_and_no_day_or_one_can_be_drawn() {
@@ -92,7 +92,7 @@ mod tests {
             let labels: Vec<String> = (0..count).map(|nth| format!("day {nth}")).collect();
             let plot = Plot { name: "Leads".into(), values: (0..count).map(f64::from).collect() };
             let chart = Chart { id: "leads".into(), ..Chart::default() };
-            let drawn = days(chart, HALF, &labels, &[plot], format::count).unwrap().to_string();
+            let drawn = days(chart, HALF, &labels, &[plot], figures::count).unwrap().to_string();
             assert_eq!(drawn.matches("<td>day ").count(), usize::try_from(count).unwrap(), "{drawn}");
         }
     }

@@ -3,78 +3,29 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use minijinja::value::Value;
 
 use super::super::experiments::{RuleStanding, as_csv, compared, is_test, standings};
 use super::section::Section;
-use super::view::{Page, View, sealed};
+use super::view::{Page, View, fields, sealed};
 use super::visit::Visit;
 use crate::experiments::RuleState;
-use crate::hindsight::comparison::{Comparison, Difference, LEAST_LEADS, Outcome, VariantFigures};
+use crate::hindsight::comparison::{Comparison, Difference, Figure, LEAST_LEADS, Outcome, VariantFigures};
+use crate::sheet::figures::known;
 use crate::web::{Failure, Reply};
 
-#[derive(Debug, Serialize)]
-struct Experiments {
-    rules: Vec<Row>,
-    /// Where the files are.
-    path: String,
-    shown: Option<Shown>,
-    least_leads: u64,
-    test: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct Row {
-    #[serde(flatten)]
-    standing: RuleStanding,
-    /// The class of the style sheet, and the words.
-    pill: (&'static str, &'static str),
-    time: String,
-    of: String,
-}
-
-/// A comparison as it is shown.
-#[derive(Debug, Serialize)]
-struct Shown {
-    rule: String,
-    headings: Vec<&'static str>,
-    rows: Vec<ShownVariant>,
-    cut: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct ShownVariant {
-    variant: String,
-    leads: u64,
-    cells: Vec<Cell>,
-}
-
-/// A figure, and how it differs from that of the control.
-#[derive(Debug, Serialize)]
-struct Cell {
-    heading: &'static str,
-    value: String,
-    /// The difference with its interval.
-    difference: Option<String>,
-    /// The class of the style sheet, and what is said of it.
-    verdict: Option<(&'static str, String)>,
-}
-
-impl Page for Experiments {
-    const SECTION: Section = Section::Experiments;
-    const TEMPLATE: &'static str = "experiments.html";
-}
+const PAGE: Page = Page::new(Section::Experiments, "experiments.html");
 
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let test = is_test(visit.query_value("leads"))?;
     let shown = match visit.query_value("rule").filter(|rule| !rule.is_empty()) {
-        Some(rule) => Some(Shown::of(&compared(&visit.app, rule, test).await?)),
+        Some(rule) => Some(shown(&compared(&visit.app, rule, test).await?)),
         None => None,
     };
-    let rules = standings(&visit.app).await?.into_iter().map(Row::of).collect();
+    let rules: Vec<_> = standings(&visit.app).await?.iter().map(rule).collect();
     let path = visit.app.settings().experiments.path.display().to_string();
-    visit.view(&Experiments { rules, path, shown, least_leads: LEAST_LEADS, test })
+    visit.view(PAGE, fields! { rules, path, shown, least_leads => LEAST_LEADS, test })
 }
 
 /// Gives a comparison as a file.
@@ -84,40 +35,37 @@ pub(super) async fn download(visit: Arc<Visit>) -> Result<Reply, Failure> {
     as_csv(&compared(&visit.app, rule, test).await?).map(sealed)
 }
 
-impl Row {
-    fn of(standing: RuleStanding) -> Self {
-        let class = match standing.state {
-            RuleState::Running => "good",
-            RuleState::NotStarted | RuleState::Ended | RuleState::Removed => "idle",
-        };
-        Self { pill: (class, standing.state.words()), time: standing.time(), of: standing.whose(), standing }
-    }
+fn rule(standing: &RuleStanding) -> Value {
+    let class = match standing.state {
+        RuleState::Running => "good",
+        RuleState::NotStarted | RuleState::Ended | RuleState::Removed => "idle",
+    };
+    let pill = (class, standing.state.words());
+    fields! { pill, time => standing.time(), of => standing.whose(), ..standing }
 }
 
-impl Shown {
-    fn of(comparison: &Comparison) -> Self {
-        Self {
-            rule: comparison.rule.clone(),
-            headings: Outcome::ALL.map(Outcome::heading).to_vec(),
-            rows: comparison.variants.iter().map(ShownVariant::of).collect(),
-            cut: comparison.cut,
+/// A comparison: of each variant its figures, with what is said of the difference from the control.
+fn shown(comparison: &Comparison) -> Value {
+    let cell = |figure: &Figure| {
+        fields! {
+            heading => figure.of.heading(),
+            value => known(figure.value, |value| figure.of.written(value)),
+            difference => figure.difference.map(|difference| difference.written(figure.of)),
+            verdict => figure.difference.map(|difference| (class(&difference), difference.verdict())),
         }
-    }
-}
-
-impl ShownVariant {
-    fn of(variant: &VariantFigures) -> Self {
-        let cell = |figure: &crate::hindsight::comparison::Figure| Cell {
-            heading: figure.of.heading(),
-            value: figure.value.map_or_else(|| "–".to_owned(), |value| figure.of.written(value)),
-            difference: figure.difference.map(|difference| difference.written(figure.of)),
-            verdict: figure.difference.map(|difference| (class(&difference), difference.verdict())),
-        };
-        Self {
-            variant: variant.variant.clone(),
-            leads: variant.leads,
-            cells: variant.figures.iter().map(cell).collect(),
+    };
+    let row = |variant: &VariantFigures| {
+        fields! {
+            variant => variant.variant,
+            leads => variant.leads,
+            cells => variant.figures.iter().map(cell).collect::<Vec<_>>(),
         }
+    };
+    fields! {
+        rule => comparison.rule,
+        headings => Outcome::ALL.map(Outcome::heading),
+        rows => comparison.variants.iter().map(row).collect::<Vec<_>>(),
+        cut => comparison.cut,
     }
 }
 

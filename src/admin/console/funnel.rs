@@ -12,10 +12,9 @@ use uuid::Uuid;
 use super::super::reports::{failed, reports};
 use super::chart::{Chart, HALF};
 use super::days::{Plot, days};
-use super::format;
 use super::reports::address;
 use super::section::Section;
-use super::view::{Page, View};
+use super::view::{Page, View, fields};
 use super::visit::Visit;
 use crate::model::ProductType;
 use crate::reports::dimension::Slot;
@@ -23,6 +22,7 @@ use crate::reports::figures::{Figure, Figures};
 use crate::reports::query::{Order, OrderBy, Query, Range};
 use crate::reports::report::{Report, Row as Counted};
 use crate::reports::{Dimension, Reports};
+use crate::sheet::figures;
 use crate::web::Failure;
 
 /// Companies that have a row of their own at most; the table says when there are more.
@@ -56,31 +56,7 @@ const CHARTS: [(&str, &str, &str, Places<usize>); 4] = [
     ("payouts", "Payouts", "lead_payouts", PAYOUTS..FIGURES.len()),
 ];
 
-/// What stands on the page.
-#[derive(Debug, Serialize)]
-struct FunnelPage {
-    times: Vec<Choice>,
-    companies: Vec<Choice>,
-    products: Vec<Choice>,
-    test: bool,
-    first: String,
-    last: String,
-    zone: &'static str,
-    stages: Vec<Stage>,
-    offers: i64,
-    offers_per_table: Option<f64>,
-    suppressed: i64,
-    payouts: f64,
-    payout_per_lead: Option<f64>,
-    /// Each with its heading.
-    charts: Vec<(String, Value)>,
-    columns: [&'static str; FIGURES.len()],
-    tables: [Table; 2],
-    /// The arrival of the first record that is not counted yet, Unix milliseconds.
-    behind: Option<i64>,
-    /// How many leads of the other kind there are, and their page, where this kind has none.
-    elsewhere: Option<(i64, String)>,
-}
+const PAGE: Page = Page::new(Section::Funnel, "funnel.html");
 
 /// Something to choose: its value, its name, and whether it is chosen.
 type Choice = (String, String, bool);
@@ -104,11 +80,6 @@ struct Stage {
 /// Figures of several, beside each other: its id and caption, what each row is, the rows, and a note.
 type Table = (&'static str, &'static str, &'static str, Vec<Row>, Option<String>);
 
-impl Page for FunnelPage {
-    const SECTION: Section = Section::Funnel;
-    const TEMPLATE: &'static str = "funnel.html";
-}
-
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let counted = reports(&visit.app)?;
@@ -127,25 +98,25 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let payouts = sum.payouts.unwrap_or_default();
     let products = ProductType::ALL.iter().map(|product| (product.to_string(), words(*product)));
     let is_elsewhere = by_time.rows.is_empty() && others > 0;
-    visit.view(&FunnelPage {
-        times: choices(TIMES.map(|(value, name, ..)| (value.into(), name.into())), Some(time(&visit).0)),
-        companies: choices(companies.clone(), query.only(|by| *by == Dimension::Company)),
-        products: choices(products, query.only(|by| *by == product())),
+    visit.view(PAGE, fields! {
+        times => choices(TIMES.map(|(value, name, ..)| (value.into(), name.into())), Some(time(&visit).0)),
+        companies => choices(companies.clone(), query.only(|by| *by == Dimension::Company)),
+        products => choices(products, query.only(|by| *by == product())),
         test,
-        first: query.range.first.to_string(),
-        last: query.range.last.to_string(),
-        zone: query.zone.name(),
-        stages: stages(&sum),
-        offers: sum.shown,
-        offers_per_table: ratio(sum.shown as f64, sum.with_offers),
-        suppressed: sum.suppressed,
+        first => query.range.first.to_string(),
+        last => query.range.last.to_string(),
+        zone => query.zone.name(),
+        stages => stages(&sum),
+        offers => sum.shown,
+        offers_per_table => ratio(sum.shown as f64, sum.with_offers),
+        suppressed => sum.suppressed,
         payouts,
-        payout_per_lead: ratio(payouts, sum.leads),
-        charts: charts(&query, &by_time)?,
-        columns: FIGURES.map(|(name, _)| name),
-        tables: tables(&visit, [&by_product, &by_company], &companies),
-        behind: by_time.uncounted_from,
-        elsewhere: is_elsewhere.then(|| (others, with(&visit, "leads", if test { "live" } else { "test" }))),
+        payout_per_lead => ratio(payouts, sum.leads),
+        charts => charts(&query, &by_time)?,
+        columns => FIGURES.map(|(name, _)| name),
+        tables => tables(&visit, [&by_product, &by_company], &companies),
+        behind => by_time.uncounted_from,
+        elsewhere => is_elsewhere.then(|| (others, with(&visit, "leads", if test { "live" } else { "test" }))),
     })
 }
 
@@ -245,7 +216,7 @@ fn stages(sum: &Figures) -> Vec<Stage> {
 fn share(count: i64, whole: i64, (all, each): (&str, &str)) -> Option<String> {
     let ratio = ratio(count as f64, whole)?;
     Some(match ratio {
-        0.0..=1.0 => format!("{} of {all}", format::percent(&Value::from(ratio))),
+        0.0..=1.0 => format!("{} of {all}", figures::percent(ratio)),
         _ => format!("{ratio:.2} a {each}"),
     })
 }
@@ -283,8 +254,8 @@ fn charts(query: &Query, report: &Report) -> Result<Vec<(String, Value)>, Failur
 }
 
 /// How a figure is written, by its place.
-fn writing(place: usize) -> fn(&Value) -> String {
-    if place == PAYOUTS { format::dollars } else { format::count }
+fn writing(place: usize) -> fn(f64) -> String {
+    if place == PAYOUTS { figures::dollars } else { figures::count }
 }
 
 /// Values with their names.
@@ -297,7 +268,7 @@ fn words(product: ProductType) -> String {
 }
 
 fn written(figures: &Figures) -> [String; FIGURES.len()] {
-    std::array::from_fn(|place| writing(place)(&Value::from(FIGURES[place].1(figures))))
+    std::array::from_fn(|place| writing(place)(FIGURES[place].1(figures)))
 }
 
 /// The address of this page with one parameter changed.

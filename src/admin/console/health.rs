@@ -1,16 +1,15 @@
 //! Whether all is well, and what is not: the lower half of *Now*.
 
-use minijinja::value::Value;
 use serde::Serialize;
 
 use super::super::App;
-use super::format;
 use super::history::Reading;
 use crate::matching::limiter::State;
 use crate::matching::partner_clients::BreakerState;
 use crate::nodes::Nodes;
 use crate::partner_health::Health;
 use crate::postbacks;
+use crate::sheet::figures::{self, known};
 use crate::store::{self, ClockStanding};
 use crate::telemetry::metrics;
 
@@ -112,8 +111,8 @@ fn disk(app: &App, last: &Reading) -> Check {
         Some(_) => ("good", "room"),
         None => ("idle", "not measured"),
     };
-    let bytes = |bytes: Option<f64>| format::bytes(&Value::from(bytes));
-    let figures = format!("{} free, {} kept back", bytes(last.free_bytes), bytes(Some(reserve)));
+    let figures =
+        format!("{} free, {} kept back", known(last.free_bytes, figures::bytes), figures::bytes(reserve));
     Check { name: "Disk", class, state, figures, source: metrics::STORE_FREE_BYTES }
 }
 
@@ -124,12 +123,11 @@ fn limited(name: &'static str, used: f64, limit: usize, what: &str, source: &'st
         much if much >= WORTH_A_LOOK => ("warn", "filling"),
         _ => ("good", "room"),
     };
-    let count = |number: f64| format::count(&Value::from(number));
     Check {
         name,
         class,
         state,
-        figures: format!("{} of {} {what}", count(used), count(limit as f64)),
+        figures: format!("{} of {} {what}", figures::count(used), figures::count(limit as f64)),
         source,
     }
 }
@@ -141,7 +139,7 @@ fn records(app: &App, last: &Reading) -> Check {
         (true, true) => ("bad", "broken ones"),
         (true, false) => ("good", "readable"),
     };
-    let broken = format::count(&last.broken.into());
+    let broken = figures::count(last.broken);
     let figures =
         format!("{broken} unreadable and {} places of files damaged since the start", damages.len());
     Check { name: "Records", class, state, figures, source: RECORDS_FROM }
@@ -166,7 +164,7 @@ fn postbacks(app: &App) -> Check {
         failing.filter(|(_, since)| *since <= latest_ms).map(|(name, _)| name).collect();
     let (class, state) = if failing.is_empty() { ("good", "taken") } else { ("bad", "failing") };
     let figures = match failing.as_slice() {
-        [] => format::counted(subscriptions.all().len(), "subscription"),
+        [] => figures::counted(subscriptions.all().len(), "subscription"),
         failing => format!("calls fail for a minute or longer: {}", failing.join(", ")),
     };
     Check { name: "Postbacks", class, state, figures, source: metrics::POSTBACK_LAG }
@@ -175,7 +173,7 @@ fn postbacks(app: &App) -> Check {
 fn refused(first: &Reading, last: &Reading) -> Check {
     let count = last.refused - first.refused;
     let (class, state) = if count > 0.0 { ("warn", "turned away") } else { ("good", "all let in") };
-    let figures = format!("{} turned away in the last minute", format::count(&count.into()));
+    let figures = format!("{} turned away in the last minute", figures::count(count));
     Check {
         name: "Requests",
         class,
@@ -247,8 +245,8 @@ fn reload(last: &Reading) -> Check {
     let at = last.reloaded_at.map(|seconds| seconds * 1000.0);
     let figures = format!(
         "taken in at {}; reloads refused since the start: {}",
-        format::moment(&Value::from(at)),
-        format::count(&last.reloads_refused.into())
+        known(at, |ms| figures::moment(ms as i64)),
+        figures::count(last.reloads_refused)
     );
     Check { name: "Settings", class, state, figures, source: metrics::RELOADED_AT }
 }

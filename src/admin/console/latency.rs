@@ -5,10 +5,10 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::chart::{self, Chart, Fault, ink};
-use super::format;
 use crate::matching::ask_statistics::survival::Seen;
 use crate::matching::ask_statistics::{End, EndedAsk};
 use crate::matching::late_asks::LateAsk;
+use crate::sheet::figures;
 use crate::web::Failure;
 
 /// Bars of the chart.
@@ -41,7 +41,7 @@ pub(super) fn chart(
 ) -> Result<Value, Failure> {
     let bars = bars(asks, late, timeout);
     let most = bars.iter().map(|bar| bar.counts.iter().sum::<usize>()).max().unwrap_or(0).max(1);
-    let written = format::seconds(&Value::from(timeout));
+    let written = figures::seconds(timeout);
     let chart = Chart {
         unit: "asks",
         id,
@@ -62,16 +62,14 @@ pub(super) fn chart(
 
 fn draw(area: &chart::Area<'_>, bars: &[Bar], top: f64, timeout: f64, words: &str) -> Result<(), Fault> {
     let (first, last) = (bars[0].from, bars[bars.len() - 1].to);
-    let seconds = |value: &f64| format::seconds(&Value::from(*value));
-    let count = |value: &f64| format::count(&Value::from(*value));
     let mut axes = chart::axes(
         area,
         ["Time to answer", "asks"],
         (first..last).log_scale(),
         0.0..top,
         8,
-        &seconds,
-        &count,
+        &|value| figures::seconds(*value),
+        &|value| figures::count(*value),
     )?;
     for bar in bars {
         let mut below = 0.0;
@@ -126,7 +124,7 @@ fn bars(asks: &[EndedAsk], late: &[LateAsk], timeout: f64) -> Vec<Bar> {
 }
 
 fn row(bar: &Bar) -> Vec<String> {
-    let times = [bar.from, bar.to].map(|time| format::seconds(&Value::from(time)));
+    let times = [bar.from, bar.to].map(figures::seconds);
     times.into_iter().chain(bar.counts.map(|count| count.to_string())).collect()
 }
 

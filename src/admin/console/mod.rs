@@ -1,13 +1,14 @@
 //! The console: what an operator looks at in a browser, under `/console` of the admin listener.
 //!
 //! # How a page is made
-//! 1. What stands on it is a struct that `Page` is implemented for: its section, its template, how often it is rendered anew.
+//! 1. A constant `Page` names its section and its template, and says how often it is rendered anew. What stands on it are the `fields!` that
+//!    the template is given by name: values that serialize, and behind `..` all fields of a struct.
 //!    Figures come from the metrics ([`figures`](crate::telemetry::figures)), from what the engine keeps in memory, or from single records; never from a
 //!    scan of the store, so that a page takes milliseconds however much is stored. Only what other timeouts would mean
 //!    (`timeouts`) is read from stored tables, for one page at a time, since it is what the command tells.
 //! 2. Its template stands in `templates/`, is listed in `templates`, and makes the inside of `<main>`; `layout.html` is
 //!    around it. An element that changes by itself has an `id` and the attribute `data-live`.
-//! 3. An `async fn(Arc<Visit>) -> Result<View, Failure>` gathers the struct and gives `visit.view(&page)`. A row of
+//! 3. An `async fn(Arc<Visit>) -> Result<View, Failure>` gathers the fields and gives `visit.view(PAGE, fields! { .. })`. A row of
 //!    `ROUTES` puts it under its path with `page!`, and the least role that may look at it. What changes something is an
 //!    `async fn(Arc<Visit>) -> Result<Reply, Failure>` under `act!`, its row a `POST`; it ends with `view::see`. A form, or a
 //!    link, that not every reader of the page may use stands in its template under `{% if may.operator %}` or the like.

@@ -6,14 +6,15 @@ use std::time::Duration;
 use minijinja::value::Value;
 use serde::Serialize;
 
-use super::attention::Attention;
+use super::attention::attention;
 use super::chart::{self, Chart, Line, sparkline};
-use super::health::{Check, checks};
+use super::health::checks;
 use super::history::{self, Reading};
 use super::section::Section;
-use super::view::{Page, View};
+use super::trend;
+use super::view::{Page, View, fields};
 use super::visit::Visit;
-use super::{format, trend};
+use crate::sheet::figures::{self, known};
 use crate::store::users::Role;
 use crate::telemetry::figures::Distribution;
 use crate::telemetry::metrics;
@@ -34,16 +35,7 @@ const SPARKS: usize = 45;
 /// Points of a chart's line.
 const POINTS: usize = 90;
 
-#[derive(Debug, Serialize)]
-struct Now {
-    /// When the figures were read, Unix milliseconds.
-    at: i64,
-    attention: Attention,
-    tiles: Vec<Tile>,
-    /// Each with its heading.
-    charts: Vec<(&'static str, Value)>,
-    checks: Vec<Check>,
-}
+const PAGE: Page = Page::new(Section::Now, "now.html").fresh(history::EVERY);
 
 /// A figure with its name, how it went lately, and the metric that it is from.
 #[derive(Debug, Serialize)]
@@ -65,12 +57,6 @@ struct Lately<'r> {
     quarter: &'r [Reading],
 }
 
-impl Page for Now {
-    const SECTION: Section = Section::Now;
-    const TEMPLATE: &'static str = "now.html";
-    const FRESH: Option<Duration> = Some(history::EVERY);
-}
-
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let sees_money = visit.role() >= Some(Role::Analyst);
@@ -78,7 +64,7 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
         // The process has listened for less than a moment, and nobody has read its metrics yet.
         history::read(Arc::clone(&visit.app)).await;
     }
-    let page = visit
+    let fields = visit
         .reading(move |app| {
             let hour = app.console.history.last(HOUR);
             let minute = app.console.history.lately(MINUTE);
@@ -89,11 +75,11 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
             let limit = app.engine.configuration().rules.live_tables;
             let tiles = tiles(&Lately { first, last, quarter: &quarter }, limit)?;
             let checks = checks(app, first, last);
-            let attention = Attention::of(app, &checks, sees_money);
-            Ok(Now { at: last.at, attention, tiles, charts: charts(&hour)?, checks })
+            let attention = attention(app, &checks, sees_money);
+            Ok(fields! { at => last.at, attention, tiles, charts => charts(&hour)?, checks })
         })
         .await??;
-    visit.view(&page)
+    visit.view(PAGE, fields)
 }
 
 /// The tiles, from the lead to the disk.
@@ -122,9 +108,9 @@ fn tiles_of_leads(lately: &Lately, limit: usize) -> Result<[Tile; 4], Failure> {
         },
         Tile {
             name: "Open rate tables",
-            figure: format::count(&lately.last.open_tables.into()),
+            figure: figures::count(lately.last.open_tables),
             unit: "",
-            note: format!("of {} at most", format::count(&(limit as f64).into())),
+            note: format!("of {} at most", figures::count(limit as f64)),
             spark: lately.spark_level(|reading| reading.open_tables)?,
             metric: metrics::OPEN_TABLES,
         },
@@ -132,7 +118,7 @@ fn tiles_of_leads(lately: &Lately, limit: usize) -> Result<[Tile; 4], Failure> {
             name: "Asks of partners ended",
             figure: lately.rate(|reading| reading.asked),
             unit: "a second",
-            note: format!("{} with offers", format::percent(&offered.into())),
+            note: format!("{} with offers", known(offered, figures::percent)),
             spark: lately.spark_rate(|reading| reading.asked)?,
             metric: metrics::PARTNER_OUTCOMES,
         },
@@ -182,7 +168,7 @@ fn tiles_of_commits(lately: &Lately) -> Result<[Tile; 2], Failure> {
         },
         Tile {
             name: "Commits waiting",
-            figure: format::count(&lately.last.queue.into()),
+            figure: figures::count(lately.last.queue),
             unit: "",
             note: format!("{} written a second", lately.rate(|reading| reading.commits.count())),
             spark: lately.spark_level(|reading| reading.queue)?,
@@ -198,18 +184,18 @@ impl Lately<'_> {
     }
 
     fn count(&self, figure: fn(&Reading) -> f64) -> String {
-        format::count(&self.grown(figure).into())
+        figures::count(self.grown(figure))
     }
 
     /// The same by the second.
     fn rate(&self, figure: fn(&Reading) -> f64) -> String {
-        format::rate(&self.last.per_second(self.first, figure).into())
+        known(self.last.per_second(self.first, figure), figures::rate)
     }
 
     /// What part of all answers of the last minute a figure is.
     fn part_of_answers(&self, figure: fn(&Reading) -> f64) -> String {
         match share(self.grown(figure), self.grown(|reading| reading.requests)) {
-            Some(share) => format!("{} of all answers", format::percent(&share.into())),
+            Some(share) => format!("{} of all answers", figures::percent(share)),
             None => "nothing was answered".to_owned(),
         }
     }
@@ -222,7 +208,7 @@ impl Lately<'_> {
     /// A tile of the time within which 99 of 100 were through, for who names it.
     fn within(&self, figure: fn(&Reading) -> &Distribution, metric: &'static str) -> Result<Tile, Failure> {
         let spark = spark(trend::quantile(self.quarter, SPARKS, 0.99, figure))?;
-        let figure = format::seconds(&self.times(figure).quantile(0.99).into());
+        let figure = known(self.times(figure).quantile(0.99), figures::seconds);
         Ok(Tile { name: "", figure, unit: "", note: String::new(), spark, metric })
     }
 
@@ -241,7 +227,7 @@ fn spark(points: Vec<trend::Point>) -> Result<Value, Failure> {
 
 fn halves(distribution: &Distribution) -> String {
     match distribution.quantile(0.5) {
-        Some(half) => format!("{} in half of them", format::seconds(&half.into())),
+        Some(half) => format!("{} in half of them", figures::seconds(half)),
         None => "none in the last minute".to_owned(),
     }
 }
@@ -283,8 +269,8 @@ fn charts(hour: &[Reading]) -> Result<Vec<(&'static str, Value)>, Failure> {
         Line { name: "commits", points: trend::quantile(hour, POINTS, 0.99, |reading| &reading.commits) },
     ];
     Ok(vec![
-        ("Flow", chart::lines(flow, chart::HALF, &flow_lines, format::rate)?),
-        ("Latency", chart::lines(times, chart::HALF, &times_lines, format::seconds)?),
+        ("Flow", chart::lines(flow, chart::HALF, &flow_lines, figures::rate)?),
+        ("Latency", chart::lines(times, chart::HALF, &times_lines, figures::seconds)?),
     ])
 }
 

@@ -1,19 +1,17 @@
 //! `GET /console/partners/{partner}`: one partner, product type by product type; `POST …/pause` and `…/resume`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use minijinja::value::Value;
-use serde::Serialize;
 
 use super::super::{App, pausing};
 use super::section::Section;
-use super::standing::{Breaker, Cap, Pill, SeatLook, of_seats};
-use super::view::{Page, View, see};
+use super::standing::{SeatLook, of_seats};
+use super::view::{Page, View, fields, see};
 use super::visit::Visit;
 use super::{history, latency};
 use crate::conversions::preview_click;
-use crate::matching::ask_statistics::{AskTally, Summary, TROUBLES_KEPT, Trouble};
+use crate::matching::ask_statistics::{AskTally, TROUBLES_KEPT};
 use crate::matching::late_asks::LateAsk;
 use crate::matching::pausing::Pausable;
 use crate::matching::preview_ids::PREVIEWED;
@@ -26,82 +24,13 @@ use crate::web::{Failure, Reply};
 /// For how many days clicks on previews are counted, today among them; the template says so.
 const PREVIEW_DAYS: u32 = 30;
 
-#[derive(Debug, Serialize)]
-struct PartnerPage {
-    key: String,
-    name: String,
-    description: String,
-    /// Whether all of it is paused from the command line, or from here.
-    paused: bool,
-    troubles_kept: usize,
-    /// What a word for a decline can mean.
-    meanings: &'static [&'static str],
-    seats: Vec<SeatView>,
-}
-
-#[derive(Debug, Serialize)]
-struct SeatView {
-    product: &'static str,
-    state: Pill,
-    /// Unix milliseconds.
-    since: Option<i64>,
-    until: Option<i64>,
-    /// Whether this product type alone is paused from the command line, or from here.
-    paused: bool,
-    health: Pill,
-    /// What is not as usual.
-    cause: Option<String>,
-    /// How it is asked, in words.
-    asked_how: &'static str,
-    /// Whether it answers at once, so that no timeout matters.
-    at_once: bool,
-    /// Seconds.
-    timeout: f64,
-    adapted: Option<f64>,
-    breaker: Option<Breaker>,
-    caps: Vec<Cap>,
-    /// Clicks on its previews lately; `None` where it has none.
-    preview_clicks: Option<u64>,
-    summary: Summary,
-    chart: Option<Value>,
-    /// The words with which it declines that its file does not know.
-    words: Vec<WordView>,
-    /// Oldest first.
-    troubles: Vec<Trouble>,
-}
-
-#[derive(Debug, Serialize)]
-struct WordView {
-    word: String,
-    count: u64,
-    /// Unix milliseconds.
-    last: i64,
-    /// What gives it a meaning in the file, but for that.
-    line: Option<String>,
-}
-
-impl From<&UndeclaredWord> for WordView {
-    fn from(word: &UndeclaredWord) -> Self {
-        let line = word.key().map(|key| format!("{key} = \"...\""));
-        Self { word: word.word.clone(), count: word.count, last: word.last.timestamp_millis(), line }
-    }
-}
-
-impl Page for PartnerPage {
-    const SECTION: Section = Section::Partners;
-    const TEMPLATE: &'static str = "partner.html";
-    const FRESH: Option<Duration> = Some(history::EVERY);
-
-    fn title(&self) -> String {
-        self.name.clone()
-    }
-}
+const PAGE: Page = Page::new(Section::Partners, "partner.html").fresh(history::EVERY);
 
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let key = visit.params.get("partner").unwrap_or_default().to_owned();
-    let page = visit.reading(move |app| page(app, &key)).await??;
-    visit.view(&page)
+    let (name, fields) = visit.reading(move |app| page(app, &key)).await??;
+    Ok(visit.view(PAGE, fields)?.titled(name))
 }
 
 /// Leads to the page from where its forms are sent.
@@ -138,7 +67,8 @@ fn path_of(key: &str) -> String {
     format!("/console/partners/{key}")
 }
 
-fn page(app: &App, key: &str) -> Result<PartnerPage, Failure> {
+/// The name of a partner, and what stands on its page.
+fn page(app: &App, key: &str) -> Result<(String, Value), Failure> {
     let seats: Vec<SeatLook> =
         of_seats(&app.engine).into_iter().filter(|look| look.seat.identity.key == key).collect();
     let Some(first) = seats.first() else { return Err(Failure::unknown("There is no such partner")) };
@@ -147,15 +77,18 @@ fn page(app: &App, key: &str) -> Result<PartnerPage, Failure> {
         pauses.iter().any(|pause| pause.partner == key && pause.product_type == product)
     };
     let views = seats.iter().map(|look| seat_view(app, look, paused(Some(look.seat.product_type))));
-    Ok(PartnerPage {
-        key: key.to_owned(),
-        name: first.seat.identity.partner.name.clone(),
-        description: first.seat.identity.partner.description.clone(),
-        paused: paused(None),
-        troubles_kept: TROUBLES_KEPT,
-        meanings: RejectReason::WIRE,
-        seats: views.collect::<Result<_, _>>()?,
-    })
+    let partner = &first.seat.identity.partner;
+    let fields = fields! {
+        key,
+        name => partner.name,
+        description => partner.description,
+        // Whether all of it is paused from the command line, or from here.
+        paused => paused(None),
+        troubles_kept => TROUBLES_KEPT,
+        meanings => RejectReason::WIRE,
+        seats => views.collect::<Result<Vec<_>, _>>()?,
+    };
+    Ok((partner.name.clone(), fields))
 }
 
 /// How often its previews were opened lately.
@@ -167,7 +100,8 @@ fn preview_clicks(app: &App, look: &SeatLook) -> Option<u64> {
         .then(|| preview_click::preview_clicks(store, &identity.key, *product_type, PREVIEW_DAYS))
 }
 
-fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<SeatView, Failure> {
+/// A seat; `paused` says whether its product type alone is paused from the command line, or from here.
+fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<Value, Failure> {
     let seat = &look.seat;
     let lately = app.engine.statistics.lately(&seat.identity.key, seat.product_type);
     let tally: AskTally = lately.asks.iter().copied().collect();
@@ -183,24 +117,33 @@ fn seat_view(app: &App, look: &SeatLook, paused: bool) -> Result<SeatView, Failu
         (None, Some(_)) => "from its file, pretending to be far away",
         (None, None) => "from its file, at once",
     };
-    Ok(SeatView {
-        product: seat.product_type.as_str(),
-        state: look.state.clone(),
-        since: look.standing.since.map(|time| time.timestamp_millis()),
-        until: look.standing.until.map(|time| time.timestamp_millis()),
+    let word = |word: &UndeclaredWord| {
+        fields! {
+            word => word.word,
+            count => word.count,
+            last => word.last.timestamp_millis(),
+            // What gives it a meaning in the file, but for that.
+            line => word.key().map(|key| format!("{key} = \"...\"")),
+        }
+    };
+    Ok(fields! {
+        product => seat.product_type.as_str(),
+        state => look.state,
+        since => look.standing.since.map(|time| time.timestamp_millis()),
+        until => look.standing.until.map(|time| time.timestamp_millis()),
         paused,
-        health: look.health.clone(),
-        cause: look.standing.health.cause.clone(),
+        health => look.health,
+        cause => look.standing.health.cause,
         asked_how,
-        at_once: seat.answers_at_once(),
+        at_once => seat.answers_at_once(),
         timeout,
         adapted,
-        breaker: look.breaker.clone(),
-        caps: look.caps.clone(),
-        preview_clicks: preview_clicks(app, look),
-        summary: tally.summary_of(&tally.survival(look.late.iter().map(LateAsk::observed))),
+        breaker => look.breaker,
+        caps => look.caps,
+        preview_clicks => preview_clicks(app, look),
+        summary => tally.summary_of(&tally.survival(look.late.iter().map(LateAsk::observed))),
         chart,
-        words: look.standing.undeclared_words.iter().map(WordView::from).collect(),
-        troubles: lately.troubles,
+        words => look.standing.undeclared_words.iter().map(word).collect::<Vec<_>>(),
+        troubles => lately.troubles,
     })
 }

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Serialize;
 
@@ -11,25 +10,14 @@ use super::super::App;
 use super::history;
 use super::section::Section;
 use super::standing::{Breaker, Cap, Pill, SeatLook, of_seats};
-use super::view::{Page, View};
+use super::view::{Page, View, fields};
 use super::visit::Visit;
 use crate::matching::ask_statistics::{ASKS_SHOWN, AskTally, Summary};
 use crate::matching::late_asks::LateAsk;
 use crate::partner_health::Health;
 use crate::web::Failure;
 
-#[derive(Debug, Serialize)]
-struct Partners {
-    /// What was looked for.
-    wanted: Option<String>,
-    /// How many there are, whatever was looked for.
-    partners: usize,
-    /// How many stand how, in words.
-    states: Vec<(Pill, usize)>,
-    /// Asks that are looked back at, of each seat.
-    asks_shown: usize,
-    rows: Vec<Row>,
-}
+const PAGE: Page = Page::new(Section::Partners, "partners.html").fresh(history::EVERY);
 
 #[derive(Debug, Serialize)]
 struct Row {
@@ -50,12 +38,6 @@ struct Row {
     cap: Option<Cap>,
 }
 
-impl Page for Partners {
-    const SECTION: Section = Section::Partners;
-    const TEMPLATE: &'static str = "partners.html";
-    const FRESH: Option<Duration> = Some(history::EVERY);
-}
-
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let wanted = visit.query_value("q").map(str::to_owned);
@@ -71,9 +53,9 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
             || row.name.to_lowercase().contains(&looked_for)
             || row.states.iter().chain([&row.health]).any(|state| state.words.contains(&looked_for))
     };
-    let rows = all.into_iter().filter(fits).collect();
-    let states = states.into_iter().collect();
-    visit.view(&Partners { wanted, partners, states, asks_shown: ASKS_SHOWN, rows })
+    let rows: Vec<Row> = all.into_iter().filter(fits).collect();
+    let states: Vec<_> = states.into_iter().collect();
+    visit.view(PAGE, fields! { wanted, partners, states, asks_shown => ASKS_SHOWN, rows })
 }
 
 fn rows(app: &App) -> Vec<Row> {

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-
-use super::super::users::{self, ListedUser, NewUser, UserChange};
+use super::super::users::{self, NewUser, UserChange};
 use super::section::Section;
-use super::view::{Page, View};
+use super::view::{Page, View, fields};
 use super::visit::Visit;
 use crate::store::users::{Role, UserRecord};
 use crate::web::Failure;
@@ -14,28 +12,14 @@ use crate::web::Failure;
 /// Where the page is.
 const PATH: &str = "/console/people";
 
-#[derive(Debug, Serialize)]
-struct People {
-    users: Vec<ListedUser>,
-    roles: [&'static str; 4],
-    /// Whose link was just made, and its address within this listener.
-    link: Option<(String, String)>,
-    /// What was just done, in words.
-    done: Option<String>,
-    /// What was wrong with what was sent.
-    trouble: Option<String>,
-}
+const PAGE: Page = Page::new(Section::People, "people.html");
 
 /// What came of a form.
 #[derive(Default)]
 struct Outcome {
+    /// Whose link was just made, and its address within this listener.
     link: Option<(String, String)>,
     done: Option<String>,
-}
-
-impl Page for People {
-    const SECTION: Section = Section::People;
-    const TEMPLATE: &'static str = "people.html";
 }
 
 /// Shows the page.
@@ -108,9 +92,7 @@ async fn page(visit: &Visit, outcome: Result<Outcome, Failure>) -> Result<View, 
     let messages = failure.iter().flat_map(|failure| &failure.errors);
     let trouble = messages.filter_map(|error| error.message.clone()).next();
     let users = visit.reading(users::all).await?;
-    let view = visit.view(&People { users, roles: Role::ALL.map(Role::word), link, done, trouble })?;
-    Ok(match failure {
-        Some(failure) => view.with_status(failure.status),
-        None => view,
-    })
+    let view =
+        visit.view(PAGE, fields! { users, roles => Role::ALL.map(Role::word), link, done, trouble })?;
+    Ok(view.failed(failure.as_ref()))
 }

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
-use uuid::Uuid;
+use minijinja::value::Value;
 
 use super::super::audit::Note;
 use super::super::command::our_fault;
 use super::super::unwritten::unwritten;
-use super::format;
 use super::section::Section;
-use super::view::{Page, View};
+use super::view::{Page, View, fields};
 use super::visit::{Visit, audit};
-use crate::postbacks::{self, Retry, Standing, Subscription, Trial};
+use crate::postbacks::{self, Ended, Retry, Standing, Subscription, Trial};
+use crate::sheet::figures;
 use crate::store::{CommitError, Store};
 use crate::web::Failure;
 
@@ -23,50 +22,11 @@ const PATH: &str = "/console/postbacks";
 /// Events of a subscription that are shown of those that are sent again, and of those that were given up.
 const LETTERS: usize = 50;
 
-#[derive(Debug, Serialize)]
-struct Postbacks {
-    rows: Vec<Row>,
-    /// Where the files are.
-    path: String,
-    /// What came of a test that was just sent from this page, and for which subscription.
-    tested: Option<(String, Result<Trial, String>)>,
-    /// What was just put back, in words.
-    done: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct Row {
-    #[serde(flatten)]
-    standing: Standing,
-    /// The class of the style sheet, and the words.
-    state: (&'static str, &'static str),
-    answer: Option<String>,
-    /// What is sent again, and what was given up; the oldest of both.
-    letters: Vec<Letter>,
-}
-
-/// An event that was not acknowledged.
-#[derive(Debug, Serialize)]
-struct Letter {
-    lead: Uuid,
-    event: &'static str,
-    attempts: u32,
-    error: Option<String>,
-    /// When it is sent next; nothing of what was given up.
-    next_at: Option<i64>,
-    given_up_at: Option<i64>,
-}
-
-impl Page for Postbacks {
-    const SECTION: Section = Section::Postbacks;
-    const TEMPLATE: &'static str = "postbacks.html";
-    const FRESH: Option<Duration> = Some(Duration::from_secs(10));
-}
+const PAGE: Page = Page::new(Section::Postbacks, "postbacks.html").fresh(Duration::from_secs(10));
 
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
-    let page = page(&visit, None, None).await?;
-    visit.view(&page)
+    page(&visit, None, None).await
 }
 
 /// Leads to the page from where its forms are sent.
@@ -81,8 +41,7 @@ pub(super) async fn test(visit: Arc<Visit>) -> Result<View, Failure> {
     visit.app.note_if_can(&visit.actor(), note).await;
     audit!(visit, "postbacks.test", subscription = subscription.name, "a test event is to be sent");
     let trial = postbacks::try_out(&subscription).await;
-    let page = page(&visit, Some((subscription.name.clone(), trial)), None).await?;
-    visit.view(&page)
+    page(&visit, Some((subscription.name.clone(), trial)), None).await
 }
 
 /// Sends again what was given up.
@@ -93,16 +52,15 @@ pub(super) async fn retry(visit: Arc<Visit>) -> Result<View, Failure> {
     let note = Note::of("postbacks.retry").about(format!("{}: {put_back} letters", subscription.name));
     visit.app.note_if_can(&visit.actor(), note).await;
     audit!(visit, "postbacks.retry", subscription = subscription.name, put_back, "dead letters put back");
-    let done = format!("{} of {} sent again.", format::counted(put_back, "event"), subscription.name);
-    let page = page(&visit, None, Some(done)).await?;
-    visit.view(&page)
+    let done = format!("{} of {} sent again.", figures::counted(put_back, "event"), subscription.name);
+    page(&visit, None, Some(done)).await
 }
 
 async fn page(
     visit: &Visit,
     tested: Option<(String, Result<Trial, String>)>,
     done: Option<String>,
-) -> Result<Postbacks, Failure> {
+) -> Result<View, Failure> {
     let subscriptions = visit.app.subscriptions();
     let path = subscriptions.settings.path.display().to_string();
     let read = visit.reading(move |app| {
@@ -112,37 +70,40 @@ async fn page(
     });
     let (standings, letters) =
         read.await?.map_err(our_fault("what is held of postbacks could not be read"))?;
-    let row = |(standing, letters): (Standing, Vec<Letter>)| Row {
-        letters,
-        state: match (standing.paused, standing.failing_since) {
+    let row = |(standing, letters): (&Standing, Vec<Value>)| {
+        let state = match (standing.paused, standing.failing_since) {
             (true, _) => ("idle", "paused"),
             (false, Some(_)) => ("bad", "failing"),
             (false, None) => ("good", "well"),
-        },
-        answer: standing.last.as_ref().map(ToString::to_string),
-        standing,
+        };
+        fields! { letters, state, answer => standing.last.as_ref().map(ToString::to_string), ..standing }
     };
-    Ok(Postbacks { rows: standings.into_iter().zip(letters).map(row).collect(), path, tested, done })
+    let rows: Vec<_> = standings.iter().zip(letters).map(row).collect();
+    visit.view(PAGE, fields! { rows, path, tested, done })
 }
 
-/// What of a subscription is sent again, and what was given up.
-fn letters(store: &Store, subscription: &Subscription) -> Result<Vec<Letter>, CommitError> {
-    let waiting =
-        postbacks::waiting_letters(store, subscription)?.into_iter().take(LETTERS).map(|one| Letter {
-            lead: one.lead_uuid,
-            event: one.event_type.as_str(),
-            attempts: one.attempts,
-            error: one.last.map(|last| last.to_string()),
-            next_at: Some(one.next_at),
-            given_up_at: None,
-        });
-    let dead = postbacks::dead_letters(store, subscription)?.into_iter().take(LETTERS).map(|one| Letter {
-        lead: one.lead_uuid,
-        event: one.event_type.as_str(),
-        attempts: one.attempts,
-        error: one.last.map(|last| last.to_string()),
-        next_at: None,
-        given_up_at: Some(one.given_up_at),
+/// Events that are sent again, then those that were given up.
+fn letters(store: &Store, subscription: &Subscription) -> Result<Vec<Value>, CommitError> {
+    let last = |last: Option<Ended>| last.map(|last| last.to_string());
+    let waiting = postbacks::waiting_letters(store, subscription)?.into_iter().take(LETTERS).map(|one| {
+        fields! {
+            lead => one.lead_uuid,
+            event => one.event_type.as_str(),
+            attempts => one.attempts,
+            error => last(one.last),
+            next_at => one.next_at,
+            given_up_at => None::<i64>,
+        }
+    });
+    let dead = postbacks::dead_letters(store, subscription)?.into_iter().take(LETTERS).map(|one| {
+        fields! {
+            lead => one.lead_uuid,
+            event => one.event_type.as_str(),
+            attempts => one.attempts,
+            error => last(one.last),
+            next_at => None::<i64>,
+            given_up_at => one.given_up_at,
+        }
     });
     Ok(waiting.chain(dead).collect())
 }

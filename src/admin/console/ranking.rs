@@ -2,33 +2,14 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-
 use super::section::Section;
-use super::view::{Page, View};
+use super::view::{Page, View, fields};
 use super::visit::Visit;
 use crate::admin::ranking;
-use crate::ranking::report::RankingReport;
 use crate::store::tokens::Tokens;
 use crate::web::Failure;
 
-#[derive(Debug, Serialize)]
-struct RankingPage {
-    companies: Vec<String>,
-    company: Option<String>,
-    partner: Option<String>,
-    test: bool,
-    report: RankingReport,
-}
-
-impl Page for RankingPage {
-    const SECTION: Section = Section::Reports;
-    const TEMPLATE: &'static str = "ranking.html";
-
-    fn title(&self) -> String {
-        "Ranking".to_owned()
-    }
-}
+const PAGE: Page = Page::new(Section::Reports, "ranking.html");
 
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
@@ -39,6 +20,6 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let wanted = ranking::wanted(&pairs)?;
     let (company, partner, test) = (wanted.company.clone(), wanted.partner.clone(), wanted.test);
     let report = ranking::report(&visit.app, wanted).await?;
-    let companies = Tokens::of(visit.app.store.clone()).holders().into_iter().collect();
-    visit.view(&RankingPage { companies, company, partner, test, report })
+    let companies = Tokens::of(visit.app.store.clone()).holders();
+    Ok(visit.view(PAGE, fields! { companies, company, partner, test, report })?.titled("Ranking"))
 }

@@ -6,21 +6,20 @@ use std::sync::Arc;
 
 use chrono::{NaiveDate, Utc};
 use minijinja::value::Value;
-use serde::Serialize;
 use uuid::Uuid;
 
 use super::super::reports::{as_csv, asked, failed, made, reports};
 use super::chart::{Chart, WIDE};
 use super::days::{Plot, days};
-use super::format;
 use super::section::Section;
-use super::view::{Page, View, sealed};
+use super::view::{Page, View, fields, sealed};
 use super::visit::Visit;
 use crate::reports::dimension::Slot;
 use crate::reports::figures::{Figure, Figures};
 use crate::reports::query::{Order, OrderBy, Query, QueryFaults, Range};
 use crate::reports::report::{Report, Row};
 use crate::reports::{Dimension, ReportFault, Reports};
+use crate::sheet::figures;
 use crate::store::tokens::Tokens;
 use crate::web::{Failure, Reply};
 
@@ -39,121 +38,25 @@ const DAYS_DRAWN: i64 = 400;
 /// The parameter that says which figure is drawn: the page's own, of which a report knows nothing.
 const CHART: &str = "chart";
 
-/// What stands on the page.
-#[derive(Debug, Serialize)]
-struct ReportsPage {
-    form: Form,
-    /// What is wrong with what was asked.
-    faults: Vec<String>,
-    shown: Option<Shown>,
-}
-
-/// What was asked for, and what can be.
-#[derive(Debug, Serialize)]
-struct Form {
-    from: String,
-    to: String,
-    /// Ranges to choose with one click: words, address, and whether it is shown.
-    presets: Vec<(&'static str, String, bool)>,
-    /// The first and the second dimension.
-    by: [Vec<Choice>; 2],
-    filters: [String; 2],
-    zones: Vec<Choice>,
-    test: bool,
-    compare: bool,
-    /// The figures that can be drawn: name, words, and whether it was chosen.
-    figures: Vec<(&'static str, &'static str, bool)>,
-    /// The figure that the rows are ordered by, which another question keeps.
-    sort: Option<String>,
-    dimensions: String,
-}
-
-/// Something to choose.
-#[derive(Debug, Serialize)]
-struct Choice {
-    value: String,
-    chosen: bool,
-}
-
-/// A report as it is shown.
-#[derive(Debug, Serialize)]
-struct Shown {
-    from: String,
-    to: String,
-    before: Option<String>,
-    zone: String,
-    columns: Vec<Column>,
-    rows: Vec<ShownRow>,
-    total: Vec<Cell>,
-    left_out: usize,
-    behind: Option<i64>,
-    /// A drawing over days or months, with its heading.
-    chart: Option<(String, Value)>,
-    /// Or bars, with their heading.
-    bars: Option<(String, Vec<Bar>)>,
-    download: String,
-}
-
-/// A column of the table, with the page that is in its order.
-#[derive(Debug, Serialize)]
-struct Column {
-    title: String,
-    link: String,
-    is_figure: bool,
-    sorted: Option<&'static str>,
-    /// The order of its change, where ranges are compared.
-    change: Option<Box<Column>>,
-}
-
-#[derive(Debug, Serialize)]
-struct ShownRow {
-    /// Its values, each with the key of a partner where that is another word.
-    by: Vec<(String, Option<String>)>,
-    cells: Vec<Cell>,
-}
-
-/// A figure, that of the range before, and how much more it is.
-#[derive(Debug, Serialize)]
-struct Cell {
-    title: &'static str,
-    text: String,
-    before: Option<String>,
-    change: Option<String>,
-    /// The rate tables that it was counted from.
-    link: Option<String>,
-}
-
-/// A row as a bar.
-#[derive(Debug, Serialize)]
-struct Bar {
-    name: String,
-    text: String,
-    /// Length out of 1000.
-    length: f64,
-}
-
-impl Page for ReportsPage {
-    const SECTION: Section = Section::Reports;
-    const TEMPLATE: &'static str = "reports.html";
-}
+const PAGE: Page = Page::new(Section::Reports, "reports.html");
 
 /// Shows the page. What is wrong with what was asked stands above the form, which keeps it.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     let counted = reports(&visit.app)?;
     let query = asked_for(&visit, &counted);
-    let form = Form::of(&given(&visit), &counted, query.as_ref().ok());
+    let form = form(&given(&visit), &counted, query.as_ref().ok());
     let made = match query {
         Ok(query) => asked(counted, query.clone()).await?.map(|report| (query, report)),
         Err(faults) => Err(ReportFault::Query(faults)),
     };
     let (faults, shown) = match made {
-        Ok((query, report)) => (Vec::new(), Some(Shown::of(&visit, &query, &report)?)),
+        Ok((query, report)) => (Vec::new(), Some(shown(&visit, &query, &report)?)),
         Err(ReportFault::Query(faults)) => {
             (faults.into_iter().map(|(name, wanted)| format!("{name} {wanted}")).collect(), None)
         }
         Err(fault) => return Err(failed(fault)),
     };
-    visit.view(&ReportsPage { form, faults, shown })
+    visit.view(PAGE, fields! { form, faults, shown })
 }
 
 /// Gives the whole report as a file.
@@ -192,44 +95,39 @@ fn given(visit: &Visit) -> Vec<(String, String)> {
     pairs
 }
 
-impl Form {
-    fn of(given: &[(String, String)], reports: &Reports, query: Option<&Query>) -> Self {
-        let all = |name: &'static str| {
-            given
-                .iter()
-                .filter(move |(known, value)| known == name && !value.is_empty())
-                .map(|(_, value)| value)
-        };
-        let by: Vec<&str> = all("by").flat_map(|value| value.split(',')).collect();
-        let names = Dimension::names(&reports.tags());
-        let choices = |place: usize| {
-            let choice =
-                |name: &String| Choice { value: name.clone(), chosen: by.get(place) == Some(&name.as_str()) };
-            names.iter().map(choice).collect()
-        };
-        let value = |name| all(name).next_back().cloned().unwrap_or_default();
-        let range = query.map(|query| query.range);
-        let day = |name, shown: Option<NaiveDate>| shown.map_or_else(|| value(name), |day| day.to_string());
-        let order = query.map(|query| query.order);
-        let is_by_figure = order.is_some_and(|order| matches!(order.by, OrderBy::Figure(_)));
-        let filter = |place| all("where").nth(place).cloned().unwrap_or_default();
-        let zone = value("zone");
-        let zones = reports.rules().zones.iter().map(|known| known.name().to_owned());
-        Self {
-            from: day("from", range.map(|range| range.first)),
-            to: day("to", range.map(|range| range.last)),
-            presets: query.map(|query| presets(given, query)).unwrap_or_default(),
-            by: [choices(0), choices(1)],
-            filters: [filter(0), filter(1)],
-            zones: zones.map(|value| Choice { chosen: value == zone, value }).collect(),
-            test: value("leads") == "test",
-            compare: value("compare") == "true",
-            figures: Figure::ALL
-                .map(|figure| (figure.name(), figure.heading(), figure.name() == value(CHART)))
-                .into(),
-            sort: Some(value("sort")).filter(|_| is_by_figure),
-            dimensions: names.join(", "),
-        }
+/// What was asked for, and what can be.
+fn form(given: &[(String, String)], reports: &Reports, query: Option<&Query>) -> Value {
+    let all = |name: &'static str| {
+        given.iter().filter(move |(known, value)| known == name && !value.is_empty()).map(|(_, value)| value)
+    };
+    let by: Vec<&str> = all("by").flat_map(|value| value.split(',')).collect();
+    let names = Dimension::names(&reports.tags());
+    let choice = |value: &str, chosen: bool| fields! { value, chosen };
+    let choices = |place: usize| -> Vec<Value> {
+        names.iter().map(|name| choice(name, by.get(place) == Some(&name.as_str()))).collect()
+    };
+    let value = |name| all(name).next_back().cloned().unwrap_or_default();
+    let range = query.map(|query| query.range);
+    let day = |name, shown: Option<NaiveDate>| shown.map_or_else(|| value(name), |day| day.to_string());
+    let is_by_figure = query.is_some_and(|query| matches!(query.order.by, OrderBy::Figure(_)));
+    let filter = |place| all("where").nth(place).cloned().unwrap_or_default();
+    let zone = value("zone");
+    let zones = reports.rules().zones.iter().map(|known| choice(known.name(), zone == known.name()));
+    fields! {
+        from => day("from", range.map(|range| range.first)),
+        to => day("to", range.map(|range| range.last)),
+        // Ranges to choose with one click: words, address, and whether it is shown.
+        presets => query.map(|query| presets(given, query)).unwrap_or_default(),
+        by => [choices(0), choices(1)],
+        filters => [filter(0), filter(1)],
+        zones => zones.collect::<Vec<_>>(),
+        test => value("leads") == "test",
+        compare => value("compare") == "true",
+        // The figures that can be drawn: name, words, and whether it was chosen.
+        figures => Figure::ALL.map(|figure| (figure.name(), figure.heading(), figure.name() == value(CHART))),
+        // The figure that the rows are ordered by, which another question keeps.
+        sort => Some(value("sort")).filter(|_| is_by_figure),
+        dimensions => names.join(", "),
     }
 }
 
@@ -252,35 +150,38 @@ fn presets(given: &[(String, String)], query: &Query) -> Vec<(&'static str, Stri
     named.unwrap_or_default()
 }
 
-impl Shown {
-    fn of(visit: &Visit, query: &Query, report: &Report) -> Result<Self, Failure> {
-        let values = Values::of(visit, query);
-        let mut named = report.clone();
-        for row in &mut named.rows {
-            row.by = values.named(row).into_iter().map(|(name, _)| name).collect();
-        }
-        let by_time = query.place(Dimension::is_time);
-        let drawn = drawn(visit, query, report);
-        let chart = by_time.map(|place| chart(drawn, query, &named, place)).transpose()?;
-        let row = |row: &Row| ShownRow {
-            by: values.named(row),
-            cells: cells(&row.figures, row.before.as_ref(), values.tables_of(query, row).as_deref()),
-        };
-        Ok(Self {
-            from: report.from.to_string(),
-            to: report.to.to_string(),
-            before: report.before.map(|(first, last)| format!("{first} to {last}")),
-            zone: report.zone.clone(),
-            columns: columns(visit, query),
-            rows: report.rows.iter().map(row).collect(),
-            total: cells(&report.total, report.total_before.as_ref(), None),
-            left_out: report.rows_left_out,
-            behind: report.uncounted_from,
-            bars: (chart.is_none() && !report.rows.is_empty()).then(|| bars(drawn, &named)),
-            chart,
-            download: address("/console/reports/download", &given(visit)),
-        })
+/// A report as it is shown: with a drawing over days or months or else bars, each with their heading.
+fn shown(visit: &Visit, query: &Query, report: &Report) -> Result<Value, Failure> {
+    let values = Values::of(visit, query);
+    let mut named = report.clone();
+    for row in &mut named.rows {
+        row.by = values.named(row).into_iter().map(|(name, _)| name).collect();
     }
+    let by_time = query.place(Dimension::is_time);
+    let drawn = drawn(visit, query, report);
+    let chart = by_time.map(|place| chart(drawn, query, &named, place)).transpose()?;
+    let bars = (chart.is_none() && !report.rows.is_empty()).then(|| bars(drawn, &named));
+    let row = |row: &Row| {
+        fields! {
+            // Each with the key of a partner where that is another word.
+            by => values.named(row),
+            cells => cells(&row.figures, row.before.as_ref(), values.tables_of(query, row).as_deref()),
+        }
+    };
+    Ok(fields! {
+        from => report.from.to_string(),
+        to => report.to.to_string(),
+        before => report.before.map(|(first, last)| format!("{first} to {last}")),
+        zone => report.zone,
+        columns => columns(visit, query),
+        rows => report.rows.iter().map(row).collect::<Vec<_>>(),
+        total => cells(&report.total, report.total_before.as_ref(), None),
+        left_out => report.rows_left_out,
+        behind => report.uncounted_from,
+        bars,
+        chart,
+        download => address("/console/reports/download", &given(visit)),
+    })
 }
 
 /// What the values of rows stand for.
@@ -343,37 +244,35 @@ impl Values {
     }
 }
 
-fn columns(visit: &Visit, query: &Query) -> Vec<Column> {
-    let dimensions = query
-        .by
-        .iter()
-        .enumerate()
-        .map(|(place, by)| (by.to_string(), by.to_string(), OrderBy::Dimension(place)));
-    let figures = Figure::ALL
-        .into_iter()
-        .map(|figure| (figure.name().to_owned(), figure.heading().to_owned(), OrderBy::Figure(figure)));
-    let column = |(name, title, by): (String, String, OrderBy)| {
+/// The columns, each with the page that is in its order or, where ranges are compared, in that of its change.
+fn columns(visit: &Visit, query: &Query) -> Vec<Value> {
+    let link = |name: &str, by: OrderBy| {
         let Order { by: sorted, descending } = query.order;
-        let is_figure = !matches!(by, OrderBy::Dimension(_));
         let is_sorted = sorted == by;
         // The greatest figures come first, and what is clicked again turns round.
-        let turned = if is_sorted { !descending } else { is_figure };
+        let turned = if is_sorted { !descending } else { !matches!(by, OrderBy::Dimension(_)) };
         let mut pairs = given(visit);
         pairs.retain(|(known, _)| known != "sort");
-        pairs.push(("sort".to_owned(), if turned { format!("-{name}") } else { name }));
+        pairs.push(("sort".to_owned(), format!("{}{name}", if turned { "-" } else { "" })));
         let sorted = is_sorted.then_some(if descending { "descending" } else { "ascending" });
-        Column { title, link: address("/console/reports", &pairs), is_figure, sorted, change: None }
+        (address("/console/reports", &pairs), sorted)
     };
-    let with_change = |(name, title, by): (String, String, OrderBy)| {
-        let of_change = match by {
-            OrderBy::Figure(figure) if query.compare => {
-                Some((figure.change(), "Δ".to_owned(), OrderBy::Change(figure)))
-            }
-            _ => None,
+    let column =
+        |title: &str, (link, sorted): (String, Option<&str>), change: Option<Value>, is_figure: bool| {
+            fields! { title, link, is_figure, sorted, change }
         };
-        Column { change: of_change.map(|change| Box::new(column(change))), ..column((name, title, by)) }
-    };
-    dimensions.chain(figures).map(with_change).collect()
+    let dimensions = query.by.iter().enumerate().map(|(place, by)| {
+        let name = by.to_string();
+        column(&name, link(&name, OrderBy::Dimension(place)), None, false)
+    });
+    let figures = Figure::ALL.into_iter().map(|figure| {
+        let change = query.compare.then(|| {
+            let (link, sorted) = link(&figure.change(), OrderBy::Change(figure));
+            fields! { link, sorted }
+        });
+        column(figure.heading(), link(figure.name(), OrderBy::Figure(figure)), change, true)
+    });
+    dimensions.chain(figures).collect()
 }
 
 /// An address with what is not empty of a query.
@@ -383,20 +282,22 @@ pub(super) fn address(path: &str, pairs: &[(String, String)]) -> String {
     format!("{path}?{}", query.finish())
 }
 
-fn cells(figures: &Figures, before: Option<&Figures>, tables: Option<&str>) -> Vec<Cell> {
+/// Figures, each with that of the range before, how much more it is, and the rate tables that it was counted from.
+fn cells(figures: &Figures, before: Option<&Figures>, tables: Option<&str>) -> Vec<Value> {
     let link = |figure: Figure| match (figure, tables?) {
         (Figure::Leads, tables) => Some(tables.to_owned()),
         (Figure::WithoutOffers, tables) if figures.without_offers > 0 => Some(format!("{tables}&none=yes")),
         _ => None,
     };
-    let cell = |figure: Figure| Cell {
-        title: figure.heading(),
-        text: text(figures, figure),
-        before: before.map(|before| text(before, figure)),
-        change: before
-            .and_then(|before| figures.change(before, figure))
-            .map(|change| changed(figure, change)),
-        link: link(figure),
+    let change = |figure| before.and_then(|before| figures.change(before, figure));
+    let cell = |figure: Figure| {
+        fields! {
+            title => figure.heading(),
+            text => text(figures, figure),
+            before => before.map(|before| text(before, figure)),
+            change => change(figure).map(|change| changed(figure, change)),
+            link => link(figure),
+        }
     };
     Figure::ALL.into_iter().map(cell).collect()
 }
@@ -408,19 +309,19 @@ fn changed(figure: Figure, (more, part): (f64, Option<f64>)) -> String {
     }
     let sign = if more > 0.0 { "+" } else { "−" };
     let part = part.map_or_else(String::new, |part| format!(" ({sign}{:.1} %)", part.abs() * 100.0));
-    format!("{sign}{}{part}", writing(figure)(&Value::from(more.abs())))
+    format!("{sign}{}{part}", writing(figure)(more.abs()))
 }
 
 fn text(figures: &Figures, figure: Figure) -> String {
     match figures.get(figure) {
-        Some(value) => writing(figure)(&Value::from(value)),
+        Some(value) => writing(figure)(value),
         None if figures.is_unreported(figure) => "not reported".to_owned(),
         None => "–".to_owned(),
     }
 }
 
-fn writing(figure: Figure) -> fn(&Value) -> String {
-    if figure.is_dollars() { format::dollars } else { format::count }
+fn writing(figure: Figure) -> fn(f64) -> String {
+    if figure.is_dollars() { figures::dollars } else { figures::count }
 }
 
 /// The figure that is drawn: the chosen one; else that by which the rows are ordered; else payouts, or leads where there are none.
@@ -436,16 +337,20 @@ fn drawn(visit: &Visit, query: &Query, report: &Report) -> Figure {
     chosen.and_then(|(_, name)| figure_named(name)).unwrap_or(usual)
 }
 
-fn bars(figure: Figure, report: &Report) -> (String, Vec<Bar>) {
+/// The greatest rows as bars, with their heading.
+fn bars(figure: Figure, report: &Report) -> (String, Vec<Value>) {
     let value = |figures: &Figures| figures.get(figure).unwrap_or(0.0).max(0.0);
     let mut rows: Vec<&Row> = report.rows.iter().collect();
     rows.sort_by(|one, two| value(&two.figures).total_cmp(&value(&one.figures)));
     rows.truncate(BARS);
     let most = rows.first().map_or(0.0, |row| value(&row.figures));
-    let bar = |row: &Row| Bar {
-        name: row.by.join(", "),
-        text: text(&row.figures, figure),
-        length: if most > 0.0 { (value(&row.figures) / most * 10_000.0).round() / 10.0 } else { 0.0 },
+    let bar = |row: &Row| {
+        fields! {
+            name => row.by.join(", "),
+            text => text(&row.figures, figure),
+            // Out of 1000.
+            length => if most > 0.0 { (value(&row.figures) / most * 10_000.0).round() / 10.0 } else { 0.0 },
+        }
     };
     let heading = match report.rows.len() {
         all if all > BARS => format!("{}, the greatest {BARS} of {all}", heading(figure, report)),

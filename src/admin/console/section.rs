@@ -1,8 +1,9 @@
 //! The sections of the console, in the order of its navigation.
 
-use serde::Serialize;
+use minijinja::value::Value;
 
 use super::role_for;
+use super::templates::fields;
 use crate::store::users::Role;
 
 /// A section.
@@ -38,14 +39,6 @@ pub(super) enum Section {
     Audit,
     /// How to do all this.
     Handbook,
-}
-
-/// An entry of the navigation.
-#[derive(Debug, Serialize)]
-pub(super) struct Entry {
-    title: &'static str,
-    path: &'static str,
-    current: bool,
 }
 
 impl Section {
@@ -111,15 +104,13 @@ impl Section {
     }
 
     /// The navigation, seen from a section or from none: of those that a role may see, and that say something of this store.
-    pub(super) fn entries(current: Option<Self>, role: Role, is_shared: bool) -> Vec<Entry> {
+    pub(super) fn entries(current: Option<Self>, role: Role, is_shared: bool) -> Vec<Value> {
         let is_seen = |section: &Self| {
             role_for(section.path()).is_none_or(|least| least <= role)
                 && (is_shared || *section != Self::Nodes)
         };
-        let entry = |section: Self| Entry {
-            title: section.title(),
-            path: section.path(),
-            current: Some(section) == current,
+        let entry = |section: Self| {
+            fields! { title => section.title(), path => section.path(), current => Some(section) == current }
         };
         Self::ALL.iter().copied().filter(is_seen).map(entry).collect()
     }

@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use serde::Serialize;
+use minijinja::value::Value;
 use tracing::{Level, error};
 
 use super::super::App;
@@ -14,13 +13,13 @@ use super::super::chronicle::{Found, Lately};
 use super::super::store::StoreReport;
 use super::history::{self, Reading};
 use super::section::Section;
-use super::view::{Page, View, see};
+use super::view::{Page, View, fields, see};
 use super::visit::{Visit, audit};
 use crate::alerts::last_backup;
 use crate::config::is_reloadable;
 use crate::reload::Outcome;
 use crate::telemetry::logging::AUDIT;
-use crate::telemetry::tail::LINES;
+use crate::telemetry::tail::{LINES, LogLine};
 use crate::web::{Failure, Reply};
 
 /// Where the page is.
@@ -32,114 +31,12 @@ const DAMAGES_SHOWN: usize = 20;
 /// Tokens that are listed, those that were made last.
 const TOKENS_SHOWN: usize = 200;
 
-#[derive(Debug, Serialize)]
-struct System {
-    version: &'static str,
-    pid: u32,
-    /// How long it has run, seconds.
-    uptime: f64,
-    api: String,
-    integrations: String,
-    admin: String,
-    base_url: String,
-    signs_in: bool,
-    book: BookView,
-    /// Those that a file or a variable sets.
-    settings_set: Vec<SettingView>,
-    /// The others.
-    settings_default: Vec<SettingView>,
-    tokens: Vec<TokenView>,
-    tokens_in_all: usize,
-    store: StoreView,
-    backup: Option<(i64, String, u64)>,
-    log: Vec<LogView>,
-    log_lines: usize,
-    /// What came of a reload that was just asked for from this page.
-    reload: Option<ReloadView>,
-}
-
-#[derive(Debug, Serialize)]
-struct BookView {
-    partners: usize,
-    offers: usize,
-    fingerprint: String,
-    /// Unix milliseconds.
-    taken_in_at: Option<f64>,
-    refused: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct SettingView {
-    key: String,
-    value: String,
-    source: String,
-    #[serde(skip)]
-    default: bool,
-    reloadable: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct TokenView {
-    id: String,
-    holder: String,
-    kind: &'static str,
-    test: bool,
-    created_at: i64,
-}
-
-#[derive(Debug, Serialize)]
-struct StoreView {
-    path: String,
-    /// Whether it is in a database.
-    shared: bool,
-    /// Bytes of its files; nothing where they cannot be looked at.
-    bytes: Option<f64>,
-    free_bytes: Option<f64>,
-    master_key: String,
-    /// What is damaged, as far as it is known.
-    damaged: Vec<String>,
-    /// How many damaged places are not listed.
-    damaged_more: usize,
-    /// Records that could not be read since the start.
-    broken: usize,
-    check: Option<CheckView>,
-}
-
-#[derive(Debug, Serialize)]
-struct CheckView {
-    at: i64,
-    /// The class of the style sheet.
-    class: &'static str,
-    words: String,
-    records: Vec<(String, u64)>,
-}
-
-#[derive(Debug, Serialize)]
-struct LogView {
-    at: i64,
-    class: &'static str,
-    level: &'static str,
-    target: String,
-    text: String,
-}
-
-#[derive(Debug, Serialize)]
-struct ReloadView {
-    class: &'static str,
-    words: String,
-    faults: Vec<String>,
-}
-
-impl Page for System {
-    const SECTION: Section = Section::System;
-    const TEMPLATE: &'static str = "system.html";
-    const FRESH: Option<Duration> = Some(history::EVERY);
-}
+const PAGE: Page = Page::new(Section::System, "system.html").fresh(history::EVERY);
 
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
-    let page = visit.reading(page).await?;
-    visit.view(&page)
+    let fields = visit.reading(|app| page(app, None)).await?;
+    visit.view(PAGE, fields)
 }
 
 /// Leads to the page from where its forms are sent.
@@ -154,8 +51,8 @@ pub(super) async fn reload(visit: Arc<Visit>) -> Result<View, Failure> {
     // A daemon that is stopping takes nothing in any more.
     let outcome = visit.app.reloader.reload().await.ok_or_else(|| Failure::overloaded(1))?;
     history::read(Arc::clone(&visit.app)).await;
-    let page = visit.reading(page).await?;
-    visit.view(&System { reload: Some(told(outcome)), ..page })
+    let fields = visit.reading(move |app| page(app, Some(told(outcome)))).await?;
+    visit.view(PAGE, fields)
 }
 
 /// Begins to read every record, unless that goes on already; the page shows how it ends.
@@ -176,73 +73,71 @@ pub(super) async fn check(visit: Arc<Visit>) -> Result<Reply, Failure> {
     see(PATH)
 }
 
-fn page(app: &App) -> System {
+/// What stands on the page, and what came of a reload that was just asked for from it.
+fn page(app: &App, reload: Option<Value>) -> Value {
     let (tokens, tokens_in_all) = tokens(app);
     // As of now: what was just done from here must be shown.
     let reading = Reading::of(app);
-    let (settings_default, settings_set) = settings(app).into_iter().partition(|setting| setting.default);
-    System {
-        version: env!("CARGO_PKG_VERSION"),
-        pid: std::process::id(),
-        uptime: app.console.begun.elapsed().as_secs_f64(),
-        api: app.run_file.api.clone(),
-        integrations: app.run_file.integrations.clone(),
-        admin: app.run_file.admin.clone(),
-        base_url: app.engine.base_url.to_string(),
-        signs_in: app.console.sessions.required(),
-        book: book(app, &reading),
-        settings_set,
-        settings_default,
+    let settings = app.settings();
+    let described = settings.describe();
+    // The others are set by a file or a variable.
+    let (default, set): (Vec<_>, Vec<_>) = described.iter().partition(|(_, _, source)| source == "default");
+    fields! {
+        version => env!("CARGO_PKG_VERSION"),
+        pid => std::process::id(),
+        uptime => app.console.begun.elapsed().as_secs_f64(),
+        api => app.run_file.api,
+        integrations => app.run_file.integrations,
+        admin => app.run_file.admin,
+        base_url => app.engine.base_url.to_string(),
+        signs_in => app.console.sessions.required(),
+        book => book(app, &reading),
+        settings_set => set.into_iter().map(setting).collect::<Vec<_>>(),
+        settings_default => default.into_iter().map(setting).collect::<Vec<_>>(),
         tokens,
         tokens_in_all,
-        store: store(app, &reading),
-        backup: last_backup(&app.store).and_then(|taken| Some((taken.at_ms, taken.by?, taken.missed))),
-        log: log(app),
-        log_lines: LINES,
-        reload: None,
+        store => store(app, &reading),
+        backup => last_backup(&app.store).and_then(|taken| Some((taken.at_ms, taken.by?, taken.missed))),
+        log => log(app),
+        log_lines => LINES,
+        reload,
     }
 }
 
-fn book(app: &App, reading: &Reading) -> BookView {
+fn book(app: &App, reading: &Reading) -> Value {
     let book = app.engine.book();
-    BookView {
-        partners: book.partners().len(),
-        offers: book.offers(),
-        fingerprint: format!("{:012x}", book.fingerprint().figure()),
-        taken_in_at: reading.reloaded_at.map(|seconds| seconds * 1000.0),
-        refused: reading.reloads_refused,
+    fields! {
+        partners => book.partners().len(),
+        offers => book.offers(),
+        fingerprint => format!("{:012x}", book.fingerprint().figure()),
+        taken_in_at => reading.reloaded_at.map(|seconds| seconds * 1000.0),
+        refused => reading.reloads_refused,
     }
 }
 
-fn settings(app: &App) -> Vec<SettingView> {
-    let settings = app.settings();
-    let view = |(key, value, source): &(String, String, String)| SettingView {
-        key: key.clone(),
-        value: value.clone(),
-        source: source.clone(),
-        default: source == "default",
-        reloadable: is_reloadable(key),
-    };
-    settings.describe().iter().map(view).collect()
+fn setting((key, value, source): &(String, String, String)) -> Value {
+    fields! { key, value, source, reloadable => is_reloadable(key) }
 }
 
 /// The tokens that were made last, newest first, and how many there are in all.
-fn tokens(app: &App) -> (Vec<TokenView>, usize) {
+fn tokens(app: &App) -> (Vec<Value>, usize) {
     let mut listed = app.key_ring.list();
     let all = listed.len();
     listed.sort_by_key(|token| std::cmp::Reverse(token.created_at));
     listed.truncate(TOKENS_SHOWN);
-    let views = listed.into_iter().map(|token| TokenView {
-        id: token.id.to_string(),
-        holder: token.holder.name().to_owned(),
-        kind: token.kind.word(),
-        test: token.test,
-        created_at: token.created_at,
+    let views = listed.iter().map(|token| {
+        fields! {
+            id => token.id,
+            holder => token.holder.name(),
+            kind => token.kind.word(),
+            test => token.test,
+            created_at => token.created_at,
+        }
     });
     (views.collect(), all)
 }
 
-fn store(app: &App, reading: &Reading) -> StoreView {
+fn store(app: &App, reading: &Reading) -> Value {
     let settings = app.settings();
     let path = &settings.store.path;
     let Lately { check, .. } = app.chronicle.lately();
@@ -255,18 +150,18 @@ fn store(app: &App, reading: &Reading) -> StoreView {
             }
             Some(Ok(found)) => ("bad", not_sound(&found), found.records),
         };
-        CheckView { at: check.at, class, words, records }
+        fields! { at => check.at, class, words, records }
     });
     let damages = app.engine.records.store.damages();
-    StoreView {
-        damaged: damages.iter().take(DAMAGES_SHOWN).map(ToString::to_string).collect(),
-        damaged_more: damages.len().saturating_sub(DAMAGES_SHOWN),
-        broken: app.engine.records.store.broken_records(),
-        path: path.display().to_string(),
-        shared: app.store.is_shared(),
-        bytes: bytes_of(path),
-        free_bytes: reading.free_bytes,
-        master_key: app.engine.records.store.master_key_id(),
+    fields! {
+        damaged => damages.iter().take(DAMAGES_SHOWN).map(ToString::to_string).collect::<Vec<_>>(),
+        damaged_more => damages.len().saturating_sub(DAMAGES_SHOWN),
+        broken => app.engine.records.store.broken_records(),
+        path => path.display().to_string(),
+        shared => app.store.is_shared(),
+        bytes => bytes_of(path),
+        free_bytes => reading.free_bytes,
+        master_key => app.engine.records.store.master_key_id(),
         check,
     }
 }
@@ -300,30 +195,25 @@ fn bytes_of(directory: &Path) -> Option<f64> {
 }
 
 /// The last lines of the log, newest first.
-fn log(app: &App) -> Vec<LogView> {
+fn log(app: &App) -> Vec<Value> {
     let lines = app.tail.lines().into_iter().rev();
-    let view = |line: crate::telemetry::tail::LogLine| LogView {
-        at: line.at,
-        class: match line.level {
+    let view = |line: LogLine| {
+        let class = match line.level {
             Level::ERROR => "bad",
             Level::WARN => "warn",
             _ if line.target == AUDIT => "audit",
             _ => "idle",
-        },
-        level: line.level.as_str(),
-        target: line.target,
-        text: line.text,
+        };
+        fields! { at => line.at, class, level => line.level.as_str(), target => line.target, text => line.text }
     };
     lines.map(view).collect()
 }
 
-fn told(outcome: Outcome) -> ReloadView {
-    match outcome {
-        Outcome::Reloaded(report) if report.changes_nothing() => ReloadView {
-            class: "good",
-            words: "Taken in; nothing has changed.".to_owned(),
-            faults: Vec::new(),
-        },
+fn told(outcome: Outcome) -> Value {
+    let (class, words, faults) = match outcome {
+        Outcome::Reloaded(report) if report.changes_nothing() => {
+            ("good", "Taken in; nothing has changed.".to_owned(), Vec::new())
+        }
         Outcome::Reloaded(report) => {
             let crate::reload::Report { partners, subscriptions, experiments, settings, .. } = *report;
             let words = format!(
@@ -340,17 +230,15 @@ fn told(outcome: Outcome) -> ReloadView {
                 settings.changed.len(),
                 settings.waiting_for_restart.len()
             );
-            ReloadView { class: "good", words, faults: Vec::new() }
+            ("good", words, Vec::new())
         }
-        Outcome::Refused { faults } => ReloadView {
-            class: "bad",
-            words: "Not taken in; everything stays as it was. What is wrong:".to_owned(),
-            faults: faults.iter().map(ToString::to_string).collect(),
-        },
-        Outcome::Failed { cause } => ReloadView {
-            class: "bad",
-            words: format!("Not taken in; everything stays as it was: {cause}"),
-            faults: Vec::new(),
-        },
-    }
+        Outcome::Refused { faults } => {
+            let words = "Not taken in; everything stays as it was. What is wrong:".to_owned();
+            ("bad", words, faults.iter().map(ToString::to_string).collect())
+        }
+        Outcome::Failed { cause } => {
+            ("bad", format!("Not taken in; everything stays as it was: {cause}"), Vec::new())
+        }
+    };
+    fields! { class, words, faults }
 }

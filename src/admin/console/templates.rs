@@ -7,6 +7,7 @@ use minijinja::value::Value;
 use tracing::error;
 
 use super::format;
+use crate::sheet::figures;
 use crate::web::{Failure, templates};
 
 /// The templates, by the names of their files. The engine escapes whatever it writes, since the names end in `.html`.
@@ -45,17 +46,30 @@ const TEMPLATES: &[(&str, &str)] = &[
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = templates::environment(TEMPLATES);
-    environment.add_filter("count", format::count);
-    environment.add_filter("rate", format::rate);
-    environment.add_filter("seconds", format::seconds);
-    environment.add_filter("percent", format::percent);
-    environment.add_filter("bytes", format::bytes);
-    environment.add_filter("dollars", format::dollars);
+    environment.add_filter("count", format::figure(figures::count));
+    environment.add_filter("rate", format::figure(figures::rate));
+    environment.add_filter("seconds", format::figure(figures::seconds));
+    environment.add_filter("percent", format::figure(figures::percent));
+    environment.add_filter("bytes", format::figure(figures::bytes));
+    environment.add_filter("dollars", format::figure(figures::dollars));
     environment.add_filter("code", format::code);
-    environment.add_filter("clock", format::clock);
-    environment.add_filter("moment", format::moment);
+    environment.add_filter("clock", format::time(figures::clock));
+    environment.add_filter("moment", format::time(figures::moment));
     environment
 });
+
+/// What a template is given: values by name, and behind `..` those of a struct.
+macro_rules! fields {
+    (= $name:ident) => { minijinja::value::Serde(&$name) };
+    (= $name:ident $value:expr) => { minijinja::value::Serde(&$value) };
+    ($($name:ident $(=> $value:expr)?),* $(, ..$rest:expr)? $(,)?) => {
+        minijinja::context! {
+            $($name => $crate::admin::console::templates::fields!(= $name $($value)?)),*
+            $(, ..minijinja::value::Serde(&$rest))?
+        }
+    };
+}
+pub(super) use fields;
 
 /// What a template makes of a context.
 ///

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
-use serde::Serialize;
+use minijinja::value::Value;
 
 use super::section::Section;
-use super::view::{Page, View};
+use super::view::{Page, View, fields};
 use super::visit::Visit;
 use crate::hindsight::timing::{OtherTimeout, SeatTiming, timings};
 use crate::matching::Engine;
@@ -24,45 +24,7 @@ const TIMES: [(&str, &str, Duration); 3] = [
 /// The one that is looked back on unless another is chosen.
 const USUAL: usize = 1;
 
-#[derive(Debug, Serialize)]
-struct Timeouts {
-    key: String,
-    name: String,
-    /// Each with its name in the address and whether it is chosen.
-    times: Vec<(&'static str, &'static str, bool)>,
-    back: &'static str,
-    seats: Vec<SeatView>,
-}
-
-#[derive(Debug, Serialize)]
-struct SeatView {
-    product: &'static str,
-    timing: SeatTiming,
-    /// Seconds; a time is longer than the last where it is not known.
-    times: [(&'static str, Option<f64>); 3],
-    seen_to: Option<f64>,
-    others: Vec<OtherView>,
-}
-
-/// Another timeout, times in seconds.
-#[derive(Debug, Serialize)]
-struct OtherView {
-    timeout: f64,
-    percent: u32,
-    offers: String,
-    change: String,
-    half: Option<f64>,
-    most: Option<f64>,
-}
-
-impl Page for Timeouts {
-    const SECTION: Section = Section::Partners;
-    const TEMPLATE: &'static str = "timeouts.html";
-
-    fn title(&self) -> String {
-        format!("Timeouts of {}", self.name)
-    }
-}
+const PAGE: Page = Page::new(Section::Partners, "timeouts.html");
 
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
@@ -84,37 +46,40 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
         seats
     });
     let times = TIMES.iter().enumerate().map(|(nth, (time, words, _))| (*time, *words, nth == chosen));
-    let (times, seats) = (times.collect(), seats.await?);
-    visit.view(&Timeouts { key, name, times, back: TIMES[chosen].1, seats })
+    let (times, seats): (Vec<_>, _) = (times.collect(), seats.await?);
+    let title = format!("Timeouts of {name}");
+    Ok(visit.view(PAGE, fields! { key, name, times, back => TIMES[chosen].1, seats })?.titled(title))
 }
 
-fn seats(engine: &Engine, partner: &str, back: Duration) -> Vec<SeatView> {
+/// The seats of a partner, as far back as is asked for. It blocks.
+fn seats(engine: &Engine, partner: &str, back: Duration) -> Vec<Value> {
     let since = Utc::now().timestamp_millis() - i64::try_from(back.as_millis()).unwrap_or(i64::MAX);
     let timings = timings(&engine.records, &engine.configuration(), &engine.statistics, since);
-    timings.into_iter().filter(|timing| timing.partner == partner).map(SeatView::of).collect()
+    timings.iter().filter(|timing| timing.partner == partner).map(seat).collect()
 }
 
-impl SeatView {
-    fn of(timing: SeatTiming) -> Self {
-        let seconds = |millis: Option<u64>| millis.map(|millis| millis as f64 / 1000.0);
-        let other = |other: &OtherTimeout| OtherView {
-            timeout: other.timeout_ms as f64 / 1000.0,
-            percent: other.percent,
-            offers: other.offers_told(),
-            change: other.change_told(),
-            half: seconds(other.tables_p50_ms),
-            most: seconds(other.tables_p95_ms),
-        };
-        Self {
-            product: timing.product_type.as_str(),
-            times: [
-                ("half", seconds(timing.p50_ms)),
-                ("95 of 100", seconds(timing.p95_ms)),
-                ("99 of 100", seconds(timing.p99_ms)),
-            ],
-            seen_to: seconds(timing.seen_to_ms),
-            others: timing.timeouts.iter().map(other).collect(),
-            timing,
+/// What a seat did, with times in seconds.
+fn seat(timing: &SeatTiming) -> Value {
+    let seconds = |millis: Option<u64>| millis.map(|millis| millis as f64 / 1000.0);
+    let other = |other: &OtherTimeout| {
+        fields! {
+            timeout => other.timeout_ms as f64 / 1000.0,
+            percent => other.percent,
+            offers => other.offers_told(),
+            change => other.change_told(),
+            half => seconds(other.tables_p50_ms),
+            most => seconds(other.tables_p95_ms),
         }
+    };
+    fields! {
+        product => timing.product_type.as_str(),
+        times => [
+            ("half", seconds(timing.p50_ms)),
+            ("95 of 100", seconds(timing.p95_ms)),
+            ("99 of 100", seconds(timing.p99_ms)),
+        ],
+        seen_to => seconds(timing.seen_to_ms),
+        others => timing.timeouts.iter().map(other).collect::<Vec<_>>(),
+        timing,
     }
 }

@@ -7,8 +7,8 @@ use chrono::{Datelike, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::super::App;
-use super::format;
 use crate::reports::Reports;
+use crate::sheet::figures;
 
 /// Milliseconds of a day.
 const DAY_MS: i64 = 24 * 3600 * 1000;
@@ -94,9 +94,7 @@ impl Days {
 }
 
 fn compared(today: Today, yesterday: Option<(i64, Today)>) -> Vec<Compared> {
-    let dollars = |value: f64| format::dollars(&value.into());
-    let count = |value: f64| format::count(&value.into());
-    let figure = |name, of: fn(Today) -> f64, write: &dyn Fn(f64) -> String| {
+    let figure = |name, of: fn(Today) -> f64, write: fn(f64) -> String| {
         let (now, before) = (of(today), yesterday.map(|(_, day)| of(day)));
         let change = before.filter(|before| *before > 0.0).map(|before| (now - before) / before * 100.0);
         Compared {
@@ -114,9 +112,9 @@ fn compared(today: Today, yesterday: Option<(i64, Today)>) -> Vec<Compared> {
         }
     };
     vec![
-        figure("Payouts", |day| day.payouts, &dollars),
-        figure("Leads", |day| day.leads as f64, &count),
-        figure("Clicks", |day| day.clicks as f64, &count),
+        figure("Payouts", |day| day.payouts, figures::dollars),
+        figure("Leads", |day| day.leads as f64, figures::count),
+        figure("Clicks", |day| day.clicks as f64, figures::count),
     ]
 }
 

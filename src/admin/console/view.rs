@@ -1,4 +1,4 @@
-//! A page on its way to the browser: its struct goes through its template, the layout goes around it, and headers see to it
+//! A page on its way to the browser: its fields go through its template, the layout goes around it, and headers see to it
 //! that nothing else is loaded, framed or kept.
 
 use std::time::Duration;
@@ -9,12 +9,12 @@ use hyper::header::{
     X_CONTENT_TYPE_OPTIONS,
 };
 use minijinja::context;
-use minijinja::value::{Serde, Value};
-use serde::Serialize;
+use minijinja::value::Value;
 use tracing::error;
 
 use super::live;
 use super::section::Section;
+pub(super) use super::templates::fields;
 use super::templates::render;
 use super::visit::Visit;
 use crate::web::{Failure, Reply};
@@ -23,23 +23,22 @@ use crate::web::{Failure, Reply};
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// What stands on a page. Its template is given the fields, `csrf` for its forms, and what its reader `may`.
-pub(super) trait Page: Serialize {
-    /// Where it belongs.
-    const SECTION: Section;
-    /// Its template.
-    const TEMPLATE: &'static str;
-    /// How often it is rendered anew for who keeps it open.
-    const FRESH: Option<Duration> = None;
+/// A page: where it belongs, its template, and how often it is rendered anew for who keeps it open.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Page {
+    section: Section,
+    template: &'static str,
+    fresh: Option<Duration>,
+}
 
-    /// The same of a page that changes only for a while.
-    fn fresh(&self) -> Option<Duration> {
-        Self::FRESH
+impl Page {
+    pub(super) const fn new(section: Section, template: &'static str) -> Self {
+        Self { section, template, fresh: None }
     }
 
-    /// Its title.
-    fn title(&self) -> String {
-        Self::SECTION.title().to_owned()
+    /// The same, rendered anew so often.
+    pub(super) const fn fresh(self, every: Duration) -> Self {
+        Self { fresh: Some(every), ..self }
     }
 }
 
@@ -57,12 +56,17 @@ pub(super) struct View {
 }
 
 impl View {
-    /// A page rendered for a visit.
-    pub(super) fn of<P: Page>(visit: &Visit, page: &P) -> Result<Self, Failure> {
-        let fields = context! { csrf => visit.csrf(), may => visit.may(), ..Value::from(Serde(page)) };
-        let main = render(P::TEMPLATE, &fields)?;
-        let (title, section) = (page.title(), Some(P::SECTION));
-        Ok(Self { title, section, status: StatusCode::OK, fresh: page.fresh(), main, elsewhere: None })
+    /// A page rendered for a visit. Its template is given the fields, `csrf` for its forms, and what its reader `may`.
+    pub(super) fn of(visit: &Visit, page: Page, fields: Value) -> Result<Self, Failure> {
+        let main = render(page.template, &context! { csrf => visit.csrf(), may => visit.may(), ..fields })?;
+        let title = page.section.title().to_owned();
+        let (section, status) = (Some(page.section), StatusCode::OK);
+        Ok(Self { title, section, status, fresh: page.fresh, main, elsewhere: None })
+    }
+
+    /// The same under another title than that of its section.
+    pub(super) fn titled(self, title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..self }
     }
 
     /// A page that shows a failure.
@@ -87,9 +91,9 @@ impl View {
         Ok(Self { title: title.to_owned(), section: None, status, fresh: None, main, elsewhere: None })
     }
 
-    /// The same with another status.
-    pub(super) fn with_status(self, status: StatusCode) -> Self {
-        Self { status, ..self }
+    /// The same with the status of what failed before it was shown, if anything has.
+    pub(super) fn failed(self, failure: Option<&Failure>) -> Self {
+        Self { status: failure.map_or(self.status, |failure| failure.status), ..self }
     }
 
     /// No page, but where there is one.
@@ -122,7 +126,7 @@ impl View {
         let is_shared = visit.app.settings().store.database().is_some();
         let fields = context! {
             title,
-            sections => visit.role().map(|role| Serde(Section::entries(section, role, is_shared))),
+            sections => visit.role().map(|role| Section::entries(section, role, is_shared)),
             main => Value::from_safe_string(main),
             // What shows a failure, or asks to sign in, is not kept open.
             beat => section.map(|_| live::BEAT.as_secs()),

@@ -9,8 +9,7 @@ use futures_util::future::BoxFuture;
 use hyper::header::{ACCEPT, COOKIE, HOST, HeaderName, ORIGIN};
 use hyper::{HeaderMap, Method, StatusCode};
 use minijinja::context;
-use minijinja::value::{Serde, Value};
-use serde::Serialize;
+use minijinja::value::Value;
 use tracing::error;
 use uuid::Uuid;
 
@@ -19,7 +18,7 @@ use super::super::audit::{Actor, Note};
 use super::super::transcripts::reason_to_reveal;
 use super::session::{Person, Session};
 use super::templates::render;
-use super::view::{Page, View, sealed, see};
+use super::view::{Page, View, fields, sealed, see};
 use super::{live, proxy, sign_in};
 use crate::model::Attribute;
 use crate::store::users::Role;
@@ -91,21 +90,13 @@ struct Proxied {
     csrf: String,
 }
 
-/// What a page may offer its reader.
-#[derive(Debug, Serialize)]
-pub(super) struct May {
-    analyst: bool,
-    operator: bool,
-    administrator: bool,
-}
-
 impl Visit {
     /// A page rendered for this visit.
     ///
     /// # Errors
     /// Our fault.
-    pub(super) fn view<P: Page>(&self, page: &P) -> Result<View, Failure> {
-        View::of(self, page)
+    pub(super) fn view(&self, page: Page, fields: Value) -> Result<View, Failure> {
+        View::of(self, page, fields)
     }
 
     /// The first query parameter of this name, unless it is empty.
@@ -160,7 +151,7 @@ impl Visit {
         let may = |least| self.role() >= Some(least);
         let [analyst, operator, administrator] =
             [Role::Analyst, Role::Operator, Role::Administrator].map(may);
-        Value::from(Serde(May { analyst, operator, administrator }))
+        fields! { analyst, operator, administrator }
     }
 
     /// Whether nobody has to sign in.

@@ -13,7 +13,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use comfy_table::{Cell, Table};
 use serde::Serialize;
 
 use super::admin_client::AdminClient;
@@ -24,6 +23,7 @@ use crate::config::Settings;
 use crate::daemon;
 use crate::declaration::Fault;
 use crate::partners::Book;
+use crate::sheet::{Sheet, Value, sheet};
 
 /// `doctor`
 #[derive(Debug, Args)]
@@ -87,7 +87,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     let findings = examine(config).await;
     drop(waiting);
     page::show(&findings, arguments.json, || {
-        page::print_table(table(&findings));
+        page::print_sheet(&sheet(&findings));
         page::print(summary(&findings));
     })?;
     let wrong = findings.iter().any(|finding| finding.state == State::Wrong);
@@ -145,23 +145,19 @@ fn of_partner_files(settings: &Settings, book: &Result<Book, Vec<Fault>>) -> Vec
     }
 }
 
-fn table(findings: &[Finding]) -> Table {
-    let mut table = page::table(["", "check", "found", "what to do next"]);
-    for finding in findings {
+fn sheet(findings: &[Finding]) -> Sheet {
+    sheet!(findings, finding => {
         let (mark, color) = match finding.state {
             State::Good => ("✓", Color::Green),
             State::Look => ("!", Color::Yellow),
             State::Wrong => ("✗", Color::Red),
             State::Unknown => ("?", Color::Yellow),
         };
-        table.add_row([
-            page::toned(mark, color),
-            Cell::new(finding.check),
-            Cell::new(&finding.found),
-            Cell::new(finding.next.as_deref().unwrap_or_default()),
-        ]);
-    }
-    table
+        "" => Value::from(mark).in_color(color),
+        "check" => finding.check,
+        "found" => &finding.found,
+        "what to do next" => finding.next.as_ref(),
+    })
 }
 
 fn summary(findings: &[Finding]) -> String {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use chrono::Utc;
 use clap::Args;
-use comfy_table::Table;
 use hyper::HeaderMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -27,6 +26,7 @@ use crate::partners::http::{
 };
 use crate::partners::template::{OfferPlace, write_offer};
 use crate::partners::{Book, Facts, Quote, Seat, Terms};
+use crate::sheet::Sheet;
 
 /// `partners try`
 #[derive(Debug, Args)]
@@ -207,7 +207,7 @@ async fn send(
             {
                 page::print(format_args!("offer {nth} of those that are shown is in doubt: {doubt}"));
             }
-            page::print_table(offers(seat, &quotes)?);
+            page::print_sheet(&offers(seat, &quotes)?);
         }
         Answered::Declined(Some(reason)) => page::print(format_args!("declined: {reason}")),
         Answered::Declined(None) => page::print("declined"),
@@ -220,7 +220,7 @@ async fn send(
 }
 
 /// Quotes as the offers that a client would see.
-fn offers(seat: &Seat, quotes: &[Quote]) -> Result<Table, String> {
+fn offers(seat: &Seat, quotes: &[Quote]) -> Result<Sheet, String> {
     let mut table = RateTable::default();
     for (nth, quote) in quotes.iter().enumerate() {
         let offer = seat.offers.iter().find(|offer| offer.text.fingerprint == quote.text);

@@ -1,35 +1,27 @@
 //! `offerd partners list`: one row a partner and product type.
 
-use comfy_table::{Cell, Table};
-
-use crate::cli::page::{self, Color};
+use crate::cli::page;
 use crate::matching::limiter::{SeatStanding, State};
 use crate::model::RejectReason;
 use crate::partner_health::{Health, Judgement};
+use crate::sheet::{Color, Sheet, Value, sheet};
 
-/// The table of standings.
-pub fn table(standings: &[SeatStanding]) -> Table {
-    let header =
-        ["partner", "product", "state", "health", "this minute", "today", "week, month", "payouts today"];
-    let mut table = page::table(header);
-    for standing in standings {
+/// The standings, a row each.
+pub fn sheet(standings: &[SeatStanding]) -> Sheet {
+    sheet!(standings, standing => {
         let color = if standing.state == State::Active { Color::Green } else { Color::Yellow };
-        let payouts = match standing.per_day_budget {
+        "partner" => &standing.partner,
+        "product" => standing.product_type.as_str(),
+        "state" => Value::from(standing.told()).in_color(color),
+        "health" => health(&standing.health),
+        "this minute" => of(standing.asked_this_minute, standing.per_minute),
+        "today" => of(standing.asked_today, standing.per_day),
+        "week, month" => longer(standing),
+        "payouts today" => match standing.per_day_budget {
             Some(budget) => format!("{} of {}", page::dollars(standing.owed_today), page::dollars(budget)),
             None => page::dollars(standing.owed_today),
-        };
-        table.add_row([
-            Cell::new(&standing.partner),
-            Cell::new(standing.product_type),
-            page::toned(standing.told(), color),
-            health(&standing.health),
-            Cell::new(of(standing.asked_this_minute, standing.per_minute)),
-            Cell::new(of(standing.asked_today, standing.per_day)),
-            Cell::new(longer(standing)),
-            Cell::new(payouts),
-        ]);
-    }
-    table
+        },
+    })
 }
 
 /// What partners say and their files do not know, with what to add to them; one line each.
@@ -42,8 +34,11 @@ pub fn undeclared(standings: &[SeatStanding]) -> Vec<String> {
             ));
         }
         for word in undeclared_words {
-            let counted =
-                format!("{}, last {}", page::counted(word.count as usize, "time"), page::moment(word.last));
+            let counted = format!(
+                "{}, last {}",
+                page::counted(word.count as usize, "time"),
+                page::minute(word.last.timestamp_millis())
+            );
             lines.push(match word.key() {
                 Some(key) => format!("  {key} = \"...\"   # {counted}"),
                 None => format!("  {}   # {counted}", word.word),
@@ -57,14 +52,14 @@ pub fn undeclared(standings: &[SeatStanding]) -> Vec<String> {
 }
 
 /// How well it is, with what is not as usual.
-fn health(Judgement { health, cause }: &Judgement) -> Cell {
+fn health(Judgement { health, cause }: &Judgement) -> Value {
     let color = match health {
         Health::Healthy | Health::Unknown | Health::NotAsked => Color::Green,
         Health::DecliningMore | Health::Slow => Color::Yellow,
         Health::Failing | Health::Silent => Color::Red,
     };
     let cause = cause.as_ref().map_or_else(String::new, |cause| format!(": {cause}"));
-    page::toned(format!("{}{cause}", health.words()), color)
+    Value::from(format!("{}{cause}", health.words())).in_color(color)
 }
 
 /// Asks of the week and of the month, where they are capped.

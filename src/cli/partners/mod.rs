@@ -107,7 +107,7 @@ async fn execute(admin: &AdminClient, command: Standing) -> Result<(), String> {
         Standing::List { json } => {
             let standings = standings(admin).await?;
             page::show(&standings, json, || {
-                page::print_table(list::table(&standings));
+                page::print_sheet(&list::sheet(&standings));
                 list::undeclared(&standings).iter().for_each(page::print);
             })?;
         }
@@ -118,7 +118,7 @@ async fn execute(admin: &AdminClient, command: Standing) -> Result<(), String> {
             if which.json {
                 page::print(state(&what, Some(pause.since)));
             } else {
-                eprintln!("{} is paused since {}", name(&what), page::moment_of(pause.since));
+                eprintln!("{} is paused since {}", name(&what), page::minute(pause.since));
             }
         }
         Standing::Resume(which) => {
@@ -161,10 +161,11 @@ async fn show_timing(admin: &AdminClient, asked: &timing::Timing) -> Result<(), 
     } else if timings.is_empty() {
         page::print(asked.nobody());
     } else {
-        page::print_table(timing::table(&timings));
-        if let Some(others) = timing::other_timeouts(&timings) {
+        page::print_sheet(&timing::sheet(&timings));
+        let others = timing::other_timeouts(&timings);
+        if !others.rows.is_empty() {
             page::print("");
-            page::print_table(others);
+            page::print_sheet(&others);
         }
     }
     Ok(())

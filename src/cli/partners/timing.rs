@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use chrono::Utc;
 use clap::Args;
-use comfy_table::{CellAlignment, Table};
 
-use crate::cli::{page, values};
+use crate::cli::values;
 use crate::hindsight::timing::SeatTiming;
+use crate::sheet::{Sheet, sheet};
 
 /// `partners timing`
 #[derive(Debug, Args)]
@@ -49,24 +49,9 @@ impl Timing {
     }
 }
 
-/// The table of timings.
-pub fn table(timings: &[SeatTiming]) -> Table {
-    let header = [
-        "partner",
-        "product",
-        "timeout",
-        "asked",
-        "answered",
-        "offers",
-        "failed",
-        "out of time",
-        "watched on",
-        "p50",
-        "p95",
-        "p99",
-    ];
-    let mut table = page::table(header.to_vec());
-    for timing in timings {
+/// The timings.
+pub fn sheet(timings: &[SeatTiming]) -> Sheet {
+    sheet!(timings, timing => {
         let share = |part: u64| match timing.asked {
             0 => "–".to_owned(),
             asked => format!("{:.1} %", part as f64 * 100.0 / asked as f64),
@@ -75,65 +60,40 @@ pub fn table(timings: &[SeatTiming]) -> Table {
             (None, Some(seen_to)) => format!("> {}", millis(Some(seen_to))),
             (time, _) => millis(time),
         };
-        table.add_row(vec![
-            partner(timing),
-            timing.product_type.to_string(),
-            match timing.adapted_timeout_ms {
-                Some(adapted) => format!("{} of {}", millis(Some(adapted)), millis(timing.timeout_ms)),
-                None => millis(timing.timeout_ms),
-            },
-            timing.asked.to_string(),
-            share(timing.answered),
-            share(timing.offered),
-            share(timing.failed),
-            share(timing.timed_out),
-            timing.watched.to_string(),
-            within(timing.p50_ms),
-            within(timing.p95_ms),
-            within(timing.p99_ms),
-        ]);
-    }
-    aligned(table)
+        "partner" => partner(timing),
+        "product" => timing.product_type.as_str(),
+        "timeout": Figure => match timing.adapted_timeout_ms {
+            Some(adapted) => format!("{} of {}", millis(Some(adapted)), millis(timing.timeout_ms)),
+            None => millis(timing.timeout_ms),
+        },
+        "asked": Count => timing.asked,
+        "answered": Figure => share(timing.answered),
+        "offers": Figure => share(timing.offered),
+        "failed": Figure => share(timing.failed),
+        "out of time": Figure => share(timing.timed_out),
+        "watched on": Count => timing.watched,
+        "p50": Figure => within(timing.p50_ms),
+        "p95": Figure => within(timing.p95_ms),
+        "p99": Figure => within(timing.p99_ms),
+    })
 }
 
-/// The table of other timeouts; `None` where no seat is waited for.
-pub fn other_timeouts(timings: &[SeatTiming]) -> Option<Table> {
-    let header = [
-        "partner",
-        "product",
-        "timeout",
-        "asks with offers",
-        "of today's offers",
-        "tables p50",
-        "tables p95",
-    ];
-    let mut table = page::table(header.to_vec());
-    for timing in timings {
-        for other in &timing.timeouts {
-            table.add_row(vec![
-                partner(timing),
-                timing.product_type.to_string(),
-                format!("{} ({} %)", millis(Some(other.timeout_ms)), other.percent),
-                other.offers_told(),
-                other.change_told(),
-                millis(other.tables_p50_ms),
-                millis(other.tables_p95_ms),
-            ]);
-        }
-    }
-    (!table.is_empty()).then(|| aligned(table))
+/// Other timeouts; no row where no seat is waited for.
+pub fn other_timeouts(timings: &[SeatTiming]) -> Sheet {
+    let others = timings.iter().flat_map(|timing| timing.timeouts.iter().map(move |other| (timing, other)));
+    sheet!(others, (timing, other) => {
+        "partner" => partner(timing),
+        "product" => timing.product_type.as_str(),
+        "timeout": Figure => format!("{} ({} %)", millis(Some(other.timeout_ms)), other.percent),
+        "asks with offers": Figure => other.offers_told(),
+        "of today's offers": Figure => other.change_told(),
+        "tables p50": Figure => millis(other.tables_p50_ms),
+        "tables p95": Figure => millis(other.tables_p95_ms),
+    })
 }
 
 fn partner(timing: &SeatTiming) -> String {
     if timing.tests { format!("{} (tests)", timing.partner) } else { timing.partner.clone() }
-}
-
-/// The same with its figures to the right.
-fn aligned(mut table: Table) -> Table {
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
 }
 
 fn millis(time: Option<u64>) -> String {

@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use comfy_table::CellAlignment;
 use serde_json::json;
 
 use crate::admin::backup::told;
@@ -11,6 +10,7 @@ use crate::cli::operator::operator;
 use crate::cli::trouble::Trouble;
 use crate::cli::{page, progress};
 use crate::config::{PostgresSettings, Settings};
+use crate::sheet::sheet;
 use crate::store::copy::{Compared, Copied, Direction, TreeCounts, copy};
 use crate::store::{Store, StoreOptions};
 
@@ -105,22 +105,14 @@ fn print(copied: &Copied, json: bool) -> Result<(), String> {
     if json {
         return page::print_json(&json_of(copied));
     }
-    let mut table = page::table(["tree", "records", "in the copy", "digest", "in the copy", ""]);
-    for TreeCounts { tree, source, target } in &copied.compared.trees {
-        let verdict = if source == target { "the same" } else { "differs" };
-        table.add_row([
-            tree.name().to_owned(),
-            source.records.to_string(),
-            target.records.to_string(),
-            digits(source.digest),
-            digits(target.digest),
-            verdict.to_owned(),
-        ]);
-    }
-    for column in table.column_iter_mut().skip(1).take(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    page::print_table(table);
+    page::print_sheet(&sheet!(&copied.compared.trees, TreeCounts { tree, source, target } => {
+        "tree" => tree.name(),
+        "records": Count => source.records,
+        "in the copy": Count => target.records,
+        "digest" => digits(source.digest),
+        "in the copy" => digits(target.digest),
+        "" => if source == target { "the same" } else { "differs" },
+    }));
     let records: u64 = copied.compared.trees.iter().map(|counts| counts.source.records).sum();
     let began = if copied.is_resumed { " (an interrupted copy went on)" } else { "" };
     if copied.compared.is_equal() {

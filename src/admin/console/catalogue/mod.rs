@@ -5,62 +5,21 @@ pub(super) mod trial;
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use minijinja::value::Value;
 
-use super::format;
 use super::section::Section;
-use super::view::{Page, View};
+use super::view::{Page, View, fields};
 use super::visit::Visit;
 use crate::model::ProductType;
 use crate::partners::declared::PayoutStep;
 use crate::partners::listing::{Listed, Search};
+use crate::sheet::figures;
 use crate::web::Failure;
 
 /// Offers on a page.
 const ON_A_PAGE: usize = 50;
 
-/// What stands on the page.
-#[derive(Debug, Serialize)]
-struct Catalogue {
-    words: String,
-    products: Vec<Choice>,
-    partners: usize,
-    offers: usize,
-    found: usize,
-    first: usize,
-    rows: Vec<Row>,
-    earlier: Option<String>,
-    later: Option<String>,
-}
-
-/// A product type to choose.
-#[derive(Debug, Serialize)]
-struct Choice {
-    value: &'static str,
-    name: String,
-    chosen: bool,
-}
-
-/// An offer.
-#[derive(Debug, Serialize)]
-struct Row {
-    partner: String,
-    partner_name: String,
-    product: String,
-    sub_type: String,
-    name: String,
-    by_partner: bool,
-    second_look: bool,
-    paused: bool,
-    earns: String,
-    conversion: f64,
-    conditions: Vec<Vec<String>>,
-}
-
-impl Page for Catalogue {
-    const SECTION: Section = Section::Catalogue;
-    const TEMPLATE: &'static str = "catalogue.html";
-}
+const PAGE: Page = Page::new(Section::Catalogue, "catalogue.html");
 
 /// Shows a page of the offers that are looked for.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
@@ -84,17 +43,20 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
         })
         .await?;
     let link = |page: u16| link(&words, product_type, page);
-    visit.view(&Catalogue {
-        products: choices(product_type),
-        partners: book.partners().len(),
-        offers: book.offers(),
-        found,
-        first: skipped + 1,
-        earlier: (page > 1).then(|| link(page - 1)),
-        later: (skipped + listed.len() < found).then(|| link(page.saturating_add(1))),
-        rows: listed.into_iter().map(Row::of).collect(),
-        words,
-    })
+    visit.view(
+        PAGE,
+        fields! {
+            products => choices(product_type),
+            partners => book.partners().len(),
+            offers => book.offers(),
+            found,
+            first => skipped + 1,
+            earlier => (page > 1).then(|| link(page - 1)),
+            later => (skipped + listed.len() < found).then(|| link(page.saturating_add(1))),
+            rows => listed.iter().map(row).collect::<Vec<_>>(),
+            words,
+        },
+    )
 }
 
 fn link(words: &str, product_type: Option<ProductType>, page: u16) -> String {
@@ -105,37 +67,39 @@ fn link(words: &str, product_type: Option<ProductType>, page: u16) -> String {
     format!("/console/catalogue?{}", query.finish())
 }
 
-fn choices(chosen: Option<ProductType>) -> Vec<Choice> {
-    let choice = |product: &ProductType| Choice {
-        value: product.as_str(),
-        name: product.as_str().replace('_', " "),
-        chosen: Some(*product) == chosen,
+/// The product types to choose.
+fn choices(chosen: Option<ProductType>) -> Vec<Value> {
+    let choice = |product: &ProductType| {
+        fields! {
+            value => product.as_str(),
+            name => product.as_str().replace('_', " "),
+            chosen => Some(*product) == chosen,
+        }
     };
     ProductType::ALL.iter().map(choice).collect()
 }
 
-impl Row {
-    fn of(listed: Listed) -> Self {
-        Self {
-            earns: earns(&listed),
-            partner: listed.partner,
-            partner_name: listed.partner_name,
-            product: listed.product_type.as_str().replace('_', " "),
-            sub_type: listed.sub_type.map(|sub_type| sub_type.as_str().replace('_', " ")).unwrap_or_default(),
-            name: listed.name,
-            by_partner: listed.by_partner,
-            second_look: listed.second_look,
-            paused: listed.paused,
-            conversion: listed.conversion_probability,
-            conditions: listed.conditions,
-        }
+/// An offer.
+fn row(listed: &Listed) -> Value {
+    fields! {
+        earns => earns(listed),
+        partner => listed.partner,
+        partner_name => listed.partner_name,
+        product => listed.product_type.as_str().replace('_', " "),
+        sub_type => listed.sub_type.map(|sub_type| sub_type.as_str().replace('_', " ")).unwrap_or_default(),
+        name => listed.name,
+        by_partner => listed.by_partner,
+        second_look => listed.second_look,
+        paused => listed.paused,
+        conversion => listed.conversion_probability,
+        conditions => listed.conditions,
     }
 }
 
 /// What an offer earns, and for what: `$4.50 per click`.
 fn earns(listed: &Listed) -> String {
     let percent = |percent: f64| format!("{percent} %");
-    let sums = [listed.fixed.map(|fixed| format::dollars(&fixed.into())), listed.percent.map(percent)];
+    let sums = [listed.fixed.map(figures::dollars), listed.percent.map(percent)];
     let sums: Vec<String> = sums.into_iter().flatten().collect();
     let step = match listed.earned_on {
         PayoutStep::Click => "per click",

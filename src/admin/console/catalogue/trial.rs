@@ -3,88 +3,27 @@
 use std::sync::Arc;
 
 use chrono::Utc;
-use serde::Serialize;
+use minijinja::value::Value;
 
+use super::choices;
 use super::form::{self, WITH_SPECIMEN, lead, sections};
-use super::{Choice, choices};
-use crate::admin::console::format::dollars;
 use crate::admin::console::section::Section;
-use crate::admin::console::view::{Page, View};
+use crate::admin::console::view::{Page, View, fields};
 use crate::admin::console::visit::Visit;
-use crate::hindsight::dry_run::{DryRunSeat, dry_run};
+use crate::hindsight::dry_run::{DryRunOffer, DryRunSeat, dry_run};
+use crate::hindsight::explanation::Refusal;
 use crate::matching::suppressions::Digests;
 use crate::model::ProductType;
 use crate::partners::quote::Spread;
+use crate::sheet::figures::dollars;
 use crate::web::Failure;
 
-/// What stands on the page.
-#[derive(Debug, Serialize)]
-struct TrialPage {
-    product: &'static str,
-    products: Vec<Choice>,
-    specimen: bool,
-    sections: Vec<form::Section>,
-    /// What is wrong that is not about a field.
-    faults: Vec<String>,
-    /// Whether something is wrong with a field.
-    faulty: bool,
-    verdict: Option<Verdict>,
-}
-
-/// What came of it.
-#[derive(Debug, Serialize)]
-struct Verdict {
-    asked: usize,
-    seats: usize,
-    /// Offers that match, the one worth most first.
-    matched: Vec<Match>,
-    against: Vec<Against>,
-    /// How many seats are for other products.
-    not_wanted: usize,
-}
-
-/// An offer that matches.
-#[derive(Debug, Serialize)]
-struct Match {
-    partner: String,
-    offer: String,
-    second_look: bool,
-    /// APR or yield, and the monthly payment, as they are read.
-    apr: Option<String>,
-    payment: Option<String>,
-    score: Option<f64>,
-}
-
-/// What is against a partner, or against an offer of one that is asked.
-#[derive(Debug, Serialize)]
-struct Against {
-    partner: String,
-    /// `None` where it is against the partner.
-    offer: Option<String>,
-    reasons: Vec<(String, String)>,
-}
-
-impl Page for TrialPage {
-    const SECTION: Section = Section::Catalogue;
-    const TEMPLATE: &'static str = "trial.html";
-
-    fn title(&self) -> String {
-        "Try a lead".to_owned()
-    }
-}
+const PAGE: Page = Page::new(Section::Catalogue, "trial.html");
 
 /// The form, with what suits a product.
 pub(in crate::admin::console) async fn ask(visit: Arc<Visit>) -> Result<View, Failure> {
     let product = product(visit.query_value("product"))?;
-    visit.view(&TrialPage {
-        product: product.as_str(),
-        products: choices(Some(product)),
-        specimen: true,
-        sections: sections(product, |_| None),
-        faults: Vec::new(),
-        faulty: false,
-        verdict: None,
-    })
+    view(&visit, product, true, &sections(product, |_| None), (None, Vec::new()))
 }
 
 /// What matches the lead of the form that was sent. It is forgotten when it is answered.
@@ -93,7 +32,7 @@ pub(in crate::admin::console) async fn show(visit: Arc<Visit>) -> Result<View, F
     let specimen = visit.field(WITH_SPECIMEN).is_some();
     let given = |path: &str| Some(visit.field(path).unwrap_or_default().to_owned());
     let mut sections = sections(product, given);
-    let (verdict, faults) = match lead(product, specimen, &mut sections) {
+    let outcome = match lead(product, specimen, &mut sections) {
         Ok(lead) => {
             let seats = visit
                 .reading(move |app| {
@@ -103,20 +42,31 @@ pub(in crate::admin::console) async fn show(visit: Arc<Visit>) -> Result<View, F
                     dry_run(&configuration.book, &standings, Some(&on_lists), most, &lead, Utc::now())
                 })
                 .await?;
-            (Some(Verdict::of(seats)), Vec::new())
+            (Some(verdict(seats)), Vec::new())
         }
         Err(faults) => (None, faults),
     };
-    let page = TrialPage {
-        product: product.as_str(),
-        products: choices(Some(product)),
+    view(&visit, product, specimen, &sections, outcome)
+}
+
+/// The form, with what came of it: a verdict, or what is wrong that is not about a field.
+fn view(
+    visit: &Visit,
+    product: ProductType,
+    specimen: bool,
+    sections: &[form::Section],
+    (verdict, faults): (Option<Value>, Vec<String>),
+) -> Result<View, Failure> {
+    let fields = fields! {
+        product => product.as_str(),
+        products => choices(Some(product)),
         specimen,
-        faulty: sections.iter().flat_map(|section| &section.fields).any(|field| field.fault.is_some()),
+        faulty => sections.iter().flat_map(|section| &section.fields).any(|field| field.fault.is_some()),
         sections,
         faults,
         verdict,
     };
-    visit.view(&page)
+    Ok(visit.view(PAGE, fields)?.titled("Try a lead"))
 }
 
 fn product(name: Option<&str>) -> Result<ProductType, Failure> {
@@ -124,55 +74,45 @@ fn product(name: Option<&str>) -> Result<ProductType, Failure> {
     name.map_or(Ok(ProductType::Loan), |name| ProductType::from_wire(name).ok_or_else(wrong))
 }
 
-impl Verdict {
-    fn of(seats: Vec<DryRunSeat>) -> Self {
-        let (wanted, others): (Vec<_>, Vec<_>) = seats.into_iter().partition(|seat| seat.wanted);
-        let mut matched: Vec<Match> = wanted.iter().flat_map(Match::of).collect();
-        matched.sort_by(|one, other| {
-            let key = |one: &Match| (one.second_look, -one.score.unwrap_or(f64::MAX));
-            key(one).0.cmp(&key(other).0).then(key(one).1.total_cmp(&key(other).1))
-        });
-        Self {
-            asked: wanted.iter().filter(|seat| seat.asked).count(),
-            seats: wanted.len(),
-            matched,
-            against: wanted.iter().flat_map(Against::of).collect(),
-            not_wanted: others.len(),
+fn verdict(seats: Vec<DryRunSeat>) -> Value {
+    let (wanted, others): (Vec<_>, Vec<_>) = seats.into_iter().partition(|seat| seat.wanted);
+    let offers = wanted.iter().flat_map(|seat| seat.offers.iter().map(move |offer| (seat, offer)));
+    let mut matched: Vec<_> = offers.filter(|(_, offer)| offer.matched).collect();
+    // The one worth most first.
+    matched.sort_by(|(one, offer), (other, behind)| {
+        let worth = |offer: &DryRunOffer| offer.score.unwrap_or(f64::MAX);
+        one.second_look.cmp(&other.second_look).then(worth(behind).total_cmp(&worth(offer)))
+    });
+    let row = |(seat, offer): (&DryRunSeat, &DryRunOffer)| {
+        fields! {
+            partner => seat.name,
+            offer => offer.name,
+            second_look => seat.second_look,
+            apr => offer.apr.map(|apr| written(apr, |value| format!("{value:.2} %"))),
+            payment => offer.payment.map(|payment| written(payment, dollars)),
+            score => offer.score,
         }
+    };
+    fields! {
+        asked => wanted.iter().filter(|seat| seat.asked).count(),
+        seats => wanted.len(),
+        matched => matched.into_iter().map(row).collect::<Vec<_>>(),
+        against => wanted.iter().flat_map(against).collect::<Vec<_>>(),
+        not_wanted => others.len(),
     }
 }
 
-impl Match {
-    fn of(seat: &DryRunSeat) -> Vec<Self> {
-        let matched = seat.offers.iter().filter(|offer| offer.matched);
-        let told = matched.map(|offer| Self {
-            partner: seat.name.clone(),
-            offer: offer.name.clone(),
-            second_look: seat.second_look,
-            apr: offer.apr.map(|apr| written(apr, |value| format!("{value:.2} %"))),
-            payment: offer.payment.map(|payment| written(payment, |value| dollars(&value.into()))),
-            score: offer.score,
-        });
-        told.collect()
+/// What is against a partner, or against the offers of one that is asked.
+fn against(seat: &DryRunSeat) -> Vec<Value> {
+    let row = |offer: Option<&String>, refusals: &[Refusal]| {
+        let reasons: Vec<_> = refusals.iter().map(|refusal| (&refusal.wanted, &refusal.found)).collect();
+        fields! { partner => seat.name, offer, reasons }
+    };
+    if !seat.asked {
+        return vec![row(None, &seat.refusals)];
     }
-}
-
-impl Against {
-    fn of(seat: &DryRunSeat) -> Vec<Self> {
-        let reasons = |refusals: &[crate::hindsight::explanation::Refusal]| {
-            refusals.iter().map(|refusal| (refusal.wanted.clone(), refusal.found.clone())).collect()
-        };
-        if !seat.asked {
-            return vec![Self { partner: seat.name.clone(), offer: None, reasons: reasons(&seat.refusals) }];
-        }
-        let unmatched = seat.offers.iter().filter(|offer| !offer.matched);
-        let told = unmatched.map(|offer| Self {
-            partner: seat.name.clone(),
-            offer: Some(offer.name.clone()),
-            reasons: reasons(&offer.refusals),
-        });
-        told.collect()
-    }
+    let unmatched = seat.offers.iter().filter(|offer| !offer.matched);
+    unmatched.map(|offer| row(Some(&offer.name), &offer.refusals)).collect()
 }
 
 /// A figure, or from where to where it may be.

@@ -6,17 +6,16 @@ mod read;
 use std::sync::Arc;
 
 use chrono::{Days, NaiveDate, Utc};
-use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
-use serde::Serialize;
+use minijinja::value::Value;
 
-use self::read::{LINES, Read, counted, csv, listed};
+use self::read::{LINES, Read, counted, listed, sheet};
 use super::section::Section;
-use super::view::{Page, View, sealed};
+use super::view::{Page, View, fields, sealed};
 use super::visit::Visit;
 use crate::admin::App;
-use crate::admin::command::our_fault;
-use crate::model::LeadLegalInformation;
+use crate::admin::command::csv_file;
 use crate::persons::consent_lines::Summary;
+use crate::store::entities::CompanyRecord;
 use crate::store::tokens::Tokens;
 use crate::web::{Failure, Reply};
 
@@ -29,55 +28,7 @@ const SHOWN: usize = 100;
 /// Days that the form has before anything is chosen.
 const USUAL: Days = Days::new(29);
 
-#[derive(Debug, Serialize)]
-struct Consents {
-    from: String,
-    to: String,
-    companies: Vec<Company>,
-    test: bool,
-    trouble: Option<String>,
-    shown: Option<Shown>,
-    lines: usize,
-}
-
-#[derive(Debug, Serialize)]
-struct Company {
-    uuid: String,
-    name: String,
-    chosen: bool,
-}
-
-/// What the page counts.
-#[derive(Debug, Serialize)]
-struct Shown {
-    rows: Vec<Row>,
-    left_out: usize,
-    consents: usize,
-    gone: u64,
-}
-
-#[derive(Debug, Serialize)]
-struct Row {
-    leads: u64,
-    superseded: u64,
-    /// Unix milliseconds.
-    first: i64,
-    last: i64,
-    /// To what a yes or a no is said.
-    said: Vec<(&'static str, bool)>,
-    version: Option<&'static str>,
-    /// What was shown, word for word.
-    texts: Vec<(&'static str, String)>,
-}
-
-impl Page for Consents {
-    const SECTION: Section = Section::Persons;
-    const TEMPLATE: &'static str = "consents.html";
-
-    fn title(&self) -> String {
-        "Consents".to_owned()
-    }
-}
+const PAGE: Page = Page::new(Section::Persons, "consents.html");
 
 /// Asks whose consents are wanted, and of when.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
@@ -91,31 +42,25 @@ pub(super) async fn back(_: Arc<Visit>) -> Result<View, Failure> {
 
 /// Counts each statement.
 pub(super) async fn summary(visit: Arc<Visit>) -> Result<View, Failure> {
-    let shown = counted(&visit).await.map(|(summaries, read)| Some(Shown::of(&summaries, read)));
+    let shown = counted(&visit).await.map(|(summaries, read)| Some(shown(&summaries, read)));
     view(&visit, shown).await
 }
 
 /// The same as a file, or a line of each lead and statement.
 pub(super) async fn download(visit: Arc<Visit>) -> Result<Reply, Failure> {
     let file = match visit.field("lines") {
-        Some("each") => {
-            listed(&visit).await.map(|lines| (lines, "attachment; filename=\"consents-each.csv\""))
-        }
-        _ => counted(&visit).await.map(|(summaries, _)| {
-            (summaries.iter().map(Summary::fields).collect(), "attachment; filename=\"consents.csv\"")
-        }),
+        Some("each") => listed(&visit).await.map(|lines| (lines, "consents-each")),
+        _ => counted(&visit)
+            .await
+            .map(|(summaries, _)| (summaries.iter().map(Summary::fields).collect(), "consents")),
     };
     match file {
-        Ok((lines, name)) => {
-            let file = csv(&lines).map_err(our_fault("the consents could not be written as CSV"))?;
-            let reply = Reply::bytes("text/csv; charset=utf-8", file);
-            Ok(sealed(reply).header(CONTENT_DISPOSITION, HeaderValue::from_static(name)))
-        }
+        Ok((lines, name)) => csv_file(&sheet(&lines), name).map(sealed),
         Err(failure) => view(&visit, Err(failure)).await?.reply(&visit),
     }
 }
 
-async fn view(visit: &Visit, shown: Result<Option<Shown>, Failure>) -> Result<View, Failure> {
+async fn view(visit: &Visit, shown: Result<Option<Value>, Failure>) -> Result<View, Failure> {
     let (shown, failure) = match shown {
         Ok(shown) => (shown, None),
         Err(failure) => (None, Some(failure)),
@@ -129,63 +74,59 @@ async fn view(visit: &Visit, shown: Result<Option<Shown>, Failure>) -> Result<Vi
         None => usual.map(|day| day.to_string()).unwrap_or_default(),
     };
     let messages = failure.iter().flat_map(|failure| &failure.errors);
-    let view = visit.view(&Consents {
-        from: day("from", today.checked_sub_days(USUAL)),
-        to: day("to", Some(today)),
+    let fields = fields! {
+        from => day("from", today.checked_sub_days(USUAL)),
+        to => day("to", Some(today)),
         companies,
-        test: visit.field("leads") == Some("test"),
-        trouble: messages.filter_map(|error| error.message.clone()).next(),
+        test => visit.field("leads") == Some("test"),
+        trouble => messages.filter_map(|error| error.message.as_ref()).next(),
         shown,
-        lines: LINES,
-    })?;
-    Ok(match failure {
-        Some(failure) => view.with_status(failure.status),
-        None => view,
-    })
+        lines => LINES,
+    };
+    let view = visit.view(PAGE, fields)?.titled("Consents");
+    Ok(view.failed(failure.as_ref()))
 }
 
-fn companies(app: &App, chosen: &str) -> Vec<Company> {
-    let company = |uuid: String, name| Company { chosen: uuid == chosen, uuid, name };
-    let all = Tokens::of(app.store.clone()).companies().into_iter();
-    let mut all: Vec<Company> = all.map(|one| company(one.uuid.to_string(), one.name)).collect();
+fn companies(app: &App, chosen: &str) -> Vec<Value> {
+    let mut all = Tokens::of(app.store.clone()).companies();
     all.sort_by(|one, other| one.name.cmp(&other.name));
-    all
+    let company = |one: &CompanyRecord| {
+        fields! { uuid => one.uuid, name => one.name, chosen => one.uuid.to_string() == chosen }
+    };
+    all.iter().map(company).collect()
 }
 
-impl Shown {
-    fn of(summaries: &[Summary], read: Read) -> Self {
-        Self {
-            rows: summaries.iter().take(SHOWN).map(Row::of).collect(),
-            left_out: summaries.len().saturating_sub(SHOWN),
-            consents: read.consents,
-            gone: read.gone,
-        }
+/// What the page counts.
+fn shown(summaries: &[Summary], read: Read) -> Value {
+    fields! {
+        rows => summaries.iter().take(SHOWN).map(row).collect::<Vec<_>>(),
+        left_out => summaries.len().saturating_sub(SHOWN),
+        consents => read.consents,
+        gone => read.gone,
     }
 }
 
-impl Row {
-    fn of(summary: &Summary) -> Self {
-        let LeadLegalInformation {
-            consents_to_fcra,
-            consents_to_tcpa,
-            consents_to_sms,
-            batch_consent_version,
-            fcra_language,
-            tcpa_language,
-            batch_consent_language,
-            ..
-        } = &summary.statement;
-        let said = [("FCRA", consents_to_fcra), ("TCPA", consents_to_tcpa), ("SMS", consents_to_sms)];
-        let texts =
-            [("FCRA", fcra_language), ("TCPA", tcpa_language), ("all in one", batch_consent_language)];
-        Self {
-            leads: summary.leads,
-            superseded: summary.superseded,
-            first: summary.first.millis(),
-            last: summary.last.millis(),
-            said: said.into_iter().filter_map(|(name, said)| Some((name, (*said)?))).collect(),
-            version: batch_consent_version.as_ref().map(|version| version.as_str()),
-            texts: texts.into_iter().filter_map(|(name, text)| Some((name, text.clone()?))).collect(),
-        }
+fn row(summary: &Summary) -> Value {
+    let stated = &summary.statement;
+    let said = [
+        ("FCRA", stated.consents_to_fcra),
+        ("TCPA", stated.consents_to_tcpa),
+        ("SMS", stated.consents_to_sms),
+    ];
+    let texts = [
+        ("FCRA", &stated.fcra_language),
+        ("TCPA", &stated.tcpa_language),
+        ("all in one", &stated.batch_consent_language),
+    ];
+    fields! {
+        leads => summary.leads,
+        superseded => summary.superseded,
+        first => summary.first.millis(),
+        last => summary.last.millis(),
+        // To what a yes or a no is said.
+        said => said.into_iter().filter_map(|(name, said)| Some((name, said?))).collect::<Vec<_>>(),
+        version => stated.batch_consent_version.as_ref().map(|version| version.as_str()),
+        // What was shown, word for word.
+        texts => texts.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?))).collect::<Vec<_>>(),
     }
 }

@@ -10,7 +10,7 @@ use crate::admin::App;
 use crate::admin::consents::{noted, unread};
 use crate::persons::consent_lines::{Came, Fields, STATEMENTS, Summaries, Summary, TooMany, each};
 use crate::persons::consents::{ConsentPage, Wanted, page};
-use crate::reports::spreadsheet::harmless;
+use crate::sheet::{Kind, Sheet};
 use crate::web::Failure;
 
 /// Consents that are counted at most, some seconds' work.
@@ -57,19 +57,11 @@ pub(super) async fn listed(visit: &Visit) -> Result<Vec<Fields>, Failure> {
     Ok(walked(visit, LINES, add).await?.0)
 }
 
-/// Lines as a file for spreadsheets, under their names.
-///
-/// # Errors
-/// That it cannot be written.
-pub(super) fn csv(lines: &[Fields]) -> Result<Vec<u8>, csv::Error> {
-    let mut file = csv::Writer::from_writer(Vec::new());
-    if let Some(first) = lines.first() {
-        file.write_record(first.iter().map(|(name, _)| *name))?;
-    }
-    for line in lines {
-        file.write_record(line.iter().map(|(_, text)| harmless(text.as_deref().unwrap_or_default())))?;
-    }
-    file.into_inner().map_err(|error| error.into_error().into())
+/// Lines under their names.
+pub(super) fn sheet(lines: &[Fields]) -> Sheet {
+    let names = lines.first().into_iter().flatten().map(|(name, _)| (*name, Kind::Text));
+    let row = |line: &Fields| line.iter().map(|(_, text)| text.as_ref().into()).collect();
+    Sheet::new(names, lines.iter().map(row))
 }
 
 /// Walks what the form asks for, so many consents at most, and makes something of each page.

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
-use serde::Serialize;
+use minijinja::value::Value;
 use uuid::Uuid;
 
 use self::asked::Asked;
-use self::receipt::ReceiptPage;
+use self::receipt::RECEIPT;
 use super::section::Section;
-use super::view::{Page, View, sealed};
+use super::view::{Page, View, fields, sealed};
 use super::visit::Visit;
 use crate::admin::command::our_fault;
 use crate::admin::erasing;
@@ -31,68 +31,7 @@ const LISTED: usize = 100;
 /// Where the page is.
 const PATH: &str = "/console/persons";
 
-#[derive(Debug, Default, Serialize)]
-struct PersonsPage {
-    /// What was typed, for the forms that go on with it.
-    typed: Typed,
-    /// Whether leads can be found by it: no name finds any.
-    is_contact: bool,
-    found: Option<Found>,
-    /// Whether they are on the list of who asked to be left alone, where somebody is asked about.
-    left_alone: Option<bool>,
-    /// Why nobody can be told from anybody on it; a sentence.
-    locked: Option<String>,
-    /// What was just done, in words.
-    done: Option<String>,
-    /// What was wrong with what was sent, or cannot be had now.
-    trouble: Option<String>,
-}
-
-#[derive(Debug, Default, Serialize)]
-struct Typed {
-    contact: String,
-    first: String,
-    last: String,
-    born: String,
-    reason: String,
-}
-
-/// The leads of a person.
-#[derive(Debug, Serialize)]
-struct Found {
-    count: usize,
-    /// The latest of them.
-    leads: Vec<Row>,
-    companies: usize,
-    tests: usize,
-}
-
-#[derive(Debug, Serialize)]
-struct Row {
-    uuid: Uuid,
-    company: String,
-    /// Unix milliseconds.
-    created_at: i64,
-    products: Vec<&'static str>,
-    test: bool,
-    consents: Vec<ShownConsent>,
-}
-
-/// What they agreed to.
-#[derive(Debug, Serialize)]
-struct ShownConsent {
-    /// Unix milliseconds.
-    stated_at: i64,
-    /// As `FCRA: yes, SMS: no`.
-    to: String,
-    version: Option<String>,
-    superseded: bool,
-}
-
-impl Page for PersonsPage {
-    const SECTION: Section = Section::Persons;
-    const TEMPLATE: &'static str = "persons.html";
-}
+const PAGE: Page = Page::new(Section::Persons, "persons.html");
 
 /// Asks whom it is about.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
@@ -121,7 +60,7 @@ pub(super) async fn export(visit: Arc<Visit>) -> Result<Reply, Failure> {
 /// Erases all leads of a person, and shows the receipt.
 pub(super) async fn erase(visit: Arc<Visit>) -> Result<View, Failure> {
     match erased(&visit).await {
-        Ok(receipt) => visit.view(&receipt),
+        Ok(receipt) => Ok(visit.view(RECEIPT, receipt)?.titled("Receipt of an erasure")),
         Err(failure) => page(&visit, Err(failure)).await,
     }
 }
@@ -156,7 +95,8 @@ async fn exported(visit: &Visit) -> Result<Reply, Failure> {
     Ok(sealed(Reply::json_bytes(file)).header(CONTENT_DISPOSITION, name))
 }
 
-async fn erased(visit: &Visit) -> Result<ReceiptPage, Failure> {
+/// What stands on the receipt.
+async fn erased(visit: &Visit) -> Result<Value, Failure> {
     let wish = asked(visit)?.wish(visit)?;
     if visit.field("sure") != Some("yes") {
         let message = "Nothing is erased: tick that all of it is to be erased for good.";
@@ -164,7 +104,7 @@ async fn erased(visit: &Visit) -> Result<ReceiptPage, Failure> {
     }
     let suppress = visit.field("suppress").is_some();
     let receipt = erasing::erased(&visit.app, wish.clone(), suppress).await?;
-    ReceiptPage::of(receipt, wish.is_left_alone(&visit.app.engine))
+    receipt::fields_of(receipt, wish.is_left_alone(&visit.app.engine))
 }
 
 fn asked(visit: &Visit) -> Result<Asked, Failure> {
@@ -178,33 +118,40 @@ async fn page(visit: &Visit, outcome: Result<Option<String>, Failure>) -> Result
         Ok(done) => (done, None),
         Err(failure) => (None, Some(failure)),
     };
-    let mut shown = PersonsPage { typed: Typed::of(visit), done, ..PersonsPage::default() };
+    let (mut is_contact, mut locked, mut left_alone, mut found) = (false, None, None, None);
     if let Ok(Some(asked)) = Asked::of(visit) {
         let wish = asked.look_up(visit);
-        shown.is_contact = asked.kind != SuppressionKind::Person;
-        shown.locked = visit.app.engine.suppressions.locked();
-        shown.left_alone = Some(wish.is_left_alone(&visit.app.engine));
+        is_contact = asked.kind != SuppressionKind::Person;
+        locked = visit.app.engine.suppressions.locked();
+        left_alone = Some(wish.is_left_alone(&visit.app.engine));
         // What cannot be had now is not waited for twice.
         let is_gone =
             failure.as_ref().is_some_and(|failure| failure.status == StatusCode::SERVICE_UNAVAILABLE);
-        if shown.is_contact && !is_gone {
-            match found(visit, &wish).await {
-                Ok(found) => shown.found = Some(found),
+        if is_contact && !is_gone {
+            match found_leads(visit, &wish).await {
+                Ok(leads) => found = Some(leads),
                 Err(unfound) => failure = failure.or(Some(unfound)),
             }
         }
     }
-    shown.trouble = failure.as_ref().map(words);
-    let view = visit.view(&shown)?;
-    Ok(match failure {
-        Some(failure) => view.with_status(failure.status),
-        None => view,
-    })
+    let field = |name| visit.field(name).unwrap_or_default();
+    // What was typed, for the forms that go on with it.
+    let typed = fields! {
+        contact => field("contact"),
+        first => field("first"),
+        last => field("last"),
+        born => field("born"),
+        reason => field("reason"),
+    };
+    let trouble = failure.as_ref().map(words);
+    let fields = fields! { typed, is_contact, found, left_alone, locked, done, trouble };
+    let view = visit.view(PAGE, fields)?;
+    Ok(view.failed(failure.as_ref()))
 }
 
-async fn found(visit: &Visit, wish: &Wish) -> Result<Found, Failure> {
+async fn found_leads(visit: &Visit, wish: &Wish) -> Result<Value, Failure> {
     let leads = persons::found(&visit.app, wish.clone()).await?;
-    visit.reading(move |app| Found::of(&Tokens::of(app.store.clone()), leads)).await
+    visit.reading(move |app| listed(&Tokens::of(app.store.clone()), &leads)).await
 }
 
 /// What a failure says, with what it is about.
@@ -221,42 +168,35 @@ fn words(failure: &Failure) -> String {
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
-impl Typed {
-    fn of(visit: &Visit) -> Self {
-        let field = |name| visit.field(name).unwrap_or_default().to_owned();
-        let [contact, first, last, born, reason] = ["contact", "first", "last", "born", "reason"].map(field);
-        Self { contact, first, last, born, reason }
-    }
-}
-
-impl ShownConsent {
-    fn of(agreed: &Agreed) -> Self {
-        let said = |(word, is): &(String, bool)| format!("{word}: {}", if *is { "yes" } else { "no" });
-        Self {
-            stated_at: agreed.stated_at.millis(),
-            to: agreed.to.iter().map(said).collect::<Vec<_>>().join(", "),
-            version: agreed.version.clone(),
-            superseded: agreed.superseded,
+/// The leads of a person, the latest of them in rows.
+fn listed(tokens: &Tokens, leads: &[FoundLead]) -> Value {
+    let mut companies: Vec<Uuid> = leads.iter().map(|lead| lead.company_uuid).collect();
+    companies.sort_unstable();
+    companies.dedup();
+    let name = |uuid: Uuid| tokens.company(uuid).map_or_else(|| uuid.to_string(), |company| company.name);
+    let said = |(word, is): &(String, bool)| format!("{word}: {}", if *is { "yes" } else { "no" });
+    let consent = |agreed: &Agreed| {
+        fields! {
+            stated_at => agreed.stated_at.millis(),
+            to => agreed.to.iter().map(said).collect::<Vec<_>>().join(", "),
+            version => agreed.version,
+            superseded => agreed.superseded,
         }
-    }
-}
-
-impl Found {
-    fn of(tokens: &Tokens, leads: Vec<FoundLead>) -> Self {
-        let mut companies: Vec<Uuid> = leads.iter().map(|lead| lead.company_uuid).collect();
-        companies.sort_unstable();
-        companies.dedup();
-        let name = |uuid: Uuid| tokens.company(uuid).map_or_else(|| uuid.to_string(), |company| company.name);
-        let row = |lead: &FoundLead| Row {
-            uuid: lead.lead_uuid,
-            company: name(lead.company_uuid),
-            created_at: lead.created_at.millis(),
-            products: lead.product_types.iter().map(|product| product.as_str()).collect(),
-            test: lead.test,
-            consents: lead.consents.iter().map(ShownConsent::of).collect(),
-        };
-        let tests = leads.iter().filter(|lead| lead.test).count();
-        let latest = leads.iter().rev().take(LISTED).map(row).collect();
-        Self { count: leads.len(), leads: latest, companies: companies.len(), tests }
+    };
+    let row = |lead: &FoundLead| {
+        fields! {
+            uuid => lead.lead_uuid,
+            company => name(lead.company_uuid),
+            created_at => lead.created_at.millis(),
+            products => lead.product_types.iter().map(|product| product.as_str()).collect::<Vec<_>>(),
+            test => lead.test,
+            consents => lead.consents.iter().map(consent).collect::<Vec<_>>(),
+        }
+    };
+    fields! {
+        count => leads.len(),
+        leads => leads.iter().rev().take(LISTED).map(row).collect::<Vec<_>>(),
+        companies => companies.len(),
+        tests => leads.iter().filter(|lead| lead.test).count(),
     }
 }

@@ -1,11 +1,10 @@
 //! The receipt of an erasure: a page to print, and the same as JSON. It names nobody, and is kept nowhere: who loads it again has nothing more
 //! erased, and the audit has its number.
 
-use serde::Serialize;
-use uuid::Uuid;
+use minijinja::value::Value;
 
 use super::super::section::Section;
-use super::super::view::Page;
+use super::super::view::{Page, fields};
 use crate::admin::command::our_fault;
 use crate::persons::erasure::{Destroyed, Remaining};
 use crate::persons::request::{Listed, Receipt};
@@ -14,75 +13,35 @@ use crate::web::Failure;
 /// Leads that the page lists; the JSON has all.
 const LISTED: usize = 1000;
 
-/// What stands on the page.
-#[derive(Debug, Serialize)]
-pub(super) struct ReceiptPage {
-    uuid: Uuid,
-    /// Unix milliseconds.
-    erased_at: i64,
-    /// How many leads are erased.
-    count: usize,
-    /// The first of them.
-    leads: Vec<Erased>,
-    by: String,
-    reason: String,
-    daemon: String,
-    companies: Vec<String>,
-    /// By what they are left alone from now on, counted in words; nothing where that was not wished.
-    listed: Option<String>,
-    /// Whether what was typed is on the list, since now or before.
-    left_alone: bool,
-    /// The receipt, as the command gives it.
-    json: String,
-}
+pub(super) const RECEIPT: Page = Page::new(Section::Persons, "receipt.html");
 
-#[derive(Debug, Serialize)]
-struct Erased {
-    uuid: Uuid,
-    /// Unix milliseconds.
-    at: i64,
-    /// What can be read no more, and what remains; each with how many records.
-    destroyed: Vec<(&'static str, u64)>,
-    remaining: Vec<(&'static str, u64)>,
-}
-
-impl Page for ReceiptPage {
-    const SECTION: Section = Section::Persons;
-    const TEMPLATE: &'static str = "receipt.html";
-
-    fn title(&self) -> String {
-        "Receipt of an erasure".to_owned()
-    }
-}
-
-impl ReceiptPage {
-    /// The page of a receipt.
-    ///
-    /// # Errors
-    /// Our fault.
-    pub(super) fn of(receipt: Receipt, left_alone: bool) -> Result<Self, Failure> {
-        let json =
-            serde_json::to_string_pretty(&receipt).map_err(our_fault("a receipt could not be written"))?;
-        let erased = receipt.leads.iter().take(LISTED).map(|lead| Erased {
-            uuid: lead.lead_uuid,
-            at: lead.erased_at.millis(),
-            destroyed: destroyed(&lead.destroyed),
-            remaining: remaining(&lead.remaining),
-        });
-        Ok(Self {
-            uuid: receipt.receipt_uuid,
-            erased_at: receipt.erased_at.millis(),
-            count: receipt.leads.len(),
-            leads: erased.collect(),
-            by: receipt.by,
-            reason: receipt.reason.unwrap_or_default(),
-            daemon: receipt.daemon,
-            companies: receipt.companies,
-            listed: receipt.left_alone.map(Listed::told),
-            left_alone,
-            json,
-        })
-    }
+/// What stands on the page of a receipt. `left_alone` says whether what was typed is on the list, since now or before.
+///
+/// # Errors
+/// Our fault.
+pub(super) fn fields_of(receipt: Receipt, left_alone: bool) -> Result<Value, Failure> {
+    let json = serde_json::to_string_pretty(&receipt).map_err(our_fault("a receipt could not be written"))?;
+    let erased = receipt.leads.iter().take(LISTED).map(|lead| {
+        fields! {
+            uuid => lead.lead_uuid,
+            at => lead.erased_at.millis(),
+            destroyed => destroyed(&lead.destroyed),
+            remaining => remaining(&lead.remaining),
+        }
+    });
+    Ok(fields! {
+        uuid => receipt.receipt_uuid,
+        erased_at => receipt.erased_at.millis(),
+        count => receipt.leads.len(),
+        leads => erased.collect::<Vec<_>>(),
+        by => receipt.by,
+        reason => receipt.reason.as_deref().unwrap_or_default(),
+        daemon => receipt.daemon,
+        companies => receipt.companies,
+        listed => receipt.left_alone.map(Listed::told),
+        left_alone,
+        json,
+    })
 }
 
 fn destroyed(records: &Destroyed) -> Vec<(&'static str, u64)> {

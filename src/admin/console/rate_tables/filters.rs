@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use chrono::{Days, NaiveDate, NaiveTime, Utc};
-use serde::Serialize;
+use minijinja::value::Value;
 use uuid::Uuid;
 
-use super::search::{Ended, Reach, Wish, search};
+use super::search::{Ended, Reach, Sought, Wish, search};
+use crate::admin::console::view::fields;
 use crate::config::ConsoleSettings;
 use crate::matching::Engine;
 use crate::model::ProductType;
@@ -22,116 +23,83 @@ const SLOW: [(&str, &str); 4] =
 /// How far ahead the clock may have been when a table was made, milliseconds.
 const CLOCK_STEPS_MS: i64 = 60 * 60 * 1000;
 
-/// The form with what was chosen, and what came of the search.
-#[derive(Debug, Serialize)]
-pub(super) struct Filters {
-    companies: Vec<Choice>,
-    products: Vec<Choice>,
-    partners: Vec<Choice>,
-    outcomes: Vec<Choice>,
-    slow: Vec<Choice>,
-    without_offers: bool,
-    /// A client tag of the lead and its value, as `campaign=spring`.
-    tag: String,
-    from: String,
-    to: String,
-    /// What is wrong with what was asked.
-    faults: Vec<String>,
-    /// Whether anything is looked for.
-    chosen: bool,
-    /// Whether this is not the first page.
-    later: bool,
-    /// How many tables were looked at.
-    looked_at: usize,
-    /// When the last one was made that was looked at, where a limit ended the search, Unix milliseconds.
-    stopped_at: Option<i64>,
-    /// Where the search goes on.
-    next: Option<String>,
-    #[serde(skip)]
-    asked: Vec<(String, String)>,
-    #[serde(skip)]
-    wish: Wish,
-}
-
-/// Something to choose.
-#[derive(Debug, Serialize)]
-struct Choice {
-    value: String,
-    words: String,
-    chosen: bool,
-}
-
-impl Filters {
-    /// Reads what an address asks for.
-    pub(super) fn read(engine: &Engine, asked: &[(String, String)]) -> Self {
-        let companies = Tokens::of(engine.records.store.clone()).companies();
-        let mut reader = Reader { asked, faults: Vec::new() };
-        let days = reader.days();
-        let wish = reader.wish(&companies, days);
-        let faults = reader.faults;
-        let company = |one: CompanyRecord| (one.uuid.to_string(), one.name, wish.company == Some(one.uuid));
-        let product = |one: &ProductType| {
-            (one.as_str().to_owned(), one.as_str().replace('_', " "), wish.product == Some(*one))
-        };
-        let book = engine.book();
-        let partner = |one: &&Identity| {
-            (one.key.clone(), one.partner.name.clone(), wish.partner.as_ref() == Some(&one.key))
-        };
-        let mut partners = book.partners();
-        partners.sort_by(|one, other| one.partner.name.cmp(&other.partner.name));
-        // Of one that has left there are tables still; it stays what is looked for.
-        let gone = wish.partner.iter().filter(|key| partners.iter().all(|one| one.key != **key));
-        let gone: Vec<_> = gone.map(|key| (key.clone(), format!("{key} (has no file)"), true)).collect();
-        let outcome = |(one, word, words): &(Ended, &str, &str)| {
-            ((*word).to_owned(), (*words).to_owned(), wish.outcome == Some(*one))
-        };
-        let slow = |(seconds, words): &(&str, &str)| {
-            ((*seconds).to_owned(), (*words).to_owned(), value(asked, "slow") == Some(*seconds))
-        };
-        let is_told = |(name, value): &&(String, String)| name != "before" && !value.is_empty();
-        let told: Vec<_> = asked.iter().filter(is_told).cloned().collect();
-        let [from, to] = days.map(|day| day.map(|day| day.to_string()).unwrap_or_default());
-        Self {
-            companies: choices(companies.into_iter().map(company)),
-            products: choices(ProductType::ALL.iter().map(product)),
-            partners: choices(partners.iter().map(partner).chain(gone)),
-            outcomes: choices(Ended::ALL.iter().map(outcome)),
-            slow: choices(SLOW.iter().map(slow)),
-            without_offers: wish.without_offers,
-            tag: value(asked, "tag").unwrap_or_default().to_owned(),
-            from,
-            to,
-            faults,
-            chosen: !told.is_empty(),
-            later: wish.before.is_some(),
-            looked_at: 0,
-            stopped_at: None,
-            next: None,
-            asked: told,
-            wish,
-        }
-    }
-
-    /// The tables that fit; it is noted how far the search has come. Where something is wrong with what was asked, none is looked for.
-    ///
-    /// # Errors
-    /// [`Unavailable`], once reported, when a record cannot be read.
-    pub(super) fn search(
-        &mut self,
-        engine: &Engine,
-        settings: &ConsoleSettings,
-    ) -> Result<Vec<Uuid>, Unavailable> {
-        if !self.faults.is_empty() {
-            return Ok(Vec::new());
-        }
+/// The tables that an address asks for, and what stands in the form: what was chosen, and how far the search has come. Where something is
+/// wrong with what was asked, none is looked for.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when a record cannot be read.
+pub(super) fn sought(
+    engine: &Engine,
+    settings: &ConsoleSettings,
+    asked: &[(String, String)],
+) -> Result<(Vec<Uuid>, Value), Unavailable> {
+    let companies = Tokens::of(engine.records.store.clone()).companies();
+    let mut reader = Reader { asked, faults: Vec::new() };
+    let days = reader.days();
+    let wish = reader.wish(&companies, days);
+    let faults = reader.faults;
+    let is_told = |(name, value): &&(String, String)| name != "before" && !value.is_empty();
+    let told: Vec<_> = asked.iter().filter(is_told).cloned().collect();
+    let sought = if faults.is_empty() {
         let now_ms = Utc::now().timestamp_millis() + CLOCK_STEPS_MS;
-        let sought = search(engine, &self.wish, Reach::of(settings), now_ms)?;
-        (self.looked_at, self.stopped_at) = (sought.looked_at, sought.stopped_at);
-        self.next = sought.next.map(|table| {
-            let mut query = form_urlencoded::Serializer::new(String::new());
-            query.extend_pairs(&self.asked).append_pair("before", &table.to_string()).finish()
-        });
-        Ok(sought.tables)
+        search(engine, &wish, Reach::of(settings), now_ms)?
+    } else {
+        Sought::default()
+    };
+    let next = sought.next.map(|table| {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(&told).append_pair("before", &table.to_string()).finish()
+    });
+    let [from, to] = days.map(|day| day.map(|day| day.to_string()).unwrap_or_default());
+    let fields = fields! {
+        without_offers => wish.without_offers,
+        // A client tag of the lead and its value, as `campaign=spring`.
+        tag => value(asked, "tag").unwrap_or_default(),
+        from,
+        to,
+        faults,
+        chosen => !told.is_empty(),
+        later => wish.before.is_some(),
+        looked_at => sought.looked_at,
+        stopped_at => sought.stopped_at,
+        next,
+        ..all_choices(engine, asked, &wish, companies)
+    };
+    Ok((sought.tables, fields))
+}
+
+/// What can be chosen.
+fn all_choices(
+    engine: &Engine,
+    asked: &[(String, String)],
+    wish: &Wish,
+    companies: Vec<CompanyRecord>,
+) -> Value {
+    let company = |one: CompanyRecord| (one.uuid.to_string(), one.name, wish.company == Some(one.uuid));
+    let product = |one: &ProductType| {
+        (one.as_str().to_owned(), one.as_str().replace('_', " "), wish.product == Some(*one))
+    };
+    let book = engine.book();
+    let partner = |one: &&Identity| {
+        (one.key.clone(), one.partner.name.clone(), wish.partner.as_ref() == Some(&one.key))
+    };
+    let mut partners = book.partners();
+    partners.sort_by(|one, other| one.partner.name.cmp(&other.partner.name));
+    // Of one that has left there are tables still; it stays what is looked for.
+    let gone = wish.partner.iter().filter(|key| partners.iter().all(|one| one.key != **key));
+    let gone: Vec<_> = gone.map(|key| (key.clone(), format!("{key} (has no file)"), true)).collect();
+    let outcome = |(one, word, words): &(Ended, &str, &str)| {
+        ((*word).to_owned(), (*words).to_owned(), wish.outcome == Some(*one))
+    };
+    let slow = |(seconds, words): &(&str, &str)| {
+        ((*seconds).to_owned(), (*words).to_owned(), value(asked, "slow") == Some(*seconds))
+    };
+    fields! {
+        companies => choices(companies.into_iter().map(company)),
+        products => choices(ProductType::ALL.iter().map(product)),
+        partners => choices(partners.iter().map(partner).chain(gone)),
+        outcomes => choices(Ended::ALL.iter().map(outcome)),
+        slow => choices(SLOW.iter().map(slow)),
     }
 }
 
@@ -219,6 +187,6 @@ fn one_of<'w>(words: impl Iterator<Item = &'w str>) -> String {
 }
 
 /// Things to choose: value, words, and whether it is chosen.
-fn choices(all: impl Iterator<Item = (String, String, bool)>) -> Vec<Choice> {
-    all.map(|(value, words, chosen)| Choice { value, words, chosen }).collect()
+fn choices(all: impl Iterator<Item = (String, String, bool)>) -> Vec<Value> {
+    all.map(|(value, words, chosen)| fields! { value, words, chosen }).collect()
 }

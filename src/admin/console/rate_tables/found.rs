@@ -1,9 +1,10 @@
 //! What a uuid names, and how tables are listed.
 
-use serde::Serialize;
+use minijinja::value::Value;
 use uuid::Uuid;
 
 use super::search::{answers, asked_for, took_ms};
+use crate::admin::console::view::fields;
 use crate::matching::Engine;
 use crate::model::ProductType;
 use crate::records::{Unavailable, reading};
@@ -21,30 +22,11 @@ pub(super) enum Found {
         offer: Uuid,
     },
     /// A lead: its tables.
-    Lead(Vec<Row>),
+    Lead(Vec<Value>),
     /// Something of a lead that is erased.
     Erased,
     /// Nothing.
     Nothing,
-}
-
-/// A table in a list.
-#[derive(Debug, Serialize)]
-pub(super) struct Row {
-    uuid: Uuid,
-    lead: Uuid,
-    company: String,
-    test: bool,
-    /// Unix milliseconds.
-    created_at: i64,
-    products: Vec<&'static str>,
-    asked: usize,
-    offers: usize,
-    pending: bool,
-    /// The amount that the lead wants, dollars.
-    amount: Option<i32>,
-    /// How long it took to its last answer, seconds.
-    took: Option<f64>,
 }
 
 /// Looks for what a uuid names.
@@ -74,7 +56,7 @@ pub(super) fn find(engine: &Engine, uuid: Uuid) -> Result<Found, Unavailable> {
 }
 
 /// A table that cannot be read was reported, and is left out.
-pub(super) fn rows(engine: &Engine, tables: impl IntoIterator<Item = Uuid>) -> Vec<Row> {
+pub(super) fn rows(engine: &Engine, tables: impl IntoIterator<Item = Uuid>) -> Vec<Value> {
     let tokens = Tokens::of(engine.records.store.clone());
     let row = |uuid| {
         let table = reading::table(&engine.records, uuid).ok().flatten()?;
@@ -90,20 +72,20 @@ pub(super) fn rows(engine: &Engine, tables: impl IntoIterator<Item = Uuid>) -> V
         }
         products.sort_unstable();
         products.dedup();
-        Some(Row {
+        let company = tokens.company(head.company);
+        Some(fields! {
             uuid,
-            lead: head.lead,
-            company: tokens
-                .company(head.company)
-                .map_or_else(|| head.company.to_string(), |company| company.name),
-            test: head.test,
-            created_at: head.created_at,
+            lead => head.lead,
+            company => company.map_or_else(|| head.company.to_string(), |company| company.name),
+            test => head.test,
+            created_at => head.created_at,
             products,
-            asked: table.seats().len(),
-            offers: table.offers(),
-            pending: !table.progress().settled(),
-            amount: head.loan_amount,
-            took: took_ms(head.created_at, &answers).map(|took| took as f64 / 1000.0),
+            asked => table.seats().len(),
+            offers => table.offers(),
+            pending => !table.progress().settled(),
+            // Dollars, and seconds to its last answer.
+            amount => head.loan_amount,
+            took => took_ms(head.created_at, &answers).map(|took| took as f64 / 1000.0),
         })
     };
     tables.into_iter().filter_map(row).collect()

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Serialize;
+use minijinja::value::Value;
 use uuid::Uuid;
 
+use crate::admin::console::view::fields;
 use crate::rate_table::table::Table;
 use crate::records::{Unavailable, offer_ids, reading};
 use crate::store::entities::{LeadRecord, Payout};
@@ -18,56 +19,35 @@ const AROUND: Duration = Duration::from_secs(2);
 const STEPS_MOST: usize = 50;
 const RECORDS_MOST: usize = 2000;
 
-/// What a table has brought.
-#[derive(Debug, Serialize)]
-pub(super) struct Money {
-    /// Clicks on its offers, those that are only counted too.
-    clicks: u64,
-    /// What the lead has earned, of all its tables, in dollars; less what was taken back.
-    payouts: f64,
-    /// What was done with the lead since, oldest first.
-    steps: Vec<Step>,
-}
-
-/// A step of a lead.
-#[derive(Debug, Serialize)]
-struct Step {
-    /// Unix milliseconds.
-    at: i64,
-    what: String,
-    with: Option<String>,
-    amount: Option<i32>,
-    taken_back: bool,
-}
-
-impl Money {
-    /// That of a table.
-    ///
-    /// # Errors
-    /// [`Unavailable`], once reported, when a record cannot be read.
-    pub(super) fn of(
-        store: &Store,
-        uuid: Uuid,
-        table: &Table,
-        lead: &LeadRecord,
-    ) -> Result<Self, Unavailable> {
-        let mut clicks = 0;
-        for number in table.numbers() {
-            clicks += reading::clicks(store, offer_ids::place(uuid, number))?.unwrap_or(0);
-        }
-        let actions = reading::actions(store, lead.uuid);
-        let moments =
-            actions.iter().flat_map(|action| [Some(action.created_at), action.deleted_at]).flatten();
-        let moments: Vec<i64> = moments.map(|at| at.millis()).take(STEPS_MOST).collect();
-        let steps = actions.iter().take(STEPS_MOST).map(|action| Step {
-            at: action.created_at.millis(),
-            what: action.action_type.as_str().replace('_', " "),
-            with: action.originator_key.clone(),
-            amount: action.amount,
-            taken_back: action.deleted_at.is_some(),
-        });
-        Ok(Self { clicks, payouts: payouts(store, lead, &moments), steps: steps.collect() })
+/// What a table has brought: clicks on its offers, those too that are only counted, and what the lead has earned of all its tables, in
+/// dollars, less what was taken back; with what was done with the lead since, oldest first.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when a record cannot be read.
+pub(super) fn money(
+    store: &Store,
+    uuid: Uuid,
+    table: &Table,
+    lead: &LeadRecord,
+) -> Result<Value, Unavailable> {
+    let mut clicks = 0;
+    for number in table.numbers() {
+        clicks += reading::clicks(store, offer_ids::place(uuid, number))?.unwrap_or(0);
     }
+    let actions = reading::actions(store, lead.uuid);
+    let moments = actions.iter().flat_map(|action| [Some(action.created_at), action.deleted_at]).flatten();
+    let moments: Vec<i64> = moments.map(|at| at.millis()).take(STEPS_MOST).collect();
+    let steps = actions.iter().take(STEPS_MOST).map(|action| {
+        fields! {
+            at => action.created_at.millis(),
+            what => action.action_type.as_str().replace('_', " "),
+            with => action.originator_key,
+            amount => action.amount,
+            taken_back => action.deleted_at.is_some(),
+        }
+    });
+    let steps: Vec<Value> = steps.collect();
+    Ok(fields! { clicks, payouts => payouts(store, lead, &moments), steps })
 }
 
 /// What a lead has earned by what was done at these moments, in dollars. One that cannot be read was reported, and is left out.

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::admin::console::format;
 use crate::hindsight::explanation::{SeatExplanation, Standing};
+use crate::sheet::figures;
 
 /// The arrays of a rate table, and what people call them.
 const ARRAYS: [(&str, &str); 5] = [
@@ -138,7 +138,7 @@ impl Unit {
     fn figure(self, value: f64) -> String {
         match self {
             Self::Percent => format!("{value:.2}"),
-            Self::Dollars => format::dollars(&value.into()),
+            Self::Dollars => figures::dollars(value),
         }
     }
 }

@@ -3,93 +3,37 @@
 use std::time::Duration;
 
 use chrono::Utc;
+use minijinja::context;
+use minijinja::value::Value;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::money::Money;
-use super::offers::{Array, arrays};
-use super::person::{self, LeadSection};
+use super::money::money;
+use super::offers::arrays;
+use super::person;
 use super::timeline::{Timeline, time};
 use crate::admin::console::section::Section;
-use crate::admin::console::view::Page;
-use crate::hindsight::explanation::{
-    OfferReason, SeatExplanation, TableExplanation, TreatmentExplanation, explanation,
-};
+use crate::admin::console::view::{Page, View, fields};
+use crate::admin::console::visit::Visit;
+use crate::hindsight::explanation::{OfferReason, SeatExplanation, TableExplanation, explanation};
 use crate::matching::Engine;
 use crate::model::{ClientTags, ProductType};
 use crate::rate_table::reason::Reason;
 use crate::records::{Unavailable, reading, transcripts};
 use crate::store::entities::LeadRecord;
 use crate::store::tokens::Tokens;
+use crate::web::Failure;
 
 /// How often an open table is shown anew: it is open for seconds.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// What stands on the page.
-#[derive(Debug, Serialize)]
+const PAGE: Page = Page::new(Section::RateTables, "rate_table.html");
+
+/// What stands on the page of a table.
 pub(super) struct TablePage {
-    uuid: Uuid,
     pub(super) lead: Uuid,
-    company: String,
-    test: bool,
-    /// Unix milliseconds.
-    created_at: i64,
-    deadline: String,
     pending: bool,
-    /// After how long the last answer was there.
-    complete_after: Option<String>,
-    asked: usize,
-    shown: usize,
-    /// What the lead wants, dollars.
-    amount: Option<i32>,
-    money: Money,
-    same_files: bool,
-    same_lead: bool,
-    /// What experiments changed of it.
-    experiments: Vec<TreatmentExplanation>,
-    timeline: Option<Timeline>,
-    asks: Vec<AskRow>,
-    offers: Vec<Array>,
-    without: Vec<Without>,
-    /// How many seats are for what the lead does not ask for; a partner has one for each of its product types.
-    not_wanted: usize,
-    /// The client tags of the lead that are counted, name and value; others may tell of a person.
-    tags: Vec<(String, String)>,
-    told: Vec<LeadSection>,
-    /// The masked attributes that are shown.
-    revealed: Vec<String>,
-    /// Why they are.
-    reason: Option<String>,
-    /// The other tables of the lead.
-    others: Vec<Uuid>,
-}
-
-/// A seat of the table, for the figures beside the timeline.
-#[derive(Debug, Serialize)]
-struct AskRow {
-    partner: String,
-    name: String,
-    product: &'static str,
-    second_look: bool,
-    asked_after: Option<String>,
-    budget: Option<String>,
-    took: Option<String>,
-    about: String,
-    cause: Option<String>,
-    /// Whether there is a transcript of it.
-    transcript: bool,
-}
-
-/// A partner without an offer, and why.
-#[derive(Debug, Serialize)]
-struct Without {
-    partner: String,
-    name: String,
-    product: &'static str,
-    about: String,
-    cause: Option<String>,
-    tone: &'static str,
-    reasons: Vec<Against>,
+    fields: Value,
 }
 
 /// Something that is against a partner, or against some of its offers.
@@ -101,24 +45,12 @@ struct Against {
     found: String,
 }
 
-impl Page for TablePage {
-    const SECTION: Section = Section::RateTables;
-    const TEMPLATE: &'static str = "rate_table.html";
-
-    /// A table that is complete never changes again.
-    fn fresh(&self) -> Option<Duration> {
-        self.pending.then_some(FRESH)
-    }
-
-    fn title(&self) -> String {
-        "Rate table".to_owned()
-    }
-}
-
 impl TablePage {
-    /// The same with the reason for which it shows what is masked.
-    pub(super) fn because(self, reason: Option<String>) -> Self {
-        Self { reason, ..self }
+    /// The page, with the reason for which it shows what is masked.
+    pub(super) fn view(self, visit: &Visit, reason: Option<String>) -> Result<View, Failure> {
+        // A table that is complete never changes again.
+        let page = if self.pending { PAGE.fresh(FRESH) } else { PAGE };
+        Ok(visit.view(page, context! { reason, ..self.fields })?.titled("Rate table"))
     }
 
     /// The page of a table, by its own uuid or by that of an offer; `None` when there is none, or its lead is erased. Of what
@@ -151,36 +83,36 @@ impl TablePage {
         let timeline = Timeline::of(&explained, Utc::now().timestamp_millis());
         let (not_wanted, judged): (Vec<_>, Vec<_>) =
             explained.seats.iter().partition(|seat| seat.why == Reason::NotWanted);
-        Ok(Some(Self {
+        let others = reading::tables_of(&engine.records.store, &record).into_iter();
+        let fields = fields! {
             uuid,
-            lead: head.lead,
-            company: company.map_or_else(|| head.company.to_string(), |company| company.name),
-            test: head.test,
-            created_at: head.created_at,
-            deadline: time((head.deadline - head.created_at) as f64),
-            pending: explained.pending,
-            complete_after: complete_after(&explained),
-            asked: explained.seats.iter().filter(|seat| seat.why.was_asked()).count(),
-            shown: table.offers(),
-            amount: head.loan_amount,
-            money: Money::of(&engine.records.store, uuid, &table, &record)?,
-            same_files: explained.same_files,
-            same_lead: explained.same_lead,
-            experiments: explained.experiments.clone(),
-            timeline: (!timeline.is_empty()).then_some(timeline),
-            asks: asks(&explained, &transcribed),
-            offers: arrays(&snapshot.json, &explained.seats),
-            without: judged.iter().filter(|seat| !shows(seat)).map(|seat| Without::of(seat)).collect(),
-            not_wanted: not_wanted.len(),
-            tags: tags_of(&record, tags),
-            told: person::told(&record.lead, revealed),
-            revealed: revealed.iter().map(ToString::to_string).collect(),
-            reason: None,
-            others: reading::tables_of(&engine.records.store, &record)
-                .into_iter()
-                .filter(|other| *other != uuid)
-                .collect(),
-        }))
+            lead => head.lead,
+            company => company.map_or_else(|| head.company.to_string(), |company| company.name),
+            test => head.test,
+            created_at => head.created_at,
+            deadline => time((head.deadline - head.created_at) as f64),
+            pending => explained.pending,
+            complete_after => complete_after(&explained),
+            asked => explained.seats.iter().filter(|seat| seat.why.was_asked()).count(),
+            shown => table.offers(),
+            amount => head.loan_amount,
+            money => money(&engine.records.store, uuid, &table, &record)?,
+            same_files => explained.same_files,
+            same_lead => explained.same_lead,
+            experiments => explained.experiments,
+            timeline => (!timeline.is_empty()).then_some(timeline),
+            asks => asks(&explained, &transcribed),
+            offers => arrays(&snapshot.json, &explained.seats),
+            without => judged.iter().filter(|seat| !shows(seat)).map(|seat| without(seat)).collect::<Vec<_>>(),
+            // Seats for what the lead does not ask for; a partner has one for each of its product types.
+            not_wanted => not_wanted.len(),
+            // Others than those that are counted may tell of a person.
+            tags => tags_of(&record, tags),
+            told => person::told(&record.lead, revealed),
+            revealed,
+            others => others.filter(|other| *other != uuid).collect::<Vec<_>>(),
+        };
+        Ok(Some(Self { lead: head.lead, pending: explained.pending, fields }))
     }
 }
 
@@ -203,19 +135,22 @@ fn complete_after(table: &TableExplanation) -> Option<String> {
     (!table.pending).then(|| time(ended.fold(0.0, f64::max)))
 }
 
-fn asks(table: &TableExplanation, transcribed: &[(&str, ProductType)]) -> Vec<AskRow> {
+/// The seats of the table, for the figures beside the timeline.
+fn asks(table: &TableExplanation, transcribed: &[(&str, ProductType)]) -> Vec<Value> {
     let seated = table.seats.iter().filter(|seat| seat.seated);
-    let ask = |seat: &SeatExplanation| AskRow {
-        partner: seat.partner.clone(),
-        name: seat.name.clone(),
-        product: seat.product_type.as_str(),
-        second_look: seat.second_look,
-        asked_after: seat.asked_at.map(|at| time((at.millis() - table.created_at.millis()).max(0) as f64)),
-        budget: seat.budget_ms.map(|budget| time(f64::from(budget))),
-        took: seat.ended_after_ms.map(|took| time(took as f64)),
-        about: seat.about.clone(),
-        cause: seat.cause.clone(),
-        transcript: transcribed.contains(&(&seat.partner, seat.product_type)),
+    let ask = |seat: &SeatExplanation| {
+        fields! {
+            partner => seat.partner,
+            name => seat.name,
+            product => seat.product_type.as_str(),
+            second_look => seat.second_look,
+            asked_after => seat.asked_at.map(|at| time((at.millis() - table.created_at.millis()).max(0) as f64)),
+            budget => seat.budget_ms.map(|budget| time(f64::from(budget))),
+            took => seat.ended_after_ms.map(|took| time(took as f64)),
+            about => seat.about,
+            cause => seat.cause,
+            transcript => transcribed.contains(&(&seat.partner, seat.product_type)),
+        }
     };
     seated.map(ask).collect()
 }
@@ -229,22 +164,21 @@ fn about(seat: &SeatExplanation) -> String {
     }
 }
 
-impl Without {
-    fn of(seat: &SeatExplanation) -> Self {
-        let tone = match seat.why {
-            Reason::Offers | Reason::Declined | Reason::Rejected => "warn",
-            why if why.was_asked() && why != Reason::Pending => "bad",
-            _ => "idle",
-        };
-        Self {
-            partner: seat.partner.clone(),
-            name: seat.name.clone(),
-            product: seat.product_type.as_str(),
-            about: about(seat),
-            cause: seat.cause.clone(),
-            tone,
-            reasons: reasons(seat),
-        }
+/// A partner without an offer, and why.
+fn without(seat: &SeatExplanation) -> Value {
+    let tone = match seat.why {
+        Reason::Offers | Reason::Declined | Reason::Rejected => "warn",
+        why if why.was_asked() && why != Reason::Pending => "bad",
+        _ => "idle",
+    };
+    fields! {
+        partner => seat.partner,
+        name => seat.name,
+        product => seat.product_type.as_str(),
+        about => about(seat),
+        cause => seat.cause,
+        tone,
+        reasons => reasons(seat),
     }
 }
 

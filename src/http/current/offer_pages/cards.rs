@@ -11,6 +11,7 @@ use crate::model::{
     CreditCardOffer, LoanOffer, Money, MortgageOffer, Partner, PendingResponse, Percent, RateTable,
     SavingsOffer, SpecialOffer, TermUnit,
 };
+use crate::sheet::figures;
 
 /// When offers end, Unix milliseconds.
 #[derive(Debug, Default)]
@@ -300,13 +301,7 @@ fn percent(percent: Percent) -> String {
 
 /// An amount, with cents unless there are none.
 fn money(amount: Money) -> String {
-    let cents = amount.cents().unsigned_abs();
-    let digits = (cents / 100).to_string();
-    let grouped =
-        digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect::<Vec<_>>().join(",");
-    let sign = if amount.cents() < 0 { "−" } else { "" };
-    let fraction = if cents.is_multiple_of(100) { String::new() } else { format!(".{:02}", cents % 100) };
-    format!("{sign}${grouped}{fraction}")
+    figures::dollars(amount.to_f64())
 }
 
 /// A value of an enumeration, for people.

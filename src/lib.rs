@@ -111,7 +111,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`model`] | the nouns of the specification, in its order and words, and their schemas; no I/O, no clock |
-//! | [`declaration`] | how files written by an operator are read: every fault at once, with file, line and key |
+//! | [`declaration`] | how files written by an operator are read and checked: every fault at once, with file, line and key |
 //! | [`config`] | the settings, layered and checked |
 //! | [`partners`] | partner files, eligibility, the index, catalog offers and their prices |
 //! | [`store`] | the record: one writer thread, a journal, record files by time and what finds records in them, or the same in a database; [`store::sealing`] the keys of personal data, [`store::backup`] backups |
@@ -161,7 +161,7 @@
 //!   [`rate_table::reason`]. For a cap or budget of a seat also its key in `partners/limits`, its count in `matching/limiter/meter.rs` and
 //!   its figure in `matching/limiter/standing.rs`. The [seating plan](rate_table::seating) takes it from there, for live leads and
 //!   replays; its sentences for people stand in `hindsight/explanation/seats.rs` and `hindsight/dry_run.rs`.
-//! - A limit of the daemon: its setting in [`config`] (`raw.rs`, `settings.rs`, `checks.rs`, and `reload.rs` if it can change), its metric in
+//! - A limit of the daemon: its setting in [`config`] (one row of `sections.rs`), its metric in
 //!   `telemetry/metrics.rs` and its panel in `config/grafana`, its answer where it is reached (`web/failure.rs`, `handbook/errors.md`), and its
 //!   lines in `config/default.toml` and `handbook/metrics.md`.
 //! - A reason that clients are shown: a row in [`rate_table::reason`]; a new class also in `PartnerResult` ([`model`]). Why a submit is

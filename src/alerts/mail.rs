@@ -68,8 +68,8 @@ fn mailbox(address: &str) -> Result<Mailbox, String> {
 }
 
 fn transport(settings: &MailSettings) -> Result<AsyncSmtpTransport<Tokio1Executor>, String> {
-    let builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(&settings.host)
-        .port(settings.port)
+    let builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(&settings.server.host)
+        .port(settings.server.port)
         .tls(encryption(settings).map_err(|message| format!("`ca_file` {message}"))?)
         .hello_name(ClientId::Domain("offerd".to_owned()))
         .timeout(Some(TIMEOUT));
@@ -85,7 +85,7 @@ fn encryption(settings: &MailSettings) -> Result<Tls, String> {
     if settings.tls == MailTls::None {
         return Ok(Tls::None);
     }
-    let mut parameters = TlsParameters::builder(settings.host.clone());
+    let mut parameters = TlsParameters::builder(settings.server.host.clone());
     if let Some(file) = &settings.ca_file {
         let pem = regular_file::bytes_of(file, PEM_BYTES_MAX)
             .map_err(|error| format!("cannot be read: {error}"))?;

@@ -1,144 +1,97 @@
 //! `[alerts]`: which alerts are raised, and who is told.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::rules::Rules;
+use super::section::settings;
 use super::values::{
-    CENTURY, DAY, Found, HOUR, MILLISECOND, OneOrMany, SECOND, backoffs, count, duration, fault, url,
+    CENTURY, Checked, DAY, HOUR, MILLISECOND, OneOrMany, SECOND, ZERO, file, given, texts, url,
 };
-use crate::declaration::{HumanDuration, quoted};
+use crate::declaration::{HumanDuration, count, outside_span, quoted, span};
 
-/// The section as it is written.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawAlerts {
-    pub every: HumanDuration,
-    pub off: OneOrMany,
-    pub waits: BTreeMap<String, HumanDuration>,
-    pub leads_missing: i64,
-    pub backup_age: HumanDuration,
-    pub certificate_left: HumanDuration,
-    pub console_url: String,
-    pub first_backoff: HumanDuration,
-    pub longest_backoff: HumanDuration,
-    pub give_up_after: HumanDuration,
-    pub outstanding: i64,
-    pub kept: HumanDuration,
-    pub webhooks: BTreeMap<String, RawWebhook>,
-    pub mail: RawMail,
+settings! {
+    /// `[alerts]`
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    AlertSettings {
+        /// Between two looks at the conditions.
+        every: Duration = span(MILLISECOND * 10, HOUR) => reloadable,
+        /// Alerts that are not raised.
+        off: BTreeSet<String> = names => reloadable,
+        /// How long the conditions of some have to hold, by their names.
+        waits: BTreeMap<String, Duration> = waits => reloadable,
+        /// Leads that must be missing.
+        leads_missing: usize = count(1, 1_000_000) => reloadable,
+        /// Age of the last backup that is too old; zero for none.
+        backup_age: Duration = span(ZERO, CENTURY) => reloadable,
+        /// Time before the end of a certificate; zero for none.
+        certificate_left: Duration = span(ZERO, DAY * 366) => reloadable,
+        /// Where people reach the console, if that is said.
+        console_url: Option<String> = url => reloadable,
+        /// First wait of a message that was not taken.
+        first_backoff: Duration = span(MILLISECOND, HOUR) => reloadable,
+        /// Longest one.
+        longest_backoff: Duration = span(MILLISECOND, DAY) => reloadable,
+        /// How long a message is tried.
+        give_up_after: Duration = span(SECOND, DAY * 31) => reloadable,
+        /// Messages of one receiver that wait.
+        outstanding: usize = count(1, 100_000) => reloadable,
+        /// How long alerts that have ended are shown.
+        kept: Duration = span(SECOND, CENTURY) => reloadable,
+        /// Who is told by HTTP, by name.
+        webhooks: BTreeMap<String, WebhookSettings> => reloadable,
+        /// Who is told by mail.
+        mail: Option<MailSettings> = mail => reloadable,
+    }
+
+    /// A webhook.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    WebhookSettings {
+        /// Its URL, if that is no secret.
+        url: Option<String> = given => optional,
+        /// Where its URL stands, if it is one.
+        url_from: Option<SecretPlace> = secret => optional,
+        /// What proves who we are.
+        bearer: Option<SecretPlace> = secret => optional,
+        /// What messages are signed with.
+        secret: Option<SecretPlace> = secret => optional,
+        /// Private addresses that are allowed.
+        allow_addresses: Vec<String> => optional,
+        /// A CA beside the public ones.
+        ca_file: Option<PathBuf> = file => optional,
+    }
+
+    /// `alerts.mail`
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    MailSettings {
+        /// The server.
+        server: MailServer = server,
+        /// How it is spoken to.
+        tls: MailTls,
+        /// Who the mail is from.
+        from: String,
+        /// Who gets it.
+        to: Vec<String> = texts,
+        /// Who we are to the server, if it asks.
+        user: Option<String> = given,
+        /// What proves that.
+        password: Option<SecretPlace> = secret,
+        /// A CA beside the public ones.
+        ca_file: Option<PathBuf> = file,
+    }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawWebhook {
-    #[serde(default)]
-    pub url: String,
-    #[serde(default)]
-    pub url_from: RawSecret,
-    #[serde(default)]
-    pub bearer: RawSecret,
-    #[serde(default)]
-    pub secret: RawSecret,
-    #[serde(default)]
-    pub allow_addresses: Vec<String>,
-    #[serde(default)]
-    pub ca_file: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawMail {
-    pub server: String,
-    pub tls: MailTls,
-    pub from: String,
-    pub to: OneOrMany,
-    pub user: String,
-    pub password: RawSecret,
-    pub ca_file: String,
-}
-
-/// Where a secret stands; empty where there is none.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawSecret {
-    #[serde(default)]
-    pub file: String,
-    #[serde(default)]
-    pub credential: String,
-}
-
-/// `[alerts]`
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AlertSettings {
-    /// Between two looks at the conditions.
-    pub every: Duration,
-    /// Alerts that are not raised.
-    pub off: BTreeSet<String>,
-    /// How long the conditions of some have to hold, by their names.
-    pub waits: BTreeMap<String, Duration>,
-    /// Leads that must be missing.
-    pub leads_missing: usize,
-    /// Age of the last backup that is too old; zero for none.
-    pub backup_age: Duration,
-    /// Time before the end of a certificate; zero for none.
-    pub certificate_left: Duration,
-    /// Where people reach the console, if that is said.
-    pub console_url: Option<String>,
-    /// First wait of a message that was not taken.
-    pub first_backoff: Duration,
-    /// Longest one.
-    pub longest_backoff: Duration,
-    /// How long a message is tried.
-    pub give_up_after: Duration,
-    /// Messages of one receiver that wait.
-    pub outstanding: usize,
-    /// How long alerts that have ended are shown.
-    pub kept: Duration,
-    /// Who is told by HTTP, by name.
-    pub webhooks: BTreeMap<String, WebhookSettings>,
-    /// Who is told by mail.
-    pub mail: Option<MailSettings>,
-}
-
-/// A webhook.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WebhookSettings {
-    /// Its URL, if that is no secret.
-    pub url: Option<String>,
-    /// Where its URL stands, if it is one.
-    pub url_from: Option<SecretPlace>,
-    /// What proves who we are.
-    pub bearer: Option<SecretPlace>,
-    /// What messages are signed with.
-    pub secret: Option<SecretPlace>,
-    /// Private addresses that are allowed.
-    pub allow_addresses: Vec<String>,
-    /// A CA beside the public ones.
-    pub ca_file: Option<PathBuf>,
-}
-
-/// `alerts.mail`
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MailSettings {
-    /// Host of the server.
+/// A mail server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MailServer {
+    /// Its host; empty where none is named.
     pub host: String,
     /// Its port.
     pub port: u16,
-    /// How it is spoken to.
-    pub tls: MailTls,
-    /// Who the mail is from.
-    pub from: String,
-    /// Who gets it.
-    pub to: Vec<String>,
-    /// Who we are to the server, if it asks.
-    pub user: Option<String>,
-    /// What proves that.
-    pub password: Option<SecretPlace>,
-    /// A CA beside the public ones.
-    pub ca_file: Option<PathBuf>,
 }
 
 /// How a mail server is spoken to.
@@ -162,131 +115,114 @@ pub enum SecretPlace {
     Credential(String),
 }
 
-pub(super) fn checked(raw: RawAlerts, is_default: &dyn Fn(&str) -> bool, found: &mut Found) -> AlertSettings {
-    let waits = raw.waits.into_iter().map(|(name, wait)| {
-        let wait = duration(&format!("alerts.waits.{}", quoted(&name)), wait, Duration::ZERO, DAY, found);
-        (name, wait)
-    });
-    let waits = waits.collect();
-    let [first_backoff, longest_backoff] =
-        backoffs("alerts", [raw.first_backoff, raw.longest_backoff], is_default, found);
-    let mut within = |key: &str, value: HumanDuration, least, greatest| {
-        duration(&format!("alerts.{key}"), value, least, greatest, found)
-    };
-    let ten = MILLISECOND * 10;
-    let settings = AlertSettings {
-        every: within("every", raw.every, ten, HOUR),
-        off: Vec::from(raw.off).into_iter().collect(),
-        waits,
-        leads_missing: 0,
-        backup_age: within("backup_age", raw.backup_age, Duration::ZERO, CENTURY),
-        certificate_left: within("certificate_left", raw.certificate_left, Duration::ZERO, DAY * 366),
-        console_url: None,
-        first_backoff,
-        longest_backoff,
-        give_up_after: within("give_up_after", raw.give_up_after, SECOND, DAY * 31),
-        outstanding: 0,
-        kept: within("kept", raw.kept, SECOND, CENTURY),
-        webhooks: BTreeMap::new(),
-        mail: None,
-    };
-    AlertSettings {
-        leads_missing: count("alerts.leads_missing", raw.leads_missing, 1, 1_000_000, found),
-        outstanding: count("alerts.outstanding", raw.outstanding, 1, 100_000, found),
-        console_url: url("alerts.console_url", raw.console_url, found),
-        webhooks: raw.webhooks.into_iter().map(|(name, raw)| webhook(name, raw, found)).collect(),
-        mail: mail(raw.mail, found),
-        ..settings
-    }
+/// What a mail server is named by.
+const SERVER: &str = "must be a host and its port, such as `smtp.example.com:587`";
+
+fn names(names: OneOrMany) -> Checked<BTreeSet<String>> {
+    Ok(Vec::from(names).into_iter().collect())
 }
 
-fn webhook(name: String, raw: RawWebhook, found: &mut Found) -> (String, WebhookSettings) {
-    let place = format!("alerts.webhooks.{}", quoted(&name));
-    let is_name =
-        |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_".contains(letter);
-    if name.is_empty() || name == "mail" || !name.chars().all(is_name) {
-        let wanted = "must be named by lower-case letters, digits, `-` and `_`, and not `mail`";
-        fault(&place, format!("{wanted}, got `{name}`"), found);
-    }
-    let mut secret = |key: &str, raw| secret(&format!("{place}.{key}"), raw, found);
-    let settings = WebhookSettings {
-        url: given(raw.url),
-        url_from: secret("url_from", raw.url_from),
-        bearer: secret("bearer", raw.bearer),
-        secret: secret("secret", raw.secret),
-        allow_addresses: raw.allow_addresses,
-        ca_file: given(raw.ca_file).map(PathBuf::from),
-    };
-    if settings.url.is_some() == settings.url_from.is_some() {
-        fault(&format!("{place}.url"), "must be set, or else `url_from`, and not both".to_owned(), found);
-    }
-    (name, settings)
+fn waits(waits: BTreeMap<String, HumanDuration>) -> Checked<BTreeMap<String, Duration>> {
+    Ok(waits.into_iter().map(|(name, wait)| (name, wait.0)).collect())
 }
 
-fn mail(raw: RawMail, found: &mut Found) -> Option<MailSettings> {
-    const SERVER: &str = "must be a host and its port, such as `smtp.example.com:587`";
-    let mut wrong = |key: &str, message: String| fault(&format!("alerts.mail.{key}"), message, found);
-    let to: Vec<String> = raw.to.into();
-    if raw.server.is_empty() {
-        if !raw.from.is_empty() || !to.is_empty() {
-            wrong("server", format!("{SERVER}, so that mail is sent, got none"));
-        }
-        return None;
+/// Where a secret stands as it is written; empty where there is none.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct DeclaredSecret {
+    file: String,
+    credential: String,
+}
+
+fn secret(declared: DeclaredSecret) -> Checked<Option<SecretPlace>> {
+    match (file(declared.file)?, given(declared.credential)?) {
+        (None, None) => Ok(None),
+        (Some(file), None) => Ok(Some(SecretPlace::File(file))),
+        (None, Some(name)) => Ok(Some(SecretPlace::Credential(name))),
+        (Some(_), Some(_)) => Err(vec!["must be a `file` or a `credential`, not both".to_owned()]),
     }
-    let (host, port) = host_and_port(&raw.server).unwrap_or_else(|| {
-        wrong("server", format!("{SERVER}, got `{}`", raw.server));
-        (raw.server.clone(), 0)
-    });
-    if raw.tls == MailTls::None && !is_loopback(&host) {
-        wrong("tls", "must be `starttls` or `tls`, unless the server is on loopback".to_owned());
-    }
-    for (key, is_missing) in [("from", raw.from.is_empty()), ("to", to.is_empty())] {
-        if is_missing {
-            wrong(key, "must be set where a `server` is".to_owned());
-        }
-    }
-    let has_password = !(raw.password.file.is_empty() && raw.password.credential.is_empty());
-    if raw.user.is_empty() == has_password {
-        let (set, lacking) = if has_password { ("password", "user") } else { ("user", "password") };
-        wrong(set, format!("is set and `{lacking}` is not: they go together"));
-    }
-    Some(MailSettings {
-        host,
-        port,
-        tls: raw.tls,
-        from: raw.from,
-        to,
-        user: given(raw.user),
-        password: secret("alerts.mail.password", raw.password, found),
-        ca_file: given(raw.ca_file).map(PathBuf::from),
-    })
 }
 
 /// A host and its port; an IPv6 address stands in brackets.
-fn host_and_port(server: &str) -> Option<(String, u16)> {
-    let (host, port) = server.rsplit_once(':')?;
-    let is_host = !host.is_empty() && (host.starts_with('[') && host.ends_with(']') || !host.contains(':'));
-    let port = port.parse().ok().filter(|port| *port > 0)?;
-    is_host.then(|| (host.to_owned(), port))
+fn server(text: String) -> Checked<MailServer> {
+    let host_and_port = || {
+        let (host, port) = text.rsplit_once(':')?;
+        let is_host =
+            !host.is_empty() && (host.starts_with('[') && host.ends_with(']') || !host.contains(':'));
+        let port = port.parse().ok().filter(|port| *port > 0)?;
+        is_host.then(|| MailServer { host: host.to_owned(), port })
+    };
+    if text.is_empty() {
+        return Ok(MailServer::default());
+    }
+    host_and_port().ok_or_else(|| vec![format!("{SERVER}, got `{text}`")])
 }
 
-fn is_loopback(host: &str) -> bool {
-    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+/// None where neither a server nor anybody is named.
+fn mail(mail: MailSettings) -> Checked<Option<MailSettings>> {
+    let is_none = mail.server.host.is_empty() && mail.from.is_empty() && mail.to.is_empty();
+    Ok(Some(mail).filter(|_| !is_none))
 }
 
-fn secret(key: &str, raw: RawSecret, found: &mut Found) -> Option<SecretPlace> {
-    match (given(raw.file), given(raw.credential)) {
-        (None, None) => None,
-        (Some(file), None) => Some(SecretPlace::File(file.into())),
-        (None, Some(name)) => Some(SecretPlace::Credential(name)),
-        (Some(_), Some(_)) => {
-            fault(key, "must be a `file` or a `credential`, not both".to_owned(), found);
-            None
+impl AlertSettings {
+    /// Holds the keys against each other.
+    pub(super) fn fit(&self, rules: &mut Rules<'_>) {
+        rules.backoffs("alerts", [self.first_backoff, self.longest_backoff]);
+        for (name, wait) in &self.waits {
+            let key = format!("alerts.waits.{}", quoted(name));
+            rules.want(*wait <= DAY, &[&key], || outside_span(ZERO, DAY, *wait));
+        }
+        for (name, webhook) in &self.webhooks {
+            webhook.fit(name, rules);
+        }
+        if let Some(mail) = &self.mail {
+            mail.fit(rules);
         }
     }
 }
 
-fn given(text: String) -> Option<String> {
-    Some(text).filter(|text| !text.is_empty())
+impl WebhookSettings {
+    fn fit(&self, name: &str, rules: &mut Rules<'_>) {
+        let place = format!("alerts.webhooks.{}", quoted(name));
+        let is_of_name =
+            |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_".contains(letter);
+        let is_name = !name.is_empty() && name != "mail" && name.chars().all(is_of_name);
+        rules.want(is_name, &[&place], || {
+            format!("must be named by lower-case letters, digits, `-` and `_`, and not `mail`, got `{name}`")
+        });
+        rules.want(self.url.is_some() != self.url_from.is_some(), &[&format!("{place}.url")], || {
+            "must be set, or else `url_from`, and not both".to_owned()
+        });
+    }
+}
+
+impl MailSettings {
+    fn fit(&self, rules: &mut Rules<'_>) {
+        let MailServer { host, .. } = &self.server;
+        if host.is_empty() {
+            return rules.want(false, &["alerts.mail.server"], || {
+                format!("{SERVER}, so that mail is sent, got none")
+            });
+        }
+        let is_sealed = self.tls != MailTls::None || is_loopback(host);
+        rules.want(is_sealed, &["alerts.mail.tls", "alerts.mail.server"], || {
+            "must be `starttls` or `tls`, unless the server is on loopback".to_owned()
+        });
+        for (key, is_given) in
+            [("alerts.mail.from", !self.from.is_empty()), ("alerts.mail.to", !self.to.is_empty())]
+        {
+            rules.want(is_given, &[key], || "must be set where a `server` is".to_owned());
+        }
+        let (set, lacking) = if self.user.is_none() { ("password", "user") } else { ("user", "password") };
+        let go_together = self.user.is_some() == self.password.is_some();
+        let keys = [set, lacking].map(|key| format!("alerts.mail.{key}"));
+        rules.want(go_together, &[&keys[0], &keys[1]], || {
+            format!("is set and `{lacking}` is not: they go together")
+        });
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }

@@ -24,7 +24,7 @@ pub(super) struct Layers {
 }
 
 /// Where every key stands.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Places {
     pub(super) defaults: Source,
     file: Option<Source>,

@@ -1,30 +1,33 @@
-//! The settings: raw input, layered, and what is checked of it.
+//! The settings: layered, each declared once with what is wanted of it, and checked.
 //!
 //! Layers: `config/default.toml` (built in, and the only place where defaults stand) < the file given by `--config` <
 //! `OFFERD__SECTION__KEY`. All faults are reported at once, each with the file and line or the variable that caused it.
+//! `sections`, `alerts` and `ranking` declare the keys; `rules` holds what must fit together.
 
 mod alerts;
-mod checks;
 mod colour;
 mod layers;
-mod ranking_checks;
-mod raw;
+mod ranking;
 mod reload;
+mod rules;
+mod section;
+mod sections;
 mod settings;
 #[cfg(test)]
 mod tests;
 mod values;
 mod web_address;
 
-pub use alerts::{AlertSettings, MailSettings, MailTls, SecretPlace, WebhookSettings};
+pub use alerts::{AlertSettings, MailServer, MailSettings, MailTls, SecretPlace, WebhookSettings};
 pub use colour::Colour;
 pub use layers::DEFAULTS;
-pub use reload::{RELOADABLE, SettingChange, SettingsDiff, is_reloadable};
-pub use settings::{
-    ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings, DescribedSetting,
-    ExperimentSettings, IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings,
-    NamedRanking, OfferPageSettings, PathSettings, PostbackSettings, PostgresSettings, PrefillSettings,
-    ProxySettings, ROLES, RankingSettings, RateSettings, ReferenceSettings, ReportSettings, Settings,
-    ShutdownSettings, SignIn, StoreEngine, StoreSettings, TlsSettings, TokenSettings, TranscriptSettings,
-    WireSettings,
+pub use ranking::{NamedRanking, RankingSettings};
+pub use reload::{SettingChange, SettingsDiff, is_reloadable};
+pub use sections::{
+    ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings, ExperimentSettings,
+    IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings,
+    PathSettings, PostbackSettings, PostgresSettings, ProxySettings, ROLES, RateSettings, ReferenceSettings,
+    ReportSettings, ShutdownSettings, SignIn, StoreEngine, StoreSettings, TlsSettings, TokenSettings,
+    TranscriptSettings, WireSettings,
 };
+pub use settings::{DescribedSetting, Settings};

@@ -1,82 +1,10 @@
 //! Which settings a reload takes in, and what it changes.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
-use super::checks::checked;
-use super::raw::Raw;
-use super::settings::{DescribedSetting, Settings};
-use crate::declaration::{Fault, Reading, read_table};
-
-/// The keys that change while the daemon runs. All others wait for a restart: they are bound, opened or sized at the start.
-pub const RELOADABLE: &[&str] = &[
-    "alerts.backup_age",
-    "alerts.certificate_left",
-    "alerts.console_url",
-    "alerts.every",
-    "alerts.first_backoff",
-    "alerts.give_up_after",
-    "alerts.kept",
-    "alerts.leads_missing",
-    "alerts.longest_backoff",
-    "alerts.mail",
-    "alerts.off",
-    "alerts.outstanding",
-    "alerts.waits",
-    "alerts.webhooks",
-    "api.cors_origins",
-    "api.vendor",
-    "approval.reports_kept",
-    "approval.reports_per_company",
-    "console.tables_looked_at",
-    "console.tables_read",
-    "experiments.compared_leads",
-    "experiments.path",
-    "experiments.variants_per_rule",
-    "limits.clicks_kept_per_offer",
-    "limits.consents_kept_per_lead",
-    "limits.displays_kept_per_offer",
-    "limits.leads_erased_at_once",
-    "log.filter",
-    "matching.deadline",
-    "matching.gather_answers",
-    "matching.least_budget",
-    "matching.linger",
-    "matching.live_tables",
-    "matching.live_tables_per_company",
-    "matching.offers_per_partner",
-    "matching.partners_per_lead",
-    "matching.response_margin",
-    "matching.second_look_reserve",
-    "matching.submit_wait",
-    "partners.path",
-    "postbacks.concurrency",
-    "postbacks.dead_letters",
-    "postbacks.dead_letters_kept",
-    "postbacks.first_backoff",
-    "postbacks.longest_backoff",
-    "postbacks.outstanding",
-    "postbacks.path",
-    "postbacks.vanished_kept",
-    "ranking.cohorts",
-    "ranking.default",
-    "ranking.half_life",
-    "ranking.least",
-    "ranking.matures_after",
-    "ranking.most",
-    "ranking.named",
-    "ranking.prior_rate",
-    "ranking.prior_strength",
-    "ranking.refresh",
-    "ranking.unrated",
-    "ranking.window",
-    "reference.vehicles",
-    "transcripts.call_bytes",
-    "transcripts.kept",
-    "wire.max_ejected_percent",
-    "wire.simulate_only",
-];
+use super::section::{Reload, Section};
+use super::settings::{DescribedSetting, Origin, Settings};
+use crate::declaration::Fault;
 
 /// A setting that says something else than before, in TOML. No setting is a secret: those stand outside, in the
 /// environment or in files that partner files name.
@@ -119,7 +47,9 @@ impl SettingsDiff {
 
 /// Whether a key changes while the daemon runs.
 pub fn is_reloadable(key: &str) -> bool {
-    RELOADABLE.contains(&key)
+    let (section, key) = key.split_once('.').unwrap_or_default();
+    let of_section = Settings::KEYS.iter().find(|(name, _)| *name == section);
+    matches!(of_section, Some((_, Reload::Of(keys))) if keys.contains(&(key, Reload::Always)))
 }
 
 impl Settings {
@@ -128,24 +58,23 @@ impl Settings {
     /// # Errors
     /// What does not fit together: a reloadable setting with one that stays as it is until a restart.
     pub fn reloaded(&self, later: &Self) -> Result<(Self, SettingsDiff), Vec<Fault>> {
-        let diff = SettingsDiff::between(&self.described, &later.described);
+        let diff = SettingsDiff::between(&self.origin.described, &later.origin.described);
         let waits = |key: &str| diff.waiting_for_restart.iter().any(|change| change.key == key);
-        let mut table = later.table.clone();
+        let mut table = later.origin.table.clone();
         for (section, keys) in &mut table {
             for (key, value) in keys.as_table_mut().into_iter().flatten() {
                 if waits(&format!("{section}.{key}")) {
-                    value.clone_from(&self.table[section][key]);
+                    value.clone_from(&self.origin.table[section][key]);
                 }
             }
         }
-        let rows = self.described.iter().zip(&later.described);
+        let rows = self.origin.described.iter().zip(&later.origin.described);
         let described = rows.map(|(old, new)| if waits(&old.0) { old } else { new }).cloned().collect();
 
-        let Reading { value, faults: mut found, .. } = read_table::<Raw>(table.clone(), &toml::Table::new());
-        let settings = value.map(|raw| checked(raw, described, table, Arc::clone(&later.places), &mut found));
-        match settings {
-            Some(settings) if found.is_empty() => Ok((settings, diff)),
-            _ => Err(found.into_iter().map(|(key, message)| unfit(key, &message)).collect()),
+        let origin = Origin { described, table, places: later.origin.places.clone() };
+        match Self::read(origin, &toml::Table::new()) {
+            (Some(settings), found) if found.is_empty() => Ok((settings, diff)),
+            (_, found) => Err(found.into_iter().map(|(key, message)| unfit(key, &message)).collect()),
         }
     }
 }

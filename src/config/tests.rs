@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::raw::Raw;
-use super::{DEFAULTS, RELOADABLE, Settings, SettingsDiff};
+use super::{DEFAULTS, Settings, SettingsDiff, is_reloadable};
 use crate::declaration::read_table;
 
 fn faults(file: &str, environment: &[(&str, &str)]) -> Vec<String> {
@@ -256,8 +255,8 @@ fn the_default_file_has_a_whole_example_of_pages_of_a_company() {
     let lines: Vec<&str> = lines.map_while(|line| line.strip_prefix("# ")).collect();
     let pages = of(&lines.join("\n")).offer_pages;
     assert_eq!(pages.companies["Acme Loans"].name.as_deref(), Some("Acme"));
-    assert_ne!(pages.companies["Acme Loans"].colour, pages.brand.colour);
-    assert_ne!(pages.companies["Acme Loans"].dark_colour, pages.brand.dark_colour);
+    assert_ne!(pages.companies["Acme Loans"].colour, Some(pages.colour));
+    assert_ne!(pages.companies["Acme Loans"].dark_colour, Some(pages.dark_colour));
     assert_eq!(lines.len(), 4);
 }
 
@@ -269,7 +268,7 @@ fn every_key_of_the_types_is_in_the_default_file() {
         let (section, name) = key.split_once('.').unwrap();
         let mut table: toml::Table = DEFAULTS.parse().unwrap();
         table[section].as_table_mut().unwrap().remove(name).unwrap();
-        let found = read_table::<Raw>(table, &toml::Table::new()).faults;
+        let found = read_table::<Settings>(table, &toml::Table::new()).faults;
         // What was missing with its own keys, such as `tls`, has them told too.
         let (within, found): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|(missing, _)| missing.starts_with(&format!("{key}.")));
@@ -294,8 +293,8 @@ fn limits_and_tls_are_read_and_their_faults_told() {
                 trusted_proxies = '10.0.0.0/8'\n[admin]\n\
                 tls = { certificate = 'certificate.pem', key = 'key.pem' }\n";
     let settings = Settings::from_layers(Some((Path::new("offerd.toml"), file)), []).unwrap();
-    assert_eq!(settings.limits.per_company, None);
-    let per_address = settings.limits.per_address.unwrap();
+    assert_eq!(settings.limits.per_company(), None);
+    let per_address = settings.limits.per_address().unwrap();
     assert_eq!((per_address.per_second.get(), per_address.burst.get()), (200, 7));
     assert_eq!(settings.limits.trusted_proxies, ["10.0.0.0/8".parse().unwrap()]);
     assert_eq!(settings.admin.tls.unwrap().key, Path::new("key.pem"));
@@ -318,11 +317,9 @@ fn a_company_has_pages_of_its_own_colours_and_what_is_not_read_well_is_told() {
                 dark_colour = '#ffffff'\n";
     let pages = of(file).offer_pages;
     let acme = &pages.companies["Acme Loans, Inc."];
-    assert_eq!(
-        (acme.name.as_deref(), acme.colour, pages.brand.name.as_deref()),
-        (Some("Acme"), pages.brand.colour, None)
-    );
-    assert_eq!((acme.colour.to_string(), acme.dark_colour.to_string()), ("#1d4ed8".into(), "#ffffff".into()));
+    assert_eq!((acme.name.as_deref(), acme.colour), (Some("Acme"), None), "the colour is the usual one");
+    let colours = (pages.colour.to_string(), acme.dark_colour.unwrap().to_string());
+    assert_eq!(colours, ("#1d4ed8".into(), "#ffffff".into()));
 
     let known = ["Acme Loans", "Sandbox"].map(str::to_owned).into();
     let told = pages.without_token(&known);
@@ -371,7 +368,9 @@ fn the_default_file_says_of_each_key_whether_it_is_reloadable() {
         }
     }
     told.sort();
-    assert_eq!(told, RELOADABLE);
+    let mut reloadable: Vec<String> = of("").describe().iter().map(|(key, ..)| key.clone()).collect();
+    reloadable.retain(|key| is_reloadable(key));
+    assert_eq!(told, reloadable);
 }
 
 /// Also of what is left out: it would stand in the operator's table, not among the defaults.
@@ -525,7 +524,7 @@ fn what_is_reloadable_is_taken_in_and_what_is_not_waits() {
         }
         let later = of(&format!("[{section}]\n{name} = {value}\n"));
         let (settings, diff) = running.reloaded(&later).unwrap();
-        let reloadable = RELOADABLE.contains(&key.as_str());
+        let reloadable = is_reloadable(key);
         let (told, other) = match reloadable {
             true => (&diff.changed, &diff.waiting_for_restart),
             false => (&diff.waiting_for_restart, &diff.changed),

@@ -1,22 +1,26 @@
-//! What values of settings are read and checked with, whatever section they are in.
+//! What single values of settings are checked with, whatever section they are in.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ipnet::IpNet;
 use serde::Deserialize;
 
+use super::colour::Colour;
 use super::web_address;
-use crate::declaration::HumanDuration;
-
-/// Faults as (key, message).
-pub(super) type Found = Vec<(String, String)>;
+use crate::declaration::{HumanDuration, Refusal, unless};
 
 pub(super) const MILLISECOND: Duration = Duration::from_millis(1);
 pub(super) const SECOND: Duration = Duration::from_secs(1);
-pub(super) const DAY: Duration = Duration::from_secs(24 * 3600);
 pub(super) const MINUTE: Duration = Duration::from_secs(60);
 pub(super) const HOUR: Duration = Duration::from_secs(3600);
+pub(super) const DAY: Duration = Duration::from_secs(24 * 3600);
 pub(super) const CENTURY: Duration = Duration::from_secs(100 * 31_557_600);
+pub(super) const ZERO: Duration = Duration::ZERO;
+
+/// What a check makes of a value.
+pub(super) type Checked<T> = Result<T, Refusal>;
 
 /// A list of names, or one text with commas between them, as an environment variable has it; an empty one names none.
 #[derive(Debug, Deserialize)]
@@ -38,63 +42,98 @@ impl From<OneOrMany> for Vec<String> {
     }
 }
 
-/// The first wait of a section and its longest, which is no shorter. Where just the first one is set, that is what is at fault.
-pub(super) fn backoffs(
-    section: &str,
-    [first, longest]: [HumanDuration; 2],
-    is_default: &dyn Fn(&str) -> bool,
-    found: &mut Found,
-) -> [Duration; 2] {
-    let [first_key, longest_key] = ["first_backoff", "longest_backoff"].map(|key| format!("{section}.{key}"));
-    let first = duration(&first_key, first, MILLISECOND, HOUR, found);
-    let longest = duration(&longest_key, longest, MILLISECOND, DAY, found);
-    if longest < first && is_default(&longest_key) {
-        fault(&first_key, format!("must be at most `{longest_key}` ({longest:?}), got {first:?}"), found);
-    } else if longest < first {
-        fault(&longest_key, format!("must be at least `{first_key}` ({first:?}), got {longest:?}"), found);
+/// Texts, none of which is wrong.
+pub(super) fn texts(names: OneOrMany) -> Checked<Vec<String>> {
+    Ok(names.into())
+}
+
+/// Texts that all fit.
+pub(super) fn texts_that(
+    fit: fn(&str) -> bool,
+    wanted: &'static str,
+) -> impl Fn(OneOrMany) -> Checked<Vec<String>> {
+    move |names| {
+        let names: Vec<String> = names.into();
+        let others = names.iter().filter(|name| !fit(name));
+        let faults = others.map(|name| format!("{wanted}, got `{name}`")).collect();
+        unless(faults, names)
     }
-    [first, longest]
+}
+
+/// A duration of any length.
+pub(super) fn any_span(span: HumanDuration) -> Checked<Duration> {
+    Ok(span.0)
+}
+
+/// A text; `None` for an empty one.
+pub(super) fn given(text: String) -> Checked<Option<String>> {
+    Ok(Some(text).filter(|text| !text.is_empty()))
+}
+
+/// A file that may be named.
+pub(super) fn file(text: String) -> Checked<Option<PathBuf>> {
+    Ok(given(text)?.map(PathBuf::from))
+}
+
+/// A path that has to be named.
+pub(super) fn path(text: String) -> Checked<PathBuf> {
+    file(text)?.ok_or_else(|| vec!["must not be empty".to_owned()])
 }
 
 /// A URL that others are put behind; `None` for an empty text.
-pub(super) fn url(key: &str, text: String, found: &mut Found) -> Option<String> {
-    if text.is_empty() {
-        return None;
-    }
-    for wanted in web_address::faults(&text) {
-        fault(key, format!("{wanted}, got `{}`", web_address::shown(&text)), found);
-    }
-    Some(text)
+pub(super) fn url(text: String) -> Checked<Option<String>> {
+    let Some(text) = given(text)? else { return Ok(None) };
+    let faults = web_address::faults(&text).into_iter();
+    let faults = faults.map(|wanted| format!("{wanted}, got `{}`", web_address::shown(&text))).collect();
+    unless(faults, Some(text))
 }
 
-pub(super) fn fault(key: &str, message: String, found: &mut Found) {
-    found.push((key.to_owned(), message));
+/// An address that a listener is bound to.
+pub(super) fn address(text: String) -> Checked<SocketAddr> {
+    let wanted = "must be an address with a port, such as `127.0.0.1:8080`";
+    text.parse().map_err(|_| vec![format!("{wanted}, got `{text}`")])
 }
 
-pub(super) fn path(key: &str, text: &str, found: &mut Found) -> PathBuf {
-    if text.is_empty() {
-        fault(key, "must not be empty".to_owned(), found);
+/// Networks.
+pub(super) fn networks(names: OneOrMany) -> Checked<Vec<IpNet>> {
+    let (mut networks, mut faults) = (Vec::new(), Refusal::new());
+    for text in Vec::from(names) {
+        match text.parse() {
+            Ok(network) => networks.push(network),
+            Err(_) => faults.push(format!("must be networks such as `10.0.0.0/8`, got `{text}`")),
+        }
     }
-    PathBuf::from(text)
+    unless(faults, networks)
 }
 
-pub(super) fn count(key: &str, number: i64, least: i64, greatest: i64, found: &mut Found) -> usize {
-    if !(least..=greatest).contains(&number) {
-        fault(key, format!("must be from {least} to {greatest}, got {number}"), found);
-    }
-    usize::try_from(number.clamp(least, greatest)).unwrap_or(usize::MAX)
+/// Networks, or addresses.
+pub(super) fn networks_or_addresses(names: OneOrMany) -> Checked<Vec<IpNet>> {
+    let network =
+        |text: String| text.parse::<IpAddr>().map_or(text, |address| IpNet::from(address).to_string());
+    networks(OneOrMany::Many(Vec::from(names).into_iter().map(network).collect()))
 }
 
-pub(super) fn duration(
-    key: &str,
-    value: HumanDuration,
-    least: Duration,
-    greatest: Duration,
-    found: &mut Found,
-) -> Duration {
-    let value = Duration::from(value);
-    if !(least..=greatest).contains(&value) {
-        fault(key, format!("must be from {least:?} to {greatest:?}, got {value:?}"), found);
+/// A colour that text has on a ground.
+pub(super) fn colour_on(ground: Colour) -> impl Fn(String) -> Checked<Colour> {
+    move |text| {
+        let Some(colour) = Colour::parse(&text) else {
+            return Err(vec![format!("must be a colour such as `#0b6e4f`, got `{text}`")]);
+        };
+        let (contrast, least) = (colour.contrast(ground), Colour::LEAST_CONTRAST);
+        if contrast >= least {
+            return Ok(colour);
+        }
+        let other = if ground.ink() == Colour::BLACK { "darker" } else { "lighter" };
+        // Rounded down, so that what is too little never looks like enough.
+        let contrast = (contrast * 100.0).floor() / 100.0;
+        Err(vec![format!(
+            "must have a contrast of at least {least}:1 with its ground {ground}, or it is not read well; {colour} has {contrast}:1: take \
+             a {other} one"
+        )])
     }
-    value
+}
+
+/// The same, or `None` for an empty text.
+pub(super) fn colour_if_any(ground: Colour) -> impl Fn(String) -> Checked<Option<Colour>> {
+    move |text| given(text)?.map(colour_on(ground)).transpose()
 }

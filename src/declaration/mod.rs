@@ -3,6 +3,8 @@
 //! [`Source`] is a file's text that knows the line of every key. [`read()`] turns it into a type and reports every [`Fault`]
 //! at once, each with file, line and key, so that nobody has to mend a file fault by fault.
 
+mod checked;
+mod checker;
 mod diff;
 mod directory;
 mod duration;
@@ -10,6 +12,8 @@ mod fault;
 mod read;
 mod source;
 
+pub use checked::{Refusal, checked, count, figure, outside, outside_span, span, unless};
+pub use checker::{Checker, is_key};
 pub use diff::DeclarationsDiff;
 pub use directory::{declared_in, files_in, text_of};
 pub use duration::HumanDuration;

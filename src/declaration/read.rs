@@ -15,6 +15,12 @@ use super::source::{Source, quoted};
 /// Readings after which no more faults are looked for.
 const MOST_READINGS: usize = 1000;
 
+/// Most values that are tried in the place of one that is refused.
+const STAND_INS: usize = 10;
+
+/// What stands between the faults of one value in an error of serde.
+pub(super) const BETWEEN: &str = "\u{1e}";
+
 /// Keys below which no refused value is repeated: what is put in the wrong place there may be a secret.
 const KEPT: [&str; 4] = ["secrets", "auth", "headers", "query"];
 
@@ -47,6 +53,10 @@ impl<T> Reading<T> {
             |key: &String, message: &String| message == MISSING && (misspelt.contains(key) || stands_in(key));
         let (implied, told): (Vec<_>, Vec<_>) =
             faults.clone().into_iter().partition(|(key, message)| follows(key, message));
+        let each = |(key, messages): (String, String)| -> Vec<(String, String)> {
+            messages.split(BETWEEN).map(|message| (key.clone(), message.to_owned())).collect()
+        };
+        let told = told.into_iter().flat_map(each).collect();
         Self { value, faults: told, implied: implied.into_iter().map(|(key, _)| key).collect() }
     }
 }
@@ -102,7 +112,7 @@ pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Tabl
             false => stand_in(default_at(defaults, &place), refused.variant.as_deref(), *attempt),
         };
         *attempt += 1;
-        if !put(&mut table, &place, stand_in) {
+        if !put(&mut table, &place, stand_in) || *attempt > STAND_INS {
             break;
         }
     }

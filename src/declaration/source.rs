@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use super::fault::Fault;
 
 /// A parsed file: its data, and where each key stands.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Source {
     file: PathBuf,
     table: toml::Table,

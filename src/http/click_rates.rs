@@ -34,10 +34,10 @@ impl ClickRates {
     /// As the settings say.
     pub fn new(limits: &LimitSettings) -> Self {
         Self {
-            addresses: limits.per_address.map(|of| Allowances::new("click_address", rate(of))),
-            offers: limits.clicks_per_offer.map(|of| Allowances::new("click_offer", rate(of))),
-            previews: limits.clicks_per_offer.map(|of| Allowances::new("click_preview", rate(of))),
-            displays: limits.clicks_per_offer.map(|of| Allowances::new("display_offer", rate(of))),
+            addresses: limits.per_address().map(|of| Allowances::new("click_address", rate(of))),
+            offers: limits.clicks_per_offer().map(|of| Allowances::new("click_offer", rate(of))),
+            previews: limits.clicks_per_offer().map(|of| Allowances::new("click_preview", rate(of))),
+            displays: limits.clicks_per_offer().map(|of| Allowances::new("display_offer", rate(of))),
             trusted_proxies: limits.trusted_proxies.clone(),
         }
     }

@@ -32,7 +32,7 @@ use self::openapi::Addresses;
 pub use self::reception::Reception;
 use self::record_ids::RecordIds;
 use crate::analytics::Feeds;
-use crate::config::{LimitSettings, PrefillSettings, RateSettings, Settings};
+use crate::config::{LimitSettings, RateSettings, Settings};
 use crate::load_shedder::ShedderRules;
 use crate::matching::Matchmaker;
 use crate::model::TokenKind;
@@ -182,8 +182,12 @@ impl Authenticate for App {
 }
 
 fn prefill_rules(settings: &Settings) -> PrefillRules {
-    let PrefillSettings { lifetime, reads, per_company } = settings.limits.prefills;
-    PrefillRules { lifetime, reads, per_company, longest_write: settings.matching.deadline }
+    PrefillRules {
+        lifetime: settings.limits.prefill_lifetime,
+        reads: settings.limits.prefill_reads,
+        per_company: settings.limits.prefills_per_company,
+        longest_write: settings.matching.deadline,
+    }
 }
 
 /// How soon what was saved up is there again.
@@ -194,8 +198,8 @@ fn rate(RateSettings { per_second, burst }: RateSettings) -> Rate {
 
 fn gate_rules(limits: &LimitSettings) -> GateRules {
     GateRules {
-        per_company: limits.per_company.map(rate),
-        per_address: limits.per_address.map(rate),
+        per_company: limits.per_company().map(rate),
+        per_address: limits.per_address().map(rate),
         exempt: limits.exempt.clone(),
         trusted_proxies: limits.trusted_proxies.clone(),
         requests: limits.requests,

@@ -35,8 +35,8 @@ pub mod template;
 pub mod zip_state;
 pub mod zipcode_prefixes;
 
+pub use crate::declaration::is_key;
 pub use book::{Book, Fit};
-pub use checker::is_key;
 pub use draw::drawn;
 pub use facts::Facts;
 pub use fingerprint::Fingerprint;

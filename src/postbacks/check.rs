@@ -11,8 +11,7 @@ use super::signing_key::SigningKey;
 use super::subscription::{Channel, Subscription, Way};
 use super::url_template::UrlTemplate;
 use crate::analytics::EventTypes;
-use crate::declaration::{Fault, FileReading, Source, quoted, read};
-use crate::partners::is_key;
+use crate::declaration::{Checker, Fault, Source};
 
 /// Most secrets of a webhook: a receiver is sent as many signatures.
 const KEYS_MAX: usize = 4;
@@ -21,30 +20,12 @@ const KEYS_MAX: usize = 4;
 const TIMEOUT_MAX: Duration = Duration::from_secs(60);
 const GIVE_UP_MAX: Duration = Duration::from_secs(31 * 24 * 3600);
 
-/// What is wrong with a file, by key.
-struct Checker<'s> {
-    source: &'s Source,
-    faults: Vec<Fault>,
-}
-
-impl Checker<'_> {
-    fn fault(&mut self, key: &str, message: impl Into<String>) {
-        self.faults.push(self.source.fault(key, message));
-    }
-}
-
 /// The subscription of a file.
 ///
 /// # Errors
 /// Every fault of it.
 pub(super) fn subscription(name: &str, source: &Source) -> Result<Subscription, Vec<Fault>> {
-    let FileReading { value, faults, .. } = read::<Declared>(source);
-    // Where a key stands in for another, what else is found may only follow from that.
-    let Some(declared) = value.filter(|_| faults.is_empty()) else { return Err(faults) };
-    let mut checker = Checker { source, faults };
-    if !is_key(name) {
-        checker.fault("", "must be named by lower-case letters, digits, `-` and `_`, and end in `.toml`");
-    }
+    let (declared, mut checker) = Checker::begin::<Declared>(name, source)?;
     bounds(&declared, &mut checker);
     let host = host(&declared, &mut checker);
     let channel = Channel(match declared.kind {
@@ -67,29 +48,25 @@ pub(super) fn subscription(name: &str, source: &Source) -> Result<Subscription, 
         file: source.file().to_owned(),
     };
     address(&subscription, &declared.url, &mut checker);
-    if checker.faults.is_empty() { Ok(subscription) } else { Err(checker.faults) }
+    checker.end(subscription)
 }
 
 fn bounds(declared: &Declared, checker: &mut Checker<'_>) {
     if declared.company.trim().is_empty() {
-        checker.fault("company", "must be the name of a company, as `offerd token list` has it");
+        checker.at("company", "must be the name of a company, as `offerd token list` has it");
     }
     for (key, given, longest) in
         [("timeout", declared.timeout, TIMEOUT_MAX), ("give_up_after", declared.give_up_after, GIVE_UP_MAX)]
     {
         if given.0.is_zero() || given.0 > longest {
             let [longest, given] = [longest, given.0].map(humantime::format_duration);
-            checker.fault(key, format!("must be above 0s and at most {longest}, got `{given}`"));
+            checker.at(key, format!("must be above 0s and at most {longest}, got `{given}`"));
         }
     }
     if declared.events.as_ref().is_some_and(Vec::is_empty) {
-        checker.fault("events", "must name at least one event; without the key all are told");
+        checker.at("events", "must name at least one event; without the key all are told");
     }
-    for (tag, values) in &declared.tags {
-        if values.is_empty() {
-            checker.fault(&format!("tags.{}", quoted(tag)), "must have at least one value");
-        }
-    }
+    checker.tags(&declared.tags);
 }
 
 /// The host that is called.
@@ -98,7 +75,7 @@ fn host(declared: &Declared, checker: &mut Checker<'_>) -> Option<String> {
     let uri = UrlTemplate::uri(&declared.url).filter(is_web);
     let authority = uri.as_ref().and_then(Uri::authority);
     let Some(authority) = authority.filter(|authority| !authority.as_str().contains('@')) else {
-        checker.fault("url", "must be an absolute URL of http or https, without a user");
+        checker.at("url", "must be an absolute URL of http or https, without a user");
         return None;
     };
     Some(authority.host().to_owned())
@@ -108,12 +85,12 @@ fn host(declared: &Declared, checker: &mut Checker<'_>) -> Option<String> {
 fn address(subscription: &Subscription, url: &str, checker: &mut Checker<'_>) {
     let url = UrlTemplate::uri(url).map(|uri| uri.to_string()).unwrap_or_default();
     match pool(&wire(), subscription) {
-        Err(message) => checker.fault("allow_addresses", message),
+        Err(message) => checker.at("allow_addresses", message),
         Ok(pool) => {
             if let Some(address) = pool.forbids(&url) {
                 let allows = format!("`allow_addresses = [\"{address}\"]` allows it");
                 let what = "a private, local or reserved address";
-                checker.fault("url", format!("is at {address}, {what}; {allows}"));
+                checker.at("url", format!("is at {address}, {what}; {allows}"));
             }
         }
     }
@@ -121,15 +98,15 @@ fn address(subscription: &Subscription, url: &str, checker: &mut Checker<'_>) {
 
 fn webhook(declared: &Declared, checker: &mut Checker<'_>) -> Way {
     if declared.method.is_some() {
-        checker.fault("method", "is for `kind = \"url\"`; webhooks are posted");
+        checker.at("method", "is for `kind = \"url\"`; webhooks are posted");
     }
     if declared.url.contains(['{', '}']) {
-        checker.fault("url", "must have no macros; `kind = \"url\"` has them");
+        checker.at("url", "must have no macros; `kind = \"url\"` has them");
     }
     if declared.secrets.is_empty() || declared.secrets.len() > KEYS_MAX {
         let wanted =
             format!("must be 1 to {KEYS_MAX} of `{{ file = \"PATH\" }}` or `{{ credential = \"NAME\" }}`");
-        checker.fault("secrets", wanted);
+        checker.at("secrets", wanted);
     }
     let mut keys = Vec::new();
     for (nth, secret) in declared.secrets.iter().enumerate() {
@@ -137,7 +114,7 @@ fn webhook(declared: &Declared, checker: &mut Checker<'_>) -> Way {
             Ok(key) => keys.push(key),
             // What is not used need not be there yet.
             Err(_) if declared.paused => {}
-            Err(message) => checker.fault(&format!("secrets[{nth}]"), message),
+            Err(message) => checker.at(&format!("secrets[{nth}]"), message),
         }
     }
     Way::Webhook { url: declared.url.clone(), keys }
@@ -145,14 +122,14 @@ fn webhook(declared: &Declared, checker: &mut Checker<'_>) -> Way {
 
 fn url(declared: &Declared, checker: &mut Checker<'_>) -> Way {
     if !declared.secrets.is_empty() {
-        checker.fault("secrets", "are for `kind = \"webhook\"`; a URL is not signed");
+        checker.at("secrets", "are for `kind = \"webhook\"`; a URL is not signed");
     }
     let method = match declared.method.unwrap_or(Method::Get) {
         Method::Get => hyper::Method::GET,
         Method::Post => hyper::Method::POST,
     };
     let template = UrlTemplate::parse(&declared.url).unwrap_or_else(|faults| {
-        faults.into_iter().for_each(|fault| checker.fault("url", fault));
+        faults.into_iter().for_each(|fault| checker.at("url", fault));
         UrlTemplate::default()
     });
     Way::Url { method, template }

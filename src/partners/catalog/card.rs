@@ -1,6 +1,5 @@
 //! Credit cards, secured cards among them.
 
-use super::super::checker::Checker;
 use super::super::declared::{self, Firmness};
 use super::super::eligibility::{Condition, Rule, Test};
 use super::super::facts::{Facts, Subject};
@@ -11,6 +10,7 @@ use super::{
     PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, PRE_SELECTED_SUITABILITY, Personal,
     STATIC_SUITABILITY,
 };
+use crate::declaration::Checker;
 use crate::model::{CardPurpose, CreditCardOfferDetails, ProductSubType, ProductType};
 
 /// A credit card.

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::super::checker::Checker;
 use super::super::declared::{self, Firmness};
 use super::super::eligibility::{Condition, Rule, Test};
 use super::super::facts::{Facts, Subject};
@@ -14,6 +13,7 @@ use super::{
     Band, FiguresBy, PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, Personal, STATIC_SUITABILITY,
     at_standing, hundredths, rated, rating_bit, standing,
 };
+use crate::declaration::Checker;
 use crate::model::{
     AprType, LoanPurpose, Money, Originator, ProductSubType, ProductType, TermUnit, plain_number,
 };

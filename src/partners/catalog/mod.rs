@@ -17,7 +17,6 @@ pub use answered::{Base, Figure, Figures, MoneyRules, PaymentBy, Unfit};
 pub use loan::LoanCost;
 
 use super::band::Band;
-use super::checker::Checker;
 use super::declared;
 use super::eligibility::{Condition, Rule, Test};
 use super::facts::{Facts, Subject};
@@ -26,6 +25,7 @@ use super::identity::Identity;
 use super::quote::{Quote, Terms};
 use super::ranking::{Merits, Place};
 use super::template::{Ending, Imprint, Template};
+use crate::declaration::Checker;
 use crate::model::{MortgageLoanType, ProductSubType, ProductType};
 
 /// One offer of a catalog, checked. An offer with several terms stands here once per term.

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::super::checker::Checker;
 use super::super::eligibility::{Condition, Rule, Test};
 use super::super::facts::{Facts, Subject};
 use super::super::identity::Identity;
@@ -10,6 +9,7 @@ use super::super::quote::MortgageTerms;
 use super::super::template::{Ending, OfferText, Template};
 use super::super::{declared, finance};
 use super::{Band, FiguresBy, at_standing, hundredths, rated, rating_bit, standing, thousandths};
+use crate::declaration::Checker;
 use crate::model::{MortgageAdjustmentType, MortgageLoanType, MortgageType, ProductSubType, ProductType};
 
 /// A mortgage of one kind.

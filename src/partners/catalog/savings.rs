@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::super::checker::Checker;
 use super::super::eligibility::{Condition, Rule, Test};
 use super::super::facts::{Facts, Subject};
 use super::super::identity::Identity;
@@ -10,6 +9,7 @@ use super::super::quote::SavingsTerms;
 use super::super::template::{Ending, OfferText, Template, money, percent};
 use super::super::{declared, finance};
 use super::{Band, FiguresBy, hundredths, rated, rating_bit, thousandths};
+use crate::declaration::Checker;
 use crate::model::{
     AttributeValue, CompoundingMethod, FederalInsuranceType, IncentiveDetails, Money, Percent,
     ProductSubType, ProductType, TermUnit, Timestamp,

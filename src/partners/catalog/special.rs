@@ -3,11 +3,11 @@
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::super::checker::Checker;
 use super::super::declared;
 use super::super::identity::Identity;
 use super::super::quote::SpecialTerms;
 use super::super::template::{Ending, Template};
+use crate::declaration::Checker;
 use crate::model::{LifeInsuranceOfferDetails, ProductSubType, ProductType};
 
 /// A special offer.

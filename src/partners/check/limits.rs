@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 use chrono_tz::Tz;
 
-use crate::partners::checker::Checker;
+use crate::declaration::Checker;
 use crate::partners::limits::{Exclusive, Limits, Schedule, Window, declared};
 
 /// Days as they are written, from Monday.

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::catalog::{CatalogOffer, FiguresBy};
-use super::checker::Checker;
 use super::declared::{self, DeclaredPartner};
 use super::eligibility::{Condition, Rule, Test};
 use super::facts::Subject;
@@ -16,7 +15,7 @@ use super::http::HttpSource;
 use super::identity::Identity;
 use super::partner::{AdaptiveTimeout, Seat, SeatTemplate, Simulate};
 use super::template::{Ending, Template};
-use crate::declaration::{Fault, FileReading, HumanDuration, Source};
+use crate::declaration::{Checker, Fault, FileReading, HumanDuration, Source};
 use crate::model::{Originator, OriginatorImage, Partner, ProductSubType, ProductType};
 
 /// Most offers a seat may have, terms counted.

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::declaration::HumanDuration;
-use crate::partners::checker::Checker;
+use crate::declaration::{Checker, HumanDuration};
 use crate::partners::http::declared::Http;
 
 impl Checker<'_> {

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use chrono::NaiveDate;
 use uuid::Uuid;
 
-use super::Checker;
-use crate::declaration::{did_you_mean, nearest};
+use crate::declaration::{Checker, did_you_mean, nearest};
 use crate::model::AttributeKind;
 use crate::partners::declared::{self, Eligibility};
 use crate::partners::eligibility::{Condition, MAX_ALTERNATIVES, Rule, Test, days};
@@ -27,9 +26,9 @@ impl Checker<'_> {
 
     /// Checks an eligibility table standing under `eligibility`; `None` when it has faults.
     pub fn rule(&mut self, eligibility: &Eligibility) -> Option<Rule> {
-        let before = self.faults.len();
+        let before = self.count();
         let rule = self.within("eligibility", |check| check.conjunction(eligibility));
-        (self.faults.len() == before).then_some(rule)
+        (self.count() == before).then_some(rule)
     }
 
     fn conjunction(&mut self, eligibility: &Eligibility) -> Rule {

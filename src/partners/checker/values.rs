@@ -6,8 +6,7 @@ use hyper::http::uri::Authority;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::Checker;
-use crate::declaration::HumanDuration;
+use crate::declaration::{Checker, HumanDuration, is_key};
 use crate::model::{
     CreditCardOfferDetails, LifeInsuranceOfferDetails, ProductSubType, ProvidedCreditRating, Timestamp,
 };
@@ -23,69 +22,6 @@ const LANDING_MACROS: [&str; 2] = ["clickId", "leadUuid"];
 const LONGEST: Duration = Duration::from_secs(3600);
 
 impl Checker<'_> {
-    /// Checks something that stands under `key`.
-    pub fn within<T>(&mut self, key: &str, what: impl FnOnce(&mut Self) -> T) -> T {
-        self.enter(key);
-        let result = what(self);
-        self.leave();
-        result
-    }
-
-    /// Looks at what stands at `key`, until [`Self::leave`].
-    pub fn enter(&mut self, key: &str) {
-        self.path.push(key.to_owned());
-    }
-
-    /// Looks at what is around it again.
-    pub fn leave(&mut self) {
-        self.path.pop();
-    }
-
-    /// Notes a fault at `key`; without one, at the place that is being checked.
-    pub fn at(&mut self, key: &str, message: impl Into<String>) {
-        let fault = self.source.fault(&self.path_of(key), message.into());
-        self.faults.push(fault);
-    }
-
-    /// Notes at `key` what is no fault, and may not be what was meant.
-    pub fn remark(&mut self, key: &str, message: impl Into<String>) {
-        let remark = self.source.fault(&self.path_of(key), message.into());
-        self.remarks.push(remark);
-    }
-
-    /// The line of `key`, or of the nearest thing that it would stand in.
-    pub fn line_of(&self, key: &str) -> Option<usize> {
-        self.source.line_of(&self.path_of(key))
-    }
-
-    /// The file's name, without the way to it.
-    pub fn file_name(&self) -> String {
-        self.source.file().file_name().unwrap_or_default().to_string_lossy().into_owned()
-    }
-
-    fn path_of(&self, key: &str) -> String {
-        let mut path = self.path.join(".");
-        if !path.is_empty() && !key.is_empty() {
-            path.push('.');
-        }
-        path.push_str(key);
-        path
-    }
-
-    /// Wants something to be given.
-    pub fn given(&mut self, key: &str, given: bool) {
-        if !given {
-            self.at(key, "is missing");
-        }
-    }
-
-    /// Wants a figure within bounds, both included.
-    pub fn between(&mut self, key: &str, figure: Option<f64>, min: f64, max: f64) {
-        if let Some(figure) = figure.filter(|figure| !(min..=max).contains(figure)) {
-            self.at(key, format!("must be from {min} to {max}, got {figure}"));
-        }
-    }
-
     /// Wants a time that somebody may really wait for.
     pub fn duration(&mut self, key: &str, duration: HumanDuration) -> Duration {
         let duration = Duration::from(duration);
@@ -115,7 +51,7 @@ impl Checker<'_> {
         if !is_key(name) {
             let message =
                 format!("the file's name must be lower-case letters, digits, `-` and `_`, got `{name}`");
-            self.faults.push(self.source.fault("", message));
+            self.at("", message);
         }
     }
 
@@ -131,10 +67,14 @@ impl Checker<'_> {
                 format!("must be an absolute http or https URL, or begin with `{BASE_URL}/`, got `{found}`"),
             );
         }
-        if let Some(sample) = path.and_then(|path| path.strip_prefix(SAMPLES)).filter(|_| !self.knows_samples)
-        {
+        if let Some(sample) = path.and_then(|path| path.strip_prefix(SAMPLES)).filter(|_| self.is_of_file()) {
             self.sample(key, sample.split(['?', '#']).next().unwrap_or_default());
         }
+    }
+
+    /// Whether it is a file that is checked, and not what one said that has no faults, changed since.
+    fn is_of_file(&self) -> bool {
+        !self.source().file().as_os_str().is_empty()
     }
 
     /// Wants a path below that of the samples to be one that the daemon serves for the partner.
@@ -159,7 +99,7 @@ impl Checker<'_> {
 
     /// Whether an offer of the file has this key.
     fn has_offer(&self, key: &str) -> bool {
-        let products = self.source.table().get("products").and_then(toml::Value::as_table);
+        let products = self.source().table().get("products").and_then(toml::Value::as_table);
         let offers =
             products.into_iter().flatten().filter_map(|(_, product)| product.get("offers")?.as_array());
         offers.flatten().any(|offer| offer.get("key").and_then(toml::Value::as_str) == Some(key))
@@ -233,7 +173,11 @@ impl Checker<'_> {
     }
 
     /// Checks bands; each with the terms that it is for. `amount` is what a band without an amount is for.
-    pub fn bands(&mut self, bands: &[declared::Band], amount: (f64, f64)) -> Vec<(Band, Option<Vec<i32>>)> {
+    pub(in crate::partners) fn bands(
+        &mut self,
+        bands: &[declared::Band],
+        amount: (f64, f64),
+    ) -> Vec<(Band, Option<Vec<i32>>)> {
         let checked = bands.iter().enumerate().map(|(nth, band)| {
             self.within(&format!("bands[{nth}]"), |check| (check.band(band, amount), band.terms.clone()))
         });
@@ -354,15 +298,6 @@ fn is_authority(text: &str) -> bool {
     !text.contains('@')
         && port.is_none_or(|port| port.parse::<u16>().is_ok())
         && Authority::try_from(text).is_ok_and(|authority| !authority.host().is_empty())
-}
-
-/// Whether a name can stand in a file name, a metric and a path.
-pub fn is_key(name: &str) -> bool {
-    let starts = name.starts_with(|first: char| first.is_ascii_lowercase());
-    starts
-        && name
-            .chars()
-            .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_".contains(letter))
 }
 
 #[cfg(test)]

@@ -10,9 +10,8 @@ use super::places::Places;
 use super::secret::Secret;
 use super::source::{HttpSource, Post, WireRules};
 use super::step::Step;
-use crate::declaration::quoted;
+use crate::declaration::{Checker, quoted};
 use crate::model::ProductType;
-use crate::partners::checker::Checker;
 use crate::regular_file::{self, PEM_BYTES_MAX};
 
 /// Most calls at once.

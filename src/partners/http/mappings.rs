@@ -19,9 +19,9 @@ use super::request::header_name;
 use super::source::{Auth, ClientProof};
 use super::specimen;
 use super::step::{CallbackRule, Polling, Step};
-use crate::declaration::{did_you_mean, nearest, quoted};
+use crate::declaration::{Checker, did_you_mean, nearest, quoted};
 use crate::model::{ProductType, RejectReason};
-use crate::partners::checker::{Checker, is_absolute_url};
+use crate::partners::checker::is_absolute_url;
 
 /// How long is waited where nothing says it, before a partner is asked again.
 const EVERY: Duration = Duration::from_secs(1);

@@ -43,10 +43,10 @@ pub struct Brand {
 impl OfferPages {
     /// As the settings say.
     pub fn new(settings: &OfferPageSettings) -> Self {
-        let brand = |brand: &BrandSettings| Brand::new(brand, &settings.frame_ancestors);
+        let brand = |brand: &BrandSettings| Brand::new(brand, settings);
         Self {
             open_for_ms: i64::try_from(settings.open_for.as_millis()).unwrap_or(i64::MAX),
-            usual: brand(&settings.brand),
+            usual: brand(&BrandSettings::default()),
             companies: settings.companies.iter().map(|(name, own)| (name.clone(), brand(own))).collect(),
         }
     }
@@ -58,15 +58,17 @@ impl OfferPages {
 }
 
 impl Brand {
-    fn new(settings: &BrandSettings, frame_ancestors: &[String]) -> Self {
-        let BrandSettings { name, colour, dark_colour } = settings;
+    fn new(own: &BrandSettings, usual: &OfferPageSettings) -> Self {
+        let BrandSettings { name, colour, dark_colour } = own;
+        let (colour, dark_colour) =
+            (colour.unwrap_or(usual.colour), dark_colour.unwrap_or(usual.dark_colour));
         let colours = |brand, on| format!("--brand: {brand}; --on-brand: {on}; ");
         let style = format!(
             "{STYLE}:root {{ {}}}\n@media (prefers-color-scheme: dark) {{ :root {{ {}}} }}\n",
-            colours(*colour, colour.ink()),
-            colours(*dark_colour, dark_colour.ink()),
+            colours(colour, colour.ink()),
+            colours(dark_colour, dark_colour.ink()),
         );
-        let origins = match frame_ancestors {
+        let origins = match &usual.frame_ancestors[..] {
             [] => "'none'".to_owned(),
             origins => origins.join(" "),
         };

@@ -6,9 +6,8 @@ use std::sync::{Arc, LazyLock};
 
 use super::super::{FiguresBy, Pricing, common_faults, known_to, text_of, variants};
 use super::{Figures, Unfit};
-use crate::declaration::{Fault, Source};
+use crate::declaration::{Checker, Fault, Source};
 use crate::model::ProductType;
-use crate::partners::checker::Checker;
 use crate::partners::eligibility::Rule;
 use crate::partners::identity::Institution;
 use crate::partners::template::Template;
@@ -178,7 +177,7 @@ impl Base {
         let fault = |key: String, message: &str| NO_FILE.fault(&key, message.trim());
         let offer = serde_path_to_error::deserialize::<_, declared::Offer>(said)
             .map_err(|error| vec![fault(error.path().to_string(), error.inner().message())])?;
-        let mut check = Checker::anew(&NO_FILE);
+        let mut check = Checker::new(&NO_FILE);
         common_faults(&offer, &mut check);
         let pricing = variants(&offer, self.product_type, FiguresBy::Partner, &mut check).pop();
         let faults = check.into_faults();

@@ -1,0 +1,160 @@
+//! What must fit together: the rules between keys.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::sections::{LimitSettings, MatchingSettings, StoreEngine, TlsSettings};
+use super::settings::Settings;
+use super::values::CENTURY;
+use crate::declaration::{outside, outside_span};
+
+/// What was found when keys were held against each other.
+pub(super) struct Rules<'a> {
+    /// Keys that have the values that are built in.
+    defaults: BTreeSet<&'a str>,
+    /// Keys with faults of their own, which have stand-ins.
+    faulty: BTreeSet<String>,
+    found: Vec<(String, String)>,
+}
+
+impl Rules<'_> {
+    /// Notes a fault of the first of some keys unless `holds`. What is wrong where one of them has a fault of its own only follows
+    /// from that.
+    pub(super) fn want(&mut self, holds: bool, keys: &[&str], message: impl FnOnce() -> String) {
+        if !holds && !keys.iter().any(|key| self.faulty.contains(*key)) {
+            self.found.push((keys[0].to_owned(), message()));
+        }
+    }
+
+    /// The longest wait of a section is no shorter than the first. Where just the first is set, that is what is at fault.
+    pub(super) fn backoffs(&mut self, section: &str, [first, longest]: [Duration; 2]) {
+        let [first_key, longest_key] =
+            ["first_backoff", "longest_backoff"].map(|key| format!("{section}.{key}"));
+        if self.defaults.contains(longest_key.as_str()) {
+            self.want(first <= longest, &[&first_key, &longest_key], || {
+                format!("must be at most `{longest_key}` ({longest:?}), got {first:?}")
+            });
+        } else {
+            self.want(first <= longest, &[&longest_key, &first_key], || {
+                format!("must be at least `{first_key}` ({first:?}), got {longest:?}")
+            });
+        }
+    }
+
+    /// Two files or none.
+    fn tls(&mut self, key: &str, tls: Option<&TlsSettings>) {
+        let Some(TlsSettings { certificate, key: private }) = tls else { return };
+        let is_named = |path: &std::path::Path| !path.as_os_str().is_empty();
+        self.want(is_named(certificate), &[&format!("{key}.key")], || {
+            "is set without a certificate".to_owned()
+        });
+        self.want(is_named(private), &[&format!("{key}.certificate")], || "is set without a key".to_owned());
+    }
+}
+
+impl Settings {
+    /// Holds the keys against each other, beside the faults that single keys have.
+    pub(super) fn fit(mut self, found: &mut Vec<(String, String)>) -> Self {
+        let is_default = |(_, _, source): &&(String, String, String)| source == "default";
+        let mut rules = Rules {
+            defaults: self.origin.described.iter().filter(is_default).map(|(key, ..)| key.as_str()).collect(),
+            faulty: found.iter().map(|(key, _)| key.clone()).collect(),
+            found: Vec::new(),
+        };
+        self.listeners(&mut rules);
+        for (key, tls) in [
+            ("api.tls", &self.api.tls),
+            ("integrations.tls", &self.integrations.tls),
+            ("admin.tls", &self.admin.tls),
+        ] {
+            rules.tls(key, tls.as_ref());
+        }
+        self.limits.fit(self.api.max_body_bytes, &mut rules);
+        self.matching.fit(&mut rules);
+        self.store(&mut rules);
+        rules.backoffs("postbacks", [self.postbacks.first_backoff, self.postbacks.longest_backoff]);
+        self.ranking.fit(&mut rules);
+        self.alerts.fit(&mut rules);
+        found.append(&mut rules.found);
+        self
+    }
+
+    /// Each listener has another address.
+    fn listeners(&self, rules: &mut Rules<'_>) {
+        let listeners = [
+            ("api.listen", self.api.listen),
+            ("integrations.listen", self.integrations.listen),
+            ("admin.listen", self.admin.listen),
+        ];
+        for (nth, (key, listen)) in listeners.iter().enumerate().filter(|(_, (_, listen))| listen.port() != 0)
+        {
+            if let Some((other, _)) = listeners[..nth].iter().find(|(_, taken)| taken == listen) {
+                rules.want(false, &[key, other], || format!("is also the address of `{other}`: {listen}"));
+            }
+        }
+    }
+
+    fn store(&self, rules: &mut Rules<'_>) {
+        let (queue, live_tables) = (self.store.queue, self.matching.live_tables);
+        let mut keys = ["store.queue", "matching.live_tables"];
+        // Each live table has at most one commit under way, so a queue that holds them all never refuses an answer. No message
+        // says that a default is wrong.
+        if rules.defaults.contains("store.queue") {
+            keys.reverse();
+            rules.want(queue > live_tables, &keys, || {
+                format!("must be less than `store.queue` ({queue}), got {live_tables}; set both")
+            });
+        } else {
+            rules.want(queue > live_tables, &keys, || {
+                format!("must be more than `matching.live_tables` ({live_tables}), got {queue}")
+            });
+        }
+        let (retention, age) = (self.store.retention, self.store.volume_age);
+        let is_long = retention.is_zero() || retention >= age;
+        rules.want(is_long, &["store.retention", "store.volume_age"], || {
+            format!("must be at least `store.volume_age` ({age:?}), got {retention:?}")
+        });
+        let (gap, jump) = (self.store.clock_gap, self.store.clock_jump);
+        rules
+            .want((jump..=CENTURY).contains(&gap), &["store.clock_gap"], || outside_span(jump, CENTURY, gap));
+        let has_database = self.store.engine == StoreEngine::Embedded || self.store.postgres.is_some();
+        rules.want(has_database, &["store.postgres.url", "store.engine"], || {
+            "must be the address of the database, such as `postgres://offerd@127.0.0.1:5432/offerd`, where \
+             `store.engine` is `postgres`, got nothing"
+                .to_owned()
+        });
+    }
+}
+
+impl LimitSettings {
+    /// A body that fits alone must have room.
+    fn fit(&self, least: usize, rules: &mut Rules<'_>) {
+        const MOST: usize = 1 << 40;
+        let bounds = least..=MOST;
+        let (all, company) = (self.body_bytes, self.body_bytes_per_company);
+        rules.want(bounds.contains(&all), &["limits.body_bytes"], || outside(least, MOST, all));
+        rules.want(company == 0 || bounds.contains(&company), &["limits.body_bytes_per_company"], || {
+            outside(least, MOST, company)
+        });
+    }
+}
+
+impl MatchingSettings {
+    fn fit(&self, rules: &mut Rules<'_>) {
+        const DEADLINE: &str = "matching.deadline";
+        let Self { deadline, submit_wait, second_look_reserve, response_margin, least_budget, .. } = *self;
+        rules.want(submit_wait <= deadline, &["matching.submit_wait", DEADLINE], || {
+            format!("must be at most `{DEADLINE}` ({deadline:?}), got {submit_wait:?}")
+        });
+        // The default goes with any deadline: no more of it is kept back than that.
+        let (key, most) = ("matching.second_look_reserve", deadline / 2);
+        let fits = second_look_reserve <= most || rules.defaults.contains(key);
+        rules.want(fits, &[key, DEADLINE], || {
+            format!("must be at most half of `{DEADLINE}` ({most:?}), got {second_look_reserve:?}")
+        });
+        let keys = ["matching.response_margin", "matching.least_budget", DEADLINE];
+        rules.want(response_margin + least_budget <= deadline, &keys, || {
+            format!("and `{}` together must fit into `{DEADLINE}`, or nobody is asked", keys[1])
+        });
+    }
+}

@@ -1,0 +1,78 @@
+//! Values that carry what is wanted of them: read as one type, checked, and taken as another.
+
+use std::fmt::Display;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use serde::de::{DeserializeSeed, Error};
+use serde::{Deserialize, Deserializer};
+
+use super::duration::HumanDuration;
+use super::read::BETWEEN;
+
+/// What is wrong with a value, a sentence for each fault; it follows the key.
+pub type Refusal = Vec<String>;
+
+/// Reads an `R`, and takes what a check makes of it.
+#[derive(Debug)]
+pub struct Checked<R, F>(F, PhantomData<R>);
+
+/// Reads an `R`, and takes what `check` makes of it.
+pub fn checked<R, T, F: FnOnce(R) -> Result<T, Refusal>>(check: F) -> Checked<R, F> {
+    Checked(check, PhantomData)
+}
+
+impl<'de, R: Deserialize<'de>, T, F: FnOnce(R) -> Result<T, Refusal>> DeserializeSeed<'de> for Checked<R, F> {
+    type Value = T;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        let told = |faults: Refusal| {
+            let faults: Vec<String> = faults.iter().map(|fault| fault.replace(BETWEEN, " ")).collect();
+            D::Error::custom(faults.join(BETWEEN))
+        };
+        (self.0)(R::deserialize(deserializer)?).map_err(told)
+    }
+}
+
+/// `value`, unless something is wrong with it.
+///
+/// # Errors
+/// What is.
+pub fn unless<T>(faults: Refusal, value: T) -> Result<T, Refusal> {
+    if faults.is_empty() { Ok(value) } else { Err(faults) }
+}
+
+/// A whole number within bounds, both included.
+pub fn count<T: TryFrom<i64>>(least: i64, greatest: i64) -> impl Fn(i64) -> Result<T, Refusal> {
+    move |number| {
+        let within = Some(number).filter(|number| (least..=greatest).contains(number));
+        let taken = within.and_then(|number| T::try_from(number).ok());
+        taken.ok_or_else(|| vec![outside(least, greatest, number)])
+    }
+}
+
+/// A duration within bounds, both included.
+pub fn span(least: Duration, greatest: Duration) -> impl Fn(HumanDuration) -> Result<Duration, Refusal> {
+    move |HumanDuration(span)| {
+        let is_within = (least..=greatest).contains(&span);
+        if is_within { Ok(span) } else { Err(vec![outside_span(least, greatest, span)]) }
+    }
+}
+
+/// A figure within bounds, both included.
+pub fn figure(least: f64, greatest: f64) -> impl Fn(f64) -> Result<f64, Refusal> {
+    move |figure| {
+        let is_within = (least..=greatest).contains(&figure);
+        if is_within { Ok(figure) } else { Err(vec![outside(least, greatest, figure)]) }
+    }
+}
+
+/// The fault of a value outside bounds.
+pub fn outside(least: impl Display, greatest: impl Display, got: impl Display) -> String {
+    format!("must be from {least} to {greatest}, got {got}")
+}
+
+/// The fault of a duration outside bounds.
+pub fn outside_span(least: Duration, greatest: Duration, got: Duration) -> String {
+    outside(format_args!("{least:?}"), format_args!("{greatest:?}"), format_args!("{got:?}"))
+}

@@ -64,7 +64,7 @@ impl AdminClient {
             let store = super::open_or_make_store(settings)?;
             if made {
                 let place = super::whole(&settings.store.path);
-                eprintln!("there was no store at `store.path` ({}); it has been made", place.display());
+                tell!("there was no store at `store.path` ({}); it has been made", place.display());
             }
             Ok((store, Book::of(Vec::new())))
         };

@@ -519,6 +519,7 @@ fn limits(raw: RawLimits, max_body_bytes: i64, found: &mut Found) -> LimitSettin
         clicks_kept_per_offer: kept("limits.clicks_kept_per_offer", raw.clicks_kept_per_offer),
         displays_kept_per_offer: kept("limits.displays_kept_per_offer", raw.displays_kept_per_offer),
         consents_kept_per_lead: kept("limits.consents_kept_per_lead", raw.consents_kept_per_lead) as usize,
+        bytes_per_lead: count("limits.bytes_per_lead", raw.bytes_per_lead, 16_384, 16_777_216, found),
         leads_erased_at_once: erased_at_once(raw.leads_erased_at_once, found),
         publishable_merge: duration(
             "limits.publishable_merge",

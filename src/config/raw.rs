@@ -143,6 +143,7 @@ pub(super) struct RawLimits {
     pub clicks_kept_per_offer: i64,
     pub displays_kept_per_offer: i64,
     pub consents_kept_per_lead: i64,
+    pub bytes_per_lead: i64,
     pub leads_erased_at_once: i64,
     pub publishable_merge: HumanDuration,
     pub prefill_lifetime: HumanDuration,

@@ -34,6 +34,7 @@ pub const RELOADABLE: &[&str] = &[
     "experiments.compared_leads",
     "experiments.path",
     "experiments.variants_per_rule",
+    "limits.bytes_per_lead",
     "limits.clicks_kept_per_offer",
     "limits.consents_kept_per_lead",
     "limits.displays_kept_per_offer",

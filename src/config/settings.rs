@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::alerts::AlertSettings;
 use super::checks::checked;
 use super::colour::Colour;
-use super::layers::{Layers, Places};
+use super::layers::{self, Layers, Places};
 use super::raw::Raw;
 use super::web_address;
 use crate::declaration::{Fault, Reading, read_table};
@@ -260,6 +260,8 @@ pub struct LimitSettings {
     pub displays_kept_per_offer: u64,
     /// Most statements of a lead's consents that are kept beside the latest.
     pub consents_kept_per_lead: usize,
+    /// Bytes of a lead as it is stored, beyond which nothing is merged into it.
+    pub bytes_per_lead: usize,
     /// Leads of a person that are erased at once; those beyond go in further rounds.
     pub leads_erased_at_once: usize,
     /// How long after a lead was made a publishable token may merge into it.
@@ -689,9 +691,13 @@ impl Settings {
     /// Like [`load`](Self::load), but gives settings beside their faults where it can: the faulty ones have their
     /// defaults. For those who go on checking.
     pub fn inspect(file: Option<&Path>) -> (Option<Self>, Vec<Fault>) {
-        let Some(path) = file else { return Self::of_layers(None, std::env::vars()) };
+        let environment = match layers::environment(std::env::vars_os()) {
+            Ok(environment) => environment,
+            Err(faults) => return (None, faults),
+        };
+        let Some(path) = file else { return Self::of_layers(None, environment) };
         match std::fs::read_to_string(path) {
-            Ok(text) => Self::of_layers(Some((path, &text)), std::env::vars()),
+            Ok(text) => Self::of_layers(Some((path, &text)), environment),
             Err(error) => {
                 let message = format!(
                     "cannot be read: {error}; name the settings file by `--config` or OFFERD_CONFIG, or leave both out \

@@ -20,10 +20,14 @@ pub fn written(report: &Report) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| error.to_string())
 }
 
-/// A text that no spreadsheet takes for a formula.
+/// A text that no spreadsheet takes for a formula, and that does nothing to a terminal: control characters are replaced, but for ends of
+/// lines and tabulators.
 pub fn harmless(value: &str) -> String {
     let is_formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    if is_formula { format!("'{value}") } else { value.to_owned() }
+    let value = value.replace("\r\n", "\n");
+    let does_something = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    let value = value.replace(does_something, "\u{fffd}");
+    if is_formula { format!("'{value}") } else { value }
 }
 
 #[cfg(test)]
@@ -31,6 +35,11 @@ mod tests {
     use super::*;
     use crate::reports::figures::Figures;
     use crate::reports::report::Row;
+
+    #[test]
+    fn no_value_does_something_to_a_terminal() {
+        assert_eq!(harmless("a\x1b[2J\r\nb\tc\u{9b}"), "a\u{fffd}[2J\nb\tc\u{fffd}");
+    }
 
     #[test]
     fn what_is_missing_is_empty_and_no_value_is_a_formula() {

@@ -11,6 +11,7 @@ use tracing::{Level, error};
 use super::super::App;
 use super::super::audit::Note;
 use super::super::chronicle::{Found, Lately};
+use super::super::command::unread;
 use super::super::store::StoreReport;
 use super::history::{self, Reading};
 use super::section::Section;
@@ -138,7 +139,7 @@ impl Page for System {
 
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
-    let page = visit.reading(page).await?;
+    let page = visit.reading(page).await??;
     visit.view(&page)
 }
 
@@ -154,7 +155,7 @@ pub(super) async fn reload(visit: Arc<Visit>) -> Result<View, Failure> {
     // A daemon that is stopping takes nothing in any more.
     let outcome = visit.app.reloader.reload().await.ok_or_else(|| Failure::overloaded(1))?;
     history::read(Arc::clone(&visit.app)).await;
-    let page = visit.reading(page).await?;
+    let page = visit.reading(page).await??;
     visit.view(&System { reload: Some(told(outcome)), ..page })
 }
 
@@ -176,12 +177,12 @@ pub(super) async fn check(visit: Arc<Visit>) -> Result<Reply, Failure> {
     see(PATH)
 }
 
-fn page(app: &App) -> System {
-    let (tokens, tokens_in_all) = tokens(app);
+fn page(app: &App) -> Result<System, Failure> {
+    let (tokens, tokens_in_all) = tokens(app)?;
     // As of now: what was just done from here must be shown.
     let reading = Reading::of(app);
     let (settings_default, settings_set) = settings(app).into_iter().partition(|setting| setting.default);
-    System {
+    Ok(System {
         version: env!("CARGO_PKG_VERSION"),
         pid: std::process::id(),
         uptime: app.console.begun.elapsed().as_secs_f64(),
@@ -200,7 +201,7 @@ fn page(app: &App) -> System {
         log: log(app),
         log_lines: LINES,
         reload: None,
-    }
+    })
 }
 
 fn book(app: &App, reading: &Reading) -> BookView {
@@ -227,8 +228,8 @@ fn settings(app: &App) -> Vec<SettingView> {
 }
 
 /// The tokens that were made last, newest first, and how many there are in all.
-fn tokens(app: &App) -> (Vec<TokenView>, usize) {
-    let mut listed = app.key_ring.list();
+fn tokens(app: &App) -> Result<(Vec<TokenView>, usize), Failure> {
+    let mut listed = app.key_ring.list().map_err(unread)?;
     let all = listed.len();
     listed.sort_by_key(|token| std::cmp::Reverse(token.created_at));
     listed.truncate(TOKENS_SHOWN);
@@ -239,7 +240,7 @@ fn tokens(app: &App) -> (Vec<TokenView>, usize) {
         test: token.test,
         created_at: token.created_at,
     });
-    (views.collect(), all)
+    Ok((views.collect(), all))
 }
 
 fn store(app: &App, reading: &Reading) -> StoreView {

@@ -7,11 +7,13 @@ use std::time::Duration;
 use chrono::Utc;
 use serde::Serialize;
 
+use super::super::command::unread;
 use super::section::Section;
 use super::view::{Page, View};
 use super::visit::Visit;
 use crate::hindsight::timing::{OtherTimeout, SeatTiming, timings};
 use crate::matching::Engine;
+use crate::store::ReadError;
 use crate::web::Failure;
 
 /// The times that can be looked back on: name in the address, words, and length. The second is what the command looks back on.
@@ -84,14 +86,14 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
         seats
     });
     let times = TIMES.iter().enumerate().map(|(nth, (time, words, _))| (*time, *words, nth == chosen));
-    let (times, seats) = (times.collect(), seats.await?);
+    let (times, seats) = (times.collect(), seats.await?.map_err(unread)?);
     visit.view(&Timeouts { key, name, times, back: TIMES[chosen].1, seats })
 }
 
-fn seats(engine: &Engine, partner: &str, back: Duration) -> Vec<SeatView> {
+fn seats(engine: &Engine, partner: &str, back: Duration) -> Result<Vec<SeatView>, ReadError> {
     let since = Utc::now().timestamp_millis() - i64::try_from(back.as_millis()).unwrap_or(i64::MAX);
-    let timings = timings(&engine.records, &engine.configuration(), &engine.statistics, since);
-    timings.into_iter().filter(|timing| timing.partner == partner).map(SeatView::of).collect()
+    let timings = timings(&engine.records, &engine.configuration(), &engine.statistics, since)?;
+    Ok(timings.into_iter().filter(|timing| timing.partner == partner).map(SeatView::of).collect())
 }
 
 impl SeatView {

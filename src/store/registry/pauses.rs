@@ -75,8 +75,8 @@ impl Pauses {
         product_type: Option<ProductType>,
         commit: impl AsyncFnOnce(Commit) -> Result<(), CommitError>,
     ) -> Result<Resumed, CommitError> {
-        let of_partner: Vec<Pause> =
-            self.list().into_iter().filter(|pause| pause.partner == partner).collect();
+        let all = self.read().map_err(|failure| CommitError::Failed(failure.to_string()))?;
+        let of_partner: Vec<Pause> = all.into_iter().filter(|pause| pause.partner == partner).collect();
         let ending = of_partner
             .iter()
             .filter(|pause| product_type.is_none() || pause.product_type == product_type)
@@ -102,10 +102,7 @@ impl Pauses {
     /// # Errors
     /// That the store cannot be read, so that nobody knows.
     pub fn read(&self) -> Result<Vec<Pause>, ReadError> {
-        let records: Vec<_> = self.store.scan(Tree::Pauses, []).collect::<Result<_, _>>()?;
-        let decoded =
-            |(key, bytes): (Vec<u8>, Vec<u8>)| self.store.decode_json(Tree::Pauses, &key, &bytes).ok();
-        Ok(records.into_iter().filter_map(decoded).collect())
+        Ok(self.store.all(Tree::Pauses)?.into_iter().map(|(_, pause)| pause).collect())
     }
 }
 

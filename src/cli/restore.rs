@@ -14,6 +14,7 @@ use super::trouble::Trouble;
 use crate::admin::backup::told;
 use crate::config::Settings;
 use crate::store::backup::{BackupFault, Restore, RestoreError, Scanner, Summary};
+use crate::store::beside::BesideError;
 use crate::store::{CheckReport, MasterKey};
 
 /// `offerd restore`
@@ -137,8 +138,8 @@ fn with_next(fault: &BackupFault) -> String {
 fn why(error: &RestoreError) -> String {
     match error {
         RestoreError::Backup(fault) => with_next(fault),
-        RestoreError::NotEmpty { .. } => format!("{error}; `--into DIR` names another"),
-        RestoreError::LeftOver { .. } | RestoreError::Store(_) => error.to_string(),
+        RestoreError::Place(BesideError::NotEmpty { .. }) => format!("{error}; `--into DIR` names another"),
+        RestoreError::Place(_) | RestoreError::Store(_) => error.to_string(),
     }
 }
 
@@ -169,7 +170,7 @@ fn of_file(file: &Path, message: String) -> String {
 /// Prints what was broken in the store before the backup was taken.
 fn warn(report: &CheckReport) {
     for record in &report.broken {
-        eprintln!("offerd: {record}, as it was when the backup was taken");
+        tell!("offerd: {record}, as it was when the backup was taken");
     }
 }
 

@@ -62,7 +62,7 @@ Post a lead and read its rate table:
 or let the command line do it, with a live view of the partners answering:
 
   export OFFERD_TOKEN={confidential}
-  {program} lead submit tests/leads/personal_loan.json
+  echo '{SAMPLE_LEAD}' | {program} lead submit -
 
 or try it in a browser, on a page that shows the offers arriving:
 
@@ -126,6 +126,6 @@ mod tests {
         };
         assert_eq!(welcome(&tokens, &daemon, None).await, Ok(true));
         assert_eq!(welcome(&tokens, &daemon, None).await, Ok(false));
-        assert_eq!(tokens.list().len(), 2);
+        assert_eq!(tokens.list().unwrap().len(), 2);
     }
 }

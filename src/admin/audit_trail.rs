@@ -32,7 +32,7 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     let (after, filter) = wanted(&context)?;
     let audit = context.app.audit.clone();
     let read = move || audit.after(after, &filter, PAGE, LOOKED_AT);
-    let (records, next) = blocking("the audit could not be read", read).await?;
+    let (records, next) = blocking("the audit could not be read", read).await?.map_err(unread)?;
     Reply::json(&AuditPage { records, next })
 }
 

@@ -12,6 +12,7 @@ use tracing::{Instrument, error};
 
 use super::App;
 use crate::sheet::Sheet;
+use crate::store::ReadError;
 use crate::web::{Context, Failure, Reply};
 
 /// Longest body of a command that sends no file.
@@ -107,6 +108,12 @@ pub fn our_fault<E: Display>(failed: &'static str) -> impl FnOnce(E) -> Failure 
         error!(%error, "{failed}");
         Failure::internal()
     }
+}
+
+/// 503: what is to be listed, or looked for, cannot be read, which is not to say that there is nothing.
+pub fn unread(failure: ReadError) -> Failure {
+    error!(%failure, "what an operator asked for could not be read");
+    unavailable(failure.to_string())
 }
 
 /// 503: what was asked for cannot be had just now.

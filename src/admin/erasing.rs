@@ -343,7 +343,7 @@ mod tests {
         }
 
         fn audited(&self) -> Vec<AuditRecord> {
-            AuditLog::of(self.store.clone()).after(0, &AuditFilter::default(), 1000, 1000).0
+            AuditLog::of(self.store.clone()).after(0, &AuditFilter::default(), 1000, 1000).unwrap().0
         }
 
         fn actions(&self) -> Vec<String> {

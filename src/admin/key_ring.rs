@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::model::TokenKind;
 use crate::store::partner_keys::{NewPartnerKey, PartnerKeyKind, PartnerKeys};
 use crate::store::tokens::{NewToken, Tokens};
-use crate::store::{Commit, Store};
+use crate::store::{Commit, ReadError, Store};
 
 /// What is to be made.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -108,8 +108,11 @@ impl KeyRing {
     }
 
     /// Every token, those of companies first, oldest first.
-    pub fn list(&self) -> Vec<Listed> {
-        let tokens = self.tokens.list().into_iter().map(|(token, company)| Listed {
+    ///
+    /// # Errors
+    /// That the store cannot be read.
+    pub fn list(&self) -> Result<Vec<Listed>, ReadError> {
+        let tokens = self.tokens.list()?.into_iter().map(|(token, company)| Listed {
             id: token.id,
             holder: Holder::Company(company.name),
             company_uuid: Some(company.uuid),
@@ -117,7 +120,7 @@ impl KeyRing {
             test: token.test,
             created_at: token.created_at,
         });
-        let keys = self.partner_keys.list().into_iter().map(|key| Listed {
+        let keys = self.partner_keys.list()?.into_iter().map(|key| Listed {
             id: key.id,
             holder: Holder::Partner(key.partner),
             company_uuid: None,
@@ -125,12 +128,18 @@ impl KeyRing {
             test: false,
             created_at: key.created_at,
         });
-        tokens.chain(keys).collect()
+        Ok(tokens.chain(keys).collect())
     }
 
     /// The commit that ends a token by its id, if there is one.
-    pub fn ended(&self, id: Uuid) -> Option<Commit> {
-        self.tokens.ended(id).or_else(|| self.partner_keys.ended(id))
+    ///
+    /// # Errors
+    /// That the store cannot be read.
+    pub fn ended(&self, id: Uuid) -> Result<Option<Commit>, ReadError> {
+        match self.tokens.ended(id)? {
+            None => self.partner_keys.ended(id),
+            found => Ok(found),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::audit::Actor;
-use super::command::{ORDER_BYTES, blocking, order};
+use super::command::{ORDER_BYTES, blocking, order, unread};
 use super::{App, pausing};
 use crate::hindsight::timing::timings;
 use crate::matching::limiter::State;
@@ -27,7 +27,7 @@ pub(super) async fn timing(context: Context<App>) -> Result<Reply, Failure> {
     let since = query::read(&context.request, |query| query.required("since", query::integer(0..=i64::MAX)))?;
     let engine = Arc::clone(&context.app.engine);
     let read = move || timings(&engine.records, &engine.configuration(), &engine.statistics, since);
-    Reply::json(&blocking("timings could not be read", read).await?)
+    Reply::json(&blocking("timings could not be read", read).await?.map_err(unread)?)
 }
 
 pub(super) async fn pause(mut context: Context<App>) -> Result<Reply, Failure> {

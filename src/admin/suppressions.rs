@@ -159,6 +159,10 @@ async fn add_to(
                 other.word()
             ),
         ),
+        NotAdded::Empty => Failure::bad_attribute(
+            "digests",
+            format!("must have at least one for a new list: nothing was read, so `{name}` is not made"),
+        ),
         NotAdded::Store(failure) => unwritten("the suppression list", &failure),
     })
 }

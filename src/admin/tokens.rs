@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::App;
 use super::audit::{Actor, Note, audit};
-use super::command::{ORDER_BYTES, order};
+use super::command::{ORDER_BYTES, order, unread};
 use super::key_ring::{KeyRing, New};
 use super::unwritten::unwritten;
 use crate::store::CommitError;
@@ -18,7 +18,7 @@ pub struct Revoked {
 }
 
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
-    Reply::json(&context.app.key_ring.list())
+    Reply::json(&context.app.key_ring.list().map_err(unread)?)
 }
 
 pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> {
@@ -43,7 +43,9 @@ pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> 
 
 pub(super) async fn revoke(context: Context<App>) -> Result<Reply, Failure> {
     let id = context.params.uuid("id")?;
-    let Some(commit) = context.app.key_ring.ended(id) else { return Reply::json(&Revoked { found: false }) };
+    let Some(commit) = context.app.key_ring.ended(id).map_err(unread)? else {
+        return Reply::json(&Revoked { found: false });
+    };
     let note = Note::of("token.revoke").about(id);
     let revoked = context.app.commit(&Actor::of_command(&context), note, commit).await;
     revoked.map_err(|failure| unwritten("the end of the token", &failure))?;

@@ -6,7 +6,7 @@ use tracing::error;
 
 use super::App;
 use super::audit::{Actor, Note, audit_by};
-use super::command::{ORDER_BYTES, order};
+use super::command::{ORDER_BYTES, order, unread};
 use super::console::sign_in::{ConsoleLink, invitation};
 use super::unwritten::unwritten;
 use crate::store::users::{Role, USERS, UserRecord, Users};
@@ -77,7 +77,7 @@ impl From<UserRecord> for ListedUser {
 }
 
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
-    Reply::json(&all(&context.app))
+    Reply::json(&all(&context.app)?)
 }
 
 pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> {
@@ -102,8 +102,12 @@ pub(super) async fn invite(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 /// Every user, by name.
-pub(super) fn all(app: &App) -> Vec<ListedUser> {
-    Users::of(app.store.clone()).list().into_iter().map(ListedUser::from).collect()
+///
+/// # Errors
+/// That the store cannot be read.
+pub(super) fn all(app: &App) -> Result<Vec<ListedUser>, Failure> {
+    let users = Users::of(app.store.clone()).list().map_err(unread)?;
+    Ok(users.into_iter().map(ListedUser::from).collect())
 }
 
 /// Adds a user.
@@ -115,7 +119,7 @@ pub(super) async fn add(app: &App, actor: &Actor, new: NewUser) -> Result<UserRe
     if let Some(fault) = Users::fault(&name) {
         return Err(Failure::bad_attribute("name", fault));
     }
-    if Users::of(app.store.clone()).list().len() >= USERS {
+    if all(app)?.len() >= USERS {
         return Err(Failure::bad_attribute(
             "name",
             format!("there are {USERS} users already; remove one first"),

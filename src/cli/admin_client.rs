@@ -64,7 +64,7 @@ impl AdminClient {
             let store = super::open_or_make_store(settings)?;
             if made {
                 let place = super::whole(&settings.store.path);
-                eprintln!("there was no store at `store.path` ({}); it has been made", place.display());
+                tell!("there was no store at `store.path` ({}); it has been made", place.display());
             }
             Ok((store, Book::of(Vec::new())))
         };
@@ -109,7 +109,7 @@ impl AdminClient {
     /// Warns of a list that may lack what is damaged.
     pub async fn warn_of_damage(&self) {
         if self.knows_of_damage().await {
-            eprintln!(
+            tell!(
                 "the store is damaged, and what cannot be read is not listed: `offerd store check` names it"
             );
         }

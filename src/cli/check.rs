@@ -8,8 +8,8 @@ use hyper::Method;
 use serde_json::json;
 
 use super::admin_client::AdminClient;
-use super::page;
 use super::trouble::{BAD_CONFIGURATION, Trouble};
+use super::{page, progress};
 use crate::admin::key_ring::{Holder, Listed};
 use crate::config::Settings;
 use crate::daemon;
@@ -56,7 +56,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
         }
         Ok((remarks, book)) => {
             for remark in remarks {
-                eprintln!("offerd: {remark}");
+                tell!("offerd: {remark}");
             }
             let (partners, seats, offers) = counts(&book);
             page::print(format_args!(
@@ -94,8 +94,13 @@ async fn strangers(
     {
         return Vec::new();
     }
-    let Ok(Some(daemon)) = AdminClient::of_daemon(settings).await else { return Vec::new() };
-    let Ok(tokens) = daemon.ask::<Vec<Listed>>(Method::GET, "/tokens").await else { return Vec::new() };
+    let waiting = progress::waiting("asking the daemon which companies have a token");
+    let tokens: Vec<Listed> = match listed(settings).await {
+        Ok(Some(tokens)) => tokens,
+        Ok(None) => return Vec::new(),
+        Err(why) => return vec![format!("whether the companies named have tokens is not known: {why}")],
+    };
+    drop(waiting);
     let companies = tokens.into_iter().filter_map(|token| match token.holder {
         Holder::Company(name) => Some(name),
         Holder::Partner(_) => None,
@@ -110,6 +115,14 @@ async fn strangers(
     .concat()
 }
 
+/// The tokens that a running daemon has.
+async fn listed(settings: &Settings) -> Result<Option<Vec<Listed>>, String> {
+    match AdminClient::of_daemon(settings).await? {
+        Some(daemon) => daemon.ask(Method::GET, "/tokens").await.map(Some),
+        None => Ok(None),
+    }
+}
+
 /// What is no fault, but may not be what was meant.
 fn remarks(settings: &Settings, book: &Book) -> Result<Vec<String>, Vec<Fault>> {
     let sockets = daemon::Sockets::inherit()
@@ -120,9 +133,7 @@ fn remarks(settings: &Settings, book: &Book) -> Result<Vec<String>, Vec<Fault>> 
         return Err(vec![settings.fault("store.path", error.to_string())]);
     }
     let mut remarks = Vec::new();
-    if book.seats().is_empty() {
-        remarks.push("there are no partner files, so no lead will have an offer".to_owned());
-    }
+    remarks.extend(book.without_seats().map(str::to_owned));
     remarks.extend(nodes::remark(settings));
     // What is wrong with one that can be read is a fault.
     remarks.extend(daemon::master_key_fault(settings).map(|fault| fault.message));

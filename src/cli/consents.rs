@@ -77,7 +77,7 @@ pub async fn run(admin: &AdminClient, arguments: &Arguments) -> Result<(), Troub
     drop(bar);
     lines.end()?;
     if gone > 0 {
-        eprintln!("{gone} leads are not there any more, and tell nothing");
+        tell!("{gone} leads are not there any more, and tell nothing");
     }
     Ok(())
 }

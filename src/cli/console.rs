@@ -48,7 +48,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
         return Ok(page::print_json(&link)?);
     }
     if let Some(seconds) = link.expires_in_s {
-        eprintln!("signs in once, within {} minutes:", seconds / 60);
+        tell!("signs in once, within {} minutes:", seconds / 60);
     }
     page::print(link.url);
     Ok(())
@@ -63,7 +63,7 @@ async fn new_secret(settings: &Settings, json: bool) -> Result<(), Trouble> {
         return Ok(page::print_json(&made)?);
     }
     page::print(&made.secret);
-    eprintln!("the console takes this secret from now on; it is shown only now");
+    tell!("the console takes this secret from now on; it is shown only now");
     Ok(())
 }
 

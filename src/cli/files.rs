@@ -64,18 +64,30 @@ impl Drop for Making {
 /// # Errors
 /// Why the file could not be made.
 pub fn give(file: Option<&Path>, document: &RawValue, what: &str) -> std::result::Result<(), String> {
-    let Some(file) = file else {
-        page::print(document);
+    let Some(file) = named(file) else {
+        page::print(page::json(document.get()));
         return Ok(());
     };
-    let written = || {
-        let mut made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
-        made.write_all(document.get().as_bytes())?;
-        made.write_all(b"\n")
-    };
-    written().map_err(|error| cannot_make(file, &error))?;
-    eprintln!("{what} is in {}", file.display());
+    make(file, &[document.get().as_bytes(), b"\n"].concat())?;
+    tell!("{what} is in {}", file.display());
     Ok(())
+}
+
+/// Makes a file that only its owner reads, where there is none yet. It has its name when all is in it.
+///
+/// # Errors
+/// Why it could not be made.
+pub fn make(file: &Path, bytes: &[u8]) -> std::result::Result<(), String> {
+    let made = Making::begin(file).and_then(|(making, mut made)| {
+        made.write_all(bytes)?;
+        making.finish(&made)
+    });
+    made.map_err(|error| cannot_make(file, &error))
+}
+
+/// The file that is named for what a command writes; nothing for standard output, which `-` names too.
+pub fn named(file: Option<&Path>) -> Option<&Path> {
+    file.filter(|file| *file != Path::new("-"))
 }
 
 /// Why a file could not be made, and what to do.

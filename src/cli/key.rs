@@ -53,11 +53,7 @@ fn create(file: &Path) -> Result<(), String> {
         MasterKeyError::Io { error, .. } => cannot_make(file, &error),
         other => other.to_string(),
     })?;
-    eprintln!(
-        "master key {} is in {}; without it nothing that it seals can be read",
-        key.id(),
-        file.display()
-    );
+    tell!("master key {} is in {}; without it nothing that it seals can be read", key.id(), file.display());
     Ok(())
 }
 

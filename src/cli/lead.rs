@@ -41,7 +41,7 @@ pub enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  offerd lead submit tests/leads/personal_loan.json
+  offerd lead submit lead.json
   offerd lead submit - --json < lead.json
   offerd lead submit lead.json --url https://offers.example --token 1a83…_170c…
 
@@ -96,7 +96,13 @@ pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
     } else {
         regular_file::open(file).and_then(|mut opened| opened.read_to_end(&mut body))
     };
-    read.map_err(|error| format!("{} cannot be read: {error}; tests/leads has samples", file.display()))?;
+    read.map_err(|error| {
+        let file = file.display();
+        format!(
+            "{file} cannot be read: {error}; give a file with a lead as JSON, such as {{\"productTypes\":[\"loan\"]}}, or `-` for \
+             standard input; `/docs` of a running daemon has more"
+        )
+    })?;
     match Lead::read(&body) {
         Ok(lead) => Ok((body, lead)),
         Err(Unreadable::NotJson(error)) => {

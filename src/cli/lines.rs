@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde_json::Value;
 
-use super::files::{Making, cannot_make};
+use super::files::{Making, cannot_make, named};
 use super::page;
 use crate::sheet::{Kind, Sheet, harmless, records};
 
@@ -49,7 +49,7 @@ impl Lines {
     /// # Errors
     /// That the file cannot be made.
     pub fn begin(format: Format, file: Option<&Path>) -> Result<Self, String> {
-        let (made, out): (_, Box<dyn Write>) = match file {
+        let (made, out): (_, Box<dyn Write>) = match named(file) {
             None => (None, Box::new(io::stdout())),
             Some(file) => {
                 let begun =
@@ -89,7 +89,7 @@ impl Lines {
             Format::Json => {
                 let value = |text: Option<String>| text.map_or(Value::Null, Value::String);
                 let pairs = fields.into_iter().map(|(name, text)| (name.to_owned(), value(text)));
-                let line = Value::Object(pairs.collect()).to_string() + "\n";
+                let line = page::json(&Value::Object(pairs.collect()).to_string()) + "\n";
                 self.write(line.as_bytes())
             }
         }
@@ -122,7 +122,7 @@ impl Lines {
             }
         }
         if self.format == Format::Table && self.rows > ROWS {
-            eprintln!("there are more than {ROWS} lines; `--format csv` writes them all");
+            tell!("there are more than {ROWS} lines; `--format csv` writes them all");
         }
         if let Some(mut out) = self.out.take() {
             let written = out.flush();
@@ -130,7 +130,7 @@ impl Lines {
         }
         if let Some((making, made, file)) = self.made {
             making.finish(&made).map_err(|error| cannot_make(&file, &error))?;
-            eprintln!("{} is written", file.display());
+            tell!("{} is written", file.display());
         }
         Ok(())
     }

@@ -1,5 +1,10 @@
 //! The command line. One file a command; each returns the exit code.
 
+/// Prints a line on standard error ([`page::tell`]).
+macro_rules! tell {
+    ($($line:tt)*) => { $crate::cli::page::tell(format_args!($($line)*)) };
+}
+
 mod admin_client;
 mod alerts;
 mod audit;
@@ -68,8 +73,8 @@ use crate::telemetry::logging;
 Examples:
   offerd check                                        are settings and partner files good?
   offerd                                              run the daemon
-  offerd lead submit tests/leads/personal_loan.json   send a lead, and watch the partners answer
-  offerd explain tests/leads/personal_loan.json       who fits, who does not, and why
+  offerd lead submit lead.json                        send a lead, and watch the partners answer
+  offerd explain lead.json                            who fits, who does not, and why
 
 The handbook is in offerd(8), offerd.toml(5) and offerd-partner(5)."
 )]
@@ -125,7 +130,7 @@ Examples:
     #[command(subcommand)]
     #[command(after_help = "\
 Examples:
-  offerd lead submit tests/leads/personal_loan.json
+  offerd lead submit lead.json
   offerd lead erase 01a1fcce-e71a-773e-b126-2445db4ef9dc")]
     Lead(lead::Command),
     /// Make and exchange the master key, which seals personal data

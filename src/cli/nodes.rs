@@ -35,7 +35,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
         return Ok(page::print_json(&nodes)?);
     }
     page::print_sheet(&sheet(&nodes.nodes));
-    nodes.warnings.iter().for_each(|warning| eprintln!("offerd: {warning}"));
+    nodes.warnings.iter().for_each(|warning| tell!("offerd: {warning}"));
     Ok(())
 }
 

@@ -58,6 +58,10 @@ fn marked(text: &str, color: Color) -> String {
 
 /// With escape sequences where its marks are.
 fn painted(text: &str) -> String {
+    if wants_colours() { coloured(text) } else { text.to_owned() }
+}
+
+fn coloured(text: &str) -> String {
     let mut painted = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -73,7 +77,7 @@ fn painted(text: &str) -> String {
 
 /// A text whose colour says something, where there are colours.
 pub fn tinted(text: &str, color: Color) -> String {
-    if wants_colours() { painted(&marked(text, color)) } else { text.to_owned() }
+    if wants_colours() { marked(text, color) } else { text.to_owned() }
 }
 
 /// Whether there are colours on standard output.
@@ -110,13 +114,31 @@ const LONGEST_WHOLE_WORD: usize = 26;
 /// A text that somebody else has given, as it may stand on a terminal: what moves the cursor, colours, ends a line or turns the order of
 /// letters around is written out.
 pub fn foreign(text: &str) -> String {
-    let is_plain =
-        |letter: char| !letter.is_control() && !TURNS_AROUND.contains(&letter) && !MARKS.contains(&letter);
-    let shown = |letter: char| match is_plain(letter) {
-        true => letter.to_string(),
-        false => letter.escape_default().to_string(),
-    };
-    text.chars().map(shown).collect()
+    let is_plain = |letter: char| !moves(letter) && !MARKS.contains(&letter);
+    text.chars().map(|letter| if is_plain(letter) { letter.to_string() } else { escaped(letter) }).collect()
+}
+
+fn escaped(letter: char) -> String {
+    letter.escape_default().to_string()
+}
+
+/// Whether a letter does something to a terminal other than standing there.
+fn moves(letter: char) -> bool {
+    letter.is_control() || TURNS_AROUND.contains(&letter)
+}
+
+/// With each letter that does something to a terminal written as `escape` has it, but for the ends of lines and tabulators.
+fn without_moves(text: &str, escape: impl Fn(char) -> String) -> String {
+    let is_plain = |letter: char| !moves(letter) || matches!(letter, '\n' | '\t');
+    if text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    text.chars().map(|letter| if is_plain(letter) { letter.to_string() } else { escape(letter) }).collect()
+}
+
+/// JSON that means the same, and does nothing to a terminal.
+pub fn json(text: &str) -> String {
+    without_moves(text, |letter| format!("\\u{:04x}", u32::from(letter)))
 }
 
 /// Characters that change the direction in which others are read.
@@ -132,7 +154,7 @@ pub fn print_sheet(sheet: &Sheet) {
     if let Some(width) = table.width() {
         keep_words_whole(&mut table, width);
     }
-    print(painted(&table.to_string()));
+    print(table);
 }
 
 fn keep_words_whole(table: &mut Table, width: u16) {
@@ -162,12 +184,19 @@ fn whole_letters(word: &str) -> usize {
 /// Whether anything could not be printed.
 static CUT: AtomicBool = AtomicBool::new(false);
 
-/// Prints a text and a line end. A reader that has seen enough (`| head`) is no failure.
+/// Prints a line on standard error, whatever it quotes. That nobody can read it does not change how the command ends.
+pub fn tell(line: impl std::fmt::Display) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr().lock(), "{}", without_moves(&line.to_string(), escaped));
+}
+
+/// Prints a text and a line end, whatever it quotes. A reader that has seen enough (`| head`) is no failure.
 pub fn print(text: impl std::fmt::Display) {
     use std::io::{ErrorKind, Write};
+    let text = painted(&without_moves(&text.to_string(), escaped));
     match writeln!(std::io::stdout().lock(), "{text}") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe && !CUT.swap(true, Ordering::Relaxed) => {
-            eprintln!("offerd: standard output cannot be written: {error}; what was printed is not whole");
+            tell!("offerd: standard output cannot be written: {error}; what was printed is not whole");
         }
         _ => {}
     }
@@ -183,7 +212,7 @@ pub fn is_whole() -> bool {
 /// # Errors
 /// That it cannot be written so.
 pub fn print_json(what: &(impl Serialize + ?Sized)) -> Result<(), String> {
-    print(serde_json::to_string_pretty(what).map_err(|error| error.to_string())?);
+    print(json(&serde_json::to_string_pretty(what).map_err(|error| error.to_string())?));
     Ok(())
 }
 
@@ -239,7 +268,10 @@ pub fn dollars(amount: f64) -> String {
 mod tests {
     use comfy_table::ContentArrangement;
 
-    use super::{Color, Sheet, Table, colours, dollars, foreign, keep_words_whole, marked, painted};
+    use super::{
+        Color, Sheet, Table, coloured, colours, dollars, escaped, foreign, json, keep_words_whole, marked,
+        without_moves,
+    };
     use crate::sheet::Kind;
 
     fn table<const N: usize>(header: [&str; N]) -> Table {
@@ -250,6 +282,15 @@ mod tests {
     fn what_others_have_written_moves_no_cursor_and_begins_no_line() {
         assert_eq!(foreign("Ärger, 5 €"), "Ärger, 5 €");
         assert_eq!(foreign("\u{202e}a\x1b[2J\r\nb\0"), r"\u{202e}a\u{1b}[2J\r\nb\u{0}");
+    }
+
+    #[test]
+    fn json_means_the_same_and_moves_no_cursor() {
+        let text = "{\n  \"a\": \"\u{9b}2J\u{202e}\u{7f}\"\n}";
+        assert_eq!(json(text), "{\n  \"a\": \"\\u009b2J\\u202e\\u007f\"\n}");
+        let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(read(&json(text)), read(text));
+        assert_eq!(without_moves("a\tb\n\x1b[2J\r", escaped), "a\tb\n\\u{1b}[2J\\r");
     }
 
     #[test]
@@ -282,7 +323,7 @@ mod tests {
         rows.add_row([&marked("not well since noon", Color::Red), "-", "4"]);
         rows.set_content_arrangement(ContentArrangement::Dynamic).set_width(30);
         keep_words_whole(&mut rows, 30);
-        let (plain, shown) = (rows.to_string().replace(super::MARKS, ""), painted(&rows.to_string()));
+        let (plain, shown) = (rows.to_string().replace(super::MARKS, ""), coloured(&rows.to_string()));
         assert!(plain.lines().all(|line| line.chars().count() <= 30), "{plain}");
         assert!(shown.contains("\x1b[31mnot\x1b[0m \x1b[31mwell\x1b[0m"), "{shown}");
         assert!(

@@ -4,6 +4,7 @@ use std::io::{BufRead, stdin};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::admin_client::AdminClient;
@@ -169,6 +170,10 @@ async fn export(admin: &AdminClient, order: &PersonOrder, out: Option<&Path>) ->
     let waiting = progress::waiting("gathering all that is held");
     let held: Box<RawValue> = admin.post("/persons/export", order).await?;
     drop(waiting);
+    let copy: Value = serde_json::from_str(held.get()).map_err(|error| error.to_string())?;
+    if copy["leads"].as_array().is_none_or(Vec::is_empty) {
+        return Err(Trouble::Other(format!("{NOBODY}; there is nothing to write")));
+    }
     Ok(files::give(out, &held, "all that is held on them")?)
 }
 
@@ -213,13 +218,13 @@ async fn erased(admin: &AdminClient, order: &PersonOrder) -> Result<Receipt, Tro
 async fn ask_again(admin: &AdminClient, order: &PersonOrder) -> Result<(), Trouble> {
     let done: Suppressed = admin.post("/persons/unsuppress", order).await?;
     let (ended, never) = ("they may be asked about again", "they were not left alone by this");
-    eprintln!("{}", if done.was_suppressed { ended } else { never });
+    tell!("{}", if done.was_suppressed { ended } else { never });
     Ok(())
 }
 
 async fn leave_alone(admin: &AdminClient, order: &PersonOrder) -> Result<(), Trouble> {
     let _: Suppressed = admin.post("/persons/suppress", order).await?;
-    eprintln!("{LEFT_ALONE}");
+    tell!("{LEFT_ALONE}");
     Ok(())
 }
 

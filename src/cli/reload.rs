@@ -40,7 +40,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     let settings = super::settings_to_find_the_daemon(config)?;
     let outcome = reload(&settings).await?;
     if let Some(told) = other_file(config, &settings) {
-        eprintln!("offerd: {told}");
+        tell!("offerd: {told}");
     }
     if arguments.json {
         page::print_json(&outcome)?;

@@ -10,7 +10,7 @@ use hyper::Method;
 use super::admin_client::AdminClient;
 use super::progress::Bar;
 use super::trouble::Trouble;
-use super::{page, progress};
+use super::{files, page, progress};
 use crate::admin::reports::RebuildLine;
 use crate::reports::figures::{Figure, Figures};
 use crate::reports::report::Report;
@@ -80,7 +80,7 @@ pub struct Arguments {
     /// As what
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: Format,
-    /// File to write it to, rather than to standard output
+    /// File to make, readable by its owner only, rather than standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -116,7 +116,7 @@ Examples:
 
 /// Runs `offerd report`.
 pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
-    if arguments.format == Format::Parquet && arguments.output.is_none() {
+    if arguments.format == Format::Parquet && arguments.file().is_none() {
         return Err(Trouble::Other(WANTS_A_FILE.to_owned()));
     }
     let settings = super::settings(config)?;
@@ -155,22 +155,28 @@ impl Arguments {
         query.finish()
     }
 
+    /// The file that it is written to.
+    fn file(&self) -> Option<&Path> {
+        files::named(self.output.as_deref())
+    }
+
     fn write(&self, report: &Report) -> Result<(), String> {
         let text = match self.format {
             Format::Table => None,
             Format::Parquet => {
                 let bytes = report.sheet().parquet("report").map_err(|error| error.to_string())?;
-                let file = self.output.as_deref().ok_or(WANTS_A_FILE)?;
-                return written(file, &bytes);
+                return files::make(self.file().ok_or(WANTS_A_FILE)?, &bytes);
             }
             Format::Csv => Some(report.sheet().csv()?.trim_end().to_owned()),
-            Format::Json => Some(serde_json::to_string_pretty(report).map_err(|error| error.to_string())?),
+            Format::Json => {
+                Some(page::json(&serde_json::to_string_pretty(report).map_err(|error| error.to_string())?))
+            }
         };
-        match (&self.output, text) {
+        match (self.file(), text) {
             (Some(file), text) => {
                 let text =
                     text.unwrap_or_else(|| format!("{}\n{}", page::table(&sheet(report)), summary(report)));
-                written(file, (text + "\n").as_bytes())
+                files::make(file, (text + "\n").as_bytes())
             }
             (None, Some(text)) => {
                 page::print(text);
@@ -183,10 +189,6 @@ impl Arguments {
             }
         }
     }
-}
-
-fn written(file: &Path, bytes: &[u8]) -> Result<(), String> {
-    std::fs::write(file, bytes).map_err(|error| format!("{} cannot be written: {error}", file.display()))
 }
 
 fn sheet(report: &Report) -> Sheet {

@@ -14,6 +14,7 @@ use crate::admin::backup::told;
 use crate::config::Settings;
 use crate::regular_file;
 use crate::store::backup::{BackupFault, Restore, RestoreError, Scanner, Summary};
+use crate::store::beside::BesideError;
 use crate::store::{CheckReport, MasterKey};
 
 /// `offerd restore`
@@ -138,8 +139,8 @@ fn with_next(fault: &BackupFault) -> String {
 fn why(file: &Path, error: &RestoreError) -> String {
     match error {
         RestoreError::Backup(fault) => of_file(file, with_next(fault)),
-        RestoreError::NotEmpty { .. } => format!("{error}; `--into DIR` names another"),
-        RestoreError::LeftOver { .. } | RestoreError::Store(_) => error.to_string(),
+        RestoreError::Place(BesideError::NotEmpty { .. }) => format!("{error}; `--into DIR` names another"),
+        RestoreError::Place(_) | RestoreError::Store(_) => error.to_string(),
     }
 }
 
@@ -170,7 +171,7 @@ fn of_file(file: &Path, message: String) -> String {
 /// Prints what was broken in the store before the backup was taken.
 fn warn(report: &CheckReport) {
     for record in &report.broken {
-        eprintln!("offerd: {record}, as it was when the backup was taken");
+        tell!("offerd: {record}, as it was when the backup was taken");
     }
 }
 

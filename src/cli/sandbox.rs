@@ -57,7 +57,7 @@ pub async fn run(arguments: &Arguments) -> Result<(), Trouble> {
         return Err(Trouble::Other("the shares must be from 0 to 1, and at most 1 together".to_owned()));
     }
     let cases = Cases::load(&arguments.cases)
-        .map_err(|fault| format!("{fault}; `--cases` says where the cases are"))?;
+        .map_err(|fault| format!("{fault}; `--cases` says where the cases are, files `KEY/CASE.json` as offerd-partner(5) describes"))?;
     let listener = TcpListener::bind(arguments.listen).await;
     let listener = listener.map_err(|error| cannot_listen(arguments.listen, &error))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
@@ -66,7 +66,7 @@ pub async fn run(arguments: &Arguments) -> Result<(), Trouble> {
         page::counted(cases.partners(), "partner")
     ));
     for skipped in cases.skipped() {
-        eprintln!("offerd: {skipped}, so it answers nothing");
+        tell!("offerd: {skipped}, so it answers nothing");
     }
     let chance = Chance::new(arguments.seed, arguments.latency, rates);
     let behaviours = Behaviours::of(&arguments.cases, arguments.seed, chance);

@@ -125,10 +125,10 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
             if !removed.found {
                 return Err(Trouble::Other(missing()));
             }
-            eprintln!("the list {name} is removed");
+            tell!("the list {name} is removed");
             if !removed.partners.is_empty() {
                 let partners = removed.partners.join(", ");
-                eprintln!(
+                tell!(
                     "their files name it, so that these are asked about nobody until it is there again: {partners}"
                 );
             }
@@ -203,8 +203,8 @@ impl Add {
             false => "a SHA-256 as 64 hexadecimal digits; lines in plain want `--plain`",
         };
         bar.suspend(|| match bad {
-            1..=MOST_TOLD => eprintln!("{}:{line}: must be {wanted}", self.file.display()),
-            _ if bad == MOST_TOLD + 1 => eprintln!("more lines are bad; they are counted"),
+            1..=MOST_TOLD => tell!("{}:{line}: must be {wanted}", self.file.display()),
+            _ if bad == MOST_TOLD + 1 => tell!("more lines are bad; they are counted"),
             _ => {}
         });
     }

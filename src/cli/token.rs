@@ -116,7 +116,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
                     "there is no token {id}; `offerd token list` shows those there are"
                 )));
             }
-            eprintln!("token {id} is revoked");
+            tell!("token {id} is revoked");
             admin
         }
     };
@@ -133,7 +133,7 @@ fn tell(created: Created, json: bool) -> Result<(), String> {
         Holder::Company(name) => format!("company {name}"),
         Holder::Partner(key) => format!("partner {key}"),
     };
-    eprintln!("token {} of {holder}; it is shown only now", created.id);
+    tell!("token {} of {holder}; it is shown only now", created.id);
     Ok(())
 }
 

@@ -21,6 +21,7 @@ use crate::admin::backup::told;
 use crate::config::Settings;
 use crate::regular_file;
 use crate::store::audit::{AuditEntry, AuditLog};
+use crate::store::beside::{Beside, BesideError};
 use crate::store::{Commit, MasterKey, Store, Tree};
 use crate::transfer::{Export, Import};
 
@@ -96,47 +97,47 @@ pub async fn export(config: Option<&Path>, arguments: &ExportArguments) -> Resul
 pub async fn import(config: Option<&Path>, arguments: &ImportArguments) -> Result<(), Trouble> {
     run(config, async |settings| {
         super::in_files(settings, "`offerd import`", "import into files, and take those into the database")?;
-        let path = &settings.store.path;
-        let mut entries = fs::read_dir(path).into_iter().flatten();
-        if entries.next().is_some() || Store::exists(path) {
-            return Err(format!(
-                "`{}` is not empty, and lines are imported into a new store only; set another `store.path`",
-                path.display()
-            ));
-        }
         // Before there is a store, so that none is made for a file that cannot be read.
         let input = open(&arguments.file)?;
-        let key_is_given = master_key(settings)?.is_some();
-        let store = super::open_or_make_store(settings)?;
-        let imported = read(&store, &arguments.file, input).await;
-        let closed = store.close().map_err(|error| error.to_string());
-        drop(store);
-        match imported.and_then(|records| closed.map(|()| records)) {
-            Ok(records) => {
-                told("store.import", &operator());
-                Ok(format!("{records} records imported"))
+        let path = &settings.store.path;
+        let place = Beside::begin(path).map_err(|error| match error {
+            BesideError::NotEmpty { .. } => format!("{error}; set another `store.path`"),
+            BesideError::LeftOver { .. } | BesideError::Store(_) => error.to_string(),
+        })?;
+        let given = MasterKey::find(settings.store.master_key_file.as_deref(), path);
+        let (key, made) = match given.map_err(|error| error.to_string())? {
+            Some(key) => (key, None),
+            None => {
+                let file = MasterKey::beside(path);
+                (MasterKey::create(&file).map_err(|error| error.to_string())?, Some(file))
             }
-            Err(message) => {
-                take_back(settings, key_is_given)?;
-                Err(message)
-            }
+        };
+        let mut filled = settings.clone();
+        filled.store.path = place.path().to_owned();
+        filled.store.master_key_file = key::file_of(&key);
+        let imported = fill(&filled, &arguments.file, input).await;
+        let moved = imported.and_then(|records| {
+            place.finish().map_err(|error| error.to_string())?;
+            Ok(records)
+        });
+        match (&moved, made) {
+            (Ok(_), Some(file)) => key.tell_made(&file),
+            (Err(_), Some(file)) => drop(fs::remove_file(file)),
+            (_, None) => {}
         }
+        let records = moved?;
+        told("store.import", &operator());
+        Ok(format!("{records} records imported"))
     })
     .await
 }
 
-/// Removes what did not become a whole store, and the master key that was made for it.
-fn take_back(settings: &Settings, key_is_given: bool) -> Result<(), String> {
-    let cannot = |path: &Path, error: io::Error| format!("`{}` cannot be removed: {error}", path.display());
-    let made = if key_is_given { None } else { master_key(settings)?.and_then(|key| key::file_of(&key)) };
-    let path = &settings.store.path;
-    fs::remove_dir_all(path).map_err(|error| cannot(path, error))?;
-    made.map_or(Ok(()), |file| fs::remove_file(&file).map_err(|error| cannot(&file, error)))
-}
-
-fn master_key(settings: &Settings) -> Result<Option<MasterKey>, String> {
-    let found = MasterKey::find(settings.store.master_key_file.as_deref(), &settings.store.path);
-    found.map_err(|error| error.to_string())
+/// Makes a store of the lines.
+async fn fill(settings: &Settings, file: &Path, input: Box<dyn Read>) -> Result<u64, String> {
+    let store = super::open_or_make_store(settings)?;
+    let imported = read(&store, file, input).await;
+    let closed = store.close().map_err(|error| error.to_string());
+    imported.and_then(|records| closed.map(|()| records))
 }
 
 /// Works on the store of a stopped daemon, and prints what came of it.
@@ -152,7 +153,7 @@ async fn run(
         )));
     }
     // Standard output may be the export.
-    eprintln!("offerd: {}", work(&settings).await?);
+    tell!("offerd: {}", work(&settings).await?);
     Ok(())
 }
 
@@ -209,6 +210,9 @@ async fn read(store: &Store, file: &Path, input: Box<dyn Read>) -> Result<u64, S
         tell(&bar, number);
     }
     bar.finish_and_clear();
+    if number == 0 {
+        return Err(format!("{name} is empty; give a file that `offerd export --personal-data` has made"));
+    }
     import.finish().await.map_err(|error| format!("{name}: line {number} {error}"))
 }
 

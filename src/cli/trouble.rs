@@ -24,15 +24,15 @@ impl Trouble {
         match self {
             Self::Faults(faults) => {
                 let count = faults.len();
-                faults.iter().for_each(|fault| eprintln!("{fault}"));
-                eprintln!(
+                faults.iter().for_each(|fault| tell!("{fault}"));
+                tell!(
                     "offerd: {count} {} found; nothing was started or changed",
                     if count == 1 { "fault" } else { "faults" }
                 );
                 ExitCode::from(BAD_CONFIGURATION)
             }
             Self::Other(message) => {
-                eprintln!("offerd: {message}");
+                tell!("offerd: {message}");
                 ExitCode::FAILURE
             }
             Self::Told(code) => code,

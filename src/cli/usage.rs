@@ -1,5 +1,7 @@
 //! What a command line that cannot be understood is answered: one sentence, and what to do next.
 
+use std::io::Write;
+
 use clap::error::ErrorKind;
 use clap::{Command, Error};
 
@@ -8,10 +10,16 @@ use clap::{Command, Error};
 pub fn end(error: &Error, command: &Command, words: impl Iterator<Item = String>) -> ! {
     use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     if matches!(error.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand | DisplayVersion) {
-        error.exit();
+        std::process::exit(if is_printed(error) || error.use_stderr() { error.exit_code() } else { 1 });
     }
-    eprintln!("offerd: {}", sentence(error, command, words));
+    tell!("offerd: {}", sentence(error, command, words));
     std::process::exit(error.exit_code());
+}
+
+/// Whether what was asked for could be printed. A reader that has seen enough (`| head`) is no failure.
+fn is_printed(error: &Error) -> bool {
+    let printed = error.print().and_then(|()| std::io::stdout().flush());
+    printed.map_or_else(|failure| failure.kind() == std::io::ErrorKind::BrokenPipe, |()| true)
 }
 
 /// What is wrong, and where to read how it is written.

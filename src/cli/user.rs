@@ -157,7 +157,7 @@ impl Add {
         let admin = AdminClient::find_or_make(settings).await?;
         let new = NewUser { name: self.name, role: self.role, password };
         let added: ListedUser = admin.post("/users", &new).await?;
-        eprintln!("added {} as {}", added.name, added.role.word());
+        tell!("added {} as {}", added.name, added.role.word());
         if !added.has_password {
             self.with.invite(&admin, &added.name).await?;
         }
@@ -192,7 +192,7 @@ impl With {
     /// Prints a link. A stopped daemon would have forgotten it by its start.
     async fn invite(&self, admin: &AdminClient, name: &str) -> Result<(), String> {
         if admin.is_stopped() {
-            eprintln!(
+            tell!(
                 "no daemon runs: once one does, `offerd user password {name}` prints a link to set a password with"
             );
             return Ok(());
@@ -200,7 +200,7 @@ impl With {
         let path = format!("/users/{name}/invitation");
         let link: ConsoleLink = admin.ask(Method::POST, &path).await?;
         if let Some(seconds) = link.expires_in_s {
-            eprintln!("signs {name} in once, within {} hours, to set a password:", seconds / 3600);
+            tell!("signs {name} in once, within {} hours, to set a password:", seconds / 3600);
         }
         page::print(link.reached_at(&admin.url(""), self.at.as_deref()).url);
         Ok(())
@@ -218,7 +218,7 @@ async fn list(settings: &Settings, json: bool) -> Result<(), Trouble> {
 async fn changed(settings: &Settings, name: &str, change: &UserChange, words: &str) -> Result<(), Trouble> {
     let admin = AdminClient::find(settings).await?;
     let user: ListedUser = admin.post(&format!("/users/{name}"), change).await?;
-    eprintln!("{} {words}", user.name);
+    tell!("{} {words}", user.name);
     Ok(admin.close()?)
 }
 
@@ -231,7 +231,7 @@ async fn remove(settings: &Settings, name: &str) -> Result<(), Trouble> {
             "there is no user `{name}`; `offerd user list` shows who there is"
         )));
     }
-    eprintln!("{name} is removed; their sessions have ended");
+    tell!("{name} is removed; their sessions have ended");
     Ok(())
 }
 

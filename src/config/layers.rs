@@ -1,6 +1,7 @@
 //! The layers of the settings, merged, and which of them a key came from.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -71,6 +72,22 @@ impl Layers {
         })?;
         Ok(Self { merged, places: Places { defaults, file: source, variables } })
     }
+}
+
+/// The variables that are ours; the names and values of others may be anything.
+pub(super) fn environment(
+    variables: impl Iterator<Item = (OsString, OsString)>,
+) -> Result<Vec<(String, String)>, Vec<Fault>> {
+    let ours = variables.filter(|(name, _)| name.to_string_lossy().starts_with(PREFIX));
+    let read = |(name, value): (OsString, OsString)| match (name.to_str(), value.into_string()) {
+        (Some(name), Ok(value)) => Ok((name.to_owned(), value)),
+        _ => {
+            let message =
+                "the name and the value of this variable must be UTF-8 text, got other bytes".to_owned();
+            Err(vec![Fault { file: Some(PathBuf::from(&name)), line: None, key: String::new(), message }])
+        }
+    };
+    ours.map(read).collect()
 }
 
 impl Places {

@@ -170,6 +170,8 @@ settings! {
         displays_kept_per_offer: u64 = count(1, 1000) => reloadable,
         /// Most statements of a lead's consents that are kept beside the latest.
         consents_kept_per_lead: usize = count(1, 1000) => reloadable,
+        /// Bytes of a lead as it is stored, beyond which nothing is merged into it.
+        bytes_per_lead: usize = count(16_384, 16_777_216) => reloadable,
         /// Leads of a person that are erased at once; those beyond go in further rounds.
         leads_erased_at_once: usize = count(1, 1_000_000) => reloadable,
         /// How long after a lead was made a publishable token may merge into it.

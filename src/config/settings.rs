@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::alerts::AlertSettings;
-use super::layers::{Layers, Places};
+use super::layers::{self, Layers, Places};
 use super::ranking::RankingSettings;
 use super::section::settings;
 use super::sections::*;
@@ -102,9 +102,13 @@ impl Settings {
     /// Like [`load`](Self::load), but gives settings beside their faults where it can: the faulty ones have their
     /// defaults. For those who go on checking.
     pub fn inspect(file: Option<&Path>) -> (Option<Self>, Vec<Fault>) {
-        let Some(path) = file else { return Self::of_layers(None, std::env::vars()) };
+        let environment = match layers::environment(std::env::vars_os()) {
+            Ok(environment) => environment,
+            Err(faults) => return (None, faults),
+        };
+        let Some(path) = file else { return Self::of_layers(None, environment) };
         match declaration::text_of(path) {
-            Ok(text) => Self::of_layers(Some((path, &text)), std::env::vars()),
+            Ok(text) => Self::of_layers(Some((path, &text)), environment),
             Err(error) => {
                 let message = format!(
                     "cannot be read: {error}; name the settings file by `--config` or OFFERD_CONFIG, or leave both out \

@@ -36,8 +36,8 @@ impl Opened {
             .await
             .map_err(|error| format!("the book's templates could not be stored: {error}"))?;
         info!(partners = book.partners().len(), offers = book.offers(), "partners loaded");
-        if book.seats().is_empty() {
-            warn!(path = %settings.partners.path.display(), "there are no partner files, so no lead will have an offer");
+        if let Some(remark) = book.without_seats() {
+            warn!(path = %settings.partners.path.display(), "{remark}");
         }
         Ok(Self { records, tokens })
     }

@@ -93,6 +93,9 @@ impl Reloading {
         let renewals =
             read.map_err(|faults| Kept::Faulty(certificate_faults::<()>(&self.settings, Err(faults))))?;
         let old = self.engine.configuration();
+        if let Some(fault) = empties(&old.book, &book, &later) {
+            return Err(Kept::Faulty(vec![fault]));
+        }
         let clients = old.clients.opened(&book).map_err(Kept::Faulty)?;
         let kept = self.engine.records.templates.keep(&book).await;
         kept.map_err(|failure| Kept::Failed(format!("the book's templates could not be stored: {failure}")))?;
@@ -121,6 +124,7 @@ impl Reloading {
             experiments: old.experiments.diff(&experiments),
             settings: settings_diff,
             remarks: [
+                book.without_seats().map(str::to_owned).into_iter().collect(),
                 book.remarks().iter().map(ToString::to_string).collect(),
                 later.offer_pages.without_token(&holders),
                 later.ranking.without_token(&holders),
@@ -162,6 +166,18 @@ impl Reloading {
         self.in_force.send_replace(Arc::new(settings.clone()));
         self.settings = settings;
     }
+}
+
+/// The fault of files that would take every partner out: a directory that is not mounted, or not copied yet, rather than what is meant.
+fn empties(old: &Book, new: &Book, settings: &Settings) -> Option<Fault> {
+    let before = old.partners().len();
+    (before > 0 && new.seats().is_empty()).then(|| {
+        let message = format!(
+            "has no partner file, and a reload does not take all {before} partners out: put the files back, or begin with an empty \
+             book by a restart"
+        );
+        settings.fault("partners.path", message)
+    })
 }
 
 /// Notes which book is in force.

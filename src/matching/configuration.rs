@@ -73,6 +73,8 @@ pub struct Rules {
     pub displays_kept_per_offer: u64,
     /// Most statements of a lead's consents that are kept beside the latest.
     pub consents_kept_per_lead: usize,
+    /// Bytes of a stored lead, beyond which nothing is merged into it.
+    pub bytes_per_lead: usize,
     /// Reports of approval probability that are kept.
     pub loan_reports: Kept,
     /// How much of what partners are sent and answer is kept, and how long.
@@ -81,8 +83,13 @@ pub struct Rules {
 
 impl From<&Settings> for Rules {
     fn from(settings: &Settings) -> Self {
-        let LimitSettings { clicks_kept_per_offer, displays_kept_per_offer, consents_kept_per_lead, .. } =
-            settings.limits;
+        let LimitSettings {
+            clicks_kept_per_offer,
+            displays_kept_per_offer,
+            consents_kept_per_lead,
+            bytes_per_lead,
+            ..
+        } = settings.limits;
         let approval = settings.approval;
         let loan_reports = Kept { time: approval.reports_kept, per_company: approval.reports_per_company };
         let transcripts = settings.transcripts;
@@ -104,6 +111,7 @@ impl From<&Settings> for Rules {
             clicks_kept_per_offer,
             displays_kept_per_offer,
             consents_kept_per_lead,
+            bytes_per_lead,
             loan_reports,
             transcripts,
         }

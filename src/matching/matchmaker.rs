@@ -37,7 +37,7 @@ use crate::records::identity::identity_of;
 use crate::records::writing::{IdentityLookBack, LeadCommit};
 use crate::records::{Unavailable, consents, contacts, reading, writing};
 use crate::store::entities::LeadRecord;
-use crate::store::{Commit, CommitError, Health, Tree};
+use crate::store::{Commit, CommitError, Health, Tree, codec};
 use crate::telemetry::metrics::{CONSENTS_CUT, EXPERIMENT_LEADS, SUBMITS_REFUSED};
 use crate::telemetry::traces::{LeadTrace, TraceContext};
 
@@ -263,8 +263,14 @@ impl Matchmaker {
             updated_at,
             ..earlier.clone()
         };
-        let most = self.engine.configuration().rules.consents_kept_per_lead;
-        let grown = consents::kept(&earlier, grown, most);
+        let configuration = self.engine.configuration();
+        let rules = &configuration.rules;
+        let grown = consents::kept(&earlier, grown, rules.consents_kept_per_lead);
+        let bytes = |record| codec::encode_json(record).len();
+        if bytes(&grown) > rules.bytes_per_lead.max(bytes(&earlier)) {
+            counter!(SUBMITS_REFUSED, "reason" => "lead_too_large").increment(1);
+            return Err(Refused::TooLarge(rules.bytes_per_lead));
+        }
         Ok(Some((earlier, grown)))
     }
 

@@ -15,6 +15,8 @@ pub enum Refused {
     Duplicate(Uuid),
     /// A lead of this uuid is erased.
     Erased(Uuid),
+    /// It would be longer than this many bytes with what was to be merged into it.
+    TooLarge(usize),
     /// Its key came with another body before.
     OtherBody,
     /// Its key is that of a submit under way.

@@ -228,6 +228,11 @@ impl Book {
         &self.said
     }
 
+    /// What to say of a book without partners.
+    pub fn without_seats(&self) -> Option<&'static str> {
+        self.seats().is_empty().then_some("there are no partner files, so no lead will have an offer")
+    }
+
     /// What in the files is no fault, and may not be what was meant.
     pub fn remarks(&self) -> &[Fault] {
         &self.remarks

@@ -57,7 +57,7 @@ pub enum NoOfferReason {
 /// What failed. Stored by position: a new one goes behind the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Failure {
-    /// The partner answered with an error.
+    /// A simulated partner was drawn to answer with an error; of one that is called that is `Answer`.
     Refused,
     /// Our code for the partner panicked.
     Panicked,

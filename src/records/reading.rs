@@ -271,14 +271,20 @@ impl Told<'_> {
 }
 
 /// Hands over each answer in the tables made since, those of a table one after the other.
-/// What cannot be read is reported, and left out.
-pub fn each_answer(records: &Records, since: i64, mut tell: impl FnMut(Told<'_>)) {
-    let asks: HashMap<Uuid, Asks> = made_since(&records.store, Tree::Asks, since).collect();
-    for (table, head) in made_since::<TableHead>(&records.store, Tree::RateTables, since) {
+/// Broken records are reported, and left out.
+///
+/// # Errors
+/// That the store cannot be read.
+pub fn each_answer(records: &Records, since: i64, mut tell: impl FnMut(Told<'_>)) -> Result<(), ReadError> {
+    let asks = made_since(&records.store, Tree::Asks, since);
+    let asks: HashMap<Uuid, Asks> = asks.collect::<Result<_, _>>()?;
+    for made in made_since::<TableHead>(&records.store, Tree::RateTables, since) {
+        let (table, head) = made?;
         if let Err(Unavailable) = of_table(records, table, &head, asks.get(&table), &mut tell) {
             warn!(rate_table = %table, "the answers of a table could not be counted");
         }
     }
+    Ok(())
 }
 
 fn of_table(
@@ -312,17 +318,8 @@ fn of_table(
 }
 
 /// The records under UUIDv7 keys made since a time in Unix milliseconds, of a tree that keeps them as the codec does.
-/// One that cannot be read is reported, and left out.
+/// Broken ones are reported, and left out; the errors are those of the disk.
 pub fn made_since<T: DeserializeOwned>(
-    store: &Store,
-    tree: Tree,
-    since: i64,
-) -> impl Iterator<Item = (Uuid, T)> {
-    all_made_since(store, tree, since).filter_map(Result::ok)
-}
-
-/// The same, for who has to know whether it is all.
-pub fn all_made_since<T: DeserializeOwned>(
     store: &Store,
     tree: Tree,
     since: i64,

@@ -44,8 +44,12 @@ pub fn records(records: impl IntoIterator<Item = Vec<String>>) -> Result<String,
     String::from_utf8(lines).map_err(|error| error.to_string())
 }
 
-/// A text that no spreadsheet takes for a formula.
+/// A text that no spreadsheet takes for a formula, and that does nothing to a terminal: control characters are replaced, but for ends of
+/// lines and tabulators.
 pub fn harmless(value: &str) -> String {
     let is_formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    if is_formula { format!("'{value}") } else { value.to_owned() }
+    let value = value.replace("\r\n", "\n");
+    let does_something = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    let value = value.replace(does_something, "\u{fffd}");
+    if is_formula { format!("'{value}") } else { value }
 }

@@ -70,6 +70,7 @@
 mod arrival;
 mod arrival_clock;
 pub mod backup;
+pub mod beside;
 mod broken;
 mod changes;
 mod check;

@@ -69,7 +69,7 @@ metrics! {
     Counter LEADS_ERASED "offerd_leads_erased_total" [] "Leads of which erasures of persons have destroyed the keys.";
     Gauge PREFILLS "offerd_prefills" [] "Prefills that can be read; the limit of each company is limits.prefills_per_company.";
     Counter PREFILLS_ENDED "offerd_prefills_ended_total" ["by"] "Prefills that can be read no more: time (limits.prefill_lifetime), reads (limits.prefill_reads).";
-    Counter SUBMITS_REFUSED "offerd_submits_refused_total" ["reason"] "Leads refused with 503: full, company_full, lead_busy (store.changes_per_record), store_busy, store_failed, store_stalled, disk_full; and merges that a publishable token came too late for, with 404: merge_too_late.";
+    Counter SUBMITS_REFUSED "offerd_submits_refused_total" ["reason"] "Leads refused with 503: full, company_full, lead_busy (store.changes_per_record), store_busy, store_failed, store_stalled, disk_full; merges that a publishable token came too late for, with 404: merge_too_late; and merges into a lead beyond limits.bytes_per_lead, with 413: lead_too_large.";
     Counter SEATS_CUT "offerd_seats_cut_total" [] "Seats not asked because of matching.partners_per_lead.";
     Counter SEATS_HELD_BACK "offerd_seats_held_back_total" ["partner", "product_type", "reason"] "Seats that fit a lead and were not asked: paused, dates, schedule, per_minute, per_day, per_week, per_month, budget, share, suppressed, exclusive.";
     Gauge SUPPRESSION_ENTRIES "offerd_suppression_entries" ["list"] "How many are on a suppression list.";

@@ -57,7 +57,7 @@ impl Export {
 
     /// What is told, of which trees.
     fn is_told(&self, row: &TreeRow) -> bool {
-        let apart = matches!(row.tree, Tree::LeadKeys | Tree::Identities | Tree::Repeats);
+        let apart = matches!(row.tree, Tree::LeadKeys | Tree::Identities | Tree::Repeats | Tree::Followers);
         !apart && row.seal != Seal::Passing && (row.seal == Seal::Open || self.personal_data)
     }
 

@@ -104,8 +104,11 @@ impl Import {
         if self.tree.replace(tree) != Some(tree) || self.waiting.len() >= AT_ONCE {
             self.write().await?;
         }
-        let commit = self.commit(tree, key, payload).ok_or(ImportError::Line)?;
-        self.waiting.push(commit);
+        // Exports of before have them. What these places are behind of is keyed anew, so it is read from the beginning.
+        if tree != Tree::Followers {
+            let commit = self.commit(tree, key, payload).ok_or(ImportError::Line)?;
+            self.waiting.push(commit);
+        }
         self.records += 1;
         Ok(())
     }

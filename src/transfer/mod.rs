@@ -11,8 +11,8 @@
 //! A record whose JSON would not give the same bytes again goes as hexadecimal, so an import gives each record byte for
 //! byte. The key that offers' uuids are made with goes along, so that addresses given out still lead somewhere; other keys do
 //! not. What a store looks up by keyed hashes is keyed anew in the importing store. Left out are the hashes of the clients'
-//! keys for their submits, which nobody can make anew, the data keys, since imported leads get new ones, and what passes within
-//! minutes.
+//! keys for their submits, which nobody can make anew, the data keys, since imported leads get new ones, the places of projections,
+//! which read the imported feeds from the beginning (what they do twice changes nothing), and what passes within minutes.
 
 mod export;
 mod import;

@@ -125,6 +125,15 @@ impl Failure {
         Self::of(StatusCode::PAYLOAD_TOO_LARGE, error)
     }
 
+    /// 413: what is to be merged into a lead would make it longer than `limit_bytes`.
+    pub fn lead_too_large(limit_bytes: usize) -> Self {
+        let message = format!(
+            "Lead must be at most {limit_bytes} bytes with what is merged into it; send less, or begin a new lead"
+        );
+        let error = ApiError::new(ErrorType::TooLarge, message).with("limit", limit_bytes.to_string());
+        Self::of(StatusCode::PAYLOAD_TOO_LARGE, error)
+    }
+
     /// 415: the body is not of a JSON type.
     pub fn unsupported_media() -> Self {
         Self::unsupported("Content-Type must be application/json")

@@ -115,7 +115,7 @@ async fn whoever_changes_a_record_is_told_of_by_every_check() {
     let head = format!("{}:{}", verdict["head"]["number"], verdict["head"]["hash"].as_str().unwrap());
     let (_, stopped) = daemon.terminate();
     let store = stopped.plan.open_store();
-    let (records, _) = AuditLog::of(store.clone()).after(1, &Default::default(), 1, 1);
+    let (records, _) = AuditLog::of(store.clone()).after(1, &Default::default(), 1, 1).unwrap();
     let other = AuditRecord { who: "somebody else".to_owned(), ..records[0].clone() };
     let key = [&[1][..], &2_u64.to_be_bytes()].concat();
     store.commit(Commit::new().put(Tree::Audit, &key, codec::encode_json(&other))).await.unwrap();

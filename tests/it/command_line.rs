@@ -1,6 +1,8 @@
 //! The commands, as an operator types them.
 
-use std::process::Output;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use hyper::Method;
@@ -44,6 +46,51 @@ async fn check_tells_every_fault_of_settings_and_partners_with_file_and_line() {
     );
     let served = plan.command(&["serve"]).output().unwrap();
     assert_eq!(served.status.code(), Some(64), "a daemon does not start on bad settings");
+}
+
+#[test]
+fn a_variable_that_is_no_text_is_named_where_it_is_ours_and_of_no_concern_where_not() {
+    let plan = Daemon::with_partners(prompt_partners(1));
+    let bytes = OsStr::from_bytes(b"a\xff");
+    let check = |name: &OsStr, value: &OsStr| plan.command(&["check"]).env(name, value).output().unwrap();
+    for (name, value) in [(OsStr::new("OTHER"), bytes), (bytes, OsStr::new("b"))] {
+        let output = check(name, value);
+        assert_eq!(output.status.code(), Some(0), "{name:?}: {}", stderr(&output));
+    }
+    let ours = check(OsStr::new("OFFERD__LOG__FILTER"), bytes);
+    let told = stderr(&ours);
+    assert!(ours.status.code() == Some(64) && told.contains("OFFERD__LOG__FILTER"), "{told}");
+    assert!(told.contains("must be UTF-8 text"), "{told}");
+}
+
+#[test]
+fn what_cannot_be_printed_changes_no_exit_code_but_that_of_what_was_asked_for() {
+    let plan = Daemon::with_partners(prompt_partners(1));
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let closed = || std::io::pipe().unwrap().1;
+    let ends = |command: &[&str], stdout: Stdio, stderr: Stdio| {
+        plan.command(command).stdout(stdout).stderr(stderr).status().unwrap().code()
+    };
+    let commands: [(&[&str], i32); 4] =
+        [(&["check"], 0), (&["token", "list"], 1), (&["--config", "no.toml", "check"], 64), (&["--foo"], 2)];
+    for (command, code) in commands {
+        for stderr in [Stdio::from(full()), Stdio::from(closed())] {
+            assert_eq!(ends(command, Stdio::null(), stderr), Some(code), "{command:?}");
+        }
+    }
+    assert_eq!(ends(&["--help"], full().into(), Stdio::null()), Some(1));
+    assert_eq!(ends(&["--help"], closed().into(), Stdio::null()), Some(0), "a reader that has seen enough");
+    assert_eq!(ends(&["check", "--help"], Stdio::null(), Stdio::null()), Some(0));
+}
+
+#[test]
+fn a_key_that_cannot_be_written_leaves_no_file() {
+    let plan = Daemon::with_partners(prompt_partners(1));
+    let file = plan.directory().join("new-key");
+    let create = format!("trap '' XFSZ; ulimit -f 0; exec offerd key create {}", file.display());
+    let output = plan.shell(&create).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(!file.exists());
 }
 
 #[tokio::test]

@@ -108,6 +108,32 @@ async fn more_changes_of_one_lead_than_may_wait_are_refused_and_counted() {
 }
 
 #[tokio::test]
+async fn a_lead_does_not_grow_beyond_its_limit() {
+    let plan = Daemon::with_partners(vec![partner("bank").savings("")]);
+    let daemon = plan.setting("limits.bytes_per_lead", "16384").start().await;
+    let lead = daemon.post("/leads", "{}").await.json()["uuid"].as_str().unwrap().to_owned();
+    let path = format!("/leads/{lead}/rateTables");
+    let tags = |nth: u32| json!({"clientTags": {"seen": [format!("{nth}{}", "x".repeat(200))]}}).to_string();
+    let mut taken = 0;
+    let refused = loop {
+        let answer = daemon.post(&path, tags(taken)).await;
+        if answer.status != 200 {
+            break answer;
+        }
+        taken += 1;
+        assert!(taken < 100, "a lead has an end");
+    };
+    assert_eq!((refused.status, refused.json()[0]["type"].as_str()), (413, Some("tooLarge")));
+    let message = refused.json()[0]["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("at most 16384 bytes") && message.contains("begin a new lead"), "{message}");
+    let stored = daemon.get(&format!("/leads/{lead}")).await.json();
+    assert_eq!(stored["clientTags"]["seen"].as_array().unwrap().len(), taken as usize);
+    assert_eq!(patch(&daemon, &lead, json!({"clientTags": {}})).await.status, 200, "what adds nothing");
+    let counted = r#"offerd_submits_refused_total{reason="lead_too_large"} 1"#;
+    assert!(daemon.metrics().await.contains(counted));
+}
+
+#[tokio::test]
 async fn a_change_survives_a_kill() {
     let daemon = daemon().await;
     let lead = daemon.post("/leads", "{}").await.json()["uuid"].as_str().unwrap().to_owned();

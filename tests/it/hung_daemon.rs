@@ -39,3 +39,19 @@ async fn every_command_says_that_the_daemon_does_not_answer() {
     signal(daemon.pid(), "CONT");
     assert_eq!(daemon.submit("{}").await.status, 200);
 }
+
+#[tokio::test]
+async fn a_check_that_needs_the_daemon_says_that_it_does_not_answer() {
+    let plan = Daemon::with_partners(prompt_partners(1));
+    plan.write_settings("[offer_pages.companies.Acme]\ncolour = '#1d4ed8'\n");
+    let daemon = plan.start().await;
+    signal(daemon.pid(), "STOP");
+    let child = daemon.spawn(&["check"]);
+    let waiting = tokio::task::spawn_blocking(move || child.wait_with_output().unwrap());
+    let ended = tokio::time::timeout(BOUND, waiting).await.expect("no command waits without end");
+    let Output { status, stderr, .. } = ended.unwrap();
+    let told = String::from_utf8(stderr).unwrap();
+    assert_eq!(status.code(), Some(0), "the files are good: {told}");
+    assert!(told.contains("have tokens is not known") && told.contains("does not answer"), "{told}");
+    signal(daemon.pid(), "CONT");
+}

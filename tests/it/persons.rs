@@ -302,6 +302,14 @@ async fn what_names_nobody_is_told_without_repeating_it() {
     let file = Path::new(&out).to_str().unwrap();
     assert!(daemon.command(&["person", "export", "--email", EMAIL, "--out", file]).status.success());
     assert!(!daemon.command(&["person", "export", "--email", EMAIL, "--out", file]).status.success());
+    let held = daemon.command(&["person", "export", "--email", EMAIL, "--out", "-"]);
+    assert!(held.status.success() && held.stdout.starts_with(b"{"), "`-` is standard output");
+    let none = daemon.file("none.json");
+    let nobody = ["person", "export", "--email", "nobody@example.com", "--out", none.to_str().unwrap()];
+    let output = daemon.command(&nobody);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && told.contains("no lead is found by this"), "{told}");
+    assert!(!none.exists());
 }
 
 #[tokio::test]

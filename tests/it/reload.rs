@@ -56,6 +56,23 @@ async fn new_leads_meet_the_changed_files_and_the_report_says_what_changed() {
     assert_eq!(of, [true, false, true], "{offers}");
 }
 
+#[tokio::test]
+async fn a_reload_takes_not_all_partners_out() {
+    let daemon = Daemon::with_partners(prompt_partners(2)).start().await;
+    for file in ["prompt_0.toml", "prompt_1.toml"] {
+        std::fs::remove_file(daemon.partners().join(file)).unwrap();
+    }
+    let refused = daemon.command(&["reload"]);
+    let told = stderr(&refused);
+    assert!(refused.status.code() == Some(64) && told.contains("does not take all 2 partners out"), "{told}");
+    assert_eq!(savings_offers(&daemon).await, 2);
+
+    let empty = Daemon::with_partners(Vec::new()).start().await;
+    assert!(reload(&empty).contains("? there are no partner files, so no lead will have an offer"));
+    partner("added").savings("").write(empty.partners());
+    assert!(reload(&empty).contains("+ added"));
+}
+
 /// The partner that is held for second look is gone from the files when it is asked, and so is the way to it.
 #[tokio::test]
 async fn a_table_in_flight_is_finished_under_the_book_it_was_begun_with() {

@@ -123,6 +123,32 @@ async fn a_report_is_a_table_a_file_for_spreadsheets_or_json_and_a_stopped_daemo
 }
 
 #[tokio::test]
+async fn what_clients_have_sent_moves_no_cursor_and_no_file_is_written_over() {
+    let daemon = counted().await;
+    let table = daemon.submit_blocking(&lead("\u{1b}[2Jwinter\u{9b}1m", "TX")).await;
+    assert_eq!(table.status, 200);
+    until_counted(&daemon, &json!({"leads": 4})).await;
+    let run = |words: &[&str]| daemon.command(&[&["report", "--test"], words].concat());
+    let by = ["--by", "campaign"];
+    let refused = run(&["--where", "campaign=none"]);
+    let csv = run(&[&by[..], &["--format", "csv"]].concat());
+    let all = [&refused, &run(&by), &csv, &run(&[&by[..], &["--format", "json"]].concat())];
+    for Output { stdout, stderr, .. } in all {
+        let told = String::from_utf8([stdout.clone(), stderr.clone()].concat()).unwrap();
+        assert!(told.contains("[2Jwinter"), "{told}");
+        assert!(!told.contains(|letter: char| letter.is_control() && letter != '\n'), "{told:?}");
+    }
+    assert!(String::from_utf8_lossy(&csv.stdout).contains("\n\u{fffd}[2Jwinter\u{fffd}1m,1,"), "{csv:?}");
+
+    let file = daemon.file("report.csv");
+    let output = ["--by", "state", "--format", "csv", "--output", file.to_str().unwrap()];
+    assert!(run(&output).status.success());
+    let again = run(&output);
+    let told = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(again.status.code() == Some(1) && told.contains("is there already"), "{told}");
+}
+
+#[tokio::test]
 async fn every_fault_of_a_report_is_told_at_once() {
     let daemon = counted().await;
     let words = ["--from", "tomorrow", "--by", "colour", "--zone", "Mars/Olympus", "--where", "state"];

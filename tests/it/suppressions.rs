@@ -73,6 +73,13 @@ async fn who_is_on_a_list_of_a_partner_is_not_asked_about_until_the_list_goes() 
     let listed = said(&daemon.command(&["partners", "list"]));
     assert!(listed.contains("without its suppression list"), "{listed}");
 
+    // An empty list would let everybody pass.
+    for empty in ["", "\n\n"] {
+        let refused = add(&daemon, "left_alone", empty, &["--kind", "email"]);
+        let told = said(&refused);
+        assert!(refused.status.code() == Some(1) && told.contains("`left_alone` is not made"), "{told}");
+    }
+    assert_eq!(offers(&daemon, "nobody.listed@suppressed.example").await.0, 1);
     let digest = hashed(&ADA.to_lowercase());
     let added = add(&daemon, "left_alone", &format!("{digest}\n\n{digest}\r\n"), &["--kind", "email"]);
     assert!(added.status.success(), "{}", said(&added));

@@ -1,6 +1,9 @@
 //! `offerd export` and `offerd import`: a store as plain lines of JSON, and the same answers of what is made of them.
 
 use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+use std::time::Duration;
 
 use offerd::analytics::Events;
 use serde_json::{Value, json};
@@ -73,6 +76,54 @@ async fn what_is_imported_answers_as_what_was_exported() {
     assert_eq!(daemon.request(post, &url(&daemon), &partner_token, &report).await.status, 200);
     let (_, stopped) = daemon.terminate();
     assert_eq!(stopped.feed_in_two_hours::<Events>(company).data.len(), events + 1, "one click more");
+
+    // What people are found by is keyed anew, and found as before.
+    let printed = |arguments: &[&str]| {
+        let output = stopped.plan.command(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let email = lead["personalInformation"]["email"].as_str().unwrap();
+    let phone = lead["personalInformation"]["primaryPhone"].as_str().unwrap();
+    for by in [["--email", email], ["--phone", phone]] {
+        let found = printed(&["person", "find", by[0], by[1]]);
+        assert!(found.contains(lead_uuid), "{by:?}: {found}");
+    }
+    let receipt = printed(&["person", "erase", "--phone", phone]);
+    assert!(receipt.contains(lead_uuid), "{receipt}");
+    let found = printed(&["person", "find", "--email", email]);
+    assert!(found.contains("no lead is found"), "{found}");
+    let verdict = printed(&["audit", "verify"]);
+    assert!(!verdict.contains("broken"), "{verdict}");
+}
+
+#[tokio::test]
+async fn a_killed_import_leaves_no_store() {
+    let daemon = plan().start().await;
+    daemon.submit(sample("everything")).await;
+    let (_, stopped) = daemon.terminate();
+    let file = stopped.plan.store().with_file_name("export");
+    run(&stopped.plan, &["export", file.to_str().unwrap(), "--personal-data"]).unwrap();
+    let lines = fs::read(&file).unwrap();
+
+    let elsewhere = plan();
+    let mut importing = elsewhere.command(&["import", "-"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut input = importing.stdin.take().unwrap();
+    input.write_all(&lines[..lines.len() / 2]).unwrap();
+    let part = elsewhere.store().with_extension("part");
+    while !part.join("lock").exists() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(!elsewhere.store().exists(), "nobody can open it before it is whole");
+    importing.kill().unwrap();
+    importing.wait().unwrap();
+    let told = run(&elsewhere, &["store", "check"]).unwrap_err();
+    assert!(told.contains("there is no store"), "{told}");
+    let told = run(&elsewhere, &["import", file.to_str().unwrap()]).unwrap_err();
+    assert!(told.contains("remove it and try again"), "{told}");
+    fs::remove_dir_all(part).unwrap();
+    run(&elsewhere, &["import", file.to_str().unwrap()]).unwrap();
+    run(&elsewhere, &["store", "check"]).unwrap();
 }
 
 #[tokio::test]
@@ -105,6 +156,7 @@ async fn lines_that_are_not_whole_make_no_store() {
         (&first_gone, "is not where the export ends"),
         (&format!("{whole}\nnonsense\n"), "is no record of a store"),
         ("nonsense", "line 1 is not the first line"),
+        ("", "is empty; give a file that `offerd export --personal-data` has made"),
         (
             &lines.replacen(r#""offerdExport":1"#, r#""offerdExport":2"#, 1),
             "line 1 begins an export of version `2`, this offerd reads `1`",
@@ -114,7 +166,7 @@ async fn lines_that_are_not_whole_make_no_store() {
         let file = elsewhere.store().with_file_name("lines");
         fs::write(&file, text).unwrap();
         let refused = run(&elsewhere, &["import", file.to_str().unwrap()]).unwrap_err();
-        assert!(refused.contains(told), "{refused}");
+        assert!(refused.contains(told) && !refused.contains("made a master key"), "{refused}");
         assert!(!elsewhere.store().exists() && !elsewhere.master_key().exists());
     }
     let elsewhere = plan();

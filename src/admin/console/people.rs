@@ -91,7 +91,7 @@ async fn page(visit: &Visit, outcome: Result<Outcome, Failure>) -> Result<View, 
     };
     let messages = failure.iter().flat_map(|failure| &failure.errors);
     let trouble = messages.filter_map(|error| error.message.clone()).next();
-    let users = visit.reading(users::all).await?;
+    let users = visit.reading(users::all).await??;
     let view =
         visit.view(PAGE, fields! { users, roles => Role::ALL.map(Role::word), link, done, trouble })?;
     Ok(view.failed(failure.as_ref()))

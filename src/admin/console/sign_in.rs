@@ -208,7 +208,7 @@ fn form(visit: &Visit, status: StatusCode, trouble: Option<&str>) -> Result<Repl
         code => visit.query_value("code"),
         name => visit.field("name"),
         next,
-        users => Users::of(visit.app.store.clone()).are_any(),
+        users => Users::of(visit.app.store.clone()).are_any().unwrap_or(true),
         typed => visit.app.console.sessions.takes_typed(),
         required => visit.app.console.sessions.required(),
         trouble,

@@ -10,6 +10,7 @@ use tracing::{Level, error};
 use super::super::App;
 use super::super::audit::Note;
 use super::super::chronicle::{Found, Lately};
+use super::super::command::unread;
 use super::super::store::StoreReport;
 use super::history::{self, Reading};
 use super::section::Section;
@@ -35,7 +36,7 @@ const PAGE: Page = Page::new(Section::System, "system.html").fresh(history::EVER
 
 /// Shows the page.
 pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
-    let fields = visit.reading(|app| page(app, None)).await?;
+    let fields = visit.reading(|app| page(app, None)).await??;
     visit.view(PAGE, fields)
 }
 
@@ -51,7 +52,7 @@ pub(super) async fn reload(visit: Arc<Visit>) -> Result<View, Failure> {
     // A daemon that is stopping takes nothing in any more.
     let outcome = visit.app.reloader.reload().await.ok_or_else(|| Failure::overloaded(1))?;
     history::read(Arc::clone(&visit.app)).await;
-    let fields = visit.reading(move |app| page(app, Some(told(outcome)))).await?;
+    let fields = visit.reading(move |app| page(app, Some(told(outcome)))).await??;
     visit.view(PAGE, fields)
 }
 
@@ -74,15 +75,15 @@ pub(super) async fn check(visit: Arc<Visit>) -> Result<Reply, Failure> {
 }
 
 /// What stands on the page, and what came of a reload that was just asked for from it.
-fn page(app: &App, reload: Option<Value>) -> Value {
-    let (tokens, tokens_in_all) = tokens(app);
+fn page(app: &App, reload: Option<Value>) -> Result<Value, Failure> {
+    let (tokens, tokens_in_all) = tokens(app)?;
     // As of now: what was just done from here must be shown.
     let reading = Reading::of(app);
     let settings = app.settings();
     let described = settings.describe();
     // The others are set by a file or a variable.
     let (default, set): (Vec<_>, Vec<_>) = described.iter().partition(|(_, _, source)| source == "default");
-    fields! {
+    Ok(fields! {
         version => env!("CARGO_PKG_VERSION"),
         pid => std::process::id(),
         uptime => app.console.begun.elapsed().as_secs_f64(),
@@ -101,7 +102,7 @@ fn page(app: &App, reload: Option<Value>) -> Value {
         log => log(app),
         log_lines => LINES,
         reload,
-    }
+    })
 }
 
 fn book(app: &App, reading: &Reading) -> Value {
@@ -120,8 +121,8 @@ fn setting((key, value, source): &(String, String, String)) -> Value {
 }
 
 /// The tokens that were made last, newest first, and how many there are in all.
-fn tokens(app: &App) -> (Vec<Value>, usize) {
-    let mut listed = app.key_ring.list();
+fn tokens(app: &App) -> Result<(Vec<Value>, usize), Failure> {
+    let mut listed = app.key_ring.list().map_err(unread)?;
     let all = listed.len();
     listed.sort_by_key(|token| std::cmp::Reverse(token.created_at));
     listed.truncate(TOKENS_SHOWN);
@@ -134,7 +135,7 @@ fn tokens(app: &App) -> (Vec<Value>, usize) {
             created_at => token.created_at,
         }
     });
-    (views.collect(), all)
+    Ok((views.collect(), all))
 }
 
 fn store(app: &App, reading: &Reading) -> Value {

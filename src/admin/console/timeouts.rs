@@ -7,11 +7,13 @@ use std::time::Duration;
 use chrono::Utc;
 use minijinja::value::Value;
 
+use super::super::command::unread;
 use super::section::Section;
 use super::view::{Page, View, fields};
 use super::visit::Visit;
 use crate::hindsight::timing::{OtherTimeout, SeatTiming, timings};
 use crate::matching::Engine;
+use crate::store::ReadError;
 use crate::web::Failure;
 
 /// The times that can be looked back on: name in the address, words, and length. The second is what the command looks back on.
@@ -46,16 +48,16 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
         seats
     });
     let times = TIMES.iter().enumerate().map(|(nth, (time, words, _))| (*time, *words, nth == chosen));
-    let (times, seats): (Vec<_>, _) = (times.collect(), seats.await?);
+    let (times, seats): (Vec<_>, _) = (times.collect(), seats.await?.map_err(unread)?);
     let title = format!("Timeouts of {name}");
     Ok(visit.view(PAGE, fields! { key, name, times, back => TIMES[chosen].1, seats })?.titled(title))
 }
 
 /// The seats of a partner, as far back as is asked for. It blocks.
-fn seats(engine: &Engine, partner: &str, back: Duration) -> Vec<Value> {
+fn seats(engine: &Engine, partner: &str, back: Duration) -> Result<Vec<Value>, ReadError> {
     let since = Utc::now().timestamp_millis() - i64::try_from(back.as_millis()).unwrap_or(i64::MAX);
-    let timings = timings(&engine.records, &engine.configuration(), &engine.statistics, since);
-    timings.iter().filter(|timing| timing.partner == partner).map(seat).collect()
+    let timings = timings(&engine.records, &engine.configuration(), &engine.statistics, since)?;
+    Ok(timings.iter().filter(|timing| timing.partner == partner).map(seat).collect())
 }
 
 /// What a seat did, with times in seconds.

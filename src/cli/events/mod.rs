@@ -230,7 +230,7 @@ impl Progress {
 
     /// A line of its own, above the bar.
     fn line(&self, text: String) {
-        self.bar.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| tell!("{text}"));
     }
 
     fn end(&self) {

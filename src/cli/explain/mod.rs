@@ -20,9 +20,9 @@ use crate::partners::Book;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  offerd explain tests/leads/personal_loan.json
+  offerd explain lead.json
   offerd explain 01a1fcce-e71a-773e-b126-2445db4ef9dc
-  offerd explain tests/leads/savings.json --partner tidelark_savings --json
+  offerd explain savings.json --partner tidelark_savings --json
 
 Of a stored lead, what was asked, answered and kept out by limits is told as it was recorded. Conditions are not recorded:
 they are found again with the lead and the partner files of now, and it is said when those have changed since. Where a ranking
@@ -53,7 +53,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     if !arguments.is_file() {
         return Err(Trouble::Other(format!(
             "there is no file `{}`, and it is no uuid either; give a lead as a JSON file such as \
-             tests/leads/personal_loan.json, or the uuid of a stored lead, rate table or offer",
+             `offerd lead submit` takes, or the uuid of a stored lead, rate table or offer",
             arguments.lead
         )));
     }

@@ -32,8 +32,8 @@ use crate::sheet::Sheet;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  offerd partners try hazelmoor_lending tests/leads/personal_loan.json
-  offerd partners try hazelmoor_lending tests/leads/personal_loan.json --send")]
+  offerd partners try hazelmoor_lending lead.json
+  offerd partners try hazelmoor_lending lead.json --send")]
 pub struct Try {
     /// Partner, by the name of its file; it may be paused
     #[arg(value_name = "KEY")]

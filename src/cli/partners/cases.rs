@@ -46,7 +46,7 @@ struct Ran {
 /// How many cases failed, or why there are none.
 pub fn run(book: &Book, arguments: &Cases) -> Result<(), String> {
     let files = CaseFile::all(&arguments.cases, arguments.partner.as_deref())
-        .map_err(|fault| format!("{fault}; `--cases` says where the cases are"))?;
+        .map_err(|fault| format!("{fault}; `--cases` says where the cases are, files `KEY/CASE.json` as offerd-partner(5) describes"))?;
     if files.is_empty() {
         let whose = arguments.partner.as_ref().map_or_else(String::new, |key| format!(" of `{key}`"));
         return Err(format!("{} has no cases{whose}", arguments.cases.display()));

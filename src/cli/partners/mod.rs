@@ -118,7 +118,7 @@ async fn execute(admin: &AdminClient, command: Standing) -> Result<(), String> {
             if which.json {
                 page::print(state(&what, Some(pause.since)));
             } else {
-                eprintln!("{} is paused since {}", name(&what), page::minute(pause.since));
+                tell!("{} is paused since {}", name(&what), page::minute(pause.since));
             }
         }
         Standing::Resume(which) => {
@@ -126,7 +126,7 @@ async fn execute(admin: &AdminClient, command: Standing) -> Result<(), String> {
             let name = name(&what);
             match admin.post("/partners/resume", &what).await? {
                 Resumed::Ended if which.json => page::print(state(&what, None)),
-                Resumed::Ended => eprintln!("{name} is resumed"),
+                Resumed::Ended => tell!("{name} is resumed"),
                 Resumed::NotPaused => {
                     return Err(format!(
                         "{name} is not paused from the command line; where its file says `paused`, take that out and reload"

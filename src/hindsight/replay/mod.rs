@@ -70,9 +70,13 @@ impl Replay {
     /// What is wrong with the wish.
     pub fn new(records: &Records, book: Book, rules: &Rules, wish: &Wish) -> Result<Self, String> {
         let company = wish.company.as_deref().map(|name| company(&records.store, name)).transpose()?;
-        let made = reading::made_since::<TableHead>(&records.store, Tree::RateTables, wish.since);
-        let wished = made.filter(|(_, head)| company.is_none_or(|company| head.company == company));
-        let mut tables: Vec<Uuid> = wished.map(|(table, _)| table).collect();
+        let mut tables = Vec::new();
+        for made in reading::made_since::<TableHead>(&records.store, Tree::RateTables, wish.since) {
+            let (table, head) = made.map_err(|failure| failure.to_string())?;
+            if company.is_none_or(|company| head.company == company) {
+                tables.push(table);
+            }
+        }
         if let Some(limit) = wish.limit {
             tables.drain(..tables.len().saturating_sub(limit));
         }
@@ -182,7 +186,6 @@ pub fn book_of(files: Vec<(String, String)>) -> Result<Book, String> {
 }
 
 fn company(store: &Store, name: &str) -> Result<Uuid, String> {
-    let companies = Tokens::of(store.clone()).companies();
-    let found = companies.into_iter().find(|company| company.name == name);
+    let found = Tokens::of(store.clone()).company_named(name).map_err(|failure| failure.to_string())?;
     found.map(|company| company.uuid).ok_or_else(|| format!("there is no company `{name}`"))
 }

@@ -30,6 +30,7 @@ use crate::model::ProductType;
 use crate::partners::Seat;
 use crate::records::reading::Told;
 use crate::records::{Records, reading};
+use crate::store::ReadError;
 
 /// How a seat has answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -105,13 +106,16 @@ struct Asked {
 type SeatKey = (String, ProductType);
 
 /// How each seat has answered since a time in Unix milliseconds, and what other timeouts would have meant. Reads the tables made
-/// since, so it may take a while. A record that cannot be read counts nothing.
+/// since, so it may take a while. A broken record counts nothing.
+///
+/// # Errors
+/// That the store cannot be read.
 pub fn timings(
     records: &Records,
     configuration: &Configuration,
     statistics: &AskStatistics,
     since: i64,
-) -> Vec<SeatTiming> {
+) -> Result<Vec<SeatTiming>, ReadError> {
     let mut seats: BTreeMap<SeatKey, OfSeat> = BTreeMap::new();
     let mut of_table = TableAsks::default();
     reading::each_answer(records, since, |told| {
@@ -120,7 +124,7 @@ pub fn timings(
             of_table.table = told.head.uuid;
         }
         of_table.note(&told);
-    });
+    })?;
     of_table.count(&mut seats);
 
     let timing = |((partner, product_type), asks): (SeatKey, OfSeat)| {
@@ -135,7 +139,7 @@ pub fn timings(
         let adapted = seat.and_then(|seat| seat.adaptive_timeout.map(|_| statistics.timeout(seat)));
         SeatTiming { partner, product_type, tests, adapted_timeout_ms: adapted.map(millis), ..timing }
     };
-    seats.into_iter().map(timing).collect()
+    Ok(seats.into_iter().map(timing).collect())
 }
 
 impl TableAsks {

@@ -108,6 +108,7 @@ pub(super) fn refused(refused: Refused) -> Failure {
             ErrorType::Duplicate,
             "came with another body before",
         )]),
+        Refused::TooLarge(limit_bytes) => Failure::lead_too_large(limit_bytes),
         Refused::UnderWay => Failure::under_way(),
         Refused::StoreStalled => Failure::unwritable(RETRY_AFTER_STALLED_S),
         Refused::DiskFull => Failure::unwritable(RETRY_AFTER_DISK_FULL_S),

@@ -28,6 +28,7 @@ use chrono::Utc;
 use metrics::{Counter, Histogram, counter, gauge, histogram};
 use serde::Serialize;
 use tokio::time::Instant;
+use tracing::warn;
 use uuid::Uuid;
 
 use self::adaptive_timeout::Estimate;
@@ -142,12 +143,15 @@ impl AskStatistics {
     pub fn recalled(records: &Records, book: &Book, now: i64) -> Self {
         let statistics = Self::default();
         if book.seats().iter().any(|seat| seat.adaptive_timeout.is_some()) {
-            reading::each_answer(records, now - DAY_MS, |told| {
+            let recalled = reading::each_answer(records, now - DAY_MS, |told| {
                 let Told { head, seat, elapsed_ms, outcome, .. } = told;
                 let ask = EndedAsk::in_time(outcome, Duration::from_millis(elapsed_ms), head.test);
                 statistics
                     .with(&seat.key, seat.product_type, |statistic| ask.map(|ask| statistic.recall(ask)));
             });
+            if let Err(failure) = recalled {
+                warn!(%failure, "how partners have answered lately could not be read in full");
+            }
         }
         statistics
     }

@@ -13,7 +13,7 @@ use crate::rate_table::progress::Standing;
 use crate::rate_table::record::TableHead;
 use crate::records::Records;
 use crate::records::postings::Posting;
-use crate::records::reading::all_made_since;
+use crate::records::reading::made_since;
 use crate::store::{ReadError, Tree};
 
 /// How much older than its first ask a table's uuid may be: its longest deadline, and clocks that stepped back.
@@ -36,7 +36,7 @@ pub fn recount(records: &Records, now: i64, kept: i64) -> Counts {
 /// Counts what was earned no longer ago than a local day can have begun; whether that is all.
 pub fn recount_postings(records: &Records, now: i64, counts: &mut Counts) -> Missing {
     let (since, mut missing) = (now - DAY_KEPT, Missing::default());
-    for posting in all_made_since::<Posting>(&records.store, Tree::Postings, since - SLACK) {
+    for posting in made_since::<Posting>(&records.store, Tree::Postings, since - SLACK) {
         let Some((_, posting)) = missing.note(posting) else { continue };
         if (since..=now + SLACK).contains(&posting.at) {
             counts.meter(&posting.partner, posting.product_type).book(posting.at, posting.cents);
@@ -72,11 +72,11 @@ impl Missing {
 /// Counts the asks of a time, of which so many milliseconds are kept; with what is missing.
 pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> (Counts, Missing) {
     let (since, mut missing) = (lately.start, Missing::default());
-    let differing = all_made_since(&records.store, Tree::Asks, since - SLACK);
+    let differing = made_since(&records.store, Tree::Asks, since - SLACK);
     let differing: HashMap<Uuid, Asks> = differing.filter_map(|found| missing.note(found)).collect();
     let mut counts = Counts::keeping(kept);
     let mut unknown = 0_usize;
-    for found in all_made_since::<TableHead>(&records.store, Tree::RateTables, since - SLACK) {
+    for found in made_since::<TableHead>(&records.store, Tree::RateTables, since - SLACK) {
         let Some((table, head)) = missing.note(found) else { continue };
         if head.test {
             continue;

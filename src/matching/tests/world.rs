@@ -62,6 +62,7 @@ pub(crate) fn rules() -> Rules {
         clicks_kept_per_offer: 10,
         displays_kept_per_offer: 10,
         consents_kept_per_lead: 10,
+        bytes_per_lead: 1 << 20,
         loan_reports: Kept { time: Duration::from_secs(60), per_company: 10 },
         transcripts: TranscriptSettings { kept: Duration::from_secs(3600), call_bytes: 4096 },
     }

@@ -1,12 +1,11 @@
 //! Restoring: a backup becomes a store, beside its place until it is whole.
 
 use std::collections::{BTreeMap, btree_map::Entry};
-use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::super::{
+    beside::{Beside, BesideError},
     changes::{self, Change},
     check::{self, CheckReport},
     disk::{self, SyncFault},
@@ -15,7 +14,6 @@ use super::super::{
     manifest::{Manifest, VolumeRow},
     open,
     options::StoreOptions,
-    owner,
     sealing::{MasterKey, key_file::KeyFile},
     volume_number::{BASE, Begins, Number, directory_of},
     volumes::files::Files,
@@ -26,14 +24,13 @@ use super::{BackupFault, Scanner, Summary};
 
 /// A store that is being restored. Dropped before [`finish`](Self::finish) it leaves nothing behind.
 pub struct Restore {
-    into: PathBuf,
     building: Building,
     scanner: Scanner,
 }
 
-/// The store beside its place; removed unless it was moved there.
+/// The store beside its place.
 struct Building {
-    path: PathBuf,
+    place: Beside,
     /// The files of each volume that there are records of.
     files: BTreeMap<Number, Files>,
     /// When each volume begins.
@@ -45,23 +42,9 @@ struct Building {
 /// Why a store was not restored. There is nothing of it then.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// There is something in its place already.
-    #[error(
-        "`{path}` is not empty{}: a backup is restored into an empty directory only",
-        if *.daemon { ", and a daemon runs there or was killed" } else { "" }
-    )]
-    NotEmpty {
-        /// The place.
-        path: PathBuf,
-        /// Whether a daemon runs there, or has left its run file.
-        daemon: bool,
-    },
-    /// A restore that was killed has left its directory.
-    #[error("`{path}` is there: if no other restore is running, remove it and try again")]
-    LeftOver {
-        /// The directory.
-        path: PathBuf,
-    },
+    /// There is no place for it.
+    #[error("{0}")]
+    Place(#[from] BesideError),
     /// The backup cannot be used.
     #[error("{0}")]
     Backup(#[from] BackupFault),
@@ -76,25 +59,10 @@ impl Restore {
     /// # Errors
     /// What is in the way.
     pub fn begin(into: &Path, master: MasterKey) -> Result<Self, RestoreError> {
-        owner::check(into)?;
-        disk::want_directory(into).map_err(|source| io_error(into, source))?;
-        if let Ok(mut entries) = fs::read_dir(into)
-            && entries.next().is_some()
-        {
-            let daemon = into.join("daemon.json").exists();
-            return Err(RestoreError::NotEmpty { path: into.to_owned(), daemon });
-        }
-        let mut name = into.file_name().unwrap_or("offerd".as_ref()).to_owned();
-        name.push(".part");
-        let path = into.with_file_name(name);
-        if path.exists() {
-            return Err(RestoreError::LeftOver { path });
-        }
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
-        made.map_err(|source| RestoreError::Store(io_error(&path, source)))?;
+        let place = Beside::begin(into)?;
         let (files, begins) = Default::default();
-        let building = Building { path, files, begins, master: master.clone(), keys: None };
-        Ok(Self { into: into.to_owned(), building, scanner: Scanner::new(Some(master)) })
+        let building = Building { place, files, begins, master: master.clone(), keys: None };
+        Ok(Self { building, scanner: Scanner::new(Some(master)) })
     }
 
     /// Takes in more of the backup.
@@ -119,8 +87,7 @@ impl Restore {
     pub fn finish(mut self) -> Result<(Summary, CheckReport), RestoreError> {
         let summary = self.scanner.finish()?;
         let report = self.building.complete()?;
-        let moved = fs::rename(&self.building.path, &self.into);
-        moved.and_then(|()| sync_parent(&self.into)).map_err(|source| io_error(&self.into, source))?;
+        self.building.place.finish()?;
         Ok((summary, report))
     }
 }
@@ -131,7 +98,7 @@ impl Building {
         match block.kind {
             Kind::Records(_) | Kind::Changes => {
                 let changes = changes::read(text).ok_or_else(|| block.senseless())?;
-                self.append(changes).map_err(|source| io_error(&self.path, source))?;
+                self.append(changes).map_err(|source| io_error(self.place.path(), source))?;
             }
             Kind::Volumes => {
                 self.begins = serde_json::from_slice(text).map_err(|_| block.senseless())?;
@@ -148,7 +115,7 @@ impl Building {
         changes.into_iter().for_each(|change| by_volume.entry(change.volume).or_default().push(change));
         for (number, changes) in by_volume {
             if let Entry::Vacant(place) = self.files.entry(number) {
-                place.insert(Files::create(directory_of(&self.path, number), number)?);
+                place.insert(Files::create(directory_of(self.place.path(), number), number)?);
             }
             self.files[&number].append(&changes)?;
         }
@@ -157,11 +124,12 @@ impl Building {
 
     /// Syncs what was written, and opens it as any store is opened.
     fn complete(&mut self) -> Result<CheckReport, RestoreError> {
-        self.list().map_err(|source| io_error(&self.path, source))?;
+        let path = self.place.path().to_owned();
+        self.list().map_err(|source| io_error(&path, source))?;
         if let Some(keys) = &self.keys {
-            KeyFile::of(&self.path).restore(keys).map_err(StoreError::Sealing)?;
+            KeyFile::of(&path).restore(keys).map_err(StoreError::Sealing)?;
         }
-        let mut opened = open::open_with(&StoreOptions::new(&self.path), Some(self.master.clone()))?;
+        let mut opened = open::open_with(&StoreOptions::new(&path), Some(self.master.clone()))?;
         let report = check::check(&opened.records, &mut |_| {}).map_err(StoreError::Read)?;
         opened.writer.finish().map_err(StoreError::Disk)?;
         Ok(report)
@@ -176,18 +144,6 @@ impl Building {
             files.sync()?;
             manifest.volumes.push(VolumeRow { number, begins, files: files.rows() });
         }
-        manifest.write(&self.path, &SyncFault::default())
+        manifest.write(self.place.path(), &SyncFault::default())
     }
-}
-
-impl Drop for Building {
-    fn drop(&mut self) {
-        // Once it was moved there is none any more.
-        let _ = fs::remove_dir_all(&self.path);
-    }
-}
-
-fn sync_parent(path: &Path) -> io::Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }

@@ -185,8 +185,9 @@ impl AuditLog {
             }
         }
         // Where some are missing, as after a salvage, there are more behind the gap; what comes now goes behind those too.
-        let behind = self.store.scan_from(Tree::Audit, key(there + 1), RECORDS).filter_map(Result::ok);
-        there = behind.last().map_or(there, |(last, _)| number(&last));
+        for behind in self.store.scan_from(Tree::Audit, key(there + 1), RECORDS) {
+            there = number(&behind?.0);
+        }
         self.seen.store(there, Ordering::Relaxed);
         if there == anchor.number {
             return Ok(anchor);
@@ -202,24 +203,28 @@ impl AuditLog {
 
     /// Records from behind a number on, the oldest first; at most `most`, and none more are looked at than `looked_at`. With the
     /// number of the last that was looked at, unless that was the end.
+    ///
+    /// # Errors
+    /// That the disk cannot be read.
     pub fn after(
         &self,
         number: u64,
         filter: &AuditFilter,
         most: usize,
         looked_at: usize,
-    ) -> (Vec<AuditRecord>, Option<u64>) {
+    ) -> Result<(Vec<AuditRecord>, Option<u64>), ReadError> {
         let (mut found, mut last) = (Vec::new(), number);
         for (nth, record) in self.from(number + 1).enumerate() {
             if nth == looked_at || found.len() == most {
-                return (found, Some(last));
+                return Ok((found, Some(last)));
             }
+            let record = record?;
             last = record.number;
             if filter.wants(&record) {
                 found.push(record);
             }
         }
-        (found, None)
+        Ok((found, None))
     }
 
     /// Records before a number, or up to the end, the newest first; the rest as with [`after`](Self::after).
@@ -242,7 +247,10 @@ impl AuditLog {
                 return Ok((found, Some(next + 1)));
             }
             looks += 1;
-            let record: Option<AuditRecord> = self.store.read_json(Tree::Audit, key(next)).ok().flatten();
+            let record: Option<AuditRecord> = match self.store.read_json(Tree::Audit, key(next)) {
+                Err(ReadError::Broken(_)) => None,
+                read => read?,
+            };
             next -= 1;
             if record.as_ref().is_some_and(|record| record.at < filter.since) {
                 break;
@@ -293,14 +301,15 @@ impl AuditLog {
         loop {
             // Asked for before the records that come behind it.
             let known = self.store.get(Tree::Audit, ANCHOR);
-            let records = self.store.scan(Tree::Audit, RECORDS).filter_map(Result::ok);
             let is_old = |(key, payload): &(Vec<u8>, Vec<u8>)| {
                 let record = self.store.decode_json::<AuditRecord>(Tree::Audit, key, payload);
                 record.is_ok_and(|record| record.at < before_ms)
             };
-            let old: Vec<_> = records.take(AT_ONCE).take_while(is_old).collect();
+            let first = self.store.scan(Tree::Audit, RECORDS).take(AT_ONCE).collect::<Result<Vec<_>, _>>();
+            let unread = |failure: ReadError| CommitError::Failed(failure.to_string());
+            let old: Vec<_> = first.map_err(unread)?.into_iter().take_while(is_old).collect();
             let Some((last, payload)) = old.last() else { return Ok(removed) };
-            let known = known.map_err(|failure| CommitError::Failed(failure.to_string()))?;
+            let known = known.map_err(unread)?;
             let commit = Commit::new().as_found(Tree::Audit, ANCHOR, known);
             let anchor = AuditHead { number: number(last), hash: hash(payload) };
             let commit = commit.put(Tree::Audit, ANCHOR, codec::encode_json(&anchor));
@@ -320,9 +329,12 @@ impl AuditLog {
         Ok(kept.unwrap_or_else(|| AuditHead { number: 0, hash: BEGINNING.to_owned() }))
     }
 
-    fn from(&self, number: u64) -> impl Iterator<Item = AuditRecord> {
-        let records = self.store.scan_from(Tree::Audit, key(number), RECORDS).filter_map(Result::ok);
-        records.filter_map(|(key, payload)| self.store.decode_json(Tree::Audit, &key, &payload).ok())
+    fn from(&self, number: u64) -> impl Iterator<Item = Result<AuditRecord, ReadError>> {
+        self.store.scan_from(Tree::Audit, key(number), RECORDS).filter_map(|found| {
+            let decoded =
+                |(key, payload): (Vec<u8>, Vec<u8>)| self.store.decode_json(Tree::Audit, &key, &payload);
+            found.map(|found| decoded(found).ok()).transpose()
+        })
     }
 
     /// Whether there is a record of this number, even one that cannot be read.
@@ -435,7 +447,7 @@ mod tests {
         ];
         for (told, change) in changes {
             let (_directory, store, audit) = audit_of(9).await;
-            let (records, _) = audit.after(3, &AuditFilter::default(), 1, 10);
+            let (records, _) = audit.after(3, &AuditFilter::default(), 1, 10).unwrap();
             store.commit(change(records[0].clone())).await.unwrap();
             let broken = || AuditLog::of(store.clone()).verify().unwrap().broken.expect("it shows");
             assert!(broken().starts_with(told), "{}", broken());
@@ -447,9 +459,10 @@ mod tests {
     #[tokio::test]
     async fn old_records_go_and_leave_a_chain_that_is_whole() {
         let (_directory, _store, audit) = audit_of(600).await;
-        let cut = audit.after(300, &AuditFilter::default(), 1, 1).0[0].at;
+        let cut = audit.after(300, &AuditFilter::default(), 1, 1).unwrap().0[0].at;
         let old = audit
             .after(0, &AuditFilter::default(), 600, 600)
+            .unwrap()
             .0
             .iter()
             .filter(|record| record.at < cut)
@@ -469,7 +482,7 @@ mod tests {
         let wanted = AuditFilter { action: Some("token".to_owned()), ..AuditFilter::default() };
         let (mut forwards, mut next) = (Vec::new(), Some(0));
         while let Some(after) = next {
-            let page = audit.after(after, &wanted, 4, 7);
+            let page = audit.after(after, &wanted, 4, 7).unwrap();
             forwards.extend(page.0.iter().map(|record| record.number));
             next = page.1;
         }
@@ -483,6 +496,6 @@ mod tests {
         assert_eq!(forwards, (1..=25).step_by(2).collect::<Vec<u64>>(), "`token` is not `tokens`");
         assert_eq!(backwards, forwards);
         let whose = AuditFilter { who: Some("USER 2".to_owned()), ..AuditFilter::default() };
-        assert_eq!(audit.after(0, &whose, 50, 50).0.len(), 6);
+        assert_eq!(audit.after(0, &whose, 50, 50).unwrap().0.len(), 6);
     }
 }

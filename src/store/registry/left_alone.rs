@@ -215,6 +215,7 @@ impl NotLeftAlone {
     fn by(failure: NotAdded) -> Self {
         match failure {
             NotAdded::Store(failure) => Self::Store(failure),
+            NotAdded::Empty => Self::Store(CommitError::Failed("nobody is named".to_owned())),
             NotAdded::OtherKind(_) => unreachable!("each kind has a list of its own"),
         }
     }

@@ -16,3 +16,23 @@ pub mod suppressions;
 mod terms;
 pub mod tokens;
 pub mod users;
+
+use serde::de::DeserializeOwned;
+
+use super::{ReadError, Store, Tree};
+
+impl Store {
+    /// Every record of a tree of JSON, with its key. Broken ones are reported and left out.
+    ///
+    /// # Errors
+    /// That the store cannot be read, so that nobody knows whether these are all.
+    fn all<T: DeserializeOwned>(&self, tree: Tree) -> Result<Vec<(Vec<u8>, T)>, ReadError> {
+        let mut all = Vec::new();
+        for found in self.scan(tree, []) {
+            let (key, bytes) = found?;
+            let record = self.decode_json(tree, &key, &bytes).ok();
+            all.extend(record.map(|record| (key, record)));
+        }
+        Ok(all)
+    }
+}

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::ids;
-use crate::store::{Commit, Store, Tree, codec};
+use crate::store::{Commit, ReadError, Store, Tree, codec};
 
 /// How a partner shows who it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,24 +91,24 @@ impl PartnerKeys {
     }
 
     /// Every key, oldest first.
-    pub fn list(&self) -> Vec<PartnerKeyRecord> {
-        let mut keys: Vec<PartnerKeyRecord> = self.records().map(|(_, record)| record).collect();
+    ///
+    /// # Errors
+    /// That the store cannot be read.
+    pub fn list(&self) -> Result<Vec<PartnerKeyRecord>, ReadError> {
+        let mut keys: Vec<PartnerKeyRecord> =
+            self.store.all(Tree::PartnerKeys)?.into_iter().map(|(_, record)| record).collect();
         keys.sort_by_key(|key| (key.created_at, key.id));
-        keys
+        Ok(keys)
     }
 
     /// The commit that ends a key by its id, if there is one: once it is taken the key is refused, now and after a crash.
-    pub fn ended(&self, id: Uuid) -> Option<Commit> {
-        let (key, _) = self.records().find(|(_, record)| record.id == id)?;
-        Some(Commit::new().remove(Tree::PartnerKeys, key))
-    }
-
-    fn records(&self) -> impl Iterator<Item = (Vec<u8>, PartnerKeyRecord)> {
-        let records = self.store.scan(Tree::PartnerKeys, []).filter_map(Result::ok);
-        records.filter_map(|(key, bytes)| {
-            let record = self.store.decode_json(Tree::PartnerKeys, &key, &bytes).ok()?;
-            Some((key, record))
-        })
+    ///
+    /// # Errors
+    /// That the store cannot be read.
+    pub fn ended(&self, id: Uuid) -> Result<Option<Commit>, ReadError> {
+        let mut keys = self.store.all::<PartnerKeyRecord>(Tree::PartnerKeys)?.into_iter();
+        let found = keys.find(|(_, record)| record.id == id);
+        Ok(found.map(|(key, _)| Commit::new().remove(Tree::PartnerKeys, key)))
     }
 
     fn read(&self, found_by: &str) -> Option<PartnerKeyRecord> {

@@ -87,8 +87,8 @@ impl Pauses {
         product_type: Option<ProductType>,
         commit: impl AsyncFnOnce(Commit) -> Result<(), CommitError>,
     ) -> Result<Resumed, CommitError> {
-        let of_partner: Vec<Pause> =
-            self.list().into_iter().filter(|pause| pause.partner == partner).collect();
+        let all = self.read().map_err(|failure| CommitError::Failed(failure.to_string()))?;
+        let of_partner: Vec<Pause> = all.into_iter().filter(|pause| pause.partner == partner).collect();
         let ending = of_partner
             .iter()
             .filter(|pause| product_type.is_none() || pause.product_type == product_type)

@@ -33,6 +33,8 @@ pub struct SuppressionList {
 pub enum NotAdded {
     /// The list names people by something else.
     OtherKind(SuppressionKind),
+    /// There is no such list, and nothing to make it of: an empty one would let everybody pass who is to be kept out.
+    Empty,
     /// The store did not take it.
     Store(CommitError),
 }
@@ -60,8 +62,12 @@ impl SuppressionLists {
         digests: &[SuppressionDigest],
     ) -> Result<(), NotAdded> {
         loop {
-            let kept = self.store.get(Tree::Suppressions, key(name)).map_err(unread)?;
+            let kept =
+                self.store.get(Tree::Suppressions, key(name)).map_err(unread).map_err(NotAdded::Store)?;
             let list = |bytes: &Vec<u8>| self.store.decode_json(Tree::Suppressions, &key(name), bytes).ok();
+            if kept.is_none() && digests.is_empty() {
+                return Err(NotAdded::Empty);
+            }
             let known: Option<SuppressionList> = kept.as_ref().and_then(list);
             if let Some(other) = known.as_ref().map(|list| list.kind).filter(|known| *known != kind) {
                 return Err(NotAdded::OtherKind(other));
@@ -101,7 +107,7 @@ impl SuppressionLists {
         let mut was_there = false;
         loop {
             let keys = self.store.keys(Tree::Suppressions, key(name));
-            let mut keys = keys.map_err(|failure| CommitError::Failed(failure.to_string()))?;
+            let mut keys = keys.map_err(unread)?;
             // Also what was added while the rest went.
             if keys.is_empty() {
                 return Ok(was_there);
@@ -119,7 +125,7 @@ impl SuppressionLists {
     /// Why the store did not take it.
     pub async fn take_off(&self, name: &str, digest: &SuppressionDigest) -> Result<bool, CommitError> {
         loop {
-            let Some(commit) = self.without(name, digest) else { return Ok(false) };
+            let Some(commit) = self.without(name, digest).map_err(unread)? else { return Ok(false) };
             match self.store.commit(commit).await {
                 // Somebody has taken off another that was kept beside it.
                 Err(CommitError::Guard { .. }) => {}
@@ -129,10 +135,11 @@ impl SuppressionLists {
     }
 
     /// What takes a digest off a list, if it is on it. Its guards are that what it was kept with is as it was.
-    fn without(&self, name: &str, digest: &SuppressionDigest) -> Option<Commit> {
+    fn without(&self, name: &str, digest: &SuppressionDigest) -> Result<Option<Commit>, ReadError> {
         let mut commit = Commit::new();
         let mut was_on = false;
-        for (part, bytes) in self.store.scan(Tree::Suppressions, key(name)).filter_map(Result::ok) {
+        for found in self.store.scan(Tree::Suppressions, key(name)) {
+            let (part, bytes) = found?;
             let digests = bytes.as_chunks::<32>().0;
             // What names the list is no part of it.
             if part.len() == key(name).len() || !digests.contains(digest) {
@@ -146,7 +153,7 @@ impl SuppressionLists {
                 false => commit.put(Tree::Suppressions, part, others),
             };
         }
-        was_on.then_some(commit)
+        Ok(was_on.then_some(commit))
     }
 
     /// Every list that partner files can name, with what is on it, in order and each once. Reads all of it. One that cannot be read whole
@@ -226,9 +233,9 @@ fn added(
     })
 }
 
-/// What cannot be read now cannot be added to.
-fn unread(error: ReadError) -> NotAdded {
-    NotAdded::Store(CommitError::Failed(error.to_string()))
+/// What cannot be read now cannot be changed.
+fn unread(error: ReadError) -> CommitError {
+    CommitError::Failed(error.to_string())
 }
 
 /// A list's name is made of letters, so it holds no zero byte.

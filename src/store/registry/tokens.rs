@@ -174,7 +174,7 @@ impl Tokens {
         self.read(Tree::Companies, uuid.as_bytes())
     }
 
-    /// Every company.
+    /// Every company, as far as the store can be read.
     pub fn companies(&self) -> Vec<CompanyRecord> {
         let records = self.store.scan(Tree::Companies, []).filter_map(Result::ok);
         records
@@ -182,36 +182,47 @@ impl Tokens {
             .collect()
     }
 
-    /// The names of the companies that have a token.
+    /// A company by its name.
+    ///
+    /// # Errors
+    /// That the store cannot be read.
+    pub fn company_named(&self, name: &str) -> Result<Option<CompanyRecord>, ReadError> {
+        let mut all = self.store.all(Tree::Companies)?.into_iter().map(|(_, company)| company);
+        Ok(all.find(|company: &CompanyRecord| company.name == name))
+    }
+
+    /// The names of the companies that have a token, as far as the store can be read.
     pub fn holders(&self) -> BTreeSet<String> {
-        self.list().into_iter().map(|(_, company)| company.name).collect()
+        self.list().unwrap_or_default().into_iter().map(|(_, company)| company.name).collect()
     }
 
     /// Every token with its company, oldest first.
-    pub fn list(&self) -> Vec<(TokenRecord, CompanyRecord)> {
-        let tokens = self.records().map(|(_, token)| token);
+    ///
+    /// # Errors
+    /// That the store cannot be read.
+    pub fn list(&self) -> Result<Vec<(TokenRecord, CompanyRecord)>, ReadError> {
+        let companies = self.store.all::<CompanyRecord>(Tree::Companies)?;
+        let company = |token: &TokenRecord| companies.iter().find(|(_, one)| one.uuid == token.company);
+        let tokens = self.records()?.into_iter();
         let mut tokens: Vec<_> =
-            tokens.filter_map(|token| self.company(token.company).map(|company| (token, company))).collect();
+            tokens.filter_map(|(_, token)| company(&token).map(|(_, one)| (token, one.clone()))).collect();
         tokens.sort_by_key(|(token, _)| (token.created_at, token.id));
-        tokens
+        Ok(tokens)
     }
 
     /// The commit that ends a token by its id, if there is one: once it is taken the token is refused, now and after a crash.
-    pub fn ended(&self, id: Uuid) -> Option<Commit> {
-        let named = self.records().filter(|(_, token)| token.id == id);
-        let keys: Vec<Vec<u8>> = named.map(|(key, _)| key).collect();
-        if keys.is_empty() {
-            return None;
-        }
-        Some(keys.into_iter().fold(Commit::new(), |commit, key| commit.remove(Tree::Tokens, key)))
+    ///
+    /// # Errors
+    /// That the store cannot be read.
+    pub fn ended(&self, id: Uuid) -> Result<Option<Commit>, ReadError> {
+        let mut keys = self.records()?.into_iter().filter(|(_, token)| token.id == id).map(|(key, _)| key);
+        let Some(first) = keys.next() else { return Ok(None) };
+        let ended = Commit::new().remove(Tree::Tokens, first);
+        Ok(Some(keys.fold(ended, |commit, key| commit.remove(Tree::Tokens, key))))
     }
 
-    fn records(&self) -> impl Iterator<Item = (Vec<u8>, TokenRecord)> {
-        let records = self.store.scan(Tree::Tokens, []).filter_map(Result::ok);
-        records.filter_map(|(key, bytes)| {
-            let token = self.store.decode_json(Tree::Tokens, &key, &bytes).ok()?;
-            Some((key, token))
-        })
+    fn records(&self) -> Result<Vec<(Vec<u8>, TokenRecord)>, ReadError> {
+        self.store.all(Tree::Tokens)
     }
 
     fn read<T: serde::de::DeserializeOwned>(&self, tree: Tree, key: &[u8]) -> Option<T> {
@@ -279,7 +290,7 @@ mod tests {
         assert!(matches!(overtaken, Err(CommitError::Guard { index: 0, .. })), "{overtaken:?}");
         theirs.create(new(Some(60))).await.unwrap();
         assert_eq!((look_back(), look_back()), (Some(Some(60)), Some(Some(60))));
-        store.commit(theirs.ended(record.id).unwrap()).await.unwrap();
+        store.commit(theirs.ended(record.id).unwrap().unwrap()).await.unwrap();
         assert_eq!((look_back(), look_back()), (None, None));
     }
 }

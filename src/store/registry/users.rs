@@ -152,20 +152,20 @@ impl Users {
     }
 
     /// Whether there are any.
-    pub fn are_any(&self) -> bool {
-        self.all().any(|user| !user.removed)
+    ///
+    /// # Errors
+    /// That the store cannot be read.
+    pub fn are_any(&self) -> Result<bool, ReadError> {
+        Ok(!self.list()?.is_empty())
     }
 
     /// Every user, by name.
-    pub fn list(&self) -> Vec<UserRecord> {
-        self.all().filter(|user| !user.removed).collect()
-    }
-
-    /// Those too who were removed.
-    fn all(&self) -> impl Iterator<Item = UserRecord> + use<> {
-        let store = self.store.clone();
-        let records = store.scan(Tree::Users, []).filter_map(Result::ok);
-        records.filter_map(move |(key, bytes)| store.decode_json(Tree::Users, &key, &bytes).ok())
+    ///
+    /// # Errors
+    /// That the store cannot be read.
+    pub fn list(&self) -> Result<Vec<UserRecord>, ReadError> {
+        let all = self.store.all(Tree::Users)?.into_iter().map(|(_, user)| user);
+        Ok(all.filter(|user: &UserRecord| !user.removed).collect())
     }
 }
 
@@ -190,7 +190,11 @@ mod tests {
         store.commit(promoted.replaces(&alice)).await.unwrap();
         assert!(store.commit(alice.removal()).await.is_err(), "who changed it meanwhile is not overruled");
         store.commit(promoted.removal()).await.unwrap();
-        assert!(users.list().is_empty() && !users.are_any() && users.find("alice").unwrap().is_none());
+        assert!(
+            users.list().unwrap().is_empty()
+                && !users.are_any().unwrap()
+                && users.find("alice").unwrap().is_none()
+        );
 
         // Their name is known, until somebody adds them again.
         let removed = users.find_also_removed("Alice").unwrap().unwrap();

@@ -68,7 +68,7 @@ impl MasterKey {
         }
         let credentials = env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from);
         let credential = credentials.map(|directory| directory.join(CREDENTIAL));
-        let mut files = credential.into_iter().chain([beside(store)]);
+        let mut files = credential.into_iter().chain([Self::beside(store)]);
         // One that may not even be looked for counts as there: reading it gives the error.
         let given = files.find(|file| file.try_exists().unwrap_or(true));
         given.map(|file| Self::read(&file)).transpose()
@@ -106,15 +106,27 @@ impl MasterKey {
 
     /// Makes the key of a new store that none was given for.
     pub(in crate::store) fn create_beside(store: &Path) -> Result<Self, MasterKeyError> {
-        let file = beside(store);
+        let file = Self::beside(store);
         let made = Self::create(&file)?;
+        made.tell_made(&file);
+        Ok(made)
+    }
+
+    /// Logs that the key of a new store was made.
+    pub fn tell_made(&self, file: &Path) {
         tracing::warn!(
             file = %file.display(),
-            id = made.id(),
+            id = self.id(),
             "made a master key beside the store; move it where a copy of this disk does not hold it, and name that place \
              as store.master_key_file, or give it as {VARIABLE} or as the systemd credential {CREDENTIAL}"
         );
-        Ok(made)
+    }
+
+    /// Where the key of a store lies that none was given for: not in its directory, so that a copy of that opens nothing.
+    pub fn beside(store: &Path) -> PathBuf {
+        let mut name = store.file_name().unwrap_or("offerd".as_ref()).to_owned();
+        name.push(".key");
+        store.with_file_name(name)
     }
 
     /// What names the key in messages; says nothing of the key itself.
@@ -156,18 +168,12 @@ impl MasterKey {
         let mut opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
         let mut text = Zeroizing::new(const_hex::encode(self.key.bytes()));
         text.push('\n');
-        opened.write_all(text.as_bytes())?;
-        opened.sync_all()?;
+        let written = opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all());
+        // A part of a key would be in the way of the next try.
+        written.inspect_err(|_| drop(fs::remove_file(file)))?;
         let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
         fs::File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
     }
-}
-
-/// Where the master key of a store lies that none was given for: not in its directory, so that a copy of that opens nothing.
-fn beside(store: &Path) -> PathBuf {
-    let mut name = store.file_name().unwrap_or("offerd".as_ref()).to_owned();
-    name.push(".key");
-    store.with_file_name(name)
 }
 
 /// Shows its id, never the key.
@@ -220,7 +226,7 @@ mod tests {
 
     #[test]
     fn the_key_beside_a_store_is_outside_of_it() {
-        assert_eq!(beside(Path::new("data")), Path::new("data.key"));
-        assert_eq!(beside(Path::new("/srv/offerd/data/")), Path::new("/srv/offerd/data.key"));
+        assert_eq!(MasterKey::beside(Path::new("data")), Path::new("data.key"));
+        assert_eq!(MasterKey::beside(Path::new("/srv/offerd/data/")), Path::new("/srv/offerd/data.key"));
     }
 }

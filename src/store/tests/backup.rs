@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::store::backup::{BackupError, BackupFault, Damage, Restore, RestoreError, Scanner};
+use crate::store::beside::BesideError;
 
 const LEAD: Uuid = Uuid::from_u128(0x11);
 
@@ -213,7 +214,7 @@ fn what_cannot_be_restored_leaves_nothing_behind() {
     fs::write(into.join("file"), "").unwrap();
     assert!(matches!(
         restored(&file, &into, master(&directory)),
-        Err(RestoreError::NotEmpty { daemon: false, .. })
+        Err(RestoreError::Place(BesideError::NotEmpty { daemon: false, .. }))
     ));
     fs::remove_file(into.join("file")).unwrap();
     restored(&file, &into, master(&directory)).unwrap();

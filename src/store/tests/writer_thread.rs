@@ -280,6 +280,16 @@ async fn a_read_waits_no_longer_for_a_group_than_a_step_may_take() {
         assert!(matches!(store.scan(TREE, []).next(), Some(Err(ReadError::Disk(_)))));
         let tokens = tokens::Tokens::of(store.clone());
         assert!(tokens.is_in_doubt("a token") && tokens.find("a token").is_none(), "it may be known");
+        // Nor is there nothing because it cannot be read.
+        assert!(tokens.list().is_err() && tokens.ended(Uuid::nil()).is_err());
+        assert!(tokens.company_named("Acme").is_err());
+        let keys = registry::partner_keys::PartnerKeys::of(store.clone());
+        assert!(keys.list().is_err() && keys.ended(Uuid::nil()).is_err());
+        let users = users::Users::of(store.clone());
+        assert!(users.list().is_err() && users.are_any().is_err());
+        let audit = audit::AuditLog::of(store.clone());
+        assert!(audit.after(0, &Default::default(), 1, 1).is_err());
+        assert!(audit.before(Some(9), &Default::default(), 1, 1).is_err());
     });
     assert_eq!(store.payload(TREE, "before"), Some(b"1".to_vec()));
 }

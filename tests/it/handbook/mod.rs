@@ -221,6 +221,7 @@ fn it_says_what_each_failure_means() {
         ("under_way", Failure::under_way(), of_its_own),
         ("led_elsewhere", Failure::led_elsewhere(String::new()), !of_its_own),
         ("too_large", Failure::too_large(7), of_its_own),
+        ("lead_too_large", Failure::lead_too_large(7), of_its_own),
         ("unsupported_media", Failure::unsupported_media(), of_its_own),
         ("unsupported_form", Failure::unsupported_form(), of_its_own),
         ("unsupported_coding", Failure::unsupported_coding(), of_its_own),

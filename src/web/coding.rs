@@ -10,6 +10,8 @@ use flate2::write::GzEncoder;
 use hyper::HeaderMap;
 use hyper::header::ACCEPT_ENCODING;
 
+use super::list;
+
 /// A smaller body is not worth it: with the headers that it comes with it fits into one packet anyway.
 pub(super) const LEAST_BYTES: usize = 1024;
 
@@ -76,9 +78,8 @@ impl Coding {
     /// The coding that a client would rather have (RFC 9110, 12.5.3), the shortest among equals. Who takes any gets the one that
     /// every client knows, and the other where that one is refused. What cannot be read of its list is left out.
     pub(super) fn asked_for(headers: &HeaderMap) -> Self {
-        let lists = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
         let (mut brotli, mut gzip, mut plain, mut any) = (None, None, None, None);
-        for (name, weight) in lists.flat_map(|list| list.split(',')).filter_map(weighed) {
+        for (name, weight) in list::items(headers, &ACCEPT_ENCODING).filter_map(weighed) {
             match name.to_ascii_lowercase().as_str() {
                 "br" => brotli = Some(weight),
                 "gzip" | "x-gzip" => gzip = Some(weight),

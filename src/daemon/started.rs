@@ -248,10 +248,16 @@ impl Public {
         let spread = threads.for_connections();
         let [api, integrations] = listeners.map(|listener| listener.on(spread.clone()));
         let (stop, stopping) = watch::channel(false);
-        let serving = [
-            tokio::spawn(http::serve_api(api, Arc::clone(&app), reception, stopped(stopping.clone()))),
-            tokio::spawn(http::serve_integrations(integrations, app, reception, stopped(stopping))),
-        ];
+        let public = [(api, http::routes::API), (integrations, http::routes::INTEGRATIONS)];
+        let serving = public.map(|(listener, routes)| {
+            tokio::spawn(http::serve(
+                listener,
+                routes,
+                Arc::clone(&app),
+                reception,
+                stopped(stopping.clone()),
+            ))
+        });
         Self { serving, stop }
     }
 

@@ -25,7 +25,6 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use self::click_rates::ClickRates;
-use self::current::bodies::BodyKeys;
 use self::current::docs::Docs;
 use self::current::offer_pages::brand::OfferPages;
 use self::openapi::Addresses;
@@ -90,8 +89,6 @@ pub struct App {
     pub gate: Arc<Gate>,
     /// Which listener has which path.
     pub elsewhere: Arc<Elsewhere>,
-    /// The keys that mean something in bodies.
-    pub known_keys: BodyKeys,
 }
 
 impl App {
@@ -134,7 +131,6 @@ impl App {
             demo: current::demo::wanted(settings),
             gate: Arc::new(Gate::new(gate_rules(&settings.limits), disk_wait)),
             elsewhere: Arc::default(),
-            known_keys: BodyKeys::new(),
         }
     }
 
@@ -254,24 +250,16 @@ pub fn bind(
     Ok(listener.with_identity(identity.cloned()).among(Arc::clone(connections)))
 }
 
-/// Serves the api listener until `stopped`.
-pub fn serve_api(
+/// Serves the routes of a listener until `stopped`.
+pub fn serve(
     listener: Listener,
+    routes: &'static [routes::ApiRoute],
     app: Arc<App>,
     reception: &Reception,
     stopped: impl Future<Output = ()> + Send + 'static,
 ) -> impl Future<Output = io::Result<Drained>> + Send + 'static {
-    listener.serve(service(surface("api", app, routes::API, reception)), stopped)
-}
-
-/// Serves the integrations listener until `stopped`.
-pub fn serve_integrations(
-    listener: Listener,
-    app: Arc<App>,
-    reception: &Reception,
-    stopped: impl Future<Output = ()> + Send + 'static,
-) -> impl Future<Output = io::Result<Drained>> + Send + 'static {
-    listener.serve(service(surface("integrations", app, routes::INTEGRATIONS, reception)), stopped)
+    let surface = surface(listener.name(), app, routes, reception);
+    listener.serve(service(surface), stopped)
 }
 
 fn surface(
@@ -285,7 +273,8 @@ fn surface(
         gate: Arc::clone(&app.gate),
         elsewhere: Arc::clone(&app.elsewhere),
         app,
-        router: Router::new(routes).without_head(routes::WITHOUT_HEAD),
+        router: Router::new(&routes.iter().map(|row| row.route.clone()).collect::<Vec<_>>())
+            .without_head(routes::WITHOUT_HEAD),
         welcome: reception.watch(),
     }
 }

@@ -6,13 +6,11 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use metrics::counter;
 use serde::Serialize;
 
 use crate::http::App;
 use crate::model::{ApiError, ErrorType};
 use crate::reference::{Vehicles, Wanted};
-use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
 use crate::web::query::{self, Query};
 use crate::web::{Context, Failure, Reply, Request};
 
@@ -109,12 +107,12 @@ fn answer<T: Serialize>(
     if wanted <= most {
         return Reply::json(&list.skip(part.offset).take(wanted).collect::<Vec<_>>());
     }
-    counter!(HTTP_REQUESTS_REFUSED, "reason" => "vehicles_per_answer").increment(1);
     let narrow = |name: &&str| {
         let message = format!(
             "Query parameter {name} must narrow the {found} that are found to at most {most}, or limit and offset ask for a part"
         );
         ApiError::at(*name, ErrorType::Malformed, message).with("found", found.to_string())
     };
-    Err(Failure::malformed(by.iter().map(narrow).collect()).with_status(StatusCode::BAD_REQUEST))
+    let refused = Failure::malformed(by.iter().map(narrow).collect()).with_status(StatusCode::BAD_REQUEST);
+    Err(refused.counted("vehicles_per_answer"))
 }

@@ -38,7 +38,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::model::CreditBands;
+use crate::model::{CreditBands, Enumeration};
 use crate::web::{Edition, Failure, Reply};
 
 /// An object of JSON.
@@ -53,6 +53,26 @@ pub fn bands(edition: Edition) -> CreditBands {
         Edition::Current => CreditBands::CURRENT,
         Edition::V1 => CreditBands::V1,
     }
+}
+
+/// An object within another.
+fn object<'o>(of: &'o mut Object, name: &str) -> Option<&'o mut Object> {
+    of.get_mut(name).and_then(Value::as_object_mut)
+}
+
+/// An array within an object.
+fn list<'o>(of: &'o mut Object, name: &str) -> Option<&'o mut Vec<Value>> {
+    of.get_mut(name).and_then(Value::as_array_mut)
+}
+
+/// The objects of an array within an object.
+fn objects<'o>(of: &'o mut Object, name: &str) -> impl Iterator<Item = &'o mut Object> {
+    list(of, name).into_iter().flatten().filter_map(Value::as_object_mut)
+}
+
+/// A value of an enumeration; `None` where there is none, or another.
+fn known<E: Enumeration>(value: Option<&Value>) -> Option<E> {
+    value.and_then(Value::as_str).and_then(E::from_wire)
 }
 
 /// An answer of the current edition in the words of v1; `A` is an object or a list of them.

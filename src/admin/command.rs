@@ -1,16 +1,16 @@
 //! What the handlers of commands share: the order that a command sends, work that blocks, and work that goes on step by step.
 
-use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use tokio::sync::RwLock;
-use tokio::task::{JoinHandle, spawn_blocking};
-use tracing::{Instrument, error};
+use tokio::task::JoinHandle;
+use tracing::Instrument;
 
 use super::App;
 use crate::web::{Context, Failure};
+pub use crate::web::{blocking, our_fault};
 
 /// Longest body of a command that sends no file.
 pub const ORDER_BYTES: usize = 8192;
@@ -28,17 +28,6 @@ const RETRY_AFTER_S: u32 = 5;
 pub async fn order<T: DeserializeOwned>(context: &mut Context<App>, most_bytes: usize) -> Result<T, Failure> {
     let body = context.request.read_body(most_bytes, BODY_TIMEOUT).await?;
     serde_json::from_slice(&body).map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))
-}
-
-/// Works on a thread that may block; `failed` is what the log says where it panics.
-///
-/// # Errors
-/// That it did.
-pub async fn blocking<T: Send + 'static>(
-    failed: &'static str,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Failure> {
-    spawn_blocking(work).await.map_err(our_fault(failed))
 }
 
 /// Sees something through that must not end half-way, nor without being recorded, because whoever asked for it has gone away: it goes on as
@@ -72,14 +61,6 @@ impl GoingOn {
     /// Waits until nothing goes on any more. Nothing begins after this was called.
     pub async fn ended(&self) {
         drop(self.0.write().await);
-    }
-}
-
-/// Our fault, whose cause goes to the log.
-pub fn our_fault<E: Display>(failed: &'static str) -> impl FnOnce(E) -> Failure {
-    move |error| {
-        error!(%error, "{failed}");
-        Failure::internal()
     }
 }
 

@@ -14,18 +14,13 @@ use crate::config::LimitSettings;
 use crate::web::{Allowances, Failure, Request};
 
 /// The allowances of who clicks, of what is clicked, and of what a page says was seen.
+#[derive(Debug)]
 pub struct ClickRates {
     addresses: Option<Allowances<IpAddr>>,
     offers: Option<Allowances<Uuid>>,
     previews: Option<Allowances<(Uuid, IpAddr)>>,
     displays: Option<Allowances<Uuid>>,
     trusted_proxies: Vec<IpNet>,
-}
-
-impl std::fmt::Debug for ClickRates {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("ClickRates").finish_non_exhaustive()
-    }
 }
 
 impl ClickRates {

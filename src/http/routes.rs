@@ -15,7 +15,7 @@ use super::current::{
     offer_pages, offer_previews, partner_events, prefills, rate_tables, samples, ui_events, universities,
     vehicles, waiting,
 };
-use super::openapi::draft::{Draft, JSON, fault, integer, one_of, text, typed, uuid};
+use super::openapi::draft::{Draft, JSON, integer, one_of, text, typed, uuid};
 use super::openapi::{examples, shared};
 use super::{App, v1};
 use crate::matching::preview_end::UNTIL;
@@ -293,7 +293,7 @@ pub const API: &[ApiRoute] = api_routes! {
             .body::<OfferDisplayNew>(&[("an offer", examples::OFFER_SEEN)])
             .answers::<OfferDisplay>(201, "The display.")
             .refuses(
-                fault("offerUuid", InvalidUuidReference, "Offer for UUID … does not exist").with_status(StatusCode::BAD_REQUEST),
+                Failure::fault("offerUuid", InvalidUuidReference, "Offer for UUID … does not exist").with_status(StatusCode::BAD_REQUEST),
                 "Not the three ids, or one that names nothing of the company's.")
         }
     GET "/uiEvent/offerDisplays/{leadUuid}/{rateTableUuid}/{offerUuid}/pixel.gif" None All [ui_events::pixel]

@@ -33,6 +33,7 @@ pub struct Rate {
 /// The allowances of all keys, in bounded memory.
 ///
 /// The algorithm is GCRA, the virtual scheduling of ITU-T I.371: a key has one number, when its allowance is whole again.
+#[derive(Debug)]
 pub struct Allowances<K> {
     /// Its name in headers and metrics.
     name: &'static str,
@@ -43,6 +44,7 @@ pub struct Allowances<K> {
 }
 
 /// The allowances that are not whole.
+#[derive(Debug)]
 struct Used<K> {
     whole_at: HashMap<Slot<K>, Instant>,
     next_sweep: Instant,

@@ -107,15 +107,6 @@ impl Coding {
         }
     }
 
-    /// What its entity tags end with, so that no two bodies have one tag.
-    pub(super) fn mark(self) -> &'static str {
-        match self {
-            Self::Plain => "",
-            Self::Gzip => "-gzip",
-            Self::Brotli => "-br",
-        }
-    }
-
     /// The body in this coding, thoroughly: to be quick makes a rate table a quarter longer, and each of its changes is sent anew.
     pub(super) fn compress(self, body: &Bytes) -> Bytes {
         match self {
@@ -128,8 +119,9 @@ impl Coding {
 
 /// A tag without quotes as it is of the plain bytes.
 pub(super) fn without_coding(tag: &str) -> &str {
-    let marks = [Coding::Gzip, Coding::Brotli].map(Coding::mark);
-    marks.into_iter().find_map(|mark| tag.strip_suffix(mark)).unwrap_or(tag)
+    let codings = [Coding::Gzip, Coding::Brotli].map(Coding::name);
+    let plain = |coding| tag.strip_suffix(coding)?.strip_suffix('-');
+    codings.into_iter().find_map(plain).unwrap_or(tag)
 }
 
 fn brotli(body: &[u8]) -> Bytes {

@@ -1,6 +1,8 @@
 //! What a client reads when a request fails: a status, headers, and an array of [`ApiError`]; one function
 //! answers.
 
+use std::fmt::Display;
+
 use hyper::StatusCode;
 use hyper::header::{ACCEPT_ENCODING, ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use uuid::Uuid;
@@ -143,6 +145,11 @@ impl Failure {
         Self { status: StatusCode::UNPROCESSABLE_ENTITY, errors: faults, headers: Vec::new() }
     }
 
+    /// 422 tied to one attribute, parameter or header.
+    pub fn fault(attribute: &str, error_type: ErrorType, message: impl Into<String>) -> Self {
+        Self::malformed(vec![ApiError::at(attribute, error_type, message)])
+    }
+
     /// 431: the head is longer than `limit_bytes`, has too many headers, or announces a body longer than 64 bits can say.
     pub fn head_too_large(limit_bytes: usize) -> Self {
         let message = format!(
@@ -185,6 +192,25 @@ impl Failure {
         self.headers.push((name, value));
         self
     }
+}
+
+/// Our fault, whose cause goes to the log as what `failed`.
+pub fn our_fault<E: Display>(failed: &'static str) -> impl FnOnce(E) -> Failure {
+    move |error| {
+        tracing::error!(%error, "{failed}");
+        Failure::internal()
+    }
+}
+
+/// Works on a thread that may block; `failed` is what the log says where it panics.
+///
+/// # Errors
+/// That it did.
+pub async fn blocking<T: Send + 'static>(
+    failed: &'static str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Failure> {
+    tokio::task::spawn_blocking(work).await.map_err(our_fault(failed))
 }
 
 #[cfg(test)]

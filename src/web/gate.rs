@@ -54,6 +54,7 @@ pub struct GateRules {
 }
 
 /// One gate, for all the listeners of a daemon that share its limits.
+#[derive(Debug)]
 pub struct Gate {
     rules: GateRules,
     companies: Option<Allowances<Account>>,
@@ -65,12 +66,6 @@ pub struct Gate {
     /// What is said to new work that there is no room for in line, and how often that was.
     overloaded: StockAnswer,
     refused_full: Counter,
-}
-
-impl std::fmt::Debug for Gate {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Gate").field("rules", &self.rules).finish_non_exhaustive()
-    }
 }
 
 /// Whose token it is.

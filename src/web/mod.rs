@@ -96,7 +96,7 @@ pub use cors::Cors;
 pub use edition::{Edition, Editions};
 pub use elsewhere::Elsewhere;
 pub use exchange::REQUEST_ID;
-pub use failure::Failure;
+pub use failure::{Failure, blocking, our_fault};
 pub use gate::{Gate, GateRules};
 pub(crate) use handler::handler;
 pub use handler::{Context, Handler};

@@ -18,7 +18,7 @@ use warp::reply::Response;
 
 use super::coding::{self, Coding, Rendition, Renditions, without_coding};
 use super::cors::OWN_SITE;
-use super::failure::Failure;
+use super::failure::{Failure, our_fault};
 use super::gate::Passage;
 use super::list;
 use super::stock_answer::HEADERS;
@@ -51,10 +51,7 @@ enum Body {
 impl Reply {
     /// `value` as JSON. A value that cannot be written is our fault: logged here, opaque to the client.
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, Failure> {
-        let body = serde_json::to_vec(value).map_err(|error| {
-            tracing::error!(%error, "answer could not be serialised");
-            Failure::internal()
-        })?;
+        let body = serde_json::to_vec(value).map_err(our_fault("answer could not be serialised"))?;
         Ok(Self::json_bytes(body))
     }
 
@@ -255,7 +252,9 @@ impl Reply {
             },
         };
         self.body = Body::Whole(compressed);
-        self.mark_tag(coding.mark()).header(CONTENT_ENCODING, HeaderValue::from_static(coding.name()))
+        // So that no two bodies have one tag.
+        self.mark_tag(&format!("-{}", coding.name()))
+            .header(CONTENT_ENCODING, HeaderValue::from_static(coding.name()))
     }
 
     /// Turns the reply into an answer.

@@ -12,17 +12,17 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::api_version::{self, API_VERSION, PROMPT_VERSION};
-use super::{aside, unreadable};
+use super::unreadable;
 use crate::analytics::{
     ArrivalTime, ClientTags, Cursor, EventTypes, Events, Feed, Form, FoundInfo, Horizon, PAGINATION_TOKEN,
     PageRequest, Payouts, bounds,
 };
 use crate::http::App;
-use crate::model::{AnsweredPage, ApiError, ErrorType, EventType, LeadInfoResponse, Viewer};
+use crate::model::{AnsweredPage, ErrorType, EventType, LeadInfoResponse, Viewer};
 use crate::records::reading;
 use crate::store::Tree;
 use crate::web::query::{self, Query};
-use crate::web::{Context, Failure, Reply, Request};
+use crate::web::{Context, Failure, Reply, Request, blocking};
 
 /// Where the first page of the newer form starts.
 const SINCE: &str = "sinceTimestamp";
@@ -56,7 +56,7 @@ async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<App>) -> Re
         let token = page.next_url.split_once(&format!("?{PAGINATION_TOKEN}="));
         Reply::json(&AnsweredPage { page: &page, pagination_token: token.map(|(_, token)| token) })
     };
-    aside("feed page could not be read", reading).await?
+    blocking("feed page could not be read", reading).await?
 }
 
 /// Shows what the feeds tell of one lead, with a sentence for what is not there yet. It is not compressed, as tags are not.
@@ -69,7 +69,7 @@ pub async fn lead_info(context: Context<App>) -> Result<Reply, Failure> {
     }
     let viewer = context.caller()?.viewer();
     let app = Arc::clone(&context.app);
-    aside("what the feeds tell of a lead could not be read", move || info(&app, viewer, uuid)).await?
+    blocking("what the feeds tell of a lead could not be read", move || info(&app, viewer, uuid)).await?
 }
 
 fn info(app: &App, viewer: Viewer, uuid: Uuid) -> Result<Reply, Failure> {
@@ -114,13 +114,13 @@ fn form(headers: &HeaderMap) -> Result<Form, Failure> {
 /// 422: what is told has one form only, and its version is not named.
 pub fn no_version() -> Failure {
     let message = format!("Header {API_VERSION} must be specified: {PROMPT_VERSION}");
-    Failure::malformed(vec![ApiError::at(API_VERSION, ErrorType::Missing, message)])
+    Failure::fault(API_VERSION, ErrorType::Missing, message)
 }
 
 /// 422: a version of the interface is named that the feeds do not have.
 fn other_version(or: &str) -> Failure {
     let message = format!("Header {API_VERSION} must be {PROMPT_VERSION}{or}");
-    Failure::malformed(vec![ApiError::at(API_VERSION, ErrorType::Malformed, message)])
+    Failure::fault(API_VERSION, ErrorType::Malformed, message)
 }
 
 /// What only the newer form goes by must be right here too: who sends it believes to be heard.

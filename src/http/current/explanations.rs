@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::{aside, unreadable};
+use super::unreadable;
 use crate::hindsight::explanation as stored;
 use crate::hindsight::explanation::{OfferReason, Refusal, Standing};
 use crate::http::App;
@@ -17,7 +17,7 @@ use crate::model::{
     Viewer,
 };
 use crate::records::{Unavailable, reading};
-use crate::web::{Context, Failure, Reply};
+use crate::web::{Context, Failure, Reply, blocking};
 
 /// Explains a lead of the caller's company. On a thread that may block: every rule of the panel is walked.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
@@ -25,7 +25,7 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let viewer = context.caller()?.viewer();
     let engine = Arc::clone(context.app.matchmaker.engine());
     let explaining = move || explain(&engine, viewer, uuid);
-    let explained = aside("a lead could not be explained", explaining).await?.map_err(unreadable)?;
+    let explained = blocking("a lead could not be explained", explaining).await?.map_err(unreadable)?;
     Reply::json(&explained.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
 }
 

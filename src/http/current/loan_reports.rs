@@ -7,12 +7,12 @@ use std::sync::Arc;
 use metrics::counter;
 
 use super::bodies::{self, Known};
-use super::{aside, unreadable, unwritable};
+use super::{unreadable, unwritable};
 use crate::http::App;
 use crate::matching::approval;
 use crate::model::{KnownKeys, LoanReportCreateData};
 use crate::telemetry::metrics::LOAN_REPORTS;
-use crate::web::{Context, Failure, Reply};
+use crate::web::{Context, Failure, Reply, blocking};
 
 /// The keys of what is asked.
 static KNOWN: Known = Known::new(KnownKeys::of::<LoanReportCreateData>);
@@ -25,7 +25,7 @@ pub async fn make(mut context: Context<App>) -> Result<Reply, Failure> {
     let uuid = engine.loan_reports.next_uuid();
     // A book may have a hundred thousand offers, and leads run on this thread.
     let estimating = move || approval::report(&engine, asked, uuid);
-    let report = aside("a loan report could not be made", estimating).await?;
+    let report = blocking("a loan report could not be made", estimating).await?;
 
     let engine = context.app.matchmaker.engine();
     let (commit, displaced) =

@@ -24,9 +24,6 @@ pub mod universities;
 pub mod vehicles;
 pub mod waiting;
 
-use tokio::task::spawn_blocking;
-use tracing::error;
-
 use crate::web::Failure;
 
 /// Seconds after which a caller may try again when the store cannot be read or written.
@@ -40,15 +37,4 @@ fn unreadable<E>(_: E) -> Failure {
 /// 503: the store cannot be written.
 fn unwritable<E>(_: E) -> Failure {
     Failure::unwritable(RETRY_AFTER_S)
-}
-
-/// Does on a thread that may block what would keep other requests waiting. Where it panics, that is logged by this `fault`.
-async fn aside<T: Send + 'static>(
-    fault: &'static str,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Failure> {
-    spawn_blocking(work).await.map_err(|error| {
-        error!(%error, "{fault}");
-        Failure::internal()
-    })
 }

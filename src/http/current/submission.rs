@@ -113,11 +113,9 @@ pub(super) fn knows_newer_values(context: &Context<App>) -> Result<bool, Failure
 pub(super) fn refused(refused: Refused) -> Failure {
     match refused {
         Refused::Duplicate(lead) | Refused::Erased(lead) => Failure::conflict(lead),
-        Refused::OtherBody => Failure::malformed(vec![ApiError::at(
-            "Idempotency-Key",
-            ErrorType::Duplicate,
-            "came with another body before",
-        )]),
+        Refused::OtherBody => {
+            Failure::fault("Idempotency-Key", ErrorType::Duplicate, "came with another body before")
+        }
         Refused::UnderWay => Failure::under_way(),
         Refused::StoreStalled => unwritable(()),
         Refused::DiskFull => Failure::unwritable(RETRY_AFTER_DISK_FULL_S),

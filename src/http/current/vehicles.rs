@@ -59,10 +59,9 @@ struct Part {
 
 impl Part {
     fn read(query: &mut Query) -> Self {
-        let count = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
         Self {
-            offset: query.optional("offset", query::integer(0..=i64::MAX)).map_or(0, count),
-            limit: query.optional("limit", query::integer(1..=LIMIT_TAKEN)).map(count),
+            offset: query.optional("offset", query::integer_as(0..=i64::MAX)).unwrap_or(0),
+            limit: query.optional("limit", query::integer_as(1..=LIMIT_TAKEN)),
         }
     }
 }
@@ -73,9 +72,7 @@ fn vehicles(app: &App) -> Arc<Vehicles> {
 }
 
 fn year(query: &mut Query, name: &str) -> Option<i32> {
-    let bounds = i64::from(i32::MIN)..=i64::from(i32::MAX);
-    let year = query.optional(name, query::integer(bounds));
-    year.map(|year| i32::try_from(year).expect("it is within the bounds"))
+    query.optional(name, query::integer_as(i32::MIN.into()..=i32::MAX.into()))
 }
 
 /// A name; an empty one is none, as forms send it.

@@ -221,24 +221,27 @@ impl<'c> Draft<'c> {
 
     /// May find a fault in what it takes.
     pub fn faults(self, attribute: &str, error_type: ErrorType, message: &str, about: &str) -> Self {
-        self.refuses(fault(attribute, error_type, message), about)
+        self.refuses(Failure::fault(attribute, error_type, message), about)
     }
 
     /// The whole operation.
     pub fn operation(self, row: &ApiRoute, servers: Option<Server>) -> Operation {
         let draft = self.with_path_parameters(row.path).with_usual_refusals(row);
         let takes_body = draft.body.is_some();
+        let (scheme, token) = asked(row.scope);
+        let edition = match row.editions {
+            Editions::All => "In both editions.",
+            Editions::CurrentOnly => "Not in the v1 edition.",
+        };
         let mut operation = OperationBuilder::new()
             .operation_id(Some(row.id))
             .tag(row.section)
             .summary(Some(row.about))
-            .description(Some(description(draft.about, row)))
+            .description(Some([draft.about, token, edition].join(" ").trim_start()))
             .parameters((!draft.parameters.is_empty()).then_some(draft.parameters))
             .request_body(draft.body)
             .servers(servers.map(|server| [server]))
-            .securities(Some(
-                scheme(row.scope).map(|scheme| SecurityRequirement::new::<_, _, &str>(scheme, [])),
-            ));
+            .securities(Some(scheme.map(|scheme| SecurityRequirement::new::<_, _, &str>(scheme, []))));
         for (status, mut answer) in draft.answers {
             let unknown_keys = (takes_body && status.is_success()).then_some("Unknown-Keys");
             for name in ["Request-Id"].into_iter().chain(unknown_keys) {
@@ -309,12 +312,18 @@ impl<'c> Draft<'c> {
     }
 }
 
-/// How a caller shows who it is.
-fn scheme(scope: Scope) -> Option<&'static str> {
+/// The security scheme by which a caller shows who it is, and the same for people.
+fn asked(scope: Scope) -> (Option<&'static str>, &'static str) {
     match scope {
-        Scope::None => None,
-        Scope::Publishable | Scope::Confidential | Scope::Partner => Some(TOKEN),
-        Scope::Signed => Some(SIGNATURE),
+        Scope::None => (None, "Asks for no token."),
+        Scope::Publishable => (Some(TOKEN), "Asks for a token of either kind."),
+        Scope::Confidential => (Some(TOKEN), "Asks for a confidential token."),
+        Scope::Partner => (Some(TOKEN), "Asks for a partner's token."),
+        Scope::Signed => (
+            Some(SIGNATURE),
+            "Asks for a signature: the HMAC-SHA256, in hexadecimal, keyed with the signing key, over the other parameters as \
+             `name=value`, sorted, a line feed after each.",
+        ),
     }
 }
 
@@ -344,32 +353,9 @@ pub fn integer(least: impl Into<i64>, most: impl Into<i64>) -> RefOr<Schema> {
     ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(least)).maximum(Some(most)).into()
 }
 
-/// A refusal of one attribute or parameter.
-pub fn fault(attribute: &str, error_type: ErrorType, message: &str) -> Failure {
-    Failure::malformed(vec![ApiError::at(attribute, error_type, message)])
-}
-
 const NO_EXAMPLE: Option<&()> = None;
 
 fn content(schema: impl Into<RefOr<Schema>>, example: Option<&(impl Serialize + ?Sized)>) -> Content {
     let example = example.map(|example| serde_json::to_value(example).expect("the nouns are JSON"));
     ContentBuilder::new().schema(Some(schema)).example(example).build()
-}
-
-fn description(about: &str, row: &ApiRoute) -> String {
-    let token = match row.scope {
-        Scope::None => "Asks for no token.",
-        Scope::Publishable => "Asks for a token of either kind.",
-        Scope::Confidential => "Asks for a confidential token.",
-        Scope::Partner => "Asks for a partner's token.",
-        Scope::Signed => {
-            "Asks for a signature: the HMAC-SHA256, in hexadecimal, keyed with the signing key, over the other parameters as \
-             `name=value`, sorted, a line feed after each."
-        }
-    };
-    let edition = match row.editions {
-        Editions::All => "In both editions.",
-        Editions::CurrentOnly => "Not in the v1 edition.",
-    };
-    [about, token, edition].join(" ").trim_start().to_owned()
 }

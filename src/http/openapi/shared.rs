@@ -7,7 +7,7 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
-use super::draft::{Draft, fault, integer, one_of, uuid};
+use super::draft::{Draft, integer, one_of, uuid};
 use super::examples::{Example, LEADS};
 use crate::analytics::PAGINATION_TOKEN;
 use crate::http::current::api_version::{API_VERSION, PROMPT_VERSION};
@@ -96,7 +96,8 @@ pub fn year() -> RefOr<Schema> {
 
 /// The refusal of a parameter that narrows a list of vehicles.
 pub fn unfit(parameter: &str, message: &str) -> Failure {
-    let mut failure = fault(parameter, Malformed, message).with_status(hyper::StatusCode::BAD_REQUEST);
+    let mut failure =
+        Failure::fault(parameter, Malformed, message).with_status(hyper::StatusCode::BAD_REQUEST);
     failure.errors = failure.errors.into_iter().map(|error| error.with("specified", "MMXX")).collect();
     failure
 }
@@ -122,7 +123,7 @@ pub fn feed<P: Example + ToSchema + Serialize>(draft: Draft<'_>) -> Draft<'_> {
 
 /// A partner reports.
 pub fn report(draft: Draft<'_>) -> Draft<'_> {
-    let other = fault("transactionId", Duplicate, "was reported with other content before");
+    let other = Failure::fault("transactionId", Duplicate, "was reported with other content before");
     let other = other.with_status(hyper::StatusCode::CONFLICT);
     draft
         .answers::<PartnerEventReceipt>(200, "What became of the report, known before or taken back.")

@@ -39,7 +39,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::model::{CreditBands, Enumeration};
-use crate::web::{Edition, Failure, Reply};
+use crate::web::{Edition, Failure, Reply, our_fault};
 
 /// An object of JSON.
 type Object = Map<String, Value>;
@@ -81,12 +81,9 @@ fn reworded<A: DeserializeOwned + Serialize>(
     reword: impl FnOnce(&mut A),
 ) -> Result<Reply, Failure> {
     reply.reworded(TAG, |body| {
-        let unreadable = |error: serde_json::Error| {
-            tracing::error!(%error, "an answer of ours cannot be put into the words of v1");
-            Failure::internal()
-        };
-        let mut answer: A = serde_json::from_slice(body).map_err(unreadable)?;
+        let fault = "an answer of ours cannot be put into the words of v1";
+        let mut answer: A = serde_json::from_slice(body).map_err(our_fault(fault))?;
         reword(&mut answer);
-        serde_json::to_vec(&answer).map_err(unreadable)
+        serde_json::to_vec(&answer).map_err(our_fault(fault))
     })
 }

@@ -23,8 +23,8 @@ use self::brand::Brand;
 use self::cards::{Ends, day};
 use self::templates::{Message, Page};
 use super::ui_events::{record_display, transparent_pixel};
+use super::unreadable;
 use super::waiting::{EVENT_STREAM, Followed, STILL_PENDING, follow, last_seen};
-use super::{aside, unreadable};
 use crate::conversions::click;
 use crate::http::App;
 use crate::matching::showing;
@@ -32,7 +32,7 @@ use crate::model::Viewer;
 use crate::records::reading;
 use crate::records::shown::Shown;
 use crate::telemetry::metrics::{OFFER_PAGE_DISPLAYS, OFFER_PAGES};
-use crate::web::{Context, Failure, Params, Reply};
+use crate::web::{Context, Failure, Params, Reply, blocking};
 
 /// Keeps a page, whose address is a secret, out of what is searched.
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
@@ -133,7 +133,7 @@ async fn page(context: Context<App>, framed: bool) -> Result<Reply, Failure> {
     };
     let root = root_of(&app, &context.params);
     // As many offers as a table may have are not written between two polls.
-    let written = aside("a page of offers could not be written", move || {
+    let written = blocking("a page of offers could not be written", move || {
         let (name, brand) = brand_of(&app, Some(opened.viewer.company));
         let until = day(&opened.until);
         let ends = ends(&app, &opened)?;

@@ -168,8 +168,8 @@
 //!   refused: [`matching::refused`].
 //! - A part of a score: in [`partners::ranking`] its figure with its bounds and in what [`partners::catalog`] knows of an offer, its weight in
 //!   [`config`], its row in `handbook/tuning.md`. What is stored of it with an offer ([`rate_table::record`]) is read by position.
-//! - An endpoint: its handler in `http/current`, its row in `http/routes.rs`, its operation in `http/openapi` (of what no client
-//!   calls in a section behind the clients'), its call and its row in `handbook/client.md`, of which `tests/openapi/postman.py` makes the collection
+//! - An endpoint: its handler in `http/current`, its row in `http/routes.rs` with what the OpenAPI document tells of it (of what no
+//!   client calls in a section behind the clients'), its call and its row in `handbook/client.md`, of which `tests/openapi/postman.py` makes the collection
 //!   anew; who may call it, in `tests/it/access.rs`; what the older edition says differently in [`http::v1`], what newer versions have otherwise in `handbook/moving.md`. Of the
 //!   operator's: its handler and row in [`admin`], in the console with the least role that may, in `tests/it/people.rs` too.
 //! - Something that is made of the feeds and kept up with them: a [`Projection`](records::projection::Projection), which

@@ -1,19 +1,19 @@
 //! What the handlers of commands share: the order that a command sends, work that blocks, and work that goes on step by step.
 
-use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::header::{ACCEPT, CONTENT_DISPOSITION, HeaderValue};
 use serde::de::DeserializeOwned;
 use tokio::sync::RwLock;
-use tokio::task::{JoinHandle, spawn_blocking};
-use tracing::{Instrument, error};
+use tokio::task::JoinHandle;
+use tracing::Instrument;
 
 use super::App;
 use crate::sheet::Sheet;
 use crate::store::ReadError;
 use crate::web::{Context, Failure, Reply};
+pub use crate::web::{blocking, our_fault};
 
 /// Longest body of a command that sends no file.
 pub const ORDER_BYTES: usize = 8192;
@@ -31,17 +31,6 @@ const RETRY_AFTER_S: u32 = 5;
 pub async fn order<T: DeserializeOwned>(context: &mut Context<App>, most_bytes: usize) -> Result<T, Failure> {
     let body = context.request.read_body(most_bytes, BODY_TIMEOUT).await?;
     serde_json::from_slice(&body).map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))
-}
-
-/// Works on a thread that may block; `failed` is what the log says where it panics.
-///
-/// # Errors
-/// That it did.
-pub async fn blocking<T: Send + 'static>(
-    failed: &'static str,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Failure> {
-    spawn_blocking(work).await.map_err(our_fault(failed))
 }
 
 /// Sees something through that must not end half-way, nor without being recorded, because whoever asked for it has gone away: it goes on as
@@ -100,14 +89,6 @@ pub fn csv_file(sheet: &Sheet, name: &str) -> Result<Reply, Failure> {
     let name = HeaderValue::try_from(format!("attachment; filename=\"{name}.csv\""));
     let name = name.map_err(our_fault("a file for spreadsheets has a bad name"))?;
     Ok(Reply::bytes("text/csv; charset=utf-8", text).header(CONTENT_DISPOSITION, name))
-}
-
-/// Our fault, whose cause goes to the log.
-pub fn our_fault<E: Display>(failed: &'static str) -> impl FnOnce(E) -> Failure {
-    move |error| {
-        error!(%error, "{failed}");
-        Failure::internal()
-    }
 }
 
 /// 503: what is to be listed, or looked for, cannot be read, which is not to say that there is nothing.

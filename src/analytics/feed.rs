@@ -207,12 +207,7 @@ impl Feed for ClientTags {
 /// What is known of an event, by its type; nothing where nothing is.
 fn event_data(happening: &Happening) -> Option<EventData> {
     let details = happening.details;
-    let mut data = EventData {
-        product_type: happening.product_type,
-        amount: None,
-        payout_in_cents: None,
-        reject_reason: None,
-    };
+    let mut data = EventData { product_type: happening.product_type, ..EventData::default() };
     match happening.event_type {
         EventType::ApiApproved | EventType::OfferClicked | EventType::Opened => {}
         EventType::ApiRejected => data.reject_reason = details.reject_reason,
@@ -224,11 +219,7 @@ fn event_data(happening: &Happening) -> Option<EventData> {
         }
         _ => return None,
     }
-    let is_known = data.product_type.is_some()
-        || data.amount.is_some()
-        || data.payout_in_cents.is_some()
-        || data.reject_reason.is_some();
-    is_known.then_some(data)
+    (data != EventData::default()).then_some(data)
 }
 
 /// A payout as the specification's form tells it.
@@ -237,14 +228,7 @@ fn plain_payout(lead: Uuid, booked_at_ms: i64, cents: f64) -> LeadPayout {
         lead_uuid: lead,
         booked_at: time(booked_at_ms),
         payout_in_cents: cents,
-        uuid: None,
-        deleted_at: None,
-        financial_institution_uuid: None,
-        financial_institution_name: None,
-        product_type: None,
-        supply_sub_account_uuid: None,
-        supply_sub_account_name: None,
-        pagination_timestamp: None,
+        ..LeadPayout::default()
     }
 }
 

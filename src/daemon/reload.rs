@@ -16,7 +16,7 @@ use super::notify;
 use crate::config::{SettingChange, Settings};
 use crate::declaration::Fault;
 use crate::experiments::Rules as Experiments;
-use crate::http::Reception;
+use crate::http;
 use crate::http::identities::{Identities, Renewals};
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::{Configuration, Engine, cap_sharing};
@@ -28,6 +28,7 @@ use crate::reload::{BookFigures, Outcome, Report};
 use crate::store::tokens::Tokens;
 use crate::telemetry::logging::Filter;
 use crate::telemetry::metrics::{BOOK_FINGERPRINT, RELOADED_AT, RELOADS};
+use crate::web::Welcome;
 
 /// What a running daemon was configured with, and all that a reload swaps.
 pub struct Reloading {
@@ -42,7 +43,7 @@ pub struct Reloading {
     /// Matches leads under a book and rules.
     pub engine: Arc<Engine>,
     /// Whom the public listeners welcome.
-    pub reception: Reception,
+    pub reception: watch::Sender<Arc<Welcome>>,
     /// The cars that are looked up.
     pub vehicles: watch::Sender<Arc<Vehicles>>,
     /// What the listeners show; their files are read again, those that the settings in force name.
@@ -156,7 +157,7 @@ impl Reloading {
         if let Some(rankings) = &self.engine.rankings {
             rankings.change(settings.ranking.clone());
         }
-        self.reception.change(&settings.api);
+        self.reception.send_replace(http::welcome(&settings.api));
         renewals.show();
         note_certificates(&self.shown);
         if let Err(cause) = self.filter.set(&settings.log.filter) {

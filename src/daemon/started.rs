@@ -50,7 +50,7 @@ use crate::store::{Commit, Store};
 use crate::telemetry::logging::AUDIT;
 use crate::telemetry::metrics::Handle;
 use crate::telemetry::traces::{Delivery, Traces};
-use crate::web::{Drained, Elsewhere, Listener};
+use crate::web::{Drained, Elsewhere, Listener, Welcome};
 
 /// How long it may take to give back what is held of caps.
 const GIVING_BACK: Duration = Duration::from_secs(5);
@@ -121,7 +121,7 @@ impl Started {
         })?;
         let admin = admin::start(admin, admin_app);
 
-        let reception = http::Reception::new(&settings.api);
+        let reception = watch::Sender::new(http::welcome(&settings.api));
         let (vehicles, app) = public_app(vehicles, &matchmaker, &tokens, &settings, &run_file);
         let mut aside = aside(&settings, &matchmaker, &app, &reports);
         aside.extend(following::follow(&engine, seen));
@@ -243,15 +243,16 @@ impl Public {
         listeners: [Listener; 2],
         threads: &EngineThreads,
         app: Arc<http::App>,
-        reception: &http::Reception,
+        reception: &watch::Sender<Arc<Welcome>>,
     ) -> Self {
         let spread = threads.for_connections();
         let [api, integrations] = listeners.map(|listener| listener.on(spread.clone()));
         let (stop, stopping) = watch::channel(false);
-        let serving = [
-            tokio::spawn(http::serve_api(api, Arc::clone(&app), reception, stopped(stopping.clone()))),
-            tokio::spawn(http::serve_integrations(integrations, app, reception, stopped(stopping))),
-        ];
+        let public = [(api, http::routes::API), (integrations, http::routes::INTEGRATIONS)];
+        let serving = public.map(|(listener, routes)| {
+            let (welcome, stopped) = (reception.subscribe(), stopped(stopping.clone()));
+            tokio::spawn(http::serve(listener, routes, Arc::clone(&app), welcome, stopped))
+        });
         Self { serving, stop }
     }
 

@@ -7,27 +7,20 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use metrics::counter;
 use uuid::Uuid;
 
 use super::rate;
 use crate::config::LimitSettings;
-use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
-use crate::web::{Allowances, Failure, Request, Standing};
+use crate::web::{Allowances, Failure, Request};
 
 /// The allowances of who clicks, of what is clicked, and of what a page says was seen.
+#[derive(Debug)]
 pub struct ClickRates {
     addresses: Option<Allowances<IpAddr>>,
     offers: Option<Allowances<Uuid>>,
     previews: Option<Allowances<(Uuid, IpAddr)>>,
     displays: Option<Allowances<Uuid>>,
     trusted_proxies: Vec<IpNet>,
-}
-
-impl std::fmt::Debug for ClickRates {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("ClickRates").finish_non_exhaustive()
-    }
 }
 
 impl ClickRates {
@@ -63,7 +56,7 @@ impl ClickRates {
     /// # Errors
     /// 429.
     pub fn count_offer(&self, offer: Uuid) -> Result<(), Failure> {
-        self.offers.as_ref().map_or(Ok(()), |offers| within(offers.take(&offer), "click_offer_rate"))
+        self.offers.as_ref().map_or(Ok(()), |offers| offers.take(&offer).allowed("click_offer_rate"))
     }
 
     /// Counts a click for an offer of a preview and whoever clicks: an offer of a table is one person's, that of a preview everybody's,
@@ -74,7 +67,7 @@ impl ClickRates {
     pub fn count_preview(&self, request: &Request, offer: Uuid) -> Result<(), Failure> {
         let client = self.previews.as_ref().zip(request.client(&self.trusted_proxies));
         client
-            .map_or(Ok(()), |(previews, client)| within(previews.take(&(offer, client)), "click_offer_rate"))
+            .map_or(Ok(()), |(previews, client)| previews.take(&(offer, client)).allowed("click_offer_rate"))
     }
 
     /// Counts a display of an offer that a page tells of; whether it is to be recorded. As often as it may be clicked.
@@ -86,12 +79,6 @@ impl ClickRates {
 impl ClickRates {
     fn within_address(&self, request: &Request, reason: &'static str) -> Result<(), Failure> {
         let client = self.addresses.as_ref().zip(request.client(&self.trusted_proxies));
-        client.map_or(Ok(()), |(addresses, client)| within(addresses.take(&client), reason))
+        client.map_or(Ok(()), |(addresses, client)| addresses.take(&client).allowed(reason))
     }
-}
-
-fn within(standing: Standing, reason: &'static str) -> Result<(), Failure> {
-    let Some(wait_s) = standing.retry_after_s else { return Ok(()) };
-    counter!(HTTP_REQUESTS_REFUSED, "reason" => reason).increment(1);
-    Err(Failure::too_many_requests(wait_s))
 }

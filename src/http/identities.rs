@@ -57,13 +57,11 @@ impl Identities {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn read_again(&self) -> Result<Renewals, Vec<(String, String)>> {
-        let all = [("api", &self.api), ("integrations", &self.integrations), ("admin", &self.admin)];
         let (mut renewals, mut faults) = (Vec::new(), Vec::new());
-        for (listener, identity) in all {
-            match identity.as_ref().map(Identity::read_again) {
-                None => {}
-                Some(Ok(renewal)) => renewals.push(renewal),
-                Some(Err(fault)) => faults.push((format!("{listener}.tls"), fault)),
+        for (listener, identity) in self.shown() {
+            match identity.read_again() {
+                Ok(renewal) => renewals.push(renewal),
+                Err(fault) => faults.push((format!("{listener}.tls"), fault)),
             }
         }
         if faults.is_empty() { Ok(Renewals(renewals)) } else { Err(faults) }

@@ -11,7 +11,6 @@ pub mod click_rates;
 pub mod current;
 pub mod identities;
 pub mod openapi;
-mod reception;
 pub mod record_ids;
 pub mod routes;
 pub mod v1;
@@ -25,14 +24,12 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use self::click_rates::ClickRates;
-use self::current::bodies::BodyKeys;
 use self::current::docs::Docs;
 use self::current::offer_pages::brand::OfferPages;
 use self::openapi::Addresses;
-pub use self::reception::Reception;
 use self::record_ids::RecordIds;
 use crate::analytics::Feeds;
-use crate::config::{LimitSettings, RateSettings, Settings};
+use crate::config::{ApiSettings, LimitSettings, RateSettings, Settings};
 use crate::load_shedder::ShedderRules;
 use crate::matching::Matchmaker;
 use crate::model::TokenKind;
@@ -41,8 +38,9 @@ use crate::reference::{Universities, Vehicles};
 use crate::store::partner_keys::PartnerKeys;
 use crate::store::tokens::Tokens;
 use crate::web::{
-    AnswerMeter, Authenticate, Caller, ConnectionRules, Connections, Drained, Elsewhere, Gate, GateRules,
-    Identity, Limits, Listener, Principal, Rate, Router, SigningKey, Surface, Token, service,
+    AnswerMeter, Authenticate, Caller, ConnectionRules, Connections, Cors, Drained, Elsewhere, Gate,
+    GateRules, Identity, Limits, Listener, Principal, Rate, Router, SigningKey, Surface, Token, Welcome,
+    service,
 };
 
 /// In which form the same records are shown: counts up with every change of it, so that nobody is told that a rate table that was
@@ -90,8 +88,6 @@ pub struct App {
     pub gate: Arc<Gate>,
     /// Which listener has which path.
     pub elsewhere: Arc<Elsewhere>,
-    /// The keys that mean something in bodies.
-    pub known_keys: BodyKeys,
 }
 
 impl App {
@@ -134,7 +130,6 @@ impl App {
             demo: current::demo::wanted(settings),
             gate: Arc::new(Gate::new(gate_rules(&settings.limits), disk_wait)),
             elsewhere: Arc::default(),
-            known_keys: BodyKeys::new(),
         }
     }
 
@@ -258,38 +253,36 @@ pub fn bind(
     Ok(listener.with_identity(identity.cloned()).among(Arc::clone(connections)))
 }
 
-/// Serves the api listener until `stopped`.
-pub fn serve_api(
-    listener: Listener,
-    app: Arc<App>,
-    reception: &Reception,
-    stopped: impl Future<Output = ()> + Send + 'static,
-) -> impl Future<Output = io::Result<Drained>> + Send + 'static {
-    listener.serve(service(surface("api", app, routes::API, reception)), stopped)
+/// Whom the public listeners welcome, by the settings.
+pub fn welcome(settings: &ApiSettings) -> Arc<Welcome> {
+    Arc::new(Welcome { cors: Cors::new(&settings.cors_origins), vendors: settings.vendor.clone() })
 }
 
-/// Serves the integrations listener until `stopped`.
-pub fn serve_integrations(
+/// Serves the routes of a listener until `stopped`.
+pub fn serve(
     listener: Listener,
+    routes: &'static [routes::ApiRoute],
     app: Arc<App>,
-    reception: &Reception,
+    welcome: watch::Receiver<Arc<Welcome>>,
     stopped: impl Future<Output = ()> + Send + 'static,
 ) -> impl Future<Output = io::Result<Drained>> + Send + 'static {
-    listener.serve(service(surface("integrations", app, routes::INTEGRATIONS, reception)), stopped)
+    let surface = surface(listener.name(), app, routes, welcome);
+    listener.serve(service(surface), stopped)
 }
 
 fn surface(
     listener: &'static str,
     app: Arc<App>,
     routes: &[routes::ApiRoute],
-    reception: &Reception,
+    welcome: watch::Receiver<Arc<Welcome>>,
 ) -> Surface<App> {
     Surface {
         meter: AnswerMeter::of(listener),
         gate: Arc::clone(&app.gate),
         elsewhere: Arc::clone(&app.elsewhere),
         app,
-        router: Router::new(routes).without_head(routes::WITHOUT_HEAD),
-        welcome: reception.watch(),
+        router: Router::new(&routes.iter().map(|row| row.route.clone()).collect::<Vec<_>>())
+            .without_head(routes::WITHOUT_HEAD),
+        welcome,
     }
 }

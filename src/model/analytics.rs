@@ -61,6 +61,7 @@ record! {
 record! {
     /// What is known of an event: the reason of a rejection, what a conversion earned, the amount of an application, an approval, a
     /// listing or a funding, and the product of all of them.
+    #[derive(Default)]
     EventData {
         required {}
         optional {
@@ -78,6 +79,7 @@ record! {
 
 record! {
     /// What the supply partner earned by a lead.
+    #[derive(Default)]
     LeadPayout {
         required {
             /// The lead that earned it.

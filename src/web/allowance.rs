@@ -10,6 +10,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use super::failure::Failure;
+
 /// Keys that are told apart. Beyond them new and old ones share [`GROUPS`] allowances until enough have been silent.
 const MOST_KEYS: usize = 65_536;
 
@@ -31,6 +33,7 @@ pub struct Rate {
 /// The allowances of all keys, in bounded memory.
 ///
 /// The algorithm is GCRA, the virtual scheduling of ITU-T I.371: a key has one number, when its allowance is whole again.
+#[derive(Debug)]
 pub struct Allowances<K> {
     /// Its name in headers and metrics.
     name: &'static str,
@@ -41,6 +44,7 @@ pub struct Allowances<K> {
 }
 
 /// The allowances that are not whole.
+#[derive(Debug)]
 struct Used<K> {
     whole_at: HashMap<Slot<K>, Instant>,
     next_sweep: Instant,
@@ -117,6 +121,15 @@ impl Rate {
 }
 
 impl Standing {
+    /// Whether the request is allowed; a refused one is counted for this reason.
+    ///
+    /// # Errors
+    /// 429.
+    pub fn allowed(&self, reason: &'static str) -> Result<(), Failure> {
+        let refused = |wait_s| Err(Failure::too_many_requests(wait_s).counted(reason));
+        self.retry_after_s.map_or(Ok(()), refused)
+    }
+
     /// Its `RateLimit-Policy`: what may be asked at once, and how soon all of it is there again.
     pub fn policy(&self) -> String {
         let Rate { burst, refill } = self.rate;

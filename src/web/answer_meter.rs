@@ -1,7 +1,6 @@
 //! What is counted of the answers of a listener.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use crate::telemetry::metrics::{HTTP_REQUEST_SECONDS, HTTP_REQUESTS};
 
 /// Counts the answers of one listener. To look a metric up by its labels takes longer than to count, so that is done once for
 /// each kind of answer.
+#[derive(Debug)]
 pub struct AnswerMeter {
     listener: &'static str,
     kinds: RwLock<HashMap<Kind, Counted>>,
@@ -20,6 +20,7 @@ pub struct AnswerMeter {
 /// A route's template, and how it was answered. There are as many as the route table and its statuses make.
 type Kind = (&'static str, StatusCode);
 
+#[derive(Debug)]
 struct Counted {
     answers: Counter,
     seconds: Histogram,
@@ -29,12 +30,6 @@ impl Counted {
     fn count(&self, took: Duration) {
         self.answers.increment(1);
         self.seconds.record(took.as_secs_f64());
-    }
-}
-
-impl fmt::Debug for AnswerMeter {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_tuple("AnswerMeter").field(&self.listener).finish()
     }
 }
 

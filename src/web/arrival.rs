@@ -1,17 +1,14 @@
-//! A request that passed the door, in its parts: the one warp filter takes it apart and decides nothing.
+//! A request that passed the door, in its parts.
 
 use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::task::Poll;
 
-use bytes::{Buf, Bytes};
-use futures_util::{Stream, StreamExt, stream};
-use hyper::{HeaderMap, Method, Uri};
-use warp::{Filter, Rejection};
+use bytes::Bytes;
+use futures_util::Stream;
+use hyper::{HeaderMap, Method, Request, Uri};
 
-use super::activity::Activity;
 use super::last_call::LastCall;
 use super::peer::Peer;
 
@@ -41,44 +38,16 @@ pub(super) struct Arrival {
     pub(super) body: BodyStream,
 }
 
-/// Puts the head where [`arrival`] finds it, since a filter could only copy it from where it stands.
-pub(super) fn with_head<B>(mut request: hyper::Request<B>) -> hyper::Request<B> {
-    let head = Head {
-        method: request.method().clone(),
-        uri: mem::take(request.uri_mut()),
-        headers: mem::take(request.headers_mut()),
-        peer: request.extensions().get::<Peer>().copied(),
-        unknown_keys: AtomicUsize::new(0),
-        last_call: request.extensions().get::<LastCall>().cloned(),
-    };
-    request.extensions_mut().insert(Arc::new(head));
-    request
-}
-
-/// Takes every request apart that comes [with its head](with_head). Rejects none: which paths and methods exist is the router's to
-/// say.
-pub(super) fn arrival() -> impl Filter<Extract = (Arrival,), Error = Rejection> + Clone {
-    warp::ext::get::<Arc<Head>>().and(body()).map(|head, body| Arrival { head, body })
-}
-
-fn body() -> impl Filter<Extract = (BodyStream,), Error = Rejection> + Clone {
-    warp::body::stream().and(warp::ext::optional::<Arc<Activity>>()).map(|chunks, activity: Option<_>| {
-        let whole = |chunk: Result<_, warp::Error>| chunk.map(into_bytes);
-        let end = stream::poll_fn(move |_| {
-            received(activity.as_ref());
-            Poll::Ready(None)
-        });
-        Box::pin(StreamExt::map(chunks, whole).chain(end)) as BodyStream
-    })
-}
-
-/// Notes that a body was read to its end.
-fn received(activity: Option<&Arc<Activity>>) {
-    if let Some(activity) = activity {
-        activity.receives(false);
+impl Head {
+    /// Takes the head out of a request, which keeps its body and its extensions.
+    pub(super) fn take<B>(request: &mut Request<B>) -> Self {
+        Self {
+            method: request.method().clone(),
+            uri: mem::take(request.uri_mut()),
+            headers: mem::take(request.headers_mut()),
+            peer: request.extensions().get::<Peer>().copied(),
+            unknown_keys: AtomicUsize::new(0),
+            last_call: request.extensions().get::<LastCall>().cloned(),
+        }
     }
-}
-
-fn into_bytes(mut chunk: impl Buf) -> Bytes {
-    chunk.copy_to_bytes(chunk.remaining())
 }

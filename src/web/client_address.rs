@@ -6,6 +6,7 @@ use hyper::HeaderMap;
 use hyper::header::HeaderName;
 use ipnet::IpNet;
 
+use super::list;
 use super::peer::Peer;
 
 /// Where proxies note whom they forward for.
@@ -21,8 +22,7 @@ pub(super) fn client_address(
     trusted_proxies: &[IpNet],
 ) -> Option<IpAddr> {
     let mut address = peer?.0.ip().to_canonical();
-    let notes = headers.get_all(FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
-    let hops: Vec<&str> = notes.flat_map(|note| note.split(',')).map(str::trim).collect();
+    let hops: Vec<&str> = list::items(headers, &FORWARDED_FOR).collect();
     for hop in hops.iter().rev() {
         if !is_in(trusted_proxies, address) {
             break;

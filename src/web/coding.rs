@@ -10,6 +10,8 @@ use flate2::write::GzEncoder;
 use hyper::HeaderMap;
 use hyper::header::ACCEPT_ENCODING;
 
+use super::list;
+
 /// A smaller body is not worth it: with the headers that it comes with it fits into one packet anyway.
 pub(super) const LEAST_BYTES: usize = 1024;
 
@@ -76,9 +78,8 @@ impl Coding {
     /// The coding that a client would rather have (RFC 9110, 12.5.3), the shortest among equals. Who takes any gets the one that
     /// every client knows, and the other where that one is refused. What cannot be read of its list is left out.
     pub(super) fn asked_for(headers: &HeaderMap) -> Self {
-        let lists = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
         let (mut brotli, mut gzip, mut plain, mut any) = (None, None, None, None);
-        for (name, weight) in lists.flat_map(|list| list.split(',')).filter_map(weighed) {
+        for (name, weight) in list::items(headers, &ACCEPT_ENCODING).filter_map(weighed) {
             match name.to_ascii_lowercase().as_str() {
                 "br" => brotli = Some(weight),
                 "gzip" | "x-gzip" => gzip = Some(weight),
@@ -106,15 +107,6 @@ impl Coding {
         }
     }
 
-    /// What its entity tags end with, so that no two bodies have one tag.
-    pub(super) fn mark(self) -> &'static str {
-        match self {
-            Self::Plain => "",
-            Self::Gzip => "-gzip",
-            Self::Brotli => "-br",
-        }
-    }
-
     /// The body in this coding, thoroughly: to be quick makes a rate table a quarter longer, and each of its changes is sent anew.
     pub(super) fn compress(self, body: &Bytes) -> Bytes {
         match self {
@@ -127,8 +119,9 @@ impl Coding {
 
 /// A tag without quotes as it is of the plain bytes.
 pub(super) fn without_coding(tag: &str) -> &str {
-    let marks = [Coding::Gzip, Coding::Brotli].map(Coding::mark);
-    marks.into_iter().find_map(|mark| tag.strip_suffix(mark)).unwrap_or(tag)
+    let codings = [Coding::Gzip, Coding::Brotli].map(Coding::name);
+    let plain = |coding| tag.strip_suffix(coding)?.strip_suffix('-');
+    codings.into_iter().find_map(plain).unwrap_or(tag)
 }
 
 fn brotli(body: &[u8]) -> Bytes {

@@ -3,6 +3,8 @@
 use hyper::HeaderMap;
 use hyper::header::ACCEPT;
 
+use super::list;
+
 /// An edition of the interface. Without the v1 type in `Accept` it is the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Edition {
@@ -25,9 +27,7 @@ impl Edition {
     /// Reads `Accept`: the v1 type counts at any place of the list, whatever its case and its parameters, but for a weight of zero. Its
     /// vendor may be anybody, unless there are `vendors`, one of whom it then has to be.
     pub fn requested(headers: &HeaderMap, vendors: &[String]) -> Self {
-        let lists = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        let mut media_ranges = lists.flat_map(|list| list.split(','));
-        match media_ranges.any(|range| is_v1_type(range, vendors)) {
+        match list::items(headers, &ACCEPT).any(|range| is_v1_type(range, vendors)) {
             true => Self::V1,
             false => Self::Current,
         }

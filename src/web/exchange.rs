@@ -4,15 +4,17 @@
 use std::time::Instant;
 
 use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue, ORIGIN};
-use hyper::{HeaderMap, Method, StatusCode};
-use tracing::Span;
+use hyper::{HeaderMap, Method, Request, StatusCode};
 use uuid::Uuid;
 use warp::reply::Response;
 
 use super::answer_meter::AnswerMeter;
+use super::failure::Failure;
 use super::gate::Visit;
+use super::peer::Peer;
 use super::surface::Surface;
 use super::welcome::Welcome;
+use crate::ids;
 
 /// Names the id in answers, and in the log.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
@@ -30,11 +32,6 @@ impl Exchange {
     pub(super) fn begin(id: Uuid, method: &Method, headers: &HeaderMap) -> Self {
         let origin = headers.get(ORIGIN).cloned();
         Self { id, begun: Instant::now(), method: method.clone(), origin }
-    }
-
-    /// The span of a request that is answered before anything is logged but its answer: without that line it costs nothing.
-    pub(super) fn span_of_answer(&self, listener: &'static str) -> Span {
-        tracing::debug_span!("request", request_id = %self.id, listener)
     }
 
     /// Puts on the answer of a route, by its template, what every answer carries, counts it and logs it.
@@ -62,6 +59,22 @@ impl Exchange {
         let elapsed_ms = elapsed.as_secs_f64() * 1e3;
         tracing::debug!(%method, route, status = status.as_u16(), elapsed_ms, "request answered");
     }
+}
+
+/// A refusal in front of warp, sealed as every answer is. The request counts for its address, and is refused for that first.
+pub(super) fn refused<A, B>(
+    surface: &Surface<A>,
+    request: &Request<B>,
+    route: &'static str,
+    refusal: impl FnOnce() -> Response,
+) -> Response {
+    let exchange = Exchange::begin(ids::random(), request.method(), request.headers());
+    // Before anything is logged but its answer: without that line it costs nothing.
+    let listener = surface.meter.listener();
+    let _span = tracing::debug_span!("request", request_id = %exchange.id, listener).entered();
+    let mut visit = surface.gate.visit(request.extensions().get::<Peer>().copied(), request.headers());
+    let answer = surface.gate.let_in(&mut visit).err().map_or_else(refusal, Failure::into_response);
+    exchange.seal(surface, &surface.welcome.borrow(), &visit, route, answer)
 }
 
 /// An id as a header.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONNECTION, HeaderValue};
-use metrics::counter;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::activity::Activity;
@@ -14,7 +13,6 @@ use super::exchange::{REQUEST_ID, request_id};
 use super::failure::Failure;
 use super::stock_answer::StockAnswer;
 use crate::ids;
-use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
 
 /// How hyper's answer to a head that is too long begins. None of ours has this status.
 const TOO_LARGE: &[u8] = b"HTTP/1.1 431 ";
@@ -39,8 +37,8 @@ impl<S: AsyncWrite + Unpin> Explained<S> {
     /// Writes the answer in place of hyper's, if `buffer` is where that begins; all of `buffer` counts as written then.
     fn poll_instead(&mut self, context: &mut Context<'_>, buffer: &[u8]) -> Poll<Option<io::Result<()>>> {
         if self.instead.is_none() && buffer.starts_with(TOO_LARGE) {
-            counter!(HTTP_REQUESTS_REFUSED, "reason" => "head_too_large").increment(1);
-            self.instead = Some((last_answer(Failure::head_too_large(self.head_bytes)), 0));
+            let failure = Failure::head_too_large(self.head_bytes).counted("head_too_large");
+            self.instead = Some((last_answer(failure), 0));
             // The rest of the head is heard out, or the client would never read why.
             self.activity.receives(true);
         }

@@ -1,6 +1,8 @@
 //! What a client reads when a request fails: a status, headers, and an array of [`ApiError`]; one function
 //! answers.
 
+use std::fmt::Display;
+
 use hyper::StatusCode;
 use hyper::header::{ACCEPT_ENCODING, ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use uuid::Uuid;
@@ -8,6 +10,7 @@ use warp::reply::Response;
 
 use super::stock_answer::StockAnswer;
 use crate::model::{ApiError, ErrorType};
+use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
 
 /// A failed request. Constructors are named by meaning; the status follows from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,11 +23,73 @@ pub struct Failure {
     pub headers: Vec<(HeaderName, HeaderValue)>,
 }
 
+/// Failures of one error each: its status, its type, its message, and the header that the status calls for.
+macro_rules! failures {
+    ($($(#[$about:meta])* $name:ident($($given:ident: $kind:ty)?)
+        $status:ident $error_type:ident $message:expr $(, $header:ident $value:expr)?;)+) => {$(
+        $(#[$about])*
+        pub fn $name($($given: $kind)?) -> Self {
+            let failure = Self::of(StatusCode::$status, ApiError::new(ErrorType::$error_type, $message));
+            $(let failure = failure.header($header, HeaderValue::from($value));)?
+            failure
+        }
+    )+};
+}
+
 impl Failure {
-    /// 400: the request cannot be read at all (a body that is not JSON, a path that is not percent-encoded
-    /// UTF-8).
-    pub fn bad_request(message: impl Into<String>) -> Self {
-        Self::of(StatusCode::BAD_REQUEST, ApiError::new(ErrorType::Malformed, message))
+    failures! {
+        /// 400: the request cannot be read at all (a body that is not JSON, a path that is not percent-encoded
+        /// UTF-8).
+        bad_request(message: impl Into<String>) BAD_REQUEST Malformed message;
+        /// 401, with the challenge that RFC 6750 asks for.
+        unauthorized(message: impl Into<String>) UNAUTHORIZED Unauthorized message,
+            WWW_AUTHENTICATE HeaderValue::from_static("Bearer");
+        /// 403: the caller is known, and must not do this.
+        forbidden(message: &str) FORBIDDEN Unauthorized message;
+        /// 404: no resource has this path.
+        not_found_path() NOT_FOUND Unsupported "Path does not exist";
+        /// 404: something that a person may open is not there.
+        unknown(message: &str) NOT_FOUND InvalidUuidReference message;
+        /// 405: the path exists and takes only the methods of `allow`.
+        method_not_allowed(allow: HeaderValue) METHOD_NOT_ALLOWED Unsupported "Method is not allowed on this path",
+            ALLOW allow;
+        /// 408: the body did not arrive in time.
+        timeout() REQUEST_TIMEOUT Unavailable "Request body did not arrive in time";
+        /// 409: the lead exists already.
+        conflict(lead: Uuid) CONFLICT Duplicate format!("Lead {lead} duplicates an existing lead");
+        /// 409: another process on the same database does it; the message says which.
+        led_elsewhere(message: String) CONFLICT Unavailable message;
+        /// 410: something that a person could open has expired.
+        gone(message: &str) GONE Unavailable message;
+        /// 415: the body is not of a JSON type.
+        unsupported_media() UNSUPPORTED_MEDIA_TYPE Unsupported "Content-Type must be application/json";
+        /// 415: the body is not that of an HTML form.
+        unsupported_form() UNSUPPORTED_MEDIA_TYPE Unsupported
+            "Content-Type must be application/x-www-form-urlencoded";
+        /// 415: the body is compressed.
+        unsupported_coding() UNSUPPORTED_MEDIA_TYPE Unsupported
+            "Content-Encoding must be left out: bodies are read as they are, not compressed",
+            ACCEPT_ENCODING HeaderValue::from_static("identity");
+        /// 415: the path is not part of the edition that `Accept` asks for.
+        unsupported_edition() UNSUPPORTED_MEDIA_TYPE Unsupported "Path is not offered in the v1 edition";
+        /// 417: something is expected that nobody here does.
+        unmet_expectation() EXPECTATION_FAILED Unsupported "Expect must be 100-continue, or left out";
+        /// 429: the caller asks too often.
+        too_many_requests(retry_after_s: u32) TOO_MANY_REQUESTS Unavailable
+            "Too many requests; try again later", RETRY_AFTER retry_after_s;
+        /// 429: an address has as many connections as it may, each with a request under way.
+        too_many_connections(retry_after_s: u32) TOO_MANY_REQUESTS Unavailable
+            "Too many connections of this address; use one for many requests, or try again later",
+            RETRY_AFTER retry_after_s;
+        /// 503: a named limit of the service is reached, or it is about to stop.
+        overloaded(retry_after_s: u32) SERVICE_UNAVAILABLE Unavailable
+            "Service is at its limit; try again later", RETRY_AFTER retry_after_s;
+        /// 503: what is asked for is there, and the disk cannot read it, or not all of it.
+        unreadable(retry_after_s: u32) SERVICE_UNAVAILABLE Unavailable
+            "The record cannot be read; try again later", RETRY_AFTER retry_after_s;
+        /// 503: what was sent cannot be stored just now, and was not taken in.
+        unwritable(retry_after_s: u32) SERVICE_UNAVAILABLE Unavailable
+            "The record cannot be written; try again later", RETRY_AFTER retry_after_s;
     }
 
     /// 400: the body is no JSON object; `error` says where it stops being one.
@@ -37,28 +102,11 @@ impl Failure {
         Self::of(StatusCode::BAD_REQUEST, ApiError::at(attribute, ErrorType::Malformed, message))
     }
 
-    /// 422: the request was read and does not fit; `faults` holds all that is wrong with it.
-    pub fn malformed(faults: Vec<ApiError>) -> Self {
-        debug_assert!(!faults.is_empty(), "a malformed request has at least one fault");
-        Self { status: StatusCode::UNPROCESSABLE_ENTITY, errors: faults, headers: Vec::new() }
-    }
-
-    /// 401, with the challenge that RFC 6750 asks for.
-    pub fn unauthorized(message: impl Into<String>) -> Self {
-        Self::of(StatusCode::UNAUTHORIZED, ApiError::new(ErrorType::Unauthorized, message))
-            .header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
-    }
-
     /// 404: a well-formed UUID names nothing of the caller's company; `reference_type` is the noun
     /// (`RateTable`).
     pub fn unknown_uuid(reference_type: &str, uuid: Uuid) -> Self {
         let error = ApiError { attribute: None, ..ApiError::unknown_uuid("", reference_type, uuid) };
         Self::of(StatusCode::NOT_FOUND, error)
-    }
-
-    /// 404: no resource has this path.
-    pub fn not_found_path() -> Self {
-        Self::of(StatusCode::NOT_FOUND, ApiError::new(ErrorType::Unsupported, "Path does not exist"))
     }
 
     /// 404: the path is that of a resource, but for the slash at its end.
@@ -77,45 +125,11 @@ impl Failure {
         Self::of(StatusCode::NOT_FOUND, error.with("listener", listener).with("path", template))
     }
 
-    /// 404: something that a person may open is not there.
-    pub fn unknown(message: &str) -> Self {
-        Self::of(StatusCode::NOT_FOUND, ApiError::new(ErrorType::InvalidUuidReference, message))
-    }
-
-    /// 410: something that a person could open has expired.
-    pub fn gone(message: &str) -> Self {
-        Self::of(StatusCode::GONE, ApiError::new(ErrorType::Unavailable, message))
-    }
-
-    /// 405: the path exists and takes only the methods of `allow`.
-    pub fn method_not_allowed(allow: HeaderValue) -> Self {
-        let message = "Method is not allowed on this path";
-        Self::of(StatusCode::METHOD_NOT_ALLOWED, ApiError::new(ErrorType::Unsupported, message))
-            .header(ALLOW, allow)
-    }
-
-    /// 408: the body did not arrive in time.
-    pub fn timeout() -> Self {
-        let message = "Request body did not arrive in time";
-        Self::of(StatusCode::REQUEST_TIMEOUT, ApiError::new(ErrorType::Unavailable, message))
-    }
-
-    /// 409: the lead exists already.
-    pub fn conflict(lead_uuid: Uuid) -> Self {
-        let message = format!("Lead {lead_uuid} duplicates an existing lead");
-        Self::of(StatusCode::CONFLICT, ApiError::new(ErrorType::Duplicate, message))
-    }
-
     /// 409: the same request is under way; its answer is to be had by sending it again.
     pub fn under_way() -> Self {
         let message = "A request with this Idempotency-Key is under way";
         Self::of(StatusCode::CONFLICT, ApiError::at("Idempotency-Key", ErrorType::Duplicate, message))
             .header(RETRY_AFTER, HeaderValue::from(1))
-    }
-
-    /// 409: another process on the same database does it; the message says which.
-    pub fn led_elsewhere(message: String) -> Self {
-        Self::of(StatusCode::CONFLICT, ApiError::new(ErrorType::Unavailable, message))
     }
 
     /// 413: the body is longer than `limit_bytes`.
@@ -134,26 +148,15 @@ impl Failure {
         Self::of(StatusCode::PAYLOAD_TOO_LARGE, error)
     }
 
-    /// 415: the body is not of a JSON type.
-    pub fn unsupported_media() -> Self {
-        Self::unsupported("Content-Type must be application/json")
+    /// 422: the request was read and does not fit; `faults` holds all that is wrong with it.
+    pub fn malformed(faults: Vec<ApiError>) -> Self {
+        debug_assert!(!faults.is_empty(), "a malformed request has at least one fault");
+        Self { status: StatusCode::UNPROCESSABLE_ENTITY, errors: faults, headers: Vec::new() }
     }
 
-    /// 415: the body is not that of an HTML form.
-    pub fn unsupported_form() -> Self {
-        Self::unsupported("Content-Type must be application/x-www-form-urlencoded")
-    }
-
-    /// 415: the body is compressed.
-    pub fn unsupported_coding() -> Self {
-        Self::unsupported("Content-Encoding must be left out: bodies are read as they are, not compressed")
-            .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))
-    }
-
-    /// 417: something is expected that nobody here does.
-    pub fn unmet_expectation() -> Self {
-        let message = "Expect must be 100-continue, or left out";
-        Self::of(StatusCode::EXPECTATION_FAILED, ApiError::new(ErrorType::Unsupported, message))
+    /// 422 tied to one attribute, parameter or header.
+    pub fn fault(attribute: &str, error_type: ErrorType, message: impl Into<String>) -> Self {
+        Self::malformed(vec![ApiError::at(attribute, error_type, message)])
     }
 
     /// 431: the head is longer than `limit_bytes`, has too many headers, or announces a body longer than 64 bits can say.
@@ -165,63 +168,23 @@ impl Failure {
         Self::of(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, error)
     }
 
-    /// 403: the caller is known, and must not do this.
-    pub fn forbidden(message: &str) -> Self {
-        Self::of(StatusCode::FORBIDDEN, ApiError::new(ErrorType::Unauthorized, message))
-    }
-
-    /// 415: the path is not part of the edition that `Accept` asks for.
-    pub fn unsupported_edition() -> Self {
-        Self::unsupported("Path is not offered in the v1 edition")
-    }
-
-    /// 429: the caller asks too often.
-    pub fn too_many_requests(retry_after_s: u32) -> Self {
-        Self::of(
-            StatusCode::TOO_MANY_REQUESTS,
-            ApiError::new(ErrorType::Unavailable, "Too many requests; try again later"),
-        )
-        .header(RETRY_AFTER, HeaderValue::from(retry_after_s))
-    }
-
-    /// 429: an address has as many connections as it may, each with a request under way.
-    pub fn too_many_connections(retry_after_s: u32) -> Self {
-        let message = "Too many connections of this address; use one for many requests, or try again later";
-        Self::of(StatusCode::TOO_MANY_REQUESTS, ApiError::new(ErrorType::Unavailable, message))
-            .header(RETRY_AFTER, HeaderValue::from(retry_after_s))
-    }
-
     /// 500: our fault. The cause goes to the log, never to the client.
     pub fn internal() -> Self {
         let error = ApiError { error_type: None, ..ApiError::new(ErrorType::Unavailable, "Internal error") };
         Self::of(StatusCode::INTERNAL_SERVER_ERROR, error)
     }
 
-    /// 503: a named limit of the service is reached, or it is about to stop.
-    pub fn overloaded(retry_after_s: u32) -> Self {
-        let message = "Service is at its limit; try again later";
-        Self::of(StatusCode::SERVICE_UNAVAILABLE, ApiError::new(ErrorType::Unavailable, message))
-            .header(RETRY_AFTER, HeaderValue::from(retry_after_s))
-    }
-
-    /// 503: what is asked for is there, and the disk cannot read it, or not all of it.
-    pub fn unreadable(retry_after_s: u32) -> Self {
-        let message = "The record cannot be read; try again later";
-        Self::of(StatusCode::SERVICE_UNAVAILABLE, ApiError::new(ErrorType::Unavailable, message))
-            .header(RETRY_AFTER, HeaderValue::from(retry_after_s))
-    }
-
-    /// 503: what was sent cannot be stored just now, and was not taken in.
-    pub fn unwritable(retry_after_s: u32) -> Self {
-        let message = "The record cannot be written; try again later";
-        Self::of(StatusCode::SERVICE_UNAVAILABLE, ApiError::new(ErrorType::Unavailable, message))
-            .header(RETRY_AFTER, HeaderValue::from(retry_after_s))
-    }
-
     /// The same faults under another status, for an edition that answers differently.
     #[must_use]
     pub fn with_status(mut self, status: StatusCode) -> Self {
         self.status = status;
+        self
+    }
+
+    /// The same, counted among the requests that are refused for a reason.
+    #[must_use]
+    pub fn counted(self, reason: &'static str) -> Self {
+        metrics::counter!(HTTP_REQUESTS_REFUSED, "reason" => reason).increment(1);
         self
     }
 
@@ -234,14 +197,29 @@ impl Failure {
         Self { status, errors: vec![error], headers: Vec::new() }
     }
 
-    fn unsupported(message: &str) -> Self {
-        Self::of(StatusCode::UNSUPPORTED_MEDIA_TYPE, ApiError::new(ErrorType::Unsupported, message))
-    }
-
     fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
+}
+
+/// Our fault, whose cause goes to the log as what `failed`.
+pub fn our_fault<E: Display>(failed: &'static str) -> impl FnOnce(E) -> Failure {
+    move |error| {
+        tracing::error!(%error, "{failed}");
+        Failure::internal()
+    }
+}
+
+/// Works on a thread that may block; `failed` is what the log says where it panics.
+///
+/// # Errors
+/// That it did.
+pub async fn blocking<T: Send + 'static>(
+    failed: &'static str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Failure> {
+    tokio::task::spawn_blocking(work).await.map_err(our_fault(failed))
 }
 
 #[cfg(test)]

@@ -54,6 +54,7 @@ pub struct GateRules {
 }
 
 /// One gate, for all the listeners of a daemon that share its limits.
+#[derive(Debug)]
 pub struct Gate {
     rules: GateRules,
     companies: Option<Allowances<Account>>,
@@ -65,12 +66,6 @@ pub struct Gate {
     /// What is said to new work that there is no room for in line, and how often that was.
     overloaded: StockAnswer,
     refused_full: Counter,
-}
-
-impl std::fmt::Debug for Gate {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Gate").field("rules", &self.rules).finish_non_exhaustive()
-    }
 }
 
 /// Whose token it is.
@@ -109,7 +104,7 @@ impl Gate {
             bodies: Bodies::new(rules.body_bytes, rules.body_bytes_per_company),
             shedder: rules.new_work.map(|rules| LoadShedder::new(rules, disk_wait)),
             overloaded: Failure::overloaded(RETRY_AFTER_LOAD_S).into(),
-            refused_full: refused(word(Shed::Full)),
+            refused_full: counter!(HTTP_REQUESTS_REFUSED, "reason" => word(Shed::Full)),
             rules,
         }
     }
@@ -223,9 +218,7 @@ impl Visit {
 
     fn count(&mut self, standing: Standing, reason: &'static str) -> Result<(), Failure> {
         self.standings.push(standing);
-        let Some(wait_s) = standing.retry_after_s else { return Ok(()) };
-        refused(reason).increment(1);
-        Err(Failure::too_many_requests(wait_s))
+        standing.allowed(reason)
     }
 }
 
@@ -250,17 +243,10 @@ pub(super) fn places(most: usize) -> Arc<Semaphore> {
 
 /// 429, counted: one caller has as much under way as it may.
 pub(super) fn asks_too_much(reason: &'static str) -> Failure {
-    refused(reason).increment(1);
-    Failure::too_many_requests(RETRY_AFTER_LOAD_S)
+    Failure::too_many_requests(RETRY_AFTER_LOAD_S).counted(reason)
 }
 
 /// 503, counted: all callers together have.
 pub(super) fn turned_away(reason: &'static str) -> Failure {
-    refused(reason).increment(1);
-    Failure::overloaded(RETRY_AFTER_LOAD_S)
-}
-
-/// Requests that were refused for a reason.
-fn refused(reason: &'static str) -> Counter {
-    counter!(HTTP_REQUESTS_REFUSED, "reason" => reason)
+    Failure::overloaded(RETRY_AFTER_LOAD_S).counted(reason)
 }

@@ -8,11 +8,9 @@ use hyper::http::uri::Authority;
 use hyper::{HeaderMap, Request, Version};
 use warp::reply::Response;
 
-use super::exchange::Exchange;
+use super::exchange;
 use super::failure::Failure;
-use super::peer::Peer;
 use super::surface::Surface;
-use crate::ids;
 
 /// The route of a request whose path was never looked at, in metrics.
 const NO_ROUTE: &str = "unknown";
@@ -22,15 +20,10 @@ const NO_ROUTE: &str = "unknown";
 ///
 /// Like the door it stands outside of the panic boundary, so nothing here may panic, whatever was sent.
 pub(super) fn refused<A, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
-    let (method, headers) = (request.method(), request.headers());
+    let headers = request.headers();
     let fault = fault(request.version(), headers).or_else(|| coding_fault(headers));
     let failure = fault.map(Failure::bad_request).or_else(|| unmet_expectation(headers))?;
-    let exchange = Exchange::begin(ids::random(), method, headers);
-    let _span = exchange.span_of_answer(surface.meter.listener()).entered();
-    let mut visit = surface.gate.visit(request.extensions().get::<Peer>().copied(), headers);
-    let failure = surface.gate.let_in(&mut visit).err().unwrap_or(failure);
-    let welcome = surface.welcome.borrow();
-    Some(exchange.seal(surface, &welcome, &visit, NO_ROUTE, failure.into_response()))
+    Some(exchange::refused(surface, request, NO_ROUTE, || failure.into_response()))
 }
 
 /// What is wrong with the `Host` of a request.

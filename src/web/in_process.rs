@@ -29,18 +29,11 @@ impl<A: Authenticate + Send + Sync + 'static> InProcess<A> {
     }
 
     /// Answers one request, whatever happens.
-    pub async fn call(&self, request: Request<Bytes>) -> Response<AnswerBody> {
-        let (head, body) = request.into_parts();
-        let mut headers = head.headers;
-        headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
-        let head = Head {
-            method: head.method,
-            uri: head.uri,
-            headers,
-            peer: None,
-            unknown_keys: 0.into(),
-            last_call: None,
-        };
+    pub async fn call(&self, mut request: Request<Bytes>) -> Response<AnswerBody> {
+        let length = HeaderValue::from(request.body().len());
+        request.headers_mut().insert(CONTENT_LENGTH, length);
+        let head = Head::take(&mut request);
+        let body = request.into_body();
         let arrival = Arrival { head: Arc::new(head), body: Box::pin(stream::iter([Ok(body)])) };
         let answer = envelope::answer(Arc::clone(&self.0), arrival).await;
         answer.map(|body| body.map_err(Into::into).boxed_unsync())

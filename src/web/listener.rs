@@ -9,7 +9,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::Request;
 use hyper::body::Incoming;
+use hyper::service::Service;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
@@ -47,20 +49,13 @@ pub struct Limits {
 
 /// What a listener can serve: any warp filter through `TowerToHyperService::new(warp::service(filter))`.
 pub trait HttpService:
-    hyper::service::Service<hyper::Request<Incoming>, Response = Response, Error = Infallible, Future: Send>
-    + Clone
-    + Send
-    + 'static
+    Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send> + Clone + Send + 'static
 {
 }
 
 impl<S> HttpService for S where
-    S: hyper::service::Service<
-            hyper::Request<Incoming>,
-            Response = Response,
-            Error = Infallible,
-            Future: Send,
-        > + Clone
+    S: Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send>
+        + Clone
         + Send
         + 'static
 {
@@ -121,6 +116,11 @@ impl Listener {
     #[must_use]
     pub fn on(self, threads: Threads) -> Self {
         Self { threads: Some(threads), ..self }
+    }
+
+    /// Its name in metrics and logs.
+    pub fn name(&self) -> &'static str {
+        self.name
     }
 
     /// Where it is reached, as a URL without a path.

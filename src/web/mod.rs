@@ -6,7 +6,7 @@
 //!    a place for it, for which an idle one may be closed, or none (503, or 429 where its address has too many).
 //! 2. In `service`, `host` refuses what names no host, or two, and bodies in codings (400), and what expects anything but to go on (417); `door` turns new work away while there is no room for it in the queue
 //!    (503). Both answer with the 429 of step 4 to one who asks too often.
-//! 3. `arrival`, the one warp filter, takes the request apart; `envelope` gives it an id and a task of its
+//! 3. The one warp filter takes the request apart; `envelope` gives it an id and a task of its
 //!    own, so that neither a hang-up nor a panic of the handler reaches anything else.
 //! 4. [`gate`] counts it for its address (429), for those under way and, once the caller is known, for the
 //!    company; new work waits in the queue there until it is let in ([`load_shedder`](crate::load_shedder)), or is turned away as at
@@ -61,6 +61,7 @@ mod host;
 mod in_process;
 mod last_call;
 mod lingering_close;
+pub mod list;
 pub mod listener;
 pub mod params;
 pub mod peer;
@@ -95,7 +96,7 @@ pub use cors::Cors;
 pub use edition::{Edition, Editions};
 pub use elsewhere::Elsewhere;
 pub use exchange::REQUEST_ID;
-pub use failure::Failure;
+pub use failure::{Failure, blocking, our_fault};
 pub use gate::{Gate, GateRules};
 pub(crate) use handler::handler;
 pub use handler::{Context, Handler};

@@ -59,6 +59,14 @@ pub(super) struct Protocols {
     limits: Limits,
 }
 
+/// Who has connected, and what answers it.
+struct Visitor<S> {
+    peer: Peer,
+    service: S,
+    activity: Arc<Activity>,
+    draining: watch::Receiver<bool>,
+}
+
 impl Protocols {
     pub(super) fn new(limits: Limits, tls: Option<TlsAcceptor>) -> Self {
         let mut http1 = http1::Builder::new();
@@ -95,98 +103,74 @@ impl Protocols {
         activity: Arc<Activity>,
         draining: watch::Receiver<bool>,
     ) {
-        let Some(tls) = self.tls.clone() else {
-            return self.serve_in_the_clear(stream, peer, service, activity, draining).await;
-        };
-        let stream = Unstalled::new(stream, self.limits.write_timeout, Arc::clone(&activity));
-        let handshake = tokio::time::timeout(self.limits.header_timeout, tls.accept(stream));
-        let nothing_begun = Notify::new();
-        let stream = tokio::select! {
-            stream = handshake => stream,
-            () = told(draining.clone(), &nothing_begun, self.grace()) => return,
-        };
-        let Ok(Ok(stream)) = stream else { return };
-        if stream.get_ref().1.alpn_protocol() == Some(HTTP_2) {
-            self.serve_http2(stream, peer, service, activity, draining).await;
-        } else {
-            self.serve_http1(stream, peer, service, activity, draining).await;
+        let visitor = Visitor { peer, service, activity, draining };
+        match &self.tls {
+            None => {
+                let preface = begins_with_preface(&stream);
+                let Some(is_http2) = self.begun(&visitor.draining, preface).await else { return };
+                self.speak(is_http2, self.unstalled(stream, &visitor.activity), visitor).await;
+            }
+            Some(tls) => {
+                let handshake = tls.accept(self.unstalled(stream, &visitor.activity));
+                let Some(stream) = self.begun(&visitor.draining, handshake).await else { return };
+                let is_http2 = stream.get_ref().1.alpn_protocol() == Some(HTTP_2);
+                self.speak(is_http2, stream, visitor).await;
+            }
         }
     }
 
-    async fn serve_in_the_clear<S: HttpService>(
+    fn unstalled(&self, stream: TcpStream, activity: &Arc<Activity>) -> Unstalled {
+        Unstalled::new(stream, self.limits.write_timeout, Arc::clone(activity))
+    }
+
+    /// What a client begins with, in the time of a head; `None` where it does not, or we drain before: nothing was sent, so
+    /// nothing is answered.
+    async fn begun<T>(
         &self,
-        stream: TcpStream,
-        peer: Peer,
-        service: S,
-        activity: Arc<Activity>,
-        draining: watch::Receiver<bool>,
-    ) {
-        let begins_with = tokio::time::timeout(self.limits.header_timeout, begins_with_preface(&stream));
+        draining: &watch::Receiver<bool>,
+        beginning: impl Future<Output = io::Result<T>>,
+    ) -> Option<T> {
         let nothing_begun = Notify::new();
-        let is_http2 = tokio::select! {
-            begins_with = begins_with => begins_with,
-            // Nothing was sent, so nothing is answered.
-            () = told(draining.clone(), &nothing_begun, self.grace()) => return,
-        };
-        let Ok(Ok(is_http2)) = is_http2 else { return };
-        let stream = Unstalled::new(stream, self.limits.write_timeout, Arc::clone(&activity));
-        if is_http2 {
-            self.serve_http2(stream, peer, service, activity, draining).await;
-        } else {
-            self.serve_http1(stream, peer, service, activity, draining).await;
+        tokio::select! {
+            begun = tokio::time::timeout(self.limits.header_timeout, beginning) => begun.ok()?.ok(),
+            () = told(draining.clone(), &nothing_begun, self.grace()) => None,
         }
     }
 
-    async fn serve_http1<S: HttpService>(
+    async fn speak<S: HttpService>(
         &self,
+        is_http2: bool,
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
-        peer: Peer,
-        service: S,
-        activity: Arc<Activity>,
-        draining: watch::Receiver<bool>,
+        visitor: Visitor<S>,
     ) {
+        let Visitor { peer, service, activity, draining } = visitor;
         let begun = Arc::new(Notify::new());
-        let stream = Explained::new(stream, self.limits.head_bytes, Arc::clone(&activity));
-        let last_call = self.last_call(&draining);
+        let last_call = LastCall::new(draining.clone(), self.limits.drain / BODY_SHARE);
         let with_peer = answering(peer, service, Arc::clone(&activity), Arc::clone(&begun), last_call);
-        let connection = self.http1.serve_connection(TokioIo::new(stream), with_peer);
+        // A client that does not take its leave either is cut.
         let deserted = activity.desertion(self.grace(), self.limits.write_timeout);
-        finish(connection, told(draining, &begun, self.grace()), deserted).await;
-    }
-
-    async fn serve_http2<S: HttpService>(
-        &self,
-        stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
-        peer: Peer,
-        service: S,
-        activity: Arc<Activity>,
-        draining: watch::Receiver<bool>,
-    ) {
-        let begun = Arc::new(Notify::new());
-        let last_call = self.last_call(&draining);
-        let with_peer = answering(peer, service, Arc::clone(&activity), Arc::clone(&begun), last_call);
+        let drained = told(draining, &begun, self.grace());
+        if !is_http2 {
+            let stream = Explained::new(stream, self.limits.head_bytes, Arc::clone(&activity));
+            let connection = self.http1.serve_connection(TokioIo::new(stream), with_peer);
+            return finish(connection, drained, deserted).await;
+        }
         let connection = self.http2.serve_connection(TokioIo::new(stream), with_peer);
         let leave = async {
             tokio::select! {
-                () = told(draining, &begun, self.grace()) => {}
+                () = drained => {}
                 () = activity.silence(self.limits.header_timeout) => {}
                 // A stream cannot be ended alone, for hyper waits where we cannot reach it: who leaves one answer lying
                 // gets the others to their end, and a new connection for the next.
                 () = activity.neglect(self.limits.write_timeout) => {}
             }
         };
-        // A client that does not take its leave either is cut.
-        let deserted = activity.desertion(self.grace(), self.limits.write_timeout);
         finish(connection, leave, deserted).await;
     }
 
     /// How long is waited for who has no request under way.
     fn grace(&self) -> Duration {
         GRACE.min(self.limits.drain / GRACE_SHARE)
-    }
-
-    fn last_call(&self, draining: &watch::Receiver<bool>) -> LastCall {
-        LastCall::new(draining.clone(), self.limits.drain / BODY_SHARE)
     }
 }
 

@@ -89,11 +89,18 @@ pub fn text(value: &str) -> Result<&str, String> {
 
 /// An integer within bounds, in decimal.
 pub fn integer(bounds: RangeInclusive<i64>) -> impl Fn(&str) -> Result<i64, String> {
+    integer_as(bounds)
+}
+
+/// The same as a number of another kind; what that cannot hold is out of bounds.
+pub fn integer_as<T: TryFrom<i64>>(bounds: RangeInclusive<i64>) -> impl Fn(&str) -> Result<T, String> {
     move |value| {
-        let number = value.parse().ok().filter(|number| bounds.contains(number));
-        number.ok_or_else(|| match (bounds.start(), bounds.end()) {
-            (least, &i64::MAX) => format!("an integer, {least} or more"),
-            (least, most) => format!("an integer from {least} to {most}"),
+        let number = value.parse::<i64>().ok().filter(|number| bounds.contains(number));
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| {
+            match (bounds.start(), bounds.end()) {
+                (least, &i64::MAX) => format!("an integer, {least} or more"),
+                (least, most) => format!("an integer from {least} to {most}"),
+            }
         })
     }
 }

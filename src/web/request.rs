@@ -67,11 +67,6 @@ impl Request {
         self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Every query parameter of this name.
-    pub fn query_values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.query.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
-    }
-
     /// Reads the JSON body: at most `cap_bytes` of it, within `timeout`, without a byte-order mark.
     ///
     /// A request that carries no body gives no bytes, whatever type it claims. A missing `Content-Type` is

@@ -7,8 +7,9 @@ use std::pin::Pin;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use hyper::header::{
-    ACCEPT, ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, ETAG, GetAll, HeaderName, HeaderValue,
-    IF_NONE_MATCH, RETRY_AFTER, VARY,
+    ACCEPT, ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    ETAG, HeaderName, HeaderValue, IF_NONE_MATCH, LOCATION, REFERRER_POLICY, RETRY_AFTER, VARY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, Method, StatusCode};
 use serde::Serialize;
@@ -17,8 +18,9 @@ use warp::reply::Response;
 
 use super::coding::{self, Coding, Rendition, Renditions, without_coding};
 use super::cors::OWN_SITE;
-use super::failure::Failure;
+use super::failure::{Failure, our_fault};
 use super::gate::Passage;
+use super::list;
 use super::stock_answer::HEADERS;
 
 /// Room for an entity tag, so that it is written in one piece.
@@ -49,11 +51,13 @@ enum Body {
 impl Reply {
     /// `value` as JSON. A value that cannot be written is our fault: logged here, opaque to the client.
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, Failure> {
-        let body = serde_json::to_vec(value).map_err(|error| {
-            tracing::error!(%error, "answer could not be serialised");
-            Failure::internal()
-        })?;
+        let body = serde_json::to_vec(value).map_err(our_fault("answer could not be serialised"))?;
         Ok(Self::json_bytes(body))
+    }
+
+    /// A page for a person, and what the browser lets it do.
+    pub fn page(html: impl Into<Bytes>, policy: HeaderValue) -> Self {
+        Self::bytes("text/html; charset=utf-8", html).header(CONTENT_SECURITY_POLICY, policy)
     }
 
     /// JSON that is serialised already, such as a stored rate table.
@@ -135,6 +139,26 @@ impl Reply {
     #[must_use]
     pub fn retry_after(self, seconds: u32) -> Self {
         self.header(RETRY_AFTER, HeaderValue::from(seconds))
+    }
+
+    /// Says that the resource was made, and where it is.
+    #[must_use]
+    pub fn created(self, location: String) -> Self {
+        let location = HeaderValue::try_from(location).expect("an address of ours is visible ASCII");
+        self.status(StatusCode::CREATED).header(LOCATION, location)
+    }
+
+    /// Lets it be kept for an hour: it changes with the program, or hardly ever.
+    #[must_use]
+    pub fn kept_an_hour(self) -> Self {
+        self.header(CACHE_CONTROL, HeaderValue::from_static("max-age=3600"))
+    }
+
+    /// Has the browser take it for what it says it is, and tell nobody where a link was found.
+    #[must_use]
+    pub fn guarded(self) -> Self {
+        self.header(REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
+            .header(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"))
     }
 
     /// Keeps pages of other origins from reading it, whichever origins may call: what a person opens, not a program.
@@ -228,7 +252,9 @@ impl Reply {
             },
         };
         self.body = Body::Whole(compressed);
-        self.mark_tag(coding.mark()).header(CONTENT_ENCODING, HeaderValue::from_static(coding.name()))
+        // So that no two bodies have one tag.
+        self.mark_tag(&format!("-{}", coding.name()))
+            .header(CONTENT_ENCODING, HeaderValue::from_static(coding.name()))
     }
 
     /// Turns the reply into an answer.
@@ -257,13 +283,13 @@ impl Reply {
 
 /// The entity tags that a client says it holds (`If-None-Match`).
 #[derive(Debug)]
-pub struct HeldTags<'h>(Option<GetAll<'h, HeaderValue>>);
+pub struct HeldTags<'h>(Option<&'h HeaderMap>);
 
 impl<'h> HeldTags<'h> {
     /// Reads them off a request. Only reading methods are conditional here.
     pub fn of(method: &Method, headers: &'h HeaderMap) -> Self {
         let reads = matches!(*method, Method::GET | Method::HEAD);
-        Self(reads.then(|| headers.get_all(IF_NONE_MATCH)))
+        Self(reads.then_some(headers))
     }
 
     /// What the tags say, without quotes and without what marks a coding.
@@ -279,8 +305,7 @@ impl<'h> HeldTags<'h> {
     }
 
     fn each(&self) -> impl Iterator<Item = &str> {
-        let lists = self.0.iter().flatten().filter_map(|value| value.to_str().ok());
-        let tags = lists.flat_map(|list| list.split(',')).map(str::trim);
+        let tags = self.0.into_iter().flat_map(|headers| list::items(headers, &IF_NONE_MATCH));
         tags.map(|tag| tag.strip_prefix("W/").unwrap_or(tag))
     }
 }

@@ -30,15 +30,18 @@ pub struct Route<H> {
 /// A route table: of each row the method, the path, what it asks of its caller, the editions that have it, what answers, and one
 /// sentence for people.
 macro_rules! routes {
-    ($($method:ident $path:literal $scope:ident $editions:ident [$($handler:tt)+] $about:literal;)+) => {
-        &[$($crate::web::Route {
+    (@row $method:ident $path:literal $scope:ident $editions:ident [$($handler:tt)+] $about:literal) => {
+        $crate::web::Route {
             method: ::hyper::Method::$method,
             path: $path,
             scope: $crate::web::Scope::$scope,
             editions: $crate::web::Editions::$editions,
             about: $about,
             handler: $crate::web::handler!($($handler)+),
-        }),+]
+        }
+    };
+    ($($method:ident $path:literal $scope:ident $editions:ident [$($handler:tt)+] $about:literal;)+) => {
+        &[$($crate::web::routes!(@row $method $path $scope $editions [$($handler)+] $about)),+]
     };
 }
 
@@ -66,7 +69,6 @@ pub struct Resource<H> {
     routes: Vec<Route<H>>,
     /// Whether `HEAD` is served as `GET` is.
     head: bool,
-    allow: HeaderValue,
 }
 
 /// Whether a path names a resource.
@@ -110,7 +112,6 @@ impl<H: Clone> Router<H> {
     pub fn without_head(mut self, templates: &[&str]) -> Self {
         for resource in self.resources.iter_mut().filter(|resource| templates.contains(&resource.template)) {
             resource.head = false;
-            resource.allow = allow_of(&resource.routes, false);
         }
         self
     }
@@ -156,7 +157,13 @@ impl<H> Resource<H> {
 
     /// The methods that it takes, as `Allow` lists them.
     pub fn allow(&self) -> HeaderValue {
-        self.allow.clone()
+        let mut methods: BTreeSet<&str> = self.routes.iter().map(|route| route.method.as_str()).collect();
+        if self.head && methods.contains("GET") {
+            methods.insert("HEAD");
+        }
+        methods.insert("OPTIONS");
+        let list = methods.into_iter().collect::<Vec<_>>().join(", ");
+        HeaderValue::try_from(list).expect("method names are visible ASCII")
     }
 
     /// The row for `method`; `HEAD` is served by the `GET` row, unless the resource takes none.
@@ -167,8 +174,7 @@ impl<H> Resource<H> {
     }
 
     fn new(segments: Vec<Segment>, first: Route<H>) -> Self {
-        let allow = HeaderValue::from_static("");
-        let mut resource = Self { template: first.path, segments, routes: Vec::new(), head: true, allow };
+        let mut resource = Self { template: first.path, segments, routes: Vec::new(), head: true };
         resource.add(first);
         resource
     }
@@ -178,7 +184,6 @@ impl<H> Resource<H> {
         assert!(path == self.template, "`{path}` and `{}` are one resource, spell them alike", self.template);
         assert!(self.routes.iter().all(|other| other.method != method), "`{method} {path}` stands twice");
         self.routes.push(route);
-        self.allow = allow_of(&self.routes, self.head);
     }
 }
 
@@ -225,16 +230,6 @@ fn encloses(template: &[Segment], path: &[impl AsRef<str>]) -> bool {
     path.len() >= begins + ends
         && template[..begins].iter().zip(texts.clone()).all(fits)
         && template.iter().rev().take(ends).zip(texts.rev()).all(fits)
-}
-
-fn allow_of<H>(routes: &[Route<H>], head: bool) -> HeaderValue {
-    let mut methods: BTreeSet<&str> = routes.iter().map(|route| route.method.as_str()).collect();
-    if head && methods.contains("GET") {
-        methods.insert("HEAD");
-    }
-    methods.insert("OPTIONS");
-    let list = methods.into_iter().collect::<Vec<_>>().join(", ");
-    HeaderValue::try_from(list).expect("method names are visible ASCII")
 }
 
 #[cfg(test)]

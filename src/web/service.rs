@@ -1,19 +1,28 @@
-//! A surface as a listener serves it: what is refused in front of warp, and the way behind it.
+//! A surface as a listener serves it: what is refused in front of warp, and the one warp filter.
+//!
+//! The filter takes every request apart and rejects none. warp's own way is a filter for each route, with the refusals made of its
+//! rejections afterwards. Here they stand before or behind that one filter, for three reasons. A limit must refuse before anything
+//! is taken apart, or it costs what there is no time for ([`host`], [`door`]). A 405 lists the methods of its path in `Allow`, which a
+//! rejection of warp does not know. And a 404 names the path that is near, or the listener that has it, for which the whole
+//! route table is asked.
 
 use std::sync::Arc;
+use std::task::Poll;
 
+use bytes::Buf;
 use futures_util::future::{Either, ready};
+use futures_util::{Stream, StreamExt, stream};
+use hyper::Request;
 use hyper::service::{Service, service_fn};
 use hyper_util::service::TowerToHyperService;
 use warp::Filter;
 
-use super::arrival::{arrival, with_head};
+use super::activity::Activity;
+use super::arrival::{Arrival, BodyStream, Head};
 use super::caller::Authenticate;
-use super::door;
-use super::envelope;
-use super::host;
 use super::listener::HttpService;
 use super::surface::Surface;
+use super::{door, envelope, host};
 
 /// Makes a surface servable by a [`Listener`](super::Listener).
 pub fn service<A>(surface: Surface<A>) -> impl HttpService
@@ -22,12 +31,34 @@ where
 {
     let surface = Arc::new(surface);
     let inside = Arc::clone(&surface);
-    let answered = arrival().then(move |arrival| envelope::answer(Arc::clone(&inside), arrival));
+    let taken_apart =
+        warp::ext::get::<Arc<Head>>().and(warp::body::stream()).and(warp::ext::optional::<Arc<Activity>>());
+    let answered = taken_apart.then(move |head, chunks, activity| {
+        envelope::answer(Arc::clone(&inside), Arrival { head, body: body(chunks, activity) })
+    });
     let warped = TowerToHyperService::new(warp::service(answered));
-    service_fn(move |request| {
+    service_fn(move |mut request: Request<_>| {
         match host::refused(&surface, &request).or_else(|| door::turned_away(&surface, &request)) {
             Some(refusal) => Either::Left(ready(Ok(refusal))),
-            None => Either::Right(warped.call(with_head(request))),
+            None => {
+                // A filter could only copy the headers from where they stand.
+                let head = Arc::new(Head::take(&mut request));
+                request.extensions_mut().insert(head);
+                Either::Right(warped.call(request))
+            }
         }
     })
+}
+
+/// A body, at whose end its connection is told that it was read.
+fn body<B: Buf>(
+    chunks: impl Stream<Item = Result<B, warp::Error>> + Send + 'static,
+    activity: Option<Arc<Activity>>,
+) -> BodyStream {
+    let whole = chunks.map(|chunk| chunk.map(|mut chunk: B| chunk.copy_to_bytes(chunk.remaining())));
+    let end = stream::poll_fn(move |_| {
+        activity.iter().for_each(|activity| activity.receives(false));
+        Poll::Ready(None)
+    });
+    Box::pin(whole.chain(end))
 }

@@ -11,6 +11,7 @@ use super::failure::Failure;
 pub(super) const HEADERS: usize = 12;
 
 /// What a failure is answered with, but for what each answer is sealed with.
+#[derive(Debug)]
 pub(super) struct StockAnswer {
     status: StatusCode,
     headers: Vec<(HeaderName, HeaderValue)>,

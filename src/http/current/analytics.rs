@@ -9,28 +9,25 @@ use std::sync::Arc;
 
 use hyper::{HeaderMap, StatusCode};
 use serde::Serialize;
-use tracing::error;
 use uuid::Uuid;
 
 use super::api_version::{self, API_VERSION, PROMPT_VERSION};
+use super::unreadable;
 use crate::analytics::{
     ArrivalTime, ClientTags, Cursor, EventTypes, Events, Feed, Form, FoundInfo, Horizon, PAGINATION_TOKEN,
     PageRequest, Payouts, bounds,
 };
 use crate::http::App;
-use crate::model::{AnsweredPage, ApiError, ErrorType, EventType, LeadInfoResponse, Viewer};
+use crate::model::{AnsweredPage, ErrorType, EventType, LeadInfoResponse, Viewer};
 use crate::records::reading;
 use crate::store::Tree;
 use crate::web::query::{self, Query};
-use crate::web::{Context, Failure, Reply, Request};
+use crate::web::{Context, Failure, Reply, Request, blocking};
 
 /// Where the first page of the newer form starts.
 const SINCE: &str = "sinceTimestamp";
 /// Where its last page ends.
 const UNTIL: &str = "untilTimestamp";
-
-/// Seconds after which a client may try again when the store cannot be read.
-const RETRY_AFTER_S: u32 = 5;
 
 /// Shows a page of what happened to the leads of the caller's company.
 pub async fn lead_events(context: Context<App>) -> Result<Reply, Failure> {
@@ -51,19 +48,15 @@ pub async fn lead_client_tags(context: Context<App>) -> Result<Reply, Failure> {
 /// Reads on a thread that may block: a page can be long.
 async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<App>) -> Result<Reply, Failure> {
     let viewer = context.caller()?.viewer();
-    let horizon = context.app.feeds.horizon().await.map_err(|_| Failure::unreadable(RETRY_AFTER_S))?;
+    let horizon = context.app.feeds.horizon().await.map_err(unreadable)?;
     let asked = page_request::<F>(&context.request, horizon)?;
     let app = Arc::clone(&context.app);
-    let reading = tokio::task::spawn_blocking(move || {
-        let page =
-            app.feeds.page::<F>(viewer, asked, horizon).map_err(|_| Failure::unreadable(RETRY_AFTER_S))?;
+    let reading = move || {
+        let page = app.feeds.page::<F>(viewer, asked, horizon).map_err(unreadable)?;
         let token = page.next_url.split_once(&format!("?{PAGINATION_TOKEN}="));
         Reply::json(&AnsweredPage { page: &page, pagination_token: token.map(|(_, token)| token) })
-    });
-    reading.await.unwrap_or_else(|error| {
-        error!(%error, "feed page could not be read");
-        Err(Failure::internal())
-    })
+    };
+    blocking("feed page could not be read", reading).await?
 }
 
 /// Shows what the feeds tell of one lead, with a sentence for what is not there yet. It is not compressed, as tags are not.
@@ -76,29 +69,24 @@ pub async fn lead_info(context: Context<App>) -> Result<Reply, Failure> {
     }
     let viewer = context.caller()?.viewer();
     let app = Arc::clone(&context.app);
-    let reading = tokio::task::spawn_blocking(move || info(&app, viewer, uuid));
-    reading.await.unwrap_or_else(|error| {
-        error!(%error, "what the feeds tell of a lead could not be read");
-        Err(Failure::internal())
-    })
+    blocking("what the feeds tell of a lead could not be read", move || info(&app, viewer, uuid)).await?
 }
 
 fn info(app: &App, viewer: Viewer, uuid: Uuid) -> Result<Reply, Failure> {
-    let unreadable = || Failure::unreadable(RETRY_AFTER_S);
     let store = &app.matchmaker.engine().records.store;
-    let lead = reading::lead(store, uuid).map_err(|_| unreadable())?;
+    let lead = reading::lead(store, uuid).map_err(unreadable)?;
     let lead = lead.filter(|lead| viewer.sees(lead.company, lead.test));
     let lead = lead.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?;
     // Before the feeds are read: what completes meanwhile is told, and nobody is told to wait for it in vain.
     let mut warnings: Vec<String> = Vec::new();
     for table in reading::tables_of(store, &lead) {
-        let open = store.get(Tree::OpenTables, table).map_err(|_| unreadable())?;
+        let open = store.get(Tree::OpenTables, table).map_err(unreadable)?;
         warnings.extend(open.map(|_| {
             format!("events: rate table {table} is pending; what its partners decide is not there yet")
         }));
     }
     let since = ArrivalTime(reading::made_since_us(lead.created_at));
-    let FoundInfo { info, cut_at } = app.feeds.of_lead(&lead, since).map_err(|_| unreadable())?;
+    let FoundInfo { info, cut_at } = app.feeds.of_lead(&lead, since).map_err(unreadable)?;
     warnings.extend(cut_at.map(|at| {
         format!("events, payouts, clientTags: what arrived from {at} on is told by the feeds only")
     }));
@@ -126,13 +114,13 @@ fn form(headers: &HeaderMap) -> Result<Form, Failure> {
 /// 422: what is told has one form only, and its version is not named.
 pub fn no_version() -> Failure {
     let message = format!("Header {API_VERSION} must be specified: {PROMPT_VERSION}");
-    Failure::malformed(vec![ApiError::at(API_VERSION, ErrorType::Missing, message)])
+    Failure::fault(API_VERSION, ErrorType::Missing, message)
 }
 
 /// 422: a version of the interface is named that the feeds do not have.
 fn other_version(or: &str) -> Failure {
     let message = format!("Header {API_VERSION} must be {PROMPT_VERSION}{or}");
-    Failure::malformed(vec![ApiError::at(API_VERSION, ErrorType::Malformed, message)])
+    Failure::fault(API_VERSION, ErrorType::Malformed, message)
 }
 
 /// What only the newer form goes by must be right here too: who sends it believes to be heard.

@@ -1,46 +1,38 @@
 //! Bodies that are read as a noun, and what becomes of keys that mean nothing: they are counted in the answer or, for who prefers
 //! strict handling (RFC 7240), faults.
 
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+
 use super::api_version;
 use super::waiting::is_strict;
-use crate::model::{
-    ApiError, ErrorType, KnownKeys, Lead, LoanReportCreateData, OfferDisplayNew, PartnerReportFields,
-    SessionInitNew, UnknownKey, Unreadable,
-};
-use crate::web::{Failure, Request};
+use crate::http::App;
+use crate::model::{ApiError, ErrorType, KnownKeys, UnknownKey, Unreadable};
+use crate::web::{Context, Failure, Request};
 
-/// The keys that mean something, noun by noun.
-#[derive(Debug)]
-pub struct BodyKeys {
-    /// Those of a lead.
-    pub lead: KnownKeys,
-    /// Those of the start of a visit.
-    pub session_init: KnownKeys,
-    /// Those of an offer that was seen.
-    pub offer_display: KnownKeys,
-    /// Those of what a partner reports.
-    pub partner_report: KnownKeys,
-    /// Those of somebody of whom hardly anything is known.
-    pub loan_report: KnownKeys,
+/// The keys that mean something in a noun, found out when it is first read.
+pub type Known = LazyLock<KnownKeys>;
+
+/// The body of a request, as long as the settings allow.
+///
+/// # Errors
+/// Why it cannot be taken.
+pub async fn body(context: &mut Context<App>) -> Result<Bytes, Failure> {
+    context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await
 }
 
-impl BodyKeys {
-    /// By the schemas of the nouns.
-    pub fn new() -> Self {
-        Self {
-            lead: KnownKeys::of::<Lead>(),
-            session_init: KnownKeys::of::<SessionInitNew>(),
-            offer_display: KnownKeys::of::<OfferDisplayNew>(),
-            partner_report: KnownKeys::of::<PartnerReportFields>(),
-            loan_report: KnownKeys::of::<LoanReportCreateData>(),
-        }
-    }
-}
-
-impl Default for BodyKeys {
-    fn default() -> Self {
-        Self::new()
-    }
+/// Reads the body of a request as a noun.
+///
+/// # Errors
+/// As [`body`] and [`read`].
+pub async fn noun<T>(
+    context: &mut Context<App>,
+    known: &KnownKeys,
+    as_noun: fn(&[u8]) -> Result<T, Unreadable>,
+) -> Result<T, Failure> {
+    let body = body(context).await?;
+    read(&context.request, known, &body, as_noun)
 }
 
 /// Reads a body as a noun.
@@ -51,14 +43,22 @@ pub fn read<T>(
     request: &Request,
     known: &KnownKeys,
     body: &[u8],
-    read: impl FnOnce(&[u8]) -> Result<T, Unreadable>,
+    as_noun: impl FnOnce(&[u8]) -> Result<T, Unreadable>,
 ) -> Result<T, Failure> {
     let unknown = unknown_keys(request, known, body);
-    match read(body) {
+    match as_noun(body) {
         Ok(noun) if unknown.is_empty() => Ok(noun),
         Ok(_) => Err(Failure::malformed(unknown)),
-        Err(Unreadable::NotJson(error)) => Err(Failure::not_json(error)),
         Err(Unreadable::Faults(faults)) => Err(Failure::malformed([faults, unknown].concat())),
+        Err(not_json) => Err(unreadable(not_json)),
+    }
+}
+
+/// What is said to who sends what cannot be read.
+pub fn unreadable(unreadable: Unreadable) -> Failure {
+    match unreadable {
+        Unreadable::NotJson(error) => Failure::not_json(error),
+        Unreadable::Faults(faults) => Failure::malformed(faults),
     }
 }
 

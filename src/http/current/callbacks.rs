@@ -3,14 +3,12 @@
 use hyper::StatusCode;
 use uuid::Uuid;
 
+use super::unreadable;
 use crate::http::App;
 use crate::matching::callbacks::{self, Called};
 use crate::matching::received_call::{Received, receive};
 use crate::model::{ApiError, ErrorType};
 use crate::web::{Context, Failure, Reply};
-
-/// Seconds after which a partner may call again when the store cannot be read.
-const RETRY_AFTER_S: u32 = 5;
 
 /// Takes in what a partner answers, once.
 pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
@@ -33,6 +31,6 @@ pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
         Ok(Received::Again) => Err(Failure::gone("The callback was taken before")),
         Ok(Received::Late) => Err(Failure::gone("The ask has ended")),
         Ok(Received::Unknown) => Err(unknown()),
-        Err(_) => Err(Failure::unreadable(RETRY_AFTER_S)),
+        Err(error) => Err(unreadable(error)),
     }
 }

@@ -6,18 +6,14 @@ use hyper::header::{ACCEPT, HeaderValue, LOCATION};
 use hyper::{HeaderMap, StatusCode};
 use uuid::Uuid;
 
-use super::offer_pages;
+use super::{RETRY_AFTER_S, offer_pages, unreadable};
 use crate::conversions::click::{Click, Unrecorded, click};
 use crate::conversions::preview_click::preview_click;
 use crate::http::App;
 use crate::matching::preview_end::{self, UNTIL};
-use crate::records::Unavailable;
-use crate::web::{Context, Failure, Reply};
+use crate::web::{Context, Failure, Reply, list};
 
-/// Seconds after which a person may try again when the store cannot be read or written.
-const RETRY_AFTER_S: u32 = 5;
-
-/// The same when many open one offer at once.
+/// Seconds after which a person may try again when many open one offer at once.
 const RETRY_AFTER_CROWDED_S: u32 = 1;
 
 /// Sends a person on to the partner whose offer they opened; or tells them in words of theirs that it has to wait.
@@ -33,7 +29,6 @@ pub async fn open(context: Context<App>) -> Result<Reply, Failure> {
 
 async fn on_to_partner(context: Context<App>) -> Result<Reply, Failure> {
     let unknown = || Failure::unknown("Offer does not exist");
-    let unavailable = |_: Unavailable| Failure::unreadable(RETRY_AFTER_S);
     let rates = &context.app.click_rates;
     rates.count_address(&context.request)?;
     let offer = context.params.uuid("id").map_err(|_| unknown())?;
@@ -46,14 +41,14 @@ async fn on_to_partner(context: Context<App>) -> Result<Reply, Failure> {
         rates.count_preview(&context.request, offer)?;
         return on_to(&preview.record(engine).await).ok_or_else(unknown);
     }
-    let opened = match click(engine, offer).map_err(unavailable)? {
+    let opened = match click(engine, offer).map_err(unreadable)? {
         Click::Offer(opened) => opened,
         Click::Unknown => return Err(unknown()),
         Click::Expired(company) => return ended(&context, Some(company)),
     };
     rates.count_offer(offer)?;
     let url = opened.record(engine).await.map_err(|unrecorded| match unrecorded {
-        Unrecorded::Unavailable => Failure::unreadable(RETRY_AFTER_S),
+        Unrecorded::Unavailable => unreadable(()),
         Unrecorded::Crowded => Failure::overloaded(RETRY_AFTER_CROWDED_S),
     })?;
     on_to(&url).ok_or_else(unknown)
@@ -69,8 +64,7 @@ fn ended(context: &Context<App>, company: Option<Uuid>) -> Result<Reply, Failure
 
 /// Whether a page can be read by who asks, as browsers say that open an address.
 fn is_opened_by_a_person(headers: &HeaderMap) -> bool {
-    let lists = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut types = lists.flat_map(|list| list.split(',')).filter_map(|one| one.split(';').next());
+    let mut types = list::items(headers, &ACCEPT).filter_map(|one| one.split(';').next());
     types.any(|one| one.trim().eq_ignore_ascii_case("text/html"))
 }
 

@@ -1,7 +1,7 @@
 //! `GET /demo`, `GET /demo/{file}`: a page on which a lead can be sent by hand and its offers be watched as they arrive. Only
 //! a sandbox has it.
 
-use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY};
+use hyper::header::HeaderValue;
 
 use crate::config::Settings;
 use crate::http::App;
@@ -26,9 +26,6 @@ const POLICY: HeaderValue = HeaderValue::from_static(
      form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
 );
 
-/// Files change with the program only.
-const KEPT: HeaderValue = HeaderValue::from_static("max-age=3600");
-
 /// Whether there is a page: `api.demo` says so, and first tokens are made, which is the mark of a sandbox.
 pub fn wanted(settings: &Settings) -> bool {
     settings.api.demo && settings.tokens.bootstrap
@@ -39,10 +36,7 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     if !context.app.demo {
         return Err(Failure::not_found_path());
     }
-    let page = Reply::bytes("text/html; charset=utf-8", PAGE)
-        .header(CONTENT_SECURITY_POLICY, POLICY)
-        .header(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    Ok(page.header(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff")))
+    Ok(Reply::page(PAGE, POLICY).guarded())
 }
 
 /// Answers with a file that the page loads.
@@ -50,5 +44,5 @@ pub async fn file(context: Context<App>) -> Result<Reply, Failure> {
     let name = context.params.get("file").unwrap_or_default();
     let found = LOADED.iter().find(|(file, ..)| context.app.demo && *file == name);
     let (_, content_type, text) = found.ok_or_else(Failure::not_found_path)?;
-    Ok(Reply::bytes(content_type, *text).header(CACHE_CONTROL, KEPT))
+    Ok(Reply::bytes(content_type, *text).kept_an_hour())
 }

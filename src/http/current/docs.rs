@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue};
+use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 use tracing::error;
 use utoipa_swagger_ui::Config;
 
@@ -23,16 +23,12 @@ const STYLES: &str = include_str!("docs/docs.css");
 /// What the page loads: a start of ours, and Swagger UI.
 pub const FILES: &[&str] = &["start.js", "swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png"];
 
-/// Files change with the program only.
-const KEPT: HeaderValue = HeaderValue::from_static("max-age=3600");
-
 /// The documentation. Its documents are made, and the files of its page unpacked, when they are first asked for: most daemons are
 /// never asked.
 #[derive(Debug)]
 pub struct Docs {
     addresses: Addresses,
-    document: OnceLock<Unchanging>,
-    whole: OnceLock<Unchanging>,
+    documents: [OnceLock<Unchanging>; 2],
     page: Unchanging,
     files: [OnceLock<Unchanging>; FILES.len()],
     policy: HeaderValue,
@@ -67,20 +63,15 @@ impl Docs {
         Self {
             policy: policy(&addresses),
             addresses,
-            document: OnceLock::new(),
-            whole: OnceLock::new(),
+            documents: Default::default(),
             page: Unchanging::new("text/html; charset=utf-8", PAGE),
             files: Default::default(),
         }
     }
 
     fn document(&self, extent: Extent) -> Reply {
-        let made = match extent {
-            Extent::Clients => &self.document,
-            Extent::Whole => &self.whole,
-        };
         let make = || Unchanging::new("application/json", openapi::json(extent, &self.addresses));
-        made.get_or_init(make).reply()
+        self.documents[extent as usize].get_or_init(make).reply()
     }
 }
 
@@ -112,7 +103,7 @@ pub async fn file(context: Context<App>) -> Result<Reply, Failure> {
             kept.get_or_init(|| file)
         }
     };
-    Ok(file.reply().header(CACHE_CONTROL, KEPT))
+    Ok(file.reply().kept_an_hour())
 }
 
 fn unpacked(name: &str) -> Result<Unchanging, Failure> {

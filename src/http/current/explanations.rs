@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use tracing::error;
 use uuid::Uuid;
 
+use super::unreadable;
 use crate::hindsight::explanation as stored;
 use crate::hindsight::explanation::{OfferReason, Refusal, Standing};
 use crate::http::App;
@@ -17,22 +17,15 @@ use crate::model::{
     Viewer,
 };
 use crate::records::{Unavailable, reading};
-use crate::web::{Context, Failure, Reply};
-
-/// Seconds after which a client may try again when the store cannot be read.
-const RETRY_AFTER_S: u32 = 5;
+use crate::web::{Context, Failure, Reply, blocking};
 
 /// Explains a lead of the caller's company. On a thread that may block: every rule of the panel is walked.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();
     let engine = Arc::clone(context.app.matchmaker.engine());
-    let explaining = tokio::task::spawn_blocking(move || explain(&engine, viewer, uuid));
-    let explained = explaining.await.map_err(|error| {
-        error!(%error, lead = %uuid, "a lead could not be explained");
-        Failure::internal()
-    })?;
-    let explained = explained.map_err(|_| Failure::unreadable(RETRY_AFTER_S))?;
+    let explaining = move || explain(&engine, viewer, uuid);
+    let explained = blocking("a lead could not be explained", explaining).await?.map_err(unreadable)?;
     Reply::json(&explained.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?)
 }
 

@@ -1,6 +1,6 @@
 //! `GET /`: where a person who opens the address begins.
 
-use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
+use hyper::header::HeaderValue;
 
 use crate::http::App;
 use crate::web::{Context, Failure, Reply};
@@ -22,5 +22,5 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 /// Shows the page.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let page = PAGE.replace(SANDBOX, if context.app.demo { DEMO } else { "" });
-    Ok(Reply::bytes("text/html; charset=utf-8", page).header(CONTENT_SECURITY_POLICY, POLICY))
+    Ok(Reply::page(page, POLICY))
 }

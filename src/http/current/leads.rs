@@ -1,19 +1,13 @@
 //! `POST /leads`, `GET /leads/{uuid}`, `PATCH /leads/{uuid}`
 
-use hyper::StatusCode;
-use hyper::header::{HeaderValue, LOCATION};
-
-use super::submission::{knows_newer_values, read_lead, read_lead_or_nothing, refused, submission};
+use super::submission::{growth, knows_newer_values, read_lead, read_lead_or_nothing, refused, submission};
+use super::unreadable;
 use crate::http::App;
-use crate::matching::Growth;
 use crate::model::{LeadActionType, LeadView, Timestamp, TokenKind};
-use crate::records::{Unavailable, history, reading};
+use crate::records::{history, reading};
 use crate::store::entities::LeadRecord;
 use crate::store::{ReadError, Tree};
 use crate::web::{Context, Failure, Reply};
-
-/// Seconds after which a client may try again when the store cannot be read.
-const RETRY_AFTER_S: u32 = 5;
 
 /// Takes a lead, which may be empty, without building a rate table.
 pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
@@ -23,9 +17,7 @@ pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
     let record = context.app.matchmaker.take_lead(submission).await.map_err(refused)?;
     let base_url = &context.app.matchmaker.engine().base_url;
     let location = base_url.on_host(format_args!("/leads/{}", record.uuid));
-    let location = HeaderValue::try_from(location).expect("a uuid is visible ASCII");
-    let reply = view(&context, record, newer_steps)?;
-    Ok(reply.status(StatusCode::CREATED).header(LOCATION, location))
+    Ok(view(&context, record, newer_steps)?.created(location))
 }
 
 /// Shows a lead of the caller's company as it was sent, and what became of it.
@@ -42,7 +34,7 @@ pub fn show_with(context: &Context<App>, newer_steps: bool) -> Result<Reply, Fai
     let found = reading::lead(store, uuid).map_err(|unread| match store.get(Tree::Leads, uuid) {
         // It is lost, as one is of which nothing is left.
         Err(ReadError::Broken(_)) => Failure::unknown_uuid("Lead", uuid),
-        _ => unavailable(unread),
+        _ => unreadable(unread),
     })?;
     let own = found.filter(|record| caller.viewer().sees(record.company, record.test));
     view(context, own.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?, newer_steps)
@@ -53,15 +45,8 @@ pub async fn grow(mut context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let later = read_lead(&mut context).await?;
     let mut permit = std::mem::take(&mut context.request.permit);
-    let caller = context.caller()?;
-    let newer_values = knows_newer_values(&context)?;
-    let growth = Growth {
-        viewer: caller.viewer(),
-        lead: uuid,
-        later: &later,
-        newer_values,
-        made_since: context.app.mergeable_since(caller),
-    };
+    let growth = growth(&context, uuid, &later)?;
+    let newer_values = growth.newer_values;
     let grown = context.app.matchmaker.grow_lead(growth, &mut permit).await.map_err(refused)?;
     view(&context, grown.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?, newer_values)
 }
@@ -69,7 +54,7 @@ pub async fn grow(mut context: Context<App>) -> Result<Reply, Failure> {
 /// Steps that are not in the specification are shown to who names a version of the interface, and are none to others.
 fn view(context: &Context<App>, record: LeadRecord, newer_steps: bool) -> Result<Reply, Failure> {
     let (caller, records) = (context.caller()?, &context.app.matchmaker.engine().records);
-    let mut actions = history::lead_actions(records, &record).map_err(unavailable)?;
+    let mut actions = history::lead_actions(records, &record).map_err(unreadable)?;
     if !newer_steps {
         actions.retain(|action| LeadActionType::SPECIFIED.contains(&action.action_type));
     }
@@ -86,8 +71,4 @@ fn view(context: &Context<App>, record: LeadRecord, newer_steps: bool) -> Result
         // It ships in apps, so it is told nothing of a person, not even what it has just sent.
         TokenKind::Publishable => Reply::json(&view.without_what_was_sent()),
     }
-}
-
-fn unavailable(_: Unavailable) -> Failure {
-    Failure::unreadable(RETRY_AFTER_S)
 }

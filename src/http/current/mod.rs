@@ -23,3 +23,18 @@ pub mod ui_events;
 pub mod universities;
 pub mod vehicles;
 pub mod waiting;
+
+use crate::web::Failure;
+
+/// Seconds after which a caller may try again when the store cannot be read or written.
+const RETRY_AFTER_S: u32 = 5;
+
+/// 503: the store cannot be read.
+fn unreadable<E>(_: E) -> Failure {
+    Failure::unreadable(RETRY_AFTER_S)
+}
+
+/// 503: the store cannot be written.
+fn unwritable<E>(_: E) -> Failure {
+    Failure::unwritable(RETRY_AFTER_S)
+}

@@ -2,28 +2,27 @@
 
 use hyper::StatusCode;
 
-use super::bodies;
+use super::bodies::{self, Known};
+use super::unwritable;
 use crate::conversions::partner_events;
 use crate::conversions::partner_events::{Recorded, ReportRefused};
 use crate::http::App;
-use crate::model::{PartnerReport, Unreadable};
+use crate::model::{KnownKeys, PartnerReport, PartnerReportFields};
 use crate::web::{Context, Failure, Reply};
 
-/// Seconds after which a partner may try again when the store cannot be read or written.
-const RETRY_AFTER_S: u32 = 5;
+/// The keys of a report.
+static KNOWN: Known = Known::new(KnownKeys::of::<PartnerReportFields>);
 
 /// Takes in a report: 201, or 200 when it had been taken in before.
 pub async fn report(mut context: Context<App>) -> Result<Reply, Failure> {
-    let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
-    let known = &context.app.known_keys.partner_report;
-    let report = bodies::read(&context.request, known, &body, PartnerReport::read)?;
+    let report = bodies::noun(&mut context, &KNOWN, PartnerReport::read).await?;
     take_in(context, &report).await
 }
 
 /// Takes in a report whose attributes are query parameters.
 pub async fn report_by_query(context: Context<App>) -> Result<Reply, Failure> {
     let parameters = context.request.query.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let report = PartnerReport::from_texts(parameters).map_err(unreadable)?;
+    let report = PartnerReport::from_texts(parameters).map_err(bodies::unreadable)?;
     // Who can only fire a URL may not know 201.
     Ok(take_in(context, &report).await?.status(StatusCode::OK))
 }
@@ -38,19 +37,12 @@ async fn take_in(context: Context<App>, report: &PartnerReport) -> Result<Reply,
     }
 }
 
-fn unreadable(unreadable: Unreadable) -> Failure {
-    match unreadable {
-        Unreadable::NotJson(error) => Failure::not_json(error),
-        Unreadable::Faults(faults) => Failure::malformed(faults),
-    }
-}
-
 fn refused(refused: ReportRefused) -> Failure {
     let status = match refused {
         ReportRefused::Fault(_) => StatusCode::UNPROCESSABLE_ENTITY,
         ReportRefused::OtherReport => StatusCode::CONFLICT,
         ReportRefused::NothingToRevoke => StatusCode::NOT_FOUND,
-        ReportRefused::Unavailable => return Failure::unwritable(RETRY_AFTER_S),
+        ReportRefused::Unavailable => return unwritable(()),
     };
     Failure::malformed(vec![refused.error()]).with_status(status)
 }

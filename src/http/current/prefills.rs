@@ -1,24 +1,19 @@
 //! `POST /originator/prefills`, `GET /originator/prefills/{prefillToken}`
 
 use hyper::header::{CACHE_CONTROL, HeaderValue};
-use metrics::counter;
 
 use super::submission::read_lead;
+use super::{unreadable, unwritable};
 use crate::http::App;
 use crate::model::{Lead, PrefillResponse, ProductType};
-use crate::prefills::Unavailable;
-use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
 use crate::web::{Context, Failure, Reply};
-
-/// Seconds after which a client may try again when the store cannot be read or written.
-const RETRY_AFTER_S: u32 = 5;
 
 /// Keeps the data of a lead for somebody who comes back for them. They are checked as those of a lead are.
 pub async fn keep(mut context: Context<App>) -> Result<Reply, Failure> {
     let (company, test) = context.caller().map(|caller| (caller.company, caller.test))?;
     let place = context.app.prefills.place(company).map_err(|wait| {
-        counter!(HTTP_REQUESTS_REFUSED, "reason" => "company_prefills").increment(1);
-        Failure::too_many_requests(u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).max(1))
+        let wait_s = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).max(1);
+        Failure::too_many_requests(wait_s).counted("company_prefills")
     })?;
     let lead = read_lead(&mut context).await?;
     let product_types = asked_for(&lead);
@@ -27,7 +22,7 @@ pub async fn keep(mut context: Context<App>) -> Result<Reply, Failure> {
     let rules = prefills.rules();
     Reply::json(&PrefillResponse {
         product_types,
-        prefill_token: kept.map_err(|_| Failure::unwritable(RETRY_AFTER_S))?,
+        prefill_token: kept.map_err(unwritable)?,
         expires_in_seconds: i32::try_from(rules.lifetime.as_secs()).unwrap_or(i32::MAX),
         max_uses: i32::try_from(rules.reads).unwrap_or(i32::MAX),
     })
@@ -39,8 +34,7 @@ pub async fn read(context: Context<App>) -> Result<Reply, Failure> {
     let token = context.params.uuid("prefillToken")?;
     let viewer = context.caller()?.viewer();
     context.app.click_rates.count_prefill(&context.request)?;
-    let lead = context.app.prefills.read(viewer, token).await;
-    let lead = lead.map_err(|Unavailable| Failure::unreadable(RETRY_AFTER_S))?;
+    let lead = context.app.prefills.read(viewer, token).await.map_err(unreadable)?;
     let lead = lead.ok_or_else(|| Failure::unknown_uuid("Prefill", token))?;
     Ok(Reply::json(&lead)?.header(CACHE_CONTROL, HeaderValue::from_static("no-store")))
 }

@@ -7,12 +7,10 @@ use bytes::Bytes;
 use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use uuid::Uuid;
 
-use super::submission::{
-    RETRY_AFTER_OVERLOAD_S, knows_newer_values, read_lead_or_nothing, read_submission, refused,
-};
+use super::submission::{RETRY_AFTER_OVERLOAD_S, growth, read_lead_or_nothing, read_submission, refused};
 use super::waiting::{held_versions, preferred_wait};
 use crate::http::App;
-use crate::matching::{Growth, Moment, Polled, Snapshot, Until, showing};
+use crate::matching::{Moment, Polled, Snapshot, Until, showing};
 use crate::model::Timestamp;
 use crate::telemetry::traces::TraceContext;
 use crate::web::{Context, Failure, Rendition, Renditions, Reply};
@@ -38,14 +36,7 @@ pub async fn submit_blocking(context: Context<App>) -> Result<Reply, Failure> {
 pub async fn submit_again(mut context: Context<App>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("leadUuid")?;
     let later = read_lead_or_nothing(&mut context).await?;
-    let caller = context.caller()?;
-    let growth = Growth {
-        viewer: caller.viewer(),
-        lead,
-        later: &later,
-        newer_values: knows_newer_values(&context)?,
-        made_since: context.app.mergeable_since(caller),
-    };
+    let growth = growth(&context, lead, &later)?;
     let trace = TraceContext::of_request(&context.request.headers);
     let (matchmaker, permit) = (&context.app.matchmaker, context.request.permit);
     let since = matchmaker.engine().kept.moment();

@@ -1,6 +1,6 @@
 //! `GET /samples/{partner}/{name}`: what stands in the place of sample partners, whose files say `{baseUrl}/samples/…`.
 
-use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY};
+use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 use uuid::Uuid;
 
 use crate::http::App;
@@ -12,9 +12,6 @@ const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 
-/// Pictures change with their partner's name only.
-const KEPT: HeaderValue = HeaderValue::from_static("max-age=3600");
-
 /// Shows a logo, a picture of a card, or the page that an offer leads to.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let Context { app, request, params, .. } = &context;
@@ -22,11 +19,10 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
     let click = request.query_value("click").and_then(|click| Uuid::try_parse(click).ok());
     let found = sample(&app.matchmaker.engine().book(), part("partner"), part("name"), click);
     let reply = match found.ok_or_else(Failure::not_found_path)? {
-        Sample::Picture(svg) => Reply::bytes("image/svg+xml", svg).header(CACHE_CONTROL, KEPT),
-        Sample::Page(page) => Reply::bytes("text/html; charset=utf-8", page),
+        Sample::Picture(svg) => {
+            Reply::bytes("image/svg+xml", svg).header(CONTENT_SECURITY_POLICY, POLICY).kept_an_hour()
+        }
+        Sample::Page(page) => Reply::page(page, POLICY),
     };
-    Ok(reply
-        .header(CONTENT_SECURITY_POLICY, POLICY)
-        .header(REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
-        .header(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff")))
+    Ok(reply.guarded())
 }

@@ -4,14 +4,16 @@ use std::cell::LazyCell;
 use std::collections::HashSet;
 
 use chrono::Utc;
+use uuid::Uuid;
 
+use super::bodies::{self, Known};
 use super::waiting::is_strict;
-use super::{api_version, bodies};
+use super::{api_version, unwritable};
 use crate::http::{App, v1};
 use crate::load_shedder::Permit;
 use crate::matching::idempotency::IdempotencyKey;
-use crate::matching::{Refused, Submission, trigger};
-use crate::model::{ApiError, ErrorType, Lead, Unreadable};
+use crate::matching::{Growth, Refused, Submission, trigger};
+use crate::model::{ApiError, ErrorType, KnownKeys, Lead, Unreadable};
 use crate::telemetry::traces::TraceContext;
 use crate::web::{Context, Failure};
 
@@ -21,21 +23,21 @@ pub(super) const RETRY_AFTER_OVERLOAD_S: u32 = 1;
 /// Seconds after which a client may try again when the disk is full: somebody has to make room first.
 const RETRY_AFTER_DISK_FULL_S: u32 = 60;
 
-/// Seconds after which a client may try again when the disk does not answer.
-const RETRY_AFTER_STALLED_S: u32 = 5;
+/// The keys of a lead.
+static KNOWN: Known = Known::new(KnownKeys::of::<Lead>);
 
 /// Longest `Idempotency-Key`.
 pub const KEY_BYTES: usize = 255;
 
 /// The lead in the request's body.
 pub(super) async fn read_lead(context: &mut Context<App>) -> Result<Lead, Failure> {
-    let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
+    let body = bodies::body(context).await?;
     lead_of(context, &body)
 }
 
 /// The lead in the request's body, with whose it is and the client's key for sending it.
 pub(super) async fn read_submission(context: &mut Context<App>) -> Result<Submission, Failure> {
-    let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
+    let body = bodies::body(context).await?;
     let lead = lead_of(context, &body)?;
     let key = context.request.headers.get("idempotency-key");
     let key = key.map(|key| key.to_str().ok().filter(|key| !key.is_empty() && key.len() <= KEY_BYTES));
@@ -52,13 +54,13 @@ pub(super) async fn read_submission(context: &mut Context<App>) -> Result<Submis
 
 /// Like [`read_lead`], but no body is an empty lead.
 pub(super) async fn read_lead_or_nothing(context: &mut Context<App>) -> Result<Lead, Failure> {
-    let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
+    let body = bodies::body(context).await?;
     if body.is_empty() { Ok(Lead::default()) } else { lead_of(context, &body) }
 }
 
 fn lead_of(context: &Context<App>, body: &[u8]) -> Result<Lead, Failure> {
     let is_test = context.caller()?.test;
-    bodies::read(&context.request, &context.app.known_keys.lead, body, |body| {
+    bodies::read(&context.request, &KNOWN, body, |body| {
         let lead = Lead::read_on(Utc::now().date_naive(), body)?;
         let faults = if is_test { trigger_faults(context, &lead) } else { Vec::new() };
         if faults.is_empty() { Ok(lead) } else { Err(Unreadable::Faults(faults)) }
@@ -94,6 +96,14 @@ pub(super) fn submission(context: &Context<App>, lead: Lead) -> Result<Submissio
     })
 }
 
+/// What is merged into a lead of the caller's company.
+pub(super) fn growth<'l>(context: &Context<App>, lead: Uuid, later: &'l Lead) -> Result<Growth<'l>, Failure> {
+    let caller = context.caller()?;
+    let newer_values = knows_newer_values(context)?;
+    let made_since = context.app.mergeable_since(caller);
+    Ok(Growth { viewer: caller.viewer(), lead, later, newer_values, made_since })
+}
+
 /// Whether the caller says to know values that the specification lacks: it names a version of the interface.
 pub(super) fn knows_newer_values(context: &Context<App>) -> Result<bool, Failure> {
     Ok(api_version::named(&context.request.headers)?.is_some())
@@ -103,14 +113,12 @@ pub(super) fn knows_newer_values(context: &Context<App>) -> Result<bool, Failure
 pub(super) fn refused(refused: Refused) -> Failure {
     match refused {
         Refused::Duplicate(lead) | Refused::Erased(lead) => Failure::conflict(lead),
-        Refused::OtherBody => Failure::malformed(vec![ApiError::at(
-            "Idempotency-Key",
-            ErrorType::Duplicate,
-            "came with another body before",
-        )]),
+        Refused::OtherBody => {
+            Failure::fault("Idempotency-Key", ErrorType::Duplicate, "came with another body before")
+        }
         Refused::TooLarge(limit_bytes) => Failure::lead_too_large(limit_bytes),
         Refused::UnderWay => Failure::under_way(),
-        Refused::StoreStalled => Failure::unwritable(RETRY_AFTER_STALLED_S),
+        Refused::StoreStalled => unwritable(()),
         Refused::DiskFull => Failure::unwritable(RETRY_AFTER_DISK_FULL_S),
         Refused::StoreFailed => Failure::unwritable(RETRY_AFTER_OVERLOAD_S),
         Refused::Full => Failure::overloaded(RETRY_AFTER_OVERLOAD_S),

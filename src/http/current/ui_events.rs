@@ -9,10 +9,13 @@ use serde::Serialize;
 use tracing::warn;
 use uuid::Uuid;
 
-use super::bodies;
+use super::bodies::{self, Known};
+use super::unwritable;
 use crate::http::App;
 use crate::ids;
-use crate::model::{ApiError, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp};
+use crate::model::{
+    ApiError, KnownKeys, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp, Unreadable,
+};
 use crate::records::offer_ids::place;
 use crate::records::shown::{Shown, Unknown};
 use crate::records::{reading, shown};
@@ -20,8 +23,11 @@ use crate::store::{Commit, CommitError, Tree, codec};
 use crate::telemetry::metrics::OFFER_DISPLAYS_CUT;
 use crate::web::{Context, Failure, Params, Reply};
 
-/// Seconds after which a client may try again when the store cannot take or give records.
-const RETRY_AFTER_S: u32 = 5;
+/// The keys of the start of a visit.
+static SESSION_INIT: Known = Known::new(KnownKeys::of::<SessionInitNew>);
+
+/// The keys of an offer that was seen.
+static OFFER_DISPLAY: Known = Known::new(KnownKeys::of::<OfferDisplayNew>);
 
 /// A transparent GIF of one pixel.
 const PIXEL: &[u8] =
@@ -30,32 +36,27 @@ const PIXEL: &[u8] =
 
 /// Records the start of a visit.
 pub async fn init_session(mut context: Context<App>) -> Result<Reply, Failure> {
-    let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
-    let known = &context.app.known_keys.session_init;
-    let new = bodies::read(&context.request, known, &body, SessionInitNew::read).map_err(refusal)?;
+    let new = read(&mut context, &SESSION_INIT, SessionInitNew::read).await?;
     let created_by = context.caller()?.company;
     let session_uuid = new.session_uuid.unwrap_or_else(ids::random);
     let make = |id| SessionInit { id, uuid: ids::random(), session_uuid, created_at: now(), created_by };
-    let record =
-        write(&context.app, Tree::Sessions, || Ok(Commit::new()), make).await.map_err(unavailable)?;
+    let record = write(&context.app, Tree::Sessions, || Ok(Commit::new()), make).await.map_err(unwritable)?;
     Ok(Reply::json(&record)?.status(StatusCode::CREATED))
 }
 
 /// Records that an offer was seen.
 pub async fn display_offer(mut context: Context<App>) -> Result<Reply, Failure> {
-    let body = context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await?;
-    let known = &context.app.known_keys.offer_display;
-    let new = bodies::read(&context.request, known, &body, OfferDisplayNew::read).map_err(refusal)?;
+    let new = read(&mut context, &OFFER_DISPLAY, OfferDisplayNew::read).await?;
     let viewer = context.caller()?.viewer();
     let shown = Shown { lead: new.lead_uuid, rate_table: new.rate_table_uuid, offer: new.offer_uuid };
     let unknown =
-        shown::unknown(&context.app.matchmaker.engine().records, viewer, shown).map_err(unavailable)?;
+        shown::unknown(&context.app.matchmaker.engine().records, viewer, shown).map_err(unwritable)?;
     if !unknown.is_empty() {
         let errors = unknown.into_iter().map(|unknown| names_nothing(unknown, shown)).collect();
         return Err(Failure::malformed(errors).with_status(StatusCode::BAD_REQUEST));
     }
     let begin = || Ok(Commit::new().about(shown.lead));
-    let record = write_display(&context.app, viewer.company, shown, begin).await.map_err(unavailable)?;
+    let record = write_display(&context.app, viewer.company, shown, begin).await.map_err(unwritable)?;
     Ok(Reply::json(&record)?.status(StatusCode::CREATED))
 }
 
@@ -172,9 +173,15 @@ async fn write<R: Serialize>(
     }
 }
 
-/// Whatever is wrong with the body is a 400 here (facts, Settled where the specification is silent).
-fn refusal(failure: Failure) -> Failure {
-    failure.with_status(StatusCode::BAD_REQUEST)
+/// Whatever is wrong with what a body says is a 400 here (facts, Settled where the specification is silent).
+async fn read<T>(
+    context: &mut Context<App>,
+    known: &KnownKeys,
+    as_noun: fn(&[u8]) -> Result<T, Unreadable>,
+) -> Result<T, Failure> {
+    let body = bodies::body(context).await?;
+    let read = bodies::read(&context.request, known, &body, as_noun);
+    read.map_err(|failure| failure.with_status(StatusCode::BAD_REQUEST))
 }
 
 fn names_nothing(unknown: Unknown, shown: Shown) -> ApiError {
@@ -184,10 +191,6 @@ fn names_nothing(unknown: Unknown, shown: Shown) -> ApiError {
         Unknown::Offer => ("offerUuid", "Offer", shown.offer),
     };
     ApiError::unknown_uuid(attribute, noun, uuid)
-}
-
-fn unavailable<E>(_: E) -> Failure {
-    Failure::unwritable(RETRY_AFTER_S)
 }
 
 fn now() -> Timestamp {

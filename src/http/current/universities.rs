@@ -10,11 +10,10 @@ pub const LIMIT_MAX: i64 = 100;
 pub async fn list(context: Context<App>) -> Result<Reply, Failure> {
     let (name, offset, limit) = query::read(&context.request, |query| {
         let name = query.optional("name", query::text);
-        let offset = query.optional("offset", query::integer(0..=i64::MAX)).unwrap_or(0);
-        let limit = query.required("limit", query::integer(1..=LIMIT_MAX));
+        let offset = query.optional("offset", query::integer_as(0..=i64::MAX)).unwrap_or(0);
+        let limit = query.required("limit", query::integer_as(1..=LIMIT_MAX));
         Some((name, offset, limit?))
     })?;
-    let count = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
-    let universities = context.app.universities.search(name, count(offset), count(limit));
+    let universities = context.app.universities.search(name, offset, limit);
     Reply::json(&universities.collect::<Vec<_>>())
 }

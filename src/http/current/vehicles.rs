@@ -6,13 +6,11 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use metrics::counter;
 use serde::Serialize;
 
 use crate::http::App;
 use crate::model::{ApiError, ErrorType};
 use crate::reference::{Vehicles, Wanted};
-use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
 use crate::web::query::{self, Query};
 use crate::web::{Context, Failure, Reply, Request};
 
@@ -61,10 +59,9 @@ struct Part {
 
 impl Part {
     fn read(query: &mut Query) -> Self {
-        let count = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
         Self {
-            offset: query.optional("offset", query::integer(0..=i64::MAX)).map_or(0, count),
-            limit: query.optional("limit", query::integer(1..=LIMIT_TAKEN)).map(count),
+            offset: query.optional("offset", query::integer_as(0..=i64::MAX)).unwrap_or(0),
+            limit: query.optional("limit", query::integer_as(1..=LIMIT_TAKEN)),
         }
     }
 }
@@ -75,9 +72,7 @@ fn vehicles(app: &App) -> Arc<Vehicles> {
 }
 
 fn year(query: &mut Query, name: &str) -> Option<i32> {
-    let bounds = i64::from(i32::MIN)..=i64::from(i32::MAX);
-    let year = query.optional(name, query::integer(bounds));
-    year.map(|year| i32::try_from(year).expect("it is within the bounds"))
+    query.optional(name, query::integer_as(i32::MIN.into()..=i32::MAX.into()))
 }
 
 /// A name; an empty one is none, as forms send it.
@@ -109,12 +104,12 @@ fn answer<T: Serialize>(
     if wanted <= most {
         return Reply::json(&list.skip(part.offset).take(wanted).collect::<Vec<_>>());
     }
-    counter!(HTTP_REQUESTS_REFUSED, "reason" => "vehicles_per_answer").increment(1);
     let narrow = |name: &&str| {
         let message = format!(
             "Query parameter {name} must narrow the {found} that are found to at most {most}, or limit and offset ask for a part"
         );
         ApiError::at(*name, ErrorType::Malformed, message).with("found", found.to_string())
     };
-    Err(Failure::malformed(by.iter().map(narrow).collect()).with_status(StatusCode::BAD_REQUEST))
+    let refused = Failure::malformed(by.iter().map(narrow).collect()).with_status(StatusCode::BAD_REQUEST);
+    Err(refused.counted("vehicles_per_answer"))
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::http::App;
 use crate::matching::{Polled, Snapshot, showing};
 use crate::model::Viewer;
-use crate::web::{Context, Failure, HeldTags, Reply};
+use crate::web::{Context, Failure, HeldTags, Reply, list};
 
 /// What a client would rather have (RFC 7240).
 const PREFER: HeaderName = HeaderName::from_static("prefer");
@@ -40,8 +40,7 @@ pub fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
 
 /// What a request prefers, one by one.
 fn preferences(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    let lists = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
-    lists.flat_map(|list| list.split([',', ';'])).map(str::trim)
+    list::items(headers, &PREFER).flat_map(|one| one.split(';')).map(str::trim)
 }
 
 /// Whether a request prefers that what means nothing is refused (RFC 7240, `handling`).

@@ -1,50 +1,83 @@
 //! Answers to show, read as the nouns that they are.
 
-use serde::de::DeserializeOwned;
-
 use crate::model::{
-    LeadExplanation, LeadView, LoanReport, OfferDisplay, PartnerEventReceipt, RateTable, SessionInit,
+    CreditCardOffer, FeaturedFinancialInstitution, Lead, LeadClientTagsResponse, LeadEventResponse,
+    LeadExplanation, LeadInfoResponse, LeadPayoutResponse, LeadView, LoanOffer, LoanReport, OfferDisplay,
+    PartnerEventReceipt, PrefillResponse, RateTable, SavingsOffer, SessionInit, VehicleDetails,
 };
 
-/// A rate table with an offer of three kinds, one partner outstanding.
-pub fn rate_table() -> RateTable {
-    read(include_str!("examples/rate_table.json"))
+/// Leads to try.
+pub const LEADS: &[(&str, &str)] = &[
+    ("minimal", include_str!("../../../tests/leads/minimal.json")),
+    ("personal loan", include_str!("../../../tests/leads/personal_loan.json")),
+    ("credit card", include_str!("../../../tests/leads/credit_card.json")),
+    ("savings", include_str!("../../../tests/leads/savings.json")),
+];
+
+/// Somebody who would like to know how likely a loan is.
+pub const LOAN_REPORT_WANTED: &str =
+    r#"{"annualIncome": 72000, "creditRating": "good", "totalDebt": 18000, "loanAmount": 10000}"#;
+
+/// An offer that was seen.
+pub const OFFER_SEEN: &str = include_str!("examples/offer_seen.json");
+
+/// A report of a partner.
+pub const PARTNER_REPORT: &str = include_str!("examples/partner_report.json");
+
+/// A noun with an answer to show.
+pub trait Example {
+    /// The answer.
+    ///
+    /// # Panics
+    /// When the file is not the noun that it should be; every start would.
+    fn example() -> Self;
 }
 
-/// A lead that has just come.
-pub fn lead() -> LeadView {
-    read(include_str!("examples/lead.json"))
+/// Nouns, each with the file of its example.
+macro_rules! examples {
+    ($($noun:ident $file:literal)+) => {$(
+        impl Example for $noun {
+            fn example() -> Self {
+                let json = include_str!(concat!("examples/", $file, ".json"));
+                serde_json::from_str(json).expect("the examples are what they are examples of")
+            }
+        }
+    )+};
 }
 
-/// Why a lead has the offers that it has.
-pub fn lead_explanation() -> LeadExplanation {
-    read(include_str!("examples/lead_explanation.json"))
+examples! {
+    FeaturedFinancialInstitution "institution"
+    LeadClientTagsResponse "lead_client_tags"
+    LeadEventResponse "lead_events"
+    LeadExplanation "lead_explanation"
+    LeadInfoResponse "lead_info"
+    LeadPayoutResponse "lead_payouts"
+    LeadView "lead"
+    LoanReport "loan_report"
+    OfferDisplay "offer_display"
+    PartnerEventReceipt "receipt"
+    PrefillResponse "prefill"
+    RateTable "rate_table"
+    SessionInit "session_init"
+    VehicleDetails "vehicle"
 }
 
-/// How likely somebody is to get a loan.
-pub fn loan_report() -> LoanReport {
-    read(include_str!("examples/loan_report.json"))
+/// Kinds of offers, each with the array of a rate table that has one.
+macro_rules! offers {
+    ($($noun:ident $array:ident)+) => {$(
+        impl Example for $noun {
+            fn example() -> Self {
+                RateTable::example().$array.remove(0)
+            }
+        }
+    )+};
 }
 
-/// The start of a visit.
-pub fn session_init() -> SessionInit {
-    read(include_str!("examples/session_init.json"))
-}
+offers! { LoanOffer loan_offers CreditCardOffer credit_card_offers SavingsOffer savings_offers }
 
-/// The display of an offer.
-pub fn offer_display() -> OfferDisplay {
-    read(include_str!("examples/offer_display.json"))
-}
-
-/// What became of a report.
-pub fn receipt() -> PartnerEventReceipt {
-    read(include_str!("examples/receipt.json"))
-}
-
-/// Reads an example of the program's own.
-///
-/// # Panics
-/// When it is not the noun it should be; every start would.
-pub fn read<T: DeserializeOwned>(json: &str) -> T {
-    serde_json::from_str(json).expect("the examples are what they are examples of")
+impl Example for Lead {
+    fn example() -> Self {
+        let loan = include_bytes!("../../../tests/leads/personal_loan.json");
+        Self::read(loan).expect("the sample leads are leads")
+    }
 }

@@ -2,52 +2,50 @@
 //! and for people ([`super::current::docs`] shows the second). The first has what a client calls, and nothing else, since no
 //! generator of clients leaves out what it is shown; the second has every route, what no client calls behind.
 //!
-//! What the route table knows is taken from it: method, path, summary, what the caller must show. What only the
-//! handlers know stands in a `Draft` for each operation, a file for each section of the specification; the schemas
-//! are those of [`crate::model`]. A new route needs a draft: a test fails without.
+//! All of it stands in the [route table](super::routes): method, path, summary, what the caller must show; and, as a
+//! [`Draft`](draft::Draft), what only the handler knows. The refusals that follow from the row are added here; the schemas are those
+//! of [`crate::model`].
 
-mod analytics;
-mod browsers;
-mod draft;
-mod examples;
+pub mod draft;
+pub mod examples;
 mod headers;
-mod leads;
-mod loan_reports;
-mod offer_pages;
-mod offer_previews;
-mod partner_events;
-mod rate_tables;
-mod service;
-mod ui;
+pub mod shared;
 
 use bytes::Bytes;
 use utoipa::openapi::info::{InfoBuilder, LicenseBuilder};
 use utoipa::openapi::path::{HttpMethod, PathItem, PathsBuilder};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::server::{Server, ServerBuilder};
-use utoipa::openapi::tag::{Tag, TagBuilder};
+use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{ComponentsBuilder, OpenApi, OpenApiBuilder};
 
 use self::draft::{Draft, SIGNATURE, TOKEN};
-use super::routes::{API, ApiRoute, INTEGRATIONS};
+use super::routes::{API, INTEGRATIONS};
 use crate::model::Components;
 use crate::web::signature;
 
 /// What a reader should know before the first operation.
 const ABOUT: &str = include_str!("about.md");
 
-/// The sections, those behind last that only the whole document has.
-const TAGS: &[(&str, &str)] = &[
-    (rate_tables::TAG, "Submit a lead, and read the offers that match it."),
-    (leads::TAG, "Leads as they were sent, and what became of them."),
-    (offer_previews::TAG, "Offers that anyone may see, before anything personal is known."),
-    (loan_reports::TAG, "How likely partners are to lend, by their own rules. Experimental."),
-    (analytics::TAG, "What happened to the leads of a company, in the order of arrival, page by page."),
-    (ui::EVENTS, "What a client's pages report."),
-    (ui::UTILITIES, "What a client's pages look up."),
-    (partner_events::TAG, "Not for clients: what a partner reports of a lead that it was asked about."),
-    (browsers::TAG, "Not for clients: what stands in answers as an address, for the browsers of people."),
-    (service::TAG, "Not for clients: the documentation itself."),
+/// The sections of what a client calls.
+const CLIENTS: &[(&str, &str)] = &[
+    ("Rate tables", "Submit a lead, and read the offers that match it."),
+    ("Leads", "Leads as they were sent, and what became of them."),
+    ("Offer previews", "Offers that anyone may see, before anything personal is known."),
+    ("Approval probability", "How likely partners are to lend, by their own rules. Experimental."),
+    ("Analytics", "What happened to the leads of a company, in the order of arrival, page by page."),
+    ("UI events", "What a client's pages report."),
+    ("UI utilities", "What a client's pages look up."),
+];
+
+/// The sections that only the whole document has.
+const BEHIND: &[(&str, &str)] = &[
+    ("Partner events", "Not for clients: what a partner reports of a lead that it was asked about."),
+    (
+        "Opened by browsers",
+        "Not for clients: what stands in answers as an address, for the browsers of people.",
+    ),
+    ("Documentation", "Not for clients: the documentation itself."),
 ];
 
 /// How much of the interface a document tells.
@@ -57,6 +55,13 @@ pub enum Extent {
     Clients,
     /// Every path.
     Whole,
+}
+
+impl Extent {
+    /// The sections that it has.
+    fn sections(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        CLIENTS.iter().chain(BEHIND.iter().filter(move |_| self == Self::Whole)).copied()
+    }
 }
 
 /// Where the listeners are, as clients see them.
@@ -75,21 +80,16 @@ pub fn json(extent: Extent, addresses: &Addresses) -> Bytes {
 
 fn document(extent: Extent, addresses: &Addresses) -> OpenApi {
     let mut components = Components::new();
-    let mut drafts = drafts(extent, &mut components);
-    let tags = TAGS.iter().filter(|(name, _)| drafts.iter().any(|draft| draft.tag() == *name));
-    let tags: Vec<Tag> =
-        tags.map(|(name, about)| TagBuilder::new().name(*name).description(Some(*about)).build()).collect();
+    shared::complete_lead_view(&mut components);
     let mut paths = PathsBuilder::new();
-    for (routes, servers) in [(API, None), (INTEGRATIONS, Some(server(&addresses.integrations)))] {
-        for route in routes {
-            // What is not told here is told in the whole; that nothing else is without a draft is a test's affair.
-            let Some(place) = drafts.iter().position(|draft| draft.is_for(route)) else { continue };
-            let operation = drafts.swap_remove(place).operation(route, servers.clone(), &mut components);
-            if let Some(method) = method(route) {
-                paths = paths.path(route.path, PathItem::new(method, operation));
-            }
+    for (rows, servers) in [(API, None), (INTEGRATIONS, Some(server(&addresses.integrations)))] {
+        for row in rows.iter().filter(|row| extent.sections().any(|(name, _)| name == row.section)) {
+            let draft = (row.draft)(Draft::new(&mut components));
+            let operation = draft.operation(row, servers.clone());
+            paths = paths.path(row.path, PathItem::new(method(row.method.as_str()), operation));
         }
     }
+    let tag = |(name, about)| TagBuilder::new().name(name).description(Some::<&str>(about)).build();
     OpenApiBuilder::new()
         .info(
             InfoBuilder::new()
@@ -101,31 +101,18 @@ fn document(extent: Extent, addresses: &Addresses) -> OpenApi {
                 )),
         )
         .servers(Some([server(&addresses.api)]))
-        .tags(Some(tags))
+        .tags(Some(extent.sections().map(tag)))
         .paths(paths)
         .components(Some(secured(ComponentsBuilder::new().schemas_from_iter(components), extent).build()))
         .build()
 }
 
-/// The draft of every operation.
-fn drafts(extent: Extent, components: &mut Components) -> Vec<Draft> {
-    let clients = [
-        rate_tables::operations,
-        leads::operations,
-        offer_previews::operations,
-        loan_reports::operations,
-        analytics::operations,
-        ui::operations,
-    ];
-    let behind =
-        [partner_events::operations, browsers::operations, offer_pages::operations, service::operations];
-    let behind = behind.iter().filter(|_| extent == Extent::Whole);
-    clients.iter().chain(behind).flat_map(|section| section(components)).collect()
-}
-
 /// How callers show who they are: clients by a token, which stands first wherever the schemes are listed.
 fn secured(components: ComponentsBuilder, extent: Extent) -> ComponentsBuilder {
-    let components = components.security_scheme(TOKEN, bearer());
+    let about = "Two UUIDs joined by an underscore, from the first start or `offerd token create`.";
+    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("uuid_uuid");
+    let bearer = SecurityScheme::Http(bearer.description(Some(about)).build());
+    let components = components.security_scheme(TOKEN, bearer);
     let signature = || SecurityScheme::ApiKey(ApiKey::Query(ApiKeyValue::new(signature::SIGNATURE)));
     match extent {
         Extent::Clients => components,
@@ -133,25 +120,18 @@ fn secured(components: ComponentsBuilder, extent: Extent) -> ComponentsBuilder {
     }
 }
 
-fn method(route: &ApiRoute) -> Option<HttpMethod> {
-    Some(match route.method.as_str() {
-        "GET" => HttpMethod::Get,
+fn method(name: &str) -> HttpMethod {
+    match name {
         "POST" => HttpMethod::Post,
         "PUT" => HttpMethod::Put,
         "PATCH" => HttpMethod::Patch,
         "DELETE" => HttpMethod::Delete,
-        _ => return None,
-    })
+        _ => HttpMethod::Get,
+    }
 }
 
 fn server(url: &str) -> Server {
     ServerBuilder::new().url(url).build()
-}
-
-fn bearer() -> SecurityScheme {
-    let about = "Two UUIDs joined by an underscore, from the first start or `offerd token create`.";
-    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("uuid_uuid");
-    SecurityScheme::Http(bearer.description(Some(about)).build())
 }
 
 #[cfg(test)]
@@ -186,17 +166,10 @@ mod tests {
     }
 
     #[test]
-    fn every_route_has_a_draft_and_every_draft_a_route() {
-        let drafts = drafts(Extent::Whole, &mut Components::new());
-        let routes: Vec<&ApiRoute> = API.iter().chain(INTEGRATIONS).collect();
-        for route in &routes {
-            let count = drafts.iter().filter(|draft| draft.is_for(route)).count();
-            assert_eq!(count, 1, "drafts of {} {}: write one in src/http/openapi", route.method, route.path);
-        }
-        assert_eq!(drafts.len(), routes.len(), "a draft without a route");
+    fn every_route_is_an_operation() {
         let operations: usize =
             shown()["paths"].as_object().unwrap().values().map(|path| path.as_object().unwrap().len()).sum();
-        assert_eq!(operations, routes.len());
+        assert_eq!(operations, API.len() + INTEGRATIONS.len());
     }
 
     #[test]
@@ -261,6 +234,6 @@ mod tests {
             tags.insert(operation["tags"][0].as_str().unwrap());
         }
         assert_eq!(names.len(), names.iter().collect::<BTreeSet<_>>().len());
-        assert_eq!(tags, TAGS.iter().map(|(name, _)| *name).collect());
+        assert_eq!(tags, Extent::Whole.sections().map(|(name, _)| name).collect());
     }
 }

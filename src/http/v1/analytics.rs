@@ -1,8 +1,6 @@
 //! `GET /supplyAnalytics/leadEvents`. The other feeds tell nothing that v1 lacks.
 
-use serde_json::Value;
-
-use super::Object;
+use super::{Object, known, objects};
 use crate::http::{App, current};
 use crate::model::ProductType;
 use crate::web::{Context, Failure, Reply};
@@ -14,9 +12,8 @@ pub async fn lead_events(context: Context<App>) -> Result<Reply, Failure> {
 
 /// Leaves out the product types that v1 lacks; none of its own comes near them.
 fn reword(page: &mut Object) {
-    let events = page.get_mut("data").and_then(Value::as_array_mut);
-    for event in events.into_iter().flatten().filter_map(Value::as_object_mut) {
-        let product_type = event.get("productType").and_then(Value::as_str).and_then(ProductType::from_wire);
+    for event in objects(page, "data") {
+        let product_type = known::<ProductType>(event.get("productType"));
         if product_type.is_some_and(|product_type| !ProductType::V1.contains(&product_type)) {
             event.remove("productType");
         }

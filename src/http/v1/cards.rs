@@ -8,7 +8,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Object, terms};
+use super::{Object, object, terms};
 use crate::model::Percent;
 
 /// The attributes of one rate's ends.
@@ -30,7 +30,7 @@ const INTRODUCTORY: [Ends; 3] = [
 
 /// Writes an offer as v1 has it.
 pub fn reword_offer(offer: &mut Object) {
-    if let Some(details) = offer.get_mut("details").and_then(Value::as_object_mut) {
+    if let Some(details) = object(offer, "details") {
         reword(details);
         terms::reword(details);
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::submission::{CARD, CARD_BENEFITS, CARD_PURPOSES};
-use super::{Object, newer, values};
+use super::{Object, newer, object};
 use crate::http::{App, current};
 use crate::model::{CardPurpose, EducationLevel, EmploymentStatus, LoanPurpose};
 use crate::web::{Context, Failure, Reply};
@@ -16,21 +16,21 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
 /// What came after v1 is left out; values that v1 lacks are shown as the nearest one, or left out.
 fn reword(lead: &mut Object) {
     newer::leave_out_of_lead(lead);
-    if let Some(finances) = values::section(lead, "financialInformation") {
+    if let Some(finances) = object(lead, "financialInformation") {
         rename(finances, "bankAccountType", "backAccountType");
         replace(finances, "employmentStatus", |status| {
             EmploymentStatus::from_wire(status).map(|status| status.nearest_in_v1().as_str())
         });
     }
-    if let Some(loan) = values::section(lead, "loanInformation") {
+    if let Some(loan) = object(lead, "loanInformation") {
         replace(loan, "purpose", |purpose| LoanPurpose::from_wire(purpose).map(LoanPurpose::as_v1_str));
     }
     for section in ["personalInformation", "educationInformation"] {
-        if let Some(section) = values::section(lead, section) {
+        if let Some(section) = object(lead, section) {
             replace(section, "educationLevel", |level| Some(nearest_level(level)));
         }
     }
-    if let Some(card) = values::section(lead, CARD) {
+    if let Some(card) = object(lead, CARD) {
         rename(card, CARD_PURPOSES, CARD_BENEFITS);
         nearest_purposes(card);
     }

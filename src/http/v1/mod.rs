@@ -38,8 +38,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::model::CreditBands;
-use crate::web::{Edition, Failure, Reply};
+use crate::model::{CreditBands, Enumeration};
+use crate::web::{Edition, Failure, Reply, our_fault};
 
 /// An object of JSON.
 type Object = Map<String, Value>;
@@ -55,18 +55,35 @@ pub fn bands(edition: Edition) -> CreditBands {
     }
 }
 
+/// An object within another.
+fn object<'o>(of: &'o mut Object, name: &str) -> Option<&'o mut Object> {
+    of.get_mut(name).and_then(Value::as_object_mut)
+}
+
+/// An array within an object.
+fn list<'o>(of: &'o mut Object, name: &str) -> Option<&'o mut Vec<Value>> {
+    of.get_mut(name).and_then(Value::as_array_mut)
+}
+
+/// The objects of an array within an object.
+fn objects<'o>(of: &'o mut Object, name: &str) -> impl Iterator<Item = &'o mut Object> {
+    list(of, name).into_iter().flatten().filter_map(Value::as_object_mut)
+}
+
+/// A value of an enumeration; `None` where there is none, or another.
+fn known<E: Enumeration>(value: Option<&Value>) -> Option<E> {
+    value.and_then(Value::as_str).and_then(E::from_wire)
+}
+
 /// An answer of the current edition in the words of v1; `A` is an object or a list of them.
 fn reworded<A: DeserializeOwned + Serialize>(
     reply: Reply,
     reword: impl FnOnce(&mut A),
 ) -> Result<Reply, Failure> {
     reply.reworded(TAG, |body| {
-        let unreadable = |error: serde_json::Error| {
-            tracing::error!(%error, "an answer of ours cannot be put into the words of v1");
-            Failure::internal()
-        };
-        let mut answer: A = serde_json::from_slice(body).map_err(unreadable)?;
+        let fault = "an answer of ours cannot be put into the words of v1";
+        let mut answer: A = serde_json::from_slice(body).map_err(our_fault(fault))?;
         reword(&mut answer);
-        serde_json::to_vec(&answer).map_err(unreadable)
+        serde_json::to_vec(&answer).map_err(our_fault(fault))
     })
 }

@@ -1,70 +1,43 @@
 //! What rate tables, previews and leads have in the current edition beside the specification, and v1 never had: left out, with the
 //! offers of a kind that v1 has no word for. What an offer has in its `details` is of its own array, so the names stand together.
 
-use serde_json::Value;
-
-use super::Object;
+use super::{Object, known, list, object, objects};
 use crate::model::{MortgageLoanType, ProductSubType};
 
-/// Of a lead itself.
-const OF_LEADS: &[&str] =
-    &["deviceId", "partnerUserId", "fcraLanguage", "autoInsuranceInformation", "vehicleInformation"];
+/// Of a lead itself. Here as below names stand side by side, with blanks between them.
+const OF_LEADS: &str = "deviceId partnerUserId fcraLanguage autoInsuranceInformation vehicleInformation";
 
 /// Of its sections.
-const OF_SECTIONS: [(&str, &[&str]); 6] = [
-    (
-        "mortgageInformation",
-        &["includeFhaLoans", "includeVaLoans", "requestedLoanTerms", "mortechCreditRating"],
-    ),
-    ("savingsInformation", &["maxDepositAmount"]),
-    ("financialInformation", &["hasDirectDeposit", "totalUnsecuredDebt"]),
-    ("legalInformation", &["fcraLanguage", "batchConsentVersion", "batchConsentLanguage"]),
-    ("educationInformation", &["universityOpeId", "graduateUniversityOpeId", "undergraduateUniversityOpeId"]),
-    ("sessionInformation", &["browserFingerprint"]),
+const OF_SECTIONS: [(&str, &str); 6] = [
+    ("mortgageInformation", "includeFhaLoans includeVaLoans requestedLoanTerms mortechCreditRating"),
+    ("savingsInformation", "maxDepositAmount"),
+    ("financialInformation", "hasDirectDeposit totalUnsecuredDebt"),
+    ("legalInformation", "fcraLanguage batchConsentVersion batchConsentLanguage"),
+    ("educationInformation", "universityOpeId graduateUniversityOpeId undergraduateUniversityOpeId"),
+    ("sessionInformation", "browserFingerprint"),
 ];
 
 /// Of a rate table itself.
-const OF_TABLES: &[&str] = &["createdAt", "partnerPageUrl", "embedUrl"];
+const OF_TABLES: &str = "createdAt partnerPageUrl embedUrl";
 
 /// Of the arrays of offers that v1 shows.
 const OFFERS: [&str; 4] = ["creditCardOffers", "loanOffers", "mortgageOffers", "savingsOffers"];
 
 /// Of an offer.
-const OF_OFFERS: &[&str] = &["rank", "expiresAt", "amountPrefix"];
+const OF_OFFERS: &str = "rank expiresAt amountPrefix";
 
 /// Of a partner.
-const OF_PARTNERS: &[&str] = &["headquarters", "assets", "brandName", "brandUuid"];
+const OF_PARTNERS: &str = "headquarters assets brandName brandUuid";
 
 /// Of a partner that has not answered.
-const OF_PENDING: &[&str] = &["offerCatalogProductTypes"];
+const OF_PENDING: &str = "offerCatalogProductTypes";
 
 /// Of the details of cards, then of savings products.
-const OF_DETAILS: &[&str] = &[
-    "purchaseAprDisclaimer",
-    "regularIntroAprCombinedText",
-    "balanceTransferFeeDisclaimer",
-    "annualFeeDisclaimer",
-    "annualFeeText",
-    "introOfferDisclaimer",
-    "introOfferTitle",
-    "previewDetails",
-    "aprType",
-    "recommendedCreditRatingsDisclaimer",
-    "recommendedCreditRatingsText",
-    "earningProgram",
-    "rewardsDescription",
-    "rewardsDisclaimer",
-    "rewardsTitle",
-    "minDepositAmount",
-    "minDepositDisclaimer",
-    "isITA",
-    "badges",
-    "federalInsuranceType",
-    "incentiveDetails",
-    "cdTermUnit",
-    "cdTermLength",
-    "impressionTrackingPixelUrls",
-];
+const OF_DETAILS: &str = "purchaseAprDisclaimer regularIntroAprCombinedText balanceTransferFeeDisclaimer \
+    annualFeeDisclaimer annualFeeText introOfferDisclaimer introOfferTitle previewDetails aprType \
+    recommendedCreditRatingsDisclaimer recommendedCreditRatingsText earningProgram rewardsDescription rewardsDisclaimer \
+    rewardsTitle minDepositAmount minDepositDisclaimer isITA badges federalInsuranceType incentiveDetails cdTermUnit \
+    cdTermLength impressionTrackingPixelUrls";
 
 /// Leaves out of a lead what v1 never had.
 pub fn leave_out_of_lead(lead: &mut Object) {
@@ -78,12 +51,11 @@ pub fn leave_out_of_lead(lead: &mut Object) {
 pub fn leave_out(table: &mut Object) {
     remove(table, OF_TABLES);
     for array in OFFERS {
-        if let Some(offers) = table.get_mut(array).and_then(Value::as_array_mut) {
+        if let Some(offers) = list(table, array) {
             offers.retain_mut(|offer| offer.as_object_mut().is_none_or(is_of_v1));
         }
     }
-    let pending = table.get_mut("pendingResponses").and_then(Value::as_array_mut);
-    for response in pending.into_iter().flatten().filter_map(Value::as_object_mut) {
+    for response in objects(table, "pendingResponses") {
         remove(response, OF_PENDING);
         remove_within(response, "partner", OF_PARTNERS);
     }
@@ -94,20 +66,19 @@ pub fn is_of_v1(offer: &mut Object) -> bool {
     remove(offer, OF_OFFERS);
     remove_within(offer, "partner", OF_PARTNERS);
     remove_within(offer, "details", OF_DETAILS);
-    let sub_type = offer.get("productSubType").and_then(Value::as_str).and_then(ProductSubType::from_wire);
     let loan_type = offer.get("details").and_then(|details| details.get("loanType"));
-    let loan_type = loan_type.and_then(Value::as_str).and_then(MortgageLoanType::from_wire);
-    sub_type.is_none_or(ProductSubType::is_specified) && loan_type.is_none_or(MortgageLoanType::is_specified)
+    known(offer.get("productSubType")).is_none_or(ProductSubType::is_specified)
+        && known(loan_type).is_none_or(MortgageLoanType::is_specified)
 }
 
-fn remove_within(object: &mut Object, name: &str, names: &[&str]) {
-    if let Some(within) = object.get_mut(name).and_then(Value::as_object_mut) {
+fn remove_within(of: &mut Object, name: &str, names: &str) {
+    if let Some(within) = object(of, name) {
         remove(within, names);
     }
 }
 
-fn remove(object: &mut Object, names: &[&str]) {
-    names.iter().for_each(|name| drop(object.remove(*name)));
+fn remove(object: &mut Object, names: &str) {
+    names.split_whitespace().for_each(|name| drop(object.remove(name)));
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
 //! `POST /leads/rateTables`, `POST /blocking/leads/rateTables`, `GET /originator/rateTables/{uuid}`
 
-use hyper::StatusCode;
-use serde_json::Value;
-
-use super::{Object, cards, newer, submission, terms};
+use super::{Object, cards, known, list, newer, objects, submission, terms};
 use crate::http::{App, current};
 use crate::model::ProductType;
 use crate::web::{Context, Failure, Reply};
+use hyper::StatusCode;
 
 /// Takes a lead; answers 201 with the partners that answer at once.
 pub async fn submit(context: Context<App>) -> Result<Reply, Failure> {
@@ -27,8 +25,7 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
 
 /// The request, its lead in the current edition's words.
 async fn understood(mut context: Context<App>) -> Result<Context<App>, Failure> {
-    let (cap, timeout) = (context.app.max_body_bytes, context.app.body_timeout);
-    let body = context.request.read_body(cap, timeout).await?;
+    let body = current::bodies::body(&mut context).await?;
     context.request.put_back(submission::translate(&body)?);
     Ok(context)
 }
@@ -40,8 +37,8 @@ fn created(answer: Result<Reply, Failure>) -> Result<Reply, Failure> {
 
 fn reword(table: &mut Object) {
     newer::leave_out(table);
-    offers(table, "creditCardOffers").for_each(cards::reword_offer);
-    offers(table, "loanOffers").for_each(terms::reword);
+    objects(table, "creditCardOffers").for_each(cards::reword_offer);
+    objects(table, "loanOffers").for_each(terms::reword);
     if let Some(special_offers) = list(table, "specialOffers") {
         // All of them are of types that v1 lacks; see the test.
         special_offers.clear();
@@ -54,19 +51,8 @@ fn reword(table: &mut Object) {
 /// Leaves the product types of a pending response that v1 has; tells whether there are any.
 fn is_of_v1(response: &mut Object) -> bool {
     let Some(types) = list(response, "productTypes") else { return true };
-    types.retain(|one| {
-        let known = one.as_str().and_then(ProductType::from_wire);
-        known.is_some_and(|known| ProductType::V1.contains(&known))
-    });
+    types.retain(|one| known(Some(one)).is_some_and(|known| ProductType::V1.contains(&known)));
     !types.is_empty()
-}
-
-fn list<'o>(object: &'o mut Object, name: &str) -> Option<&'o mut Vec<Value>> {
-    object.get_mut(name).and_then(Value::as_array_mut)
-}
-
-fn offers<'t>(table: &'t mut Object, array: &str) -> impl Iterator<Item = &'t mut Object> {
-    list(table, array).into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
 #[cfg(test)]

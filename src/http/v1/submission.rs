@@ -5,7 +5,7 @@ use chrono::Utc;
 use hyper::StatusCode;
 use serde_json::Value;
 
-use super::{Object, values};
+use super::{Object, object, values};
 use crate::model::{ApiError, Lead, LoanPurpose, ProductType, Unreadable, parse_document};
 use crate::web::Failure;
 
@@ -60,14 +60,14 @@ fn reword(lead: &mut Object) {
     if lead.get(PRODUCT_TYPES).is_none_or(names_none) {
         lead.insert(PRODUCT_TYPES.to_owned(), values::wire(ProductType::V1).into());
     }
-    if let Some(card) = values::section(lead, CARD) {
+    if let Some(card) = object(lead, CARD) {
         // The current name means nothing in v1.
         card.remove(CARD_PURPOSES);
         if let Some(benefits) = card.remove(CARD_BENEFITS) {
             card.insert(CARD_PURPOSES.to_owned(), benefits);
         }
     }
-    let purpose = values::section(lead, "loanInformation").and_then(|loan| loan.get_mut("purpose"));
+    let purpose = object(lead, "loanInformation").and_then(|loan| loan.get_mut("purpose"));
     if let Some(purpose) = purpose.filter(|purpose| *purpose == LoanPurpose::V1_AUTO) {
         *purpose = Value::from(LoanPurpose::AutoPurchase.as_str());
     }

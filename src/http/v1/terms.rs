@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Object;
+use super::{Object, known};
 use crate::model::TermUnit;
 
 /// The attributes of an offer that hold a unit.
@@ -17,7 +17,7 @@ const UNITS: [&str; 4] = [
 pub fn reword(offer: &mut Object) {
     for name in UNITS {
         let Some(unit) = offer.get_mut(name) else { continue };
-        if let Some(known) = unit.as_str().and_then(TermUnit::from_wire) {
+        if let Some(known) = known::<TermUnit>(Some(unit)) {
             *unit = Value::from(known.nearest_in_v1().as_str());
         }
     }

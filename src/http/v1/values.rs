@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::Object;
 use super::submission::{CARD, CARD_BENEFITS};
+use super::{Object, object};
 use crate::model::{
     ApiError, CardPurpose, EducationLevel, EmploymentStatus, Enumeration, ErrorType, LoanPurpose,
     ProductType, one_of,
@@ -12,57 +12,31 @@ use crate::model::{
 /// Most faults in one answer, whatever the length of a hostile array.
 pub const MAX_FAULTS: usize = 500;
 
-/// An attribute and what v1 knows for it.
-struct Restricted {
-    /// The section that it stands in; empty for the lead itself.
-    section: &'static str,
-    name: &'static str,
-    /// Whether it is an array of values.
-    many: bool,
-    known: fn() -> Vec<&'static str>,
-}
+/// An attribute: the section that it stands in, empty for the lead itself; its name; whether it is an array of values; and
+/// what v1 knows for it.
+type Restricted = (&'static str, &'static str, bool, fn() -> Vec<&'static str>);
 
 /// Every attribute with fewer values in v1, by v1's names, in the order of the specification.
 const RESTRICTED: [Restricted; 6] = [
-    Restricted { section: "", name: "productTypes", many: true, known: || wire(ProductType::V1) },
-    Restricted {
-        section: "personalInformation",
-        name: "educationLevel",
-        many: false,
-        known: || wire(EducationLevel::V1),
-    },
-    Restricted { section: "loanInformation", name: "purpose", many: false, known: loan_purposes },
-    Restricted { section: CARD, name: CARD_BENEFITS, many: true, known: || wire(CardPurpose::V1) },
-    Restricted {
-        section: "financialInformation",
-        name: "employmentStatus",
-        many: false,
-        known: || wire(EmploymentStatus::V1),
-    },
-    Restricted {
-        section: "educationInformation",
-        name: "educationLevel",
-        many: false,
-        known: || wire(EducationLevel::V1),
-    },
+    ("", "productTypes", true, || wire(ProductType::V1)),
+    ("personalInformation", "educationLevel", false, || wire(EducationLevel::V1)),
+    ("loanInformation", "purpose", false, loan_purposes),
+    (CARD, CARD_BENEFITS, true, || wire(CardPurpose::V1)),
+    ("financialInformation", "employmentStatus", false, || wire(EmploymentStatus::V1)),
+    ("educationInformation", "educationLevel", false, || wire(EducationLevel::V1)),
 ];
-
-/// A section of a lead.
-pub(super) fn section<'l>(lead: &'l mut Object, name: &str) -> Option<&'l mut Object> {
-    lead.get_mut(name).and_then(Value::as_object_mut)
-}
 
 /// Names every value that v1 does not have, and puts one that it has in its place, so that whoever reads on finds only
 /// what else is wrong.
 pub fn replace_faulty(lead: &mut Object) -> Vec<ApiError> {
     let mut faults = Vec::new();
     for restricted in &RESTRICTED {
-        let section = match restricted.section {
+        let section = match restricted.0 {
             "" => Some(&mut *lead),
-            name => section(lead, name),
+            name => object(lead, name),
         };
-        if let Some(value) = section.and_then(|section| section.get_mut(restricted.name)) {
-            restricted.check(value, &mut faults);
+        if let Some(value) = section.and_then(|section| section.get_mut(restricted.1)) {
+            check(*restricted, value, &mut faults);
         }
     }
     faults
@@ -87,32 +61,24 @@ pub fn replace_faulty_parameter(
     vec![ApiError::at(name, ErrorType::Malformed, message)]
 }
 
-impl Restricted {
-    fn check(&self, value: &mut Value, faults: &mut Vec<ApiError>) {
-        let known = (self.known)();
-        match value {
-            Value::Array(elements) if self.many => {
-                for (nth, element) in elements.iter_mut().enumerate() {
-                    check_one(element, &known, || format!("{}[{nth}]", self.path()), faults);
-                }
+fn check((section, name, many, known): Restricted, value: &mut Value, faults: &mut Vec<ApiError>) {
+    let known = known();
+    let path = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
+    match value {
+        Value::Array(elements) if many => {
+            for (nth, element) in elements.iter_mut().enumerate() {
+                check_one(element, &known, || format!("{path}[{nth}]"), faults);
             }
-            // That it must be an array is said by the current edition.
-            _ if self.many => {}
-            Value::Null => {}
-            Value::String(text) if text.trim().is_empty() => {}
-            one => check_one(one, &known, || self.path(), faults),
         }
-    }
-
-    fn path(&self) -> String {
-        match self.section {
-            "" => self.name.to_owned(),
-            section => format!("{section}.{}", self.name),
-        }
+        // That it must be an array is said by the current edition.
+        _ if many => {}
+        Value::Null => {}
+        Value::String(text) if text.trim().is_empty() => {}
+        one => check_one(one, &known, || path, faults),
     }
 }
 
-fn check_one(value: &mut Value, known: &[&str], path: impl Fn() -> String, faults: &mut Vec<ApiError>) {
+fn check_one(value: &mut Value, known: &[&str], path: impl FnOnce() -> String, faults: &mut Vec<ApiError>) {
     if value.as_str().is_some_and(|text| known.contains(&text)) {
         return;
     }
@@ -167,16 +133,16 @@ mod tests {
     #[test]
     fn every_value_of_v1_passes_and_what_is_not_given_too() {
         for restricted in &RESTRICTED {
-            for known in (restricted.known)() {
-                let value = if restricted.many { json!([known]) } else { json!(known) };
+            for known in (restricted.3)() {
+                let value = if restricted.2 { json!([known]) } else { json!(known) };
                 let mut kept = value.clone();
                 let mut faults = Vec::new();
-                restricted.check(&mut kept, &mut faults);
+                check(*restricted, &mut kept, &mut faults);
                 assert_eq!((faults, kept), (Vec::new(), value));
             }
             for absent in [json!(null), json!(" ")] {
                 let mut faults = Vec::new();
-                restricted.check(&mut absent.clone(), &mut faults);
+                check(*restricted, &mut absent.clone(), &mut faults);
                 assert_eq!(faults, []);
             }
         }

@@ -13,9 +13,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use futures_util::StreamExt;
-use hyper::header::{
-    CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-};
+use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use metrics::counter;
 use tokio::task::spawn_blocking;
@@ -25,6 +23,7 @@ use self::brand::Brand;
 use self::cards::{Ends, day};
 use self::templates::{Message, Page};
 use super::ui_events::{record_display, transparent_pixel};
+use super::unreadable;
 use super::waiting::{EVENT_STREAM, Followed, STILL_PENDING, follow, last_seen};
 use crate::conversions::click;
 use crate::http::App;
@@ -33,10 +32,7 @@ use crate::model::Viewer;
 use crate::records::reading;
 use crate::records::shown::Shown;
 use crate::telemetry::metrics::{OFFER_PAGE_DISPLAYS, OFFER_PAGES};
-use crate::web::{Context, Failure, Params, Reply};
-
-/// Seconds after which a person may try again when the store cannot be read.
-const RETRY_AFTER_S: u32 = 5;
+use crate::web::{Context, Failure, Params, Reply, blocking};
 
 /// Keeps a page, whose address is a secret, out of what is searched.
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
@@ -132,19 +128,19 @@ async fn page(context: Context<App>, framed: bool) -> Result<Reply, Failure> {
         Found::Unknown => return message(&app, None, framed, Message::UNKNOWN),
     };
     let snapshot = showing::rate_table(app.matchmaker.engine(), opened.viewer, opened.table).await;
-    let Some(snapshot) = snapshot.map_err(unavailable)? else {
+    let Some(snapshot) = snapshot.map_err(unreadable)? else {
         return message(&app, None, framed, Message::UNKNOWN);
     };
     let root = root_of(&app, &context.params);
     // As many offers as a table may have are not written between two polls.
-    let written = spawn_blocking(move || {
+    let written = blocking("a page of offers could not be written", move || {
         let (name, brand) = brand_of(&app, Some(opened.viewer.company));
         let until = day(&opened.until);
         let ends = ends(&app, &opened)?;
         let page = Page { name, brand, framed, root: &root, until: &until, ends: &ends, snapshot: &snapshot };
         templates::page(&page).map(|html| html_reply(html, brand, framed))
     });
-    let reply = written.await.map_err(|_| Failure::internal())??;
+    let reply = written.await??;
     counter!(OFFER_PAGES, "answer" => "shown").increment(1);
     Ok(reply)
 }
@@ -152,7 +148,7 @@ async fn page(context: Context<App>, framed: bool) -> Result<Reply, Failure> {
 /// When the offers of a page end that end before the page does.
 fn ends(app: &App, opened: &Opened) -> Result<Ends, Failure> {
     let engine = app.matchmaker.engine();
-    let at = click::ends(engine, opened.table).map_err(unavailable)?;
+    let at = click::ends(engine, opened.table).map_err(unreadable)?;
     Ok(Ends { at, now: engine.limiter.now(), page: opened.until.timestamp_millis() })
 }
 
@@ -181,14 +177,8 @@ fn message(app: &App, company: Option<Uuid>, framed: bool, message: Message) -> 
 }
 
 fn html_reply(html: String, brand: &Brand, framed: bool) -> Reply {
-    let fixed = HeaderValue::from_static;
-    Reply::bytes("text/html; charset=utf-8", html)
-        .header(CONTENT_SECURITY_POLICY, brand.policy(framed))
-        .header(REFERRER_POLICY, fixed("no-referrer"))
-        .header(X_CONTENT_TYPE_OPTIONS, fixed("nosniff"))
-        .header(ROBOTS, fixed("noindex, nofollow"))
-        .compressible()
-        .own_site()
+    let robots = HeaderValue::from_static("noindex, nofollow");
+    Reply::page(html, brand.policy(framed)).guarded().header(ROBOTS, robots).compressible().own_site()
 }
 
 /// The name of a company as its pages have it, and how they look.
@@ -212,8 +202,8 @@ fn find(app: &App, params: &Params) -> Result<Found, Failure> {
         return Ok(Found::Unknown);
     };
     let store = &engine.records.store;
-    let Some(head) = reading::head(store, table).map_err(unavailable)? else { return Ok(Found::Unknown) };
-    if store.is_erased(head.lead).map_err(unavailable)? {
+    let Some(head) = reading::head(store, table).map_err(unreadable)? else { return Ok(Found::Unknown) };
+    if store.is_erased(head.lead).map_err(unreadable)? {
         return Ok(Found::Unknown);
     }
     let until = head.created_at.saturating_add(app.offer_pages.open_for_ms);
@@ -226,8 +216,4 @@ fn find(app: &App, params: &Params) -> Result<Found, Failure> {
         viewer: Viewer::of_all(head.company),
         until: DateTime::from_timestamp_millis(until).unwrap_or_default(),
     }))
-}
-
-fn unavailable<E>(_: E) -> Failure {
-    Failure::unreadable(RETRY_AFTER_S)
 }

@@ -1,0 +1,147 @@
+//! What several operations have alike.
+
+use serde::Serialize;
+use utoipa::openapi::path::ParameterIn;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+use uuid::Uuid;
+
+use super::draft::{Draft, integer, one_of, uuid};
+use super::examples::{Example, LEADS};
+use crate::analytics::PAGINATION_TOKEN;
+use crate::http::current::api_version::{API_VERSION, PROMPT_VERSION};
+use crate::http::current::submission::KEY_BYTES;
+use crate::http::current::vehicles::LIMIT_TAKEN;
+use crate::model::ErrorType::{Duplicate, Malformed, Missing};
+use crate::model::{
+    Components, Lead, LeadView, PartnerEventReceipt, ProvidedCreditRating, RateTable, Zipcode, schema,
+};
+use crate::web::Failure;
+
+/// What the service takes as an `Idempotency-Key`: visible characters, blanks between them.
+const KEY: &str = "^[!-~]([ -~]*[!-~])?$";
+
+/// What an output lead does not have of what was sent (specification, Lead).
+const INPUT_ONLY: [&str; 2] = ["productTypes", "formCompleted"];
+
+/// What narrows a list to one name.
+pub const THIS_ONE: &str = "Of this one only, as it is listed; case does not matter.";
+
+/// What a client of either form of the feeds should know.
+const FEED: &str = "Come back to `nextUrl` an hour later, or at once while `shouldContinuePolling` is true.\n\nOf the two \
+    forms `timestamp` asks for the older one, in which it is required. The header `API-Version: 2025-04-01` asks for the \
+    newer one, in which `sinceTimestamp` is, unless there is a `paginationToken`.";
+
+/// A lead is taken in for its rate table.
+pub fn submit(draft: Draft<'_>) -> Draft<'_> {
+    let key = ObjectBuilder::new().schema_type(Type::String).pattern(Some(KEY)).max_length(Some(KEY_BYTES));
+    let about =
+        "A name for this submit: sent again under it, the same body is taken once and answered alike.";
+    draft
+        .parameter(ParameterIn::Header, "Idempotency-Key", about, key)
+        .newer_values()
+        .with(lead)
+        .with(rate_table)
+        .refuses(Failure::conflict(Uuid::nil()), "The lead exists already.")
+}
+
+/// A lead is the body.
+pub fn lead(draft: Draft<'_>) -> Draft<'_> {
+    let message = "must be an integer, got a string";
+    draft.body::<Lead>(LEADS).faults("loanInformation.loanAmount", Malformed, message, "Not a lead.")
+}
+
+/// A rate table is the answer.
+pub fn rate_table(draft: Draft<'_>) -> Draft<'_> {
+    let draft = draft.answers::<RateTable>(200, "The rate table.");
+    draft.with_header("ETag").with_header("Retry-After").with_header("Table-Deadline")
+}
+
+/// A page of offers is the answer.
+pub fn offer_page(draft: Draft<'_>) -> Draft<'_> {
+    draft
+        .path("page", "What the address in a rate table has there.", uuid())
+        .answers_page(200, "The page.")
+        .answers_page(404, "A page that says that there are no offers here, or none any more.")
+        .answers_page(410, "A page that says that the offers have expired.")
+}
+
+/// Offers are previewed.
+pub fn preview(draft: Draft<'_>) -> Draft<'_> {
+    let message = "Query parameter zipCode must be a zipcode of five digits, or ZIP+4";
+    draft
+        .query_of::<ProvidedCreditRating>(
+            "providedCreditRating",
+            "The person's own statement of their credit.",
+        )
+        .query_of::<Zipcode>("zipCode", "Where the person lives.")
+        .newer_values()
+        .faults("zipCode", Malformed, message, "A parameter does not fit.")
+}
+
+/// A part of a list of vehicles is asked for.
+pub fn part(draft: Draft<'_>) -> Draft<'_> {
+    let message = "Query parameter year must narrow the 4711 that are found to at most 2000, or limit and offset ask for a part";
+    draft
+        .query("offset", "How many of the list to pass over.", integer(0, i64::MAX))
+        .query("limit", "How many of it at most, if not all.", integer(1, LIMIT_TAKEN))
+        .refuses(unfit("year", message), "A parameter does not fit, or more has to be given.")
+}
+
+/// The year of a model.
+pub fn year() -> RefOr<Schema> {
+    integer(i32::MIN, i32::MAX)
+}
+
+/// The refusal of a parameter that narrows a list of vehicles.
+pub fn unfit(parameter: &str, message: &str) -> Failure {
+    let mut failure =
+        Failure::fault(parameter, Malformed, message).with_status(hyper::StatusCode::BAD_REQUEST);
+    failure.errors = failure.errors.into_iter().map(|error| error.with("specified", "MMXX")).collect();
+    failure
+}
+
+/// A feed is read page by page.
+pub fn feed<P: Example + ToSchema + Serialize>(draft: Draft<'_>) -> Draft<'_> {
+    let moment = || schema::text("date-time");
+    let timestamp = "Where the page starts: when its first record reached the service, at least an hour ago.";
+    let since = "The newer form: where its first page starts, at least five minutes ago.";
+    let until = "The newer form: where its last page ends, this instant not included.";
+    let token = "The newer form: the next page, as `nextUrl` carries it; all else is ignored beside it.";
+    let faulty = "No time, no time at all, or one less than an hour ago.";
+    draft
+        .about(FEED)
+        .query("timestamp", timestamp, moment())
+        .parameter(ParameterIn::Header, API_VERSION, "Asks for the newer form.", one_of(&[PROMPT_VERSION]))
+        .query("sinceTimestamp", since, moment())
+        .query("untilTimestamp", until, moment())
+        .query(PAGINATION_TOKEN, token, schema::text("byte"))
+        .answers::<P>(200, "A page.")
+        .faults("timestamp", Missing, "Query parameter timestamp must be specified", faulty)
+}
+
+/// A partner reports.
+pub fn report(draft: Draft<'_>) -> Draft<'_> {
+    let other = Failure::fault("transactionId", Duplicate, "was reported with other content before");
+    let other = other.with_status(hyper::StatusCode::CONFLICT);
+    draft
+        .answers::<PartnerEventReceipt>(200, "What became of the report, known before or taken back.")
+        .unknown("Report", "There is nothing to take back.")
+        .refuses(other, "The transaction id stands for another report.")
+        .faults("eventType", Missing, "must be given", "Not a report of a lead that the partner was sent.")
+}
+
+/// The noun `Lead` is what the service adds and, flattened into it, the sections that were sent.
+pub fn complete_lead_view(components: &mut Components) {
+    let (RefOr::T(Schema::Object(mut view)), RefOr::T(Schema::Object(sent))) =
+        (LeadView::schema(), Lead::schema())
+    else {
+        return;
+    };
+    for (name, schema) in sent.properties.into_iter().filter(|(name, _)| !INPUT_ONLY.contains(&&**name)) {
+        view.properties.entry(name).or_insert(schema);
+    }
+    components.push((LeadView::name().into_owned(), view.into()));
+    LeadView::schemas(components);
+}

@@ -7,7 +7,7 @@ use hyper::header::{ACCEPT, CONTENT_DISPOSITION, HeaderValue};
 use serde::de::DeserializeOwned;
 use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
-use tracing::Instrument;
+use tracing::{Instrument, error};
 
 use super::App;
 use crate::sheet::Sheet;

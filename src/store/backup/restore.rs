@@ -8,7 +8,7 @@ use super::super::{
     beside::{Beside, BesideError},
     changes::{self, Change},
     check::{self, CheckReport},
-    disk::{self, SyncFault},
+    disk::SyncFault,
     engine::Writer as _,
     error::{StoreError, io_error},
     manifest::{Manifest, VolumeRow},

@@ -171,10 +171,14 @@ async fn export(admin: &AdminClient, order: &PersonOrder, out: Option<&Path>) ->
     let held: Box<RawValue> = admin.post("/persons/export", order).await?;
     drop(waiting);
     let copy: Value = serde_json::from_str(held.get()).map_err(|error| error.to_string())?;
-    if copy["leads"].as_array().is_none_or(Vec::is_empty) {
-        return Err(Trouble::Other(format!("{NOBODY}; there is nothing to write")));
-    }
-    Ok(files::give(out, &held, "all that is held on them")?)
+    let what = match copy["leads"].as_array().is_none_or(Vec::is_empty) {
+        true => {
+            tell!("{NOBODY}");
+            "a copy without leads"
+        }
+        false => "all that is held on them",
+    };
+    Ok(files::give(out, &held, what)?)
 }
 
 /// How far an erasure is.

@@ -53,3 +53,14 @@ pub fn harmless(value: &str) -> String {
     let value = value.replace(does_something, "\u{fffd}");
     if is_formula { format!("'{value}") } else { value }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_value_is_a_formula_or_does_something_to_a_terminal() {
+        assert_eq!(harmless("=1+2"), "'=1+2");
+        assert_eq!(harmless("a\x1b[2J\r\nb\tc\u{9b}"), "a\u{fffd}[2J\nb\tc\u{fffd}");
+    }
+}

@@ -76,10 +76,13 @@ async fn what_is_imported_answers_as_what_was_exported() {
     assert_eq!(daemon.request(post, &url(&daemon), &partner_token, &report).await.status, 200);
     let (_, stopped) = daemon.terminate();
     assert_eq!(stopped.feed_in_two_hours::<Events>(company).data.len(), events + 1, "one click more");
+    is_found_and_erased(&stopped.plan, &lead, lead_uuid);
+}
 
-    // What people are found by is keyed anew, and found as before.
+/// What people are found by is keyed anew by an import, and found as before.
+fn is_found_and_erased(plan: &Plan, lead: &Value, lead_uuid: &str) {
     let printed = |arguments: &[&str]| {
-        let output = stopped.plan.command(arguments).output().unwrap();
+        let output = plan.command(arguments).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };

@@ -6,8 +6,10 @@ use utoipa::openapi::{RefOr, Schema};
 use super::draft::{integer, text, uuid};
 use crate::model::schema;
 
-/// Each with what it says, and as what.
-const HEADERS: &[(&str, &str, fn() -> RefOr<Schema>)] = &[
+/// The name of a header, what it says, and its schema.
+type Row = (&'static str, &'static str, fn() -> RefOr<Schema>);
+
+const HEADERS: &[Row] = &[
     ("ETag", "The version of the rate table, for `If-None-Match`.", text),
     ("Location", "Where to go on.", text),
     ("Request-Id", "The id of the request, which the log names too.", uuid),

@@ -3,7 +3,7 @@
 //! generator of clients leaves out what it is shown; the second has every route, what no client calls behind.
 //!
 //! All of it stands in the [route table](super::routes): method, path, summary, what the caller must show; and, as a
-//! [`Draft`](draft::Draft), what only the handler knows. The refusals that follow from the row are added here; the schemas are those
+//! [`Draft`], what only the handler knows. The refusals that follow from the row are added here; the schemas are those
 //! of [`crate::model`].
 
 pub mod draft;

@@ -91,7 +91,7 @@ pub fn csv_file(sheet: &Sheet, name: &str) -> Result<Reply, Failure> {
     Ok(Reply::bytes("text/csv; charset=utf-8", text).header(CONTENT_DISPOSITION, name))
 }
 
-/// 503: what is to be listed, or looked for, cannot be read, which is not to say that there is nothing.
+/// 503: the records that were asked for cannot be read. An empty answer would say that there are none.
 pub fn unread(failure: ReadError) -> Failure {
     error!(%failure, "what an operator asked for could not be read");
     unavailable(failure.to_string())

@@ -414,7 +414,7 @@ pub struct Band {
 
 /// One figure, or lowest and highest.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "must be a number, or a list of the lowest and the highest")]
 pub enum Figures {
     /// One figure.
     One(f64),

@@ -74,9 +74,9 @@ pub enum ProductDiff {
 pub struct Aspect {
     /// The key.
     pub key: String,
-    /// What it said, where that is short; absent also when it was not set.
+    /// The value before, shortened where it is long; `None` of a table or a list, and when it was not set.
     pub before: Option<String>,
-    /// What it says, where that is short; absent also when it is not set.
+    /// The value now, as `before`.
     pub after: Option<String>,
 }
 
@@ -199,8 +199,8 @@ impl OffersDiff {
 fn aspects(was: &BTreeMap<String, Value>, is: &BTreeMap<String, Value>) -> Vec<Aspect> {
     let keys: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
     let differ = keys.into_iter().filter(|key| was.get(*key) != is.get(*key));
-    let short = |value: Option<&Value>| value.and_then(|value| value.short.clone());
+    let shown = |value: Option<&Value>| value.and_then(|value| value.shown.clone());
     differ
-        .map(|key| Aspect { key: key.clone(), before: short(was.get(key)), after: short(is.get(key)) })
+        .map(|key| Aspect { key: key.clone(), before: shown(was.get(key)), after: shown(is.get(key)) })
         .collect()
 }

@@ -1,86 +1,123 @@
-//! Whoever keeps the store now, as commands speak to them: the running daemon, over its admin listener, or its handlers in this
-//! process, over the store that the command opens. A command does not see which of them answers.
+//! Whoever keeps the store now, as commands speak to them: the running daemon, over HTTP, or its admin handlers in this process, over the
+//! store that the command opens. A command does not see which of them answers. A daemon may take its time as long as it still answers
+//! at all.
 
-use hyper::{Method, StatusCode};
+use std::pin::pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE};
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::Client as Http;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use tokio::time::timeout;
 
-use super::client::{Answer, Client, Lines, Pieces};
+use super::answer::{self, Answer, Pieces};
+use super::operator::operator;
 use super::trouble::Trouble;
+use super::{no_answer, page};
 use crate::admin::StoppedAdmin;
+use crate::admin::audit::OPERATOR;
 use crate::config::Settings;
+use crate::declaration::Fault;
 use crate::experiments::Rules as Experiments;
 use crate::partners::Book;
 use crate::postbacks::Subscriptions;
+use crate::regular_file::{self, PEM_BYTES_MAX};
 use crate::run_file::RunFile;
 use crate::store::{Damage, Store};
+use crate::web::AnswerBody;
+use crate::wire::pinned;
 
-/// A client of the admin routes.
+/// Longest silence of a daemon before it is asked whether it still answers at all.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Longest time that it may take to answer that.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+
+/// A client of the admin routes, or of another listener, with one bearer token.
 pub struct AdminClient {
-    client: Client,
+    server: Server,
+    /// What stands before each path: scheme, host and port.
+    base: String,
+    token: String,
+    /// Who runs the command, as the system names them; for the audit log.
+    operator: String,
     /// That of a stopped daemon.
     store: Option<Store>,
+}
+
+/// What answers.
+enum Server {
+    /// A daemon. Boxed, since hyper-util's is several hundred bytes with HTTP/2.
+    Daemon(Box<Http<HttpsConnector<HttpConnector>, Full<Bytes>>>),
+    /// This very process.
+    InProcess(StoppedAdmin),
 }
 
 impl AdminClient {
     /// The running daemon, or else the store, without its partners.
     pub async fn find(settings: &Settings) -> Result<Self, Trouble> {
-        Self::find_or(settings, || Ok((super::open_store(settings)?, Book::of(Vec::new())))).await
+        Self::find_or(settings, || Ok(Book::of(Vec::new()))).await
     }
 
     /// The running daemon, or else the store with the partner files. They are read only for the latter: a running daemon is
     /// not to be kept from its work by a fault in them.
     pub async fn find_with_partners(settings: &Settings) -> Result<Self, Trouble> {
-        let open = || {
-            let book = Book::load(&settings.partners.path).map_err(Trouble::Faults)?;
-            Ok((super::open_store(settings)?, book))
-        };
-        Self::find_or(settings, open).await
+        Self::find_or(settings, || Book::load(&settings.partners.path)).await
     }
 
     /// The running daemon, or else the store with the files of partners and experiments, which must be good then.
     pub async fn find_with_experiments(settings: &Settings) -> Result<Self, Trouble> {
-        let open = || {
-            let book = Book::load(&settings.partners.path).map_err(Trouble::Faults)?;
-            Experiments::load(settings, Some(&book)).map_err(Trouble::Faults)?;
-            Ok((super::open_store(settings)?, book))
+        let load = || {
+            let book = Book::load(&settings.partners.path)?;
+            Experiments::load(settings, Some(&book))?;
+            Ok(book)
         };
-        Self::find_or(settings, open).await
+        Self::find_or(settings, load).await
     }
 
     /// The running daemon, or else the store with the files of postbacks, which must be good then.
     pub async fn find_with_postbacks(settings: &Settings) -> Result<Self, Trouble> {
-        let open = || {
-            Subscriptions::load(&settings.postbacks).map_err(Trouble::Faults)?;
-            Ok((super::open_store(settings)?, Book::of(Vec::new())))
-        };
-        Self::find_or(settings, open).await
+        Self::find_or(settings, || Subscriptions::load(&settings.postbacks).map(|_| Book::of(Vec::new())))
+            .await
     }
 
     /// The running daemon, or else the store. Where there is none it is made, and that is reported: another may be meant.
     pub async fn find_or_make(settings: &Settings) -> Result<Self, Trouble> {
-        let open = || {
-            let made = !super::is_there(&settings.store)?;
-            let store = super::open_or_make_store(settings)?;
-            if made {
-                let place = super::whole(&settings.store.path);
-                tell!("there was no store at `store.path` ({}); it has been made", place.display());
-            }
-            Ok((store, Book::of(Vec::new())))
-        };
-        Self::find_or(settings, open).await
+        if let Some(daemon) = Self::of_daemon(settings).await? {
+            return Ok(daemon);
+        }
+        let made = !super::is_there(&settings.store)?;
+        let store = super::open_or_make_store(settings)?;
+        if made {
+            let place = super::whole(&settings.store.path);
+            tell!("there was no store at `store.path` ({}); it has been made", place.display());
+        }
+        Ok(Self::of_store(store, Book::of(Vec::new()), settings))
     }
 
     async fn find_or(
         settings: &Settings,
-        open: impl FnOnce() -> Result<(Store, Book), Trouble>,
+        load: impl FnOnce() -> Result<Book, Vec<Fault>>,
     ) -> Result<Self, Trouble> {
         if let Some(daemon) = Self::of_daemon(settings).await? {
             return Ok(daemon);
         }
-        let (store, book) = open()?;
-        let client = Client::in_process(StoppedAdmin::new(store.clone(), book, settings));
-        Ok(Self { client, store: Some(store) })
+        let book = load()?;
+        Ok(Self::of_store(super::open_store(settings)?, book, settings))
+    }
+
+    fn of_store(store: Store, book: Book, settings: &Settings) -> Self {
+        let admin = StoppedAdmin::new(store.clone(), book, settings);
+        let token = admin.key().to_owned();
+        let server = Server::InProcess(admin);
+        Self { server, base: String::new(), token, operator: operator(), store: Some(store) }
     }
 
     /// The daemon that runs on the configured store, if one does.
@@ -89,10 +126,27 @@ impl AdminClient {
     /// That there is one, and it hangs.
     pub async fn of_daemon(settings: &Settings) -> Result<Option<Self>, String> {
         let Some(running) = RunFile::read(&settings.store.path)? else { return Ok(None) };
-        let client = Client::of_daemon(running.admin, running.admin_key, settings)?;
+        let client = Self::of_listener(running.admin, running.admin_key, settings)?;
         // A file without a daemon is left over from one that was killed.
-        let served = client.is_served("/tokens").await.map_err(|error| error.to_string())?;
-        Ok(served.then_some(Self { client, store: None }))
+        match timeout(PATIENCE, client.answered(Method::GET, "/tokens", Vec::new())).await {
+            Err(_) => Err(no_answer::silent(&client.base)),
+            Ok(answer) => Ok(answer.is_ok_and(|head| head.status().is_success()).then_some(client)),
+        }
+    }
+
+    /// A listener of a daemon, which is shown `token` with each call. The certificates that the settings name are trusted.
+    ///
+    /// # Errors
+    /// A sentence when TLS cannot be set up.
+    pub fn of_listener(base: String, token: String, settings: &Settings) -> Result<Self, String> {
+        let listeners = [&settings.api.tls, &settings.integrations.tls, &settings.admin.tls];
+        // What cannot be read is not trusted; `offerd check` shows why.
+        let chains: Vec<Vec<u8>> = listeners
+            .iter()
+            .filter_map(|tls| regular_file::bytes_of(&tls.as_ref()?.certificate, PEM_BYTES_MAX).ok())
+            .collect();
+        let http = Box::new(Http::builder(TokioExecutor::new()).build(pinned::connector(&chains)?));
+        Ok(Self { server: Server::Daemon(http), base, token, operator: operator(), store: None })
     }
 
     /// Whether the store is known to have lost records.
@@ -122,10 +176,13 @@ impl AdminClient {
 
     /// Where a path of the daemon is reached.
     pub fn url(&self, path: &str) -> String {
-        self.client.url(path)
+        format!("{}{path}", self.base)
     }
 
     /// Asks for something, or has something done that needs no order.
+    ///
+    /// # Errors
+    /// What was refused, or that the daemon could not be reached, hangs or hung up; so have all calls.
     pub async fn ask<T: DeserializeOwned>(&self, method: Method, path: &str) -> Result<T, String> {
         self.call(method, path).await?.read()
     }
@@ -142,28 +199,123 @@ impl AdminClient {
 
     /// Has something done as ordered.
     pub async fn post<T: DeserializeOwned>(&self, path: &str, order: &impl Serialize) -> Result<T, String> {
-        let answer = self.client.call(Method::POST, path, Some(json(order)?)).await;
-        answer.map_err(|error| error.to_string())?.read()
+        self.post_json(path, json(order)?).await?.read()
     }
 
-    /// Has something done, and reads line by line how it goes on.
-    pub async fn lines(&self, path: &str, order: &impl Serialize) -> Result<Lines<'_>, String> {
-        self.client.lines(path, json(order)?).await
+    /// Posts a body, whatever the answer is.
+    pub async fn post_json(&self, path: &str, body: Vec<u8>) -> Result<Answer, String> {
+        self.whole(self.send(Method::POST, path, body).await?).await
+    }
+
+    /// Has something done, and reads line by line how it goes on, until `ended` has found the end in one; `cut_short` is the failure
+    /// where none has it.
+    pub async fn follow<L: DeserializeOwned, T>(
+        &self,
+        path: &str,
+        order: &impl Serialize,
+        cut_short: &str,
+        mut ended: impl FnMut(L) -> Option<Result<T, String>>,
+    ) -> Result<T, String> {
+        let mut pieces = self.accepted(self.send(Method::POST, path, json(order)?).await?).await?;
+        let mut arrived = Vec::new();
+        while let Some(piece) = pieces.next().await? {
+            arrived.extend(piece);
+            while let Some(end) = arrived.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = arrived.drain(..=end).collect();
+                if let Some(ended) = ended(answer::read(&line)?) {
+                    return ended;
+                }
+            }
+        }
+        Err(cut_short.to_owned())
     }
 
     /// Asks for something that arrives piece by piece.
     pub async fn pieces(&self, path: &str) -> Result<Pieces<'_>, String> {
-        self.client.pieces(path).await
+        self.accepted(self.send(Method::GET, path, Vec::new()).await?).await
     }
 
     /// Asks, whatever the answer is.
     pub async fn call(&self, method: Method, path: &str) -> Result<Answer, String> {
-        self.client.call(method, path, None).await.map_err(|error| error.to_string())
+        self.whole(self.send(method, path, Vec::new()).await?).await
     }
 
-    /// Closes the store, where it is ours.
-    pub fn close(self) -> Result<(), String> {
-        self.store.map_or(Ok(()), |store| store.close().map_err(|error| error.to_string()))
+    async fn send(&self, method: Method, path: &str, body: Vec<u8>) -> Result<Response<AnswerBody>, String> {
+        self.patiently(self.answered(method, path, body)).await?
+    }
+
+    async fn answered(
+        &self,
+        method: Method,
+        path: &str,
+        body: Vec<u8>,
+    ) -> Result<Response<AnswerBody>, String> {
+        let request = Request::builder()
+            .method(method)
+            .uri(self.url(path))
+            .header(AUTHORIZATION, format!("Bearer {}", self.token))
+            .header(CONTENT_TYPE, "application/json")
+            .header(OPERATOR, &self.operator)
+            .body(Bytes::from(body));
+        let request = request.map_err(|error| no_answer::broke(&self.base, &error.to_string()))?;
+        match &self.server {
+            Server::InProcess(admin) => Ok(admin.call(request).await),
+            Server::Daemon(http) => match http.request(request.map(Full::new)).await {
+                Ok(response) => Ok(response.map(|body| body.map_err(Into::into).boxed_unsync())),
+                Err(error) => Err(no_answer::of(&self.base, &error)),
+            },
+        }
+    }
+
+    /// Waits for something of a daemon for as long as that lives, whatever it says: some answers take longer than anybody would wait for
+    /// one that hangs.
+    pub async fn patiently<T>(&self, awaited: impl Future<Output = T>) -> Result<T, String> {
+        let mut awaited = pin!(awaited);
+        loop {
+            if let Ok(arrived) = timeout(PATIENCE, &mut awaited).await {
+                return Ok(arrived);
+            }
+            let sign = timeout(SIGN_OF_LIFE, self.answered(Method::GET, "/livez", Vec::new())).await;
+            if !matches!(sign, Ok(Ok(_))) {
+                return Err(no_answer::silent(&self.base));
+            }
+        }
+    }
+
+    /// The body of an answer that refuses nothing.
+    async fn accepted(&self, response: Response<AnswerBody>) -> Result<Pieces<'_>, String> {
+        if response.status().is_success() {
+            return Ok(Pieces { client: self, body: response.into_body() });
+        }
+        Err(self.whole(response).await?.read::<IgnoredAny>().err().unwrap_or_default())
+    }
+
+    async fn whole(&self, response: Response<AnswerBody>) -> Result<Answer, String> {
+        let status = response.status();
+        let body = self.patiently(response.into_body().collect()).await?;
+        let body = body.map_err(|error| self.broke(&*error))?.to_bytes();
+        Ok(Answer { status, body, of_daemon: !self.is_stopped() })
+    }
+
+    /// Why an answer ended before its end: where it is ours, its handlers could not go on.
+    pub fn broke(&self, error: &(dyn std::error::Error + 'static)) -> String {
+        match self.is_stopped() {
+            true => no_answer::innermost(error),
+            false => no_answer::broke(&self.base, &error.to_string()),
+        }
+    }
+
+    /// Closes the store, where it is ours. Where it is dropped instead, the command fails if it cannot be closed.
+    pub fn close(mut self) -> Result<(), String> {
+        self.store.take().map_or(Ok(()), |store| store.close().map_err(|error| error.to_string()))
+    }
+}
+
+impl Drop for AdminClient {
+    fn drop(&mut self) {
+        if let Some(Err(error)) = self.store.take().map(|store| store.close()) {
+            page::fail(error);
+        }
     }
 }
 

@@ -1,40 +1,19 @@
 //! `offerd alerts list|test`
 
-use std::path::Path;
-use std::process::ExitCode;
-
-use clap::Subcommand;
-use hyper::Method;
-
-use super::admin_client::AdminClient;
-use super::page::{self, Color};
-use super::trouble::Trouble;
+use super::prelude::*;
 use crate::admin::alerts::Test;
 use crate::alerts::{AlertStanding, ReceiverStanding, Severity, Standing, Tried};
-use crate::sheet::{Sheet, Value, sheet};
 
 /// What to do with alerts.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Show which alerts fire, which wait and which have ended, and how those stand who are told
-    #[command(after_help = "\
-Examples:
-  offerd alerts list
-  offerd alerts list --json | jq '.alerts[] | select(.state == \"firing\")'
-
-An alert waits until its condition has held long enough. Of a stopped daemon it is shown what was so when it stopped.")]
     List {
         /// As JSON: `alerts` and `receivers`
         #[arg(long)]
         json: bool,
     },
     /// Send a test to those who are told of alerts, and show how they took it
-    #[command(after_help = "\
-Examples:
-  offerd alerts test
-  offerd alerts test mail
-
-The test is the beginning of an alert OfferdTest, which has no end. It is sent once, past all that waits. Exit code 0: all have taken it.")]
     Test {
         /// Only this receiver: the name of a webhook, or `mail`
         receiver: Option<String>,
@@ -45,31 +24,19 @@ The test is the beginning of an alert OfferdTest, which has no end. It is sent o
 }
 
 /// Runs `offerd alerts`.
-pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
-    let settings = super::settings(config)?;
-    let admin = AdminClient::find(&settings).await?;
-    let done = execute(&admin, command).await;
-    admin.close()?;
-    done
-}
-
-async fn execute(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
+pub async fn run(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
     match command {
         Command::List { json } => {
             let standing: Standing = admin.ask(Method::GET, "/alerts").await?;
             page::show(&standing, json, || show(&standing))?;
         }
         Command::Test { receiver, json } => {
-            let tried: Vec<Tried> = admin.post("/alerts/test", &Test { receiver: receiver.clone() }).await?;
+            let tried: Vec<Tried> = admin.post("/alerts/test", &Test { receiver }).await?;
             if tried.is_empty() {
-                return Err(NOBODY.to_owned().into());
+                return Err(NOBODY.into());
             }
-            page::show(&tried, json, || {
-                tried.iter().for_each(|one| page::print(format_args!("{}", told(one))))
-            })?;
-            if tried.iter().any(|one| one.error.is_some()) {
-                return Err(Trouble::Told(ExitCode::FAILURE));
-            }
+            page::show(&tried, json, || tried.iter().map(told).for_each(page::print))?;
+            Trouble::unless(tried.iter().all(|one| one.error.is_none()))?;
         }
     }
     Ok(())

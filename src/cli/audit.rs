@@ -1,17 +1,8 @@
 //! `offerd audit list|verify`
 
-use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-use clap::{Args, Subcommand};
-use hyper::Method;
-
-use super::admin_client::AdminClient;
-use super::page::{self, Format};
-use super::trouble::Trouble;
-use super::values;
+use super::page::Format;
+use super::prelude::*;
 use crate::admin::audit_trail::{self, AuditPage};
-use crate::sheet::{Sheet, sheet};
 use crate::store::audit::{AuditRecord, AuditVerdict};
 
 /// What to do with the audit.
@@ -20,13 +11,6 @@ pub enum Command {
     /// List who did what, when and why, the oldest first
     List(List),
     /// Walk the chain of hashes, and tell whether and where it is broken
-    #[command(after_help = "\
-Examples:
-  offerd audit verify
-  offerd audit verify --json | jq -r .head.hash
-
-Write down number and hash of the last record where nobody of this machine can change them: a chain whose end was cut off is whole,
-and only that shows it. `--head NUMBER:HASH` holds the audit against them.")]
     Verify {
         /// A last record that was written down before: it must still be there, as it was
         #[arg(long, value_name = "NUMBER:HASH", value_parser = head)]
@@ -39,12 +23,6 @@ and only that shows it. `--head NUMBER:HASH` holds the audit against them.")]
 
 /// `audit list`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd audit list --since 7d
-  offerd audit list --who alice --action personal_data.reveal
-  offerd audit list --format csv > audit.csv
-  offerd audit list --action user --format json")]
 pub struct List {
     /// What was done since so long ago, such as 7d
     #[arg(long, value_name = "TIME", value_parser = values::time)]
@@ -61,24 +39,19 @@ pub struct List {
 }
 
 /// Runs `offerd audit`.
-pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
-    let settings = &super::settings(config)?;
-    let admin = AdminClient::find(settings).await?;
+pub async fn run(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
     match command {
         Command::List(list) => {
-            let records = list.records(&admin).await?;
-            admin.close()?;
+            let records = list.records(admin).await?;
             let people = || page::print_sheet(&sheet(&records));
-            list.format.show(&records, || audit_trail::sheet(&records), people)?;
-            Ok(())
+            Ok(list.format.show(&records, || audit_trail::sheet(&records), people)?)
         }
         Command::Verify { head, json } => {
             let verdict: AuditVerdict = admin.ask(Method::GET, "/audit/verdict").await?;
             let written_down = match &head {
-                Some((number, hash)) => against(&admin, &verdict, *number, hash).await?,
+                Some((number, hash)) => against(admin, &verdict, *number, hash).await?,
                 None => None,
             };
-            admin.close()?;
             tell(&verdict, written_down, json)
         }
     }
@@ -87,26 +60,21 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
 impl List {
     /// All that are wanted, page by page.
     async fn records(&self, admin: &AdminClient) -> Result<Vec<AuditRecord>, String> {
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        if let Some(since) = self.since {
-            query.append_pair("since", &before_now(since).to_string());
-        }
-        let texts = [("who", &self.who), ("action", &self.action)];
-        query.extend_pairs(texts.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?))));
-        let (query, mut records, mut next) = (query.finish(), Vec::new(), Some(0));
+        let since = self.since.map(|since| values::ago(since).to_string());
+        let (mut records, mut next) = (Vec::new(), Some(0));
         while let Some(after) = next {
-            let page: AuditPage = admin.ask(Method::GET, &format!("/audit?after={after}&{query}")).await?;
+            let wanted = [
+                ("after", Some(after.to_string())),
+                ("since", since.clone()),
+                ("who", self.who.clone()),
+                ("action", self.action.clone()),
+            ];
+            let page: AuditPage = admin.ask(Method::GET, &values::query("/audit", wanted)).await?;
             records.extend(page.records);
             next = page.next;
         }
         Ok(records)
     }
-}
-
-/// A time ago, Unix milliseconds.
-fn before_now(time: Duration) -> u128 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    now.saturating_sub(time).as_millis()
 }
 
 /// What is wrong with a record that was written down once; its hash stands in the one behind it.

@@ -18,13 +18,6 @@ use crate::store::backup::{Scanner, Summary};
 
 /// `offerd backup`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd backup nightly.backup
-  offerd backup nightly.backup --json && offerd restore --check nightly.backup
-
-The backup is of one instant, though leads are taken in meanwhile. It is sealed by the master key, which is not in it: keep
-that elsewhere. A lead that is erased later is still in the backup, until the backup is destroyed.")]
 pub struct Arguments {
     /// File to make, readable by its owner only
     file: PathBuf,

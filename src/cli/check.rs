@@ -1,34 +1,18 @@
 //! `offerd check`
 
-use std::path::Path;
-use std::process::ExitCode;
-
-use clap::Args;
-use hyper::Method;
 use serde_json::json;
 
-use super::admin_client::AdminClient;
-use super::trouble::{BAD_CONFIGURATION, Trouble};
-use super::{page, progress};
+use super::prelude::*;
+use super::trouble::BAD_CONFIGURATION;
 use crate::admin::key_ring::{Holder, Listed};
-use crate::config::Settings;
 use crate::daemon;
 use crate::declaration::Fault;
-use crate::experiments::Rules as Experiments;
 use crate::nodes;
 use crate::partners::Book;
-use crate::postbacks::Subscriptions;
 use crate::store::Store;
 
 /// `check`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd check
-  offerd --config /etc/offerd/offerd.toml check && offerd reload
-  offerd check --json | jq -r '.faults[].file'
-
-Exit code 0: nothing is wrong. 64: something is; all of it is told, with file, line and key. Nothing is started or changed.")]
 pub struct Arguments {
     /// As JSON: `faults`, each with `file`, `line`, `key` and `message`; `remarks` on what may not be meant; and how many
     /// partners, seats and offers there are
@@ -38,34 +22,22 @@ pub struct Arguments {
 
 /// Checks settings and partner files, and shows every fault of both.
 pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
-    let loaded = daemon::load(config);
-    let strangers = match &loaded {
-        Ok(daemon::Loaded { settings, subscriptions, experiments, .. }) => {
-            strangers(settings, subscriptions, experiments).await
-        }
-        Err(_) => Vec::new(),
-    };
-    let checked = loaded
-        .and_then(|daemon::Loaded { settings, book, .. }| Ok((remarks(&settings, &book)?, book)))
-        .map(|(remarks, book)| ([remarks, strangers].concat(), book));
-    match checked {
-        Ok((remarks, book)) if arguments.json => {
-            let (partners, seats, offers) = counts(&book);
+    let remarked = |loaded: daemon::Loaded| Ok((remarks(&loaded.settings, &loaded.book)?, loaded));
+    match daemon::load(config).and_then(remarked) {
+        Ok((mut remarks, loaded)) => {
+            remarks.extend(strangers(&loaded).await);
+            let book = &loaded.book;
+            let (partners, seats, offers) = (book.partners().len(), book.seats().len(), book.offers());
             let counts = json!({ "faults": [], "remarks": remarks, "partners": partners, "seats": seats, "offers": offers });
-            Ok(page::print_json(&counts)?)
-        }
-        Ok((remarks, book)) => {
-            for remark in remarks {
-                tell!("offerd: {remark}");
-            }
-            let (partners, seats, offers) = counts(&book);
-            page::print(format_args!(
-                "settings and partner files are good: {}, {}, {}",
-                page::counted(partners, "partner"),
-                page::counted(seats, "seat"),
-                page::counted(offers, "offer")
-            ));
-            Ok(())
+            Ok(page::show(&counts, arguments.json, || {
+                remarks.iter().for_each(|remark| tell!("offerd: {remark}"));
+                page::print(format_args!(
+                    "settings and partner files are good: {}, {}, {}",
+                    page::counted(partners, "partner"),
+                    page::counted(seats, "seat"),
+                    page::counted(offers, "offer")
+                ));
+            })?)
         }
         Err(faults) if arguments.json => {
             page::print_json(&json!({ "faults": faults }))?;
@@ -75,16 +47,10 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     }
 }
 
-fn counts(book: &Book) -> (usize, usize, usize) {
-    (book.partners().len(), book.seats().len(), book.offers())
-}
-
 /// Companies that have looks of their own, are told of events, have a ranking or are in an experiment, and have no token, as far as a running
 /// daemon knows: a stopped one's store is not opened for this, and the next start tells.
 async fn strangers(
-    settings: &Settings,
-    subscriptions: &Subscriptions,
-    experiments: &Experiments,
+    daemon::Loaded { settings, subscriptions, experiments, .. }: &daemon::Loaded,
 ) -> Vec<String> {
     let names_companies = settings.ranking.named.values().any(|ranking| !ranking.companies.is_empty());
     if settings.offer_pages.companies.is_empty()
@@ -95,9 +61,13 @@ async fn strangers(
         return Vec::new();
     }
     let waiting = progress::waiting("asking the daemon which companies have a token");
-    let tokens: Vec<Listed> = match listed(settings).await {
-        Ok(Some(tokens)) => tokens,
+    let tokens = match AdminClient::of_daemon(settings).await {
         Ok(None) => return Vec::new(),
+        Ok(Some(daemon)) => daemon.ask::<Vec<Listed>>(Method::GET, "/tokens").await,
+        Err(why) => Err(why),
+    };
+    let tokens = match tokens {
+        Ok(tokens) => tokens,
         Err(why) => return vec![format!("whether the companies named have tokens is not known: {why}")],
     };
     drop(waiting);
@@ -113,14 +83,6 @@ async fn strangers(
         settings.ranking.without_token(&companies),
     ]
     .concat()
-}
-
-/// The tokens that a running daemon has.
-async fn listed(settings: &Settings) -> Result<Option<Vec<Listed>>, String> {
-    match AdminClient::of_daemon(settings).await? {
-        Some(daemon) => daemon.ask(Method::GET, "/tokens").await.map(Some),
-        None => Ok(None),
-    }
 }
 
 /// What is no fault, but may not be what was meant.

@@ -1,30 +1,17 @@
 //! `offerd person consents`: who agreed to what, and when.
 
 use std::ops::Range;
-use std::path::PathBuf;
 
 use chrono::NaiveDate;
-use clap::Args;
-use hyper::Method;
-use uuid::Uuid;
 
-use super::admin_client::AdminClient;
 use super::lines::{Format, Lines};
+use super::prelude::*;
 use super::progress::Bar;
-use super::trouble::Trouble;
 use crate::persons::consent_lines::{Came, STATEMENTS, Summaries, TooMany, each};
 use crate::persons::consents::{ConsentPage, Place};
 
 /// `offerd person consents`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd person consents
-  offerd person consents --from 2026-01-01 --to 2026-03-31 --format csv > consents.csv
-  offerd person consents --each --company 0197d7b0-5bb3-7e26-9d38-2f3b9c6d4a11 --format json
-
-Of each lead counts what it says now, and what it said before a client sent something else. Who a lead is about tells
-`offerd lead export UUID`. Leads that were erased tell nothing.")]
 pub struct Arguments {
     /// First day on which the leads came (UTC), such as 2026-01-01
     #[arg(long, value_name = "DAY")]
@@ -91,18 +78,14 @@ fn too_many(_: TooMany) -> Trouble {
 impl Arguments {
     /// What is asked for, as the admin listener reads it.
     fn query(&self, came: &Range<u64>, next: Option<Place>) -> String {
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        let mut pair = |name: &str, value: Option<String>| {
-            if let Some(value) = value {
-                query.append_pair(name, &value);
-            }
-        };
-        pair("from", self.from.map(|_| came.start.to_string()));
-        pair("until", self.to.map(|_| came.end.to_string()));
-        pair("company", self.company.map(|company| company.to_string()));
-        pair("leads", self.test.then(|| "test".to_owned()));
-        pair("nextCompany", next.map(|next| next.company.to_string()));
-        pair("nextUs", next.map(|next| next.from_us.to_string()));
-        format!("/consents?{}", query.finish())
+        let wanted = [
+            ("from", self.from.map(|_| came.start.to_string())),
+            ("until", self.to.map(|_| came.end.to_string())),
+            ("company", self.company.map(|company| company.to_string())),
+            ("leads", values::tests(self.test)),
+            ("nextCompany", next.map(|next| next.company.to_string())),
+            ("nextUs", next.map(|next| next.from_us.to_string())),
+        ];
+        values::query("/consents", wanted)
     }
 }

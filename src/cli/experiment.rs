@@ -1,43 +1,21 @@
 //! `offerd experiment list|compare`
 
-use std::path::Path;
-
-use clap::Subcommand;
-use hyper::Method;
-
-use super::admin_client::AdminClient;
-use super::page::{self, Format};
-use super::progress;
-use super::trouble::Trouble;
+use super::page::Format;
+use super::prelude::*;
 use crate::admin::experiments::{RuleStanding, as_sheet};
 use crate::hindsight::comparison::{Comparison, Figure, LEAST_LEADS, Outcome};
 use crate::partners::is_key;
-use crate::sheet::{Kind, Sheet, sheet};
 
 /// What to do with experiments.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Show the rules, whether they run, their shares and how many leads each variant has so far
-    #[command(after_help = "\
-Examples:
-  offerd experiment list
-  offerd experiment list --json | jq -r '.[] | select(.state == \"running\").rule'
-
-Leads are those counted for reports; a rule whose file is gone is listed while leads of it are counted. No daemon need run for this.")]
     List {
         /// As JSON
         #[arg(long)]
         json: bool,
     },
     /// Compare the variants of a rule with its control
-    #[command(after_help = "\
-Examples:
-  offerd experiment compare shorter_deadline
-  offerd experiment compare shorter_deadline --format csv > shorter_deadline.csv
-
-Shares of leads are compared by the interval of Newcombe and Wilson, means by that of Welch, both of 95 %. What differs is said to only
-where the interval leaves 0 out and both variants have 100 leads; else it says how many more leads each would take. One interval in twenty
-leaves 0 out by chance: say beforehand which figure decides, and when.")]
     Compare {
         /// Rule, by the name of its file
         rule: String,
@@ -51,15 +29,7 @@ leaves 0 out by chance: say beforehand which figure decides, and when.")]
 }
 
 /// Runs `offerd experiment`.
-pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
-    let settings = super::settings(config)?;
-    let admin = AdminClient::find_with_experiments(&settings).await?;
-    let done = execute(&admin, command).await;
-    admin.close()?;
-    done
-}
-
-async fn execute(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
+pub async fn run(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
     match command {
         Command::List { json } => {
             let rules: Vec<RuleStanding> = admin.ask(Method::GET, "/experiments").await?;

@@ -1,13 +1,15 @@
-//! Files that commands make.
+//! Files that commands read and make.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{Error, ErrorKind, Result, Write};
+use std::io::{self, Error, ErrorKind, IsTerminal, Read, Result, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::value::RawValue;
 
 use super::page;
+use crate::regular_file;
 
 /// A file in the making: it has its name when it is whole. Dropped before, it leaves none.
 pub struct Making {
@@ -56,6 +58,40 @@ impl Drop for Making {
     fn drop(&mut self) {
         // Once it has its name there is none.
         let _ = fs::remove_file(&self.part);
+    }
+}
+
+/// What is read of a file.
+pub struct Input {
+    /// What is left of it.
+    pub read: Box<dyn Read>,
+    /// How long it is, where that is known.
+    pub bytes: Option<u64>,
+}
+
+impl Input {
+    /// Opens a file, or standard input, which `-` names.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn open(file: &Path) -> std::result::Result<Self, String> {
+        if file == Path::new("-") {
+            return Ok(Self { read: Box::new(io::stdin()), bytes: None });
+        }
+        let opened = regular_file::open(file).and_then(|file| Ok((file.metadata()?.len(), file)));
+        let (bytes, read) = opened.map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+        Ok(Self { read: Box::new(read), bytes: Some(bytes) })
+    }
+
+    /// How far it was read; on a terminal only.
+    pub fn bar(&self) -> ProgressBar {
+        let style = |template| ProgressStyle::with_template(template).expect("the template is well-formed");
+        match self.bytes {
+            _ if !io::stderr().is_terminal() => ProgressBar::hidden(),
+            Some(bytes) => ProgressBar::new(bytes)
+                .with_style(style("{bar:30} {percent:>3} %  {binary_bytes_per_sec}, {eta} left  {msg}")),
+            None => ProgressBar::no_length().with_style(style("{spinner} {binary_bytes}  {msg}")),
+        }
     }
 }
 

@@ -1,33 +1,19 @@
 //! `offerd key create|rotate`
 
-use std::path::{Path, PathBuf};
-
-use clap::Subcommand;
-
-use super::admin_client::AdminClient;
 use super::files::cannot_make;
-use super::page;
-use super::trouble::Trouble;
+use super::prelude::*;
 use crate::admin::master_key::{Rotated, Rotation};
-use crate::config::Settings;
 use crate::store::{MasterKey, MasterKeyError};
 
 /// What to do with the master key.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Make a master key, in a file that its owner only can read
-    #[command(after_help = "\
-Examples:
-  offerd key create /etc/offerd/master-key")]
     Create {
         /// File to make
         file: PathBuf,
     },
     /// Seal the keys of the store with another master key; what they seal stays as it is
-    #[command(after_help = "\
-Examples:
-  offerd key create /etc/offerd/master-key.new
-  offerd key rotate --new-key-file /etc/offerd/master-key.new")]
     Rotate {
         /// File with the new key; a running daemon reads it itself
         #[arg(long, value_name = "FILE")]
@@ -67,26 +53,20 @@ async fn rotate(settings: &Settings, new_key_file: &Path, json: bool) -> Result<
     let new_key_file = super::whole(new_key_file);
     if new_key_file.try_exists().is_ok_and(|there| !there) {
         let file = new_key_file.display();
-        return Err(Trouble::Other(format!(
-            "there is no file {file}; make a new key with `offerd key create {file}`"
-        )));
+        return Err(format!("there is no file {file}; make a new key with `offerd key create {file}`").into());
     }
     let rotation = Rotation { new_key_file };
     let admin = AdminClient::find(settings).await?;
     let rotated: Rotated = admin.post("/masterKey", &rotation).await?;
-    admin.close()?;
-    if json {
-        return Ok(page::print_json(&rotated)?);
-    }
-    let Rotated { old_key, new_key } = rotated;
-    if old_key == new_key {
-        page::print(format_args!("the store is sealed with {new_key} already; nothing was done"));
-        return Ok(());
-    }
-    let file = rotation.new_key_file.display();
-    page::print(format_args!(
-        "the keys of the store are sealed with master key {new_key} now, {old_key} opens them no more\n\
-         give {new_key} ({file}) to every start from now on; keep {old_key} only for the backups that are sealed with it"
-    ));
-    Ok(())
+    Ok(page::show(&rotated, json, || {
+        let (Rotated { old_key, new_key }, file) = (&rotated, rotation.new_key_file.display());
+        page::print(match old_key == new_key {
+            true => format!("the store is sealed with {new_key} already; nothing was done"),
+            false => format!(
+                "the keys of the store are sealed with master key {new_key} now, {old_key} opens them no more\n\
+                 give {new_key} ({file}) to every start from now on; keep {old_key} only for the backups that are \
+                 sealed with it"
+            ),
+        });
+    })?)
 }

@@ -5,26 +5,18 @@ mod export;
 
 use std::fmt::Display;
 use std::io::{IsTerminal, Read};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use clap::{Args, Subcommand};
-use hyper::{Method, StatusCode};
+use hyper::StatusCode;
 use indicatif::{ProgressBar, ProgressStyle};
-use uuid::Uuid;
 
-use super::client::Client;
-use super::page::{self, dollars};
-use super::trouble::Trouble;
-use super::values;
-use crate::config::Settings;
+use super::page::dollars;
+use super::prelude::*;
 use crate::model::{
     CreditCardOffer, Lead, LoanOffer, Money, MortgageOffer, PendingResponse, RateTable, SavingsOffer,
     SpecialOffer, Unreadable,
 };
 use crate::regular_file;
 use crate::run_file::RunFile;
-use crate::sheet::{Sheet, sheet};
 
 /// What to do with leads.
 #[derive(Debug, Subcommand)]
@@ -39,13 +31,6 @@ pub enum Command {
 
 /// `lead submit`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd lead submit lead.json
-  offerd lead submit - --json < lead.json
-  offerd lead submit lead.json --url https://offers.example --token 1a83…_170c…
-
-The token is that of the first start, or one of `offerd token create`; OFFERD_TOKEN may hold it.")]
 pub struct Submit {
     /// The lead, as JSON; `-` reads standard input
     file: PathBuf,
@@ -76,12 +61,11 @@ const POLL_EVERY: Duration = Duration::from_millis(250);
 const MOST_POLLS: usize = 480;
 
 /// Runs `offerd lead`.
-pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
-    let settings = super::settings(config)?;
+pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
     match command {
-        Command::Submit(submit) => Ok(execute(&settings, &submit).await?),
-        Command::Erase(arguments) => erase::run(&settings, &arguments).await,
-        Command::Export(arguments) => export::run(&settings, &arguments).await,
+        Command::Submit(submit) => Ok(execute(settings, &submit).await?),
+        Command::Erase(arguments) => erase::run(settings, &arguments).await,
+        Command::Export(arguments) => export::run(settings, &arguments).await,
     }
 }
 
@@ -126,9 +110,8 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
         None => RunFile::read(&settings.store.path)?.map(|running| running.api).ok_or(NO_DAEMON)?,
     };
 
-    let client = Client::of_daemon(url, token, settings)?;
-    let posted = client.call(Method::POST, "/leads/rateTables", Some(body)).await;
-    let posted = posted.map_err(|error| error.to_string())?;
+    let client = AdminClient::of_listener(url, token, settings)?;
+    let posted = client.post_json("/leads/rateTables", body).await?;
     if posted.status == StatusCode::UNAUTHORIZED {
         return Err(BAD_TOKEN.to_owned());
     }
@@ -140,12 +123,11 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
     page::show(&table, submit.json, || {
         page::print_sheet(&offers(&table));
         page::print(format_args!("rate table {} of lead {}", table.uuid, table.lead_uuid));
-    })?;
-    Ok(())
+    })
 }
 
 /// Polls a rate table until every partner has answered, and shows them answering.
-async fn complete(client: &Client, mut table: RateTable) -> Result<RateTable, String> {
+async fn complete(client: &AdminClient, mut table: RateTable) -> Result<RateTable, String> {
     let mut progress = Progress::start(&table);
     for _ in 0..MOST_POLLS {
         if table.pending_responses.is_empty() {
@@ -153,7 +135,8 @@ async fn complete(client: &Client, mut table: RateTable) -> Result<RateTable, St
         }
         tokio::time::sleep(POLL_EVERY).await;
         let uuid = table.uuid;
-        table = polled(client, &format!("/originator/rateTables/{uuid}")).await.map_err(|fault| {
+        let polled = client.ask(Method::GET, &format!("/originator/rateTables/{uuid}")).await;
+        table = polled.map_err(|fault| {
             format!(
                 "{fault}; the lead is taken: rate table {uuid} goes on when the daemon is back, and \
                      `offerd explain {uuid}` then tells what became of it"
@@ -169,10 +152,6 @@ async fn complete(client: &Client, mut table: RateTable) -> Result<RateTable, St
             table.uuid
         )),
     }
-}
-
-async fn polled(client: &Client, path: &str) -> Result<RateTable, String> {
-    client.call(Method::GET, path, None).await.map_err(|error| error.to_string())?.read()
 }
 
 /// The partners answering, on standard error.
@@ -252,13 +231,18 @@ pub fn offers(table: &RateTable) -> Sheet {
 type Row = [String; 6];
 
 fn rows(table: &RateTable) -> Vec<Row> {
-    let mut rows = Vec::new();
-    rows.extend(table.loan_offers.iter().map(loan));
+    let mut rows: Vec<Row> = table.loan_offers.iter().map(loan).collect();
     rows.extend(table.credit_card_offers.iter().map(card));
     rows.extend(table.mortgage_offers.iter().map(mortgage));
     rows.extend(table.savings_offers.iter().map(savings));
     rows.extend(table.special_offers.iter().map(special));
     rows
+}
+
+/// What every offer has, with its rate, its payment and its firmness, as far as it has them.
+fn row(institution: &str, offer: String, [rate, payment, firmness]: [String; 3], score: Option<f64>) -> Row {
+    let score = score.map(|score| format!("{score:.2}")).unwrap_or_default();
+    [institution.to_owned(), offer, rate, payment, firmness, score]
 }
 
 fn loan(offer: &LoanOffer) -> Row {
@@ -268,19 +252,14 @@ fn loan(offer: &LoanOffer) -> Row {
         _ => String::new(),
     };
     let amount = format!("up to {}", dollars(f64::from(offer.max_amount)));
-    let term = if offer.term_length == 0 {
-        "open".to_owned()
-    } else {
-        format!("{} {}s", offer.term_length, offer.term_unit)
+    let term = match offer.term_length {
+        0 => "open".to_owned(),
+        length => format!("{length} {}s", offer.term_unit),
     };
-    [
-        offer.originator.name.clone(),
-        named(offer.product_sub_type, format_args!("{amount}, {term}")),
-        rate,
-        monthly(offer.min_monthly_payment, offer.max_monthly_payment),
-        firmness(offer.pre_approved, offer.pre_qualified, false),
-        score(offer.recommendation_score),
-    ]
+    let name = named(offer.product_sub_type, format_args!("{amount}, {term}"));
+    let payment = monthly(offer.min_monthly_payment, offer.max_monthly_payment);
+    let firmness = firmness(offer.pre_approved, offer.pre_qualified, false);
+    row(&offer.originator.name, name, [rate, payment, firmness], offer.recommendation_score)
 }
 
 fn card(offer: &CreditCardOffer) -> Row {
@@ -290,48 +269,28 @@ fn card(offer: &CreditCardOffer) -> Row {
         (Some(apr), _) | (None, Some(apr)) => format!("{apr} % APR"),
         _ => String::new(),
     };
-    [
-        offer.partner.name.clone(),
-        named(offer.product_sub_type, details.card_name.as_deref().unwrap_or_default()),
-        rate,
-        details.max_annual_fee.map(|fee| format!("{}/year", dollars(fee.to_f64()))).unwrap_or_default(),
-        firmness(details.pre_approved, details.pre_qualified, details.pre_selected),
-        score(offer.recommendation_score),
-    ]
+    let name = named(offer.product_sub_type, details.card_name.as_deref().unwrap_or_default());
+    let fee = details.max_annual_fee.map(|fee| format!("{}/year", dollars(fee.to_f64()))).unwrap_or_default();
+    let firmness = firmness(details.pre_approved, details.pre_qualified, details.pre_selected);
+    row(&offer.partner.name, name, [rate, fee, firmness], offer.recommendation_score)
 }
 
 fn mortgage(offer: &MortgageOffer) -> Row {
     let details = &offer.details;
-    [
-        offer.partner.name.clone(),
-        named(offer.product_sub_type, details.loan_type),
-        format!("{} % APR", details.apr),
-        format!("{}/month", dollars(details.monthly_payment.to_f64())),
-        String::new(),
-        score(offer.recommendation_score),
-    ]
+    let name = named(offer.product_sub_type, details.loan_type);
+    let payment = format!("{}/month", dollars(details.monthly_payment.to_f64()));
+    let terms = [format!("{} % APR", details.apr), payment, String::new()];
+    row(&offer.partner.name, name, terms, offer.recommendation_score)
 }
 
 fn savings(offer: &SavingsOffer) -> Row {
-    [
-        offer.partner.name.clone(),
-        named(offer.product_sub_type, offer.details.name.as_deref().unwrap_or_default()),
-        format!("{} % APY", offer.details.annual_percent_yield),
-        String::new(),
-        String::new(),
-        score(offer.recommendation_score),
-    ]
+    let name = named(offer.product_sub_type, offer.details.name.as_deref().unwrap_or_default());
+    let rate = format!("{} % APY", offer.details.annual_percent_yield);
+    row(&offer.partner.name, name, [rate, String::new(), String::new()], offer.recommendation_score)
 }
 
 fn special(offer: &SpecialOffer) -> Row {
-    [
-        offer.partner_name.clone(),
-        named("special", &offer.name),
-        String::new(),
-        String::new(),
-        String::new(),
-        score(offer.recommendation_score),
-    ]
+    row(&offer.partner_name, named("special", &offer.name), Default::default(), offer.recommendation_score)
 }
 
 /// Why a lead is not found.
@@ -361,10 +320,6 @@ fn firmness(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> Stri
         _ => "",
     }
     .to_owned()
-}
-
-fn score(score: Option<f64>) -> String {
-    score.map(|score| format!("{score:.2}")).unwrap_or_default()
 }
 
 #[cfg(test)]

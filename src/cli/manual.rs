@@ -14,10 +14,6 @@ use crate::handbook::MANUALS;
 
 /// `manual`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd manual /tmp/offerd && man /tmp/offerd/man/offerd-partner.5
-  offerd manual /tmp/offerd && . /tmp/offerd/completions/offerd.bash")]
 pub struct Arguments {
     /// Directory to write `man/` and `completions/` into; what is there of the same name is written over
     #[arg(value_name = "DIR")]

@@ -7,10 +7,10 @@ macro_rules! tell {
 
 mod admin_client;
 mod alerts;
+mod answer;
 mod audit;
 mod backup;
 mod check;
-mod client;
 mod consents;
 mod console;
 mod doctor;
@@ -30,6 +30,7 @@ mod page;
 mod partners;
 mod person;
 mod postbacks;
+mod prelude;
 mod progress;
 mod ranking;
 mod reload;
@@ -37,7 +38,6 @@ mod replay;
 mod report;
 mod restore;
 mod sandbox;
-mod serve;
 mod store;
 mod suppressions;
 #[cfg(test)]
@@ -56,6 +56,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use self::admin_client::AdminClient;
 use self::trouble::Trouble;
 use crate::config::{Settings, StoreSettings};
 use crate::daemon;
@@ -69,14 +70,8 @@ use crate::telemetry::logging;
     name = "offerd",
     version,
     max_term_width = 110,
-    after_help = "\
-Examples:
-  offerd check                                        are settings and partner files good?
-  offerd                                              run the daemon
-  offerd lead submit lead.json                        send a lead, and watch the partners answer
-  offerd explain lead.json                            who fits, who does not, and why
-
-The handbook is in offerd(8), offerd.toml(5) and offerd-partner(5)."
+    after_help = help("offerd"),
+    mut_subcommands = |command| with_help(command, "offerd")
 )]
 pub struct Cli {
     /// Settings file; its keys go over the built-in defaults, and OFFERD__SECTION__KEY over both. Of a packaged offerd
@@ -90,12 +85,6 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the daemon (also without any command)
-    #[command(after_help = "\
-Examples:
-  offerd serve
-  OFFERD__API__LISTEN=0.0.0.0:8080 offerd --config /etc/offerd/offerd.toml serve
-
-SIGHUP takes changed files in, SIGTERM drains and ends, a second SIGTERM ends at once.")]
     Serve,
     /// Check settings and partner files; every fault is shown at once, exit code 64
     Check(check::Arguments),
@@ -105,94 +94,39 @@ SIGHUP takes changed files in, SIGTERM drains and ends, a second SIGTERM ends at
     Console(console::Arguments),
     /// Make, list and revoke access tokens, of a running daemon or of a stopped one's store
     #[command(subcommand)]
-    #[command(after_help = "\
-Examples:
-  offerd token create --company Acme --kind publishable
-  offerd token list")]
     Token(token::Command),
     /// Add, list, change and remove users of the console, of a running daemon or of a stopped one's store
     #[command(subcommand)]
-    #[command(after_help = "\
-Examples:
-  offerd user add alice --role operator
-  offerd user list
-  offerd user role alice administrator
-  offerd user disable alice")]
     User(user::Command),
     /// Show who did what, when and why; and whether nobody has changed that
     #[command(subcommand)]
-    #[command(after_help = "\
-Examples:
-  offerd audit list --since 7d
-  offerd audit verify")]
     Audit(audit::Command),
     /// Submit leads to a running daemon; erase or export what is held on a person
     #[command(subcommand)]
-    #[command(after_help = "\
-Examples:
-  offerd lead submit lead.json
-  offerd lead erase 01a1fcce-e71a-773e-b126-2445db4ef9dc")]
     Lead(lead::Command),
     /// Make and exchange the master key, which seals personal data
     #[command(subcommand)]
-    #[command(after_help = "\
-Examples:
-  offerd key create /etc/offerd/master-key
-  offerd key rotate --new-key-file /etc/offerd/master-key.new")]
     Key(key::Command),
     /// Take in what partners report in files
     #[command(subcommand)]
-    #[command(after_help = "\
-Examples:
-  offerd events import reports.csv")]
     Events(events::Command),
     /// Show, pause and resume partners, of a running daemon or of a stopped one's store
     #[command(subcommand)]
-    #[command(after_help = "\
-Examples:
-  offerd partners list
-  offerd partners timing --since 7d
-  offerd partners pause tidelark_savings")]
     Partners(partners::Command),
     /// Do what a person asks for, by their email address or phone number: find, export or erase all of their leads
     #[command(subcommand)]
-    #[command(after_help = "\
-Examples:
-  offerd person find --email ada@example.com
-  offerd person export --email ada@example.com --out ada.json
-  offerd person erase --email ada@example.com")]
     Person(person::Command),
     /// Keep lists of whom partners are not to be asked about, of a running daemon or of a stopped one's store
     #[command(subcommand)]
-    #[command(after_help = "\
-Examples:
-  offerd suppressions add do_not_contact hashed.txt --kind email
-  offerd suppressions list
-  offerd suppressions remove do_not_contact")]
     Suppressions(suppressions::Command),
     /// Experiments on leads: which rules there are, and their variants compared
-    #[command(
-        subcommand,
-        after_help = "\
-Examples:
-  offerd experiment list
-  offerd experiment compare shorter_deadline"
-    )]
+    #[command(subcommand)]
     Experiment(experiment::Command),
     /// Look after what is pushed to companies, of a running daemon or of a stopped one's store
     #[command(subcommand)]
-    #[command(after_help = "\
-Examples:
-  offerd postbacks list
-  offerd postbacks test acme_events
-  offerd postbacks retry acme_events --all")]
     Postbacks(postbacks::Command),
     /// Show which alerts fire and who is told of them, of a running daemon or of a stopped one's store
     #[command(subcommand)]
-    #[command(after_help = "\
-Examples:
-  offerd alerts list
-  offerd alerts test")]
     Alerts(alerts::Command),
     /// Have a running daemon take in its settings and partner files anew, all or nothing
     Reload(reload::Arguments),
@@ -216,11 +150,6 @@ Examples:
     Import(transfer::ImportArguments),
     /// Look after the store, of a running daemon or of a stopped one
     #[command(subcommand)]
-    #[command(after_help = "\
-Examples:
-  offerd store check
-  offerd store salvage --into salvaged --backup nightly.backup
-  offerd store copy --from embedded --to postgres")]
     Store(store::Command),
     /// List the daemons that share the store, and what of them is not as it should be
     Nodes(nodes::Arguments),
@@ -230,6 +159,20 @@ Examples:
     Manual(manual::Arguments),
 }
 
+/// What `--help` and the man page of each command show last, under the words that call it.
+const HELP: &str = include_str!("help.txt");
+
+/// A command below another, and those below it, with what [`HELP`] has on each.
+fn with_help(command: clap::Command, above: &str) -> clap::Command {
+    let path = format!("{above} {}", command.get_name());
+    command.after_help(help(&path)).mut_subcommands(|inner| with_help(inner, &path))
+}
+
+fn help(path: &str) -> &'static str {
+    let section = HELP.split("\n# ").find_map(|section| section.strip_prefix(path)?.strip_prefix('\n'));
+    section.unwrap_or_default().trim_end()
+}
+
 /// Runs the command line.
 pub fn run() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| {
@@ -237,53 +180,78 @@ pub fn run() -> ExitCode {
         usage::end(&error, &Cli::command(), words)
     });
     let config = cli.config.or_else(packaged::settings);
-    let config = config.as_deref();
-    let ended = match cli.command.unwrap_or(Command::Serve) {
-        Command::Serve => return serve::run(config),
-        Command::Check(arguments) => block_on(check::run(config, &arguments)),
-        Command::Doctor(arguments) => block_on(doctor::run(config, &arguments)),
-        Command::Console(arguments) => block_on(console::run(config, &arguments)),
-        Command::Token(command) => block_on(token::run(config, command)),
-        Command::User(command) => block_on(user::run(config, command)),
-        Command::Audit(command) => block_on(audit::run(config, command)),
-        Command::Lead(command) => block_on(lead::run(config, command)),
-        Command::Key(command) => block_on(key::run(config, command)),
-        Command::Events(command) => block_on(events::run(config, command)),
-        Command::Partners(command) => block_on(partners::run(config, command)),
-        Command::Person(command) => block_on(person::run(config, command)),
-        Command::Suppressions(command) => block_on(suppressions::run(config, command)),
-        Command::Experiment(command) => block_on(experiment::run(config, command)),
-        Command::Postbacks(command) => block_on(postbacks::run(config, command)),
-        Command::Alerts(command) => block_on(alerts::run(config, command)),
-        Command::Reload(arguments) => block_on(reload::run(config, &arguments)),
-        Command::Explain(arguments) => block_on(explain::run(config, &arguments)),
-        Command::Transcript(arguments) => block_on(transcript::run(config, &arguments)),
-        Command::Replay(arguments) => block_on(replay::run(config, &arguments)),
-        Command::Report(arguments) => block_on(report::run(config, &arguments)),
-        Command::Ranking(arguments) => block_on(ranking::run(config, &arguments)),
-        Command::Backup(arguments) => block_on(backup::run(config, &arguments)),
-        Command::Restore(arguments) => restore::run(config, &arguments),
-        Command::Export(arguments) => block_on(transfer::export(config, &arguments)),
-        Command::Import(arguments) => block_on(transfer::import(config, &arguments)),
-        Command::Store(command) => block_on(store::run(config, &command)),
-        Command::Nodes(arguments) => block_on(nodes::run(config, &arguments)),
-        Command::Sandbox(arguments) => block_on(sandbox::run(&arguments)),
-        Command::Manual(arguments) => manual::run(&arguments),
+    let ended = match cli.command {
+        None | Some(Command::Serve) => serve(config.as_deref()),
+        Some(command) => {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime =
+                runtime.expect("a runtime without worker threads needs nothing that could be missing");
+            runtime.block_on(execute(config.as_deref(), command)).map(|()| ExitCode::SUCCESS)
+        }
     };
     match ended {
         Err(trouble) => trouble.end(),
-        Ok(()) if page::is_whole() => ExitCode::SUCCESS,
-        Ok(()) => ExitCode::FAILURE,
+        Ok(_) if page::has_failed() => ExitCode::FAILURE,
+        Ok(code) => code,
+    }
+}
+
+/// Runs the daemon to its end. Nothing is bound or opened before settings and partner files are known to be good.
+fn serve(config: Option<&Path>) -> Result<ExitCode, Trouble> {
+    let loaded = daemon::load(config)?;
+    match daemon::master_key_fault(&loaded.settings) {
+        None => Ok(daemon::run(config.map(Path::to_owned), loaded)),
+        Some(fault) => Err(Trouble::Faults(vec![fault])),
+    }
+}
+
+async fn execute(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
+    let good = || settings(config);
+    match command {
+        Command::Serve => unreachable!("the daemon has a runtime of its own"),
+        Command::Check(arguments) => check::run(config, &arguments).await,
+        Command::Doctor(arguments) => doctor::run(config, &arguments).await,
+        Command::Console(arguments) => console::run(config, &arguments).await,
+        Command::Token(command) => token::run(&good()?, command).await,
+        Command::User(command) => user::run(&good()?, command).await,
+        Command::Audit(command) => audit::run(&AdminClient::find(&good()?).await?, command).await,
+        Command::Lead(command) => lead::run(&good()?, command).await,
+        Command::Key(command) => key::run(config, command).await,
+        Command::Events(events::Command::Import(import)) => events::run(&good()?, &import).await,
+        Command::Partners(command) => partners::run(config, command).await,
+        Command::Person(command) => person::run(&AdminClient::find(&good()?).await?, command).await,
+        Command::Suppressions(command) => suppressions::run(&good()?, command).await,
+        Command::Experiment(command) => {
+            experiment::run(&AdminClient::find_with_experiments(&good()?).await?, command).await
+        }
+        Command::Postbacks(command) => {
+            postbacks::run(&AdminClient::find_with_postbacks(&good()?).await?, command).await
+        }
+        Command::Alerts(command) => alerts::run(&AdminClient::find(&good()?).await?, command).await,
+        Command::Reload(arguments) => reload::run(config, &arguments).await,
+        Command::Explain(arguments) => explain::run(config, &arguments).await,
+        Command::Transcript(arguments) => {
+            transcript::run(&AdminClient::find_with_partners(&good()?).await?, &arguments).await
+        }
+        Command::Replay(arguments) => replay::run(&good()?, &arguments).await,
+        Command::Report(arguments) => report::run(&good()?, &arguments).await,
+        Command::Ranking(arguments) => ranking::run(&AdminClient::find(&good()?).await?, &arguments).await,
+        Command::Backup(arguments) => backup::run(config, &arguments).await,
+        Command::Restore(arguments) => restore::run(config, &arguments),
+        Command::Export(arguments) => transfer::export(config, &arguments).await,
+        Command::Import(arguments) => transfer::import(config, &arguments).await,
+        Command::Store(command) => store::run(config, &command).await,
+        Command::Nodes(arguments) => nodes::run(&AdminClient::find(&good()?).await?, &arguments).await,
+        Command::Sandbox(arguments) => sandbox::run(&arguments).await,
+        Command::Manual(arguments) => manual::run(&arguments),
     }
 }
 
 /// The settings, which must be good.
 fn settings(config: Option<&Path>) -> Result<Settings, Trouble> {
-    let settings = Settings::load(config).map_err(Trouble::Faults)?;
-    let faults: Vec<_> = [daemon::wrong_master_key(&settings), daemon::database_fault(&settings)]
-        .into_iter()
-        .flatten()
-        .collect();
+    let settings = Settings::load(config)?;
+    let faults = [daemon::wrong_master_key(&settings), daemon::database_fault(&settings)];
+    let faults: Vec<_> = faults.into_iter().flatten().collect();
     if faults.is_empty() { Ok(settings) } else { Err(Trouble::Faults(faults)) }
 }
 
@@ -380,11 +348,6 @@ fn unopened(settings: &Settings, error: &StoreError) -> String {
 
 /// The settings and the book, which must be good.
 fn settings_and_book(config: Option<&Path>) -> Result<(Settings, Book), Trouble> {
-    daemon::load(config).map(|loaded| (loaded.settings, loaded.book)).map_err(Trouble::Faults)
-}
-
-/// Runs a command's requests to their end.
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.expect("a runtime without worker threads needs nothing that could be missing").block_on(future)
+    let loaded = daemon::load(config)?;
+    Ok((loaded.settings, loaded.book))
 }

@@ -1,59 +1,44 @@
-//! Why a call got no answer, and what to do next.
+//! Why a call got no answer, with the scheme, host and port that were called, and what to do next.
 
 use std::error::Error;
 use std::io;
 
-use super::client::origin;
+/// Somebody accepts connections there, and says nothing.
+pub fn silent(url: &str) -> String {
+    format!(
+        "the daemon at {} does not answer; look at its log, and if it hangs, end it (SIGKILL loses nothing that was \
+         acknowledged) and start it again",
+        origin(url)
+    )
+}
 
-/// Why a call got no answer, with the scheme, host and port that were called, and what to do next.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct NoAnswer(String);
+/// The connection ended before the answer did.
+pub fn broke(url: &str, cause: &str) -> String {
+    format!("the daemon at {} hung up before it had answered ({cause}); its log tells why", origin(url))
+}
 
-impl NoAnswer {
-    /// Somebody accepts connections there, and says nothing.
-    pub fn silent(url: &str) -> Self {
-        Self(format!(
-            "the daemon at {} does not answer; look at its log, and if it hangs, end it (SIGKILL loses nothing that was \
-             acknowledged) and start it again",
+/// What the client says when there is no head.
+pub fn of(url: &str, error: &hyper_util::client::legacy::Error) -> String {
+    if error.is_connect() {
+        unconnected(url, error)
+    } else if chain(error).any(|one| one.downcast_ref().is_some_and(hyper::Error::is_parse)) {
+        format!(
+            "what answers at {} does not speak HTTP; a listener with `tls` in its section is reached at https://",
             origin(url)
-        ))
-    }
-
-    /// The connection ended before the answer did.
-    pub fn broke(url: &str, cause: String) -> Self {
-        let origin = origin(url);
-        Self(format!("the daemon at {origin} hung up before it had answered ({cause}); its log tells why"))
-    }
-
-    /// Our own handlers could not go on.
-    pub fn failed(error: &(dyn Error + 'static)) -> Self {
-        Self(innermost(error))
-    }
-
-    /// What the client says when there is no head.
-    pub fn of(url: &str, error: &hyper_util::client::legacy::Error) -> Self {
-        if error.is_connect() {
-            unconnected(url, error)
-        } else if chain(error).any(|one| one.downcast_ref().is_some_and(hyper::Error::is_parse)) {
-            Self(format!(
-                "what answers at {} does not speak HTTP; a listener with `tls` in its section is reached at https://",
-                origin(url)
-            ))
-        } else {
-            Self::broke(url, innermost(error))
-        }
+        )
+    } else {
+        broke(url, &innermost(error))
     }
 }
 
 /// Why no connection was made. The client's errors of name and TCP differ by their words alone; what is neither is TLS.
-fn unconnected(url: &str, error: &(dyn Error + 'static)) -> NoAnswer {
+fn unconnected(url: &str, error: &(dyn Error + 'static)) -> String {
     let says = |text: &str| chain(error).any(|one| one.to_string().starts_with(text));
     let refused = |one: &(dyn Error + 'static)| {
         one.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
     };
     let (origin, cause) = (origin(url), innermost(error));
-    NoAnswer(if chain(error).any(refused) {
+    if chain(error).any(refused) {
         format!("no daemon answers at {origin}; start it with `offerd serve`, or look at the address")
     } else if says("dns error") {
         format!(
@@ -68,13 +53,31 @@ fn unconnected(url: &str, error: &(dyn Error + 'static)) -> NoAnswer {
         format!(
             "{origin} cannot be connected to ({cause}); look at the address, and whether this machine may go there"
         )
-    })
+    }
+}
+
+/// Scheme, host and port of a URL.
+fn origin(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |scheme| scheme + 3);
+    url[host..].find('/').map_or(url, |path| &url[..host + path])
 }
 
 fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| (*error).source())
 }
 
-fn innermost(error: &(dyn Error + 'static)) -> String {
+/// What lies beneath an error.
+pub fn innermost(error: &(dyn Error + 'static)) -> String {
     chain(error).last().map(ToString::to_string).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_ends_before_the_path() {
+        assert_eq!(origin("https://offers.example:8080/leads?a=b"), "https://offers.example:8080");
+        assert_eq!(origin("http://offers.example"), "http://offers.example");
+    }
 }

@@ -1,24 +1,10 @@
 //! `offerd nodes`
 
-use std::path::Path;
-
-use clap::Args;
-use hyper::Method;
-
-use super::admin_client::AdminClient;
-use super::page::{self, Color};
-use super::trouble::Trouble;
+use super::prelude::*;
 use crate::nodes::{Node, Nodes};
-use crate::sheet::{Sheet, Value, sheet};
 
 /// `nodes`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd nodes
-  offerd nodes --json | jq -r '.warnings[]'
-
-Nodes that have ended stay in the list for a day. A store in files has one node, which leads.")]
 pub struct Arguments {
     /// As JSON: `shared`, `nodes` and `warnings`
     #[arg(long)]
@@ -26,17 +12,12 @@ pub struct Arguments {
 }
 
 /// Runs `offerd nodes`.
-pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
-    let settings = super::settings(config)?;
-    let admin = AdminClient::find(&settings).await?;
+pub async fn run(admin: &AdminClient, arguments: &Arguments) -> Result<(), Trouble> {
     let nodes: Nodes = admin.ask(Method::GET, "/nodes").await?;
-    admin.close()?;
-    if arguments.json {
-        return Ok(page::print_json(&nodes)?);
-    }
-    page::print_sheet(&sheet(&nodes.nodes));
-    nodes.warnings.iter().for_each(|warning| tell!("offerd: {warning}"));
-    Ok(())
+    Ok(page::show(&nodes, arguments.json, || {
+        page::print_sheet(&sheet(&nodes.nodes));
+        nodes.warnings.iter().for_each(|warning| tell!("offerd: {warning}"));
+    })?)
 }
 
 fn sheet(nodes: &[Node]) -> Sheet {

@@ -32,52 +32,45 @@ pub fn table(sheet: &Sheet) -> Table {
     table
 }
 
-/// Letters without width. They stand for the colours in a cell until its table is laid out: escape sequences would count as
-/// letters of its words.
-const GREEN: char = '\u{2061}';
-const YELLOW: char = '\u{2062}';
-const RED: char = '\u{2063}';
+/// Letters without width, and the escape sequences of the colours. The letters stand for the colours in a cell until its table is laid
+/// out: escape sequences would count as letters of its words.
+const COLOURS: [(Color, char, &str); 3] = [
+    (Color::Green, '\u{2061}', "\x1b[32m"),
+    (Color::Yellow, '\u{2062}', "\x1b[33m"),
+    (Color::Red, '\u{2063}', "\x1b[31m"),
+];
+
+/// Ends a colour.
 const END: char = '\u{2064}';
-const MARKS: [char; 4] = [GREEN, YELLOW, RED, END];
+
+fn is_mark(letter: char) -> bool {
+    letter == END || COLOURS.iter().any(|(_, mark, _)| *mark == letter)
+}
 
 /// A cell whose colour says something, where there are colours: on a terminal, unless `NO_COLOR` asks for none.
 pub fn toned(text: impl ToString, color: Color) -> Cell {
-    Cell::new(if wants_colours() { marked(&text.to_string(), color) } else { text.to_string() })
-}
-
-/// Each word is marked, since any of them may go on in the next line.
-fn marked(text: &str, color: Color) -> String {
-    let mark = match color {
-        Color::Green => GREEN,
-        Color::Yellow => YELLOW,
-        Color::Red => RED,
-        Color::Plain => return text.to_owned(),
-    };
-    text.split(' ').map(|word| format!("{mark}{word}{END}")).collect::<Vec<_>>().join(" ")
-}
-
-/// With escape sequences where its marks are.
-fn painted(text: &str) -> String {
-    if wants_colours() { coloured(text) } else { text.to_owned() }
-}
-
-fn coloured(text: &str) -> String {
-    let mut painted = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            GREEN => painted.push_str("\x1b[32m"),
-            YELLOW => painted.push_str("\x1b[33m"),
-            RED => painted.push_str("\x1b[31m"),
-            END => painted.push_str("\x1b[0m"),
-            letter => painted.push(letter),
-        }
-    }
-    painted
+    Cell::new(tinted(&text.to_string(), color))
 }
 
 /// A text whose colour says something, where there are colours.
 pub fn tinted(text: &str, color: Color) -> String {
     if wants_colours() { marked(text, color) } else { text.to_owned() }
+}
+
+/// Each word is marked, since any of them may go on in the next line.
+fn marked(text: &str, color: Color) -> String {
+    match COLOURS.iter().find(|(known, ..)| *known == color) {
+        Some((_, mark, _)) => {
+            text.split(' ').map(|word| format!("{mark}{word}{END}")).collect::<Vec<_>>().join(" ")
+        }
+        None => text.to_owned(),
+    }
+}
+
+/// With escape sequences where its marks are.
+fn coloured(text: &str) -> String {
+    let begun = COLOURS.iter().fold(text.to_owned(), |text, (_, mark, escape)| text.replace(*mark, escape));
+    begun.replace(END, "\x1b[0m")
 }
 
 /// Whether there are colours on standard output.
@@ -114,8 +107,12 @@ const LONGEST_WHOLE_WORD: usize = 26;
 /// A text that somebody else has given, as it may stand on a terminal: what moves the cursor, colours, ends a line or turns the order of
 /// letters around is written out.
 pub fn foreign(text: &str) -> String {
-    let is_plain = |letter: char| !moves(letter) && !MARKS.contains(&letter);
-    text.chars().map(|letter| if is_plain(letter) { letter.to_string() } else { escaped(letter) }).collect()
+    let is_plain = |letter: char| !moves(letter) && !is_mark(letter);
+    written_out(text, is_plain, escaped)
+}
+
+fn written_out(text: &str, is_plain: impl Fn(char) -> bool, escape: impl Fn(char) -> String) -> String {
+    text.chars().map(|letter| if is_plain(letter) { letter.to_string() } else { escape(letter) }).collect()
 }
 
 fn escaped(letter: char) -> String {
@@ -130,10 +127,7 @@ fn moves(letter: char) -> bool {
 /// With each letter that does something to a terminal written as `escape` has it, but for the ends of lines and tabulators.
 fn without_moves(text: &str, escape: impl Fn(char) -> String) -> String {
     let is_plain = |letter: char| !moves(letter) || matches!(letter, '\n' | '\t');
-    if text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    text.chars().map(|letter| if is_plain(letter) { letter.to_string() } else { escape(letter) }).collect()
+    written_out(text, is_plain, escape)
 }
 
 /// JSON that means the same, and does nothing to a terminal.
@@ -176,13 +170,24 @@ fn longest_word(table: &Table, column: usize) -> u16 {
 
 /// How many letters of a word stay together.
 fn whole_letters(word: &str) -> usize {
-    let word = word.trim_matches(MARKS);
+    let word = word.trim_matches(is_mark);
     let letters = word.chars().count();
     if Uuid::try_parse(word).is_ok() { letters } else { letters.min(LONGEST_WHOLE_WORD) }
 }
 
-/// Whether anything could not be printed.
-static CUT: AtomicBool = AtomicBool::new(false);
+/// Whether the command has failed beside what it returns.
+static FAILED: AtomicBool = AtomicBool::new(false);
+
+/// Has the command fail, whatever else it has done, and prints why.
+pub fn fail(why: impl std::fmt::Display) {
+    FAILED.store(true, Ordering::Relaxed);
+    tell!("offerd: {why}");
+}
+
+/// Whether the command has failed beside what it returns: its output is cut, say.
+pub fn has_failed() -> bool {
+    FAILED.load(Ordering::Relaxed)
+}
 
 /// Prints a line on standard error, whatever it quotes. That nobody can read it does not change how the command ends.
 pub fn tell(line: impl std::fmt::Display) {
@@ -193,18 +198,14 @@ pub fn tell(line: impl std::fmt::Display) {
 /// Prints a text and a line end, whatever it quotes. A reader that has seen enough (`| head`) is no failure.
 pub fn print(text: impl std::fmt::Display) {
     use std::io::{ErrorKind, Write};
-    let text = painted(&without_moves(&text.to_string(), escaped));
+    let text = without_moves(&text.to_string(), escaped);
+    let text = if wants_colours() { coloured(&text) } else { text };
     match writeln!(std::io::stdout().lock(), "{text}") {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe && !CUT.swap(true, Ordering::Relaxed) => {
-            tell!("offerd: standard output cannot be written: {error}; what was printed is not whole");
+        Err(error) if error.kind() != ErrorKind::BrokenPipe && !has_failed() => {
+            fail(format_args!("standard output cannot be written: {error}; what was printed is not whole"));
         }
         _ => {}
     }
-}
-
-/// Whether all that was printed could be written; a command whose output is cut has failed.
-pub fn is_whole() -> bool {
-    !CUT.load(Ordering::Relaxed)
 }
 
 /// Prints something as JSON, for people and programs.
@@ -212,8 +213,16 @@ pub fn is_whole() -> bool {
 /// # Errors
 /// That it cannot be written so.
 pub fn print_json(what: &(impl Serialize + ?Sized)) -> Result<(), String> {
-    print(json(&serde_json::to_string_pretty(what).map_err(|error| error.to_string())?));
+    print(pretty_json(what)?);
     Ok(())
+}
+
+/// The same, as it is printed.
+///
+/// # Errors
+/// That it cannot be written so.
+pub fn pretty_json(what: &(impl Serialize + ?Sized)) -> Result<String, String> {
+    serde_json::to_string_pretty(what).map(|text| json(&text)).map_err(|error| error.to_string())
 }
 
 /// Prints an answer: as JSON for programs, else as `people` does.
@@ -323,7 +332,7 @@ mod tests {
         rows.add_row([&marked("not well since noon", Color::Red), "-", "4"]);
         rows.set_content_arrangement(ContentArrangement::Dynamic).set_width(30);
         keep_words_whole(&mut rows, 30);
-        let (plain, shown) = (rows.to_string().replace(super::MARKS, ""), coloured(&rows.to_string()));
+        let (plain, shown) = (rows.to_string().replace(super::is_mark, ""), coloured(&rows.to_string()));
         assert!(plain.lines().all(|line| line.chars().count() <= 30), "{plain}");
         assert!(shown.contains("\x1b[31mnot\x1b[0m \x1b[31mwell\x1b[0m"), "{shown}");
         assert!(

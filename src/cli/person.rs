@@ -1,30 +1,21 @@
 //! `offerd person`: what a person may ask for, whatever leads they have.
 
 use std::io::{BufRead, stdin};
-use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::admin_client::AdminClient;
-use super::files;
-use super::trouble::Trouble;
-use super::{consents, page, progress};
+use super::consents;
+use super::prelude::*;
 use crate::admin::erasing::ErasureLine;
 use crate::admin::persons::{PersonOrder, Suppressed};
 use crate::model::SuppressionKind;
 use crate::persons::request::{FoundLead, Receipt};
-use crate::sheet::{Sheet, sheet};
 
 /// What to do for a person.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Find the leads of a person by an email address or a phone number
-    #[command(after_help = "\
-Examples:
-  offerd person find --email ada@example.com
-  offerd person find --phone - --json < number.txt")]
     Find {
         #[command(flatten)]
         whose: Whose,
@@ -33,9 +24,6 @@ Examples:
         json: bool,
     },
     /// Write everything that is held on a person, of all their leads, as one JSON document
-    #[command(after_help = "\
-Examples:
-  offerd person export --email ada@example.com --out ada.json --reason 'letter 4711'")]
     Export {
         #[command(flatten)]
         whose: Whose,
@@ -44,10 +32,6 @@ Examples:
         out: Option<PathBuf>,
     },
     /// Erase all leads of a person, and print a receipt
-    #[command(after_help = "\
-Examples:
-  offerd person erase --email ada@example.com
-  offerd person erase --phone '(206) 555-0100' --json > receipt.json")]
     Erase {
         #[command(flatten)]
         whose: Whose,
@@ -59,14 +43,6 @@ Examples:
         json: bool,
     },
     /// Leave a person alone: no partner is asked about them from now on, whoever submits them
-    #[command(after_help = "\
-Examples:
-  offerd person suppress --email ada@example.com
-  offerd person suppress --person 'Ada, Lovelace, 1985-12-10'
-  offerd suppressions add everywhere opted_out.txt --kind email --plain
-  offerd suppressions list
-
-What is kept of them is a hash under a key that lies outside of the store and of its backups (store.suppression_key_file).")]
     Suppress {
         #[command(flatten)]
         who: Somebody,
@@ -76,9 +52,6 @@ What is kept of them is a hash under a key that lies outside of the store and of
     /// Who agreed to what, and when: the consents that leads state, with the texts that were shown
     Consents(consents::Arguments),
     /// Take a person off that list again
-    #[command(after_help = "\
-Examples:
-  offerd person unsuppress --email ada@example.com")]
     Unsuppress {
         #[command(flatten)]
         who: Somebody,
@@ -135,35 +108,37 @@ pub struct Why {
 }
 
 /// Runs `offerd person`.
-pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
-    let settings = super::settings(config)?;
-    let admin = AdminClient::find(&settings).await?;
+pub async fn run(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
     match command {
-        Command::Find { whose, json } => find(&admin, &whose.order()?, json).await?,
-        Command::Export { whose, out } => export(&admin, &whose.order()?, out.as_deref()).await?,
+        Command::Find { whose, json } => find(admin, &whose.order()?, json).await,
+        Command::Export { whose, out } => export(admin, &whose.order()?, out.as_deref()).await,
         Command::Erase { whose, suppress, json } => {
-            let order = PersonOrder { suppress, ..whose.order()? };
-            erase(&admin, &order, json).await?
+            let receipt = erased(admin, &PersonOrder { suppress, ..whose.order()? }).await?;
+            Ok(page::show(&receipt, json, || page::print(told(&receipt)))?)
         }
-        Command::Suppress { who, why } => leave_alone(&admin, &who.order(why)?).await?,
-        Command::Unsuppress { who, why } => ask_again(&admin, &who.order(why)?).await?,
-        Command::Consents(arguments) => consents::run(&admin, &arguments).await?,
+        Command::Suppress { who, why } => {
+            let _: Suppressed = admin.post("/persons/suppress", &who.order(why)?).await?;
+            tell!("{LEFT_ALONE}");
+            Ok(())
+        }
+        Command::Unsuppress { who, why } => {
+            let done: Suppressed = admin.post("/persons/unsuppress", &who.order(why)?).await?;
+            let (ended, never) = ("they may be asked about again", "they were not left alone by this");
+            tell!("{}", if done.was_suppressed { ended } else { never });
+            Ok(())
+        }
+        Command::Consents(arguments) => consents::run(admin, &arguments).await,
     }
-    Ok(admin.close()?)
 }
 
 async fn find(admin: &AdminClient, order: &PersonOrder, json: bool) -> Result<(), Trouble> {
     let waiting = progress::waiting("looking them up");
     let found: Vec<FoundLead> = admin.post("/persons/find", order).await?;
     drop(waiting);
-    if json {
-        return Ok(page::print_json(&found)?);
-    }
-    match found.is_empty() {
+    Ok(page::show(&found, json, || match found.is_empty() {
         true => page::print(NOBODY),
         false => page::print_sheet(&sheet(&found)),
-    }
-    Ok(())
+    })?)
 }
 
 async fn export(admin: &AdminClient, order: &PersonOrder, out: Option<&Path>) -> Result<(), Trouble> {
@@ -184,53 +159,33 @@ async fn export(admin: &AdminClient, order: &PersonOrder, out: Option<&Path>) ->
 /// How far an erasure is.
 const BAR: &str = "{bar:30} {pos} of {len} leads are erased";
 
-async fn erase(admin: &AdminClient, order: &PersonOrder, json: bool) -> Result<(), Trouble> {
-    let receipt = erased(admin, order).await?;
-    if json {
-        return Ok(page::print_json(&receipt)?);
-    }
-    page::print(told(&receipt));
-    Ok(())
-}
-
 /// Has all leads erased. The daemon goes on with it to the end, should this be cut short.
-async fn erased(admin: &AdminClient, order: &PersonOrder) -> Result<Receipt, Trouble> {
+async fn erased(admin: &AdminClient, order: &PersonOrder) -> Result<Receipt, String> {
     let mut waiting = Some(progress::waiting("erasing"));
     let bar = progress::Bar::begin(BAR);
     let mut leads = Vec::new();
-    let mut lines = admin.lines("/persons/erase", order).await?;
-    while let Some(line) = lines.next().await? {
-        match line {
-            ErasureLine::Progress(progress) => {
-                if progress.done > 0 {
-                    drop(waiting.take());
-                    bar.show(progress.done as u64, progress.of as u64);
-                }
+    let ended = |line| match line {
+        ErasureLine::Progress(progress) => {
+            if progress.done > 0 {
+                drop(waiting.take());
+                bar.show(progress.done as u64, progress.of as u64);
             }
-            ErasureLine::Erased(some) => leads.extend(some),
-            ErasureLine::Receipt(receipt) => return Ok(Receipt { leads, ..receipt }),
-            ErasureLine::Failed(why) => return Err(Trouble::Other(why)),
+            None
         }
-    }
-    Err(Trouble::Other(
-        "the daemon ended before the erasure did: `offerd audit list --action person.erase` names the leads that were about to go, \
-         and `person.erased` those that are gone; erase again for the others"
-            .to_owned(),
-    ))
+        ErasureLine::Erased(some) => {
+            leads.extend(some);
+            None
+        }
+        ErasureLine::Receipt(receipt) => Some(Ok(receipt)),
+        ErasureLine::Failed(why) => Some(Err(why)),
+    };
+    let receipt = admin.follow("/persons/erase", order, CUT_SHORT, ended).await?;
+    Ok(Receipt { leads, ..receipt })
 }
 
-async fn ask_again(admin: &AdminClient, order: &PersonOrder) -> Result<(), Trouble> {
-    let done: Suppressed = admin.post("/persons/unsuppress", order).await?;
-    let (ended, never) = ("they may be asked about again", "they were not left alone by this");
-    tell!("{}", if done.was_suppressed { ended } else { never });
-    Ok(())
-}
-
-async fn leave_alone(admin: &AdminClient, order: &PersonOrder) -> Result<(), Trouble> {
-    let _: Suppressed = admin.post("/persons/suppress", order).await?;
-    tell!("{LEFT_ALONE}");
-    Ok(())
-}
+/// What is said where the daemon ends amid an erasure.
+const CUT_SHORT: &str = "the daemon ended before the erasure did: `offerd audit list --action person.erase` names the leads that were \
+                         about to go, and `person.erased` those that are gone; erase again for the others";
 
 /// What is said of who is left alone.
 const LEFT_ALONE: &str = "no partner is asked about them from now on; `offerd person unsuppress` ends that";
@@ -239,36 +194,33 @@ const LEFT_ALONE: &str = "no partner is asked about them from now on; `offerd pe
 const NOBODY: &str = "no lead is found by this; one that was erased is found by nothing";
 
 impl Whose {
-    /// What is sent of it: the digest.
     fn order(self) -> Result<PersonOrder, Trouble> {
         let Self { who: Who { email, phone }, why, despite_damage } = self;
-        let given = [(SuppressionKind::Email, email.as_deref()), (SuppressionKind::Phone, phone.as_deref())];
-        let order = order(given.into_iter().find_map(|(kind, given)| Some((kind, given?))), why)?;
+        let order = Somebody { email, phone, person: None }.order(why)?;
         Ok(PersonOrder { despite_damage, ..order })
     }
 }
 
 impl Somebody {
-    fn order(&self, why: Why) -> Result<PersonOrder, Trouble> {
-        let person = (SuppressionKind::Person, &self.person);
-        let given = [(SuppressionKind::Email, &self.email), (SuppressionKind::Phone, &self.phone), person];
-        order(given.into_iter().find_map(|(kind, given)| Some((kind, given.as_deref()?))), why)
+    /// What is sent of it: the digest.
+    fn order(self, Why { reason }: Why) -> Result<PersonOrder, Trouble> {
+        let given = [
+            (SuppressionKind::Email, self.email),
+            (SuppressionKind::Phone, self.phone),
+            (SuppressionKind::Person, self.person),
+        ];
+        let given = given.into_iter().find_map(|(kind, given)| Some((kind, given?)));
+        let (kind, mut line) = given.expect("the command line wants one of them");
+        if line == "-" {
+            line.clear();
+            let read = stdin().lock().read_line(&mut line);
+            read.map_err(|error| format!("standard input cannot be read: {error}"))?;
+        }
+        let digest = kind.of_line(&line);
+        let digest = digest.ok_or_else(|| format!("--{} must be {}", kind.word(), kind.wanted()))?;
+        let digest = const_hex::encode(digest);
+        Ok(PersonOrder { kind, digest, reason, suppress: false, despite_damage: false })
     }
-}
-
-fn order(given: Option<(SuppressionKind, &str)>, Why { reason }: Why) -> Result<PersonOrder, Trouble> {
-    let (kind, given) = given.expect("the command line wants one of them");
-    let mut line = given.to_owned();
-    if given == "-" {
-        line.clear();
-        let read = stdin().lock().read_line(&mut line);
-        read.map_err(|error| Trouble::Other(format!("standard input cannot be read: {error}")))?;
-    }
-    let digest = kind.of_line(&line);
-    let digest =
-        digest.ok_or_else(|| Trouble::Other(format!("--{} must be {}", kind.word(), kind.wanted())))?;
-    let digest = const_hex::encode(digest);
-    Ok(PersonOrder { kind, digest, reason, suppress: false, despite_damage: false })
 }
 
 fn sheet(found: &[FoundLead]) -> Sheet {

@@ -1,40 +1,18 @@
 //! `offerd postbacks list|dead|retry|test`
 
-use std::path::Path;
-use std::process::ExitCode;
-use std::time::Duration;
-
-use clap::{Args, Subcommand};
-use hyper::Method;
-use uuid::Uuid;
-
-use super::admin_client::AdminClient;
-use super::page::{self, Color};
-use super::trouble::Trouble;
+use super::prelude::*;
 use crate::postbacks::{DeadLetter, Retried, Retry, Standing, Trial};
-use crate::sheet::{Sheet, Value, sheet};
 
 /// What to do with what is pushed to companies.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Show for each subscription how far behind it is, what failed, and how the last call ended
-    #[command(after_help = "\
-Examples:
-  offerd postbacks list
-  offerd postbacks list --json | jq '.[] | select(.failingSince)'
-
-The lag is how long the oldest event waits that was not acknowledged. What a call ended with is the status of its answer or, without
-one, why there was none. No daemon need run for this.")]
     List {
         /// As JSON
         #[arg(long)]
         json: bool,
     },
     /// Show the events of a subscription that were given up
-    #[command(after_help = "\
-Examples:
-  offerd postbacks dead acme_events
-  offerd postbacks dead acme_events --json | jq -r '.[].leadUuid' | sort -u")]
     Dead {
         /// Subscription, by the name of its file
         name: String,
@@ -43,20 +21,8 @@ Examples:
         json: bool,
     },
     /// Send events again that were given up, of one lead or all of a subscription
-    #[command(after_help = "\
-Examples:
-  offerd postbacks retry acme_events --lead 01a1fcce-e71a-773e-b126-2445db4ef9dc
-  offerd postbacks retry acme_events --all
-
-They are tried as if they had just arrived, each before what is younger of its lead. A stopped daemon sends them once it runs.")]
     Retry(RetryArguments),
     /// Send a test event now and show what came back
-    #[command(after_help = "\
-Examples:
-  offerd postbacks test acme_events
-
-The event is a conversion of a lead that there is not, and says that it is a test; client tags are `test`. It is sent once, past all that
-waits, whatever the file's `events` and `tags` are. Exit code 0: the receiver has answered 2xx.")]
     Test {
         /// Subscription, by the name of its file
         name: String,
@@ -83,62 +49,47 @@ pub struct RetryArguments {
 }
 
 /// Runs `offerd postbacks`.
-pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
-    let settings = super::settings(config)?;
-    let admin = AdminClient::find_with_postbacks(&settings).await?;
-    let done = execute(&admin, command).await;
-    admin.close()?;
-    done
-}
-
-async fn execute(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
+pub async fn run(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
     match command {
         Command::List { json } => {
             let standings: Vec<Standing> = admin.ask(Method::GET, "/postbacks").await?;
             page::show(&standings, json, || page::print_sheet(&subscriptions(&standings)))?;
         }
         Command::Dead { name, json } => {
-            let path = path(&name, "dead")?;
-            let letters: Option<Vec<DeadLetter>> = admin.find_one(Method::GET, &path).await?;
-            let letters = letters.ok_or_else(|| missing(&name))?;
+            let path = path(admin, &name, "dead").await?;
+            let letters: Vec<DeadLetter> = admin.ask(Method::GET, &path).await?;
             page::show(&letters, json, || page::print_sheet(&dead(&letters)))?;
         }
         Command::Retry(RetryArguments { name, lead, json, .. }) => {
-            known(admin, &name).await?;
-            let order = Retry { lead_uuid: lead };
-            let retried: Retried = admin.post(&path(&name, "retry")?, &order).await?;
+            let path = path(admin, &name, "retry").await?;
+            let retried: Retried = admin.post(&path, &Retry { lead_uuid: lead }).await?;
             page::show(&retried, json, || {
                 let told = page::counted(retried.put_back, "event");
                 page::print(format_args!("{told} of {name} will be sent again"));
             })?;
         }
         Command::Test { name, json } => {
-            known(admin, &name).await?;
-            let trial: Trial = admin.ask(Method::POST, &path(&name, "test")?).await?;
+            let path = path(admin, &name, "test").await?;
+            let trial: Trial = admin.ask(Method::POST, &path).await?;
             page::show(&trial, json, || show(&trial))?;
-            if !trial.is_good() {
-                return Err(Trouble::Told(ExitCode::FAILURE));
-            }
+            Trouble::unless(trial.is_good())?;
         }
     }
     Ok(())
 }
 
 /// Where something of a subscription is asked for.
-fn path(name: &str, what: &str) -> Result<String, String> {
-    match crate::partners::is_key(name) {
-        true => Ok(format!("/postbacks/{name}/{what}")),
-        false => Err(missing(name)),
-    }
-}
-
-async fn known(admin: &AdminClient, name: &str) -> Result<(), String> {
+///
+/// # Errors
+/// That there is no such subscription.
+async fn path(admin: &AdminClient, name: &str, what: &str) -> Result<String, String> {
     let standings: Vec<Standing> = admin.ask(Method::GET, "/postbacks").await?;
-    standings.iter().any(|one| one.name == name).then_some(()).ok_or_else(|| missing(name))
-}
-
-fn missing(name: &str) -> String {
-    format!("there is no subscription `{name}`; `offerd postbacks list` shows those there are")
+    match standings.iter().any(|one| one.name == name) {
+        true => Ok(format!("/postbacks/{name}/{what}")),
+        false => {
+            Err(format!("there is no subscription `{name}`; `offerd postbacks list` shows those there are"))
+        }
+    }
 }
 
 fn subscriptions(standings: &[Standing]) -> Sheet {

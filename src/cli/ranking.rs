@@ -1,29 +1,11 @@
 //! `offerd ranking`: what was learnt of clicks, and by what offers are ranked.
 
-use std::path::Path;
-
-use clap::Args;
-use form_urlencoded::Serializer;
-use hyper::Method;
-
-use super::admin_client::AdminClient;
-use super::page;
-use super::trouble::Trouble;
+use super::prelude::*;
 use crate::partners::ranking::ConversionFrom;
 use crate::ranking::report::{RankingReport, Row};
-use crate::sheet::{Sheet, sheet};
 
 /// `offerd ranking`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd ranking
-  offerd ranking --company Acme --partner tidelark_savings --ratings
-  offerd ranking --company Acme --json
-
-A row is what a company's own clicks have shown of a partner, of one of its offers, or of that to people of one credit rating; older clicks
-count for less than one (`ranking.half_life`). Behind it stands what is believed, which every offer of that row is ranked by that has no row of
-its own, and between which figures it lies with a probability of 90 %.")]
 pub struct Arguments {
     /// Only this company, by its name
     #[arg(long, value_name = "NAME")]
@@ -43,14 +25,13 @@ pub struct Arguments {
 }
 
 /// Runs `offerd ranking`.
-pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
-    let settings = super::settings(config)?;
-    let admin = AdminClient::find(&settings).await?;
-    let report: RankingReport = admin.ask(Method::GET, &format!("/ranking?{}", arguments.query())).await?;
-    admin.close()?;
+pub async fn run(admin: &AdminClient, arguments: &Arguments) -> Result<(), Trouble> {
+    let Arguments { company, partner, test, .. } = arguments;
+    let wanted =
+        [("company", company.clone()), ("partner", partner.clone()), ("leads", values::tests(*test))];
+    let report: RankingReport = admin.ask(Method::GET, &values::query("/ranking", wanted)).await?;
     if arguments.json {
-        page::print_json(&report)?;
-        return Ok(());
+        return Ok(page::print_json(&report)?);
     }
     page::print(rankings(&report));
     let rows: Vec<&Row> =
@@ -60,21 +41,6 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     }
     page::print(summary(&report, rows.is_empty()));
     Ok(())
-}
-
-impl Arguments {
-    fn query(&self) -> String {
-        let mut query = Serializer::new(String::new());
-        let test = self.test.then_some("test");
-        for (name, value) in
-            [("company", self.company.as_deref()), ("partner", self.partner.as_deref()), ("leads", test)]
-        {
-            if let Some(value) = value {
-                query.append_pair(name, value);
-            }
-        }
-        query.finish()
-    }
 }
 
 /// The rankings in force, a line each.

@@ -1,16 +1,10 @@
 //! `offerd reload`
 
 use std::fs;
-use std::path::Path;
-use std::process::ExitCode;
 
-use clap::Args;
-use hyper::Method;
-
-use super::admin_client::AdminClient;
-use super::page;
-use super::trouble::{BAD_CONFIGURATION, Trouble};
-use crate::config::{SettingChange, Settings};
+use super::prelude::*;
+use super::trouble::BAD_CONFIGURATION;
+use crate::config::SettingChange;
 use crate::declaration::DeclarationsDiff;
 use crate::partners::diff::{Aspect, OffersDiff, PartnerDiff, PartnerFigures, ProductDiff};
 use crate::reload::{Outcome, Report};
@@ -18,17 +12,6 @@ use crate::run_file::RunFile;
 
 /// `reload`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Settings and partner files are read by the daemon, from where it was told to read them at its start, and checked as
-`offerd check` does. Rate tables that are being built are finished as they were begun.
-
-Exit code 0: the files are in force, and what that has changed is told. 64: something in them is wrong, all of it is told,
-and nothing has changed. 1: no daemon is running, or it could not take them in.
-
-Examples:
-  offerd reload
-  $EDITOR partners/tidelark_savings.toml && offerd check && offerd reload
-  offerd reload --json")]
 pub struct Arguments {
     /// What has changed, or what is wrong, as JSON
     #[arg(long)]
@@ -48,7 +31,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     match outcome {
         Outcome::Reloaded(_) if arguments.json => Ok(()),
         Outcome::Reloaded(report) => {
-            page::print(text(&report).trim_end());
+            page::print(lines(&report).join("\n"));
             Ok(())
         }
         Outcome::Refused { .. } if arguments.json => Err(Trouble::Told(ExitCode::from(BAD_CONFIGURATION))),
@@ -83,48 +66,30 @@ async fn reload(settings: &Settings) -> Result<Outcome, String> {
 }
 
 /// The report for people.
-fn text(report: &Report) -> String {
+fn lines(report: &Report) -> Vec<String> {
     let Report { book, partners, subscriptions, experiments, settings, remarks } = report;
-    let mut text = String::new();
-    if report.changes_nothing() {
-        text.push_str("reloaded; nothing has changed\n");
-    } else {
-        text.push_str("reloaded\n");
-    }
-    for partner in &partners.added {
-        text.push_str(&format!("  + {}\n", figures(partner)));
-    }
-    for partner in &partners.removed {
-        text.push_str(&format!("  - {}\n", figures(partner)));
-    }
+    let nothing = if report.changes_nothing() { "; nothing has changed" } else { "" };
+    let mut lines = vec![format!("reloaded{nothing}")];
+    lines.extend(partners.added.iter().map(|partner| format!("  + {}", figures(partner))));
+    lines.extend(partners.removed.iter().map(|partner| format!("  - {}", figures(partner))));
     for partner in &partners.changed {
-        text.push_str(&format!("  ~ {}\n", partner.partner));
-        lines_of(partner).iter().for_each(|line| text.push_str(&format!("      {line}\n")));
+        lines.push(format!("  ~ {}", partner.partner));
+        lines.extend(lines_of(partner).iter().map(|line| format!("      {line}")));
     }
-    let DeclarationsDiff { added, removed, changed } = subscriptions;
-    text.push_str(&named("postbacks", [added, removed, changed]));
-    let DeclarationsDiff { added, removed, changed } = experiments;
-    text.push_str(&named("experiment", [added, removed, changed]));
-    for change in &settings.changed {
-        text.push_str(&format!("  ~ {}\n", setting(change)));
+    for (what, diff) in [("postbacks", subscriptions), ("experiment", experiments)] {
+        let DeclarationsDiff { added, removed, changed } = diff;
+        for (sign, names) in [('+', added), ('-', removed), ('~', changed)] {
+            lines.extend(names.iter().map(|name| format!("  {sign} {what} {name}")));
+        }
     }
+    lines.extend(settings.changed.iter().map(|change| format!("  ~ {}", setting(change))));
     if !settings.waiting_for_restart.is_empty() {
-        text.push_str("waiting for a restart:\n");
+        lines.push("waiting for a restart:".to_owned());
     }
-    for change in &settings.waiting_for_restart {
-        text.push_str(&format!("  ! {}\n", setting(change)));
-    }
-    remarks.iter().for_each(|remark| text.push_str(&format!("  ? {remark}\n")));
-    let figures = format!("{} partners, {} offers, book {}\n", book.partners, book.offers, book.fingerprint);
-    text + &figures
-}
-
-/// A line for each that came, went or is not as it was.
-fn named(what: &str, diff: [&Vec<String>; 3]) -> String {
-    let lines = ['+', '-', '~'].into_iter().zip(diff);
+    lines.extend(settings.waiting_for_restart.iter().map(|change| format!("  ! {}", setting(change))));
+    lines.extend(remarks.iter().map(|remark| format!("  ? {remark}")));
+    lines.push(format!("{} partners, {} offers, book {}", book.partners, book.offers, book.fingerprint));
     lines
-        .flat_map(|(sign, names)| names.iter().map(move |name| format!("  {sign} {what} {name}\n")))
-        .collect()
 }
 
 fn figures(PartnerFigures { partner, products }: &PartnerFigures) -> String {
@@ -138,13 +103,10 @@ fn figures(PartnerFigures { partner, products }: &PartnerFigures) -> String {
 fn lines_of(partner: &PartnerDiff) -> Vec<String> {
     let mut lines: Vec<String> = partner.identity.iter().map(|found| aspect("partner", found)).collect();
     for (product_type, diff) in &partner.products {
+        let whole = |what, offers| format!("{product_type}: {what} ({})", page::counted(offers, "offer"));
         match diff {
-            ProductDiff::Added { offers } => {
-                lines.push(format!("{product_type}: added ({})", page::counted(*offers, "offer")))
-            }
-            ProductDiff::Removed { offers } => {
-                lines.push(format!("{product_type}: removed ({})", page::counted(*offers, "offer")))
-            }
+            ProductDiff::Added { offers } => lines.push(whole("added", *offers)),
+            ProductDiff::Removed { offers } => lines.push(whole("removed", *offers)),
             ProductDiff::Changed { aspects, offers, credentials } => {
                 lines.extend(aspects.iter().map(|found| aspect(product_type, found)));
                 lines.extend(credentials.then(|| format!("{product_type}: other secrets or certificates")));
@@ -160,12 +122,9 @@ fn of_offers(OffersDiff { before, after, added, removed, changed }: &OffersDiff)
 }
 
 fn aspect(place: &str, Aspect { key, before, after }: &Aspect) -> String {
-    match (before, after) {
-        (None, None) => format!("{place}: {key}"),
-        (Some(before), Some(after)) => format!("{place}: {key} {before} → {after}"),
-        (None, Some(after)) => format!("{place}: {key} → {after}"),
-        (Some(before), None) => format!("{place}: {key} {before} →"),
-    }
+    let arrow = (before.is_some() || after.is_some()).then_some("→");
+    let words = [Some(key.as_str()), before.as_deref(), arrow, after.as_deref()];
+    format!("{place}: {}", words.into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 
 fn setting(SettingChange { key, before, after, source }: &SettingChange) -> String {

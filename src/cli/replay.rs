@@ -1,32 +1,13 @@
 //! `offerd replay`: stored leads once more with changed partner files.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use chrono::Utc;
-use clap::Args;
-
-use super::admin_client::AdminClient;
+use super::prelude::*;
 use super::progress::Bar;
-use super::trouble::Trouble;
-use super::{page, values};
 use crate::admin::replay::{ReplayLine, ReplayOrder};
 use crate::hindsight::replay::{Named, OfferCount, ReplayReport, Wish};
 use crate::partners::Book;
-use crate::sheet::sheet;
 
 /// `offerd replay`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd replay --since 7d
-  offerd replay --partners ../changed --since 7d --company Acme
-  offerd replay --limit 1000 --json
-
-Nobody is called, and nothing is written. Offers of a catalog are priced anew, as of the day of their rate table. A partner
-that is asked over HTTP counts with the offers that it answered then if it still would be asked; of one that would be asked
-newly nothing is known, so only the ask is counted. Asks that failed or timed out then do so again. Caps, budgets and pauses
-from the command line kept out whom they kept out then; schedules and exclusive partners are judged by the files.")]
 pub struct Arguments {
     /// Directory of the partner files; the configured one when not given
     #[arg(long, value_name = "DIR")]
@@ -49,28 +30,21 @@ pub struct Arguments {
 const BAR: &str = "{bar:30} {pos} of {len} rate tables, {eta} left";
 
 /// Runs `offerd replay`.
-pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
-    let settings = super::settings(config)?;
+pub async fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trouble> {
     let directory = arguments.partners.as_ref().unwrap_or(&settings.partners.path);
     // Here, so that faults are shown with the files that they are in.
-    Book::load(directory).map_err(Trouble::Faults)?;
+    Book::load(directory)?;
     let bar = Bar::begin(BAR);
-    let admin = AdminClient::find(&settings).await?;
+    let admin = AdminClient::find(settings).await?;
     let report = replayed(&admin, &order(directory, arguments)?, &bar).await?;
-    admin.close()?;
     drop(bar);
-    page::show(&report, arguments.json, || print(&report))?;
-    Ok(())
+    Ok(page::show(&report, arguments.json, || print(&report))?)
 }
 
 /// Which leads, and with which partner files.
 fn order(directory: &Path, arguments: &Arguments) -> Result<ReplayOrder, String> {
-    let back = i64::try_from(arguments.since.as_millis()).unwrap_or(i64::MAX);
-    let wish = Wish {
-        since: Utc::now().timestamp_millis().saturating_sub(back).max(0),
-        company: arguments.company.clone(),
-        limit: arguments.limit,
-    };
+    let Arguments { since, company, limit, .. } = arguments;
+    let wish = Wish { since: values::ago(*since), company: company.clone(), limit: *limit };
     let texts = Book::texts_in(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let name = |file: PathBuf| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let partner_files = texts.into_iter().map(|(file, text)| (name(file), text)).collect();
@@ -78,15 +52,15 @@ fn order(directory: &Path, arguments: &Arguments) -> Result<ReplayOrder, String>
 }
 
 async fn replayed(admin: &AdminClient, order: &ReplayOrder, bar: &Bar) -> Result<ReplayReport, String> {
-    let mut lines = admin.lines("/replay", order).await?;
-    while let Some(line) = lines.next().await? {
-        match line {
-            ReplayLine::Progress(progress) => bar.show(progress.done as u64, progress.total as u64),
-            ReplayLine::Report(report) => return Ok(report),
-            ReplayLine::Failed(why) => return Err(why),
+    let ended = |line| match line {
+        ReplayLine::Progress(progress) => {
+            bar.show(progress.done as u64, progress.total as u64);
+            None
         }
-    }
-    Err("the daemon ended before the replay did".to_owned())
+        ReplayLine::Report(report) => Some(Ok(report)),
+        ReplayLine::Failed(why) => Some(Err(why)),
+    };
+    admin.follow("/replay", order, "the daemon ended before the replay did", ended).await
 }
 
 fn print(report: &ReplayReport) {

@@ -1,21 +1,13 @@
 //! `offerd report`, `offerd report rebuild`: what became of leads, counted by day, partner, tag and more.
 
 use std::iter;
-use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand, ValueEnum};
-use form_urlencoded::Serializer;
-use hyper::Method;
-
-use super::admin_client::AdminClient;
+use super::prelude::*;
 use super::progress::Bar;
-use super::trouble::Trouble;
-use super::{files, page, progress};
 use crate::admin::reports::RebuildLine;
 use crate::reports::figures::{Figure, Figures};
 use crate::reports::report::Report;
 use crate::reports::{RebuildProgress, Rebuilt};
-use crate::sheet::{Kind, Sheet, Value};
 
 /// Rows that a table has where `--limit` does not say.
 const ROWS: usize = 100;
@@ -28,24 +20,7 @@ const BAR: &str = "{bar:30} {percent} %, {eta} left";
 
 /// `offerd report`
 #[derive(Debug, Args)]
-#[command(
-    args_conflicts_with_subcommands = true,
-    after_help = "\
-Examples:
-  offerd report --by partner
-  offerd report --from 2026-01-01 --to 2026-03-31 --by partner,campaign --where company=Acme --compare
-  offerd report --by day --where partner=tidelark_savings --zone America/New_York
-  offerd report --from 2026-11-16 --to 2026-11-22 --by affiliate --compare --sort payoutsChange
-  offerd report --by campaign,state --sort=-payouts --format csv --output campaigns.csv
-  offerd report --from 2026-01-01 --by day,partner --format parquet --output partners.parquet
-
-Dimensions are day, week (ISO, from Monday on), month, company, product, subType, partner, rating, state, experiment (RULE/VARIANT), and the client tags of the setting `reports.tags`: two at
-most in `--by`, and with those of `--where` two beside day, week, month and company. Figures are leads, withoutOffers (of
-these the leads whose first rate table shows none), asks, offers, shown, clicks, applied, funded, takenBack (fundings), payouts,
-payoutsTakenBack, earningsPerClick and earningsPerLead. Applied, funded and payouts are less what was taken back, on the day that it was counted on,
-so that figures of weeks that are over become less when a partner takes something back. A lead counts in the row of each partner that it was sent, so rows may add up to more
-than the total. What a partner never reports is a dash, or empty, rather than 0."
-)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
@@ -103,10 +78,6 @@ enum Format {
 enum Command {
     /// Count anew from the records that there are, beside the count in force, and put it in its place. What was counted of leads
     /// whose time is over (`store.retention`) is in no record any more, and goes
-    #[command(after_help = "\
-Examples:
-  offerd report rebuild
-  offerd report rebuild --json")]
     Rebuild {
         /// As JSON: the `zones` and the `cells` that were counted
         #[arg(long)]
@@ -115,44 +86,40 @@ Examples:
 }
 
 /// Runs `offerd report`.
-pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+pub async fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trouble> {
     if arguments.format == Format::Parquet && arguments.file().is_none() {
-        return Err(Trouble::Other(WANTS_A_FILE.to_owned()));
+        return Err(WANTS_A_FILE.into());
     }
-    let settings = super::settings(config)?;
-    let admin = AdminClient::find(&settings).await?;
+    let admin = AdminClient::find(settings).await?;
     if let Some(Command::Rebuild { json }) = arguments.command {
-        rebuild(&admin, json).await?;
-        return Ok(admin.close()?);
+        let rebuilt = rebuilt(&admin).await?;
+        return Ok(page::show(&rebuilt, json, || {
+            page::print(format!("{} cells counted, by days of {}", rebuilt.cells, rebuilt.zones.join(", ")));
+        })?);
     }
     let report: Report = {
         let _waiting = progress::waiting("summing up");
-        admin.ask(Method::GET, &format!("/report?{}", arguments.query())).await?
+        admin.ask(Method::GET, &arguments.query()).await?
     };
-    admin.close()?;
     Ok(arguments.write(&report)?)
 }
 
 impl Arguments {
     /// What is asked for, as the admin listener reads it.
     fn query(&self) -> String {
-        let mut query = Serializer::new(String::new());
-        let mut pair = |name: &str, value: Option<&str>| {
-            if let Some(value) = value {
-                query.append_pair(name, value);
-            }
-        };
-        pair("from", self.from.as_deref());
-        pair("to", self.to.as_deref());
-        self.by.iter().for_each(|by| pair("by", Some(by)));
-        self.filters.iter().for_each(|filter| pair("where", Some(filter)));
-        pair("zone", self.zone.as_deref());
-        pair("leads", self.test.then_some("test"));
-        pair("compare", self.compare.then_some("true"));
-        pair("sort", self.sort.as_deref());
         let limit = self.limit.or((self.format == Format::Table).then_some(ROWS));
-        pair("limit", limit.map(|limit| limit.to_string()).as_deref());
-        query.finish()
+        let once = [
+            ("from", self.from.clone()),
+            ("to", self.to.clone()),
+            ("zone", self.zone.clone()),
+            ("leads", values::tests(self.test)),
+            ("compare", self.compare.then(|| "true".to_owned())),
+            ("sort", self.sort.clone()),
+            ("limit", limit.map(|limit| limit.to_string())),
+        ];
+        let by = self.by.iter().map(|by| ("by", Some(by.clone())));
+        let filters = self.filters.iter().map(|filter| ("where", Some(filter.clone())));
+        values::query("/report", once.into_iter().chain(by).chain(filters))
     }
 
     /// The file that it is written to.
@@ -162,29 +129,24 @@ impl Arguments {
 
     fn write(&self, report: &Report) -> Result<(), String> {
         let text = match self.format {
-            Format::Table => None,
+            Format::Csv => report.sheet().csv()?.trim_end().to_owned(),
+            Format::Json => page::pretty_json(report)?,
             Format::Parquet => {
                 let bytes = report.sheet().parquet("report").map_err(|error| error.to_string())?;
                 return files::make(self.file().ok_or(WANTS_A_FILE)?, &bytes);
             }
-            Format::Csv => Some(report.sheet().csv()?.trim_end().to_owned()),
-            Format::Json => {
-                Some(page::json(&serde_json::to_string_pretty(report).map_err(|error| error.to_string())?))
+            Format::Table if self.file().is_some() => {
+                format!("{}\n{}", page::table(&sheet(report)), summary(report))
+            }
+            Format::Table => {
+                page::print_sheet(&sheet(report));
+                summary(report)
             }
         };
-        match (self.file(), text) {
-            (Some(file), text) => {
-                let text =
-                    text.unwrap_or_else(|| format!("{}\n{}", page::table(&sheet(report)), summary(report)));
-                files::make(file, (text + "\n").as_bytes())
-            }
-            (None, Some(text)) => {
+        match self.file() {
+            Some(file) => files::make(file, (text + "\n").as_bytes()),
+            None => {
                 page::print(text);
-                Ok(())
-            }
-            (None, None) => {
-                page::print_sheet(&sheet(report));
-                page::print(summary(report));
                 Ok(())
             }
         }
@@ -244,27 +206,17 @@ fn summary(report: &Report) -> String {
     lines.join("\n")
 }
 
-async fn rebuild(admin: &AdminClient, json: bool) -> Result<(), String> {
-    let rebuilt = rebuilt(admin).await?;
-    if json {
-        return page::print_json(&rebuilt);
-    }
-    page::print(format!("{} cells counted, by days of {}", rebuilt.cells, rebuilt.zones.join(", ")));
-    Ok(())
-}
-
 async fn rebuilt(admin: &AdminClient) -> Result<Rebuilt, String> {
     let bar = Bar::begin(BAR);
-    let mut lines = admin.lines("/report/rebuild", &()).await?;
-    while let Some(line) = lines.next().await? {
-        match line {
-            RebuildLine::Progress(RebuildProgress { at, since, .. }) => {
-                let now = chrono::Utc::now().timestamp_millis();
-                bar.show((at - since).max(0).cast_unsigned(), (now - since).max(1).cast_unsigned());
-            }
-            RebuildLine::Rebuilt(rebuilt) => return Ok(rebuilt),
-            RebuildLine::Failed(why) => return Err(why),
+    let cut_short = "the daemon ended before the count did";
+    let ended = |line| match line {
+        RebuildLine::Progress(RebuildProgress { at, since, .. }) => {
+            let now = chrono::Utc::now().timestamp_millis();
+            bar.show((at - since).max(0).cast_unsigned(), (now - since).max(1).cast_unsigned());
+            None
         }
-    }
-    Err("the daemon ended before the count did".to_owned())
+        RebuildLine::Rebuilt(rebuilt) => Some(Ok(rebuilt)),
+        RebuildLine::Failed(why) => Some(Err(why)),
+    };
+    admin.follow("/report/rebuild", &(), cut_short, ended).await
 }

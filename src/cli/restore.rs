@@ -19,14 +19,6 @@ use crate::store::{CheckReport, MasterKey};
 
 /// `offerd restore`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd restore --check nightly.backup
-  offerd restore nightly.backup --into drill
-
-The store is built beside its place and moved there when all of the backup was read, found sound and written. The master key
-is looked for where the daemon looks for it; without one --check can check the checksums, but not the seals.
-Exit code 0: the backup is sound, and of a store of which all could be read. 1: it is not sound, or misses what is told.")]
 pub struct Arguments {
     /// The backup
     file: PathBuf,

@@ -2,26 +2,14 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
-use clap::Args;
 use tokio::net::TcpListener;
 
-use super::page;
-use super::trouble::Trouble;
+use super::prelude::*;
 use crate::sandbox::{Behaviours, Cases, Chance, Latency, Rates, serve};
 
 /// `offerd sandbox`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd sandbox
-  offerd sandbox --errors 0.05 --drip 0.01
-  offerd sandbox --listen 127.0.0.1:0 --latency 0ms..50ms
-
-It answers at http://127.0.0.1:8090/KEY/... with the case `offers` of the partner, or with that which `case:NAME` in the body
-names. Who has callbacks in its case calls back. A file `sandbox.toml` beside a partner's cases gives it a latency and shares
-of its own, and is read again when it has changed.")]
 pub struct Arguments {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8090")]
@@ -54,7 +42,7 @@ pub async fn run(arguments: &Arguments) -> Result<(), Trouble> {
     let Arguments { errors, garbage, drip, reset, .. } = *arguments;
     let rates = Rates { errors, garbage, drip, reset };
     if !rates.are_possible() {
-        return Err(Trouble::Other("the shares must be from 0 to 1, and at most 1 together".to_owned()));
+        return Err("the shares must be from 0 to 1, and at most 1 together".into());
     }
     let cases = Cases::load(&arguments.cases)
         .map_err(|fault| format!("{fault}; `--cases` says where the cases are, files `KEY/CASE.json` as offerd-partner(5) describes"))?;

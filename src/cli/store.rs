@@ -26,13 +26,6 @@ use crate::store::{StoreOptions, Tree};
 pub enum Command {
     /// Read every record, of a running daemon's store or of a stopped one's, and name those that are not as they were
     /// written; exit code 1 if there are any. No record is changed
-    #[command(after_help = "\
-Examples:
-  offerd store check
-  offerd store check --json | jq '.broken'
-
-Of a store whose daemon was killed it does first what a start would do: the records that only the journal holds are taken into
-their files. A store of another format is refused and left as it is.")]
     Check {
         /// Name all that is broken, however much it is, and not the first 100 lines only
         #[arg(long)]
@@ -43,13 +36,6 @@ their files. A store of another format is refused and left as it is.")]
     },
     /// Make a good store of what is left of a damaged one, whose daemon is stopped, and of what a backup has of the rest; exit
     /// code 1 if anything is lost. The damaged store is not changed
-    #[command(after_help = "\
-Examples:
-  offerd store salvage --into salvaged --backup nightly.backup
-  offerd store salvage --into salvaged --json | jq -r '.leadsLost[]'
-
-The new store is built beside DIR and moved there when all of it was written and read. Who was erased since the backup does not
-come back. Tokens, partners' keys and pauses that are lost do not either, since they may have been revoked: make them anew.")]
     Salvage {
         /// Directory of the new store, which must be empty or not there
         #[arg(long, value_name = "DIR")]
@@ -63,7 +49,6 @@ come back. Tokens, partners' keys and pauses that are lost do not either, since 
     },
     /// Copy the whole store from files into a database, or back, while no daemon runs on either; then both sides are read
     /// through and compared, exit code 1 if anything differs. The side that is copied is not changed
-    #[command(after_help = copy::EXAMPLES)]
     Copy(copy::Arguments),
 }
 

@@ -1,22 +1,15 @@
 //! `offerd suppressions`: lists of whom partners are not to be asked about.
 
-use std::io::{self, BufRead, BufReader, IsTerminal, Read};
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::io::{self, BufRead, BufReader};
 
-use clap::{Args, Subcommand, ValueEnum};
-use hyper::Method;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::json;
 
-use super::admin_client::AdminClient;
-use super::page;
-use super::trouble::Trouble;
+use super::files::Input;
+use super::prelude::*;
 use crate::admin::suppressions::{AT_ONCE, Added, Addition, ListedSuppressions, Removed, digest};
 use crate::model::{SuppressionDigest, SuppressionKind};
 use crate::partners::is_key;
-use crate::regular_file;
-use crate::sheet::{Sheet, sheet};
 
 /// Lines that are told one by one when they are bad; of the others only how many there are.
 const MOST_TOLD: u64 = 20;
@@ -27,19 +20,12 @@ pub enum Command {
     /// Add what a file has to a list, which is made when there is none of this name
     Add(Add),
     /// List the lists, with how many are on each and which partners name it
-    #[command(after_help = "\
-Examples:
-  offerd suppressions list
-  offerd suppressions list --json")]
     List {
         /// As JSON: of each `name`, `kind`, `entries`, `updatedAt` and `partners`
         #[arg(long)]
         json: bool,
     },
     /// Remove a list with all that is on it. Partners that name it are not asked until there is one again
-    #[command(after_help = "\
-Examples:
-  offerd suppressions remove do_not_contact")]
     Remove {
         /// Name of the list
         name: String,
@@ -48,21 +34,6 @@ Examples:
 
 /// `suppressions add`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd suppressions add do_not_contact hashed.txt --kind email
-  offerd suppressions add customers customers.csv --kind person --plain
-  offerd suppressions add opted_out - --kind phone --json < hashed.txt
-
-A line of the file is the SHA-256, as 64 hexadecimal digits, of
-  email    an address in lower case
-  phone    a number as ten digits, 2065550100; 12065550100 and +12065550100 are found too
-  person   first name, last name and day of birth, in lower case: ada|lovelace|1815-12-10
-or, with --plain, the same in plain, which is hashed before it is sent and never stored:
-  ada@example.com    (206) 555-0100    Ada, Lovelace, 1815-12-10
-
-What is on the list stays on it, so a file can be added again. Good lines are added also where others are bad, which
-the exit code 1 says.")]
 pub struct Add {
     /// Name of the list, as partner files name it in `suppress`
     name: String,
@@ -90,9 +61,8 @@ enum Kind {
 }
 
 /// Runs `offerd suppressions`.
-pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
-    let settings = super::settings(config)?;
-    let admin = match command {
+pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
+    match command {
         Command::Add(add) => {
             // Before a store is opened, and a file read, for nothing.
             if !is_key(&add.name) {
@@ -101,29 +71,26 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
                     add.name
                 )));
             }
-            let input = add.open()?;
-            let admin = AdminClient::find_or_make(&settings).await?;
-            let bad = add.send(&admin, input).await?;
-            admin.close()?;
-            return if bad == 0 { Ok(()) } else { Err(Trouble::Told(ExitCode::FAILURE)) };
+            let input = Input::open(&add.file)?;
+            let admin = AdminClient::find_or_make(settings).await?;
+            Trouble::unless(add.send(&admin, input).await? == 0)?;
         }
         Command::List { json } => {
-            let admin = AdminClient::find_with_partners(&settings).await?;
+            let admin = AdminClient::find_with_partners(settings).await?;
             let lists: Vec<ListedSuppressions> = admin.ask(Method::GET, "/suppressions").await?;
             page::show(&lists, json, || page::print_sheet(&sheet(&lists)))?;
             admin.warn_of_damage().await;
-            admin
         }
         Command::Remove { name } => {
-            let admin = AdminClient::find_with_partners(&settings).await?;
+            let admin = AdminClient::find_with_partners(settings).await?;
             let missing =
                 || format!("there is no list `{name}`; `offerd suppressions list` shows those there are");
             if !is_key(&name) {
-                return Err(Trouble::Other(missing()));
+                return Err(missing().into());
             }
             let removed: Removed = admin.ask(Method::DELETE, &format!("/suppressions/{name}")).await?;
             if !removed.found {
-                return Err(Trouble::Other(missing()));
+                return Err(missing().into());
             }
             tell!("the list {name} is removed");
             if !removed.partners.is_empty() {
@@ -132,26 +99,15 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
                     "their files name it, so that these are asked about nobody until it is there again: {partners}"
                 );
             }
-            admin
         }
-    };
-    Ok(admin.close()?)
+    }
+    Ok(())
 }
 
 impl Add {
-    fn open(&self) -> Result<Input, String> {
-        if self.file == Path::new("-") {
-            return Ok(Input { read: Box::new(io::stdin()), bytes: None });
-        }
-        let opened = regular_file::open(&self.file).and_then(|file| Ok((file.metadata()?.len(), file)));
-        let (bytes, file) =
-            opened.map_err(|error| format!("{} cannot be read: {error}", self.file.display()))?;
-        Ok(Input { read: Box::new(file), bytes: Some(bytes) })
-    }
-
     /// Sends what is good of the file, and returns how many lines are bad.
     async fn send(&self, admin: &AdminClient, input: Input) -> Result<u64, String> {
-        let bar = bar(input.bytes);
+        let bar = input.bar();
         let mut lines = BufReader::new(bar.wrap_read(input.read));
         let (mut read, mut bad, mut batch) = (0_u64, 0_u64, Vec::with_capacity(AT_ONCE));
         let mut nth = 0_u64;
@@ -223,27 +179,10 @@ impl Add {
     }
 }
 
-/// What is read, and how long it is where that is known.
-struct Input {
-    read: Box<dyn Read>,
-    bytes: Option<u64>,
-}
-
 /// Reads the next line; `false` at the end.
 fn next(lines: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     lines.read_until(b'\n', line).map(|read| read > 0)
-}
-
-/// How far a file was read; on a terminal only.
-fn bar(bytes: Option<u64>) -> ProgressBar {
-    let style = |template| ProgressStyle::with_template(template).expect("the template is well-formed");
-    match bytes {
-        _ if !io::stderr().is_terminal() => ProgressBar::hidden(),
-        Some(bytes) => ProgressBar::new(bytes)
-            .with_style(style("{bar:30} {percent:>3} %  {binary_bytes_per_sec}, {eta} left  {msg}")),
-        None => ProgressBar::no_length().with_style(style("{spinner} {binary_bytes}  {msg}")),
-    }
 }
 
 fn sheet(lists: &[ListedSuppressions]) -> Sheet {

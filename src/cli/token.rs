@@ -1,21 +1,11 @@
 //! `offerd token create|list|revoke`
 
-use std::path::Path;
-
-use clap::{Args, Subcommand, ValueEnum};
-use hyper::Method;
-use uuid::Uuid;
-
-use super::admin_client::AdminClient;
 use super::partners::known;
-use super::trouble::Trouble;
-use super::{page, values};
+use super::prelude::*;
 use crate::admin::key_ring::{Created, Holder, KeyRing, Listed, New};
 use crate::admin::tokens::Revoked;
-use crate::config::Settings;
 use crate::model::TokenKind;
 use crate::partners::Book;
-use crate::sheet::{Sheet, sheet};
 use crate::store::partner_keys::{NewPartnerKey, PartnerKeyKind};
 use crate::store::tokens::NewToken;
 
@@ -25,19 +15,12 @@ pub enum Command {
     /// Make a token and print it, alone, on standard output; it is shown nowhere else
     Create(Create),
     /// List tokens; the tokens themselves are kept nowhere
-    #[command(after_help = "\
-Examples:
-  offerd token list
-  offerd token list --json | jq -r '.[].id'")]
     List {
         /// As JSON
         #[arg(long)]
         json: bool,
     },
     /// End a token, by the id that `list` shows
-    #[command(after_help = "\
-Examples:
-  offerd token revoke 3f0a1d62-0a53-4d1c-a3a2-7d0f7bb2d1c4")]
     Revoke {
         /// Id of the token
         #[arg(value_parser = values::uuid)]
@@ -47,13 +30,7 @@ Examples:
 
 /// `token create`
 #[derive(Debug, Args)]
-#[command(group(clap::ArgGroup::new("holder").required(true).args(["company", "partner"])), after_help = "\
-Examples:
-  offerd token create --company Acme --kind publishable
-  offerd token create --company Acme --kind confidential --test
-  offerd token create --company Acme --kind publishable --duplicate-look-back 1440
-  TOKEN=$(offerd token create --partner tidelark_savings)
-  offerd token create --company Acme --kind confidential --json | jq -r .id")]
+#[command(group(clap::ArgGroup::new("holder").required(true).args(["company", "partner"])))]
 pub struct Create {
     /// Company that the token belongs to; made when there is none of this name
     #[arg(long, value_name = "NAME", requires = "kind")]
@@ -87,54 +64,48 @@ enum Kind {
 }
 
 /// Runs `offerd token`.
-pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
-    let settings = &super::settings(config)?;
-    let admin = match command {
+pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
+    match command {
         Command::Create(create) => {
             let json = create.json;
             // Before there may be a store, so that none is made for a token that cannot be.
             let wanted = create.wanted(settings)?;
             if let Some(fault) = KeyRing::fault(&wanted) {
-                return Err(Trouble::Other(fault));
+                return Err(fault.into());
             }
             let admin = AdminClient::find_or_make(settings).await?;
-            tell(admin.post("/tokens", &wanted).await?, json)?;
-            admin
+            tell(&admin.post("/tokens", &wanted).await?, json)?;
         }
         Command::List { json } => {
             let admin = AdminClient::find(settings).await?;
             let tokens: Vec<Listed> = admin.ask(Method::GET, "/tokens").await?;
             page::show(&tokens, json, || page::print_sheet(&sheet(&tokens)))?;
             admin.warn_of_damage().await;
-            admin
         }
         Command::Revoke { id } => {
             let admin = AdminClient::find(settings).await?;
             let revoked: Revoked = admin.ask(Method::DELETE, &format!("/tokens/{id}")).await?;
             if !revoked.found {
-                return Err(Trouble::Other(format!(
-                    "there is no token {id}; `offerd token list` shows those there are"
-                )));
+                return Err(
+                    format!("there is no token {id}; `offerd token list` shows those there are").into()
+                );
             }
             tell!("token {id} is revoked");
-            admin
         }
-    };
-    Ok(admin.close()?)
+    }
+    Ok(())
 }
 
 /// Prints the token that was made: alone on standard output, unless JSON is asked for.
-fn tell(created: Created, json: bool) -> Result<(), String> {
-    if json {
-        return page::print_json(&created);
-    }
-    page::print(created.token);
-    let holder = match created.holder {
-        Holder::Company(name) => format!("company {name}"),
-        Holder::Partner(key) => format!("partner {key}"),
-    };
-    tell!("token {} of {holder}; it is shown only now", created.id);
-    Ok(())
+fn tell(created: &Created, json: bool) -> Result<(), String> {
+    page::show(created, json, || {
+        page::print(&created.token);
+        let holder = match &created.holder {
+            Holder::Company(name) => format!("company {name}"),
+            Holder::Partner(key) => format!("partner {key}"),
+        };
+        tell!("token {} of {holder}; it is shown only now", created.id);
+    })
 }
 
 impl Create {

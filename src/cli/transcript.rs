@@ -1,27 +1,11 @@
 //! `offerd transcript UUID`: what partners were sent about a lead and what came back.
 
-use std::path::Path;
-
-use clap::Args;
-use hyper::Method;
-use uuid::Uuid;
-
-use super::admin_client::AdminClient;
-use super::trouble::Trouble;
-use super::{page, progress, values};
+use super::prelude::*;
 use crate::admin::transcripts::Reveal;
 use crate::hindsight::transcript::{AskTranscript, CalledBy, ShownCall, ShownMessage, TableTranscript};
 
 /// `offerd transcript`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd transcript 01a1fcce-e71a-773e-b126-2445db4ef9dc
-  offerd transcript 01a1fcce-e71a-773e-b126-2445db4ef9dc --partner cedar --json
-  offerd transcript 01a1fcce-e71a-773e-b126-2445db4ef9dc --partner cedar --reveal --reason 'dispute 4711'
-
-There is one of each ask of a partner whose file says `transcripts = true`, for as long as `transcripts.kept` says. Secrets are never
-in it. What may tell of a person is masked, but with --reveal, and that it was seen stands in the audit log.")]
 pub struct Arguments {
     /// The rate table, or an offer of it
     #[arg(value_parser = values::uuid)]
@@ -40,9 +24,12 @@ pub struct Arguments {
     json: bool,
 }
 
+/// What is said where nothing is kept.
+const NOTHING: &str = "nothing is kept of it: no such partner was asked, its file does not say `transcripts = true`, or it was longer ago \
+                       than `transcripts.kept`";
+
 /// Runs `offerd transcript`.
-pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
-    let admin = AdminClient::find_with_partners(&super::settings(config)?).await?;
+pub async fn run(admin: &AdminClient, arguments: &Arguments) -> Result<(), Trouble> {
     let waiting = progress::waiting("reading");
     let Arguments { uuid, partner, reason, .. } = arguments;
     let path = format!("/rateTables/{uuid}/transcript");
@@ -54,23 +41,14 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     };
     transcript.asks.retain(|ask| partner.as_ref().is_none_or(|partner| *partner == ask.partner));
     if transcript.asks.is_empty() {
-        return Err(Trouble::Other(
-            "nothing is kept of it: no such partner was asked, its file does not say `transcripts = true`, or it was longer ago \
-             than `transcripts.kept`"
-                .to_owned(),
-        ));
+        return Err(NOTHING.into());
     }
     if let Some(reason) = reason {
         let order = Reveal { partner: partner.clone(), reason: reason.clone() };
         transcript = admin.post(&path, &order).await?;
     }
     drop(waiting);
-    admin.close()?;
-    match arguments.json {
-        true => page::print_json(&transcript)?,
-        false => transcript.asks.iter().for_each(print),
-    }
-    Ok(())
+    Ok(page::show(&transcript, arguments.json, || transcript.asks.iter().for_each(print))?)
 }
 
 fn print(ask: &AskTranscript) {

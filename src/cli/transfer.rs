@@ -27,13 +27,6 @@ use crate::transfer::{Export, Import};
 
 /// `offerd export`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd export --personal-data store.ndjson
-  offerd export - > store.ndjson
-
-The store must be that of a stopped daemon; of a running one restore a backup elsewhere, and export that. A line is
-{\"tree\",\"key\",\"value\"}; the key is in hexadecimal, a value that is not JSON goes as \"text\" or \"hex\".")]
 pub struct ExportArguments {
     /// File to make, readable by its owner only; `-` is standard output
     file: PathBuf,
@@ -44,12 +37,6 @@ pub struct ExportArguments {
 
 /// `offerd import`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd import store.ndjson
-
-The store must not be there yet. Everything is answered as before, except that a submit sent again with the Idempotency-Key
-of one before the export counts as new.")]
 pub struct ImportArguments {
     /// Lines of `offerd export --personal-data`; `-` is standard input
     file: PathBuf,

@@ -19,6 +19,11 @@ pub enum Trouble {
 }
 
 impl Trouble {
+    /// None where what standard output shows already is good.
+    pub fn unless(good: bool) -> Result<(), Self> {
+        if good { Ok(()) } else { Err(Self::Told(ExitCode::FAILURE)) }
+    }
+
     /// Prints it, unless it is shown already.
     pub fn end(self) -> ExitCode {
         match self {
@@ -43,5 +48,17 @@ impl Trouble {
 impl From<String> for Trouble {
     fn from(message: String) -> Self {
         Self::Other(message)
+    }
+}
+
+impl From<Vec<Fault>> for Trouble {
+    fn from(faults: Vec<Fault>) -> Self {
+        Self::Faults(faults)
+    }
+}
+
+impl From<&str> for Trouble {
+    fn from(message: &str) -> Self {
+        Self::Other(message.to_owned())
     }
 }

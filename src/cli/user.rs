@@ -1,19 +1,12 @@
 //! `offerd user add|list|role|password|disable|enable|remove`
 
 use std::io::{self, BufRead, Read};
-use std::path::Path;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Subcommand};
-use hyper::Method;
 
-use super::admin_client::AdminClient;
-use super::trouble::Trouble;
-use super::{page, values};
+use super::prelude::*;
 use crate::admin::console::sign_in::ConsoleLink;
 use crate::admin::users::{ListedUser, NewUser, RemovedUser, UserChange};
-use crate::config::Settings;
-use crate::sheet::{Sheet, sheet};
 use crate::store::users::{Role, Users};
 
 /// Longest line that is read for a password, bytes.
@@ -25,19 +18,12 @@ pub enum Command {
     /// Add a user, and print a link that signs them in once and has them set a password
     Add(Add),
     /// List users with their roles
-    #[command(after_help = "\
-Examples:
-  offerd user list
-  offerd user list --json | jq -r '.[] | select(.disabled | not) | .name'")]
     List {
         /// As JSON: of each `name`, `role`, `hasPassword`, `disabled`, `createdAt` and `changedAt`
         #[arg(long)]
         json: bool,
     },
     /// Give a user another role; their sessions end
-    #[command(after_help = "\
-Examples:
-  offerd user role alice operator")]
     Role {
         /// Name of the user
         #[arg(value_parser = name)]
@@ -49,47 +35,23 @@ Examples:
     /// Print a link that signs a user in once and has them set a password; or set it
     Password(Password),
     /// Keep a user out until they are enabled again; their sessions end
-    #[command(after_help = "\
-Examples:
-  offerd user disable alice")]
-    Disable {
-        /// Name of the user
-        #[arg(value_parser = name)]
-        name: String,
-    },
+    Disable(Name),
     /// Let a user in again who was disabled
-    #[command(after_help = "\
-Examples:
-  offerd user enable alice")]
-    Enable {
-        /// Name of the user
-        #[arg(value_parser = name)]
-        name: String,
-    },
+    Enable(Name),
     /// Remove a user; their sessions end
-    #[command(after_help = "\
-Examples:
-  offerd user remove alice")]
-    Remove {
-        /// Name of the user
-        #[arg(value_parser = name)]
-        name: String,
-    },
+    Remove(Name),
+}
+
+/// A user there is.
+#[derive(Debug, Args)]
+pub struct Name {
+    /// Name of the user
+    #[arg(value_parser = name)]
+    name: String,
 }
 
 /// `user add`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd user add alice --role operator
-  offerd user add alice@example.com --role analyst --at https://offers.example:8082
-  offerd user add robin --role viewer --password-stdin < password
-
-Roles, each with all that those before it may:
-  viewer         whether all is well, who is asked, what is on offer: no money, and nothing of a lead
-  analyst        figures and money
-  operator       pause, resume, reload; leads masked, and what is masked with a reason
-  administrator  users and the audit")]
 pub struct Add {
     /// Name that they sign in with: letters a to z, digits, `.`, `-`, `_`, `@` and `+`
     #[arg(value_parser = name)]
@@ -103,12 +65,6 @@ pub struct Add {
 
 /// `user password`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd user password alice
-  offerd user password alice --password-stdin < password
-
-Until they set another, their password stays as it is; `offerd user disable` keeps them out at once.")]
 pub struct Password {
     /// Name of the user
     #[arg(value_parser = name)]
@@ -129,51 +85,46 @@ struct With {
 }
 
 /// Runs `offerd user`.
-pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
-    let settings = &super::settings(config)?;
+pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
+    let same = UserChange::default();
     match command {
-        Command::Add(add) => add.run(settings).await,
-        Command::Password(password) => password.run(settings).await,
-        Command::List { json } => list(settings, json).await,
+        Command::Add(Add { name, role, with }) => {
+            let password = with.password()?;
+            let admin = AdminClient::find_or_make(settings).await?;
+            let added: ListedUser = admin.post("/users", &NewUser { name, role, password }).await?;
+            tell!("added {} as {}", added.name, added.role.word());
+            match added.has_password {
+                true => Ok(()),
+                false => Ok(with.invite(&admin, &added.name).await?),
+            }
+        }
+        Command::Password(Password { name, with }) => match with.password()? {
+            None => Ok(with.invite(&AdminClient::find(settings).await?, &name).await?),
+            password => {
+                let change = UserChange { password, ..same };
+                changed(settings, &name, &change, "has another password; their sessions have ended").await
+            }
+        },
+        Command::List { json } => {
+            let admin = AdminClient::find(settings).await?;
+            let users: Vec<ListedUser> = admin.ask(Method::GET, "/users").await?;
+            page::show(&users, json, || page::print_sheet(&sheet(&users)))?;
+            admin.warn_of_damage().await;
+            Ok(())
+        }
         Command::Role { name, role } => {
-            let change = UserChange { role: Some(role), ..UserChange::default() };
+            let change = UserChange { role: Some(role), ..same };
             changed(settings, &name, &change, &format!("is {} from now on", role.word())).await
         }
-        Command::Disable { name } => {
-            let change = UserChange { disabled: Some(true), ..UserChange::default() };
+        Command::Disable(Name { name }) => {
+            let change = UserChange { disabled: Some(true), ..same };
             changed(settings, &name, &change, "is kept out; their sessions have ended").await
         }
-        Command::Enable { name } => {
-            let change = UserChange { disabled: Some(false), ..UserChange::default() };
+        Command::Enable(Name { name }) => {
+            let change = UserChange { disabled: Some(false), ..same };
             changed(settings, &name, &change, "may sign in again").await
         }
-        Command::Remove { name } => remove(settings, &name).await,
-    }
-}
-
-impl Add {
-    async fn run(self, settings: &Settings) -> Result<(), Trouble> {
-        let password = self.with.password()?;
-        let admin = AdminClient::find_or_make(settings).await?;
-        let new = NewUser { name: self.name, role: self.role, password };
-        let added: ListedUser = admin.post("/users", &new).await?;
-        tell!("added {} as {}", added.name, added.role.word());
-        if !added.has_password {
-            self.with.invite(&admin, &added.name).await?;
-        }
-        Ok(admin.close()?)
-    }
-}
-
-impl Password {
-    async fn run(self, settings: &Settings) -> Result<(), Trouble> {
-        let Some(password) = self.with.password()? else {
-            let admin = AdminClient::find(settings).await?;
-            self.with.invite(&admin, &self.name).await?;
-            return Ok(admin.close()?);
-        };
-        let change = UserChange { password: Some(password), ..UserChange::default() };
-        changed(settings, &self.name, &change, "has another password; their sessions have ended").await
+        Command::Remove(Name { name }) => remove(settings, &name).await,
     }
 }
 
@@ -207,29 +158,18 @@ impl With {
     }
 }
 
-async fn list(settings: &Settings, json: bool) -> Result<(), Trouble> {
-    let admin = AdminClient::find(settings).await?;
-    let users: Vec<ListedUser> = admin.ask(Method::GET, "/users").await?;
-    page::show(&users, json, || page::print_sheet(&sheet(&users)))?;
-    admin.warn_of_damage().await;
-    Ok(admin.close()?)
-}
-
 async fn changed(settings: &Settings, name: &str, change: &UserChange, words: &str) -> Result<(), Trouble> {
     let admin = AdminClient::find(settings).await?;
     let user: ListedUser = admin.post(&format!("/users/{name}"), change).await?;
     tell!("{} {words}", user.name);
-    Ok(admin.close()?)
+    Ok(())
 }
 
 async fn remove(settings: &Settings, name: &str) -> Result<(), Trouble> {
     let admin = AdminClient::find(settings).await?;
     let removed: RemovedUser = admin.ask(Method::DELETE, &format!("/users/{name}")).await?;
-    admin.close()?;
     if !removed.found {
-        return Err(Trouble::Other(format!(
-            "there is no user `{name}`; `offerd user list` shows who there is"
-        )));
+        return Err(format!("there is no user `{name}`; `offerd user list` shows who there is").into());
     }
     tell!("{name} is removed; their sessions have ended");
     Ok(())

@@ -1,9 +1,28 @@
-//! Values of the command line. The error for one that is not understood has an example.
+//! Values of the command line, and queries that are made of them. The error for a value that is not understood has an example.
 
 use std::time::Duration;
 
+use chrono::Utc;
+use form_urlencoded::Serializer;
 use hyper::Uri;
 use uuid::Uuid;
+
+/// A path with what is asked for there; nothing of what is not given.
+pub fn query<'q>(path: &str, pairs: impl IntoIterator<Item = (&'q str, Option<String>)>) -> String {
+    let given = pairs.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    format!("{path}?{}", Serializer::new(String::new()).extend_pairs(given).finish())
+}
+
+/// The value of `leads` in a query: test leads where they are asked for, and live ones else.
+pub fn tests(test: bool) -> Option<String> {
+    test.then(|| "test".to_owned())
+}
+
+/// So long ago, Unix milliseconds.
+pub fn ago(time: Duration) -> i64 {
+    let back = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    Utc::now().timestamp_millis().saturating_sub(back).max(0)
+}
 
 /// A uuid.
 ///

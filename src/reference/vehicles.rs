@@ -43,20 +43,18 @@ const FAULTS_TOLD: usize = 20;
 pub struct Vehicles {
     entries: Vec<VehicleDetails>,
     years: Vec<i32>,
-    index: Index,
+    /// The answer to each question, as places in the list: names once each, in alphabetical order.
+    index: HashMap<Question, Vec<u32>>,
 }
 
-/// The answer to each question that can be asked, as places in the list. Names stand in lower case in what is asked, and each of them
-/// once in an answer, in alphabetical order.
-#[derive(Debug, Default)]
-struct Index {
-    makes: HashMap<Option<i32>, Vec<u32>>,
-    models: HashMap<(Option<i32>, Option<String>), Vec<u32>>,
-    cars: HashMap<Question, Vec<u32>>,
+/// What can be asked: the makes of a year, the models of a year and a make, the cars of these and a model; what is not given is any.
+/// Names are in lower case.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Question {
+    Makes(Option<i32>),
+    Models(Option<i32>, Option<String>),
+    Cars(Option<i32>, Option<String>, Option<String>),
 }
-
-/// Year, make and model; what is not given is any.
-type Question = (Option<i32>, Option<String>, Option<String>);
 
 /// Which cars are looked for; what is not given is any. Names are compared without regard to the case of letters.
 #[derive(Debug, Clone, Copy, Default)]
@@ -133,23 +131,22 @@ impl Vehicles {
 
     /// The makes of a year, or of all, in alphabetical order.
     pub fn makes(&self, year: Option<i32>) -> impl ExactSizeIterator<Item = &str> {
-        self.found(self.index.makes.get(&year)).map(|car| car.make.as_str())
+        self.found(Question::Makes(year)).map(|car| car.make.as_str())
     }
 
     /// The models of a year and a make, or of all, in alphabetical order.
     pub fn models(&self, year: Option<i32>, make: Option<&str>) -> impl ExactSizeIterator<Item = &str> {
-        let asked = (year, make.map(str::to_ascii_lowercase));
-        self.found(self.index.models.get(&asked)).map(|car| car.model.as_str())
+        self.found(Question::Models(year, make.map(str::to_ascii_lowercase))).map(|car| car.model.as_str())
     }
 
     /// The cars that are wanted, by year, make, model and trim.
     pub fn trims(&self, wanted: Wanted<'_>) -> impl ExactSizeIterator<Item = &VehicleDetails> {
         let [make, model] = [wanted.make, wanted.model].map(|name| name.map(str::to_ascii_lowercase));
-        self.found(self.index.cars.get(&(wanted.year, make, model)))
+        self.found(Question::Cars(wanted.year, make, model))
     }
 
-    fn found(&self, places: Option<&Vec<u32>>) -> impl ExactSizeIterator<Item = &VehicleDetails> {
-        let places = places.map_or(&[][..], Vec::as_slice);
+    fn found(&self, question: Question) -> impl ExactSizeIterator<Item = &VehicleDetails> {
+        let places = self.index.get(&question).map_or(&[][..], Vec::as_slice);
         places.iter().map(|place| &self.entries[*place as usize])
     }
 
@@ -157,32 +154,28 @@ impl Vehicles {
     fn of(entries: Vec<VehicleDetails>) -> Self {
         let mut years: Vec<i32> = entries.iter().map(|car| car.year).collect();
         years.dedup();
-        let index = Index::of(&entries);
-        Self { entries, years, index }
-    }
-}
-
-impl Index {
-    fn of(entries: &[VehicleDetails]) -> Self {
-        let mut index = Self::default();
-        for (place, car) in (0_u32..).zip(entries) {
+        let mut index: HashMap<Question, Vec<u32>> = HashMap::new();
+        let mut note = |question, place| index.entry(question).or_default().push(place);
+        for (place, car) in (0_u32..).zip(&entries) {
             let [make, model] = [&car.make, &car.model].map(|name| [None, Some(name.to_ascii_lowercase())]);
             for year in [None, Some(car.year)] {
-                index.makes.entry(year).or_default().push(place);
+                note(Question::Makes(year), place);
                 for make in make.clone() {
-                    index.models.entry((year, make.clone())).or_default().push(place);
+                    note(Question::Models(year, make.clone()), place);
                     for model in model.clone() {
-                        index.cars.entry((year, make.clone(), model)).or_default().push(place);
+                        note(Question::Cars(year, make.clone(), model), place);
                     }
                 }
             }
         }
-        index.makes.values_mut().for_each(|places| name_once(places, |place| &entries[place as usize].make));
-        index
-            .models
-            .values_mut()
-            .for_each(|places| name_once(places, |place| &entries[place as usize].model));
-        index
+        for (question, places) in &mut index {
+            match question {
+                Question::Makes(_) => name_once(places, |place| &entries[place as usize].make),
+                Question::Models(..) => name_once(places, |place| &entries[place as usize].model),
+                Question::Cars(..) => {}
+            }
+        }
+        Self { entries, years, index }
     }
 }
 

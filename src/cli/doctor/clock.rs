@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::Finding;
+use super::{Check, Finding};
 
 /// When this was written, 2026-11-21: a clock that is before it is wrong.
 const WRITTEN: Duration = Duration::from_secs(1_795_219_200);
@@ -25,20 +25,19 @@ pub fn clock(store: &Path) -> Finding {
 
 /// The verdict, from the time of now, the newest file of the store, and who keeps the clock.
 fn judged(now: SystemTime, newest: Option<SystemTime>, keeper: Option<String>) -> Finding {
-    const CHECK: &str = "clock";
+    const CHECK: Check = Check("clock");
     const NEXT: &str = "set the clock, and have it kept: systemd-timesyncd or chrony";
     if now < UNIX_EPOCH + WRITTEN {
-        return Finding::wrong(CHECK, "it is in the past: this program was not written then", NEXT);
+        return CHECK.wrong("it is in the past: this program was not written then", NEXT);
     }
     if let Some(ahead) = newest.and_then(|newest| newest.duration_since(now + SLACK).ok()) {
         let ahead = humantime::format_duration(Duration::from_secs(ahead.as_secs().max(1)));
         let found = format!("it has gone back: the store was written {ahead} after now");
-        return Finding::wrong(CHECK, found, NEXT);
+        return CHECK.wrong(found, NEXT);
     }
     match keeper {
-        Some(keeper) => Finding::good(CHECK, format!("kept right by {keeper}")),
-        None => Finding::unknown(
-            CHECK,
+        Some(keeper) => CHECK.good(format!("kept right by {keeper}")),
+        None => CHECK.unknown(
             "plausible; whether anything keeps it right is unknown here",
             "look with `timedatectl` or `chronyc tracking`; in a container the host keeps it",
         ),

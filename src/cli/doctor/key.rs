@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::Finding;
+use super::{Check, Finding};
 use crate::cli::PERMIT;
 use crate::cli::key::file_of;
 use crate::config::StoreSettings;
@@ -16,25 +16,25 @@ const OTHERS: u32 = 0o077;
 /// Whether the key is there, is read by its owner only, and is that with which a running daemon's store is sealed. Whether it
 /// is a stopped one's is seen when its store is opened.
 pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
-    const CHECK: &str = "master key";
+    const CHECK: Check = Check("master key");
     let key = match MasterKey::find(store.master_key_file.as_deref(), &store.path) {
         Ok(Some(key)) => key,
         Ok(None) if Store::exists(&store.path) => {
             let found = "there is a store, and no key to open it with";
             let next = "name the key's file as `store.master_key_file`, or give it as OFFERD_MASTER_KEY or as the systemd credential";
-            return Finding::wrong(CHECK, found, next);
+            return CHECK.wrong(found, next);
         }
         Ok(None) => {
             let next =
                 "enough to try things; else `offerd key create FILE`, and name it as `store.master_key_file`";
-            return Finding::look(CHECK, "none is given: the first start makes one beside the store", next);
+            return CHECK.look("none is given: the first start makes one beside the store", next);
         }
         Err(error) => {
             let next = match &error {
                 forbidden if forbidden.is_forbidden() => PERMIT,
                 _ => "give the right file, or make a key for a new store with `offerd key create FILE`",
             };
-            return Finding::wrong(CHECK, error.to_string(), next);
+            return CHECK.wrong(error.to_string(), next);
         }
     };
     let (id, place) = (key.id(), key.place().to_owned());
@@ -48,21 +48,20 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
             let found = format!(
                 "{id} in {place}, but the running daemon's store is sealed with {needed}: the next start will fail"
             );
-            Finding::wrong(CHECK, found, next)
+            CHECK.wrong(found, next)
         }
         Some(file) if others_may(&file) => {
             let next = format!("chmod 600 {}", file.display());
-            Finding::wrong(CHECK, format!("{id} in {place}, which others than its owner may read"), next)
+            CHECK.wrong(format!("{id} in {place}, which others than its owner may read"), next)
         }
         Some(file) if file.parent() == store.path.parent() => {
             let next = "keep it where a copy of this disk does not hold it, and name that place as `store.master_key_file`";
-            Finding::look(
-                CHECK,
+            CHECK.look(
                 format!("{id} in {place}, beside the store: it protects copies of the store only"),
                 next,
             )
         }
-        _ => Finding::good(CHECK, format!("{id} in {place}")),
+        _ => CHECK.good(format!("{id} in {place}")),
     }
 }
 

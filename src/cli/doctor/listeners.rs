@@ -1,8 +1,9 @@
 //! The listeners: their certificates, and whether their ports can be had.
 
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 
-use super::Finding;
+use super::{Check, Finding};
 use crate::config::Settings;
 use crate::daemon::certificate_days;
 use crate::run_file::RunFile;
@@ -10,18 +11,21 @@ use crate::run_file::RunFile;
 /// Days before the end of a certificate from which on it is time to renew it.
 const RENEW_DAYS: u64 = 21;
 
+const CHECK: Check = Check("certificates");
+
+const PORT: Check = Check("port");
+
 /// Whether each certificate can be shown, and for how long.
 pub fn certificates(settings: &Settings) -> Vec<Finding> {
-    const CHECK: &str = "certificates";
     let renew = "put a new pair in place, then `offerd reload`";
     match certificate_days(settings) {
-        Err(faults) => faults.iter().map(|fault| Finding::wrong(CHECK, fault.to_string(), renew)).collect(),
+        Err(faults) => faults.iter().map(|fault| CHECK.wrong(fault.to_string(), renew)).collect(),
         Ok(days) if days.is_empty() => of_clear_text(settings),
         Ok(days) => {
             let found = |listener, days| format!("that of `{listener}` stays in force for {days} days");
             let each = days.into_iter().map(|(listener, days)| match days {
-                days if days < RENEW_DAYS => Finding::look(CHECK, found(listener, days), renew),
-                days => Finding::good(CHECK, found(listener, days)),
+                days if days < RENEW_DAYS => CHECK.look(found(listener, days), renew),
+                days => CHECK.good(found(listener, days)),
             });
             each.collect()
         }
@@ -30,17 +34,16 @@ pub fn certificates(settings: &Settings) -> Vec<Finding> {
 
 /// HTTP in the clear is for this machine, or for one that is in front of it.
 fn of_clear_text(settings: &Settings) -> Vec<Finding> {
-    const CHECK: &str = "certificates";
     let outward: Vec<&str> = addresses(settings)
         .into_iter()
         .filter(|(_, address)| !address.ip().is_loopback())
         .map(|(listener, _)| listener)
         .collect();
     vec![if outward.is_empty() {
-        Finding::good(CHECK, "none: the listeners speak HTTP in the clear, to this machine only")
+        CHECK.good("none: the listeners speak HTTP in the clear, to this machine only")
     } else {
         let found = format!("none: {} can be reached from elsewhere in the clear", outward.join(", "));
-        Finding::look(CHECK, found, "`tls` in their sections, unless a proxy in front of them speaks TLS")
+        CHECK.look(found, "`tls` in their sections, unless a proxy in front of them speaks TLS")
     }]
 }
 
@@ -56,21 +59,22 @@ pub fn ports(settings: &Settings, running: bool) -> Vec<Finding> {
             "integrations" => &running.integrations,
             _ => &running.admin,
         });
+        let is_ours = |url: &str, bound: &io::Result<TcpListener>| match bound {
+            Ok(_) => address.port() == 0,
+            Err(_) => url.ends_with(&format!(":{}", address.port())),
+        };
         findings.push(match (ours, TcpListener::bind(address)) {
-            (Some(url), Err(_)) if url.ends_with(&format!(":{}", address.port())) => {
-                Finding::good("port", format!("`{listener}` is served at {url} by the running daemon"))
-            }
-            (Some(url), Ok(_)) if address.port() == 0 => {
-                Finding::good("port", format!("`{listener}` is served at {url} by the running daemon"))
+            (Some(url), bound) if is_ours(url, &bound) => {
+                PORT.good(format!("`{listener}` is served at {url} by the running daemon"))
             }
             (_, Ok(bound)) => {
                 held.push(bound);
                 let free = if address.port() == 0 { "takes any port that is free" } else { "is free" };
-                Finding::good("port", format!("`{listener}` at {address} {free}"))
+                PORT.good(format!("`{listener}` at {address} {free}"))
             }
             (_, Err(error)) => {
                 let next = format!("see who has it with `ss -ltnp`, or set another `{listener}.listen`");
-                Finding::wrong("port", format!("`{listener}` cannot have {address}: {error}"), next)
+                PORT.wrong(format!("`{listener}` cannot have {address}: {error}"), next)
             }
         });
     }

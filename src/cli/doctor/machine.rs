@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rustix::fs::{Access, access, statvfs};
 
-use super::Finding;
+use super::{Check, Finding};
 use crate::config::{Settings, StoreSettings};
 use crate::daemon::Descriptors;
 use crate::partners::Book;
@@ -23,7 +23,7 @@ const COMFORT: u64 = 4;
 
 /// Whether as many files may be open as all connections together need, and what is kept back from clients leaves them enough.
 pub fn files(settings: &Settings, book: &Book) -> Finding {
-    const CHECK: &str = "file limit";
+    const CHECK: Check = Check("file limit");
     let clients = LISTENERS * settings.api.max_connections as u64;
     let partners = book.seats().iter().filter_map(|seat| seat.http.as_ref());
     let partners: u64 = partners.map(|source| source.wire.concurrency as u64).sum();
@@ -32,7 +32,7 @@ pub fn files(settings: &Settings, book: &Book) -> Finding {
     // The daemon raises the soft limit to the hard one.
     let descriptors = Descriptors::there_are();
     let Some(limit) = descriptors.most() else {
-        return Finding::good(CHECK, "none");
+        return CHECK.good("none");
     };
     let left = descriptors.shared(reserved).public as u64;
     let wanted = needed.max(clients + reserved as u64);
@@ -41,42 +41,34 @@ pub fn files(settings: &Settings, book: &Book) -> Finding {
     );
     match limit {
         limit if limit < FEWEST => {
-            Finding::wrong(CHECK, format!("{limit} open files, which is too few to serve anybody"), next)
+            CHECK.wrong(format!("{limit} open files, which is too few to serve anybody"), next)
         }
         limit if limit < needed || left < clients => {
             let found = format!(
                 "{limit} open files, of which clients may have {left}; every connection that the settings allow would take \
                  {needed}"
             );
-            Finding::look(CHECK, found, next)
+            CHECK.look(found, next)
         }
-        limit => Finding::good(CHECK, format!("{limit} open files, at most {needed} are needed")),
+        limit => CHECK.good(format!("{limit} open files, at most {needed} are needed")),
     }
 }
 
 /// Whether the store has room, in a place that may be written to.
 pub fn disk(store: &StoreSettings) -> Finding {
-    const CHECK: &str = "disk";
+    const CHECK: Check = Check("disk");
     let path = std::path::absolute(&store.path).unwrap_or_else(|_| store.path.clone());
     // What is not there yet will be made in what is.
     let there = path.ancestors().find(|part| part.exists()).unwrap_or(Path::new("/"));
     let shown = there.display();
     if access(there, Access::WRITE_OK | Access::EXEC_OK).is_err() {
         let next = "give it to the user that the daemon runs as, or set another `store.path`";
-        return Finding::wrong(
-            CHECK,
-            format!("{shown} is no directory, or cannot be written to by this user"),
-            next,
-        );
+        return CHECK.wrong(format!("{shown} is no directory, or cannot be written to by this user"), next);
     }
     let disk = match statvfs(there) {
         Ok(disk) => disk,
         Err(error) => {
-            return Finding::unknown(
-                CHECK,
-                format!("{shown} cannot be asked for its room: {error}"),
-                "look with `df`",
-            );
+            return CHECK.unknown(format!("{shown} cannot be asked for its room: {error}"), "look with `df`");
         }
     };
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
@@ -85,12 +77,12 @@ pub fn disk(store: &StoreSettings) -> Finding {
         let found = format!(
             "{room} free, less than `store.reserve_bytes` ({reserve}): no new leads would be taken in"
         );
-        Finding::wrong(CHECK, found, "make room: old backups first")
+        CHECK.wrong(found, "make room: old backups first")
     } else if free < store.reserve_bytes.saturating_mul(COMFORT) {
         let found = format!("{room} free; below {reserve} no new leads are taken in");
-        Finding::look(CHECK, found, "make room before that: a lead with 20 offers takes about 8 KB")
+        CHECK.look(found, "make room before that: a lead with 20 offers takes about 8 KB")
     } else {
-        Finding::good(CHECK, format!("{room} free at {shown}, {reserve} are kept in reserve"))
+        CHECK.good(format!("{room} free at {shown}, {reserve} are kept in reserve"))
     }
 }
 

@@ -9,32 +9,15 @@ mod machine;
 mod partners;
 mod store;
 
-use std::path::Path;
-use std::process::ExitCode;
-
-use clap::Args;
 use serde::Serialize;
 
-use super::admin_client::AdminClient;
-use super::page::{self, Color};
-use super::progress;
-use super::trouble::Trouble;
-use crate::config::Settings;
+use super::prelude::*;
 use crate::daemon;
 use crate::declaration::Fault;
 use crate::partners::Book;
-use crate::sheet::{Sheet, Value, sheet};
 
 /// `doctor`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd doctor                 what is good (✓), what to look at (!), what is wrong (✗), what cannot be told here (?)
-  offerd doctor --json | jq '.[] | select(.state == \"wrong\")'
-  offerd --config /etc/offerd/offerd.toml doctor && systemctl start offerd
-
-Run it as the user that the daemon runs as, with the same settings: limits, permissions and keys are that user's.
-Exit code 0: nothing is wrong. 1: something is, and the table says what to do.")]
 pub struct Arguments {
     /// As JSON: an array of `check`, `state` (good, look, wrong, unknown), `found` and `next`
     #[arg(long)]
@@ -63,21 +46,25 @@ enum State {
     Unknown,
 }
 
-impl Finding {
-    fn good(check: &'static str, found: impl Into<String>) -> Self {
-        Self { check, state: State::Good, found: found.into(), next: None }
+/// What is looked at, by its name.
+#[derive(Debug, Clone, Copy)]
+struct Check(&'static str);
+
+impl Check {
+    fn good(self, found: impl Into<String>) -> Finding {
+        Finding { check: self.0, state: State::Good, found: found.into(), next: None }
     }
 
-    fn look(check: &'static str, found: impl Into<String>, next: impl Into<String>) -> Self {
-        Self { check, state: State::Look, found: found.into(), next: Some(next.into()) }
+    fn look(self, found: impl Into<String>, next: impl Into<String>) -> Finding {
+        Finding { state: State::Look, next: Some(next.into()), ..self.good(found) }
     }
 
-    fn wrong(check: &'static str, found: impl Into<String>, next: impl Into<String>) -> Self {
-        Self { check, state: State::Wrong, found: found.into(), next: Some(next.into()) }
+    fn wrong(self, found: impl Into<String>, next: impl Into<String>) -> Finding {
+        Finding { state: State::Wrong, ..self.look(found, next) }
     }
 
-    fn unknown(check: &'static str, found: impl Into<String>, next: impl Into<String>) -> Self {
-        Self { check, state: State::Unknown, found: found.into(), next: Some(next.into()) }
+    fn unknown(self, found: impl Into<String>, next: impl Into<String>) -> Finding {
+        Finding { state: State::Unknown, ..self.look(found, next) }
     }
 }
 
@@ -90,17 +77,16 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
         page::print_sheet(&sheet(&findings));
         page::print(summary(&findings));
     })?;
-    let wrong = findings.iter().any(|finding| finding.state == State::Wrong);
-    if wrong { Err(Trouble::Told(ExitCode::FAILURE)) } else { Ok(()) }
+    Trouble::unless(findings.iter().all(|finding| finding.state != State::Wrong))
 }
 
 /// Looks at everything, in the order in which a start would need it.
 async fn examine(config: Option<&Path>) -> Vec<Finding> {
     let (settings, faults) = Settings::inspect(config);
-    let mut findings = of_files("settings", &faults, "every key is known and within its bounds");
+    let mut findings = of_files(Check("settings"), &faults, "every key is known and within its bounds");
     let Some(settings) = settings else { return findings };
     if let Err(faults) = daemon::vehicles(&settings) {
-        findings.extend(of_files("vehicles", &faults, ""));
+        findings.extend(of_files(Check("vehicles"), &faults, ""));
     }
     let book = Book::load(&settings.partners.path);
     findings.extend(of_partner_files(&settings, &book));
@@ -119,28 +105,28 @@ async fn examine(config: Option<&Path>) -> Vec<Finding> {
     findings
 }
 
-fn of_files(check: &'static str, faults: &[Fault], good: &str) -> Vec<Finding> {
+fn of_files(check: Check, faults: &[Fault], good: &str) -> Vec<Finding> {
     let next = "mend it; `offerd check` tells again";
     match faults {
-        [] => vec![Finding::good(check, good)],
-        faults => faults.iter().map(|fault| Finding::wrong(check, fault.to_string(), next)).collect(),
+        [] => vec![check.good(good)],
+        faults => faults.iter().map(|fault| check.wrong(fault.to_string(), next)).collect(),
     }
 }
 
 fn of_partner_files(settings: &Settings, book: &Result<Book, Vec<Fault>>) -> Vec<Finding> {
-    const CHECK: &str = "partner files";
+    const CHECK: Check = Check("partner files");
     let directory = settings.partners.path.display();
     match book {
         Err(faults) => of_files(CHECK, faults, ""),
         Ok(book) if book.seats().is_empty() => {
             let next = "put partner files there, or say by `partners.path` where they are";
-            vec![Finding::look(CHECK, format!("none in {directory}: no lead will have an offer"), next)]
+            vec![CHECK.look(format!("none in {directory}: no lead will have an offer"), next)]
         }
         Ok(book) => {
             let counted =
                 [(book.partners().len(), "partner"), (book.seats().len(), "seat"), (book.offers(), "offer")];
             let counted: Vec<String> = counted.map(|(count, what)| page::counted(count, what)).into();
-            vec![Finding::good(CHECK, format!("{} in {directory}", counted.join(", ")))]
+            vec![CHECK.good(format!("{} in {directory}", counted.join(", ")))]
         }
     }
 }
@@ -165,9 +151,10 @@ fn summary(findings: &[Finding]) -> String {
     match (count(State::Wrong), count(State::Look) + count(State::Unknown)) {
         (0, 0) => "everything is good".to_owned(),
         (0, look) => format!("nothing is wrong; {} to look at", page::counted(look, "thing")),
-        (1, _) => "1 thing is wrong; the daemon would not start, or not do all that it should".to_owned(),
         (wrong, _) => {
-            format!("{wrong} things are wrong; the daemon would not start, or not do all that it should")
+            let are = if wrong == 1 { "is" } else { "are" };
+            let things = page::counted(wrong, "thing");
+            format!("{things} {are} wrong; the daemon would not start, or not do all that it should")
         }
     }
 }

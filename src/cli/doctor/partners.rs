@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
-use super::Finding;
+use super::{Check, Finding};
 use crate::cli::page;
 use crate::config::Settings;
 use crate::declaration::Fault;
@@ -13,7 +13,7 @@ use crate::matching::partner_clients::{PartnerClient, PartnerClients};
 use crate::partners::Book;
 use crate::wire::{CallError, Phase};
 
-const CHECK: &str = "partner";
+const CHECK: Check = Check("partner");
 
 /// A connection to every host of every partner, by name, TCP and TLS, each within its `wire.connect_timeout`, all at once.
 /// Partners that are paused in their files are left alone.
@@ -21,9 +21,8 @@ pub async fn reachable(settings: &Settings, book: &Book) -> Vec<Finding> {
     let clients = match PartnerClients::new(settings.wire).opened(book) {
         Ok(clients) => clients,
         Err(faults) => {
-            let wrong = |fault: Fault| {
-                Finding::wrong(CHECK, fault.to_string(), "mend its file; `offerd check` tells again")
-            };
+            let wrong =
+                |fault: Fault| CHECK.wrong(fault.to_string(), "mend its file; `offerd check` tells again");
             return faults.into_iter().map(wrong).collect();
         }
     };
@@ -42,8 +41,7 @@ pub async fn reachable(settings: &Settings, book: &Book) -> Vec<Finding> {
     let mut findings = join_all(asked.into_iter().map(reach)).await;
     if paused > 0 {
         let paused = page::counted(paused, "seat");
-        findings
-            .push(Finding::good(CHECK, format!("{paused} over HTTP paused in their files, and not tried")));
+        findings.push(CHECK.good(format!("{paused} over HTTP paused in their files, and not tried")));
     }
     findings
 }
@@ -53,9 +51,9 @@ async fn reach((partner, host, client): (String, String, PartnerClient)) -> Find
     match client.reach(&host).await {
         Ok(()) => {
             let took = began.elapsed().as_millis();
-            Finding::good(CHECK, format!("`{partner}` at {host} was connected to in {took} ms"))
+            CHECK.good(format!("`{partner}` at {host} was connected to in {took} ms"))
         }
-        Err(error) => Finding::wrong(CHECK, format!("`{partner}` at {host}: {error}"), next(error)),
+        Err(error) => CHECK.wrong(format!("`{partner}` at {host}: {error}"), next(error)),
     }
 }
 

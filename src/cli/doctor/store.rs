@@ -1,20 +1,18 @@
 //! The store: of the format of this build, opened by the key, free or held by our own daemon.
 
 use std::io;
-use std::path::Path;
 
-use hyper::Method;
 use rustix::fs::{Access, access};
 
-use super::Finding;
+use super::{Check, Finding};
 use crate::admin::master_key::SealedWith;
-use crate::cli::admin_client::AdminClient;
+use crate::cli::prelude::*;
 use crate::cli::{PERMIT, permit};
 use crate::config::StoreSettings;
 use crate::store::audit::{AuditLog, AuditVerdict};
 use crate::store::{Damage, DatabaseFigures, FORMAT, MasterKey, Store, StoreError, StoreOptions};
 
-const CHECK: &str = "store";
+const CHECK: Check = Check("store");
 
 /// What to do with a store that is damaged.
 const DAMAGED: &str = "`offerd store check` names what is lost; `offerd store salvage` makes a good store of what is left, and of the \
@@ -47,7 +45,7 @@ pub async fn store(settings: &StoreSettings, daemon: &Daemon) -> Finding {
             None => of_stopped(settings),
         },
         Ok(Some(daemon)) => held(daemon).await,
-        Err(hangs) => Finding::wrong(CHECK, hangs, "without it nothing can be said of the store it holds"),
+        Err(hangs) => CHECK.wrong(hangs, "without it nothing can be said of the store it holds"),
     }
 }
 
@@ -56,12 +54,12 @@ fn of_stopped(settings: &StoreSettings) -> Finding {
     match settings.path.join("lock").try_exists().map(|_| Store::exists(&settings.path)) {
         Ok(true) if !may_change(&settings.path) => {
             let found = format!("{path} is there, and cannot be read and written by this user");
-            return Finding::wrong(CHECK, found, PERMIT);
+            return CHECK.wrong(found, PERMIT);
         }
         Ok(true) => {}
-        Ok(false) => return Finding::good(CHECK, format!("none in {path} yet; the first start makes it")),
+        Ok(false) => return CHECK.good(format!("none in {path} yet; the first start makes it")),
         Err(error) => {
-            return Finding::wrong(CHECK, format!("{path} cannot be looked into: {error}"), permit(&error));
+            return CHECK.wrong(format!("{path} cannot be looked into: {error}"), permit(&error));
         }
     }
     let opened = Store::open(StoreOptions::from(settings)).and_then(|store| {
@@ -70,7 +68,7 @@ fn of_stopped(settings: &StoreSettings) -> Finding {
     });
     match opened {
         Ok((key, _, Some(broken))) => {
-            Finding::wrong(CHECK, format!("{path}, which master key {key} opens: {AUDIT}: {broken}"), CHANGED)
+            CHECK.wrong(format!("{path}, which master key {key} opens: {AUDIT}: {broken}"), CHANGED)
         }
         Ok((key, damages, None)) => {
             of_opened(&format!("{path} has format {FORMAT}, and master key {key} opens it"), &damages)
@@ -83,9 +81,7 @@ fn of_stopped(settings: &StoreSettings) -> Finding {
 fn of_database(settings: &StoreSettings) -> Finding {
     let place = settings.place();
     match Store::database_figures(&StoreOptions::from(settings)) {
-        Ok(None) => {
-            Finding::good(CHECK, format!("{place} answers and has no tables yet; the first start makes them"))
-        }
+        Ok(None) => CHECK.good(format!("{place} answers and has no tables yet; the first start makes them")),
         Ok(Some(DatabaseFigures { version: found, known, .. })) if found != known => {
             unopened(&StoreError::Tables { found, known })
         }
@@ -97,12 +93,11 @@ fn of_database(settings: &StoreSettings) -> Finding {
             let (took, skew) = (figures.round_trip, figures.clock_ahead_ms);
             let found = format!("{place} answers within {took:?}, tables of version {}", figures.version);
             match skew.unsigned_abs() > SKEW_MS {
-                true => Finding::wrong(
-                    CHECK,
+                true => CHECK.wrong(
                     format!("{found}, and this machine's clock is {skew} ms ahead of its own"),
                     "let both keep time, as by NTP: clocks may differ by a second",
                 ),
-                false => Finding::good(CHECK, format!("{found}; clocks differ by {skew} ms")),
+                false => CHECK.good(format!("{found}; clocks differ by {skew} ms")),
             }
         }
         Err(error) => unopened(&error),
@@ -118,11 +113,10 @@ fn other_key(settings: &StoreSettings, needed: &str) -> Option<Finding> {
         None => "none is given".to_owned(),
     };
     let found = format!("the keys in {} are sealed with master key {needed}, and {found}", settings.place());
-    Some(Finding::wrong(
-        CHECK,
-        found,
-        "give every node the same key: the file of the others, as `store.master_key_file`",
-    ))
+    Some(
+        CHECK
+            .wrong(found, "give every node the same key: the file of the others, as `store.master_key_file`"),
+    )
 }
 
 /// What a start would know of the files of a store: each is there, as long as it was, and begins as it should; and what was
@@ -130,12 +124,10 @@ fn other_key(settings: &StoreSettings, needed: &str) -> Option<Finding> {
 fn of_opened(opened: &str, damages: &[Damage]) -> Finding {
     let mut costly = damages.iter().filter(|damage| damage.costs_records());
     match (costly.next(), costly.count()) {
-        (None, _) => {
-            Finding::good(CHECK, format!("{opened}; not every record was read: `offerd store check` does"))
-        }
+        (None, _) => CHECK.good(format!("{opened}; not every record was read: `offerd store check` does")),
         (Some(first), more) => {
             let more = if more == 0 { String::new() } else { format!(", and {more} more") };
-            Finding::wrong(CHECK, format!("{opened}, but it is damaged: {first}{more}"), DAMAGED)
+            CHECK.wrong(format!("{opened}, but it is damaged: {first}{more}"), DAMAGED)
         }
     }
 }
@@ -153,24 +145,22 @@ async fn held(daemon: &AdminClient) -> Finding {
     match daemon.call(Method::GET, "/readyz").await {
         Ok(answer) if answer.status.is_success() => match answer.text().strip_prefix("ready, degraded: ") {
             None => match daemon.ask(Method::GET, "/audit/verdict").await {
-                Ok(AuditVerdict { broken: Some(broken), .. }) => Finding::wrong(
-                    CHECK,
-                    format!("open in the running daemon, and {AUDIT}: {broken}"),
-                    CHANGED,
-                ),
-                _ => Finding::good(CHECK, "open in the running daemon, which takes leads"),
+                Ok(AuditVerdict { broken: Some(broken), .. }) => {
+                    CHECK.wrong(format!("open in the running daemon, and {AUDIT}: {broken}"), CHANGED)
+                }
+                _ => CHECK.good("open in the running daemon, which takes leads"),
             },
             Some(degraded) => {
                 let found =
                     format!("open in the running daemon, which takes leads, and is degraded: {degraded}");
-                Finding::wrong(CHECK, found, DAMAGED)
+                CHECK.wrong(found, DAMAGED)
             }
         },
         Ok(answer) => {
             let found = format!("the running daemon is not ready for leads: {}", answer.text().trim_end());
-            Finding::wrong(CHECK, found, "do what that says; the daemon's log has more")
+            CHECK.wrong(found, "do what that says; the daemon's log has more")
         }
-        Err(error) => Finding::wrong(CHECK, error, "look at the daemon's log"),
+        Err(error) => CHECK.wrong(error, "look at the daemon's log"),
     }
 }
 
@@ -191,7 +181,7 @@ fn unopened(error: &StoreError) -> Finding {
         StoreError::Io { source, .. } if is_forbidden(source) => PERMIT,
         _ => "look at the disk; `offerd restore` makes a store of the last backup",
     };
-    Finding::wrong(CHECK, error.to_string(), next)
+    CHECK.wrong(error.to_string(), next)
 }
 
 /// Whether it is not the disk that failed, but this user who may not.

@@ -2,23 +2,15 @@
 
 mod records;
 
-use std::io::{IsTerminal, Read};
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-
-use clap::{Args, Subcommand, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::json;
 
 use self::records::{Format, Record};
-use super::admin_client::AdminClient;
-use super::page;
-use super::trouble::Trouble;
+use super::files::Input;
+use super::prelude::*;
 use crate::admin::partner_events::{self, AT_ONCE, Imported, Outcome};
-use crate::config::Settings;
 use crate::model::ApiError;
 use crate::partners::Book;
-use crate::regular_file;
 
 /// What to do with events.
 #[derive(Debug, Subcommand)]
@@ -29,28 +21,12 @@ pub enum Command {
 
 /// `events import`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd events import reports.csv --dry-run
-  offerd events import - --partner tidelark_savings --format ndjson < reports.ndjson
-  offerd events import reports.csv --json
-
-A file of CSV has a line of attribute names first:
-
-  partner,transactionId,eventType,clickId,occurredAt,amountInCents
-  tidelark_savings,T-1,funded,01a1fcce-e71a-773e-b126-244629fac002,2026-11-20T10:00:00Z,1200000
-
-A file of NDJSON has an object a line:
-
-  {\"partner\":\"tidelark_savings\",\"transactionId\":\"T-1\",\"revoked\":true}
-
-A record that was imported or reported before is left as it is, so a file can be imported again.")]
 pub struct Import {
     /// CSV or NDJSON; `-` reads standard input
     file: PathBuf,
     /// What the file is; found out from its first character when not given
     #[arg(long)]
-    format: Option<FormatName>,
+    format: Option<Format>,
     /// Partner that records belong to which name none
     #[arg(long, value_name = "KEY")]
     partner: Option<String>,
@@ -63,30 +39,11 @@ pub struct Import {
     json: bool,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum FormatName {
-    /// Lines of fields, the first of which has the names
-    Csv,
-    /// An object a line
-    Ndjson,
-}
-
 /// Runs `offerd events`.
-pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
-    let settings = super::settings(config)?;
-    let Command::Import(arguments) = command;
-    let tally = execute(&settings, &arguments).await?;
-    if tally.bad == 0 { Ok(()) } else { Err(Trouble::Told(ExitCode::FAILURE)) }
-}
-
-async fn execute(settings: &Settings, arguments: &Import) -> Result<LineTally, Trouble> {
-    let progress = Progress::start(&arguments.file);
-    let input = progress.watch(open(&arguments.file)?);
-    let format = arguments.format.map(|name| match name {
-        FormatName::Csv => Format::Csv,
-        FormatName::Ndjson => Format::Ndjson,
-    });
-    let records = records::read(input, format, arguments.partner.as_deref())
+pub async fn run(settings: &Settings, arguments: &Import) -> Result<(), Trouble> {
+    let input = Input::open(&arguments.file)?;
+    let bar = input.bar();
+    let records = records::read(bar.wrap_read(input.read), arguments.format, arguments.partner.as_deref())
         .map_err(|fault| format!("{}: {fault}", arguments.file.display()))?;
     let importer = match arguments.dry_run {
         // Faults in the files of partners are told where they are loaded.
@@ -94,35 +51,23 @@ async fn execute(settings: &Settings, arguments: &Import) -> Result<LineTally, T
         false => Importer::Daemon(AdminClient::find(settings).await?),
     };
 
-    let mut tally = LineTally::default();
+    let mut tally = LineTally { file: arguments.file.display().to_string(), ..LineTally::default() };
     let mut batch = Vec::with_capacity(AT_ONCE);
     for record in records {
         batch.push(record);
         if batch.len() == AT_ONCE {
-            tally.add(&progress, importer.send(std::mem::take(&mut batch)).await?);
+            tally.add(&bar, importer.send(std::mem::take(&mut batch)).await?);
         }
     }
-    tally.add(&progress, importer.send(batch).await?);
-    progress.end();
+    tally.add(&bar, importer.send(batch).await?);
+    bar.finish_and_clear();
+    let LineTally { new, known, bad, .. } = tally;
     if arguments.json {
-        let LineTally { new, known, bad } = tally;
         page::print(json!({ "imported": new, "known": known, "bad": bad, "dryRun": arguments.dry_run }));
     } else {
         page::print(tally.told(arguments.dry_run));
     }
-    if let Importer::Daemon(admin) = importer {
-        admin.close()?;
-    }
-    Ok(tally)
-}
-
-fn open(file: &Path) -> Result<Box<dyn Read>, String> {
-    if file == Path::new("-") {
-        return Ok(Box::new(std::io::stdin()));
-    }
-    let opened =
-        regular_file::open(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
-    Ok(Box::new(opened))
+    Trouble::unless(bad == 0)
 }
 
 /// Who takes the records in.
@@ -165,79 +110,39 @@ impl Importer {
 /// How many lines ended how.
 #[derive(Debug, Default)]
 struct LineTally {
+    file: String,
     new: u64,
     known: u64,
     bad: u64,
 }
 
 impl LineTally {
-    fn add(&mut self, progress: &Progress, outcomes: Vec<(u64, Outcome)>) {
+    fn add(&mut self, bar: &ProgressBar, outcomes: Vec<(u64, Outcome)>) {
         for (line, outcome) in outcomes {
             match outcome {
                 Outcome::New => self.new += 1,
                 Outcome::Known => self.known += 1,
-                Outcome::Refused(errors) => self.refuse(progress, line, &errors),
+                Outcome::Refused(errors) => self.refuse(bar, line, &errors),
             }
         }
-        progress.tell(self);
+        bar.set_message(self.told(false));
     }
 
     /// Counts a bad line, and prints what is wrong with it.
-    fn refuse(&mut self, progress: &Progress, line: u64, errors: &[ApiError]) {
+    fn refuse(&mut self, bar: &ProgressBar, line: u64, errors: &[ApiError]) {
         self.bad += 1;
         for error in errors {
             let attribute = error.attribute.as_ref().map(|path| format!("`{path}` ")).unwrap_or_default();
             let message = error.message.as_deref().unwrap_or("is refused");
-            progress.line(format!("{}:{line}: {attribute}{message}", progress.file));
+            bar.suspend(|| tell!("{}:{line}: {attribute}{message}", self.file));
         }
     }
 
     fn told(&self, dry_run: bool) -> String {
-        let Self { new, known, bad } = self;
+        let Self { new, known, bad, .. } = self;
         if dry_run {
             return format!("{new} good, {bad} bad; nothing was imported");
         }
         format!("{new} imported, {known} known before, {bad} bad")
     }
-}
-
-/// How far the file was read; on a terminal only.
-struct Progress {
-    file: String,
-    bar: ProgressBar,
-}
-
-impl Progress {
-    fn start(file: &Path) -> Self {
-        let length = file.metadata().ok().filter(|about| about.is_file()).map(|about| about.len());
-        let bar = match length {
-            _ if !std::io::stderr().is_terminal() => ProgressBar::hidden(),
-            Some(length) => ProgressBar::new(length)
-                .with_style(style("{bar:30} {percent:>3} %  {binary_bytes_per_sec}, {eta} left  {msg}")),
-            None => ProgressBar::no_length().with_style(style("{spinner} {binary_bytes}  {msg}")),
-        };
-        Self { file: file.display().to_string(), bar }
-    }
-
-    /// The input, counted as it is read.
-    fn watch(&self, input: Box<dyn Read>) -> impl Read + 'static {
-        self.bar.wrap_read(input)
-    }
-
-    fn tell(&self, tally: &LineTally) {
-        self.bar.set_message(tally.told(false));
-    }
-
-    /// A line of its own, above the bar.
-    fn line(&self, text: String) {
-        self.bar.suspend(|| tell!("{text}"));
-    }
-
-    fn end(&self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).expect("the template is well-formed")
 }

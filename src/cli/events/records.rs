@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
+use clap::ValueEnum;
 use serde_json::Value;
 
 use crate::admin::partner_events::{self, Imported};
@@ -14,11 +15,11 @@ const PARTNER: &str = "partner";
 const RECORD_BYTES: usize = 64 * 1024;
 
 /// How a file is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Lines of fields, the first of which has the names.
+    /// Lines of fields, the first of which has the names
     Csv,
-    /// An object a line.
+    /// An object a line
     Ndjson,
 }
 

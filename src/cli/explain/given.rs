@@ -1,16 +1,11 @@
 //! `offerd explain FILE`: what would become of a lead.
 
-use std::path::Path;
-
 use chrono::Utc;
-use hyper::Method;
 
 use super::Arguments;
 use super::outline::Section;
-use crate::cli::admin_client::AdminClient;
 use crate::cli::lead::read_lead;
-use crate::cli::page::{self, Color};
-use crate::config::Settings;
+use crate::cli::prelude::*;
 use crate::declaration::Fault;
 use crate::experiments::{Rule, RuleState, Rules as Experiments};
 use crate::hindsight::dry_run::{DryRunSeat, dry_run};

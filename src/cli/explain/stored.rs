@@ -1,15 +1,8 @@
 //! `offerd explain UUID`: what became of a stored lead, and why.
 
-use hyper::Method;
-use uuid::Uuid;
-
 use super::Arguments;
 use super::outline::Section;
-use crate::cli::admin_client::AdminClient;
-use crate::cli::page::{self, Color};
-use crate::cli::progress;
-use crate::cli::trouble::Trouble;
-use crate::config::Settings;
+use crate::cli::prelude::*;
 use crate::hindsight::explanation::{
     LeadExplanation, OfferExplanation, OfferReason, Reason, SeatExplanation, Standing, TableExplanation,
     TreatmentExplanation,
@@ -22,14 +15,13 @@ pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> 
     let found = admin.find_one(Method::GET, &format!("/leads/{uuid}/explanation")).await?;
     drop(waiting);
     let Some(mut explained): Option<LeadExplanation> = found else { return Err(unknown(&admin, uuid).await) };
-    admin.close()?;
     let seats = explained.rate_tables.iter().flat_map(|table| &table.seats);
     if let Some(key) = &arguments.partner
         && !seats.into_iter().any(|seat| seat.partner == *key)
     {
-        return Err(Trouble::Other(format!(
-            "no partner `{key}` was there for it; without `--partner` all of them are told"
-        )));
+        let message =
+            format!("no partner `{key}` was there for it; without `--partner` all of them are told");
+        return Err(message.into());
     }
     for table in &mut explained.rate_tables {
         table.seats.retain(|seat| arguments.wants(&seat.partner));
@@ -37,17 +29,13 @@ pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> 
             table.seats.retain(|seat| seat.why == Reason::Offers);
         }
     }
-    page::show(&explained, arguments.json, || print(&explained, arguments.matched))?;
-    Ok(())
+    Ok(page::show(&explained, arguments.json, || print(&explained, arguments.matched))?)
 }
 
 async fn unknown(admin: &AdminClient, uuid: Uuid) -> Trouble {
-    let damaged = match admin.knows_of_damage().await {
-        true => {
-            "; but the store is damaged, and may have lost it: `offerd store check` names what it has lost"
-        }
-        false => "",
-    };
+    let lost =
+        "; but the store is damaged, and may have lost it: `offerd store check` names what it has lost";
+    let damaged = if admin.knows_of_damage().await { lost } else { "" };
     Trouble::Other(format!(
         "no lead, rate table or shown offer has the uuid {uuid}; an erased lead has none either{damaged}"
     ))

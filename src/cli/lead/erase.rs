@@ -1,22 +1,11 @@
 //! `offerd lead erase UUID`
 
-use clap::Args;
-use hyper::Method;
-use uuid::Uuid;
-
 use super::unknown;
-use crate::cli::admin_client::AdminClient;
-use crate::cli::trouble::Trouble;
-use crate::cli::{page, progress, values};
-use crate::config::Settings;
-use crate::persons::erasure::Erasure;
+use crate::cli::prelude::*;
+use crate::persons::erasure::{Destroyed, Erasure, Remaining};
 
 /// `lead erase`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd lead erase 01a1fcce-e71a-773e-b126-2445db4ef9dc
-  offerd lead erase 01a1fcce-e71a-773e-b126-2445db4ef9dc --json")]
 pub struct Erase {
     /// The lead
     #[arg(value_parser = values::uuid)]
@@ -34,12 +23,14 @@ pub async fn run(settings: &Settings, arguments: &Erase) -> Result<(), Trouble> 
     let erased: Option<Erasure> = admin.find_one(Method::DELETE, &format!("/leads/{lead}")).await?;
     let erasure = erased.ok_or_else(|| unknown(lead))?;
     drop(waiting);
-    page::show(&erasure, arguments.json, || page::print(told(&erasure)))?;
-    Ok(admin.close()?)
+    Ok(page::show(&erasure, arguments.json, || page::print(told(&erasure)))?)
 }
 
 fn told(erasure: &Erasure) -> String {
     let Erasure { lead_uuid, destroyed, remaining, damaged, .. } = erasure;
+    let Destroyed { leads, answers, transcripts, lead_actions, partner_reports, client_tags, .. } = destroyed;
+    let Destroyed { offer_displays, hashes, .. } = destroyed;
+    let Remaining { rate_tables, lead_events, lead_payouts } = remaining;
     let damaged = match damaged {
         true => "; its record was damaged, so that only what was still found of it is counted",
         false => "",
@@ -49,31 +40,20 @@ fn told(erasure: &Erasure) -> String {
 lead {lead_uuid} is erased: its key is destroyed, and what was sealed with it can never be read again{damaged}
 
 destroyed
-  {:>6}  lead as it was sent
-  {:>6}  answers of partners
-  {:>6}  transcripts of calls to partners
-  {:>6}  actions
-  {:>6}  reports of partners
-  {:>6}  client tags
-  {:>6}  displays of offers
-  {:>6}  hashes by which it was found, for duplicates and repeated submits
+  {leads:>6}  lead as it was sent
+  {answers:>6}  answers of partners
+  {transcripts:>6}  transcripts of calls to partners
+  {lead_actions:>6}  actions
+  {partner_reports:>6}  reports of partners
+  {client_tags:>6}  client tags
+  {offer_displays:>6}  displays of offers
+  {hashes:>6}  hashes by which it was found, for duplicates and repeated submits
 
 remaining, without anything that names the person
-  {:>6}  rate tables: who was asked when, and the amount of the loan
-  {:>6}  events in the feed: what happened to a lead of this uuid, and when
-  {:>6}  payouts in the feed
+  {rate_tables:>6}  rate tables: who was asked when, and the amount of the loan
+  {lead_events:>6}  events in the feed: what happened to a lead of this uuid, and when
+  {lead_payouts:>6}  payouts in the feed
 
-Backups of the store that were made before, with the keys of that time, still hold it until they are destroyed.",
-        destroyed.leads,
-        destroyed.answers,
-        destroyed.transcripts,
-        destroyed.lead_actions,
-        destroyed.partner_reports,
-        destroyed.client_tags,
-        destroyed.offer_displays,
-        destroyed.hashes,
-        remaining.rate_tables,
-        remaining.lead_events,
-        remaining.lead_payouts,
+Backups of the store that were made before, with the keys of that time, still hold it until they are destroyed."
     )
 }

@@ -1,23 +1,12 @@
 //! `offerd lead export UUID`
 
-use std::path::PathBuf;
-
-use clap::Args;
-use hyper::Method;
 use serde_json::value::RawValue;
-use uuid::Uuid;
 
 use super::unknown;
-use crate::cli::admin_client::AdminClient;
-use crate::cli::trouble::Trouble;
-use crate::cli::{files, progress, values};
-use crate::config::Settings;
+use crate::cli::prelude::*;
 
 /// `lead export`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd lead export 01a1fcce-e71a-773e-b126-2445db4ef9dc --out dossier.json")]
 pub struct Export {
     /// The lead
     #[arg(value_parser = values::uuid)]
@@ -35,6 +24,5 @@ pub async fn run(settings: &Settings, arguments: &Export) -> Result<(), Trouble>
     let held: Option<Box<RawValue>> = admin.find_one(Method::GET, &format!("/leads/{lead}")).await?;
     let dossier = held.ok_or_else(|| unknown(lead))?;
     drop(waiting);
-    files::give(arguments.out.as_deref(), &dossier, &format!("all that is held on lead {lead}"))?;
-    Ok(admin.close()?)
+    Ok(files::give(arguments.out.as_deref(), &dossier, &format!("all that is held on lead {lead}"))?)
 }

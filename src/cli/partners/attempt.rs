@@ -1,21 +1,18 @@
 //! `offerd partners try KEY LEAD.json`: what a partner would be sent, and what it makes of it.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use chrono::Utc;
-use clap::Args;
 use hyper::HeaderMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
-use uuid::Uuid;
 
 use super::masked::{Veil, masked};
 use super::{known, page, product_type};
 use crate::cli::lead;
-use crate::config::Settings;
+use crate::cli::prelude::*;
 use crate::declaration::Fault;
 use crate::ids;
 use crate::matching::partner_clients::PartnerClients;
@@ -26,14 +23,9 @@ use crate::partners::http::{
 };
 use crate::partners::template::{OfferPlace, write_offer};
 use crate::partners::{Book, Facts, Quote, Seat, Terms};
-use crate::sheet::Sheet;
 
 /// `partners try`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd partners try hazelmoor_lending lead.json
-  offerd partners try hazelmoor_lending lead.json --send")]
 pub struct Try {
     /// Partner, by the name of its file; it may be paused
     #[arg(value_name = "KEY")]

@@ -11,11 +11,6 @@ use crate::partners::case::CaseFile;
 
 /// `partners cases`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd partners cases
-  offerd partners cases hazelmoor_lending
-  offerd partners cases --json --cases ../cases")]
 pub struct Cases {
     /// Only the cases of this partner, by the name of its file
     #[arg(value_name = "KEY")]

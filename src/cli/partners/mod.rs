@@ -6,15 +6,9 @@ mod list;
 mod masked;
 mod timing;
 
-use std::path::Path;
-
-use clap::{Args, Subcommand};
-use hyper::Method;
 use serde_json::{Value, json};
 
-use super::admin_client::AdminClient;
-use super::trouble::Trouble;
-use super::{page, progress};
+use super::prelude::*;
 use crate::hindsight::timing::SeatTiming;
 use crate::matching::limiter::SeatStanding;
 use crate::matching::pausing::Pausable;
@@ -38,16 +32,6 @@ pub enum Command {
 #[derive(Debug, Subcommand)]
 pub enum Standing {
     /// Show for each partner and product type whether it is asked, how well it is, and how much of its limits is used
-    #[command(after_help = "\
-Examples:
-  offerd partners list
-  offerd partners list --json | jq '.[] | select(.state != \"active\")'
-  offerd partners list --json | jq '.[] | select(.health.cause)'
-
-The worst stand first: silent, failing, slow, declining more than usual. Each is judged by how its asks end now, against how
-they usually end; `unknown` was asked too little in the last half hour, or no daemon runs.
-Asks and payouts are those of live leads: a test counts against no limit. Below stand the words with which partners decline and
-which their files do not know, counted since the files were read, with what to add to them.")]
     List {
         /// As JSON
         #[arg(long)]
@@ -56,16 +40,8 @@ which their files do not know, counted since the files were read, with what to a
     /// Show how long partners took to answer, and what another timeout would have lost or won
     Timing(timing::Timing),
     /// Ask a partner no more, until it is resumed; who was asked may still answer
-    #[command(after_help = "\
-Examples:
-  offerd partners pause tidelark_savings
-  offerd partners pause meridell_bank --product loan
-  offerd partners pause tidelark_savings --json | jq .since")]
     Pause(Which),
     /// Ask a paused partner again
-    #[command(after_help = "\
-Examples:
-  offerd partners resume tidelark_savings")]
     Resume(Which),
 }
 
@@ -96,8 +72,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
         }
         Command::Standing(command) => {
             let admin = AdminClient::find_with_partners(&super::settings(config)?).await?;
-            execute(&admin, command).await?;
-            Ok(admin.close()?)
+            Ok(execute(&admin, command).await?)
         }
     }
 }
@@ -147,7 +122,7 @@ async fn execute(admin: &AdminClient, command: Standing) -> Result<(), String> {
 async fn show_timing(admin: &AdminClient, asked: &timing::Timing) -> Result<(), String> {
     let waiting = progress::waiting("reading stored rate tables");
     let mut timings: Vec<SeatTiming> =
-        admin.ask(Method::GET, &format!("/partners/timing?since={}", asked.since_ms())).await?;
+        admin.ask(Method::GET, &format!("/partners/timing?since={}", values::ago(asked.since))).await?;
     drop(waiting);
     if let Some(key) = &asked.partner {
         timings.retain(|timing| timing.partner == *key);

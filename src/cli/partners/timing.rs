@@ -1,33 +1,17 @@
 //! `offerd partners timing`: how long partners took, and what another timeout would have meant.
 
-use std::time::Duration;
-
-use chrono::Utc;
-use clap::Args;
-
-use crate::cli::values;
+use crate::cli::prelude::*;
 use crate::hindsight::timing::SeatTiming;
-use crate::sheet::{Sheet, sheet};
 
 /// `partners timing`
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  offerd partners timing --since 7d
-  offerd partners timing northquill_lending --json
-
-The first table tells how long answers took, those counted that were not waited for: `> 5.6 s` is later than anybody has
-waited. The second tells for each timeout how many asks would end with offers, how many of today's offers it would win
-or lose, each with an interval of 95 %, and within what time half, and 95 of a hundred, of the rate tables would be
-complete. What longer timeouts would win is known of the asks whose late answers a running daemon has watched for. All
-else is read from the stored rate tables, so it holds over restarts.")]
 pub struct Timing {
     /// Only this partner
     #[arg(value_name = "KEY")]
     pub partner: Option<String>,
     /// How far to look back
     #[arg(long, value_name = "TIME", default_value = "1d", value_parser = values::time)]
-    since: Duration,
+    pub since: Duration,
     /// As JSON
     #[arg(long)]
     pub json: bool,
@@ -40,12 +24,6 @@ impl Timing {
         let verb = if self.partner.is_some() { "was not asked" } else { "was asked" };
         let back = humantime::format_duration(self.since);
         format!("{whom} {verb} in the last {back}; `--since` looks further back")
-    }
-
-    /// From when on tables count, Unix milliseconds.
-    pub fn since_ms(&self) -> i64 {
-        let back = i64::try_from(self.since.as_millis()).unwrap_or(i64::MAX);
-        Utc::now().timestamp_millis().saturating_sub(back).max(0)
     }
 }
 

@@ -14,16 +14,6 @@ use crate::sheet::sheet;
 use crate::store::copy::{Compared, Copied, Direction, TreeCounts, copy};
 use crate::store::{Store, StoreOptions};
 
-/// What its help ends with.
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  offerd store copy --from embedded --to postgres
-  offerd store copy --from postgres --to embedded --json | jq '.equal'
-
-The files are those of `store.path`, the database that of `store.postgres.url`, whatever `store.engine` says; the master key is the
-same for both. The other side must be empty. A copy that was interrupted goes on where it stopped when it is asked for again, and
-nobody opens what is not whole.";
-
 /// `store copy`
 #[derive(Debug, Args)]
 pub struct Arguments {

@@ -1,0 +1,129 @@
+//! What is answered to a call: whole or piece by piece.
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::StatusCode;
+use serde::de::DeserializeOwned;
+
+use super::admin_client::AdminClient;
+use crate::model::ApiError;
+use crate::web::AnswerBody;
+
+/// An answer: status and body.
+pub struct Answer {
+    /// The status.
+    pub status: StatusCode,
+    /// The body.
+    pub body: Bytes,
+    /// Whether a daemon gave it.
+    pub of_daemon: bool,
+}
+
+/// The pieces of an answer, as they arrive.
+pub struct Pieces<'c> {
+    /// Who has asked.
+    pub client: &'c AdminClient,
+    /// What is left of the answer.
+    pub body: AnswerBody,
+}
+
+impl Pieces<'_> {
+    /// The next piece; `None` when there are no more.
+    ///
+    /// # Errors
+    /// That the daemon hangs or hung up.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, String> {
+        match self.client.patiently(self.body.frame()).await? {
+            None => Ok(None),
+            Some(Err(error)) => Err(self.client.broke(&*error)),
+            Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),
+        }
+    }
+}
+
+impl Answer {
+    /// The body, as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).trim_end().to_owned()
+    }
+
+    /// The body, whatever the status.
+    ///
+    /// # Errors
+    /// That it is something else.
+    pub fn read_any<T: DeserializeOwned>(self) -> Result<T, String> {
+        serde_json::from_slice(&self.body).or_else(|_| self.read())
+    }
+
+    /// The body, when the call succeeded; else what the errors say, in one sentence.
+    ///
+    /// # Errors
+    /// The sentence.
+    pub fn read<T: DeserializeOwned>(self) -> Result<T, String> {
+        if self.status.is_success() {
+            return read(&self.body);
+        }
+        let errors: Vec<ApiError> = serde_json::from_slice(&self.body).unwrap_or_default();
+        let told: Vec<String> = errors.iter().filter_map(sentence).collect();
+        Err(match (self.of_daemon, told.as_slice()) {
+            (true, []) => format!(
+                "the daemon answered with {} and did not say why; if it is of another version than this command, start \
+                 it again",
+                self.status.as_u16()
+            ),
+            (true, told) => format!("the daemon refused: {}", told.join("; ")),
+            (false, _) if self.status == StatusCode::INTERNAL_SERVER_ERROR => {
+                "it could not be done; what is wrong is told above".to_owned()
+            }
+            (false, told) => told.join("; "),
+        })
+    }
+}
+
+/// What an error says. The attribute is named where the message goes on from it, not where it says everything itself.
+fn sentence(error: &ApiError) -> Option<String> {
+    let message = error.message.as_deref()?;
+    let goes_on = ["must ", "is ", "has ", "does ", "cannot "].iter().any(|word| message.starts_with(word));
+    Some(match &error.attribute {
+        Some(path) if goes_on => format!("`{path}` {message}"),
+        _ => message.to_owned(),
+    })
+}
+
+/// Reads JSON of the daemon.
+///
+/// # Errors
+/// That it is something else.
+pub fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(json).map_err(|error| {
+        format!(
+            "the daemon's answer cannot be read ({error}); it may be of another version than this command"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::StatusCode;
+    use serde::de::IgnoredAny;
+
+    use super::Answer;
+
+    #[test]
+    fn a_refusal_is_one_sentence_without_words_of_http() {
+        let told = |body: &'static str| {
+            let status = StatusCode::BAD_REQUEST;
+            let answer = Answer { status, body: body.as_bytes().into(), of_daemon: true };
+            answer.read::<IgnoredAny>().unwrap_err()
+        };
+        assert_eq!(
+            told(r#"[{"type":"malformed","attribute":"partner","message":"there is no partner `a`"}]"#),
+            "the daemon refused: there is no partner `a`"
+        );
+        assert_eq!(
+            told(r#"[{"attribute":"a","message":"must be b"},{"attribute":"c","message":"is missing"}]"#),
+            "the daemon refused: `a` must be b; `c` is missing"
+        );
+        assert!(told("<html>").contains("answered with 400") && told("<html>").contains("version"));
+    }
+}

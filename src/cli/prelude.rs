@@ -1,0 +1,15 @@
+//! What nearly every command is made of: its arguments, the settings, whoever keeps the store, and how answers are shown.
+
+pub(super) use std::path::{Path, PathBuf};
+pub(super) use std::process::ExitCode;
+pub(super) use std::time::Duration;
+
+pub(super) use clap::{Args, Subcommand, ValueEnum};
+pub(super) use hyper::Method;
+pub(super) use uuid::Uuid;
+
+pub(super) use super::admin_client::AdminClient;
+pub(super) use super::trouble::Trouble;
+pub(super) use super::{files, page, progress, values};
+pub(super) use crate::config::Settings;
+pub(super) use crate::sheet::{Color, Kind, Sheet, Value, sheet};

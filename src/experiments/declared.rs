@@ -5,43 +5,42 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Deserializer, de};
 
-use crate::declaration::HumanDuration;
+use crate::declaration::{HumanDuration, table};
 
-/// A whole file.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Declared {
-    /// From when on leads are drawn; always when absent.
-    pub starts: Option<Moment>,
-    /// Until when they are, and until when tables are made by it; without end when absent.
-    pub ends: Option<Moment>,
-    /// Names of the companies whose leads are drawn; all when absent.
-    pub companies: Option<Vec<String>>,
-    /// Client tags that the lead must have, each with one of these values.
-    #[serde(default)]
-    pub tags: BTreeMap<String, Vec<String>>,
-    /// What is tried. The leads that none of them gets are the control.
-    pub variants: Vec<DeclaredVariant>,
-}
+table! {
+    /// A whole file.
+    #[derive(Debug)]
+    pub(super) struct Declared {
+        /// From when on leads are drawn; always when absent.
+        starts: Option<Moment>,
+        /// Until when they are, and until when tables are made by it; without end when absent.
+        ends: Option<Moment>,
+        /// Names of the companies whose leads are drawn; all when absent.
+        companies: Option<Vec<String>>,
+        /// Client tags that the lead must have, each with one of these values.
+        tags: BTreeMap<String, Vec<String>> => optional,
+        /// What is tried. The leads that none of them gets are the control.
+        variants: Vec<DeclaredVariant>,
+    }
 
-/// One variant.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct DeclaredVariant {
-    /// Its name.
-    pub name: String,
-    /// Of a hundred leads, how many get it.
-    pub percent: f64,
-    /// How long its rate tables may take, instead of `matching.deadline`.
-    pub deadline: Option<HumanDuration>,
-    /// A ranking of the settings, instead of the company's.
-    pub ranking: Option<String>,
-    /// Keys of the only partners that are asked.
-    pub partners: Option<Vec<String>>,
-    /// Keys of partners that are not asked.
-    pub without_partners: Option<Vec<String>>,
-    /// `false` leaves out the partners with second look.
-    pub second_look: Option<bool>,
+    /// One variant.
+    #[derive(Debug)]
+    pub(super) struct DeclaredVariant {
+        /// Its name.
+        name: String,
+        /// Of a hundred leads, how many get it.
+        percent: f64,
+        /// How long its rate tables may take, instead of `matching.deadline`.
+        deadline: Option<HumanDuration>,
+        /// A ranking of the settings, instead of the company's.
+        ranking: Option<String>,
+        /// Keys of the only partners that are asked.
+        partners: Option<Vec<String>>,
+        /// Keys of partners that are not asked.
+        without_partners: Option<Vec<String>>,
+        /// `false` leaves out the partners with second look.
+        second_look: Option<bool>,
+    }
 }
 
 /// A moment, as RFC 3339 has it, as a text or as TOML's own.

@@ -162,8 +162,8 @@ impl Checker<'_> {
             paused: product.paused,
             limits: self.within("limits", |check| check.limits(&product.limits)),
             exclusive: self.exclusive(product.exclusive.as_ref()),
-            priority: self.priority(product.priority),
-            weight: self.weight(product.weight),
+            priority: product.priority,
+            weight: product.weight,
             timeout: self.duration("timeout", product.timeout),
             timeout_line: self.line_of("timeout"),
             adaptive_timeout,
@@ -221,7 +221,6 @@ impl Checker<'_> {
         declared: &declared::AdaptiveTimeout,
         timeout: HumanDuration,
     ) -> AdaptiveTimeout {
-        self.between("false_timeouts", Some(declared.false_timeouts), 0.000_1, 0.5);
         let floor = self.duration("floor", declared.floor);
         let ceiling = self.duration("ceiling", declared.ceiling.unwrap_or(timeout));
         if floor > ceiling || ceiling > Duration::from(timeout) {
@@ -231,7 +230,6 @@ impl Checker<'_> {
     }
 
     fn simulate(&mut self, simulate: &declared::Simulate) -> Simulate {
-        self.between("failure_rate", Some(simulate.failure_rate), 0.0, 1.0);
         let delay = self.duration("delay", simulate.delay);
         let delay_max = simulate.delay_max.map_or(delay, |longest| self.duration("delay_max", longest));
         if delay_max < delay {

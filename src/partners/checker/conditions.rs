@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use chrono::NaiveDate;
 use uuid::Uuid;
 
 use crate::declaration::{Checker, did_you_mean, nearest};
@@ -10,6 +9,7 @@ use crate::model::AttributeKind;
 use crate::partners::declared::{self, Eligibility};
 use crate::partners::eligibility::{Condition, MAX_ALTERNATIVES, Rule, Test, days};
 use crate::partners::facts::Subject;
+use crate::partners::limits::declared::date;
 use crate::partners::zipcode_prefixes::ZipcodePrefixes;
 
 impl Checker<'_> {
@@ -216,18 +216,12 @@ impl Checker<'_> {
         Some(uuids)
     }
 
-    /// A day, as a date of TOML or as a text.
-    pub(in crate::partners) fn day(&self, value: &toml::Value) -> Option<NaiveDate> {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        text.parse().ok()
-    }
-
     fn bound(&mut self, key: &str, value: Option<&toml::Value>, kind: AttributeKind) -> Option<f64> {
         let value = value?;
         let number = match (kind, value) {
             (AttributeKind::Number, toml::Value::Integer(number)) => Some(*number as f64),
             (AttributeKind::Number, toml::Value::Float(number)) if number.is_finite() => Some(*number),
-            (AttributeKind::Date, value) => self.day(value).map(days),
+            (AttributeKind::Date, value) => date(value).map(days),
             _ => None,
         };
         if number.is_none() {

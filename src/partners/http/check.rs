@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::declared::{self, Http};
-use super::exchange::BID_MAX;
 use super::mappings::Mappings;
 use super::places::Places;
 use super::secret::Secret;
@@ -14,14 +13,8 @@ use crate::declaration::{Checker, quoted};
 use crate::model::ProductType;
 use crate::regular_file::{self, PEM_BYTES_MAX};
 
-/// Most calls at once.
-const CONCURRENCY_MAX: f64 = 10_000.0;
-
 /// Most calls in a row.
 const STEPS_MAX: usize = 8;
-
-/// Longest answer that may be allowed, bytes.
-const RESPONSE_BYTES_MAX: f64 = 16_777_216.0;
 
 impl HttpSource {
     /// Checks `[products.<type>.http]`; `None` when it has faults, which the checker then holds. The secrets of a
@@ -149,8 +142,6 @@ fn post(http: &Http, check: &mut Checker) -> Option<Post> {
             "stands beside `when = \"shown\"`: who is shown is known when the table is complete",
         );
     }
-    check.between("post.floor", *floor, 0.0, BID_MAX);
-    check.between("post.best", best.map(|best| best as f64), 1.0, 1000.0);
     let wait = wait.map(|wait| check.duration("post.wait", wait));
     Some(Post { floor: floor.unwrap_or(0.0), best: *best, wait, when_shown })
 }
@@ -199,9 +190,6 @@ fn secrets(
 }
 
 fn wire(declared: &declared::Wire, check: &mut Checker) -> Option<WireRules> {
-    check.between("wire.concurrency", Some(declared.concurrency as f64), 1.0, CONCURRENCY_MAX);
-    let most = Some(declared.max_response_bytes as f64);
-    check.between("wire.max_response_bytes", most, 1024.0, RESPONSE_BYTES_MAX);
     let connect_timeout = check.duration("wire.connect_timeout", declared.connect_timeout);
     let mut pem = |key: &str, path: Option<&Path>| {
         let read = path

@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Deserializer, de};
 
-use crate::declaration::{HumanDuration, table};
+use crate::declaration::{HumanDuration, Refusal, if_any, table};
 
 table! {
     /// A whole file.
     #[derive(Debug)]
     pub(super) struct Declared {
         /// From when on leads are drawn; always when absent.
-        starts: Option<Moment>,
+        starts: Option<DateTime<Utc>> = if_any(moment) => optional,
         /// Until when they are, and until when tables are made by it; without end when absent.
-        ends: Option<Moment>,
+        ends: Option<DateTime<Utc>> = if_any(moment) => optional,
         /// Names of the companies whose leads are drawn; all when absent.
         companies: Option<Vec<String>>,
         /// Client tags that the lead must have, each with one of these values.
@@ -44,19 +43,13 @@ table! {
 }
 
 /// A moment, as RFC 3339 has it, as a text or as TOML's own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Moment(pub DateTime<Utc>);
-
-impl<'de> Deserialize<'de> for Moment {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = match toml::Value::deserialize(deserializer)? {
-            toml::Value::String(text) => text,
-            toml::Value::Datetime(moment) => moment.to_string(),
-            other => other.type_str().to_owned(),
-        };
-        let wanted =
-            |_| format!("must be a moment with its offset, such as `2026-03-01T00:00:00Z`, got `{text}`");
-        let moment = DateTime::parse_from_rfc3339(&text).map_err(wanted).map_err(de::Error::custom)?;
-        Ok(Self(moment.to_utc()))
-    }
+fn moment(value: toml::Value) -> Result<DateTime<Utc>, Refusal> {
+    let text = match value {
+        toml::Value::String(text) => text,
+        toml::Value::Datetime(moment) => moment.to_string(),
+        other => other.type_str().to_owned(),
+    };
+    let moment = DateTime::parse_from_rfc3339(&text).map(|moment| moment.to_utc());
+    let wanted = "must be a moment with its offset, such as `2026-03-01T00:00:00Z`";
+    moment.map_err(|_| vec![format!("{wanted}, got `{text}`")])
 }

@@ -6,11 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::limits::declared::{Exclusive, Limits};
+use super::limits::declared::{Exclusive, Limits, exclusive};
+use super::template::{Imprint, OFFER_MS};
 use crate::declaration::{HumanDuration, Refusal, count, figure, if_any, table};
 use crate::model::{
     AprType, CompoundingMethod, FederalInsuranceType, IncentiveType, IncentiveUnit, MortgageLoanType,
@@ -75,7 +77,7 @@ table! {
     #[derive(Debug)]
     pub struct Product {
         /// Longest wait for its answer.
-        timeout: HumanDuration,
+        timeout: Duration = wait,
         /// Shortens the wait to where only so many answers are lost, judged by the last ones; never beyond `timeout`.
         adaptive_timeout: Option<AdaptiveTimeout>,
         /// Attributes that must be given; without one of them the partner is not asked.
@@ -89,7 +91,7 @@ table! {
         /// When and how often it is asked.
         limits: Limits => optional,
         /// Takes the leads that it is asked about alone: `true`, or the name of a group. [`Exclusive`] says among whom.
-        exclusive: Option<Exclusive>,
+        exclusive: Option<Exclusive> = exclusive => optional,
         /// Who has a place where fewer may be asked than fit: the higher first, from -1000 to 1000; 0 when absent.
         priority: i32 = count(-1000, 1000) => or(0),
         /// Among those of the same priority, how much likelier than one of weight 1 it is to have a place. Drawn by lead, so that the same
@@ -109,18 +111,18 @@ table! {
         /// Share of answers that may come too late, above 0 and at most 0.5: 0.005 is one in two hundred.
         false_timeouts: f64 = figure(0.000_1, 0.5),
         /// Shortest wait.
-        floor: HumanDuration,
+        floor: Duration = wait,
         /// Longest wait; `timeout` when absent.
-        ceiling: Option<HumanDuration>,
+        ceiling: Option<Duration> = if_any(wait) => optional,
     }
 
     /// `simulate`: how a catalog partner pretends to be far away (sandbox and tests).
     #[derive(Debug)]
     pub struct Simulate {
         /// Shortest answer time.
-        delay: HumanDuration,
+        delay: Duration = wait,
         /// Longest answer time; `delay` when absent. Drawn evenly in between, from the rate table's own id.
-        delay_max: Option<HumanDuration>,
+        delay_max: Option<Duration> = if_any(wait) => optional,
         /// Share of asks that fail, 0 to 1.
         failure_rate: f64 = figure(0.0, 1.0) => optional,
         /// How a failing ask ends.
@@ -149,9 +151,9 @@ table! {
         /// How firm the offer is for a lead that meets all needs.
         firmness: Firmness => optional,
         /// How long it stands once it is made, where that is not as long as others do: at most 31 days.
-        valid_for: Option<HumanDuration>,
+        valid_for: Option<i64> = if_any(validity) => optional,
         /// Editorial rating out of 100 (savings and mortgage).
-        consumer_rating: Option<f64>,
+        consumer_rating: Option<f64> = if_any(figure(0.0, 100.0)) => optional,
 
         /// Display name (savings, special offers).
         name: Option<String>,
@@ -189,16 +191,16 @@ table! {
         /// Kind of mortgage (mortgage).
         loan_type: Option<MortgageLoanType>,
         /// Closing costs in dollars, whatever the amount (mortgage).
-        closing_costs: Option<f64>,
+        closing_costs: Option<f64> = if_any(figure(0.0, 1_000_000.0)) => optional,
         /// Loan that is priced when the lead names no amount, dollars (mortgage).
         reference_amount: Option<i32>,
 
         /// How interest is compounded (savings).
         compounding: Option<CompoundingMethod>,
         /// Least opening deposit in dollars (savings).
-        minimum_deposit: Option<f64>,
+        minimum_deposit: Option<f64> = if_any(figure(0.0, 1e9)) => optional,
         /// Dollars a month (savings).
-        monthly_fee: Option<f64>,
+        monthly_fee: Option<f64> = if_any(figure(0.0, 1e6)) => optional,
         /// Least balance in dollars at which fees are waived (savings).
         minimum_deposit_with_fees: Option<f64>,
         /// When the terms were last checked, RFC 3339 (savings).
@@ -206,7 +208,7 @@ table! {
         /// Months of the introductory rate (savings).
         introductory_period_months: Option<i32>,
         /// Introductory rate in percent (savings).
-        introductory_rate: Option<f64>,
+        introductory_rate: Option<f64> = if_any(figure(0.0, 100.0)) => optional,
         /// Whether cheques can be written (savings).
         check_writing: Option<bool>,
         /// Features as text (savings).
@@ -250,7 +252,7 @@ table! {
         /// Text that must be shown with offers of their sub-type.
         sub_type_disclaimer: Option<String>,
         /// How long they stand once they are made, where that is not as long as others do: at most 31 days.
-        valid_for: Option<HumanDuration>,
+        valid_for: Option<i64> = if_any(validity) => optional,
     }
 
     /// One row of terms. A lead falls into the first band it fits.
@@ -295,6 +297,21 @@ pub enum FailureKind {
     Panic,
     /// The partner never answers.
     Silence,
+}
+
+/// A time that somebody may really wait for.
+pub(super) fn wait(HumanDuration(time): HumanDuration) -> Result<Duration, Refusal> {
+    const LONGEST: Duration = Duration::from_secs(3600);
+    let is_some = !time.is_zero() && time <= LONGEST;
+    is_some
+        .then_some(time)
+        .ok_or_else(|| vec![format!("must be more than 0s and at most {LONGEST:?}, got {time:?}")])
+}
+
+/// How long an offer stands, milliseconds.
+fn validity(HumanDuration(time): HumanDuration) -> Result<i64, Refusal> {
+    let ms = i64::try_from(time.as_millis()).ok().filter(|ms| *ms <= OFFER_MS && !time.is_zero());
+    ms.ok_or_else(|| vec![format!("must be more than 0s and at most 31 days, got {time:?}")])
 }
 
 fn weight(weight: f64) -> Result<f64, Refusal> {
@@ -416,12 +433,12 @@ pub enum Figures {
 
 impl Offer {
     /// What stays with the offer's template.
-    pub fn imprint(&self, term: Option<i32>) -> super::template::Imprint {
-        super::template::Imprint {
+    pub fn imprint(&self, term: Option<i32>) -> Imprint {
+        Imprint {
             name: self.name_with(term),
             landing_url: self.landing_url.clone(),
             payout: self.payout,
-            valid_for_ms: self.valid_for.map(|time| i64::try_from(time.0.as_millis()).unwrap_or(i64::MAX)),
+            valid_for_ms: self.valid_for,
         }
     }
 

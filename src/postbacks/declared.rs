@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::declaration::{HumanDuration, table};
 use crate::model::EventType;
@@ -63,23 +64,12 @@ pub(super) enum Method {
 
 /// Where a secret is: `{ file = "PATH" }` or `{ credential = "NAME" }`.
 #[derive(Debug, Deserialize)]
-#[serde(from = "toml::Value")]
+#[serde(untagged, deny_unknown_fields)]
 pub(super) enum DeclaredSecret {
     /// In a file.
-    File(PathBuf),
+    File { file: PathBuf },
     /// In a credential of the service manager.
-    Credential(String),
+    Credential { credential: String },
     /// Nowhere that is known. What stood there is forgotten: it may be the secret itself.
-    Misplaced,
-}
-
-impl From<toml::Value> for DeclaredSecret {
-    fn from(value: toml::Value) -> Self {
-        let entries: Vec<(String, toml::Value)> = value.as_table().cloned().into_iter().flatten().collect();
-        match &entries[..] {
-            [(key, toml::Value::String(path))] if key == "file" => Self::File(path.into()),
-            [(key, toml::Value::String(name))] if key == "credential" => Self::Credential(name.clone()),
-            _ => Self::Misplaced,
-        }
-    }
+    Misplaced(IgnoredAny),
 }

@@ -1,7 +1,7 @@
 //! Checks of limits: caps, budgets, time zones, hours and groups.
 
 use crate::declaration::Checker;
-use crate::partners::limits::{Exclusive, Limits, Schedule, Window, declared};
+use crate::partners::limits::{Limits, Schedule, Window, declared};
 
 /// Days as they are written, from Monday.
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
@@ -20,18 +20,8 @@ impl Checker<'_> {
         let windows = declared.schedule.iter().enumerate();
         let windows = windows
             .map(|(nth, window)| self.within(&format!("schedule[{nth}]"), |check| check.window(window)));
-        declared.opened(Schedule::of(windows.collect()))
-    }
-
-    /// Among whom a seat takes a lead alone.
-    pub(super) fn exclusive(&mut self, declared: Option<&declared::Exclusive>) -> Option<Exclusive> {
-        match declared? {
-            declared::Exclusive::Flag(alone) => alone.then_some(Exclusive::Product),
-            declared::Exclusive::Group(group) => {
-                self.key("exclusive", group);
-                Some(Exclusive::Group(group.clone()))
-            }
-        }
+        let hours = Schedule::of(windows.collect());
+        Limits { schedule: Vec::new(), hours, ..declared.clone() }
     }
 
     fn window(&mut self, declared: &declared::Window) -> Window {

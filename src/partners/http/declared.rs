@@ -4,13 +4,18 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use hyper::Method;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-use super::exchange::BID_MAX;
-use crate::declaration::{HumanDuration, count, figure, if_any, table};
+use crate::declaration::{Refusal, count, figure, if_any, table};
 use crate::model::State;
 use crate::partners::catalog::{MoneyRules, PaymentBy};
-use crate::partners::declared::{Own, Range};
+use crate::partners::declared::{Own, Range, wait};
+use crate::regular_file::{self, PEM_BYTES_MAX};
+
+/// The highest bid that is believed, dollars.
+pub(super) const BID_MAX: f64 = 1_000_000.0;
 
 table! {
     /// `[products.<type>.http]`: how a partner is asked over HTTP, and what its answers mean.
@@ -21,7 +26,7 @@ table! {
     #[derive(Debug)]
     pub struct Http {
         /// The method; `POST` when absent.
-        method: Option<String>,
+        method: Option<Method> = if_any(method) => optional,
         /// Where live leads are sent: a template, in which a value of a path is written `{{ lead_uuid|urlencode }}`.
         url: Option<String>,
         /// Where test leads are sent; without it the partner is not asked about them.
@@ -60,7 +65,7 @@ table! {
     #[derive(Debug, Clone, Default)]
     pub struct Step {
         /// The method; `POST` when absent.
-        method: Option<String>,
+        method: Option<Method> = if_any(method) => optional,
         /// Where live leads are sent.
         url: Option<String>,
         /// Where test leads are sent; all steps have one, or none.
@@ -80,7 +85,7 @@ table! {
         /// True while the answer says that the partner is still at work: then the call is made again.
         pending: Option<String>,
         /// How long is waited before that, where `Retry-After` says no more; a second when absent.
-        every: Option<HumanDuration>,
+        every: Option<Duration> = if_any(wait) => optional,
         /// True when the partner failed, so that no further call is made; the last step has `answer.error`.
         error: Option<String>,
         /// True when the partner declines the person, or the reason; the last step has `answer.declined`.
@@ -101,7 +106,7 @@ table! {
     }
 
     /// `post`: who of those that bid for a lead is sent it.
-    #[derive(Debug, Default)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq)]
     pub struct Post {
         /// The lowest bid that is taken, dollars.
         floor: Option<f64> = if_any(figure(0.0, BID_MAX)) => optional,
@@ -110,7 +115,7 @@ table! {
         /// When it is sent: as soon as it is `chosen`, or when its offers are `shown`, which its answer to the ping has then.
         when: Option<PostWhen>,
         /// How long is waited for the bids of others where `best` compares them, from when this one has come; half of the ask's time when absent.
-        wait: Option<HumanDuration>,
+        wait: Option<Duration> = if_any(wait) => optional,
     }
 
     /// `auth`: how we show who we are, one way or the other.
@@ -186,10 +191,10 @@ table! {
     }
 
     /// `wire`: how the partner is reached.
-    #[derive(Debug)]
+    #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Wire {
         /// Longest time to connect.
-        connect_timeout: HumanDuration => or(Duration::from_secs(2).into()),
+        connect_timeout: Duration = wait => or(Duration::from_secs(2)),
         /// Calls at once; beyond them the partner is not asked.
         concurrency: usize = count(1, 10_000) => or(64),
         /// Whether sending a request twice does no harm, so that one may be tried again; where it is said that it does, none is made again
@@ -204,9 +209,9 @@ table! {
         /// Host names and addresses that may be private ones.
         allow_addresses: Vec<String> => optional,
         /// PEM file with the certificate chain and the key that we show (mutual TLS).
-        client_certificate: Option<PathBuf>,
+        client_certificate: Option<Vec<u8>> = if_any(pem) => optional,
         /// PEM file with the authorities that the partner's certificate may be from, beside the public ones.
-        authorities: Option<PathBuf>,
+        authorities: Option<Vec<u8>> = if_any(pem) => optional,
     }
 }
 
@@ -232,6 +237,25 @@ pub enum PostWhen {
     Shown,
 }
 
+fn method(name: String) -> Result<Method, Refusal> {
+    let known = [Method::POST, Method::GET, Method::PUT, Method::PATCH];
+    let found = known.into_iter().find(|method| method.as_str() == name);
+    found.ok_or_else(|| vec![format!("must be POST, GET, PUT or PATCH, got `{name}`")])
+}
+
+/// What stands in a PEM file.
+fn pem(path: PathBuf) -> Result<Vec<u8>, Refusal> {
+    let read = regular_file::bytes_of(&path, PEM_BYTES_MAX);
+    read.map_err(|error| vec![format!("{} cannot be read: {error}", path.display())])
+}
+
+impl Post {
+    /// Whether it is sent the lead only when its offers, which the ping is answered with, are shown.
+    pub fn when_shown(&self) -> bool {
+        self.when == Some(PostWhen::Shown)
+    }
+}
+
 impl Http {
     /// The one call of a partner that needs no steps.
     pub(super) fn only_call(&self) -> Step {
@@ -247,9 +271,11 @@ impl Http {
             ..Step::default()
         }
     }
+}
 
-    /// The keys of a call that stand in the table itself.
-    pub(super) fn own_keys(&self) -> Vec<&'static str> {
+impl Step {
+    /// The keys that are given of those of which its request is made.
+    pub(super) fn request_keys(&self) -> impl Iterator<Item = &'static str> {
         let given = [
             ("method", self.method.is_some()),
             ("url", self.url.is_some()),
@@ -260,31 +286,26 @@ impl Http {
             ("form", self.form.is_some()),
             ("xml", self.xml.is_some()),
         ];
-        given.into_iter().filter_map(|(key, given)| given.then_some(key)).collect()
+        given.into_iter().filter_map(|(key, given)| given.then_some(key))
     }
 }
 
 /// Where a secret is: `{ env = "NAME" }` or `{ file = "PATH" }`.
 #[derive(Debug, Deserialize)]
-#[serde(from = "toml::Value")]
+#[serde(untagged, deny_unknown_fields)]
 pub enum Secret {
     /// In an environment variable.
-    Env(String),
+    Env {
+        /// Its name.
+        env: String,
+    },
     /// In a file, whose last line end does not count.
-    File(PathBuf),
+    File {
+        /// The file.
+        file: PathBuf,
+    },
     /// Nowhere that is known. What stood there is forgotten: it may be the secret itself.
-    Misplaced,
-}
-
-impl From<toml::Value> for Secret {
-    fn from(value: toml::Value) -> Self {
-        let entries: Vec<(String, toml::Value)> = value.as_table().cloned().into_iter().flatten().collect();
-        match &entries[..] {
-            [(key, toml::Value::String(name))] if key == "env" => Self::Env(name.clone()),
-            [(key, toml::Value::String(path))] if key == "file" => Self::File(path.into()),
-            _ => Self::Misplaced,
-        }
-    }
+    Misplaced(IgnoredAny),
 }
 
 /// What an answer without a list of offers means.

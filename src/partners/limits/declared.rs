@@ -2,10 +2,9 @@
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
-use serde::Deserialize;
 
 use super::Schedule;
-use crate::declaration::{Refusal, if_any, table};
+use crate::declaration::{Refusal, if_any, is_key, table};
 
 table! {
     /// `[products.<type>.limits]`: when and how often the partner is asked.
@@ -103,17 +102,28 @@ fn time_zone(name: String) -> Result<Tz, Refusal> {
     })
 }
 
-/// `exclusive`: leads for this partner alone.
+/// `exclusive`: among whom a seat takes a lead alone.
 ///
 /// Of those who fit a lead, are asked together and are let through by their limits, the exclusive one is asked alone:
 /// with `true` among all of its product type, with a name only among those who name the same group. Of several the first
 /// by key takes the lead. The others are asked when it cannot: paused, closed, or at a limit. They are not asked
 /// afterwards, whatever it answers.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(untagged, expecting = "must be `true`, `false` or the name of a group")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Exclusive {
-    /// Among all of its product type, or not at all.
-    Flag(bool),
-    /// Among those who name this group.
+    /// Among all seats of its product type.
+    Product,
+    /// Among the seats of its product type that name this group too.
     Group(String),
+}
+
+/// Reads `exclusive`: `true`, `false` or the name of a group.
+pub fn exclusive(value: toml::Value) -> Result<Option<Exclusive>, Refusal> {
+    match value {
+        toml::Value::Boolean(alone) => Ok(alone.then_some(Exclusive::Product)),
+        toml::Value::String(group) if is_key(&group) => Ok(Some(Exclusive::Group(group))),
+        toml::Value::String(group) => {
+            Err(vec![format!("must be lower-case letters, digits, `-` and `_`, got `{group}`")])
+        }
+        _ => Err(vec!["must be `true`, `false` or the name of a group".to_owned()]),
+    }
 }

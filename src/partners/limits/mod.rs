@@ -4,14 +4,12 @@
 //! Pure: [`crate::matching::limiter`] counts, this says what the counts may be.
 
 pub mod declared;
-mod exclusive;
 mod schedule;
 
 use std::ops::Range;
 
 use chrono::{DateTime, Datelike, Days, Duration, Months, NaiveDate, TimeZone, Utc, Weekday};
-pub use declared::Limits;
-pub use exclusive::Exclusive;
+pub use declared::{Exclusive, Limits};
 pub use schedule::{Schedule, Window};
 
 use crate::declaration::Table;
@@ -48,12 +46,6 @@ impl Limits {
             (None, Some(last)) => Some(format!("a day up to {last} in {zone}")),
             (Some(first), Some(last)) => Some(format!("a day from {first} to {last} in {zone}")),
         }
-    }
-
-    /// With the hours that its windows make.
-    #[must_use]
-    pub fn opened(&self, hours: Schedule) -> Self {
-        Self { schedule: Vec::new(), hours, ..self.clone() }
     }
 
     /// Whether the schedule is open at a time.

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::section::{Reload, Section};
 use super::settings::{DescribedSetting, Origin, Settings};
-use crate::declaration::Fault;
+use crate::declaration::{Fault, Reload, Table};
 
 /// A setting that says something else than before, in TOML. No setting is a secret: those stand outside, in the
 /// environment or in files that partner files name.

@@ -6,18 +6,17 @@ use std::sync::Arc;
 use super::alerts::AlertSettings;
 use super::layers::{self, Layers, Places};
 use super::ranking::RankingSettings;
-use super::section::settings;
 use super::sections::*;
 use super::web_address;
-use crate::declaration::{self, Fault, Reading, read_table};
+use crate::declaration::{self, Fault, Reading, read_table, table};
 
 /// A setting in force: key, value, and where it came from.
 pub type DescribedSetting = (String, String, String);
 
-settings! {
+table! {
     /// All settings. `config/default.toml` says what each is for.
     #[derive(Debug, Clone)]
-    Settings {
+    pub struct Settings {
         /// `[api]`; its limits hold for every listener.
         api: ApiSettings => section,
         /// `[offer_pages]`
@@ -68,7 +67,7 @@ settings! {
         log: LogSettings => section,
         /// `[tracing]`
         tracing: TracingSettings => section,
-        .. origin: Origin
+        .. pub(super) origin: Origin
     }
 }
 

@@ -67,6 +67,11 @@ pub fn figure(least: f64, greatest: f64) -> impl Fn(f64) -> Result<f64, Refusal>
     }
 }
 
+/// What may be left out, and is checked where it is not.
+pub fn if_any<R, T>(check: impl Fn(R) -> Result<T, Refusal>) -> impl Fn(R) -> Result<Option<T>, Refusal> {
+    move |value| check(value).map(Some)
+}
+
 /// The fault of a value outside bounds.
 pub fn outside(least: impl Display, greatest: impl Display, got: impl Display) -> String {
     format!("must be from {least} to {greatest}, got {got}")

@@ -36,7 +36,7 @@ impl Configuration {
     /// A configuration, whose previews have the ids of a store.
     pub fn new(book: Arc<Book>, clients: PartnerClients, rules: Rules, ids: &OfferIds) -> Self {
         let mut sources = book.seats().iter().filter_map(|seat| seat.http.as_ref());
-        let posts_when_shown = sources.any(|source| source.post().when_shown);
+        let posts_when_shown = sources.any(|source| source.post.when_shown());
         let experiments = Experiments::default();
         Self { previews: PreviewIds::of(&book, ids), posts_when_shown, book, clients, rules, experiments }
     }

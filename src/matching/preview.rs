@@ -14,7 +14,7 @@ use super::preview_end::{self, UNTIL};
 use crate::model::{CreditBands, Lead, ProductType};
 use crate::partners::base_url::absolute_in;
 use crate::partners::catalog::CatalogOffer;
-use crate::partners::template::{OfferPlace, write_offer};
+use crate::partners::offer_json::{OfferPlace, write_offer};
 use crate::partners::{Facts, Fit, Quote, Seat, zip_state};
 
 /// What is to be previewed.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::model::{BaseUrl, Originator, Partner, ProductSubType, ProductType, Timestamp};
 use crate::partners::Fingerprint;
 use crate::partners::base_url::absolute_in;
-use crate::partners::template::{OfferPlace, write_offer};
+use crate::partners::offer_json::{OfferPlace, write_offer};
 use crate::rate_table::table::Table;
 use crate::records::templates::Templates;
 

@@ -105,7 +105,7 @@ fn due(engine: &Engine, (table, seats): &Shown) -> Result<(Table, LeadRecord, Ve
         let mut in_book = book.seats().iter();
         let seat = in_book
             .find(|seat| seat.identity.key == text.key && seat.product_type == text.product_type)
-            .filter(|seat| seat.http.as_ref().is_some_and(|source| source.post().when_shown))?;
+            .filter(|seat| seat.http.as_ref().is_some_and(|source| source.post.when_shown()))?;
         Some(DuePost { seat: Arc::clone(seat), position, before })
     };
     let due = reading::calls(&engine.records.store, table.head().uuid)?.into_iter().filter_map(of_call);

@@ -30,12 +30,13 @@ use std::sync::LazyLock;
 use chrono::NaiveDate;
 use uuid::Uuid;
 
-use super::catalog::{CatalogOffer, LoanCost, Pricing};
+use super::catalog::loan::LoanCost;
+use super::catalog::{CatalogOffer, Pricing};
 use super::eligibility::{Condition, Rule, Test};
 use super::facts::{Facts, Subject};
+use super::offer_json::percent;
 use super::partner::Seat;
 use super::quote::Spread;
-use super::template::percent;
 use crate::model::{
     AttributeValue, CreditBands, FinancialInstitutionLoanReport, Lead, LeadCreditInformation,
     LeadFinancialInformation, LeadLoanInformation, LeadPersonalInformation, LoanProbability,

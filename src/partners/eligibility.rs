@@ -71,6 +71,11 @@ pub struct Rule {
 /// Most alternatives a rule may unfold to; beyond it the file is refused.
 pub const MAX_ALTERNATIVES: usize = 64;
 
+/// What is wrong with a rule that unfolds to more.
+pub(super) fn too_many(alternatives: usize) -> String {
+    format!("unfolds to {alternatives} alternatives, at most {MAX_ALTERNATIVES} are kept")
+}
+
 impl Rule {
     /// The rule that holds for every lead.
     pub fn always() -> Self {

@@ -28,9 +28,9 @@ impl SigningKey {
     /// Why it cannot be read, to follow its place; never what was found.
     pub(super) fn read(declared: &DeclaredSecret) -> Result<Self, String> {
         let path = match declared {
-            DeclaredSecret::File(path) => path.clone(),
-            DeclaredSecret::Credential(name) => credential(name)?,
-            DeclaredSecret::Misplaced => {
+            DeclaredSecret::File { file } => file.clone(),
+            DeclaredSecret::Credential { credential: name } => credential(name)?,
+            DeclaredSecret::Misplaced(_) => {
                 return Err(
                     "must be a table, `{ file = \"PATH\" }` or `{ credential = \"NAME\" }`".to_owned()
                 );

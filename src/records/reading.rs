@@ -387,7 +387,6 @@ mod tests {
     use super::*;
     use crate::partners::quote::SavingsTerms;
     use crate::partners::ranking::{ConversionFrom, Parts, Ranked, Ranking, Seen, Weights};
-    use crate::partners::template::Ending;
     use crate::partners::{Fingerprint, Quote, Template, Terms};
     use crate::rate_table::outcome::Outcome;
     use crate::store::codec;
@@ -410,7 +409,7 @@ mod tests {
         let parts = Parts { interest: 0.5, conversion: 0.1, payout: 30.0, consumer_rating: 0.5 };
         let seen = Seen { clicks: 20.0, conversions: 2.0 };
         let ranked = Ranked { by, parts, from: ConversionFrom::Offer, seen };
-        let own = Arc::new(Template::new(Ending::Whole, &["words"], None));
+        let own = Arc::new(Template::whole(&["words"]));
         let quote = |expires_at| Quote {
             text: Fingerprint([7; 16]),
             score: 1.5,

@@ -11,7 +11,7 @@ use hyper::{HeaderMap, StatusCode};
 use serde::Deserialize;
 
 use super::behaviour;
-use crate::partners::case::{self, Call, Callback, Response, Sign, Turn};
+use crate::partners::case::{self, Call, Callback, Response, Sign, Turn, entries};
 
 /// The case that answers when none is asked for.
 const USUAL: &str = "offers";
@@ -305,12 +305,6 @@ fn ends(url: &str) -> Vec<String> {
 fn trigger(text: &str) -> Option<String> {
     let rest = TRIGGERS.iter().find_map(|trigger| text.split_once(trigger))?.1;
     Some(rest.chars().take_while(|letter| letter.is_ascii_alphanumeric() || *letter == '_').collect())
-}
-
-fn entries(directory: &Path) -> Result<Vec<std::path::PathBuf>, String> {
-    let fault = |error| format!("{} cannot be read: {error}", directory.display());
-    let entries = fs::read_dir(directory).map_err(fault)?;
-    entries.map(|entry| entry.map(|entry| entry.path()).map_err(fault)).collect()
 }
 
 fn name(path: &Path) -> String {

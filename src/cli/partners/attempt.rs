@@ -21,7 +21,7 @@ use crate::model::{CreditBands, Lead, ProductType, RateTable};
 use crate::partners::http::{
     Answered, Asked, Exchange, Given, HttpRequest, HttpSource, MappingError, Secrets,
 };
-use crate::partners::template::{OfferPlace, write_offer};
+use crate::partners::offer_json::{OfferPlace, write_offer};
 use crate::partners::{Book, Facts, Quote, Seat, Terms};
 
 /// `partners try`

@@ -11,9 +11,9 @@ use uuid::Uuid;
 use crate::model::{
     CreditBands, CreditCardOffer, Lead, LoanOffer, MortgageOffer, SavingsOffer, SpecialOffer,
 };
-use crate::partners::http::answer::Dropped;
+use crate::partners::catalog::Unfit;
 use crate::partners::http::{Answered, Asked, Exchange, Given, Reading, Received};
-use crate::partners::template::{OfferPlace, write_offer};
+use crate::partners::offer_json::{OfferPlace, write_offer};
 use crate::partners::{Book, Facts};
 
 const PARTNER: &str = r#"[partner]
@@ -93,7 +93,7 @@ fn ten_thousand() -> Value {
 /// The reason why the only offer is not shown.
 fn dropped(file: &str, offer: Value) -> String {
     let (reading, shown) = answered(file, &json!([offer, {"good": true}]), &ten_thousand());
-    let [Dropped { position: 0, reason, detail, .. }, ..] = &reading.dropped[..] else {
+    let [Unfit { position: 0, reason, detail, .. }, ..] = &reading.dropped[..] else {
         panic!("{shown:?} {:?}", reading.dropped)
     };
     assert!(!reason.contains("canary"), "{reason}");

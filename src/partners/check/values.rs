@@ -1,44 +1,20 @@
 //! Checks of single values: names, figures, URLs, bands, card details.
 
-use std::time::Duration;
-
-use hyper::http::uri::Authority;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::declaration::{Checker, HumanDuration, is_key};
+use crate::declaration::{Checker, is_key};
 use crate::model::{
     CreditCardOfferDetails, LifeInsuranceOfferDetails, ProductSubType, ProvidedCreditRating, Timestamp,
 };
 use crate::partners::band::Band;
-use crate::partners::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES, absolute};
+use crate::partners::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES, absolute, is_absolute_url};
 use crate::partners::declared;
-use crate::partners::template::OFFER_MS;
 
 /// What is filled into a landing url.
 const LANDING_MACROS: [&str; 2] = ["clickId", "leadUuid"];
 
-/// Longest time in a partner file.
-const LONGEST: Duration = Duration::from_secs(3600);
-
 impl Checker<'_> {
-    /// Wants a time that somebody may really wait for.
-    pub fn duration(&mut self, key: &str, duration: HumanDuration) -> Duration {
-        let duration = Duration::from(duration);
-        if duration.is_zero() || duration > LONGEST {
-            self.at(key, format!("must be more than 0s and at most {LONGEST:?}, got {duration:?}"));
-        }
-        duration.min(LONGEST)
-    }
-
-    /// Wants a time that an offer may stand.
-    pub fn validity(&mut self, key: &str, duration: HumanDuration) {
-        let longest = Duration::from_millis(OFFER_MS.unsigned_abs());
-        if duration.0.is_zero() || duration.0 > longest {
-            self.at(key, format!("must be more than 0s and at most 31 days, got {:?}", duration.0));
-        }
-    }
-
     /// Wants a name that can stand in a file name, a metric and a path.
     pub fn key(&mut self, key: &str, name: &str) {
         if !is_key(name) {
@@ -280,49 +256,6 @@ impl Checker<'_> {
                 }
             }
             _ => {}
-        }
-    }
-}
-
-/// Whether a text is an absolute http or https URL. A character that controls something would end the header that a click is
-/// answered with, or the line of a log.
-pub fn is_absolute_url(url: &str) -> bool {
-    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-    let authority = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
-    is_authority(authority) && !url.contains(|letter: char| letter.is_whitespace() || letter.is_control())
-}
-
-/// A host, with or without a port, and without a user, whose password would stand where everybody reads it.
-fn is_authority(text: &str) -> bool {
-    let port = text.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.ends_with(']'));
-    !text.contains('@')
-        && port.is_none_or(|port| port.parse::<u16>().is_ok())
-        && Authority::try_from(text).is_ok_and(|authority| !authority.host().is_empty())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_url_has_a_host_that_can_be_called_and_no_password() {
-        for url in ["https://a.example", "http://127.0.0.1:8080/x?y#z", "https://[::1]:443/", "http://[::1]"]
-        {
-            assert!(is_absolute_url(url), "{url}");
-        }
-        for url in [
-            "a.example",
-            "ftp://a.example",
-            "https://",
-            "https:///x",
-            "http://[::1",
-            "http://a.example:1809000/",
-            "http://a.example:/",
-            "http://:80/",
-            "https://me:secret@a.example/",
-            "https://a.example/a b",
-        ] {
-            assert!(!is_absolute_url(url), "{url}");
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use chrono::NaiveDate;
 use uuid::Uuid;
 
 use crate::declaration::{Checker, did_you_mean, nearest};
 use crate::model::AttributeKind;
 use crate::partners::declared::{self, Eligibility};
-use crate::partners::eligibility::{Condition, MAX_ALTERNATIVES, Rule, Test, days};
+use crate::partners::eligibility::{Condition, MAX_ALTERNATIVES, Rule, Test, days, too_many};
 use crate::partners::facts::Subject;
+use crate::partners::limits::declared::date;
 use crate::partners::zipcode_prefixes::ZipcodePrefixes;
 
 impl Checker<'_> {
@@ -49,10 +49,7 @@ impl Checker<'_> {
             let either = Rule::any(either);
             let unfolded = rule.alternatives().len() * either.alternatives().len();
             if unfolded > MAX_ALTERNATIVES {
-                self.at(
-                    "any",
-                    format!("unfolds to {unfolded} alternatives, at most {MAX_ALTERNATIVES} are kept"),
-                );
+                self.at("any", too_many(unfolded));
                 return rule;
             }
             rule = rule.and(&either);
@@ -80,52 +77,44 @@ impl Checker<'_> {
         if tests.is_empty() && begins.is_empty() && self.count() == before {
             self.at("", format!("must have a condition: {}", wanted.join(", ")));
         }
-        let or_missing = declared.or_missing;
-        let of_whole = tests.into_iter().map(|test| Condition { subject: subject.clone(), test, or_missing });
-        let of_digits = zipcode.into_iter().flat_map(|subject| {
-            begins.iter().map(move |test| Condition {
-                subject: subject.clone(),
-                test: test.clone(),
-                or_missing,
-            })
-        });
-        of_whole.chain(of_digits).collect()
+        let on = |subject: &Subject, tests: Vec<Test>| -> Vec<Condition> {
+            let or_missing = declared.or_missing;
+            tests.into_iter().map(|test| Condition { subject: subject.clone(), test, or_missing }).collect()
+        };
+        let of_digits = zipcode.map(|zipcode| on(&zipcode, begins)).unwrap_or_default();
+        [on(&subject, tests), of_digits].concat()
     }
 
     /// The tests of one declared condition on a value as a whole.
     fn tests(&mut self, kind: AttributeKind, declared: &declared::Condition) -> Vec<Test> {
-        let mut tests = Vec::new();
-        if declared.present {
-            tests.push(Test::Present);
-        }
+        let declared::Condition { r#in, not_in, any_of, none_of, .. } = declared;
+        let mut tests: Vec<Test> = declared.present.then_some(Test::Present).into_iter().collect();
         match kind {
             AttributeKind::Category(names) => {
-                tests.extend(self.mask("in", declared.r#in.as_ref(), names).map(Test::Category));
-                tests.extend(
-                    self.mask("not_in", declared.not_in.as_ref(), names)
-                        .map(|mask| Test::Category(!mask & every(names))),
-                );
+                tests.extend(self.mask("in", r#in, names).map(Test::Category));
+                let refused = self.mask("not_in", not_in, names);
+                tests.extend(refused.map(|mask| Test::Category(!mask & every(names))));
             }
             AttributeKind::Text => {
-                tests.extend(self.texts("in", declared.r#in.as_ref()).map(Test::Text));
-                tests.extend(self.texts("not_in", declared.not_in.as_ref()).map(Test::NotText));
+                tests.extend(self.texts("in", r#in).map(Test::Text));
+                tests.extend(self.texts("not_in", not_in).map(Test::NotText));
             }
             AttributeKind::Set(names) => {
-                tests.extend(self.mask("any_of", declared.any_of.as_ref(), names).map(Test::AnyOf));
-                tests.extend(self.mask("none_of", declared.none_of.as_ref(), names).map(Test::NoneOf));
+                tests.extend(self.mask("any_of", any_of, names).map(Test::AnyOf));
+                tests.extend(self.mask("none_of", none_of, names).map(Test::NoneOf));
             }
             AttributeKind::Texts => {
-                tests.extend(self.texts("any_of", declared.any_of.as_ref()).map(Test::SomeText));
-                tests.extend(self.texts("none_of", declared.none_of.as_ref()).map(Test::NoText));
+                tests.extend(self.texts("any_of", any_of).map(Test::SomeText));
+                tests.extend(self.texts("none_of", none_of).map(Test::NoText));
             }
             AttributeKind::Uuid => {
-                tests.extend(self.uuids("in", declared.r#in.as_ref()).map(Test::Uuid));
-                tests.extend(self.uuids("not_in", declared.not_in.as_ref()).map(Test::NotUuid));
+                tests.extend(self.uuids("in", r#in).map(Test::Uuid));
+                tests.extend(self.uuids("not_in", not_in).map(Test::NotUuid));
             }
             AttributeKind::Flag => tests.extend(declared.is.map(Test::Flag)),
             AttributeKind::Number | AttributeKind::Date => {
-                let min = self.bound("min", declared.min.as_ref(), kind);
-                let max = self.bound("max", declared.max.as_ref(), kind);
+                let min = self.bound("min", &declared.min, kind);
+                let max = self.bound("max", &declared.max, kind);
                 if min.is_some() || max.is_some() {
                     let (min, max) = (min.unwrap_or(f64::NEG_INFINITY), max.unwrap_or(f64::INFINITY));
                     if min > max {
@@ -140,20 +129,16 @@ impl Checker<'_> {
 
     /// The tests of a declared condition on how a zipcode begins.
     fn prefixes(&mut self, declared: &declared::Condition) -> Vec<Test> {
-        let mut read = |key: &str, prefixes: Option<&Vec<String>>| {
-            let prefixes = prefixes?;
-            for (nth, prefix) in prefixes.iter().enumerate().filter(|(_, prefix)| !is_prefix(prefix)) {
-                self.at(&format!("{key}[{nth}]"), format!("must be one to five digits, got `{prefix}`"));
-            }
-            if prefixes.is_empty() {
-                self.at(key, "is empty, so it means nothing");
-            }
-            // What is no prefix has been noted.
-            let known: Vec<String> = prefixes.iter().filter(|prefix| is_prefix(prefix)).cloned().collect();
+        let mut read = |key: &str, prefixes: &Option<Vec<String>>| {
+            let prefixes = prefixes.as_ref()?;
+            let known = self.each(key, prefixes, |prefix| {
+                let known = ZipcodePrefixes::is_prefix(prefix).then(|| prefix.to_owned());
+                known.ok_or_else(|| format!("must be one to five digits, got `{prefix}`"))
+            });
             ZipcodePrefixes::new(&known).map(Arc::new)
         };
-        let wanted = read("prefix_in", declared.prefix_in.as_ref()).map(Test::Zipcode);
-        let refused = read("prefix_not_in", declared.prefix_not_in.as_ref()).map(Test::NotZipcode);
+        let wanted = read("prefix_in", &declared.prefix_in).map(Test::Zipcode);
+        let refused = read("prefix_not_in", &declared.prefix_not_in).map(Test::NotZipcode);
         wanted.into_iter().chain(refused).collect()
     }
 
@@ -175,59 +160,50 @@ impl Checker<'_> {
         }
     }
 
-    fn mask(&mut self, key: &str, values: Option<&Vec<String>>, names: &[&str]) -> Option<u64> {
-        let values = values?;
-        let mut mask = 0;
+    fn mask(&mut self, key: &str, values: &Option<Vec<String>>, names: &[&str]) -> Option<u64> {
+        let ordinals = self.each(key, values.as_ref()?, |value| {
+            let ordinal = names.iter().position(|name| *name == value);
+            ordinal.ok_or_else(|| format!("must be one of {}, got `{value}`", names.join(", ")))
+        });
+        Some(ordinals.into_iter().fold(0, |mask, ordinal| mask | 1_u64 << ordinal))
+    }
+
+    /// What is read of each of some values, and a fault for each other.
+    fn each<T>(&mut self, key: &str, values: &[String], read: impl Fn(&str) -> Result<T, String>) -> Vec<T> {
+        let mut known = Vec::new();
         for (nth, value) in values.iter().enumerate() {
-            match names.iter().position(|name| name == value) {
-                Some(ordinal) => mask |= 1_u64 << ordinal,
-                None => self.at(
-                    &format!("{key}[{nth}]"),
-                    format!("must be one of {}, got `{value}`", names.join(", ")),
-                ),
+            match read(value) {
+                Ok(value) => known.push(value),
+                Err(fault) => self.at(&format!("{key}[{nth}]"), fault),
             }
         }
         if values.is_empty() {
             self.at(key, "is empty, so it means nothing");
         }
-        Some(mask)
+        known
     }
 
-    fn texts(&mut self, key: &str, values: Option<&Vec<String>>) -> Option<Vec<String>> {
-        let values = values?;
+    fn texts(&mut self, key: &str, values: &Option<Vec<String>>) -> Option<Vec<String>> {
+        let values = values.as_ref()?;
         if values.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
             self.at(key, "must be texts that are not empty");
         }
         Some(values.iter().map(|value| value.to_lowercase()).collect())
     }
 
-    fn uuids(&mut self, key: &str, values: Option<&Vec<String>>) -> Option<Vec<Uuid>> {
-        let values = values?;
-        let mut uuids = Vec::new();
-        for (nth, value) in values.iter().enumerate() {
-            match value.parse::<Uuid>() {
-                Ok(uuid) if !uuid.is_nil() => uuids.push(uuid),
-                _ => self.at(&format!("{key}[{nth}]"), format!("must be a uuid, got `{value}`")),
-            }
-        }
-        if values.is_empty() {
-            self.at(key, "is empty, so it means nothing");
-        }
-        Some(uuids)
+    fn uuids(&mut self, key: &str, values: &Option<Vec<String>>) -> Option<Vec<Uuid>> {
+        Some(self.each(key, values.as_ref()?, |value| {
+            let uuid = value.parse::<Uuid>().ok().filter(|uuid| !uuid.is_nil());
+            uuid.ok_or_else(|| format!("must be a uuid, got `{value}`"))
+        }))
     }
 
-    /// A day, as a date of TOML or as a text.
-    pub(in crate::partners) fn day(&self, value: &toml::Value) -> Option<NaiveDate> {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        text.parse().ok()
-    }
-
-    fn bound(&mut self, key: &str, value: Option<&toml::Value>, kind: AttributeKind) -> Option<f64> {
-        let value = value?;
+    fn bound(&mut self, key: &str, value: &Option<toml::Value>, kind: AttributeKind) -> Option<f64> {
+        let value = value.as_ref()?;
         let number = match (kind, value) {
             (AttributeKind::Number, toml::Value::Integer(number)) => Some(*number as f64),
             (AttributeKind::Number, toml::Value::Float(number)) if number.is_finite() => Some(*number),
-            (AttributeKind::Date, value) => self.day(value).map(days),
+            (AttributeKind::Date, value) => date(value).map(days),
             _ => None,
         };
         if number.is_none() {
@@ -253,8 +229,4 @@ fn words_for(kind: AttributeKind, is_zipcode: bool) -> impl Iterator<Item = &'st
     };
     let of_zipcodes: &[&str] = if is_zipcode { &["prefix_in", "prefix_not_in"] } else { &[] };
     words.iter().chain(of_zipcodes).copied()
-}
-
-fn is_prefix(text: &str) -> bool {
-    ZipcodePrefixes::is_prefix(text)
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use chrono::Utc;
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::digest;
 use super::entities::{CompanyRecord, TokenRecord};
 use crate::ids;
 use crate::model::TokenKind;
@@ -248,13 +248,8 @@ impl Known {
 /// What a company is known by whose first token is made under this name: it follows from the name, so that two who make it at once
 /// make one.
 pub fn company_uuid(name: &str) -> Uuid {
-    let digest: [u8; 32] = Sha256::digest(name.as_bytes()).into();
+    let digest = digest(name);
     Uuid::new_v8(std::array::from_fn(|nth| digest[nth]))
-}
-
-/// Under which a token is kept.
-fn digest(token: &str) -> [u8; 32] {
-    Sha256::digest(token.as_bytes()).into()
 }
 
 #[cfg(test)]

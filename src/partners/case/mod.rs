@@ -207,7 +207,11 @@ fn filled(ask: Uuid, text: &str) -> String {
     text.replace("{lead_uuid}", &LEAD.to_string()).replace("{rate_table_uuid}", &RATE_TABLE.to_string())
 }
 
-fn entries(directory: &Path) -> Result<Vec<PathBuf>, String> {
+/// The paths in a directory.
+///
+/// # Errors
+/// That it cannot be read.
+pub fn entries(directory: &Path) -> Result<Vec<PathBuf>, String> {
     let fault = |error| format!("{} cannot be read: {error}", directory.display());
     let entries = fs::read_dir(directory).map_err(fault)?;
     entries.map(|entry| entry.map(|entry| entry.path()).map_err(fault)).collect()

@@ -48,11 +48,17 @@ impl Bar {
         Self { bar: ProgressBar::hidden().with_style(style), begun: Instant::now() }
     }
 
-    /// Shows how much was done, of how much.
-    pub fn show(&self, done: u64, of: u64) {
+    /// Whether it is shown by now.
+    fn appears(&self) -> bool {
         if self.bar.is_hidden() && self.begun.elapsed() > PATIENCE && io::stderr().is_terminal() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
+        !self.bar.is_hidden()
+    }
+
+    /// Shows how much was done, of how much.
+    pub fn show(&self, done: u64, of: u64) {
+        self.appears();
         self.bar.set_length(of);
         self.bar.set_position(done);
     }
@@ -66,45 +72,36 @@ impl Drop for Bar {
 
 /// How far something is that has several steps; on a terminal only, and only when it takes longer than [`PATIENCE`].
 pub struct Steps {
-    bar: ProgressBar,
-    begun: Instant,
+    of_step: Bar,
     what: &'static str,
 }
 
 impl Steps {
     /// Nothing was done yet, and nothing is shown.
     pub fn begin() -> Self {
-        Self { bar: ProgressBar::hidden(), begun: Instant::now(), what: "" }
+        Self { of_step: Bar { bar: ProgressBar::hidden(), begun: Instant::now() }, what: "" }
     }
 
     /// Shows what is being done, and how many of its bytes were read.
     pub fn show(&mut self, what: &'static str, read: u64, of: Option<u64>) {
-        if self.bar.is_hidden() {
-            if self.begun.elapsed() < PATIENCE || !io::stderr().is_terminal() {
-                return;
-            }
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        if !self.of_step.appears() {
+            return;
         }
+        let bar = &self.of_step.bar;
         if std::mem::replace(&mut self.what, what) != what {
             let template = if of.is_some() {
                 "{msg}: {bar:30} {binary_bytes} of {binary_total_bytes}"
             } else {
                 "{msg} {spinner}"
             };
-            self.bar.set_style(ProgressStyle::with_template(template).expect("the template is well-formed"));
-            self.bar.set_message(what);
-            self.bar.enable_steady_tick(FRAME);
+            bar.set_style(ProgressStyle::with_template(template).expect("the template is well-formed"));
+            bar.set_message(what);
+            bar.enable_steady_tick(FRAME);
         }
         if let Some(of) = of {
-            self.bar.set_length(of.max(read));
-            self.bar.set_position(read);
+            bar.set_length(of.max(read));
+            bar.set_position(read);
         }
-    }
-}
-
-impl Drop for Steps {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
     }
 }
 

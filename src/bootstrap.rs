@@ -41,39 +41,18 @@ pub async fn welcome(
         Err(failure) => return Err(failure),
     };
     let (confidential, _) = tokens.create(new(TokenKind::Confidential)).await?;
-    let RunFile { api, integrations, admin, .. } = daemon;
-    let program = program();
-    let sign_in = sign_in.map(of_operators).unwrap_or_default();
-    say(&format!(
-        "\
-offerd runs for the first time, so here are two test tokens of the company `{COMPANY}`.
-They are kept as hashes and shown only now.
-
-  publishable   {publishable}
-  confidential  {confidential}
-
-Post a lead and read its rate table:
-
-  curl -s {api}/leads/rateTables \\
-    -H 'Authorization: Bearer {publishable}' \\
-    -H 'Content-Type: application/json' \\
-    -d '{SAMPLE_LEAD}'
-
-or let the command line do it, with a live view of the partners answering:
-
-  export OFFERD_TOKEN={confidential}
-  echo '{SAMPLE_LEAD}' | {program} lead submit -
-
-or try it in a browser, on a page that shows the offers arriving:
-
-  {api}/demo#{publishable}
-
-  docs          {api}/docs
-  blocking      {integrations}/blocking/leads/rateTables
-  console       {admin}/console
-
-{sign_in}"
-    ));
+    let welcome = format!(
+        include_str!("bootstrap/welcome.txt"),
+        company = COMPANY,
+        lead = SAMPLE_LEAD,
+        publishable = publishable,
+        confidential = confidential,
+        program = program(),
+        api = daemon.api,
+        integrations = daemon.integrations,
+        admin = daemon.admin
+    );
+    say(&format!("{welcome}\n{}", sign_in.map(of_operators).unwrap_or_default()));
     Ok(true)
 }
 
@@ -83,18 +62,8 @@ pub fn show_secret(daemon: &RunFile, sign_in: &SignIn) {
     say(&format!("  console       {admin}/console\n\n{sign_in}"));
 }
 
-fn of_operators(sign_in: &SignIn) -> String {
-    let (SignIn { secret, link }, program) = (sign_in, program());
-    format!(
-        "\
-It asks who looks at it. The link, which is good for one use within ten minutes, makes you its first administrator, with a name and a
-password of yours. The secret, which is shown only now, signs in too; `{program} console` prints another link.
-
-  secret        {secret}
-  link          {link}
-
-"
-    )
+fn of_operators(SignIn { secret, link }: &SignIn) -> String {
+    format!(include_str!("bootstrap/sign_in.txt"), program = program(), secret = secret, link = link) + "\n"
 }
 
 /// As it was called, so that a line works when pasted.

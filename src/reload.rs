@@ -97,14 +97,13 @@ const WAITING: usize = 16;
 #[derive(Debug, Clone)]
 pub struct Reloader(mpsc::Sender<oneshot::Sender<Outcome>>);
 
-/// The reloads that are asked for, in their order.
-#[derive(Debug)]
-pub struct Requests(mpsc::Receiver<oneshot::Sender<Outcome>>);
+/// The reloads that are asked for, in their order: of each where its outcome is sent.
+pub type Requests = mpsc::Receiver<oneshot::Sender<Outcome>>;
 
 /// Both ends of the way to the daemon.
 pub fn channel() -> (Reloader, Requests) {
     let (sender, receiver) = mpsc::channel(WAITING);
-    (Reloader(sender), Requests(receiver))
+    (Reloader(sender), receiver)
 }
 
 impl Reloader {
@@ -113,15 +112,5 @@ impl Reloader {
         let (answer, answered) = oneshot::channel();
         self.0.send(answer).await.ok()?;
         answered.await.ok()
-    }
-}
-
-impl Requests {
-    /// The next one: where its outcome is to be sent. Never ready when nobody can ask any more.
-    pub async fn next(&mut self) -> oneshot::Sender<Outcome> {
-        match self.0.recv().await {
-            Some(answer) => answer,
-            None => std::future::pending().await,
-        }
     }
 }

@@ -134,7 +134,7 @@ impl AdminClient {
         }
     }
 
-    /// A listener of a daemon, which is shown `token` with each call. The certificates that the settings name are trusted.
+    /// A client of a daemon's listener. It sends `token` with each call and trusts the certificates that the settings name.
     ///
     /// # Errors
     /// A sentence when TLS cannot be set up.
@@ -202,13 +202,13 @@ impl AdminClient {
         self.post_json(path, json(order)?).await?.read()
     }
 
-    /// Posts a body, whatever the answer is.
+    /// Posts a JSON body, whatever the answer is.
     pub async fn post_json(&self, path: &str, body: Vec<u8>) -> Result<Answer, String> {
         self.whole(self.send(Method::POST, path, body).await?).await
     }
 
-    /// Has something done, and reads line by line how it goes on, until `ended` has found the end in one; `cut_short` is the failure
-    /// where none has it.
+    /// Posts an order and reads the answer line by line, until `ended` has a result for a line. `cut_short` is the error when the answer
+    /// ends before that.
     pub async fn follow<L: DeserializeOwned, T>(
         &self,
         path: &str,
@@ -305,7 +305,7 @@ impl AdminClient {
         }
     }
 
-    /// Closes the store, where it is ours. Where it is dropped instead, the command fails if it cannot be closed.
+    /// Closes the store of a stopped daemon. A client that is dropped closes it too, and marks the command as failed if that fails.
     pub fn close(mut self) -> Result<(), String> {
         self.store.take().map_or(Ok(()), |store| store.close().map_err(|error| error.to_string()))
     }

@@ -21,9 +21,9 @@ pub struct Answer {
 
 /// The pieces of an answer, as they arrive.
 pub struct Pieces<'c> {
-    /// Who has asked.
+    /// The client that asked.
     pub client: &'c AdminClient,
-    /// What is left of the answer.
+    /// The rest of the answer.
     pub body: AnswerBody,
 }
 

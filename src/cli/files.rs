@@ -61,11 +61,11 @@ impl Drop for Making {
     }
 }
 
-/// What is read of a file.
+/// An open input: a file, or standard input.
 pub struct Input {
-    /// What is left of it.
+    /// The bytes that are not read yet.
     pub read: Box<dyn Read>,
-    /// How long it is, where that is known.
+    /// Its length, where that is known.
     pub bytes: Option<u64>,
 }
 
@@ -83,7 +83,7 @@ impl Input {
         Ok(Self { read: Box::new(read), bytes: Some(bytes) })
     }
 
-    /// How far it was read; on a terminal only.
+    /// Its progress bar, which only a terminal shows.
     pub fn bar(&self) -> ProgressBar {
         let style = |template| ProgressStyle::with_template(template).expect("the template is well-formed");
         match self.bytes {

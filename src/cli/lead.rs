@@ -239,7 +239,7 @@ fn rows(table: &RateTable) -> Vec<Row> {
     rows
 }
 
-/// What every offer has, with its rate, its payment and its firmness, as far as it has them.
+/// A row of the table; an offer without a rate, a payment or a firmness has an empty text there.
 fn row(institution: &str, offer: String, [rate, payment, firmness]: [String; 3], score: Option<f64>) -> Row {
     let score = score.map(|score| format!("{score:.2}")).unwrap_or_default();
     [institution.to_owned(), offer, rate, payment, firmness, score]

@@ -159,10 +159,10 @@ enum Command {
     Manual(manual::Arguments),
 }
 
-/// What `--help` and the man page of each command show last, under the words that call it.
+/// Examples and notes that end the `--help` and the man page of each command, by the command's path.
 const HELP: &str = include_str!("help.txt");
 
-/// A command below another, and those below it, with what [`HELP`] has on each.
+/// Adds its section of [`HELP`] to a command below `above`, and theirs to its subcommands.
 fn with_help(command: clap::Command, above: &str) -> clap::Command {
     let path = format!("{above} {}", command.get_name());
     command.after_help(help(&path)).mut_subcommands(|inner| with_help(inner, &path))

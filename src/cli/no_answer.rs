@@ -66,7 +66,7 @@ fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn 
     std::iter::successors(Some(error), |error| (*error).source())
 }
 
-/// What lies beneath an error.
+/// The root cause of an error.
 pub fn innermost(error: &(dyn Error + 'static)) -> String {
     chain(error).last().map(ToString::to_string).unwrap_or_default()
 }

@@ -32,8 +32,8 @@ pub fn table(sheet: &Sheet) -> Table {
     table
 }
 
-/// Letters without width, and the escape sequences of the colours. The letters stand for the colours in a cell until its table is laid
-/// out: escape sequences would count as letters of its words.
+/// The colours, each with a letter without width and its escape sequence. The letter marks the colour in a cell until the table is laid
+/// out: an escape sequence would count towards the width of a word.
 const COLOURS: [(Color, char, &str); 3] = [
     (Color::Green, '\u{2061}', "\x1b[32m"),
     (Color::Yellow, '\u{2062}', "\x1b[33m"),
@@ -175,16 +175,16 @@ fn whole_letters(word: &str) -> usize {
     if Uuid::try_parse(word).is_ok() { letters } else { letters.min(LONGEST_WHOLE_WORD) }
 }
 
-/// Whether the command has failed beside what it returns.
+/// Whether the command was marked as failed, whatever it returns.
 static FAILED: AtomicBool = AtomicBool::new(false);
 
-/// Has the command fail, whatever else it has done, and prints why.
+/// Marks the command as failed, whatever it returns, and prints why.
 pub fn fail(why: impl std::fmt::Display) {
     FAILED.store(true, Ordering::Relaxed);
     tell!("offerd: {why}");
 }
 
-/// Whether the command has failed beside what it returns: its output is cut, say.
+/// Whether the command was marked as failed, for example because its output was cut.
 pub fn has_failed() -> bool {
     FAILED.load(Ordering::Relaxed)
 }
@@ -217,7 +217,7 @@ pub fn print_json(what: &(impl Serialize + ?Sized)) -> Result<(), String> {
     Ok(())
 }
 
-/// The same, as it is printed.
+/// The JSON that [`print_json`] prints.
 ///
 /// # Errors
 /// That it cannot be written so.

@@ -202,7 +202,7 @@ impl Whose {
 }
 
 impl Somebody {
-    /// What is sent of it: the digest.
+    /// What is sent: a digest of the address, the number or the name.
     fn order(self, Why { reason }: Why) -> Result<PersonOrder, Trouble> {
         let given = [
             (SuppressionKind::Email, self.email),

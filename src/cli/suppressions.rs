@@ -1,6 +1,6 @@
 //! `offerd suppressions`: lists of whom partners are not to be asked about.
 
-use std::io::{self, BufRead, BufReader};
+use std::io::{BufRead, BufReader};
 
 use indicatif::ProgressBar;
 use serde_json::json;
@@ -66,10 +66,8 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
         Command::Add(add) => {
             // Before a store is opened, and a file read, for nothing.
             if !is_key(&add.name) {
-                return Err(Trouble::Other(format!(
-                    "the list's name must be lower-case letters, digits, `-` and `_`, got `{}`",
-                    add.name
-                )));
+                let wanted = "must be lower-case letters, digits, `-` and `_`";
+                return Err(format!("the list's name {wanted}, got `{}`", add.name).into());
             }
             let input = Input::open(&add.file)?;
             let admin = AdminClient::find_or_make(settings).await?;
@@ -108,12 +106,10 @@ impl Add {
     /// Sends what is good of the file, and returns how many lines are bad.
     async fn send(&self, admin: &AdminClient, input: Input) -> Result<u64, String> {
         let bar = input.bar();
-        let mut lines = BufReader::new(bar.wrap_read(input.read));
+        let lines = BufReader::new(bar.wrap_read(input.read)).split(b'\n');
         let (mut read, mut bad, mut batch) = (0_u64, 0_u64, Vec::with_capacity(AT_ONCE));
-        let mut nth = 0_u64;
-        let mut line = Vec::new();
-        while next(&mut lines, &mut line).map_err(|error| format!("{}: {error}", self.file.display()))? {
-            nth += 1;
+        for (nth, line) in (1_u64..).zip(lines) {
+            let line = line.map_err(|error| format!("{}: {error}", self.file.display()))?;
             let text = String::from_utf8_lossy(&line);
             // Some programs begin a file with this mark.
             let text = text.trim_start_matches('\u{feff}').trim();
@@ -177,12 +173,6 @@ impl Add {
             Kind::Person => SuppressionKind::Person,
         }
     }
-}
-
-/// Reads the next line; `false` at the end.
-fn next(lines: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
-    line.clear();
-    lines.read_until(b'\n', line).map(|read| read > 0)
 }
 
 fn sheet(lists: &[ListedSuppressions]) -> Sheet {

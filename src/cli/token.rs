@@ -112,7 +112,9 @@ impl Create {
     /// What is to be made.
     fn wanted(self, settings: &Settings) -> Result<New, String> {
         if let Some(partner) = self.partner {
-            known_partner(&partner, settings)?;
+            // A token of a partner that there is not would open nothing.
+            let book = Book::load(&settings.partners.path);
+            known(&book.map_err(|_| "the partner files have faults; see `offerd check`")?, &partner)?;
             let kind = if self.signing { PartnerKeyKind::Signing } else { PartnerKeyKind::Partner };
             return Ok(New::Partner(NewPartnerKey { partner, kind }));
         }
@@ -126,14 +128,6 @@ impl Create {
             duplicate_look_back_minutes: self.duplicate_look_back,
         }))
     }
-}
-
-/// A token of a partner that there is not would open nothing.
-fn known_partner(key: &str, settings: &Settings) -> Result<(), String> {
-    let path = &settings.partners.path;
-    let book =
-        Book::load(path).map_err(|_| "the partner files have faults; see `offerd check`".to_owned())?;
-    known(&book, key)
 }
 
 fn sheet(tokens: &[Listed]) -> Sheet {

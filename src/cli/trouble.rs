@@ -19,7 +19,7 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// None where what standard output shows already is good.
+    /// A silent failure, unless the outcome that was printed is good.
     pub fn unless(good: bool) -> Result<(), Self> {
         if good { Ok(()) } else { Err(Self::Told(ExitCode::FAILURE)) }
     }

@@ -1,4 +1,4 @@
-//! Values of the command line, and queries that are made of them. The error for a value that is not understood has an example.
+//! Values of the command line, and query strings built from them. The error for a value that cannot be parsed has an example.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use form_urlencoded::Serializer;
 use hyper::Uri;
 use uuid::Uuid;
 
-/// A path with what is asked for there; nothing of what is not given.
+/// A path with a query string; pairs without a value are left out.
 pub fn query<'q>(path: &str, pairs: impl IntoIterator<Item = (&'q str, Option<String>)>) -> String {
     let given = pairs.into_iter().filter_map(|(name, value)| Some((name, value?)));
     format!("{path}?{}", Serializer::new(String::new()).extend_pairs(given).finish())
 }
 
-/// The value of `leads` in a query: test leads where they are asked for, and live ones else.
+/// The `leads` parameter of a query: `test` for test leads, absent for live ones.
 pub fn tests(test: bool) -> Option<String> {
     test.then(|| "test".to_owned())
 }
 
-/// So long ago, Unix milliseconds.
+/// The moment that lies so far back, in Unix milliseconds.
 pub fn ago(time: Duration) -> i64 {
     let back = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
     Utc::now().timestamp_millis().saturating_sub(back).max(0)

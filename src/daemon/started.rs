@@ -168,7 +168,7 @@ impl Started {
                     return Some(reason);
                 }
                 // Who has hung up gets no answer.
-                answer = self.reloads.next() => drop(answer.send(self.reloading.reload().await)),
+                Some(answer) = self.reloads.recv() => drop(answer.send(self.reloading.reload().await)),
             }
         }
     }

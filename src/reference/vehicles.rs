@@ -43,12 +43,12 @@ const FAULTS_TOLD: usize = 20;
 pub struct Vehicles {
     entries: Vec<VehicleDetails>,
     years: Vec<i32>,
-    /// The answer to each question, as places in the list: names once each, in alphabetical order.
+    /// The answer to each question, as positions in the list; each name once, in alphabetical order.
     index: HashMap<Question, Vec<u32>>,
 }
 
-/// What can be asked: the makes of a year, the models of a year and a make, the cars of these and a model; what is not given is any.
-/// Names are in lower case.
+/// A look-up: the makes of a year, the models of a year and a make, the cars of a year, a make and a model. `None` matches any; names are
+/// in lower case.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Question {
     Makes(Option<i32>),

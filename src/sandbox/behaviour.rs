@@ -21,7 +21,8 @@ pub struct Behaviours {
     cases: PathBuf,
     usual: Behaviour,
     seed: u64,
-    own: Mutex<HashMap<String, Own>>,
+    /// What partners' own files said, and when they were written.
+    own: Mutex<HashMap<String, (SystemTime, Behaviour)>>,
 }
 
 /// How a partner behaves.
@@ -31,13 +32,6 @@ pub struct Behaviour {
     pub chance: Arc<Chance>,
     /// What it signs with, by name.
     pub secrets: Arc<BTreeMap<String, String>>,
-}
-
-/// What a partner's own file said, and when it was written.
-#[derive(Debug, Clone)]
-struct Own {
-    written: SystemTime,
-    behaviour: Behaviour,
 }
 
 /// The latency of a partner whose file has only shares.
@@ -115,17 +109,17 @@ impl Behaviours {
         };
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         let known = own.get(key).cloned();
-        if let Some(Own { behaviour, .. }) = known.as_ref().filter(|known| known.written == written) {
-            return (behaviour.clone(), None);
-        }
+        let known = match known {
+            Some((known, behaviour)) if known == written => return (behaviour, None),
+            known => known.map(|(_, behaviour)| behaviour),
+        };
         match self.declared(&folder) {
             Ok(behaviour) => {
-                own.insert(key.to_owned(), Own { written, behaviour: behaviour.clone() });
+                own.insert(key.to_owned(), (written, behaviour.clone()));
                 (behaviour, None)
             }
             Err(fault) => {
-                let before = known.map_or_else(|| self.usual.clone(), |known| known.behaviour);
-                (before, Some(format!("{fault}; it behaves as before")))
+                (known.unwrap_or_else(|| self.usual.clone()), Some(format!("{fault}; it behaves as before")))
             }
         }
     }

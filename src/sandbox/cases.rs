@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use hyper::{HeaderMap, StatusCode};
+use hyper::HeaderMap;
 use serde::Deserialize;
 
 use super::behaviour;
@@ -20,15 +20,7 @@ const USUAL: &str = "offers";
 const TRIGGERS: [&str; 2] = ["case:", "case%3A"];
 
 /// An answer, ready to be sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// Its status.
-    pub status: StatusCode,
-    /// Its headers.
-    pub headers: HeaderMap,
-    /// Its body.
-    pub body: Bytes,
-}
+pub type Answer = hyper::Response<Bytes>;
 
 /// The answers of every partner by case.
 #[derive(Debug, Default)]
@@ -77,13 +69,15 @@ const SEGMENTS: usize = 2;
 
 /// What a request asks for.
 #[derive(Debug)]
-pub enum Asked<'c> {
-    /// A case, by its name or by a later call of one that was begun so.
-    Named(&'c str, &'c Answer, &'c [Calling]),
-    /// Nothing in particular.
-    Usual(&'c str, &'c Answer, &'c [Calling]),
-    /// What there is not.
-    Unknown,
+pub struct Asked<'c> {
+    /// The case.
+    pub case: &'c str,
+    /// Whether it is asked for by its name, or by a later call of one that was begun so.
+    pub named: bool,
+    /// What is answered.
+    pub answer: &'c Answer,
+    /// The partner's own calls, made if the request says where to.
+    pub callbacks: &'c [Calling],
 }
 
 /// The part of a case file that is of interest here.
@@ -102,13 +96,13 @@ impl Cases {
     /// The first file that cannot be read, or says what cannot be done, and why.
     pub fn load(directory: &Path) -> Result<Self, String> {
         let mut cases = Self::default();
-        for partner in entries(directory)? {
+        for partner in case::entries(directory)? {
             if !partner.is_dir() {
                 cases.skip(&partner, "is no directory of a partner");
                 continue;
             }
             let declared = behaviour::read(&partner)?;
-            for file in entries(&partner)? {
+            for file in case::entries(&partner)? {
                 if file.file_name().is_some_and(|name| name == behaviour::FILE) {
                     continue;
                 }
@@ -162,37 +156,35 @@ impl Cases {
     }
 
     /// What a partner answers to a request. One that names no case is a later call of the case that was begun last, of those that
-    /// have such a call; one that names a case begins it, unless it goes where only a later call of it does.
-    pub fn asked(&self, key: &str, method: &str, target: &str, body: &[u8]) -> Asked<'_> {
-        let Some(cases) = self.answers.get(key) else { return Asked::Unknown };
+    /// have such a call; one that names a case begins it, unless it goes where only a later call of it does. Nothing where there is no
+    /// such partner or case.
+    pub fn asked(&self, key: &str, method: &str, target: &str, body: &[u8]) -> Option<Asked<'_>> {
+        let cases = self.answers.get(key)?;
         let wanted = trigger(target).or_else(|| trigger(&String::from_utf8_lossy(body)));
         let path = target.split('?').next().unwrap_or_default();
         // What it ends with is the partner's own; the key before that is ours.
         let path = path.strip_prefix('/').and_then(|path| path.strip_prefix(key)).unwrap_or(path);
         if let Some(wanted) = wanted {
-            let Some((name, case)) = cases.get_key_value(&wanted) else { return Asked::Unknown };
-            let (answer, callbacks) = case.later(method, path).unwrap_or_else(|| self.begin(case));
-            return Asked::Named(name, answer, callbacks);
+            let (name, case) = cases.get_key_value(&wanted)?;
+            let answer = case.later(method, path).unwrap_or_else(|| self.begin(case));
+            return Some(Asked { case: name, named: true, answer, callbacks: &case.callbacks });
         }
         let later = cases.iter().filter(|(_, case)| case.goes_on(method, path).is_some());
         let latest =
             later.max_by_key(|(name, case)| (case.begun.load(Ordering::Relaxed), std::cmp::Reverse(*name)));
         if let Some((name, case)) = latest
-            && let Some((answer, callbacks)) = case.later(method, path)
+            && let Some(answer) = case.later(method, path)
         {
-            let was_named = name != USUAL && case.begun.load(Ordering::Relaxed) > 0;
-            return match was_named {
-                true => Asked::Named(name, answer, callbacks),
-                false => Asked::Usual(name, answer, callbacks),
-            };
+            let named = name != USUAL && case.begun.load(Ordering::Relaxed) > 0;
+            return Some(Asked { case: name, named, answer, callbacks: &case.callbacks });
         }
-        let usual = cases.get_key_value(USUAL).map(|(name, case)| (name, self.begin(case)));
-        usual.map_or(Asked::Unknown, |(name, (answer, callbacks))| Asked::Usual(name, answer, callbacks))
+        let (name, case) = cases.get_key_value(USUAL)?;
+        Some(Asked { case: name, named: false, answer: self.begin(case), callbacks: &case.callbacks })
     }
 
-    fn begin<'c>(&self, case: &'c Case) -> (&'c Answer, &'c [Calling]) {
+    fn begin<'c>(&self, case: &'c Case) -> &'c Answer {
         case.begun.store(self.begun.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
-        (&case.first, &case.callbacks)
+        &case.first
     }
 }
 
@@ -243,7 +235,7 @@ impl Calling {
     /// # Errors
     /// What cannot be signed.
     pub fn signed(&self, secrets: &BTreeMap<String, String>) -> Result<(HeaderMap, Bytes), String> {
-        let Answer { headers, body, .. } = &self.said;
+        let (headers, body) = (self.said.headers(), self.said.body());
         let Some(sign) = &self.sign else { return Ok((headers.clone(), body.clone())) };
         let now = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
         let (headers, body) = sign.signed((headers, body), &now, case::Keys::Of(secrets))?;
@@ -267,9 +259,10 @@ impl Case {
 
     /// Has its first answer precede those to later calls that go where the first went.
     fn begins_at(&mut self, call: &Call) {
-        let (first, ends) = (self.first.clone(), ends(&call.url));
-        let same = self.later.iter_mut().find(|later| later.is(&call.method, &ends));
-        same.into_iter().for_each(|later| later.answers.insert(0, first.clone()));
+        let ends = ends(&call.url);
+        if let Some(same) = self.later.iter_mut().find(|later| later.is(&call.method, &ends)) {
+            same.answers.insert(0, self.first.clone());
+        }
     }
 
     /// The answers to its later calls that go there.
@@ -278,11 +271,11 @@ impl Case {
         self.later.iter().find(|later| later.is(method, &ends))
     }
 
-    /// The answer to a later call, and what the partner calls with where that says where to.
-    fn later(&self, method: &str, path: &str) -> Option<(&Answer, &[Calling])> {
+    /// The answer to a later call.
+    fn later(&self, method: &str, path: &str) -> Option<&Answer> {
         let later = self.goes_on(method, path)?;
         let nth = later.asked.fetch_add(1, Ordering::Relaxed) % later.answers.len();
-        Some((&later.answers[nth], &self.callbacks))
+        Some(&later.answers[nth])
     }
 }
 
@@ -313,7 +306,9 @@ fn name(path: &Path) -> String {
 
 fn answer(response: &Response) -> Result<Answer, String> {
     let (status, headers) = response.head()?;
-    Ok(Answer { status, headers, body: response.body().into() })
+    let mut answer = Answer::new(response.body().into());
+    (*answer.status_mut(), *answer.headers_mut()) = (status, headers);
+    Ok(answer)
 }
 
 #[cfg(test)]
@@ -322,7 +317,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::{Asked, Cases, trigger};
+    use super::{Cases, trigger};
 
     #[test]
     fn what_answers_nothing_is_named_with_the_reason() {
@@ -367,12 +362,10 @@ mod tests {
             [call("POST", "https://lender.example/v1/applications", "A-1"), call("GET", status, "never")];
         fs::write(lender.join("declined.json"), json!({"calls": calls}).to_string()).unwrap();
         let cases = Cases::load(directory.path()).unwrap();
-        let asked = |method, target, body: &str| match cases.asked("lender", method, target, body.as_bytes())
-        {
-            Asked::Usual(_, answer, _) | Asked::Named(_, answer, _) => {
-                String::from_utf8_lossy(&answer.body).into_owned()
-            }
-            Asked::Unknown => panic!("{target} is unknown"),
+        let asked = |method, target, body: &str| {
+            let asked = cases.asked("lender", method, target, body.as_bytes());
+            let asked = asked.unwrap_or_else(|| panic!("{target} is unknown"));
+            String::from_utf8_lossy(asked.answer.body()).into_owned()
         };
         assert_eq!(asked("POST", "/lender/applications", ""), "A-1");
         let poll = || asked("GET", "/lender/applications/A-1", "");
@@ -395,10 +388,8 @@ mod tests {
         let cases = Cases::load(directory.path()).unwrap();
         for (target, text) in [("/buyer/ping", "a bid"), ("/buyer/post", "sold"), ("/buyer/v2/post", "sold")]
         {
-            let Asked::Usual(_, answer, _) = cases.asked("buyer", "POST", target, b"") else {
-                panic!("{target}")
-            };
-            assert_eq!(answer.body, text, "{target}");
+            let asked = cases.asked("buyer", "POST", target, b"").unwrap();
+            assert!(!asked.named && asked.answer.body() == text, "{target}");
         }
     }
 

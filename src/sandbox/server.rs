@@ -85,15 +85,13 @@ impl Simulator {
         fault.iter().for_each(|fault| tell("-", fault));
         let (fate, after) = behaviour.chance.draw();
         let body = body.to_bytes();
-        let (case, answer, callbacks, fate) = match self.cases.asked(key, method.as_str(), &target, &body) {
-            Asked::Named(case, answer, callbacks) => (case, answer, callbacks, Fate::Answered),
-            Asked::Usual(case, answer, callbacks) => (case, answer, callbacks, fate),
-            Asked::Unknown => {
-                tell("-", "unknown");
-                let error = json!({"error": "there is no such partner or case; `/` lists them"});
-                return Ok(json_response(StatusCode::NOT_FOUND, &error));
-            }
+        let Some(asked) = self.cases.asked(key, method.as_str(), &target, &body) else {
+            tell("-", "unknown");
+            let error = json!({"error": "there is no such partner or case; `/` lists them"});
+            return Ok(json_response(StatusCode::NOT_FOUND, &error));
         };
+        let Asked { case, named, answer, callbacks } = asked;
+        let fate = if named { Fate::Answered } else { fate };
         tell(case, &format!("{} after {} ms", fate.word(), after.as_millis()));
         tokio::time::sleep(after).await;
         if fate == Fate::Answered {
@@ -119,20 +117,18 @@ impl Simulator {
 }
 
 fn respond(answer: &Answer, fate: Fate) -> io::Result<Response<Body>> {
+    let (head, body) = answer.clone().into_parts();
     let body = match fate {
-        Fate::Answered => Full::new(answer.body.clone()).boxed(),
+        Fate::Answered => Full::new(body).boxed(),
         Fate::Error => {
             let error = json!({"error": "drawn by chance"});
             return Ok(json_response(StatusCode::INTERNAL_SERVER_ERROR, &error));
         }
         Fate::Garbage => Full::from("\u{1}<{[ this is nothing").boxed(),
-        Fate::Drip => dripping(answer.body.clone()),
+        Fate::Drip => dripping(body),
         Fate::Reset => return Err(io::ErrorKind::ConnectionReset.into()),
     };
-    let mut response = Response::new(body);
-    *response.status_mut() = answer.status;
-    *response.headers_mut() = answer.headers.clone();
-    Ok(response)
+    Ok(Response::from_parts(head, body))
 }
 
 fn dripping(body: Bytes) -> Body {

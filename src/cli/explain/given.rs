@@ -3,7 +3,7 @@
 use chrono::Utc;
 
 use super::Arguments;
-use super::outline::Section;
+use super::outline::{Section, print_all};
 use crate::cli::lead::read_lead;
 use crate::cli::prelude::*;
 use crate::declaration::Fault;
@@ -32,7 +32,8 @@ pub async fn explain(settings: &Settings, book: &Book, arguments: &Arguments) ->
         let wanted: Vec<&DryRunSeat> = wanted(&seats, arguments).collect();
         page::print_json(&wanted)?;
     } else {
-        print(&seats, arguments);
+        let sections = wanted(&seats, arguments).map(|seat| (seat.asked, section(seat, arguments.matched)));
+        print_all(sections.filter(|(_, section)| !arguments.matched || section.has_offers()));
         page::print(summary(&seats));
         let experiments = Experiments::load(settings, Some(book)).map_err(|faults| told(&faults))?;
         experiments.all().iter().filter_map(|rule| drawn(rule, &lead)).for_each(page::print);
@@ -63,17 +64,6 @@ fn drawn(rule: &Rule, lead: &Lead) -> Option<String> {
 
 fn wanted<'s>(seats: &'s [DryRunSeat], arguments: &Arguments) -> impl Iterator<Item = &'s DryRunSeat> {
     seats.iter().filter(|seat| arguments.wants(&seat.partner))
-}
-
-/// Who is asked comes first.
-fn print(seats: &[DryRunSeat], arguments: &Arguments) {
-    let (asked, others): (Vec<_>, Vec<_>) = wanted(seats, arguments).partition(|seat| seat.asked);
-    for seat in asked.into_iter().chain(others) {
-        let section = section(seat, arguments.matched);
-        if !arguments.matched || section.has_offers() {
-            section.print();
-        }
-    }
 }
 
 fn section(seat: &DryRunSeat, matched_only: bool) -> Section {

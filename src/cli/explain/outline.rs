@@ -13,6 +13,12 @@ pub struct Section {
     lines: Vec<Line>,
 }
 
+/// Prints the sections of seats, those of asked seats first.
+pub fn print_all(sections: impl Iterator<Item = (bool, Section)>) {
+    let (asked, others): (Vec<_>, Vec<_>) = sections.partition(|(asked, _)| *asked);
+    asked.into_iter().chain(others).for_each(|(_, section)| section.print());
+}
+
 /// What is shown of offers that fare alike.
 #[derive(Debug, PartialEq, Eq)]
 struct Line {
@@ -59,8 +65,7 @@ impl Section {
         self.lines.iter().any(|line| !line.offers.is_empty())
     }
 
-    /// Prints it.
-    pub fn print(&self) {
+    fn print(&self) {
         let (state, color) = &self.state;
         page::print(format_args!("{}   {}", self.title, page::tinted(state, *color)));
         if self.lines.is_empty() {

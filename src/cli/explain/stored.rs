@@ -1,7 +1,7 @@
 //! `offerd explain UUID`: what became of a stored lead, and why.
 
 use super::Arguments;
-use super::outline::Section;
+use super::outline::{Section, print_all};
 use crate::cli::prelude::*;
 use crate::hindsight::explanation::{
     LeadExplanation, OfferExplanation, OfferReason, Reason, SeatExplanation, Standing, TableExplanation,
@@ -51,10 +51,7 @@ fn print(explained: &LeadExplanation, summaries: &[String], matched_only: bool) 
     }
     for (table, summary) in explained.rate_tables.iter().zip(summaries) {
         page::print(heading(explained, table));
-        let (asked, others): (Vec<_>, Vec<_>) = table.seats.iter().partition(|seat| seat.why.was_asked());
-        for seat in asked.into_iter().chain(others) {
-            section(seat, matched_only).print();
-        }
+        print_all(table.seats.iter().map(|seat| (seat.why.was_asked(), section(seat, matched_only))));
         page::print(summary);
     }
 }

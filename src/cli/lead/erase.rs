@@ -2,7 +2,7 @@
 
 use super::unknown;
 use crate::cli::prelude::*;
-use crate::persons::erasure::{Destroyed, Erasure, Remaining};
+use crate::persons::erasure::Erasure;
 
 /// `lead erase`
 #[derive(Debug, Args)]
@@ -26,34 +26,26 @@ pub async fn run(settings: &Settings, arguments: &Erase) -> Result<(), Trouble> 
     Ok(page::show(&erasure, arguments.json, || page::print(told(&erasure)))?)
 }
 
-fn told(erasure: &Erasure) -> String {
-    let Erasure { lead_uuid, destroyed, remaining, damaged, .. } = erasure;
-    let Destroyed { leads, answers, transcripts, lead_actions, partner_reports, client_tags, .. } = destroyed;
-    let Destroyed { offer_displays, hashes, .. } = destroyed;
-    let Remaining { rate_tables, lead_events, lead_payouts } = remaining;
+fn told(Erasure { lead_uuid, destroyed, remaining, damaged, .. }: &Erasure) -> String {
     let damaged = match damaged {
         true => "; its record was damaged, so that only what was still found of it is counted",
         false => "",
     };
-    format!(
-        "\
-lead {lead_uuid} is erased: its key is destroyed, and what was sealed with it can never be read again{damaged}
-
-destroyed
-  {leads:>6}  lead as it was sent
-  {answers:>6}  answers of partners
-  {transcripts:>6}  transcripts of calls to partners
-  {lead_actions:>6}  actions
-  {partner_reports:>6}  reports of partners
-  {client_tags:>6}  client tags
-  {offer_displays:>6}  displays of offers
-  {hashes:>6}  hashes by which it was found, for duplicates and repeated submits
-
-remaining, without anything that names the person
-  {rate_tables:>6}  rate tables: who was asked when, and the amount of the loan
-  {lead_events:>6}  events in the feed: what happened to a lead of this uuid, and when
-  {lead_payouts:>6}  payouts in the feed
-
-Backups of the store that were made before, with the keys of that time, still hold it until they are destroyed."
-    )
+    let told = format!(
+        include_str!("erased.txt"),
+        lead = lead_uuid,
+        damaged = damaged,
+        leads = destroyed.leads,
+        answers = destroyed.answers,
+        transcripts = destroyed.transcripts,
+        lead_actions = destroyed.lead_actions,
+        partner_reports = destroyed.partner_reports,
+        client_tags = destroyed.client_tags,
+        offer_displays = destroyed.offer_displays,
+        hashes = destroyed.hashes,
+        rate_tables = remaining.rate_tables,
+        lead_events = remaining.lead_events,
+        lead_payouts = remaining.lead_payouts
+    );
+    told.trim_end().to_owned()
 }

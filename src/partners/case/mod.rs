@@ -207,7 +207,7 @@ fn filled(ask: Uuid, text: &str) -> String {
     text.replace("{lead_uuid}", &LEAD.to_string()).replace("{rate_table_uuid}", &RATE_TABLE.to_string())
 }
 
-/// What lies in a directory.
+/// The paths in a directory.
 ///
 /// # Errors
 /// That it cannot be read.

@@ -65,7 +65,7 @@ pub fn dry_run(
     lead: &Lead,
     now: DateTime<Utc>,
 ) -> Vec<DryRunSeat> {
-    let facts = Facts::new(lead, now.date_naive(), CreditBands::CURRENT);
+    let facts = Facts::new(lead, now.date_naive(), CreditBands::Current);
     let judged = judge(book, &facts, Some(now), most, &|seat| {
         let suppressed = on_lists.and_then(|lists| lists.against(seat));
         let suppressed = suppressed.map(|by| {

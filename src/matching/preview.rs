@@ -37,7 +37,7 @@ pub fn show(engine: &Engine, preview: Preview) -> Bytes {
     let Preview { product_type, lead, max_deposit, newer_values, company } = preview;
     let lead = placed(Lead { product_types: Some(vec![product_type]), ..lead });
     let now = Utc::now();
-    let facts = Facts::new(&lead, now.date_naive(), CreditBands::CURRENT)
+    let facts = Facts::new(&lead, now.date_naive(), CreditBands::Current)
         .with_newer_values(newer_values)
         .submitted_by(company);
     let configuration = engine.configuration();

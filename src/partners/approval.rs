@@ -69,7 +69,7 @@ pub fn estimate<'s>(
     today: NaiveDate,
 ) -> Estimate {
     let lead = lead_of(asked);
-    let facts = Facts::new(&lead, today, CreditBands::CURRENT);
+    let facts = Facts::new(&lead, today, CreditBands::Current);
     let mut institutions: BTreeMap<Uuid, (&Seat, BTreeMap<ProductSubType, BandTally>)> = BTreeMap::new();
     let lends = |seat: &&Seat| seat.product_type == ProductType::Loan && !seat.paused && !seat.second_look;
     for seat in seats.into_iter().filter(lends) {

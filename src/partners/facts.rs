@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn every_zipcode_of_a_lead_is_known_as_one() {
         let lead = Lead::read(include_bytes!("../model/testdata/full_lead.json")).unwrap();
-        let facts = Facts::new(&lead, NaiveDate::default(), CreditBands::CURRENT);
+        let facts = Facts::new(&lead, NaiveDate::default(), CreditBands::Current);
         let is_zipcode = |path: &&str| {
             let name = path.rsplit('.').next().unwrap_or_default().to_lowercase();
             name.contains("zip")

@@ -158,7 +158,7 @@ impl Story {
             company: COMPANIES[company],
             test,
             look_back_minutes: None,
-            bands: CreditBands::CURRENT,
+            bands: CreditBands::Current,
             newer_values: false,
             idempotency_key: None,
             lead: Lead::read(lead.to_string().as_bytes()).unwrap(),

@@ -57,7 +57,7 @@ mod tests {
             test: false,
             created_at: 1,
             updated_at: at,
-            bands: CreditBands::CURRENT,
+            bands: CreditBands::Current,
             newer_values: false,
             first_table: None,
             consents_stated_at: None,

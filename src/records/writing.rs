@@ -293,7 +293,7 @@ mod tests {
             test: false,
             created_at: 5,
             updated_at: 5,
-            bands: CreditBands::CURRENT,
+            bands: CreditBands::Current,
             newer_values: false,
             first_table: None,
             consents_stated_at: None,

@@ -192,7 +192,7 @@ impl Story {
             company,
             test,
             look_back_minutes: None,
-            bands: CreditBands::CURRENT,
+            bands: CreditBands::Current,
             newer_values: false,
             idempotency_key: None,
             lead,

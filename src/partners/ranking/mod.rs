@@ -267,7 +267,7 @@ mod tests {
         });
         let lead = Lead::read(lead.to_string().as_bytes()).expect("a lead");
         let facts =
-            Facts::new(&lead, chrono::NaiveDate::default(), CreditBands::CURRENT).ranked_by(Some(&by));
+            Facts::new(&lead, chrono::NaiveDate::default(), CreditBands::Current).ranked_by(Some(&by));
         let quote = |nth: &usize| {
             let seat = &book.seats()[*nth];
             let quote = seat.offers[0].quote(&facts).expect("it fits");

@@ -12,7 +12,7 @@ use super::section::settings;
 use super::values::{
     CENTURY, Checked, DAY, HOUR, MILLISECOND, OneOrMany, SECOND, ZERO, file, given, texts, url,
 };
-use crate::declaration::{HumanDuration, count, outside_span, quoted, span};
+use crate::declaration::{HumanDuration, count, quoted, span};
 
 settings! {
     /// `[alerts]`
@@ -107,7 +107,8 @@ pub enum MailTls {
 }
 
 /// Where a secret stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SecretPlace {
     /// In a file.
     File(PathBuf),
@@ -170,7 +171,7 @@ impl AlertSettings {
         rules.backoffs("alerts", [self.first_backoff, self.longest_backoff]);
         for (name, wait) in &self.waits {
             let key = format!("alerts.waits.{}", quoted(name));
-            rules.want(*wait <= DAY, &[&key], || outside_span(ZERO, DAY, *wait));
+            rules.within(&key, [ZERO, DAY], *wait);
         }
         for (name, webhook) in &self.webhooks {
             webhook.fit(name, rules);

@@ -12,7 +12,7 @@ mod fault;
 mod read;
 mod source;
 
-pub use checked::{Refusal, checked, count, figure, outside, outside_span, span, unless};
+pub use checked::{Refusal, checked, count, figure, outside, span, unless};
 pub use checker::{Checker, is_key};
 pub use diff::DeclarationsDiff;
 pub use directory::{declared_in, files_in, text_of};

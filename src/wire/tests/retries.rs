@@ -87,7 +87,7 @@ async fn a_connection_that_was_closed_while_idle_costs_no_call() {
 #[tokio::test]
 async fn what_happens_is_counted() {
     let metrics = crate::telemetry::metrics::install();
-    let wire = crate::wire::Wire::new(crate::wire::PanelRules::default()).unwrap();
+    let wire = crate::wire::Wire::new(crate::wire::PanelRules::default());
     let endpoint = wire
         .pool("counted", near())
         .unwrap()

@@ -1,11 +1,11 @@
 //! The shape of `<name>.toml` in `postbacks.path`, as an operator writes it. The file's name is that of the subscription.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::config::SecretPlace;
 use crate::declaration::HumanDuration;
 use crate::model::EventType;
 
@@ -67,26 +67,17 @@ pub(super) enum Method {
     Post,
 }
 
-/// Where a secret is: `{ file = "PATH" }` or `{ credential = "NAME" }`.
+/// Where a secret is: `{ file = "PATH" }` or `{ credential = "NAME" }`. None where it is nowhere that is known: what stood there is
+/// forgotten, since it may be the secret itself.
 #[derive(Debug, Deserialize)]
 #[serde(from = "toml::Value")]
-pub(super) enum DeclaredSecret {
-    /// In a file.
-    File(PathBuf),
-    /// In a credential of the service manager.
-    Credential(String),
-    /// Nowhere that is known. What stood there is forgotten: it may be the secret itself.
-    Misplaced,
-}
+pub(super) struct DeclaredSecret(pub Option<SecretPlace>);
 
 impl From<toml::Value> for DeclaredSecret {
     fn from(value: toml::Value) -> Self {
-        let entries: Vec<(String, toml::Value)> = value.as_table().cloned().into_iter().flatten().collect();
-        match &entries[..] {
-            [(key, toml::Value::String(path))] if key == "file" => Self::File(path.into()),
-            [(key, toml::Value::String(name))] if key == "credential" => Self::Credential(name.clone()),
-            _ => Self::Misplaced,
-        }
+        // Of several keys serde would take the first.
+        let is_one = value.as_table().is_some_and(|table| table.len() == 1);
+        Self(Some(value).filter(|_| is_one).and_then(|value| value.try_into().ok()))
     }
 }
 

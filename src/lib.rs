@@ -102,7 +102,8 @@
 //!      handbook: for cli and admin, names config and telemetry
 //!      admin also names private_file: the digest of the console's secret; and ids: the numbers of receipts
 //!      postbacks: for daemon, admin and cli, names analytics, records, wire, store and what these name; partners for what a name may be
-//!      alerts: for daemon, admin and cli, names config, declaration, postbacks (how a webhook is signed), partner_health, store and wire
+//!      alerts: for daemon, admin and cli, names config, declaration, outbox, partner_health, store and wire
+//!      outbox: for postbacks, alerts and daemon, names config and wire
 //!      prefills: for http and persons, names shares, store and model; partner_health: a leaf, for matching, admin and cli
 //!      sandbox: for cli only, names partners, for the shape of a case, and declaration; regular_file: a leaf, for whoever reads what settings name; shares, load_shedder: leaves, for web, http and matching; ids: a leaf, for whoever makes one
 //!      bootstrap: for daemon, names store and run_file: the first start
@@ -129,6 +130,7 @@
 //! | [`mod@reference`] | look-ups for pages: universities, cars, featured institutions; what stands in the place of sample partners |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`postbacks`] | pushing events of leads to their companies, in order and until they are acknowledged |
+//! | [`outbox`] | how messages are pushed: a thread of their own, signed webhooks, secrets, when what failed is tried again; for postbacks and alerts |
 //! | [`alerts`] | what of the metrics is worth an alert, and telling people once, with an end |
 //! | [`web`] | serving HTTP at all: accept loop, TLS, limits, router, caller, bodies, failures |
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
@@ -238,6 +240,7 @@ pub mod load_shedder;
 pub mod matching;
 pub mod model;
 pub mod nodes;
+pub mod outbox;
 #[cfg(test)]
 #[path = "../tests/it/kit/partners.rs"]
 #[allow(dead_code)] // the black-box tests use the rest

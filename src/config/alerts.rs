@@ -11,7 +11,7 @@ use super::rules::Rules;
 use super::values::{
     CENTURY, Checked, DAY, HOUR, MILLISECOND, OneOrMany, SECOND, ZERO, file, given, texts, url,
 };
-use crate::declaration::{HumanDuration, count, outside_span, quoted, span, table};
+use crate::declaration::{HumanDuration, count, quoted, span, table};
 
 table! {
     /// `[alerts]`
@@ -115,7 +115,8 @@ pub enum MailTls {
 }
 
 /// Where a secret stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SecretPlace {
     /// In a file.
     File(PathBuf),
@@ -170,7 +171,7 @@ impl AlertSettings {
         rules.backoffs("alerts", [self.first_backoff, self.longest_backoff]);
         for (name, wait) in &self.waits {
             let key = format!("alerts.waits.{}", quoted(name));
-            rules.want(*wait <= DAY, &[&key], || outside_span(ZERO, DAY, *wait));
+            rules.within(&key, [ZERO, DAY], *wait);
         }
         for (name, webhook) in &self.webhooks {
             webhook.fit(name, rules);

@@ -80,5 +80,5 @@ impl Settings {
 
 fn unfit(key: String, message: &str) -> Fault {
     let message = format!("{message}, since what waits for a restart counts as it is running");
-    Fault { file: None, line: None, key, message }
+    Fault::new(None, key, message)
 }

@@ -78,6 +78,6 @@ pub fn outside(least: impl Display, greatest: impl Display, got: impl Display) -
 }
 
 /// The fault of a duration outside bounds.
-pub fn outside_span(least: Duration, greatest: Duration, got: Duration) -> String {
+fn outside_span(least: Duration, greatest: Duration, got: Duration) -> String {
     outside(format_args!("{least:?}"), format_args!("{greatest:?}"), format_args!("{got:?}"))
 }

@@ -78,13 +78,12 @@ pub(super) struct Wired {
 impl PartnerClients {
     /// No clients yet.
     pub fn new(settings: WireSettings) -> Self {
-        let wire = Wire::new(panel_rules(settings)).expect(SETTINGS_ARE_CHECKED);
-        Self { wire, clients: HashMap::new() }
+        Self { wire: Wire::new(panel_rules(settings)), clients: HashMap::new() }
     }
 
     /// Other limits for the breakers of all books' clients, from now on.
     pub fn set_rules(&self, settings: WireSettings) {
-        self.wire.set_rules(panel_rules(settings)).expect(SETTINGS_ARE_CHECKED);
+        self.wire.set_rules(panel_rules(settings));
     }
 
     /// The clients of a book; those that it has in common with these are the same.
@@ -164,8 +163,6 @@ impl PartnerClients {
         Ok(PartnerClient { wired: Arc::new(wired), words: Arc::new(UndeclaredWords::of(seat)) })
     }
 }
-
-const SETTINGS_ARE_CHECKED: &str = "settings hold no more than a hundred percent";
 
 fn panel_rules(settings: WireSettings) -> PanelRules {
     let WireSettings { max_ejected_percent, simulate_only } = settings;

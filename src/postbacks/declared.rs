@@ -1,12 +1,11 @@
 //! The shape of `<name>.toml` in `postbacks.path`, as an operator writes it. The file's name is that of the subscription.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
+use crate::config::SecretPlace;
 use crate::declaration::{HumanDuration, table};
 use crate::model::EventType;
 
@@ -62,14 +61,16 @@ pub(super) enum Method {
     Post,
 }
 
-/// Where a secret is: `{ file = "PATH" }` or `{ credential = "NAME" }`.
+/// Where a secret is: `{ file = "PATH" }` or `{ credential = "NAME" }`. None where it is nowhere that is known: what stood there is
+/// forgotten, since it may be the secret itself.
 #[derive(Debug, Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
-pub(super) enum DeclaredSecret {
-    /// In a file.
-    File { file: PathBuf },
-    /// In a credential of the service manager.
-    Credential { credential: String },
-    /// Nowhere that is known. What stood there is forgotten: it may be the secret itself.
-    Misplaced(IgnoredAny),
+#[serde(from = "toml::Value")]
+pub(super) struct DeclaredSecret(pub Option<SecretPlace>);
+
+impl From<toml::Value> for DeclaredSecret {
+    fn from(value: toml::Value) -> Self {
+        // Of several keys serde would take the first.
+        let is_one = value.as_table().is_some_and(|table| table.len() == 1);
+        Self(Some(value).filter(|_| is_one).and_then(|value| value.try_into().ok()))
+    }
 }

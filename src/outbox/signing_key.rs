@@ -1,15 +1,14 @@
 //! What webhooks are signed with, as [Standard Webhooks](https://www.standardwebhooks.com) has it: `v1` signatures, HMAC-SHA256.
 
 use std::fmt;
-use std::path::{Component, Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use super::declared::DeclaredSecret;
-use crate::regular_file::{self, SECRET_BYTES_MAX};
+use super::secret;
+use crate::config::SecretPlace;
 
 /// How a secret begins that is written down.
 const PREFIX: &str = "whsec_";
@@ -26,19 +25,9 @@ impl SigningKey {
     ///
     /// # Errors
     /// Why it cannot be read, to follow its place; never what was found.
-    pub(super) fn read(declared: &DeclaredSecret) -> Result<Self, String> {
-        let path = match declared {
-            DeclaredSecret::File { file } => file.clone(),
-            DeclaredSecret::Credential { credential: name } => credential(name)?,
-            DeclaredSecret::Misplaced(_) => {
-                return Err(
-                    "must be a table, `{ file = \"PATH\" }` or `{ credential = \"NAME\" }`".to_owned()
-                );
-            }
-        };
-        let text = regular_file::text_of(&path, SECRET_BYTES_MAX)
-            .map_err(|error| format!("cannot be read from the file that it names: {error}"))?;
-        Self::parse(text.trim()).ok_or_else(|| {
+    pub fn read(place: &SecretPlace) -> Result<Self, String> {
+        let text = secret::text(place)?;
+        Self::parse(&text).ok_or_else(|| {
             format!(
                 "must lead to `{PREFIX}` and base64 of {} to {} bytes; `openssl rand -base64 32` makes such a key",
                 KEY_BYTES.start(),
@@ -67,19 +56,6 @@ impl fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SigningKey(***)")
     }
-}
-
-/// Where the service manager keeps a credential.
-pub fn credential(name: &str) -> Result<PathBuf, String> {
-    let is_name = matches!(Path::new(name).components().collect::<Vec<_>>()[..], [Component::Normal(_)]);
-    if !is_name {
-        return Err("must name a credential, not a path".to_owned());
-    }
-    let directory = std::env::var_os("CREDENTIALS_DIRECTORY").ok_or_else(|| {
-        "cannot be read: no credentials were given to this process; `LoadCredential=` of its unit does"
-            .to_owned()
-    })?;
-    Ok(PathBuf::from(directory).join(name))
 }
 
 #[cfg(test)]

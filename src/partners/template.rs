@@ -201,7 +201,7 @@ pub fn write_offer(out: &mut Vec<u8>, template: &Template, quote: &Quote, place:
         url: place.url,
         recommendation_score: quote.score,
         rank: place.rank,
-        expires_at: Timestamp::from_millis(template.stands_until(quote, place.made_at)).unwrap_or_default(),
+        expires_at: Timestamp::at(template.stands_until(quote, place.made_at)),
     };
     match &quote.terms {
         Terms::Loan(terms) => go_on(out, &LoanEnd::new(terms, shown)),

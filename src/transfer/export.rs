@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::VERSION;
 use super::line::{End, Heading, Line};
-use crate::records::offer_ids::{KEPT_AS, OfferIds};
+use crate::records::public_ids::{KEPT_AS, PublicIds};
 use crate::store::{ReadError, Scan, Seal, Store, TREES, Tree, TreeRow};
 
 /// How often in a row what is to be read next may be unreadable, before nothing is any more.
@@ -22,14 +22,14 @@ pub struct Export {
     begun: bool,
     ended: bool,
     /// The key of the offers' uuids, until it is told.
-    offer_ids: Option<OfferIds>,
+    offer_ids: Option<PublicIds>,
 }
 
 impl Export {
     /// The lines of a store; without what is sealed in it unless `personal_data` are wished for.
     pub fn of(store: Store, personal_data: bool) -> Self {
         let trees = TREES.iter();
-        let offer_ids = personal_data.then(|| OfferIds::of(&store));
+        let offer_ids = personal_data.then(|| PublicIds::of(&store));
         let (records, unread, unread_in_a_row) = (0, 0, 0);
         Self {
             store,

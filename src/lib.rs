@@ -150,6 +150,16 @@
 //! | [`reload`] | how a reload is asked for, and its report; [`daemon`] carries it out |
 //! | [`cli`], [`daemon`] | the commands, and the order of life |
 //!
+//! Rooms that a reader may take for each other:
+//!
+//! - What happened to leads stands in the feeds, which [`records::writing`] writes and [`records::projection`] follows. [`analytics`] tells
+//!   them to clients as they are. [`reports`] counts them, and whatever shows how many there were asks it, the console's funnel too.
+//!   [`ranking`] keeps of clicks what scores need. [`hindsight`] keeps nothing: it reads the records of leads when it is asked.
+//! - [`persons`] holds what is done for a person, `admin/persons` and `admin/erasing` who may order it, and what the audit says of it.
+//! - What is stored of leads, events and payouts has its shape in [`store::entities`], and what that means in [`records`]; so the index of
+//!   contacts and that of identities lie in [`store`], and [`records`] says what goes into them.
+//! - That nodes live, and which leads, is for [`store`]; [`nodes`] holds what each tells of itself, and admin and cli show it.
+//!
 //! `web` stands apart from `http` because the admin listener is served the same way. `config` is plain data that other
 //! modules may take their limits from.
 //!
@@ -206,7 +216,7 @@
 //!   that it has opened; only `cli/admin_client.rs` knows which.
 //! - Only [`http::v1`] words anything as the older edition does; the current one is answered as if there were no other.
 //! - An id tells of no other: uuids are made in [`ids`] only, and an offer's, which is public, and a page's, which is a person's, lead to
-//!   their table only for who has the store's key ([`records::offer_ids`], [`records::page_ids`]).
+//!   their table only for who has the store's key ([`records::public_ids`]).
 //! - A test token sees records of tests only, a publishable one no personal data ([`model::Viewer`]).
 //! - A lead has one thread: its connection, actors, timers and calls to partners; what reaches beyond is published whole (a
 //!   configuration) or atomic (limits, breakers). What blocks, or takes more than a few milliseconds, is done aside.

@@ -13,7 +13,7 @@ mod read;
 mod source;
 mod table;
 
-pub use checked::{Refusal, checked, count, figure, outside, span, unless};
+pub use checked::{Refusal, checked, count, figure, if_any, outside, span, unless};
 pub use checker::{Checker, is_key};
 pub use diff::DeclarationsDiff;
 pub use directory::{declared_in, files_in, text_of};

@@ -44,6 +44,11 @@ impl Timestamp {
         DateTime::from_timestamp_millis(millis).map(Self)
     }
 
+    /// The same of a time that was recorded; the start of 1970 where chrono cannot count that far.
+    pub fn at(millis: i64) -> Self {
+        Self::from_millis(millis).unwrap_or_default()
+    }
+
     /// The milliseconds since the start of 1970.
     pub fn millis(self) -> i64 {
         self.0.timestamp_millis()

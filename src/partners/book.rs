@@ -200,6 +200,11 @@ impl Book {
         &self.seats
     }
 
+    /// The seat of a partner for a product type.
+    pub fn seat_of(&self, partner: &str, product_type: ProductType) -> Option<&Arc<Seat>> {
+        self.seats.iter().find(|seat| seat.is_of(partner, product_type))
+    }
+
     /// Names what its files say: the same for the same, and hardly for anything else.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint

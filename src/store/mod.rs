@@ -505,6 +505,31 @@ impl Store {
         Scan::new(Arc::clone(&self.shared.engine), tree, start.as_ref(), prefix.as_ref())
     }
 
+    /// The records of a company's feed from an arrival on, in microseconds, with what each lists. Nothing is listed by one that does not
+    /// decode, which is reported.
+    pub fn feed_from<T: DeserializeOwned>(
+        &self,
+        feed: Tree,
+        company: Uuid,
+        from_us: u64,
+    ) -> impl Iterator<Item = Result<(FeedKey, Vec<T>), ReadError>> + use<T> {
+        let start = FeedKey::first_at(company, from_us).to_bytes();
+        self.listed(feed, self.scan_from(feed, start, company))
+    }
+
+    /// The same of the records of a feed that a scan meets.
+    pub fn listed<T: DeserializeOwned>(
+        &self,
+        feed: Tree,
+        scan: Scan,
+    ) -> impl Iterator<Item = Result<(FeedKey, Vec<T>), ReadError>> + use<T> {
+        let store = self.clone();
+        let listed = move |(key, payload): (Vec<u8>, Vec<u8>)| {
+            Some((FeedKey::parse(&key)?, store.decode(feed, &key, &payload).unwrap_or_default()))
+        };
+        scan.filter_map(move |record| record.map(&listed).transpose())
+    }
+
     /// Like [`scan_from`](Self::scan_from), of a tree that is [sealed by lead](Seal::Lead): what is about other leads is
     /// passed over without being opened.
     pub fn scan_about(

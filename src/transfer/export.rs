@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::VERSION;
 use super::line::{End, Heading, Line};
-use crate::records::offer_ids::{KEPT_AS, OfferIds};
+use crate::records::public_ids::{KEPT_AS, PublicIds};
 use crate::store::{Seal, Store, TREES, Tree, TreeRow};
 
 /// How often in a row what is to be read next may be unreadable, before nothing is any more.

@@ -255,7 +255,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("parquet", &["sheet"]),
     ("plotters", &["admin"]),
     ("sd_notify", &["daemon"]),
-    ("statrs", &["hindsight", "ranking"]),
+    ("statrs", &["hindsight", "partner_health", "ranking"]),
     ("tracing_subscriber", &["telemetry"]),
     ("metrics_util", &["telemetry"]),
     ("utoipa", &["model", "http"]),

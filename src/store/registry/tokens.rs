@@ -174,6 +174,11 @@ impl Tokens {
         self.read(Tree::Companies, uuid.as_bytes())
     }
 
+    /// The name of a company; its uuid where it has none.
+    pub fn name_of(&self, uuid: Uuid) -> String {
+        self.company(uuid).map_or_else(|| uuid.to_string(), |company| company.name)
+    }
+
     /// Every company, as far as the store can be read.
     pub fn companies(&self) -> Vec<CompanyRecord> {
         let records = self.store.scan(Tree::Companies, []).filter_map(Result::ok);

@@ -38,7 +38,7 @@ impl Conversation<'_> {
         let taken_up = calls.taken_up(self.source)?;
         let rendered = rendered.filter(|_| taken_up.is_none());
         let mut exchange = taken_up.unwrap_or_default();
-        calls.callback.iter().for_each(|callback| exchange.call_back_at(callback.url()));
+        exchange.callback_url = calls.callback.as_ref().map(|callback| callback.url().to_owned());
         let ended = self.converse(rendered, &mut calls, &mut exchange, seen).await;
         let ended = ended.map_err(|trouble| trouble.in_call(self.source, &exchange))?;
         Ok(ended.map(|(reply, ended)| Conversed { exchange, reply, ended }))

@@ -16,7 +16,7 @@ use super::template::{Imprint, OFFER_MS};
 use crate::declaration::{HumanDuration, Refusal, count, figure, if_any, table};
 use crate::model::{
     AprType, CompoundingMethod, FederalInsuranceType, IncentiveType, IncentiveUnit, MortgageLoanType,
-    PartnerEventType, ProductSubType, ProductType, ProvidedCreditRating, TermUnit,
+    PartnerEventType, ProductSubType, ProductType, ProvidedCreditRating, TermUnit, Timestamp,
 };
 
 table! {
@@ -204,7 +204,7 @@ table! {
         /// Least balance in dollars at which fees are waived (savings).
         minimum_deposit_with_fees: Option<f64>,
         /// When the terms were last checked, RFC 3339 (savings).
-        effective_as_of: Option<String>,
+        effective_as_of: Option<Timestamp> = if_any(instant) => optional,
         /// Months of the introductory rate (savings).
         introductory_period_months: Option<i32>,
         /// Introductory rate in percent (savings).
@@ -238,7 +238,7 @@ table! {
     #[derive(Debug)]
     pub struct Own {
         /// Name of them all inside the partner, beside the keys of its catalog; `own` when absent.
-        key: Option<String>,
+        key: String => or("own".to_owned()),
         /// Kind of product, unless answers say it.
         sub_type: Option<ProductSubType>,
         /// Where a click leads, unless answers say it, as of an offer of the catalog.
@@ -314,19 +314,17 @@ fn validity(HumanDuration(time): HumanDuration) -> Result<i64, Refusal> {
     ms.ok_or_else(|| vec![format!("must be more than 0s and at most 31 days, got {time:?}")])
 }
 
+fn instant(text: String) -> Result<Timestamp, Refusal> {
+    let wanted = "must be an instant such as `2026-11-01T00:00:00Z`";
+    Timestamp::parse(&text).ok_or_else(|| vec![format!("{wanted}, got `{text}`")])
+}
+
 fn weight(weight: f64) -> Result<f64, Refusal> {
     const MOST: f64 = 1e6;
     let is_within = weight > 0.0 && weight <= MOST;
     is_within
         .then_some(weight)
         .ok_or_else(|| vec![format!("must be above 0 and at most {MOST}, got {weight}")])
-}
-
-impl Own {
-    /// Name of them all inside the partner.
-    pub fn key(&self) -> &str {
-        self.key.as_deref().unwrap_or("own")
-    }
 }
 
 /// `incentive_details`: something that is given for opening an account.

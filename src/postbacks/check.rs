@@ -43,11 +43,11 @@ pub(super) fn subscription(name: &str, source: &Source) -> Result<Subscription, 
         way,
         test: declared.test,
         paused: declared.paused,
-        give_up_after: declared.give_up_after.into(),
+        give_up_after: declared.give_up_after.0,
         events,
         tags: declared.tags,
         allow_addresses: declared.allow_addresses,
-        timeout: declared.timeout.into(),
+        timeout: declared.timeout.0,
         file: source.file().to_owned(),
     };
     address(&subscription, &declared.url, &mut checker);

@@ -32,9 +32,9 @@ table! {
         /// Hosts, addresses and networks that may be called although they are private.
         allow_addresses: Vec<String> => optional,
         /// Longest wait for an answer.
-        timeout: HumanDuration => or(Duration::from_secs(10).into()),
+        timeout: HumanDuration => or(HumanDuration(Duration::from_secs(10))),
         /// How long an event is tried before it is a dead letter.
-        give_up_after: HumanDuration => or(Duration::from_secs(3 * 24 * 3600).into()),
+        give_up_after: HumanDuration => or(HumanDuration(Duration::from_secs(3 * 24 * 3600))),
         /// Sends nothing for now; what arrives meanwhile is sent afterwards, unless it was paused from the beginning.
         paused: bool => optional,
     }

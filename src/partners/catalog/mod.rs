@@ -140,7 +140,7 @@ impl CatalogOffer {
         let is_new = own.sub_type.is_some_and(|sub_type| !sub_type.is_specified());
         let known = (is_new && !product_type.is_special()).then(newer_values);
         Some(Self {
-            name: own.key().to_owned(),
+            name: own.key.clone(),
             sub_type: own.sub_type,
             rule: rule.clone().and_all(known.as_slice()),
             text: own_text(own, product_type),
@@ -329,7 +329,7 @@ fn common_text(
 fn own_text(own: &declared::Own, product_type: ProductType) -> Template {
     let landing_url = own.landing_url.clone().unwrap_or_default();
     let imprint =
-        Imprint { name: own.key().to_owned(), landing_url, payout: own.payout, valid_for_ms: own.valid_for };
+        Imprint { name: own.key.clone(), landing_url, payout: own.payout, valid_for_ms: own.valid_for };
     Template::of_offer(imprint, |text| match &own.sub_type {
         Some(sub_type) => drop(text.set("productSubType", sub_type)),
         None => drop(text.set("productType", &product_type)),

@@ -42,12 +42,12 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
     check.given("minimum_deposit", offer.minimum_deposit.is_some());
     check.given("bands", !offer.bands.is_empty() || figures == FiguresBy::Partner);
     new_details(offer, check);
-    let effective_as_of = check.timestamp("effective_as_of", offer.effective_as_of.as_deref());
+    check.given("effective_as_of", offer.effective_as_of.is_some());
     let bands = check.bands(&offer.bands, (0.0, f64::INFINITY));
     Some(Savings {
         compounding: offer.compounding?,
         minimum_deposit: offer.minimum_deposit?,
-        effective_as_of: effective_as_of?,
+        effective_as_of: offer.effective_as_of?,
         bands: bands.into_iter().map(|(band, _)| band).collect(),
     })
 }

@@ -93,7 +93,7 @@ impl Checker<'_> {
             AttributeKind::Category(names) => {
                 tests.extend(self.mask("in", r#in, names).map(Test::Category));
                 let refused = self.mask("not_in", not_in, names);
-                tests.extend(refused.map(|mask| Test::Category(!mask & every(names))));
+                tests.extend(refused.map(|mask| Test::Category(!mask & (u64::MAX >> (64 - names.len())))));
             }
             AttributeKind::Text => {
                 tests.extend(self.texts("in", r#in).map(Test::Text));
@@ -212,10 +212,6 @@ impl Checker<'_> {
         }
         number
     }
-}
-
-fn every(names: &[&str]) -> u64 {
-    u64::MAX >> (64 - names.len())
 }
 
 fn words_for(kind: AttributeKind, is_zipcode: bool) -> impl Iterator<Item = &'static str> {

@@ -20,7 +20,7 @@ impl Checker<'_> {
         let windows = declared.schedule.iter().enumerate();
         let windows = windows
             .map(|(nth, window)| self.within(&format!("schedule[{nth}]"), |check| check.window(window)));
-        let hours = Schedule::of(windows.collect());
+        let hours = Schedule(windows.collect());
         Limits { schedule: Vec::new(), hours, ..declared.clone() }
     }
 

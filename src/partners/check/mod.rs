@@ -17,7 +17,7 @@ use super::http::HttpSource;
 use super::identity::Identity;
 use super::partner::{AdaptiveTimeout, Seat, SeatTemplate, Simulate};
 use super::template::Template;
-use crate::declaration::{Checker, Fault, Reading, Source};
+use crate::declaration::{Checker, Fault, Reading, Source, is_key};
 use crate::model::{Originator, OriginatorImage, Partner, ProductSubType, ProductType};
 
 /// Most offers a seat may have, terms counted.
@@ -29,7 +29,10 @@ pub const MAX_OFFERS: usize = 100_000;
 /// Every fault of the file.
 pub fn seats(key: &str, source: &Source) -> Result<(Vec<Seat>, Vec<Fault>), Vec<Fault>> {
     let mut check = Checker::new(source);
-    check.key_of_file(key);
+    if !is_key(key) {
+        let wanted = "the file's name must be lower-case letters, digits, `-` and `_`";
+        check.at("", format!("{wanted}, got `{key}`"));
+    }
     let Reading { value, faults: unread, implied } = crate::declaration::read::<DeclaredPartner>(source);
     let Some(declared) = value else {
         return Err(check.into_faults().into_iter().chain(unread).collect());
@@ -201,8 +204,8 @@ impl Checker<'_> {
         let http = product.http.as_ref();
         let own = http.and_then(|http| Some((http.answer.own.as_ref()?, &http.answer.offer)));
         if let Some((own, answered)) = own {
-            if keys.contains(own.key()) {
-                self.at("http.answer.own.key", format!("`{}` is the key of an offer of the file", own.key()));
+            if keys.contains(own.key.as_str()) {
+                self.at("http.answer.own.key", format!("`{}` is the key of an offer of the file", own.key));
             }
             let checked = self.within("http", |check| {
                 CatalogOffer::own(own, product_type, identity, &rule, answered, check)

@@ -4,9 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::declaration::{Checker, is_key};
-use crate::model::{
-    CreditCardOfferDetails, LifeInsuranceOfferDetails, ProductSubType, ProvidedCreditRating, Timestamp,
-};
+use crate::model::{CreditCardOfferDetails, LifeInsuranceOfferDetails, ProductSubType, ProvidedCreditRating};
 use crate::partners::band::Band;
 use crate::partners::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES, absolute, is_absolute_url};
 use crate::partners::declared;
@@ -19,15 +17,6 @@ impl Checker<'_> {
     pub fn key(&mut self, key: &str, name: &str) {
         if !is_key(name) {
             self.at(key, format!("must be lower-case letters, digits, `-` and `_`, got `{name}`"));
-        }
-    }
-
-    /// Wants the file to be named by such a name.
-    pub fn key_of_file(&mut self, name: &str) {
-        if !is_key(name) {
-            let message =
-                format!("the file's name must be lower-case letters, digits, `-` and `_`, got `{name}`");
-            self.at("", message);
         }
     }
 
@@ -133,19 +122,6 @@ impl Checker<'_> {
         self.between(key, Some(min), least, greatest);
         self.between(key, Some(max), least, greatest);
         Some((min, max))
-    }
-
-    /// Wants an instant.
-    pub fn timestamp(&mut self, key: &str, text: Option<&str>) -> Option<Timestamp> {
-        let Some(text) = text else {
-            self.at(key, "is missing");
-            return None;
-        };
-        let parsed = Timestamp::parse(text);
-        if parsed.is_none() {
-            self.at(key, format!("must be an instant such as `2026-11-01T00:00:00Z`, got `{text}`"));
-        }
-        parsed
     }
 
     /// Checks bands; each with the terms that it is for. `amount` is what a band without an amount is for.

@@ -217,7 +217,7 @@ impl HttpSource {
     ) -> Result<Reading, MappingError> {
         let mut absent = Vec::new();
         let (mut quotes, mut dropped, mut failures) = (Vec::new(), Vec::new(), Vec::new());
-        for (position, ListedOffer { offer, outer }) in list.into_iter().enumerate() {
+        for (position, (offer, outer)) in list.into_iter().enumerate() {
             let context = minijinja::context! { offer, outer, ..context.clone() };
             let quote = match self.answer.figures(position, &context, &mut absent) {
                 Ok(figures) => figures.quote(facts, offers, &self.answer.keys),

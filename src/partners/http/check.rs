@@ -71,7 +71,7 @@ impl HttpSource {
 fn steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<Step>> {
     let mut steps = declared_steps(http, mappings)?;
     // Whoever takes a lead and answers later has it after a restart, too.
-    let answers_later = |step: &Step| step.polling.is_some() || step.callback.is_some();
+    let answers_later = |step: &Step| step.polling.is_some() || step.callback;
     let made_once = match http.wire.idempotent {
         Some(true) => 0,
         Some(false) => steps.len(),

@@ -28,7 +28,7 @@ pub struct Exchange {
     /// What the partner has bid, dollars; 0 where it said only that it wants the lead.
     pub bid: Option<f64>,
     /// Where the partner may call us.
-    pub(super) callback_url: Option<String>,
+    pub callback_url: Option<String>,
 }
 
 /// How an answer comes that the partner calls us with.
@@ -52,11 +52,6 @@ pub struct Progress {
 }
 
 impl Exchange {
-    /// Has the partner know where it may call us.
-    pub fn call_back_at(&mut self, url: &str) {
-        self.callback_url = Some(url.to_owned());
-    }
-
     /// As it can be kept.
     pub fn progress(&self) -> Progress {
         let kept = serde_json::to_string(&self.kept).unwrap_or_else(|_| "{}".to_owned());
@@ -83,9 +78,9 @@ impl HttpSource {
     /// How the answer comes that an exchange has come to, where the partner calls us with it.
     pub fn awaited(&self, exchange: &Exchange) -> Option<Awaited> {
         let step = self.step(exchange);
-        step.callback.as_ref()?;
         let polling = step.polling.as_ref().filter(|_| step.url.is_some());
-        Some(polling.map_or(Awaited::Call, |polling| Awaited::CallOrAsk(polling.every)))
+        let awaited = polling.map_or(Awaited::Call, |polling| Awaited::CallOrAsk(polling.every));
+        step.callback.then_some(awaited)
     }
 
     /// The exchange that was kept so far; `None` when the file has no such step any more.

@@ -17,7 +17,7 @@ use super::names::{self, Known, Stage, no_mapping};
 use super::places::Places;
 use super::source::{Auth, ClientProof};
 use super::specimen;
-use super::step::{CallbackRule, Polling, Step};
+use super::step::{Polling, Step};
 use crate::declaration::{Checker, did_you_mean, nearest, quoted};
 use crate::model::{ProductType, RejectReason};
 use crate::partners::base_url::is_absolute_url;
@@ -97,7 +97,7 @@ impl Mappings<'_, '_> {
                 None
             }
         };
-        let callback = self.callback(declared);
+        let verify = self.callback(declared);
         if declared.once && declared.pending.is_some() {
             self.check.at("once", "stands beside `pending`, by which the call is made again");
         }
@@ -143,11 +143,12 @@ impl Mappings<'_, '_> {
             bid,
             once: declared.once,
             once_a_lead: declared.once,
-            callback,
+            callback: declared.callback,
+            verify,
         })
     }
 
-    fn callback(&mut self, declared: &declared::Step) -> Option<CallbackRule> {
+    fn callback(&mut self, declared: &declared::Step) -> Option<Expression> {
         if !declared.callback {
             if declared.verify.is_some() {
                 self.check.at("verify", "stands without `callback = true`");
@@ -185,7 +186,7 @@ impl Mappings<'_, '_> {
                 "uses no `secret`, so whoever knows the address and the file's rule can answer for the partner",
             );
         }
-        Some(CallbackRule { verify })
+        verify
     }
 
     fn polling(&mut self, declared: &declared::Step) -> Option<Polling> {

@@ -69,7 +69,7 @@ impl HttpSource {
 
     /// Whether the partner answers one of its steps by calling us.
     pub fn has_callback(&self) -> bool {
-        self.steps.iter().any(|step| step.callback.is_some())
+        self.steps.iter().any(|step| step.callback)
     }
 
     /// Whether a call that answers an ask is signed as its file wants it. One that cannot be looked at is not.
@@ -89,7 +89,7 @@ impl HttpSource {
         (now, secrets): (&str, Secrets),
     ) -> Result<bool, MappingError> {
         for step in &self.steps {
-            let Some(verify) = step.callback.as_ref().and_then(|rule| rule.verify.as_ref()) else { continue };
+            let Some(verify) = &step.verify else { continue };
             let header = answer::texts_of(headers);
             let body = String::from_utf8_lossy(body);
             let context = minijinja::context! { header, body, now, secret => self.revealed(secrets) };

@@ -34,14 +34,9 @@ pub struct Step {
     pub once: bool,
     /// Whether it is made at most once for a lead, however many tables that has.
     pub once_a_lead: bool,
-    /// How the partner answers it by calling us.
-    pub(super) callback: Option<CallbackRule>,
-}
-
-/// How a partner answers by calling us.
-#[derive(Debug)]
-pub(super) struct CallbackRule {
-    /// Whether the call is signed as it should be.
+    /// Whether the partner answers it by calling us.
+    pub(super) callback: bool,
+    /// Whether such a call is signed as it should be.
     pub(super) verify: Option<Expression>,
 }
 

@@ -111,7 +111,7 @@ mod tests {
             let days = days.iter().fold(0, |days, day| days | 1 << day);
             Window { days, from: from * 60, to: to * 60 }
         };
-        let hours = Schedule::of(windows.iter().map(window).collect());
+        let hours = Schedule(windows.iter().map(window).collect());
         Limits { time_zone: zone, hours, ..Limits::default() }
     }
 

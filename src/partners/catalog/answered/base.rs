@@ -34,7 +34,7 @@ pub(in crate::partners::catalog) fn said_of_own(
     own: &declared::Own,
     product_type: ProductType,
 ) -> toml::Table {
-    said.insert("key".to_owned(), own.key().into());
+    said.insert("key".to_owned(), own.key.clone().into());
     said.entry("landing_url").or_insert_with(|| UNSAID_PLACE.into());
     for (key, stand_in) in stand_ins(product_type) {
         said.insert(key.to_owned(), stand_in);

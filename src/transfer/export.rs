@@ -34,7 +34,7 @@ pub fn export(
     if personal_data {
         // The importing store has other keys, but these uuids are out in the world.
         told.records += 1;
-        take(json(&Line::of(Tree::Meta, KEPT_AS, OfferIds::of(store).key())), told.records)?;
+        take(json(&Line::of(Tree::Meta, KEPT_AS, PublicIds::of(store).key())), told.records)?;
     }
     for tree in TREES.iter().filter(|row| is_told(row, personal_data)).map(|row| row.tree) {
         for found in store.scan(tree, []) {

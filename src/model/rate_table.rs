@@ -61,11 +61,6 @@ record! {
 }
 
 impl RateTable {
-    /// A rate table without offers.
-    pub fn new(uuid: Uuid, lead_uuid: Uuid, loan_amount: Option<i32>) -> Self {
-        Self { uuid, lead_uuid, loan_amount, ..Self::default() }
-    }
-
     /// Whether everybody has answered.
     pub fn is_complete(&self) -> bool {
         self.pending_responses.is_empty()
@@ -105,7 +100,7 @@ mod tests {
 
     #[test]
     fn an_empty_table_has_every_array() {
-        let table = serde_json::to_value(RateTable::new(Uuid::nil(), Uuid::nil(), None)).unwrap();
+        let table = serde_json::to_value(RateTable::default()).unwrap();
         let keys: Vec<_> = table.as_object().unwrap().iter().filter(|(_, value)| value.is_array()).collect();
         assert_eq!(keys.len(), 7);
         assert!(table.get("loanAmount").is_none());

@@ -97,7 +97,7 @@ where
     };
     let mut visit = surface.gate.visit(head.peer, &head.headers);
 
-    let work = dispatch(&surface, &welcome, id, arrival, found, &mut visit, &in_line);
+    let work = dispatch(&surface, &welcome, arrival, found, &mut visit, &in_line);
     let outcome = AssertUnwindSafe(work).catch_unwind().await;
     let answer = outcome.unwrap_or_else(|_| Err(panicked(route)));
     // Who was turned away holds nothing any more.
@@ -124,7 +124,6 @@ async fn fitted(reply: Reply, head: &Head) -> Reply {
 async fn dispatch<A: Authenticate>(
     surface: &Surface<A>,
     welcome: &Welcome,
-    id: Uuid,
     arrival: Arrival,
     found: Found<'_, Handler<A>>,
     visit: &mut Visit,
@@ -163,7 +162,7 @@ async fn dispatch<A: Authenticate>(
     };
     let company = principal.as_ref().and_then(Principal::company);
     let permit = in_line.during(surface.gate.permit(&route.method, company)).await?;
-    let request = Request::new(id, arrival, query, company, surface.gate.bodies(), permit);
+    let request = Request::new(arrival, query, company, surface.gate.bodies(), permit);
     let context = Context { app: Arc::clone(&surface.app), request, params, principal, edition };
     let reply = (route.handler)(context).await?;
     Ok(if route.differs_by_edition() { reply.varying_by_accept() } else { reply })

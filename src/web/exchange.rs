@@ -17,7 +17,7 @@ use super::surface::Surface;
 use crate::ids;
 
 /// Names the id in answers, and in the log.
-pub const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
 /// A request that is being answered: what its answer is sealed with.
 pub(super) struct Exchange {

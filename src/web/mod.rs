@@ -81,7 +81,6 @@ mod tests;
 
 pub use allowance::{Allowances, Rate, Standing};
 pub use answer_meter::AnswerMeter;
-pub use arrival::Head;
 pub use caller::{Authenticate, Caller, Principal, Scope, SigningKey, Token};
 pub use client_address::Peer;
 pub use coding::{Compressed, Rendition, Renditions};
@@ -89,7 +88,6 @@ pub use connections::{ConnectionRules, Connections};
 pub use cors::{Cors, Welcome};
 pub use edition::{Edition, Editions};
 pub use elsewhere::Elsewhere;
-pub use exchange::REQUEST_ID;
 pub use failure::{Failure, blocking, our_fault};
 pub use gate::{Gate, GateRules};
 pub(crate) use handler::handler;

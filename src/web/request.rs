@@ -25,8 +25,6 @@ use crate::load_shedder::Permit;
 
 /// One request, which has all that its [`Head`] has. Deliberately not `Debug`: headers hold the token, the body holds a person.
 pub struct Request {
-    /// The id that the answer carries as `Request-Id`.
-    pub id: Uuid,
     /// The decoded query parameters in their order.
     pub query: Vec<(String, String)>,
     /// Leave to do new work, held until whoever takes it gives it back, or the request is answered.
@@ -45,7 +43,6 @@ pub struct Request {
 impl Request {
     /// What arrived, with its query decoded.
     pub(super) fn new(
-        id: Uuid,
         arrival: Arrival,
         query: Vec<(String, String)>,
         company: Option<Uuid>,
@@ -53,7 +50,7 @@ impl Request {
         permit: Permit,
     ) -> Self {
         let Arrival { head, body } = arrival;
-        Self { id, query, permit, head, body: Some(body), put_back: None, company, bodies, room: None }
+        Self { query, permit, head, body: Some(body), put_back: None, company, bodies, room: None }
     }
 
     /// Who counts as one client: its address or, of IPv6, its /64 network; behind these proxies too.

@@ -102,7 +102,8 @@
 //!      handbook: for cli and admin, names config and telemetry
 //!      admin also names private_file: the digest of the console's secret; and ids: the numbers of receipts
 //!      postbacks: for daemon, admin and cli, names analytics, records, wire, store and what these name; partners for what a name may be
-//!      alerts: for daemon, admin and cli, names config, declaration, postbacks (how a webhook is signed), partner_health, store and wire
+//!      alerts: for daemon, admin and cli, names config, declaration, outbox, partner_health, store and wire
+//!      outbox: for postbacks, alerts and daemon, names config and wire
 //!      prefills: for http and persons, names shares, store and model; partner_health: a leaf, for matching, admin and cli
 //!      sandbox: for cli only, names partners, for the shape of a case, and declaration; regular_file: a leaf, for whoever reads what settings name; shares, load_shedder: leaves, for web, http and matching; ids: a leaf, for whoever makes one
 //!      bootstrap: for daemon, names store and run_file: the first start
@@ -129,6 +130,7 @@
 //! | [`mod@reference`] | look-ups for pages: universities, cars, featured institutions; what stands in the place of sample partners |
 //! | [`analytics`] | the feeds: what reached the service, in order of arrival, page by page |
 //! | [`postbacks`] | pushing events of leads to their companies, in order and until they are acknowledged |
+//! | [`outbox`] | how messages are pushed: a thread of their own, signed webhooks, secrets, when what failed is tried again; for postbacks and alerts |
 //! | [`alerts`] | what of the metrics is worth an alert, and telling people once, with an end |
 //! | [`web`] | serving HTTP at all: accept loop, TLS, limits, router, caller, bodies, failures |
 //! | [`http`] | the public paths, what answers them, the document that describes them; [`http::v1`] only what the older edition says differently |
@@ -147,6 +149,16 @@
 //! | [`nodes`] | the daemons that share a store: what each tells of itself, and what of it is not as it should be |
 //! | [`reload`] | how a reload is asked for, and its report; [`daemon`] carries it out |
 //! | [`cli`], [`daemon`] | the commands, and the order of life |
+//!
+//! Rooms that a reader may take for each other:
+//!
+//! - What happened to leads stands in the feeds, which [`records::writing`] writes and [`records::projection`] follows. [`analytics`] tells
+//!   them to clients as they are. [`reports`] counts them, and whatever shows how many there were asks it, the console's funnel too.
+//!   [`ranking`] keeps of clicks what scores need. [`hindsight`] keeps nothing: it reads the records of leads when it is asked.
+//! - [`persons`] holds what is done for a person, `admin/persons` and `admin/erasing` who may order it, and what the audit says of it.
+//! - What is stored of leads, events and payouts has its shape in [`store::entities`], and what that means in [`records`]; so the index of
+//!   contacts and that of identities lie in [`store`], and [`records`] says what goes into them.
+//! - That nodes live, and which leads, is for [`store`]; [`nodes`] holds what each tells of itself, and admin and cli show it.
 //!
 //! `web` stands apart from `http` because the admin listener is served the same way. `config` is plain data that other
 //! modules may take their limits from.
@@ -204,7 +216,7 @@
 //!   that it has opened; only `cli/admin_client.rs` knows which.
 //! - Only [`http::v1`] words anything as the older edition does; the current one is answered as if there were no other.
 //! - An id tells of no other: uuids are made in [`ids`] only, and an offer's, which is public, and a page's, which is a person's, lead to
-//!   their table only for who has the store's key ([`records::offer_ids`], [`records::page_ids`]).
+//!   their table only for who has the store's key ([`records::public_ids`]).
 //! - A test token sees records of tests only, a publishable one no personal data ([`model::Viewer`]).
 //! - A lead has one thread: its connection, actors, timers and calls to partners; what reaches beyond is published whole (a
 //!   configuration) or atomic (limits, breakers). What blocks, or takes more than a few milliseconds, is done aside.
@@ -238,6 +250,7 @@ pub mod load_shedder;
 pub mod matching;
 pub mod model;
 pub mod nodes;
+pub mod outbox;
 #[cfg(test)]
 #[path = "../tests/it/kit/partners.rs"]
 #[allow(dead_code)] // the black-box tests use the rest

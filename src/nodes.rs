@@ -173,8 +173,8 @@ fn warnings(nodes: &[Node]) -> Vec<String> {
         .filter(|node| node.ended.is_none())
         .filter_map(|node| Some((node, node.told.as_ref()?)))
         .collect();
-    let differing = differences(&alive).into_iter().chain(other_declarations(&alive));
-    differing.chain(same_names(&alive)).chain(alive.iter().copied().flat_map(troubles)).collect()
+    let differing = differences(&alive).into_iter().chain(same_names(&alive));
+    differing.chain(alive.iter().copied().flat_map(troubles)).collect()
 }
 
 /// A node that is alive, and what it told last.
@@ -183,40 +183,36 @@ type Alive<'a> = (&'a Node, &'a NodeTold);
 /// What it is when nodes differ in something that they told, and what to do.
 type Figure = (&'static str, fn(&NodeTold) -> &str, &'static str);
 
+/// What every node tells that has to be the same for all; beside it there is what is declared in files and settings.
+const FIGURES: [Figure; 3] = [
+    (
+        "nodes have different partner files",
+        |told| &told.book,
+        "give all the same files, and `offerd reload` each",
+    ),
+    ("nodes are of different versions", |told| &told.version, "go on with the upgrade"),
+    (
+        "nodes differ in `api.base_url`",
+        |told| &told.settings,
+        "set the same on all, or the addresses that one answers lead elsewhere than those of another",
+    ),
+];
+
 /// What has to be the same for all, and is not.
 fn differences(alive: &[Alive<'_>]) -> Vec<String> {
-    let figures: [Figure; 3] = [
-        (
-            "nodes have different partner files",
-            |told| &told.book,
-            "give all the same files, and `offerd reload` each",
-        ),
-        ("nodes are of different versions", |told| &told.version, "go on with the upgrade"),
-        (
-            "nodes differ in `api.base_url`",
-            |told| &told.settings,
-            "set the same on all, or the addresses that one answers lead elsewhere than those of another",
-        ),
-    ];
-    let of = |(what, figure, why): Figure| {
+    let figure = |(what, figure, why): Figure| {
         let known = alive.iter().map(|(node, told)| (node.name(), figure(told)));
-        unlike(known.filter(|(_, value)| !value.is_empty()).collect())
-            .map(|each| format!("{what}: {each}; {why}"))
+        (what.to_owned(), known.filter(|(_, value)| !value.is_empty()).collect(), why)
     };
-    figures.into_iter().filter_map(of).collect()
-}
-
-/// What is declared in files and settings, and not alike.
-fn other_declarations(alive: &[Alive<'_>]) -> Vec<String> {
     let names: BTreeSet<&String> = alive.iter().flat_map(|(_, told)| told.alike.keys()).collect();
-    let of = |name: &String| {
+    let declared = |name: &String| {
         let known =
             alive.iter().filter_map(|(node, told)| Some((node.name(), told.alike.get(name)?.as_str())));
-        unlike(known.collect()).map(|each| {
-            format!("nodes have different {name}: {each}; give all the same, and `offerd reload` each, or start it again")
-        })
+        let why = "give all the same, and `offerd reload` each, or start it again";
+        (format!("nodes have different {name}"), known.collect(), why)
     };
-    names.into_iter().filter_map(of).collect()
+    let all = FIGURES.into_iter().map(figure).chain(names.into_iter().map(declared));
+    all.filter_map(|(what, known, why)| Some(format!("{what}: {}; {why}", unlike(known)?))).collect()
 }
 
 /// Each node with its value, where not all have the same.

@@ -8,10 +8,10 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use metrics::{counter, gauge};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::error;
@@ -115,7 +115,7 @@ impl Prefills {
             let (Some(company), Some(token)) = (id_at(&key, 0), id_at(&key, 16)) else { continue };
             if let Some(share) = prefills.shares.take(company, 1, 0).filter(|_| left_ms > 0) {
                 let until = Instant::now() + Duration::from_millis(left_ms.unsigned_abs());
-                prefills.kept().insert(token, Kept { company, until, _place: share });
+                prefills.kept.lock().insert(token, Kept { company, until, _place: share });
             }
         }
         prefills.count();
@@ -147,7 +147,7 @@ impl Prefills {
 
     /// Until the first of a company's is over and swept, if nobody uses one up before.
     fn next_place(&self, company: Uuid) -> Duration {
-        let kept = self.kept();
+        let kept = self.kept.lock();
         let first = kept.values().filter(|one| one.company == company).map(|one| one.until).min();
         first.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
             + self.swept_after()
@@ -173,11 +173,11 @@ impl Prefills {
         let commit = Commit::new().put(Tree::Prefills, key(company, token), codec::encode_json(&record));
         // Before it is written, or it would be taken for one that is over.
         let until = Instant::now() + self.rules.lifetime;
-        self.kept().insert(token, Kept { company, until, _place: share });
+        self.kept.lock().insert(token, Kept { company, until, _place: share });
         let written = self.store.commit_within(self.rules.longest_write, commit).await;
         if written.is_err() {
             // It may still be written, and is over in its time where the record says so.
-            self.kept().remove(&token);
+            self.kept.lock().remove(&token);
             self.has_ended.store(true, Ordering::Relaxed);
         }
         self.count();
@@ -277,7 +277,7 @@ impl Prefills {
             return false;
         }
         let ended: Vec<_> = self.store.scan(Tree::Meta, ENDED).filter_map(Result::ok).collect();
-        let mut ended_before = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ended_before = self.ended.lock();
         let has_ended = *ended_before != ended;
         *ended_before = ended;
         let records = self.store.scan(Tree::Prefills, []).filter_map(Result::ok);
@@ -304,14 +304,14 @@ impl Prefills {
     }
 
     fn end_those_over(&self) -> u64 {
-        let mut kept = self.kept();
+        let mut kept = self.kept.lock();
         let (now, before) = (Instant::now(), kept.len());
         kept.retain(|_, one| one.until > now);
         (before - kept.len()) as u64
     }
 
     fn end_used_up(&self, token: Uuid) {
-        if self.kept().remove(&token).is_some() {
+        if self.kept.lock().remove(&token).is_some() {
             counter!(PREFILLS_ENDED, "by" => "reads").increment(1);
             self.count();
         }
@@ -319,22 +319,17 @@ impl Prefills {
     }
 
     fn is_kept(&self, token: Uuid) -> bool {
-        self.kept().get(&token).is_some_and(|one| one.until > Instant::now())
+        self.kept.lock().get(&token).is_some_and(|one| one.until > Instant::now())
     }
 
     /// Whether there may be a record of it that can be read: another process may have kept it.
     fn may_be_kept(&self, token: Uuid) -> bool {
-        let kept = self.kept();
+        let kept = self.kept.lock();
         kept.get(&token).map_or(self.store.is_shared(), |one| one.until > Instant::now())
     }
 
     fn count(&self) {
-        gauge!(PREFILLS).set(self.kept().len() as f64);
-    }
-
-    /// It is whole at any moment, so a panic elsewhere breaks nothing.
-    fn kept(&self) -> MutexGuard<'_, HashMap<Uuid, Kept>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        gauge!(PREFILLS).set(self.kept.lock().len() as f64);
     }
 }
 

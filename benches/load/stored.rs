@@ -93,7 +93,7 @@ fn taken_in(
         test: false,
         created_at: at,
         updated_at: at,
-        bands: CreditBands::CURRENT,
+        bands: CreditBands::Current,
         newer_values: false,
         consents_stated_at: None,
         earlier_consents: Vec::new(),

@@ -313,7 +313,7 @@ mod tests {
                     test: false,
                     created_at,
                     updated_at: created_at,
-                    bands: CreditBands::CURRENT,
+                    bands: CreditBands::Current,
                     newer_values: false,
                     first_table: None,
                     consents_stated_at: None,

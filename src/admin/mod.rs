@@ -77,7 +77,8 @@ use crate::run_file::RunFile;
 use crate::store::audit::AuditLog;
 use crate::store::users::Users;
 use crate::store::{Store, Topic};
-use crate::telemetry::metrics;
+use crate::telemetry::figures::Figures;
+use crate::telemetry::recorder::Handle;
 use crate::telemetry::tail::Tail;
 use crate::web::{
     AnswerMeter, Authenticate, Caller, Context, Cors, Elsewhere, Failure, Gate, Handler, Listener, Principal,
@@ -89,7 +90,7 @@ pub struct Parts {
     /// Whether leads are taken.
     pub health: Arc<Health>,
     /// Every metric.
-    pub metrics: metrics::Handle,
+    pub metrics: Handle,
     /// Matches leads.
     pub engine: Arc<Engine>,
     /// What is counted.
@@ -117,7 +118,7 @@ pub struct Parts {
 /// What the admin pages work with.
 pub struct App {
     health: Arc<Health>,
-    metrics: metrics::Handle,
+    metrics: Handle,
     key_ring: KeyRing,
     password_hashes: PasswordHashes,
     audit: AuditLog,
@@ -226,11 +227,11 @@ impl App {
         Arc::clone(&self.subscriptions.borrow())
     }
 
-    /// Every metric as of now, in the Prometheus text format.
-    fn measured(&self) -> String {
+    /// Every metric as of now.
+    fn measured(&self) -> Figures {
         self.engine.measure();
         crate::nodes::measure(&self.store);
-        self.metrics.render()
+        self.metrics.figures()
     }
 }
 
@@ -438,7 +439,7 @@ async fn ready(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 async fn show_metrics(context: Context<App>) -> Result<Reply, Failure> {
-    let text = context.app.measured();
+    let text = context.app.measured().text();
     let version = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     Ok(Reply::bytes("text/plain", text).header(CONTENT_TYPE, version))
 }

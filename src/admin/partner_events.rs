@@ -72,7 +72,7 @@ fn possible(engine: &Engine, partner: &str, report: &PartnerReport) -> Result<()
     let made_at = about.lead.created_at;
     match event.occurred_at {
         Some(at) if at.millis() < made_at - CLOCKS_APART.num_milliseconds() => {
-            let made_at = Timestamp::from_millis(made_at).unwrap_or_default();
+            let made_at = Timestamp::at(made_at);
             let message = format!("must not be before its lead was made, at {made_at}, got {at}");
             Err(ApiError::at("occurredAt", ErrorType::Malformed, message))
         }

@@ -31,7 +31,7 @@ use crate::run_file::RunFile;
 use crate::store::Store;
 use crate::store::audit::AuditLog;
 use crate::store::left_alone;
-use crate::telemetry::metrics;
+use crate::telemetry::recorder::Handle;
 use crate::telemetry::tail::Tail;
 use crate::web::{AnswerBody, InProcess};
 
@@ -83,7 +83,7 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
     let (of_engine, sessions) = (store.clone(), SessionRules::of(&settings, None, None));
     App {
         health: Arc::new(Health::new(store.clone())),
-        metrics: metrics::unrecorded(),
+        metrics: Handle::default(),
         key_ring: KeyRing::of(store.clone()),
         password_hashes: PasswordHashes::default(),
         audit: AuditLog::of(store.clone()),

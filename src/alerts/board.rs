@@ -1,11 +1,13 @@
 //! What is known of alerts, for who looks at them.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Told};
 use super::receiver;
 use super::rule::{Rule, Severity};
 use super::state::Alert;
@@ -61,12 +63,9 @@ pub struct ReceiverStanding {
     pub place: String,
     /// Messages that it has not taken yet.
     pub outstanding: usize,
-    /// When it last took one, Unix milliseconds.
-    pub last_sent: Option<i64>,
-    /// Since when it takes none.
-    pub failing_since: Option<i64>,
-    /// Why it did not take the last one.
-    pub last_error: Option<String>,
+    /// How it took them.
+    #[serde(flatten)]
+    pub told: Told,
 }
 
 impl Board {
@@ -76,7 +75,7 @@ impl Board {
     }
 
     pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Notes how receivers took a test at this time, Unix milliseconds, as if it had been an alert.
@@ -89,23 +88,18 @@ impl Board {
     pub fn standing(&self, settings: &AlertSettings) -> Standing {
         let ledger = self.ledger();
         let mut alerts: Vec<AlertStanding> = ledger.alerts.values().map(AlertStanding::of).collect();
-        let rank = |alert: &AlertStanding| match alert.state.as_str() {
-            "firing" => 0,
-            "waiting" => 1,
-            _ => 2,
-        };
-        // Of what has ended what is urgent is no matter.
-        let urgency = |alert: &AlertStanding| (rank(alert) < 2).then_some(alert.severity);
-        let at = |alert: &AlertStanding| std::cmp::Reverse(alert.ended.unwrap_or(alert.since));
-        alerts.sort_by_cached_key(|alert| (rank(alert), urgency(alert), at(alert), alert.name.clone()));
+        alerts.sort_by_cached_key(|alert| {
+            let has_ended = alert.ended.is_some();
+            // Of what has ended what is urgent is no matter.
+            let urgency = (!has_ended).then_some((alert.fired.is_none(), alert.severity));
+            let at = Reverse(alert.ended.unwrap_or(alert.since));
+            (has_ended, urgency, at, alert.name.clone())
+        });
         let standing = |one: receiver::Receiver| {
             let queue = ledger.queues.get(one.name());
-            let told = queue.map(|queue| queue.told.clone()).unwrap_or_default();
             ReceiverStanding {
                 outstanding: queue.map_or(0, |queue| queue.messages.len()),
-                last_sent: told.taken_ms,
-                failing_since: told.failing_since_ms,
-                last_error: told.error,
+                told: queue.map(|queue| queue.told.clone()).unwrap_or_default(),
                 place: one.place(),
                 name: one.name().to_owned(),
             }
@@ -151,8 +145,9 @@ mod tests {
         let told = |error: Option<&str>, now_ms| {
             let error = error.map(str::to_owned);
             board.tried(&[Tried { receiver: "ops".to_owned(), place: String::new(), error }], now_ms);
-            let ops = board.standing(&settings.alerts).receivers.remove(0);
-            (ops.last_sent, ops.failing_since, ops.last_error)
+            let Told { last_sent, failing_since, last_error } =
+                board.standing(&settings.alerts).receivers.remove(0).told;
+            (last_sent, failing_since, last_error)
         };
         assert_eq!(told(Some("it answers 500"), 5), (None, Some(5), Some("it answers 500".to_owned())));
         assert_eq!(told(Some("it answers 502"), 7), (None, Some(5), Some("it answers 502".to_owned())));

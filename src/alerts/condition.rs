@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use crate::config::{AlertSettings, StoreSettings};
+use crate::config::Settings;
 use crate::telemetry::figures::Figures;
 
 /// Labels that tell one alert of a rule from another.
@@ -21,35 +21,16 @@ const TREND_OF: usize = 8;
 /// What is said of a metric.
 #[derive(Debug)]
 pub(super) enum Condition {
-    /// Its level is above a limit.
-    Above(&'static str, Limit),
-    /// It is further from 0 than this.
-    Apart(&'static str, f64),
+    /// Of its level, with its labels.
+    Level(&'static str, fn(f64, &Labels, &Sight<'_>) -> bool),
     /// It grows by more than so much a second, over a span.
-    Rate(&'static str, Matcher, Duration, f64),
-    /// It has grown within a span.
-    Growth(&'static str, Matcher, Duration),
+    Growth(&'static str, Matcher, Duration, f64),
     /// Of what it counted in a span, one in a hundred was above.
     Slow(&'static str, Duration, f64),
     /// As it went in a span, it falls below `store.reserve_bytes` within another.
     Fills(&'static str, Duration, Duration),
-    /// The moment that it says lies further back than `alerts.backup_age`.
-    Older(&'static str),
-    /// The moment that it says is nearer than `alerts.certificate_left`.
-    Ends(&'static str),
     /// One or the other.
     Either(&'static Condition, &'static Condition),
-}
-
-/// Where a level is too high.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Limit {
-    /// Above this.
-    Is(f64),
-    /// Above `alerts.leads_missing`.
-    LeadsMissing,
-    /// At the whole of a limit, of a day or longer.
-    UsedUp,
 }
 
 /// What conditions are held against.
@@ -62,9 +43,7 @@ pub(super) struct Sight<'s> {
     /// When the daemon began, likewise: what only grows was 0.
     pub begun_ms: i64,
     /// The limits.
-    pub settings: &'s AlertSettings,
-    /// Those of the store.
-    pub store: &'s StoreSettings,
+    pub settings: &'s Settings,
 }
 
 /// Of one set of labels, whether a condition holds, and the figure. Nothing where that is not known yet.
@@ -74,30 +53,21 @@ pub(super) type Found = BTreeMap<Labels, (Option<bool>, f64)>;
 #[derive(Debug, Default)]
 pub(super) struct Readings(BTreeMap<Labels, VecDeque<(i64, f64)>>);
 
+impl Sight<'_> {
+    /// Now, Unix seconds.
+    pub(super) fn now_s(&self) -> f64 {
+        self.now_ms as f64 / 1000.0
+    }
+}
+
 impl Condition {
     /// Takes a reading, and says where the condition holds.
     pub(super) fn look(&self, by: &[&str], seen: &mut Readings, sight: &Sight<'_>) -> Found {
-        let now_s = sight.now_ms as f64 / 1000.0;
         match self {
-            Self::Above(metric, limit) => {
-                levels(metric, by, sight, |value, labels| limit.is_passed(value, labels, sight.settings))
-            }
-            Self::Apart(metric, most) => levels(metric, by, sight, |value, _| value.abs() > *most),
-            Self::Older(metric) => {
-                let most = sight.settings.backup_age.as_secs_f64();
-                levels(metric, by, sight, |at, _| most > 0.0 && now_s - at > most)
-            }
-            Self::Ends(metric) => {
-                let least = sight.settings.certificate_left.as_secs_f64();
-                levels(metric, by, sight, |at, _| least > 0.0 && at - now_s < least)
-            }
-            Self::Rate(metric, matcher, span, most) => {
+            Self::Level(metric, holds) => levels(metric, by, sight, holds),
+            Self::Growth(metric, matcher, span, most) => {
                 seen.count(metric, *matcher, by, *span, sight);
                 seen.grown(*span, sight, |grown| grown / span.as_secs_f64() > *most)
-            }
-            Self::Growth(metric, matcher, span) => {
-                seen.count(metric, *matcher, by, *span, sight);
-                seen.grown(*span, sight, |grown| grown > 0.0)
             }
             Self::Slow(metric, span, most) => seen.slow(metric, *span, *most, sight),
             Self::Fills(metric, back, ahead) => seen.fills(metric, *back, *ahead, sight),
@@ -115,29 +85,17 @@ impl Condition {
     }
 }
 
-impl Limit {
-    fn is_passed(self, value: f64, labels: &[(String, String)], settings: &AlertSettings) -> bool {
-        match self {
-            Self::Is(most) => value > most,
-            Self::LeadsMissing => value > settings.leads_missing as f64,
-            Self::UsedUp => {
-                value >= 1.0 && !labels.iter().any(|(label, value)| label == "limit" && value == "per_minute")
-            }
-        }
-    }
-}
-
 /// The highest level of each set of labels.
 fn levels(
     metric: &str,
     by: &[&str],
     sight: &Sight<'_>,
-    holds: impl Fn(f64, &[(String, String)]) -> bool,
+    holds: impl Fn(f64, &Labels, &Sight<'_>) -> bool,
 ) -> Found {
     let mut found = Found::new();
     for (labels, value) in sight.figures.each(metric) {
         let labels = chosen(labels, by);
-        let holds = holds(value, &labels);
+        let holds = holds(value, &labels, sight);
         let worst = found.entry(labels).or_insert((Some(holds), value));
         if holds && (worst.0 != Some(true) || value > worst.1) {
             *worst = (Some(true), value);
@@ -197,41 +155,24 @@ impl Readings {
         let told = |(labels, readings): (&Labels, &VecDeque<(i64, f64)>)| {
             let (first, last) = (readings.front()?, readings.back()?);
             let grown = (last.1 - first.1).max(0.0);
-            let holds = match holds(grown) {
-                true => Some(true),
-                false => is_whole(readings, span, sight).then_some(false),
-            };
+            let unless_whole = is_whole(readings, span, sight).then_some(false);
+            let holds = if holds(grown) { Some(true) } else { unless_whole };
             Some((labels.clone(), (holds, grown)))
         };
         self.0.iter().filter_map(told).collect()
     }
 
     fn slow(&mut self, metric: &str, span: Duration, most: f64, sight: &Sight<'_>) -> Found {
-        let mut all = 0.0;
-        let mut slow = 0.0;
-        for (labels, value) in sight.figures.each(&format!("{metric}_bucket")) {
-            let bound = labels
-                .iter()
-                .find(|(label, _)| label == "le")
-                .and_then(|(_, bound)| bound.parse::<f64>().ok());
-            match bound {
-                Some(bound) if bound.is_infinite() => all += value,
-                Some(bound) if (bound - most).abs() < 1e-9 => slow += value,
-                _ => {}
-            }
-        }
+        let took = sight.figures.distribution(metric, &[]);
+        let (all, slow) = (took.count(), took.count() - took.within(most));
         let name = |name: &str| vec![("part".to_owned(), name.to_owned())];
         self.add(name("all"), all, Some(0.0), span, sight);
-        self.add(name("slow"), all - slow, Some(0.0), span, sight);
-        let grown = |part: &str| {
-            let readings = self.0.get(&name(part))?;
-            Some((readings.back()?.1 - readings.front()?.1, is_whole(readings, span, sight)))
-        };
-        let (Some((all, whole)), Some((slow, _))) = (grown("all"), grown("slow")) else {
-            return Found::new();
-        };
+        self.add(name("slow"), slow, Some(0.0), span, sight);
+        let grown = self.grown(span, sight, |_| false);
+        let of = |part: &str| grown.get(&name(part)).copied().unwrap_or_default();
+        let ((unless_whole, all), (_, slow)) = (of("all"), of("slow"));
         let share = if all > 0.0 { slow / all } else { 0.0 };
-        let holds = if share > 0.01 { Some(true) } else { whole.then_some(false) };
+        let holds = if share > 0.01 { Some(true) } else { unless_whole };
         Found::from([(Labels::new(), (holds, share))])
     }
 
@@ -242,7 +183,7 @@ impl Readings {
         let readings = &self.0[&Labels::new()];
         let Some(slope) = slope(readings) else { return Found::from([(Labels::new(), (None, level))]) };
         let expected = level + slope * ahead.as_secs_f64();
-        Found::from([(Labels::new(), (Some(expected < sight.store.reserve_bytes as f64), level))])
+        Found::from([(Labels::new(), (Some(expected < sight.settings.store.reserve_bytes as f64), level))])
     }
 }
 
@@ -274,22 +215,14 @@ mod tests {
     use std::sync::LazyLock;
 
     use super::*;
-    use crate::config::Settings;
 
     const SPAN: Duration = Duration::from_secs(300);
-    const GROWN: Condition = Condition::Growth("reloads", ("result", "!ok"), SPAN);
+    const GROWN: Condition = Condition::Growth("reloads", ("result", "!ok"), SPAN, 0.0);
 
     fn look(condition: &Condition, seen: &mut Readings, at_s: i64, text: &str) -> Vec<(Option<bool>, f64)> {
         static SETTINGS: LazyLock<Settings> = LazyLock::new(|| Settings::from_layers(None, []).unwrap());
-        let settings = &*SETTINGS;
         let figures = Figures::parse(text);
-        let sight = Sight {
-            figures: &figures,
-            now_ms: at_s * 1000,
-            begun_ms: 0,
-            settings: &settings.alerts,
-            store: &settings.store,
-        };
+        let sight = Sight { figures: &figures, now_ms: at_s * 1000, begun_ms: 0, settings: &SETTINGS };
         condition.look(&[], seen, &sight).into_values().collect()
     }
 
@@ -330,7 +263,7 @@ mod tests {
 
     #[test]
     fn readings_are_bounded() {
-        let grown = Condition::Growth("reloads", ("", ""), Duration::from_secs(6 * 3600));
+        let grown = Condition::Growth("reloads", ("", ""), Duration::from_secs(6 * 3600), 0.0);
         let mut seen = Readings::default();
         for nth in 0..3000 {
             look(&grown, &mut seen, nth * 10, "reloads{result=\"refused\"} 1\n");

@@ -2,25 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
 use super::board::Board;
 use super::condition::{Found, Readings, Sight};
 use super::ledger::{Ledger, begin_backups, note_last_backup};
-use super::message::{Batch, fingerprint};
+use super::message::Batch;
 use super::receiver::{all, names};
 use super::rule::{RULES, Rule};
-use super::state::{Alert, Change, Look, next};
+use super::state::{Alert, Change, Look, fingerprint, next};
 use super::usual::Usual;
 use super::webhook::wire;
 use crate::config::{AlertSettings, Settings};
+use crate::outbox::Worker;
 use crate::store::Store;
 use crate::telemetry::figures::Figures;
 use crate::wire::Wire;
@@ -34,8 +34,8 @@ const SETTLING: Duration = Duration::from_secs(60);
 /// Longest sleep, so that what a receiver has not taken is looked at however the clock was set.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
-/// Every metric as of now, in the text format.
-type Measure = Box<dyn Fn() -> String + Send>;
+/// Every metric as of now.
+type Measure = Box<dyn Fn() -> Figures + Send>;
 
 /// How the telling of a receiver ended: its name, the messages, and why they were not taken.
 type Ended = (String, Vec<u64>, Result<Option<String>, String>);
@@ -53,13 +53,6 @@ pub struct Keeper {
     under_way: FuturesUnordered<BoxFuture<'static, Ended>>,
 }
 
-/// A keeper that runs.
-#[derive(Debug)]
-pub struct Running {
-    stop: watch::Sender<bool>,
-    thread: JoinHandle<()>,
-}
-
 impl Keeper {
     /// Starts the thread.
     ///
@@ -69,12 +62,10 @@ impl Keeper {
         store: Store,
         board: Board,
         settings: watch::Receiver<Arc<Settings>>,
-        measure: impl Fn() -> String + Send + 'static,
-    ) -> std::io::Result<Running> {
-        let (stop, mut stopping) = watch::channel(false);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        measure: impl Fn() -> Figures + Send + 'static,
+    ) -> Result<Worker, String> {
         let begun_ms = store.now_ms();
-        let thread = std::thread::Builder::new().name("alerts".to_owned()).spawn(move || {
+        Worker::start("alerts", move || {
             let keeper = Self {
                 usual: Usual::load(&store, begun_ms),
                 begun_ms,
@@ -86,16 +77,8 @@ impl Keeper {
                 board,
                 settings,
             };
-            runtime.block_on(async {
-                tokio::select! {
-                    () = keeper.keep() => {}
-                    // A sender that is gone means the same.
-                    _ = stopping.wait_for(|stop| *stop) => {}
-                }
-            });
-            runtime.shutdown_background();
-        })?;
-        Ok(Running { stop, thread })
+            keeper.keep()
+        })
     }
 
     async fn keep(mut self) {
@@ -126,7 +109,7 @@ impl Keeper {
     async fn until_it_tells(&mut self) {
         while !self.store.leads() {
             let every = self.settings.borrow().alerts.every;
-            let figures = Figures::parse(&(self.measure)());
+            let figures = (self.measure)();
             let mut counted = Ledger::default();
             self.usual.look(&self.store, &figures, &mut counted);
             if let Some((commit, _)) = counted.unwritten()
@@ -146,7 +129,7 @@ impl Keeper {
     /// Looks at every condition.
     fn look(&mut self, settings: &Settings) {
         let now_ms = self.store.now_ms();
-        let figures = Figures::parse(&(self.measure)());
+        let figures = (self.measure)();
         let board = self.board.clone();
         let mut counted = Ledger::default();
         self.usual.look(&self.store, &figures, &mut counted);
@@ -156,8 +139,8 @@ impl Keeper {
         drop(ledger);
         // It may have been taken through another process.
         note_last_backup(&self.store);
-        let (alerts, store) = (&settings.alerts, &settings.store);
-        let sight = Sight { figures: &figures, now_ms, begun_ms: self.begun_ms, settings: alerts, store };
+        let alerts = &settings.alerts;
+        let sight = Sight { figures: &figures, now_ms, begun_ms: self.begun_ms, settings };
         for rule in RULES {
             let found = match alerts.off.contains(rule.name) {
                 true => Found::new(),
@@ -185,8 +168,7 @@ impl Keeper {
         for (labels, (holds, value)) in found {
             let summary = rule.told(&labels, value);
             let look = Look { holds, summary: &summary, now_ms, wait, keep: rule.keep };
-            let named = Alert::named(rule.name, &labels);
-            let id = fingerprint(&named);
+            let id = fingerprint(rule.name, &labels);
             let known = ledger.alerts.get(&id).cloned();
             let was_known = known.is_some();
             let (after, change) = next(known, rule.name, &labels, &look);
@@ -230,20 +212,20 @@ impl Keeper {
     }
 
     fn settle(&self, (name, numbers, told): Ended, settings: &AlertSettings) {
-        let now_ms = self.store.now_ms();
-        let mut ledger = self.board.ledger();
-        match told {
+        let error = match told {
             Ok(refused) => {
                 if let Some(cause) = refused {
                     warn!(receiver = name, cause, "alerts were taken, but not for everybody");
                 }
-                ledger.taken(&name, &numbers, now_ms);
+                None
             }
             Err(cause) => {
                 warn!(receiver = name, cause, "alerts were not taken; they are sent again");
-                ledger.failed(&name, &numbers, &cause, settings, now_ms);
+                Some(cause)
             }
-        }
+        };
+        let mut ledger = self.board.ledger();
+        ledger.settle(&name, &numbers, error.as_deref(), settings, self.store.now_ms());
         ledger.measure();
     }
 
@@ -261,15 +243,5 @@ fn tell_log(alert: &Alert, change: Option<Change>) {
         Some(Change::Fired) => warn!(alert = name, "alert: {summary}"),
         Some(Change::Ended) => info!(alert = name, "alert ended: {summary}"),
         None => {}
-    }
-}
-
-impl Running {
-    /// Ends it at once; what was under way is sent again after the next start.
-    pub fn stop(self) {
-        self.stop.send_replace(true);
-        if self.thread.join().is_err() {
-            error!("the thread of alerts panicked");
-        }
     }
 }

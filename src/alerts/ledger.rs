@@ -7,10 +7,11 @@ use std::time::Duration;
 use metrics::{counter, gauge};
 use serde::{Deserialize, Serialize};
 
-use super::message::{Message, fingerprint};
+use super::message::Message;
+use super::rule::{Rule, Severity};
 use super::state::{Alert, Change};
 use crate::config::AlertSettings;
-use crate::postbacks::backoff;
+use crate::outbox::Backoff;
 use crate::store::{Commit, CommitError, Store, Tree, codec};
 use crate::telemetry::metrics::{ALERT_MESSAGES, ALERT_MESSAGES_OUTSTANDING, ALERTS_FIRING, BACKUP_AT};
 
@@ -27,15 +28,16 @@ const RECEIVER: u8 = b'r';
 const BACKUP: &[u8] = b"b";
 pub(super) const HOUR: u8 = b'h';
 
-/// How the last attempts to tell a receiver ended.
+/// How the last attempts to tell a receiver ended. Times are Unix milliseconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Told {
-    /// When it last took a message, Unix milliseconds.
-    pub taken_ms: Option<i64>,
+#[serde(rename_all = "camelCase")]
+pub struct Told {
+    /// When it last took a message.
+    pub last_sent: Option<i64>,
     /// Since when it takes none.
-    pub failing_since_ms: Option<i64>,
+    pub failing_since: Option<i64>,
     /// Why it did not take the last one.
-    pub error: Option<String>,
+    pub last_error: Option<String>,
 }
 
 /// When the last backup was taken to its end.
@@ -74,28 +76,30 @@ impl Ledger {
     pub(super) fn load(store: &Store) -> Self {
         let mut ledger = Self::default();
         for (key, bytes) in store.scan(Tree::Alerts, []).filter_map(Result::ok) {
-            match key.split_first() {
-                Some((&ALERT, id)) => {
-                    if let Ok(alert) = store.decode(Tree::Alerts, &key, &bytes) {
-                        ledger.alerts.insert(String::from_utf8_lossy(id).into_owned(), alert);
-                    }
-                }
-                Some((&MESSAGE, rest)) => {
-                    let message = store.decode(Tree::Alerts, &key, &bytes);
-                    if let (Some((name, number)), Ok(message)) = (place_of(rest), message) {
-                        ledger.queues.entry(name).or_default().messages.push_back((number, message));
-                    }
-                }
-                Some((&RECEIVER, name)) => {
-                    if let Ok(told) = store.decode(Tree::Alerts, &key, &bytes) {
-                        ledger.queues.entry(String::from_utf8_lossy(name).into_owned()).or_default().told =
-                            told;
-                    }
-                }
-                _ => {}
-            }
+            let _ = ledger.take_record(store, &key, &bytes);
         }
         ledger
+    }
+
+    fn take_record(&mut self, store: &Store, key: &[u8], bytes: &[u8]) -> Option<()> {
+        let (kind, rest) = key.split_first()?;
+        match *kind {
+            ALERT => {
+                let alert = store.decode(Tree::Alerts, key, bytes).ok()?;
+                self.alerts.insert(String::from_utf8_lossy(rest).into_owned(), alert);
+            }
+            MESSAGE => {
+                let (name, number) = place_of(rest)?;
+                let message = store.decode(Tree::Alerts, key, bytes).ok()?;
+                self.queues.entry(name).or_default().messages.push_back((number, message));
+            }
+            RECEIVER => {
+                let told = store.decode(Tree::Alerts, key, bytes).ok()?;
+                self.queues.entry(String::from_utf8_lossy(rest).into_owned()).or_default().told = told;
+            }
+            _ => {}
+        }
+        Some(())
     }
 
     /// Has receivers that were none until now be told what fires already, so that no end comes to them without its beginning.
@@ -104,25 +108,25 @@ impl Ledger {
         let firing: Vec<Alert> = self.alerts.values().filter(|alert| alert.is_firing()).cloned().collect();
         for name in new {
             self.queues.insert(name.clone(), Queue::default());
-            self.write([&[RECEIVER], name.as_bytes()].concat(), &Told::default());
+            self.write(key(RECEIVER, name), &Told::default());
             for alert in &firing {
                 self.push(name, Message::of(Change::Fired, alert, now_ms), settings.outstanding);
             }
         }
     }
 
-    /// Takes in how a receiver took a test.
+    /// Takes in how a receiver took something: why not, if it has not.
     pub(super) fn tried(&mut self, name: &str, error: Option<&str>, now_ms: i64) {
         let told = &mut self.queues.entry(name.to_owned()).or_default().told;
         match error {
-            None => *told = Told { taken_ms: Some(now_ms), failing_since_ms: None, error: None },
+            None => *told = Told { last_sent: Some(now_ms), ..Told::default() },
             Some(error) => {
-                told.failing_since_ms.get_or_insert(now_ms);
-                told.error = Some(error.to_owned());
+                told.failing_since.get_or_insert(now_ms);
+                told.last_error = Some(error.to_owned());
             }
         }
         let told = told.clone();
-        self.write([&[RECEIVER], name.as_bytes()].concat(), &told);
+        self.write(key(RECEIVER, name), &told);
     }
 
     /// Takes in what became of an alert, with a message for each receiver where something has changed.
@@ -134,10 +138,10 @@ impl Ledger {
         settings: &AlertSettings,
         now_ms: i64,
     ) {
-        let id = fingerprint(&alert);
+        let id = alert.fingerprint();
         if let Some(change) = change {
             // What waits is forgotten by a restart, and waits anew.
-            self.write([&[ALERT], id.as_bytes()].concat(), &alert);
+            self.write(key(ALERT, &id), &alert);
             for name in receivers {
                 self.push(name, Message::of(change, &alert, now_ms), settings.outstanding);
             }
@@ -184,73 +188,55 @@ impl Ledger {
         waiting.filter_map(|queue| Some(queue.messages.front()?.1.next_ms)).min()
     }
 
-    /// A receiver has taken messages.
-    pub(super) fn taken(&mut self, name: &str, numbers: &[u64], now_ms: i64) {
-        let Some(queue) = self.queues.get_mut(name) else { return };
-        queue.busy = false;
-        queue.messages.retain(|(number, _)| !numbers.contains(number));
-        queue.told = Told { taken_ms: Some(now_ms), failing_since_ms: None, error: None };
-        let told = queue.told.clone();
-        numbers.iter().for_each(|number| drop(self.unwritten.insert(message_key(name, *number), None)));
-        self.write([&[RECEIVER], name.as_bytes()].concat(), &told);
-        count(name, "ok", numbers.len());
-    }
-
-    /// A receiver has not taken messages, for a cause: they are tried again later, or given up.
-    pub(super) fn failed(
+    /// A receiver has taken messages, or not, for a cause: then they are tried again later, or given up.
+    pub(super) fn settle(
         &mut self,
         name: &str,
         numbers: &[u64],
-        error: &str,
+        error: Option<&str>,
         settings: &AlertSettings,
         now_ms: i64,
     ) {
         let Some(queue) = self.queues.get_mut(name) else { return };
         queue.busy = false;
-        queue.told.failing_since_ms.get_or_insert(now_ms);
-        queue.told.error = Some(error.to_owned());
-        let told = queue.told.clone();
-        let mut given_up = 0;
         let give_up_ms = settings.give_up_after.as_millis() as i64;
+        let backoff = Backoff(settings.first_backoff, settings.longest_backoff);
+        let mut given_up = 0;
         queue.messages.retain_mut(|(number, message)| {
             if !numbers.contains(number) {
                 return true;
             }
-            if now_ms - message.made_ms >= give_up_ms {
-                given_up += 1;
-                self.unwritten.insert(message_key(name, *number), None);
-                return false;
-            }
-            message.attempts += 1;
-            let wait = backoff(
-                settings.first_backoff,
-                settings.longest_backoff,
-                message.attempts,
-                None,
-                fastrand::f64(),
-            );
-            message.next_ms = now_ms.saturating_add(wait.as_millis() as i64);
-            self.unwritten.insert(message_key(name, *number), Some(codec::encode(&*message)));
-            true
+            let is_kept = error.is_some() && now_ms - message.made_ms < give_up_ms;
+            let kept = is_kept.then(|| {
+                message.attempts += 1;
+                message.next_ms = backoff.next_ms(now_ms, message.attempts, None);
+                codec::encode(&*message)
+            });
+            given_up += usize::from(!is_kept);
+            self.unwritten.insert(message_key(name, *number), kept);
+            is_kept
         });
-        self.write([&[RECEIVER], name.as_bytes()].concat(), &told);
-        count(name, "failed", numbers.len() - given_up);
-        count(name, "given_up", given_up);
+        self.tried(name, error, now_ms);
+        if error.is_some() {
+            count(name, "failed", numbers.len() - given_up);
+            count(name, "given_up", given_up);
+        } else {
+            count(name, "ok", numbers.len());
+        }
     }
 
     /// Forgets receivers that are none any more, and alerts that ended long ago.
     pub(super) fn sweep(&mut self, receivers: &[String], kept: Duration, now_ms: i64) {
-        let vanished: Vec<String> =
-            self.queues.keys().filter(|name| !receivers.contains(name)).cloned().collect();
-        for name in vanished {
-            let queue = self.queues.remove(&name).unwrap_or_default();
-            queue
-                .messages
-                .iter()
-                .for_each(|(number, _)| drop(self.unwritten.insert(message_key(&name, *number), None)));
-            self.unwritten.insert([&[RECEIVER], name.as_bytes()].concat(), None);
-            gauge!(ALERT_MESSAGES_OUTSTANDING, "receiver" => name).set(0.0);
-        }
+        self.queues.retain(|name, queue| {
+            let is_told = receivers.contains(name);
+            if !is_told {
+                let messages = queue.messages.iter().map(|(number, _)| message_key(name, *number));
+                let removed = messages.chain([key(RECEIVER, name)]).map(|key| (key, None));
+                self.unwritten.extend(removed);
+                gauge!(ALERT_MESSAGES_OUTSTANDING, "receiver" => name.clone()).set(0.0);
+            }
+            is_told
+        });
         let mut ended: Vec<(i64, String)> =
             self.alerts.iter().filter_map(|(id, alert)| Some((alert.ended_ms?, id.clone()))).collect();
         ended.sort_unstable_by(|one, other| other.cmp(one));
@@ -258,7 +244,7 @@ impl Ledger {
         for (nth, (ended_ms, id)) in ended.into_iter().enumerate() {
             if nth >= ENDED_MAX || ended_ms < oldest_ms {
                 self.alerts.remove(&id);
-                self.unwritten.insert([&[ALERT], id.as_bytes()].concat(), None);
+                self.unwritten.insert(key(ALERT, &id), None);
             }
         }
     }
@@ -297,7 +283,6 @@ impl Ledger {
 
     /// Tells the metrics how many fire, and what waits.
     pub(super) fn measure(&self) {
-        use super::rule::{Rule, Severity};
         for severity in [Severity::Page, Severity::Ticket, Severity::Notice] {
             let of = |alert: &&Alert| {
                 alert.is_firing() && Rule::named(&alert.name).is_some_and(|rule| rule.severity == severity)
@@ -316,8 +301,12 @@ fn count(receiver: &str, result: &'static str, messages: usize) {
         .increment(messages as u64);
 }
 
+fn key(kind: u8, name: &str) -> Vec<u8> {
+    [&[kind], name.as_bytes()].concat()
+}
+
 fn message_key(receiver: &str, number: u64) -> Vec<u8> {
-    [&[MESSAGE], receiver.as_bytes(), &[0], &number.to_be_bytes()].concat()
+    [&key(MESSAGE, receiver)[..], &[0], &number.to_be_bytes()].concat()
 }
 
 fn place_of(rest: &[u8]) -> Option<(String, u64)> {
@@ -341,14 +330,11 @@ pub async fn note_backup(store: &Store, by: &str, missed: u64) -> Result<(), Com
 
 /// Tells the metrics of the last backup; a store without one is as old as this. Those of a database are not ours to take.
 pub(super) async fn begin_backups(store: &Store) -> Result<(), CommitError> {
-    match last_backup(store) {
-        _ if store.is_shared() => Ok(()),
-        Some(_) => {
-            note_last_backup(store);
-            Ok(())
-        }
-        None => write_backup(store, BackupTaken { at_ms: store.now_ms(), by: None, missed: 0 }).await,
+    if store.is_shared() || last_backup(store).is_some() {
+        note_last_backup(store);
+        return Ok(());
     }
+    write_backup(store, BackupTaken { at_ms: store.now_ms(), by: None, missed: 0 }).await
 }
 
 /// Tells the metrics of the last backup, where there is one, of a store in files.

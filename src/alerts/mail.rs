@@ -10,8 +10,8 @@ use lettre::transport::smtp::extension::ClientId;
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 
 use super::message::Batch;
-use super::secret;
 use crate::config::{MailSettings, MailTls};
+use crate::outbox::secret;
 use crate::regular_file::{self, PEM_BYTES_MAX};
 
 /// Longest time for one mail.
@@ -74,7 +74,7 @@ fn transport(settings: &MailSettings) -> Result<AsyncSmtpTransport<Tokio1Executo
         .hello_name(ClientId::Domain("offerd".to_owned()))
         .timeout(Some(TIMEOUT));
     let password =
-        secret::read_if_any(settings.password.as_ref()).map_err(|message| format!("`password` {message}"))?;
+        secret::read(settings.password.as_ref()).map_err(|message| format!("`password` {message}"))?;
     Ok(match (&settings.user, password) {
         (Some(user), Some(password)) => builder.credentials(Credentials::new(user.clone(), password)).build(),
         _ => builder.build(),

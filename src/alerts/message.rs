@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::rule::{Rule, Severity};
@@ -46,63 +47,45 @@ pub(super) struct Batch {
     pub console_url: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Payload<'p> {
-    version: &'static str,
-    group_key: String,
-    truncated_alerts: u32,
-    status: &'static str,
-    receiver: &'p str,
-    group_labels: BTreeMap<&'p str, &'p str>,
-    common_labels: BTreeMap<&'p str, &'p str>,
-    common_annotations: BTreeMap<&'p str, String>,
-    #[serde(rename = "externalURL")]
-    external_url: &'p str,
-    alerts: Vec<Told<'p>>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Told<'p> {
-    status: &'static str,
-    labels: BTreeMap<&'p str, &'p str>,
-    annotations: BTreeMap<&'static str, String>,
-    starts_at: String,
-    ends_at: String,
-    #[serde(rename = "generatorURL")]
-    generator_url: String,
-    fingerprint: String,
-}
-
 impl Batch {
     /// What names it: the same whenever the same is sent.
     pub(super) fn id(&self) -> String {
         let mut digest = Sha256::new();
         for Message { change, alert, .. } in &self.messages {
-            digest.update(format!("{}{change:?}{:?};", fingerprint(alert), alert.fired_ms));
+            digest.update(format!("{}{change:?}{:?};", alert.fingerprint(), alert.fired_ms));
         }
         format!("alert_{}", const_hex::encode(&digest.finalize()[..16]))
     }
 
     /// The body of a webhook.
     pub(super) fn json(&self) -> Vec<u8> {
-        let alerts: Vec<Told<'_>> = self.messages.iter().map(|message| self.told(message)).collect();
-        let mut common = alerts.first().map(|alert| alert.labels.clone()).unwrap_or_default();
-        common.retain(|label, value| alerts.iter().all(|alert| alert.labels.get(label) == Some(value)));
-        let payload = Payload {
-            version: "4",
-            group_key: format!("{{}}:{{receiver=\"{}\"}}", self.receiver),
-            truncated_alerts: 0,
-            status: self.status(),
-            receiver: &self.receiver,
-            group_labels: BTreeMap::new(),
-            common_labels: common,
-            common_annotations: BTreeMap::new(),
-            external_url: self.console_url.as_deref().unwrap_or_default(),
-            alerts,
+        let labels: Vec<_> = self.messages.iter().map(|message| labels(&message.alert)).collect();
+        let mut common = labels.first().cloned().unwrap_or_default();
+        common.retain(|label, value| labels.iter().all(|labels| labels.get(label) == Some(value)));
+        let told = |(Message { alert, .. }, labels): (&Message, &BTreeMap<&str, &str>)| {
+            json!({
+                "status": self.status(),
+                "labels": labels,
+                "annotations": { "summary": alert.summary, "runbook": self.runbook(alert) },
+                "startsAt": figures::instant(alert.since_ms),
+                "endsAt": alert.ended_ms.map_or_else(|| NEVER.to_owned(), figures::instant),
+                "generatorURL": self.page(),
+                "fingerprint": alert.fingerprint(),
+            })
         };
-        serde_json::to_vec(&payload).expect("a payload has string keys")
+        let payload = json!({
+            "version": "4",
+            "groupKey": format!("{{}}:{{receiver=\"{}\"}}", self.receiver),
+            "truncatedAlerts": 0,
+            "status": self.status(),
+            "receiver": self.receiver,
+            "groupLabels": {},
+            "commonLabels": common,
+            "commonAnnotations": {},
+            "externalURL": self.console_url.as_deref().unwrap_or_default(),
+            "alerts": self.messages.iter().zip(&labels).map(told).collect::<Vec<_>>(),
+        });
+        payload.to_string().into_bytes()
     }
 
     /// The subject of a mail.
@@ -134,22 +117,6 @@ impl Batch {
         }
     }
 
-    fn told<'p>(&self, Message { alert, .. }: &'p Message) -> Told<'p> {
-        let mut labels: BTreeMap<&str, &str> =
-            alert.labels.iter().map(|(label, value)| (label.as_str(), value.as_str())).collect();
-        labels.insert("alertname", &alert.name);
-        labels.insert("severity", severity(alert).word());
-        Told {
-            status: self.status(),
-            labels,
-            annotations: [("summary", alert.summary.clone()), ("runbook", self.runbook(alert))].into(),
-            starts_at: figures::instant(alert.since_ms),
-            ends_at: alert.ended_ms.map_or_else(|| NEVER.to_owned(), figures::instant),
-            generator_url: self.page(),
-            fingerprint: fingerprint(alert),
-        }
-    }
-
     /// The page that shows alerts, if it is known where that is.
     fn page(&self) -> String {
         self.console_url.as_ref().map(|url| format!("{url}/console/alerts")).unwrap_or_default()
@@ -173,15 +140,8 @@ fn severity(alert: &Alert) -> Severity {
     Rule::named(&alert.name).map_or(Severity::Ticket, |rule| rule.severity)
 }
 
-/// What tells an alert from every other, in 16 digits as Alertmanager's are.
-pub(super) fn fingerprint(alert: &Alert) -> String {
-    let mut digest = Sha256::new();
-    digest.update(&alert.name);
-    for (label, value) in &alert.labels {
-        digest.update([0]);
-        digest.update(label);
-        digest.update([1]);
-        digest.update(value);
-    }
-    const_hex::encode(&digest.finalize()[..8])
+/// The labels of an alert, as Alertmanager has them.
+fn labels(alert: &Alert) -> BTreeMap<&str, &str> {
+    let labels = alert.labels.iter().map(|(label, value)| (label.as_str(), value.as_str()));
+    labels.chain([("alertname", alert.name.as_str()), ("severity", severity(alert).word())]).collect()
 }

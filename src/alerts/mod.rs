@@ -27,15 +27,14 @@ mod mail;
 mod message;
 mod receiver;
 mod rule;
-mod secret;
 mod state;
 mod trial;
 mod usual;
 mod webhook;
 
 pub use board::{AlertStanding, Board, ReceiverStanding, Standing};
-pub use keeper::{Keeper, Running};
-pub use ledger::{BackupTaken, last_backup, note_backup};
+pub use keeper::Keeper;
+pub use ledger::{BackupTaken, Told, last_backup, note_backup};
 pub use receiver::faults;
 pub use rule::{RULES, Rule, Severity};
 pub use state::Alert;

@@ -1,11 +1,11 @@
 //! Who is told, and what is wrong with how that is set.
 
 use super::message::Batch;
-use super::{mail, secret, webhook};
+use super::{mail, webhook};
 use crate::alerts::rule::Rule;
 use crate::config::{AlertSettings, MailSettings, SecretPlace, WebhookSettings};
 use crate::declaration::{did_you_mean, nearest, quoted};
-use crate::postbacks::SigningKey;
+use crate::outbox::{SigningKey, secret};
 use crate::wire::Wire;
 
 /// The name of the receiver by mail.
@@ -88,7 +88,7 @@ pub fn faults(settings: &AlertSettings) -> Vec<(String, String)> {
 
 /// A secret, or a fault.
 fn unread(key: &str, place: Option<&SecretPlace>, found: &mut Vec<(String, String)>) -> Option<String> {
-    secret::read_if_any(place).unwrap_or_else(|message| {
+    secret::read(place).unwrap_or_else(|message| {
         found.push((key.to_owned(), message));
         None
     })

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::condition::Labels;
 
@@ -50,19 +51,6 @@ pub(super) struct Look<'l> {
 }
 
 impl Alert {
-    /// What only has a name and labels, for its fingerprint.
-    pub(super) fn named(name: &str, labels: &Labels) -> Self {
-        Self {
-            name: name.to_owned(),
-            labels: labels.clone(),
-            summary: String::new(),
-            since_ms: 0,
-            fired_ms: None,
-            ended_ms: None,
-            held_ms: 0,
-        }
-    }
-
     /// One whose condition holds from now on.
     fn begun(name: &str, labels: Labels, look: &Look<'_>) -> Self {
         Self {
@@ -76,6 +64,11 @@ impl Alert {
         }
     }
 
+    /// What tells it from every other.
+    pub(super) fn fingerprint(&self) -> String {
+        fingerprint(&self.name, &self.labels)
+    }
+
     /// Whether it is raised and has not ended.
     pub fn is_firing(&self) -> bool {
         self.fired_ms.is_some() && self.ended_ms.is_none()
@@ -85,6 +78,19 @@ impl Alert {
     pub fn has_ended(&self) -> bool {
         self.ended_ms.is_some()
     }
+}
+
+/// What tells an alert from every other, in 16 digits as Alertmanager's are.
+pub(super) fn fingerprint(name: &str, labels: &Labels) -> String {
+    let mut digest = Sha256::new();
+    digest.update(name);
+    for (label, value) in labels {
+        digest.update([0]);
+        digest.update(label);
+        digest.update([1]);
+        digest.update(value);
+    }
+    const_hex::encode(&digest.finalize()[..8])
 }
 
 /// What becomes of an alert, or of none, by a look at its condition.

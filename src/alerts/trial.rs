@@ -27,13 +27,10 @@ pub struct Tried {
 /// That there is none, and which may be meant.
 pub fn check_receiver(settings: &AlertSettings, name: Option<&str>) -> Result<(), String> {
     let known = names(settings);
-    match name.filter(|name| !known.iter().any(|one| one == name)) {
-        None => Ok(()),
-        Some(name) => {
-            let near = did_you_mean(nearest(name, known.iter().map(String::as_str)));
-            Err(format!("there is no receiver `{name}`: `offerd alerts list` shows those there are{near}"))
-        }
-    }
+    let is_none = |name: &&str| !known.iter().any(|one| one == name);
+    let Some(name) = name.filter(is_none) else { return Ok(()) };
+    let near = did_you_mean(nearest(name, known.iter().map(String::as_str)));
+    Err(format!("there is no receiver `{name}`: `offerd alerts list` shows those there are{near}"))
 }
 
 /// Tells all receivers, or the one of a name, of an alert that begins; nothing is kept of it but [how it went](super::Board::tried).

@@ -2,30 +2,21 @@
 
 use std::time::Duration;
 
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, USER_AGENT};
-use hyper::{HeaderMap, Method, Uri};
+use hyper::header::{AUTHORIZATION, HeaderValue};
 use tokio::time::Instant;
 
 use super::message::Batch;
-use super::secret;
 use crate::config::WebhookSettings;
-use crate::postbacks::{SigningKey, sign};
+use crate::outbox::{self, SigningKey, forbidden, pool_rules, secret, webhook};
 use crate::regular_file::{self, PEM_BYTES_MAX};
-use crate::wire::{Call, CallError, EndpointRules, PanelRules, Pool, PoolRules, Wire};
+use crate::wire::{Call, CallError, EndpointRules, Pool, PoolRules, Wire};
 
 /// Longest time for one call.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Longest answer that is read, in bytes; a longer one is a failure.
-const ANSWER_BYTES: usize = 64 * 1024;
-
-/// What receivers see of us.
-const AGENT: HeaderValue = HeaderValue::from_static(concat!("offerd/", env!("CARGO_PKG_VERSION")));
-
-/// The wire of alerts: what fails here keeps no partner out, and the other way round.
+/// The wire of alerts, whose breakers keep nothing back.
 pub(super) fn wire() -> Wire {
-    Wire::new(PanelRules { max_ejected_percent: 100, simulate_only: true })
-        .expect("no more than a hundred percent")
+    outbox::wire(true)
 }
 
 /// Tells a webhook.
@@ -48,10 +39,7 @@ pub(super) async fn send(
         }
         error => error.to_string(),
     })?;
-    match reply.status.is_success() {
-        true => Ok(()),
-        false => Err(format!("it answered {}", reply.status.as_u16())),
-    }
+    if reply.status.is_success() { Ok(()) } else { Err(format!("it answered {}", reply.status.as_u16())) }
 }
 
 /// What is wrong with how a webhook is reached, as far as it shows without calling it.
@@ -64,60 +52,37 @@ pub(super) fn check(name: &str, settings: &WebhookSettings) -> Result<(), (&'sta
     host(settings).map_err(|message| (key, message))?;
     let roots = roots(settings).map_err(|message| (".ca_file", message))?;
     let pool = pool(&wire(), name, settings, roots).map_err(|message| ("", message))?;
-    match pool.forbids(&url) {
-        Some(address) => Err((
-            key,
-            format!(
-                "is at {address}, a private, local or reserved address; `allow_addresses = [\"{address}\"]` allows it"
-            ),
-        )),
-        None => Ok(()),
-    }
+    forbidden(&pool, &url).map_or(Ok(()), |message| Err((key, message)))
 }
 
-/// The host that is called: the rest of a URL may be a secret.
+/// The host that is called.
 ///
 /// # Errors
 /// That it is none.
 pub(super) fn host(settings: &WebhookSettings) -> Result<String, String> {
-    let url = url(settings)?.parse::<Uri>().ok();
-    let is_web = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https"));
-    let authority = url.as_ref().filter(|uri| is_web(uri)).and_then(Uri::authority);
-    let authority = authority.filter(|authority| !authority.as_str().contains('@'));
-    authority
-        .map(|authority| authority.host().to_owned())
-        .ok_or_else(|| "must be an absolute URL of http or https, without a user".to_owned())
+    outbox::host(url(settings)?.parse().ok().as_ref())
 }
 
 fn url(settings: &WebhookSettings) -> Result<String, String> {
-    match (&settings.url, &settings.url_from) {
-        (Some(url), _) => Ok(url.clone()),
-        (None, Some(place)) => secret::read(place).map_err(|message| format!("`url_from` {message}")),
-        (None, None) => Err("no URL is set".to_owned()),
+    if let Some(url) = &settings.url {
+        return Ok(url.clone());
     }
+    let url = secret::read(settings.url_from.as_ref()).map_err(|message| format!("`url_from` {message}"))?;
+    url.ok_or_else(|| "no URL is set".to_owned())
 }
 
 fn call(settings: &WebhookSettings, batch: &Batch) -> Result<Call, String> {
-    let mut headers = HeaderMap::new();
-    headers.insert(USER_AGENT, AGENT);
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let body = batch.json();
-    if let Some(bearer) =
-        secret::read_if_any(settings.bearer.as_ref()).map_err(|message| format!("`bearer` {message}"))?
-    {
+    let key = secret::read(settings.secret.as_ref()).map_err(|message| format!("`secret` {message}"))?;
+    let key = key.map(|text| SigningKey::parse(&text).ok_or("`secret` is no key")).transpose()?;
+    let bearer = secret::read(settings.bearer.as_ref()).map_err(|message| format!("`bearer` {message}"))?;
+    let mut call = webhook(url(settings)?, &batch.id(), batch.json(), key.as_slice());
+    if let Some(bearer) = bearer {
         let mut value =
             HeaderValue::try_from(format!("Bearer {bearer}")).map_err(|_| "`bearer` is no token")?;
         value.set_sensitive(true);
-        headers.insert(AUTHORIZATION, value);
+        call.headers.insert(AUTHORIZATION, value);
     }
-    if let Some(text) =
-        secret::read_if_any(settings.secret.as_ref()).map_err(|message| format!("`secret` {message}"))?
-    {
-        let key = SigningKey::parse(&text).ok_or("`secret` is no key")?;
-        sign(&mut headers, &[key], &batch.id(), chrono::Utc::now().timestamp(), &body);
-    }
-    // A receiver knows the second by its id: what was sent is sent again by its queue alone.
-    Ok(Call { method: Method::POST, url: url(settings)?, headers, body: body.into(), idempotent: false })
+    Ok(call)
 }
 
 /// The certificates of a CA beside the public ones.
@@ -133,12 +98,6 @@ fn pool(
     settings: &WebhookSettings,
     extra_roots: Option<Vec<u8>>,
 ) -> Result<Pool, String> {
-    let rules = PoolRules {
-        connect_timeout: TIMEOUT,
-        max_response_bytes: ANSWER_BYTES,
-        allow_addresses: settings.allow_addresses.clone(),
-        extra_roots,
-        ..PoolRules::default()
-    };
+    let rules = PoolRules { extra_roots, ..pool_rules(TIMEOUT, &settings.allow_addresses) };
     wire.pool(&format!("alerts/{name}"), rules)
 }

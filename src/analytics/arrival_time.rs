@@ -4,12 +4,13 @@ use std::fmt;
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat};
+use serde::{Deserialize, Serialize};
 
 use crate::model::Timestamp;
 
 /// A point in time to the microsecond, in microseconds since 1970. Finer than a [`Timestamp`], since two arrivals within
 /// a millisecond may lie on different pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ArrivalTime(pub u64);
 
 impl ArrivalTime {

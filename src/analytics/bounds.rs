@@ -12,7 +12,8 @@ pub fn start(name: &str, given: Option<&str>, latest: ArrivalTime) -> Result<Arr
     let given = given.filter(|text| !text.is_empty()).ok_or_else(|| missing(name))?;
     let start = time(name, given)?.max(ArrivalTime::FIRST);
     // The latest time is told to the millisecond, rounded down, so that it is acceptable as it is written.
-    let at_latest = || format!("must be at or before {}", written(latest));
+    let millis = i64::try_from(latest.0 / 1000).unwrap_or(i64::MAX);
+    let at_latest = || format!("must be at or before {}", Timestamp::at(millis));
     if start > latest { Err(unfit(name, given, at_latest())) } else { Ok(start) }
 }
 
@@ -39,11 +40,6 @@ fn unfit(name: &str, given: &str, requirement: String) -> ApiError {
     ApiError::at(name, ErrorType::Malformed, format!("{name} {given} {requirement}"))
         .with("specified", given)
         .with("requirement", requirement)
-}
-
-fn written(time: ArrivalTime) -> Timestamp {
-    let millis = i64::try_from(time.0 / 1000).unwrap_or(i64::MAX);
-    Timestamp::from_millis(millis).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -8,13 +8,11 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde::{Deserialize, Serialize};
 
 use super::arrival_time::ArrivalTime;
 use super::event_types::EventTypes;
 use super::feed::Feed;
-use super::form::Form;
-use super::page_request::PageRequest;
+use super::page_request::{Form, PageRequest};
 use crate::model::{ApiError, ErrorType};
 use crate::store::codec;
 
@@ -34,14 +32,8 @@ pub struct Cursor {
     next: PageRequest,
 }
 
-/// What a token holds behind its version.
-#[derive(Serialize, Deserialize)]
-struct Payload {
-    feed: u8,
-    start_us: u64,
-    until_us: Option<u64>,
-    event_types: EventTypes,
-}
+/// What a token holds behind its version: the feed, and the request but for its form.
+type Payload = (u8, ArrivalTime, Option<ArrivalTime>, EventTypes);
 
 impl Cursor {
     /// A cursor at the request of a feed's next page.
@@ -54,18 +46,20 @@ impl Cursor {
     /// # Errors
     /// It is none of ours, or of another feed.
     pub fn read<F: Feed>(token: &str) -> Result<PageRequest, ApiError> {
-        let Payload { feed, start_us, until_us, event_types } = open(token).ok_or_else(unreadable)?;
+        let malformed = |message| ApiError::at(PAGINATION_TOKEN, ErrorType::Malformed, message);
+        let unreadable = || malformed("paginationToken must be taken from a nextUrl as it is");
+        let (feed, start, until, event_types) = open(token).ok_or_else(unreadable)?;
         if feed != F::TREE.row().prefix {
-            return Err(of_another_feed());
+            return Err(malformed(
+                "paginationToken must be taken from a nextUrl of this feed, and is of another one",
+            ));
         }
-        let until = until_us.map(ArrivalTime);
-        Ok(PageRequest { form: Form::Prompt, start: ArrivalTime(start_us), until, event_types })
+        Ok(PageRequest { form: Form::Prompt, start, until, event_types })
     }
 
     fn token(&self) -> String {
         let PageRequest { start, until, event_types, .. } = self.next;
-        let until_us = until.map(|until| until.0);
-        let payload = Payload { feed: self.feed, start_us: start.0, until_us, event_types };
+        let payload: Payload = (self.feed, start, until, event_types);
         let mut bytes = vec![VERSION];
         bytes.extend(codec::encode(&payload));
         let checksum = crc32fast::hash(&bytes);
@@ -92,18 +86,6 @@ fn open(token: &str) -> Option<Payload> {
     let read: Payload = if sound { codec::decode(payload).ok()? } else { return None };
     // Postcard reads longer spellings of a number too, and stops before what stands behind the last.
     (codec::encode(&read) == payload).then_some(read)
-}
-
-fn unreadable() -> ApiError {
-    malformed("paginationToken must be taken from a nextUrl as it is")
-}
-
-fn of_another_feed() -> ApiError {
-    malformed("paginationToken must be taken from a nextUrl of this feed, and is of another one")
-}
-
-fn malformed(message: &str) -> ApiError {
-    ApiError::at(PAGINATION_TOKEN, ErrorType::Malformed, message)
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use super::arrival_time::ArrivalTime;
-use super::form::Form;
 use super::hash::hash;
-use super::page_request::PageRequest;
+use super::page_request::{Form, PageRequest};
 use crate::model::{EventData, EventType, LeadClientTag, LeadEvent, LeadPayout, Timestamp};
 use crate::store::entities::{CompanyRecord, Happening, LeadRecord, Payout, Tag};
 use crate::store::{Store, Tree};
@@ -38,37 +37,24 @@ pub trait Feed {
     /// Whether a record is of a test.
     fn is_test(stored: &Self::Stored, store: &Store) -> bool;
 
-    /// What is stored, as it is told.
-    fn record(stored: Self::Stored, telling: &Telling<'_>) -> Self::Record;
-}
-
-/// How a record is told.
-#[derive(Debug, Clone, Copy)]
-pub struct Telling<'t> {
-    /// In which form.
-    pub form: Form,
-    /// Of which company; known to the newer form only, which tells it.
-    pub company: Option<&'t CompanyRecord>,
-    /// When it arrived.
-    pub arrival: ArrivalTime,
+    /// What is stored, as it is told; with what is `newer` in the newer form.
+    fn record(stored: Self::Stored, newer: Option<&Newer>) -> Self::Record;
 }
 
 /// What the newer form tells with every record, and the other with none.
 #[derive(Debug, Clone, PartialEq)]
-struct NewerFields {
+pub struct Newer {
     account_uuid: Uuid,
     account_name: String,
     arrival: String,
 }
 
-impl Telling<'_> {
-    fn told(&self) -> Option<NewerFields> {
+impl Newer {
+    /// Of a company, and of what arrived then.
+    pub fn new(company: Option<&CompanyRecord>, arrival: ArrivalTime) -> Self {
         let of_company = |company: &CompanyRecord| (company.uuid, company.name.clone());
-        let told = || {
-            let (account_uuid, account_name) = self.company.map(of_company).unwrap_or_default();
-            NewerFields { account_uuid, account_name, arrival: self.arrival.to_string() }
-        };
-        (self.form == Form::Prompt).then(told)
+        let (account_uuid, account_name) = company.map(of_company).unwrap_or_default();
+        Self { account_uuid, account_name, arrival: arrival.to_string() }
     }
 }
 
@@ -107,31 +93,29 @@ impl Feed for Events {
         happening.test
     }
 
-    fn record(happening: Happening, telling: &Telling<'_>) -> LeadEvent {
+    fn record(happening: Happening, newer: Option<&Newer>) -> LeadEvent {
         let id = event_id(&happening);
-        let told = telling.told();
-        let newer = told.as_ref();
         let event_data = newer.and_then(|_| event_data(&happening));
         let details = happening.details;
         let (institution_uuid, institution_name) = happening.institution.unzip();
         LeadEvent {
             id,
             lead_uuid: happening.lead,
-            lead_created_at: time(happening.lead_created_at),
+            lead_created_at: Timestamp::at(happening.lead_created_at),
             event_type: happening.event_type,
-            event_created_at: time(happening.at),
+            event_created_at: Timestamp::at(happening.at),
             amount_in_cents: happening.amount_in_cents,
             financial_institution_uuid: institution_uuid,
             financial_institution_name: institution_name,
-            product_type: happening.product_type.filter(|one| told.is_some() || one.is_specified()),
+            product_type: happening.product_type.filter(|one| newer.is_some() || one.is_specified()),
             event_data,
             offer_uuid: newer.and(details.offer),
             product_sub_type: newer.and(details.product_sub_type),
             is_test: newer.map(|_| happening.test),
-            event_deleted_at: happening.taken_back_at.map(time),
-            supply_sub_account_uuid: newer.map(|told| told.account_uuid),
-            supply_sub_account_name: newer.map(|told| told.account_name.clone()),
-            pagination_timestamp: told.map(|told| told.arrival),
+            event_deleted_at: happening.taken_back_at.map(Timestamp::at),
+            supply_sub_account_uuid: newer.map(|newer| newer.account_uuid),
+            supply_sub_account_name: newer.map(|newer| newer.account_name.clone()),
+            pagination_timestamp: newer.map(|newer| newer.arrival.clone()),
         }
     }
 }
@@ -152,20 +136,20 @@ impl Feed for Payouts {
         false
     }
 
-    fn record(payout: Payout, telling: &Telling<'_>) -> LeadPayout {
+    fn record(payout: Payout, newer: Option<&Newer>) -> LeadPayout {
         let Payout { lead, booked_at_ms, cents, product_type, takes_back, .. } = payout;
-        let Some(told) = telling.told() else { return plain_payout(lead, booked_at_ms, cents) };
+        let Some(newer) = newer else { return plain_payout(lead, booked_at_ms, cents) };
         let (booked, cents) = takes_back.map_or((booked_at_ms, cents), |booked| (booked, -cents));
         let (institution_uuid, institution_name) = payout.institution.unzip();
         LeadPayout {
             uuid: Some(payout.uuid),
-            deleted_at: takes_back.map(|_| time(booked_at_ms)),
+            deleted_at: takes_back.map(|_| Timestamp::at(booked_at_ms)),
             financial_institution_uuid: institution_uuid,
             financial_institution_name: institution_name,
             product_type,
-            supply_sub_account_uuid: Some(told.account_uuid),
-            supply_sub_account_name: Some(told.account_name),
-            pagination_timestamp: Some(told.arrival),
+            supply_sub_account_uuid: Some(newer.account_uuid),
+            supply_sub_account_name: Some(newer.account_name.clone()),
+            pagination_timestamp: Some(newer.arrival.clone()),
             ..plain_payout(lead, booked, cents)
         }
     }
@@ -188,19 +172,13 @@ impl Feed for ClientTags {
         lead.is_some_and(|lead| lead.test)
     }
 
-    fn record(tag: Tag, telling: &Telling<'_>) -> LeadClientTag {
+    fn record(tag: Tag, newer: Option<&Newer>) -> LeadClientTag {
         let Tag { lead, key, value, created_at_ms } = tag;
         let created_at = created_at_ms.to_be_bytes();
         let hash = hash(&[lead.as_bytes(), key.as_bytes(), value.as_bytes(), &created_at]);
-        let pagination_timestamp = telling.told().map(|told| told.arrival);
-        LeadClientTag {
-            hash,
-            lead_uuid: lead,
-            key,
-            value,
-            created_at: time(created_at_ms),
-            pagination_timestamp,
-        }
+        let (created_at, pagination_timestamp) =
+            (Timestamp::at(created_at_ms), newer.map(|newer| newer.arrival.clone()));
+        LeadClientTag { hash, lead_uuid: lead, key, value, created_at, pagination_timestamp }
     }
 }
 
@@ -226,7 +204,7 @@ fn event_data(happening: &Happening) -> Option<EventData> {
 fn plain_payout(lead: Uuid, booked_at_ms: i64, cents: f64) -> LeadPayout {
     LeadPayout {
         lead_uuid: lead,
-        booked_at: time(booked_at_ms),
+        booked_at: Timestamp::at(booked_at_ms),
         payout_in_cents: cents,
         ..LeadPayout::default()
     }
@@ -244,10 +222,6 @@ fn event_id(happening: &Happening) -> String {
         product_type.as_bytes(),
         happening.cause.unwrap_or_default().as_bytes(),
     ])
-}
-
-fn time(millis: i64) -> Timestamp {
-    Timestamp::from_millis(millis).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -294,8 +268,8 @@ mod tests {
             name: "Shop".to_owned(),
             duplicate_look_back_minutes: None,
         };
-        let telling = Telling { form, company: Some(&company), arrival: ArrivalTime::FIRST };
-        Events::record(happening, &telling)
+        let newer = Newer::new(Some(&company), ArrivalTime::FIRST);
+        Events::record(happening, Some(&newer).filter(|_| form == Form::Prompt))
     }
 
     #[test]

@@ -4,14 +4,13 @@ use uuid::Uuid;
 
 use super::arrival_time::ArrivalTime;
 use super::cursor::Cursor;
-use super::feed::{Feed, Telling};
-use super::form::Form;
-use super::page_request::PageRequest;
+use super::feed::{Feed, Newer};
+use super::page_request::{Form, PageRequest};
 use super::window::Window;
 use crate::model::{BaseUrl, FeedPage, Viewer};
 use crate::store::entities::CompanyRecord;
 use crate::store::tokens::Tokens;
-use crate::store::{Commit, FeedKey, ReadError, Store, StoreError};
+use crate::store::{Commit, ReadError, Store, StoreError};
 use crate::telemetry::metrics::FEED_PAGES_CUT;
 
 /// Up to where the feeds may be told.
@@ -24,10 +23,11 @@ pub struct Horizon {
 impl Horizon {
     /// As it is when the time of arrivals is `now`: for who knows that nothing arrives before that.
     pub fn at(now: ArrivalTime) -> Self {
-        Self {
-            hourly: now.before(Form::Hourly.minimum_age()),
-            prompt: now.before(Form::Prompt.minimum_age()),
-        }
+        Self::by(|form| now.before(form.minimum_age()))
+    }
+
+    fn by(latest: impl Fn(Form) -> ArrivalTime) -> Self {
+        Self { hourly: latest(Form::Hourly), prompt: latest(Form::Prompt) }
     }
 
     /// The time from which on nothing may be told yet.
@@ -60,15 +60,13 @@ impl Feeds {
     /// # Errors
     /// The store cannot be read.
     pub async fn horizon(&self) -> Result<Horizon, StoreError> {
-        let aged = |form: Form| self.store.aged_us(form.minimum_age());
-        let (hourly, prompt) = (aged(Form::Hourly), aged(Form::Prompt));
-        if hourly.max(prompt) > self.store.closed_us()? + 1 {
+        let aged = Horizon::by(|form| ArrivalTime(self.store.aged_us(form.minimum_age())));
+        if aged.hourly.max(aged.prompt).0 > self.store.closed_us()? + 1 {
             // A store that does not write tells nothing new; its state says why.
             let _ = self.store.commit(Commit::new().mark_time()).await;
         }
-        let open = self.store.closed_us()? + 1;
-        let told = |aged: u64| ArrivalTime(aged.min(open));
-        Ok(Horizon { hourly: told(hourly), prompt: told(prompt) })
+        let open = ArrivalTime(self.store.closed_us()? + 1);
+        Ok(Horizon::by(|form| aged.latest(form).min(open)))
     }
 
     /// The page of a company's feed, of what the viewer sees of it. Blocks for as long as reading takes.
@@ -102,32 +100,24 @@ impl Feeds {
         request: PageRequest,
     ) -> Result<Vec<F::Record>, ReadError> {
         let mut data = Vec::new();
-        let company = self.company(viewer, request);
-        let first = FeedKey::first_at(viewer.company, request.start.0);
+        let is_newer = request.form == Form::Prompt;
+        let company = is_newer.then(|| self.company_of(viewer.company)).flatten();
         // An append has an arrival time of its own, so its record holds all of an instant.
-        for record in self.store.scan_from(F::TREE, first.to_bytes(), viewer.company) {
-            let (key, payload) = record?;
-            let Some(key) = FeedKey::parse(&key) else { continue };
-            if !window.takes(ArrivalTime(key.arrival_us)) {
+        for record in self.store.feed_from::<F::Stored>(F::TREE, viewer.company, request.start.0) {
+            let (key, stored) = record?;
+            let arrival = ArrivalTime(key.arrival_us);
+            if !window.takes(arrival) {
                 break;
             }
-            let stored = instant::<F>(&self.store, key, &payload);
-            let arrival = ArrivalTime(key.arrival_us);
-            let telling = Telling { form: request.form, company: company.as_ref(), arrival };
+            let newer = is_newer.then(|| Newer::new(company.as_ref(), arrival));
             let (read, held_before) = (stored.len(), data.len());
             let is_seen = |stored: &F::Stored| !viewer.test || F::is_test(stored, &self.store);
             let wanted =
                 stored.into_iter().filter(|stored| F::is_wanted(stored, &request) && is_seen(stored));
-            data.extend(wanted.map(|stored| F::record(stored, &telling)));
+            data.extend(wanted.map(|stored| F::record(stored, newer.as_ref())));
             window.holds(read, data.len() - held_before);
         }
         Ok(data)
-    }
-
-    /// Whose feed it is, for the form that tells it.
-    fn company(&self, viewer: Viewer, request: PageRequest) -> Option<CompanyRecord> {
-        let of_newer = request.form == Form::Prompt;
-        of_newer.then(|| self.company_of(viewer.company)).flatten()
     }
 
     pub(super) fn company_of(&self, company: Uuid) -> Option<CompanyRecord> {
@@ -141,9 +131,4 @@ impl Feeds {
     pub(super) fn page_records_max(&self) -> usize {
         self.page_records_max
     }
-}
-
-/// What arrived at one instant. A broken record is reported by the store, and left out.
-pub(super) fn instant<F: Feed>(store: &Store, key: FeedKey, payload: &[u8]) -> Vec<F::Stored> {
-    store.decode(F::TREE, &key.to_bytes(), payload).unwrap_or_default()
 }

@@ -1,10 +1,9 @@
 //! What the feeds tell of one lead, at once. Unlike a page it waits for no age: nobody goes on from here.
 
 use super::arrival_time::ArrivalTime;
-use super::feed::{ClientTags, Events, Feed, Payouts, Telling};
-use super::feeds::{Feeds, instant};
-use super::form::Form;
-use crate::model::{LeadEvent, LeadInfo, LeadPayout};
+use super::feed::{ClientTags, Events, Feed, Newer, Payouts};
+use super::feeds::Feeds;
+use crate::model::LeadInfo;
 use crate::store::entities::{CompanyRecord, LeadRecord};
 use crate::store::{FeedKey, ReadError, Scan};
 
@@ -33,8 +32,8 @@ impl Feeds {
             self.told::<Payouts>(lead, company.as_ref(), of_company(Payouts::TREE))?;
         let (client_tags, cut_tags) = self.told::<ClientTags>(lead, company.as_ref(), sealed)?;
         let info = LeadInfo {
-            events: each_once(events, same_event),
-            payouts: each_once(payouts, same_payout),
+            events: each_once(events, |one, other| one.id == other.id),
+            payouts: each_once(payouts, |one, other| one.uuid == other.uuid),
             client_tags,
         };
         Ok(FoundInfo { info, cut_at: [cut_events, cut_payouts, cut_tags].into_iter().flatten().min() })
@@ -48,29 +47,19 @@ impl Feeds {
         scan: Scan,
     ) -> Result<(Vec<F::Record>, Option<ArrivalTime>), ReadError> {
         let (mut told, mut read) = (Vec::new(), 0);
-        for record in scan {
-            let (key, payload) = record?;
-            let Some(key) = FeedKey::parse(&key) else { continue };
+        for record in self.store().listed::<F::Stored>(F::TREE, scan) {
+            let (key, stored) = record?;
             let arrival = ArrivalTime(key.arrival_us);
             if read >= self.page_records_max() {
                 return Ok((told, Some(arrival)));
             }
-            let stored = instant::<F>(self.store(), key, &payload);
             read += stored.len();
-            let telling = Telling { form: Form::Prompt, company, arrival };
+            let newer = Newer::new(company, arrival);
             let of_lead = stored.into_iter().filter(|stored| F::lead(stored) == lead.uuid);
-            told.extend(of_lead.map(|stored| F::record(stored, &telling)));
+            told.extend(of_lead.map(|stored| F::record(stored, Some(&newer))));
         }
         Ok((told, None))
     }
-}
-
-fn same_event(one: &LeadEvent, other: &LeadEvent) -> bool {
-    one.id == other.id
-}
-
-fn same_payout(one: &LeadPayout, other: &LeadPayout) -> bool {
-    one.uuid == other.uuid
 }
 
 /// Each record once, as it was told last, where it was told first. One lead has few records.

@@ -1,9 +1,39 @@
-//! What a client asks of a feed.
+//! What a client asks of a feed, in one of the two forms of the feeds.
+
+use std::time::Duration;
 
 use super::arrival_time::ArrivalTime;
 use super::event_types::EventTypes;
-use super::form::Form;
 use super::window::Window;
+
+/// How a client asks for pages, and what it is told beside the records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// The form of the specification: by `timestamp`, hour by hour.
+    Hourly,
+    /// The newer form: by `sinceTimestamp`, then by `paginationToken`, as records come.
+    Prompt,
+}
+
+impl Form {
+    /// How old a record is at least when it is told.
+    pub const fn minimum_age(self) -> Duration {
+        match self {
+            Self::Hourly => HOUR,
+            Self::Prompt => Duration::from_secs(5 * 60),
+        }
+    }
+
+    /// How much time a page covers at least, where that much may be told.
+    pub const fn least_span(self) -> Duration {
+        match self {
+            Self::Hourly => HOUR,
+            Self::Prompt => Duration::ZERO,
+        }
+    }
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// A page to be read: from where, at most up to where, of which records, and in which form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

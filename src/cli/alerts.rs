@@ -82,8 +82,8 @@ fn receivers(receivers: &[ReceiverStanding]) -> Sheet {
         "receiver" => &one.name,
         "place" => &one.place,
         "outstanding": Count => one.outstanding,
-        "last sent": Time => one.last_sent.map_or_else(|| "never".into(), Value::from),
-        "failing since": Time => Value::from(one.failing_since).in_color(Color::Red),
-        "last error" => one.last_error.as_ref(),
+        "last sent": Time => one.told.last_sent.map_or_else(|| "never".into(), Value::from),
+        "failing since": Time => Value::from(one.told.failing_since).in_color(Color::Red),
+        "last error" => one.told.last_error.as_ref(),
     })
 }

@@ -32,19 +32,26 @@ const BAR: &str = "{bar:30} {binary_bytes} of at most {binary_total_bytes}  {bin
 /// Runs `offerd backup`.
 pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
     let settings = super::settings(config)?;
-    let mut copy = Copy::begin(&arguments.file)?;
+    let (file, mut scanner, bar) = (&arguments.file, Scanner::new(None), bar());
+    let (making, mut written) = begin(file)?;
     let admin = AdminClient::find(&settings).await?;
     let mut pieces = admin.pieces("/backup").await?;
     loop {
-        match pieces.next().await {
-            Ok(Some(piece)) => copy.add(&piece)?,
+        let piece = match pieces.next().await {
+            Ok(Some(piece)) => piece,
             Ok(None) => break,
             Err(broke) => return Err(broken_off(&admin, broke).await),
-        }
+        };
+        scanner.push(&piece).map_err(|fault| format!("the backup arrived damaged: {fault}"))?;
+        written
+            .write_all(&piece)
+            .map_err(|error| format!("{} cannot be written: {error}", making.part().display()))?;
+        show(&bar, scanner.summary());
     }
-    drop(pieces);
+    drop((pieces, bar));
     admin.close()?;
-    let summary = copy.end()?;
+    let summary = scanner.finish().map_err(|fault| format!("the backup did not arrive whole: {fault}"))?;
+    making.finish(&written).map_err(|error| cannot_make(file, &error))?;
     let file = arguments.file.display();
     page::show(&json_of(&summary), arguments.json, || {
         let is = match missed(&summary.broken, summary.damages) {
@@ -71,48 +78,18 @@ async fn broken_off(admin: &AdminClient, broke: impl Into<Trouble>) -> Trouble {
     }
 }
 
-/// The file in the making. Dropped before its end it leaves none.
-struct Copy {
-    file: PathBuf,
-    making: Making,
-    written: File,
-    scanner: Scanner,
-    bar: Bar,
-}
-
-impl Copy {
-    fn begin(file: &Path) -> Result<Self, String> {
-        if file == Path::new("-") {
-            return Err("a backup goes into a file, not to standard output: give the name of one".to_owned());
-        }
-        if file.exists() {
-            return Err(format!(
-                "{} is there already, and a backup is never written over; give another name, or move it away",
-                file.display()
-            ));
-        }
-        let (making, written) = Making::begin(file).map_err(|error| cannot_make(file, &error))?;
-        Ok(Self { file: file.to_owned(), making, written, scanner: Scanner::new(None), bar: bar() })
+/// The file in the making. Dropped before it has its name it leaves none.
+fn begin(file: &Path) -> Result<(Making, File), String> {
+    if file == Path::new("-") {
+        return Err("a backup goes into a file, not to standard output: give the name of one".to_owned());
     }
-
-    fn add(&mut self, piece: &[u8]) -> Result<(), String> {
-        self.scanner.push(piece).map_err(|fault| format!("the backup arrived damaged: {fault}"))?;
-        self.written
-            .write_all(piece)
-            .map_err(|error| format!("{} cannot be written: {error}", self.making.part().display()))?;
-        show(&self.bar, self.scanner.summary());
-        Ok(())
+    if file.exists() {
+        return Err(format!(
+            "{} is there already, and a backup is never written over; give another name, or move it away",
+            file.display()
+        ));
     }
-
-    /// Gives the file its name, once it is whole and on the disk.
-    fn end(self) -> Result<Summary, String> {
-        let Self { file, making, written, scanner, bar } = self;
-        drop(bar);
-        let summary =
-            scanner.finish().map_err(|fault| format!("the backup did not arrive whole: {fault}"))?;
-        making.finish(&written).map_err(|error| cannot_make(&file, &error))?;
-        Ok(summary)
-    }
+    Making::begin(file).map_err(|error| cannot_make(file, &error))
 }
 
 /// What was not as it was written in a store, and was taken along or left out, and what to do; nothing where all was.
@@ -128,16 +105,11 @@ pub fn missed(broken: &[(Tree, u64)], damages: u64) -> Option<String> {
     let records: u64 = broken.iter().map(|(_, count)| count).sum();
     let by_tree: Vec<String> =
         broken.iter().map(|(tree, count)| format!("{} {count}", tree.name())).collect();
-    let records = match records {
-        0 => None,
-        1 => Some(format!("1 record could not be read ({})", by_tree.join(", "))),
-        many => Some(format!("{many} records could not be read ({})", by_tree.join(", "))),
-    };
-    let places = match damages {
-        0 => None,
-        1 => Some("1 place of the store's files could not be read".to_owned()),
-        many => Some(format!("{many} places of the store's files could not be read")),
-    };
+    let counted = |count: u64, what| (count > 0).then(|| page::counted(count as usize, what));
+    let records = counted(records, "record");
+    let records = records.map(|records| format!("{records} could not be read ({})", by_tree.join(", ")));
+    let places = counted(damages, "place");
+    let places = places.map(|places| format!("{places} of the store's files could not be read"));
     let told: Vec<String> = records.into_iter().chain(places).collect();
     (!told.is_empty()).then(|| told.join(", and "))
 }
@@ -152,22 +124,23 @@ pub fn told_of(summary: &Summary) -> String {
     )
 }
 
+/// Counts as JSON, by the names of their trees; none where there is nothing of a tree.
+pub fn by_tree(counts: impl IntoIterator<Item = (Tree, u64)>) -> Value {
+    let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+    counts.map(|(tree, count)| (tree.name().to_owned(), Value::from(count))).collect()
+}
+
 /// The same, as JSON.
 pub fn json_of(summary: &Summary) -> Value {
-    let records = summary.records.iter().filter(|(_, count)| *count > 0);
-    let records: serde_json::Map<String, Value> =
-        records.map(|(tree, count)| (tree.name().to_owned(), json!(count))).collect();
-    let broken: serde_json::Map<String, Value> =
-        summary.broken.iter().map(|(tree, count)| (tree.name().to_owned(), json!(count))).collect();
     json!({
         "sealedWith": summary.sealed_with,
         "storeFormat": summary.format,
         "begunAt": summary.begun_at,
         "bytes": summary.bytes,
         "blocks": summary.blocks,
-        "records": records,
+        "records": by_tree(summary.records.iter().copied()),
         "changes": summary.changes,
-        "broken": broken,
+        "broken": by_tree(summary.broken.iter().copied()),
         "damages": summary.damages,
         "damaged": summary.damaged,
         "sealsChecked": summary.unsealed,

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::store::Progress;
+
 /// Time after which progress is shown.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -39,69 +41,46 @@ pub fn waiting(what: &'static str) -> Waiting {
 pub struct Bar {
     bar: ProgressBar,
     begun: Instant,
+    /// The step that is shown, of something that has several.
+    what: &'static str,
 }
 
 impl Bar {
     /// Nothing was done yet, and nothing is shown. The template is that of `indicatif`.
     pub fn begin(template: &str) -> Self {
-        let style = ProgressStyle::with_template(template).expect("the template is well-formed");
-        Self { bar: ProgressBar::hidden().with_style(style), begun: Instant::now() }
+        let bar = Self { bar: ProgressBar::hidden(), begun: Instant::now(), what: "" };
+        bar.looks_like(template);
+        bar
     }
 
-    /// Whether it is shown by now.
-    fn appears(&self) -> bool {
-        if self.bar.is_hidden() && self.begun.elapsed() > PATIENCE && io::stderr().is_terminal() {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        !self.bar.is_hidden()
+    fn looks_like(&self, template: &str) {
+        self.bar.set_style(ProgressStyle::with_template(template).expect("the template is well-formed"));
     }
 
     /// Shows how much was done, of how much.
     pub fn show(&self, done: u64, of: u64) {
-        self.appears();
+        if self.bar.is_hidden() && self.begun.elapsed() > PATIENCE && io::stderr().is_terminal() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.bar.enable_steady_tick(FRAME);
+        }
         self.bar.set_length(of);
         self.bar.set_position(done);
+    }
+
+    /// Shows a step, and how many of its bytes were read.
+    pub fn step(&mut self, Progress { what, read, of }: Progress) {
+        if std::mem::replace(&mut self.what, what) != what {
+            let of_bytes = "{msg}: {bar:30} {binary_bytes} of {binary_total_bytes}";
+            self.looks_like(if of.is_some() { of_bytes } else { "{msg} {spinner}" });
+            self.bar.set_message(what);
+        }
+        self.show(read, of.unwrap_or(read).max(read));
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
-    }
-}
-
-/// How far something is that has several steps; on a terminal only, and only when it takes longer than [`PATIENCE`].
-pub struct Steps {
-    of_step: Bar,
-    what: &'static str,
-}
-
-impl Steps {
-    /// Nothing was done yet, and nothing is shown.
-    pub fn begin() -> Self {
-        Self { of_step: Bar { bar: ProgressBar::hidden(), begun: Instant::now() }, what: "" }
-    }
-
-    /// Shows what is being done, and how many of its bytes were read.
-    pub fn show(&mut self, what: &'static str, read: u64, of: Option<u64>) {
-        if !self.of_step.appears() {
-            return;
-        }
-        let bar = &self.of_step.bar;
-        if std::mem::replace(&mut self.what, what) != what {
-            let template = if of.is_some() {
-                "{msg}: {bar:30} {binary_bytes} of {binary_total_bytes}"
-            } else {
-                "{msg} {spinner}"
-            };
-            bar.set_style(ProgressStyle::with_template(template).expect("the template is well-formed"));
-            bar.set_message(what);
-            bar.enable_steady_tick(FRAME);
-        }
-        if let Some(of) = of {
-            bar.set_length(of.max(read));
-            bar.set_position(read);
-        }
     }
 }
 

@@ -203,6 +203,9 @@ fn summary(report: &Report) -> String {
         let at = page::minute(at);
         lines.push(format!("not counted yet: what arrived from {at} on; a running daemon counts it"));
     }
+    if !report.test && report.total.get(Figure::Leads) == Some(0.0) {
+        lines.push("no live lead is counted here; `--test` counts those of test tokens".to_owned());
+    }
     lines.join("\n")
 }
 

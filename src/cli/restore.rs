@@ -1,6 +1,5 @@
 //! `offerd restore FILE`
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -13,8 +12,9 @@ use super::trouble::Trouble;
 use crate::admin::backup::told;
 use crate::config::Settings;
 use crate::regular_file;
-use crate::store::backup::{BackupFault, Restore, RestoreError, Scanner, Summary};
+use crate::store::backup::{BackupFault, Restore, RestoreError, Scanner, Summary, for_each_piece};
 use crate::store::beside::BesideError;
+use crate::store::sealing::GIVE;
 use crate::store::{CheckReport, MasterKey};
 
 /// `offerd restore`
@@ -32,9 +32,6 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 }
-
-/// How much of the file is read at once.
-const PIECE_BYTES: usize = 256 * 1024;
 
 /// How many of the damaged places are shown of a store that a backup was taken of.
 const SHOWN: usize = 20;
@@ -94,13 +91,8 @@ fn restore(
     arguments: &Arguments,
 ) -> Result<Option<String>, String> {
     super::log_as_the_daemon_does(settings);
-    let Some(master) = master else {
-        return Err(
-            "a backup is sealed, and no master key is given: give it as `store.master_key_file`, as \
-                    OFFERD_MASTER_KEY or as the systemd credential `offerd-master-key`"
-                .to_owned(),
-        );
-    };
+    let none = || format!("a backup is sealed, and no master key is given: {GIVE}");
+    let master = master.ok_or_else(none)?;
     let why = |error: RestoreError| why(&arguments.file, &error);
     let mut restore = Restore::begin(into, master).map_err(why)?;
     read(&arguments.file, |piece, bar| {
@@ -145,15 +137,8 @@ fn read(file: &Path, mut take: impl FnMut(&[u8], &Bar) -> Result<(), String>) ->
         )
     };
     let mut opened = regular_file::open(file).map_err(cannot)?;
-    let mut piece = vec![0; PIECE_BYTES];
     let bar = bar();
-    loop {
-        match opened.read(&mut piece).map_err(cannot)? {
-            0 => break,
-            length => take(&piece[..length], &bar)?,
-        }
-    }
-    Ok(())
+    for_each_piece(&mut opened, cannot, |piece| take(piece, &bar))
 }
 
 fn of_file(file: &Path, message: String) -> String {

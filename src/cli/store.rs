@@ -10,6 +10,7 @@ use clap::Subcommand;
 use hyper::Method;
 
 use super::admin_client::AdminClient;
+use super::backup::by_tree;
 use super::operator::operator;
 use super::trouble::Trouble;
 use super::{page, progress};
@@ -154,18 +155,17 @@ async fn salvaged(settings: &Settings, into: &Path, backup: Option<&Path>) -> Re
         return Err(format!("a daemon runs on `{path}`: stop it, then salvage what it has left"));
     }
     super::log_as_the_daemon_does(settings);
-    let cannot = |file: &Path, error| {
-        format!("{} cannot be read: {error}; `offerd backup` makes such a file", file.display())
+    let open = |file: &Path| {
+        let cannot =
+            |error| format!("{} cannot be read: {error}; `offerd backup` makes such a file", file.display());
+        regular_file::open(file).map_err(cannot)
     };
-    let mut opened = match backup {
-        Some(file) => Some(regular_file::open(file).map_err(|error| cannot(file, error))?),
-        None => None,
-    };
+    let mut opened = backup.map(open).transpose()?;
     let file = opened.as_mut().map(|file| file as &mut dyn Read);
-    let mut steps = progress::Steps::begin();
+    let mut bar = progress::Bar::begin("");
     let options = StoreOptions::from(&settings.store);
-    let made = salvage(&options, into, file, &mut |step| steps.show(step.what, step.read, step.of));
-    drop(steps);
+    let made = salvage(&options, into, file, &mut |step| bar.step(step));
+    drop(bar);
     let salvaged = made.map_err(|error| why(&error, into, backup))?;
     told("store.salvage", &operator());
     Ok(salvaged)
@@ -244,20 +244,13 @@ fn list_leads(salvaged: &Salvaged, into: &Path) -> Result<(), String> {
 
 fn json_of(salvaged: &Salvaged) -> serde_json::Value {
     let Salvaged { report, damages, journal, keys_of_backup, from_backup, lost, .. } = salvaged;
-    let by_tree =
-        |counts: &mut dyn Iterator<Item = (Tree, u64)>| -> serde_json::Map<String, serde_json::Value> {
-            counts
-                .filter(|(_, count)| *count > 0)
-                .map(|(tree, count)| (tree.name().to_owned(), count.into()))
-                .collect()
-        };
     serde_json::json!({
         "nothingLost": salvaged.is_all(),
         "leads": report.leads_sound,
-        "records": by_tree(&mut report.counts.iter().copied()),
-        "fromBackup": by_tree(&mut from_backup.iter().map(|(tree, count)| (*tree, *count))),
+        "records": by_tree(report.counts.iter().copied()),
+        "fromBackup": by_tree(from_backup.clone()),
         "leadsFromBackup": salvaged.leads_from_backup,
-        "lost": by_tree(&mut lost.iter().map(|(tree, count)| (*tree, *count))),
+        "lost": by_tree(lost.clone()),
         "leadsLost": salvaged.leads_lost,
         "leadsHeldBack": salvaged.held_back,
         "damaged": damages.iter().map(ToString::to_string).collect::<Vec<_>>(),

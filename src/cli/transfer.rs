@@ -4,18 +4,17 @@
 //! elsewhere, and export that.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::admin_client::AdminClient;
 use super::backup::damage_of;
 use super::files::{Making, cannot_make};
 use super::key;
 use super::operator::operator;
+use super::progress::Bar;
 use super::trouble::Trouble;
 use crate::admin::backup::told;
 use crate::config::Settings;
@@ -23,7 +22,7 @@ use crate::regular_file;
 use crate::store::audit::{AuditEntry, AuditLog};
 use crate::store::beside::{Beside, BesideError};
 use crate::store::{Commit, MasterKey, Store, Tree};
-use crate::transfer::{Export, Import};
+use crate::transfer::{self, Exported, Import};
 
 /// `offerd export`
 #[derive(Debug, Args)]
@@ -45,8 +44,8 @@ pub struct ImportArguments {
 /// Longest line: the longest value there may be, in hexadecimal, and what is around it.
 const LINE_BYTES: u64 = 64 << 20;
 
-/// How often progress is shown.
-const TICK: Duration = Duration::from_millis(100);
+/// How many records were told or taken in.
+const BAR: &str = "{spinner} {pos} records, {per_sec}";
 
 /// Records between two looks at the progress.
 const TOLD_EVERY: u64 = 256;
@@ -62,7 +61,7 @@ pub async fn export(config: Option<&Path>, arguments: &ExportArguments) -> Resul
                 format!("nothing was exported, since that could not be recorded: {failure}")
             })?;
         }
-        let (records, unread) = write(&store, arguments)?;
+        let Exported { records, unread } = write(&store, arguments)?;
         let broken: Vec<(Tree, u64)> = store.broken().into_iter().collect();
         let damages = store.damages().iter().filter(|damage| damage.costs_records()).count() as u64;
         let damages = damages.max(unread.min(1));
@@ -144,9 +143,8 @@ async fn run(
     Ok(())
 }
 
-/// Writes the lines, and returns how many records there are, and how often something could not be read. A file has its name when
-/// all of them are in it.
-fn write(store: &Store, arguments: &ExportArguments) -> Result<(u64, u64), String> {
+/// Writes the lines. A file has its name when all of them are in it.
+fn write(store: &Store, arguments: &ExportArguments) -> Result<Exported, String> {
     let file = &arguments.file;
     if file == Path::new("-") {
         return write_lines(store, arguments, io::stdout().lock());
@@ -157,19 +155,16 @@ fn write(store: &Store, arguments: &ExportArguments) -> Result<(u64, u64), Strin
     Ok(written)
 }
 
-fn write_lines(store: &Store, arguments: &ExportArguments, out: impl Write) -> Result<(u64, u64), String> {
+fn write_lines(store: &Store, arguments: &ExportArguments, out: impl Write) -> Result<Exported, String> {
     let cannot = |error: io::Error| format!("{} cannot be written: {error}", arguments.file.display());
     let mut out = BufWriter::new(out);
-    let bar = spinner();
-    let mut export = Export::of(store.clone(), arguments.personal_data);
-    while let Some(line) = export.next() {
-        let line = line.map_err(|error| error.to_string())?;
-        writeln!(out, "{line}").map_err(cannot)?;
-        tell(&bar, export.records());
-    }
+    let bar = Bar::begin(BAR);
+    let exported = transfer::export(store, arguments.personal_data, |line, records| {
+        tell(&bar, records);
+        writeln!(out, "{line}").map_err(cannot)
+    })?;
     out.flush().map_err(cannot)?;
-    bar.finish_and_clear();
-    Ok((export.records(), export.unread()))
+    Ok(exported)
 }
 
 /// The lines to be imported.
@@ -186,7 +181,7 @@ async fn read(store: &Store, file: &Path, input: Box<dyn Read>) -> Result<u64, S
     let name = file.display();
     let cannot = |error: io::Error| format!("{name} cannot be read: {error}");
     let mut input = BufReader::new(input);
-    let bar = spinner();
+    let bar = Bar::begin(BAR);
     let mut import = Import::into(store.clone());
     let mut line = Vec::new();
     let mut number = 0;
@@ -196,26 +191,15 @@ async fn read(store: &Store, file: &Path, input: Box<dyn Read>) -> Result<u64, S
         line.clear();
         tell(&bar, number);
     }
-    bar.finish_and_clear();
+    drop(bar);
     if number == 0 {
         return Err(format!("{name} is empty; give a file that `offerd export --personal-data` has made"));
     }
     import.finish().await.map_err(|error| format!("{name}: line {number} {error}"))
 }
 
-/// How many records; on a terminal only.
-fn spinner() -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{spinner} {pos} records, {per_sec}");
-    let bar = ProgressBar::no_length().with_style(style.expect("the template is well-formed"));
-    bar.enable_steady_tick(TICK);
-    bar
-}
-
-fn tell(bar: &ProgressBar, records: u64) {
+fn tell(bar: &Bar, records: u64) {
     if records.is_multiple_of(TOLD_EVERY) {
-        bar.set_position(records);
+        bar.show(records, records);
     }
 }

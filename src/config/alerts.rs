@@ -8,16 +8,15 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::rules::Rules;
-use super::section::settings;
 use super::values::{
     CENTURY, Checked, DAY, HOUR, MILLISECOND, OneOrMany, SECOND, ZERO, file, given, texts, url,
 };
-use crate::declaration::{HumanDuration, count, outside_span, quoted, span};
+use crate::declaration::{HumanDuration, count, quoted, span, table};
 
-settings! {
+table! {
     /// `[alerts]`
     #[derive(Debug, Clone, PartialEq, Eq)]
-    AlertSettings {
+    pub struct AlertSettings {
         /// Between two looks at the conditions.
         every: Duration = span(MILLISECOND * 10, HOUR) => reloadable,
         /// Alerts that are not raised.
@@ -50,7 +49,7 @@ settings! {
 
     /// A webhook.
     #[derive(Debug, Clone, PartialEq, Eq)]
-    WebhookSettings {
+    pub struct WebhookSettings {
         /// Its URL, if that is no secret.
         url: Option<String> = given => optional,
         /// Where its URL stands, if it is one.
@@ -67,7 +66,7 @@ settings! {
 
     /// `alerts.mail`
     #[derive(Debug, Clone, PartialEq, Eq)]
-    MailSettings {
+    pub struct MailSettings {
         /// The server.
         server: MailServer = server,
         /// How it is spoken to.
@@ -82,6 +81,15 @@ settings! {
         password: Option<SecretPlace> = secret,
         /// A CA beside the public ones.
         ca_file: Option<PathBuf> = file,
+    }
+
+    /// Where a secret stands, as it is written.
+    #[derive(Debug)]
+    struct DeclaredSecret {
+        /// In a file.
+        file: Option<PathBuf> = file => optional,
+        /// In a credential of systemd.
+        credential: Option<String> = given => optional,
     }
 }
 
@@ -107,7 +115,8 @@ pub enum MailTls {
 }
 
 /// Where a secret stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SecretPlace {
     /// In a file.
     File(PathBuf),
@@ -126,16 +135,8 @@ fn waits(waits: BTreeMap<String, HumanDuration>) -> Checked<BTreeMap<String, Dur
     Ok(waits.into_iter().map(|(name, wait)| (name, wait.0)).collect())
 }
 
-/// Where a secret stands as it is written; empty where there is none.
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
-struct DeclaredSecret {
-    file: String,
-    credential: String,
-}
-
 fn secret(declared: DeclaredSecret) -> Checked<Option<SecretPlace>> {
-    match (file(declared.file)?, given(declared.credential)?) {
+    match (declared.file, declared.credential) {
         (None, None) => Ok(None),
         (Some(file), None) => Ok(Some(SecretPlace::File(file))),
         (None, Some(name)) => Ok(Some(SecretPlace::Credential(name))),
@@ -170,7 +171,7 @@ impl AlertSettings {
         rules.backoffs("alerts", [self.first_backoff, self.longest_backoff]);
         for (name, wait) in &self.waits {
             let key = format!("alerts.waits.{}", quoted(name));
-            rules.want(*wait <= DAY, &[&key], || outside_span(ZERO, DAY, *wait));
+            rules.within(&key, [ZERO, DAY], *wait);
         }
         for (name, webhook) in &self.webhooks {
             webhook.fit(name, rules);

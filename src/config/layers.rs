@@ -62,14 +62,10 @@ impl Layers {
         }
         let environment = Environment::with_prefix("OFFERD").prefix_separator("__").separator("__");
         builder = builder.add_source(environment.try_parsing(true).source(Some(ours)));
-        let merged = builder.build().and_then(Config::try_deserialize::<toml::Table>).map_err(|error| {
-            vec![Fault {
-                file: None,
-                line: None,
-                key: String::new(),
-                message: format!("the settings do not merge: {error}"),
-            }]
-        })?;
+        let merged = builder
+            .build()
+            .and_then(Config::try_deserialize::<toml::Table>)
+            .map_err(|error| vec![Fault::new(None, "", format!("the settings do not merge: {error}"))])?;
         Ok(Self { merged, places: Places { defaults, file: source, variables } })
     }
 }
@@ -82,9 +78,8 @@ pub(super) fn environment(
     let read = |(name, value): (OsString, OsString)| match (name.to_str(), value.into_string()) {
         (Some(name), Ok(value)) => Ok((name.to_owned(), value)),
         _ => {
-            let message =
-                "the name and the value of this variable must be UTF-8 text, got other bytes".to_owned();
-            Err(vec![Fault { file: Some(PathBuf::from(&name)), line: None, key: String::new(), message }])
+            let message = "the name and the value of this variable must be UTF-8 text, got other bytes";
+            Err(vec![Fault::new(Some(PathBuf::from(&name)), "", message)])
         }
     };
     ours.map(read).collect()
@@ -95,12 +90,7 @@ impl Places {
     pub(super) fn fault(&self, key: &str, message: String) -> Fault {
         for at in std::iter::successors(Some(key), |at| parent(at)) {
             if let Some(variable) = self.variable_of(at) {
-                return Fault {
-                    file: Some(PathBuf::from(variable)),
-                    line: None,
-                    key: key.to_owned(),
-                    message,
-                };
+                return Fault::new(Some(PathBuf::from(variable)), key, message);
             }
             // Who leaves a key out of a section has its default there, and who leaves it out of a table of a section, none.
             let is_section = at != key && !at.contains('.');

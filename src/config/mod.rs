@@ -10,7 +10,6 @@ mod layers;
 mod ranking;
 mod reload;
 mod rules;
-mod section;
 mod sections;
 mod settings;
 #[cfg(test)]

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::rules::Rules;
-use super::section::settings;
 use super::values::{CENTURY, Checked, DAY, SECOND, ZERO, given};
-use crate::declaration::{HumanDuration, count, figure, outside, quoted, span};
+use crate::declaration::{HumanDuration, count, figure, outside, quoted, span, table};
 
 /// The greatest weight: a part that is raised further decides alone.
 const WEIGHT_MAX: f64 = 4.0;
@@ -14,10 +13,10 @@ const WEIGHT_MAX: f64 = 4.0;
 /// The least weight but for 0: a part that is raised less changes no score that anybody could tell from another.
 const WEIGHT_MIN: f64 = 0.001;
 
-settings! {
+table! {
     /// `[ranking]`
     #[derive(Debug, Clone, PartialEq)]
-    RankingSettings {
+    pub struct RankingSettings {
         /// The ranking of companies that none names; `None` for none.
         default: Option<String> = given => reloadable,
         /// The rankings, by their names.
@@ -46,7 +45,7 @@ settings! {
 
     /// A ranking: how much each part of a score counts.
     #[derive(Debug, Clone, PartialEq)]
-    NamedRanking {
+    pub struct NamedRanking {
         /// Of the person's interest.
         interest: f64 = weight,
         /// Of the conversion.

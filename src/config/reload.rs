@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::section::{Reload, Section};
 use super::settings::{DescribedSetting, Origin, Settings};
-use crate::declaration::Fault;
+use crate::declaration::{Fault, Reload, Table};
 
 /// A setting that says something else than before, in TOML. No setting is a secret: those stand outside, in the
 /// environment or in files that partner files name.
@@ -81,5 +80,5 @@ impl Settings {
 
 fn unfit(key: String, message: &str) -> Fault {
     let message = format!("{message}, since what waits for a restart counts as it is running");
-    Fault { file: None, line: None, key, message }
+    Fault::new(None, key, message)
 }

@@ -1,12 +1,13 @@
 //! What must fit together: the rules between keys.
 
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::time::Duration;
 
 use super::sections::{LimitSettings, MatchingSettings, StoreEngine, TlsSettings};
 use super::settings::Settings;
 use super::values::CENTURY;
-use crate::declaration::{outside, outside_span};
+use crate::declaration::outside;
 
 /// What was found when keys were held against each other.
 pub(super) struct Rules<'a> {
@@ -26,18 +27,27 @@ impl Rules<'_> {
         }
     }
 
+    /// Notes a fault of the first of two keys unless its value is as wanted beside that of the other.
+    fn beside<T: Debug>(&mut self, holds: bool, keys: [&str; 2], wanted: &str, [value, other]: [T; 2]) {
+        self.want(holds, &keys, || format!("must be {wanted} `{}` ({other:?}), got {value:?}", keys[1]));
+    }
+
+    /// Notes a fault unless a value is within bounds, both included.
+    pub(super) fn within<T: PartialOrd + Debug>(&mut self, key: &str, [least, most]: [T; 2], value: T) {
+        self.want(least <= value && value <= most, &[key], || {
+            outside(format_args!("{least:?}"), format_args!("{most:?}"), format_args!("{value:?}"))
+        });
+    }
+
     /// The longest wait of a section is no shorter than the first. Where just the first is set, that is what is at fault.
     pub(super) fn backoffs(&mut self, section: &str, [first, longest]: [Duration; 2]) {
         let [first_key, longest_key] =
             ["first_backoff", "longest_backoff"].map(|key| format!("{section}.{key}"));
+        let holds = first <= longest;
         if self.defaults.contains(longest_key.as_str()) {
-            self.want(first <= longest, &[&first_key, &longest_key], || {
-                format!("must be at most `{longest_key}` ({longest:?}), got {first:?}")
-            });
+            self.beside(holds, [&first_key, &longest_key], "at most", [first, longest]);
         } else {
-            self.want(first <= longest, &[&longest_key, &first_key], || {
-                format!("must be at least `{first_key}` ({first:?}), got {longest:?}")
-            });
+            self.beside(holds, [&longest_key, &first_key], "at least", [longest, first]);
         }
     }
 
@@ -96,27 +106,20 @@ impl Settings {
 
     fn store(&self, rules: &mut Rules<'_>) {
         let (queue, live_tables) = (self.store.queue, self.matching.live_tables);
-        let mut keys = ["store.queue", "matching.live_tables"];
+        let keys = ["store.queue", "matching.live_tables"];
         // Each live table has at most one commit under way, so a queue that holds them all never refuses an answer. No message
         // says that a default is wrong.
-        if rules.defaults.contains("store.queue") {
-            keys.reverse();
-            rules.want(queue > live_tables, &keys, || {
+        if rules.defaults.contains(keys[0]) {
+            rules.want(queue > live_tables, &[keys[1], keys[0]], || {
                 format!("must be less than `store.queue` ({queue}), got {live_tables}; set both")
             });
         } else {
-            rules.want(queue > live_tables, &keys, || {
-                format!("must be more than `matching.live_tables` ({live_tables}), got {queue}")
-            });
+            rules.beside(queue > live_tables, keys, "more than", [queue, live_tables]);
         }
         let (retention, age) = (self.store.retention, self.store.volume_age);
         let is_long = retention.is_zero() || retention >= age;
-        rules.want(is_long, &["store.retention", "store.volume_age"], || {
-            format!("must be at least `store.volume_age` ({age:?}), got {retention:?}")
-        });
-        let (gap, jump) = (self.store.clock_gap, self.store.clock_jump);
-        rules
-            .want((jump..=CENTURY).contains(&gap), &["store.clock_gap"], || outside_span(jump, CENTURY, gap));
+        rules.beside(is_long, ["store.retention", "store.volume_age"], "at least", [retention, age]);
+        rules.within("store.clock_gap", [self.store.clock_jump, CENTURY], self.store.clock_gap);
         let has_database = self.store.engine == StoreEngine::Embedded || self.store.postgres.is_some();
         rules.want(has_database, &["store.postgres.url", "store.engine"], || {
             "must be the address of the database, such as `postgres://offerd@127.0.0.1:5432/offerd`, where \
@@ -130,12 +133,10 @@ impl LimitSettings {
     /// A body that fits alone must have room.
     fn fit(&self, least: usize, rules: &mut Rules<'_>) {
         const MOST: usize = 1 << 40;
-        let bounds = least..=MOST;
-        let (all, company) = (self.body_bytes, self.body_bytes_per_company);
-        rules.want(bounds.contains(&all), &["limits.body_bytes"], || outside(least, MOST, all));
-        rules.want(company == 0 || bounds.contains(&company), &["limits.body_bytes_per_company"], || {
-            outside(least, MOST, company)
-        });
+        rules.within("limits.body_bytes", [least, MOST], self.body_bytes);
+        if self.body_bytes_per_company > 0 {
+            rules.within("limits.body_bytes_per_company", [least, MOST], self.body_bytes_per_company);
+        }
     }
 }
 
@@ -143,15 +144,12 @@ impl MatchingSettings {
     fn fit(&self, rules: &mut Rules<'_>) {
         const DEADLINE: &str = "matching.deadline";
         let Self { deadline, submit_wait, second_look_reserve, response_margin, least_budget, .. } = *self;
-        rules.want(submit_wait <= deadline, &["matching.submit_wait", DEADLINE], || {
-            format!("must be at most `{DEADLINE}` ({deadline:?}), got {submit_wait:?}")
-        });
+        let keys = ["matching.submit_wait", DEADLINE];
+        rules.beside(submit_wait <= deadline, keys, "at most", [submit_wait, deadline]);
         // The default goes with any deadline: no more of it is kept back than that.
         let (key, most) = ("matching.second_look_reserve", deadline / 2);
         let fits = second_look_reserve <= most || rules.defaults.contains(key);
-        rules.want(fits, &[key, DEADLINE], || {
-            format!("must be at most half of `{DEADLINE}` ({most:?}), got {second_look_reserve:?}")
-        });
+        rules.beside(fits, [key, DEADLINE], "at most half of", [second_look_reserve, most]);
         let keys = ["matching.response_margin", "matching.least_budget", DEADLINE];
         rules.want(response_margin + least_budget <= deadline, &keys, || {
             format!("and `{}` together must fit into `{DEADLINE}`, or nobody is asked", keys[1])

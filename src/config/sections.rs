@@ -12,19 +12,18 @@ use ipnet::IpNet;
 use serde::Deserialize;
 
 use super::colour::Colour;
-use super::section::settings;
 use super::values::{
     CENTURY, Checked, DAY, HOUR, MILLISECOND, MINUTE, OneOrMany, SECOND, ZERO, address, any_span,
     colour_if_any, colour_on, file, given, networks, networks_or_addresses, path, texts_that, url,
 };
 use super::web_address;
-use crate::declaration::{count, span, unless};
+use crate::declaration::{count, span, table, unless};
 use crate::telemetry::logging::{self, LogFormat};
 
-settings! {
+table! {
     /// `[api]`
     #[derive(Debug, Clone)]
-    ApiSettings {
+    pub struct ApiSettings {
         /// Address of the listener.
         listen: SocketAddr = address,
         /// Where clients reach it; `None` for its own address.
@@ -53,7 +52,7 @@ settings! {
 
     /// `[offer_pages]`
     #[derive(Debug, Clone)]
-    OfferPageSettings {
+    pub struct OfferPageSettings {
         /// How long a page opens after its rate table was made.
         open_for: Duration = span(MINUTE, 31 * DAY),
         /// Origins whose pages may show it in a frame.
@@ -68,7 +67,7 @@ settings! {
 
     /// How the pages of a company look where it has that otherwise.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
-    BrandSettings {
+    pub struct BrandSettings {
         /// The name at the head; `None` for that of the company.
         name: Option<String> = given => optional,
         /// The colour of buttons and links on a light ground.
@@ -79,7 +78,7 @@ settings! {
 
     /// `[integrations]`
     #[derive(Debug, Clone)]
-    IntegrationsSettings {
+    pub struct IntegrationsSettings {
         /// Address of the listener.
         listen: SocketAddr = address,
         /// Where partners reach it who call back; `None` for the address that it listens on.
@@ -90,7 +89,7 @@ settings! {
 
     /// `[admin]`
     #[derive(Debug, Clone)]
-    ListenerSettings {
+    pub struct ListenerSettings {
         /// Address of the listener.
         listen: SocketAddr = address,
         /// What it shows who it is with; `None` for HTTP in the clear.
@@ -99,7 +98,7 @@ settings! {
 
     /// `[console]`
     #[derive(Debug, Clone)]
-    ConsoleSettings {
+    pub struct ConsoleSettings {
         /// Who has to sign in.
         sign_in: SignIn,
         /// File with a password to sign in with, if one is named.
@@ -124,7 +123,7 @@ settings! {
 
     /// `console.proxy`
     #[derive(Debug, Clone, PartialEq, Eq)]
-    ProxySettings {
+    pub struct ProxySettings {
         /// The header that names the user, in small letters.
         header: String = lower_case,
         /// Where it comes from.
@@ -135,14 +134,14 @@ settings! {
 
     /// `[audit]`
     #[derive(Debug, Clone, Copy)]
-    AuditSettings {
+    pub struct AuditSettings {
         /// How long its records are kept.
         keep: Duration = span(DAY, CENTURY),
     }
 
     /// `tls` of a listener: two files in PEM.
     #[derive(Debug, Clone, PartialEq, Eq)]
-    TlsSettings {
+    pub struct TlsSettings {
         /// The certificate, and those above it.
         certificate: PathBuf = any_path,
         /// Its private key.
@@ -151,7 +150,7 @@ settings! {
 
     /// `[limits]`
     #[derive(Debug, Clone)]
-    LimitSettings {
+    pub struct LimitSettings {
         /// Requests of one company a second; 0 for no limit.
         requests_per_second_per_company: u32 = count(0, 1_000_000),
         /// Requests that it may save up.
@@ -210,7 +209,7 @@ settings! {
 
     /// `[matching]`
     #[derive(Debug, Clone, Copy)]
-    MatchingSettings {
+    pub struct MatchingSettings {
         /// From a lead's arrival to its complete rate table.
         deadline: Duration = span(Self::DEADLINE_MIN, Self::DEADLINE_MAX) => reloadable,
         /// Longest wait of a submit for the partners that answer at once.
@@ -237,7 +236,7 @@ settings! {
 
     /// `[wire]`
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-    WireSettings {
+    pub struct WireSettings {
         /// Share of the endpoints of partners over HTTP that breakers may keep out at once, in percent.
         max_ejected_percent: u8 = count(0, 100) => reloadable,
         /// Breakers count and log, and keep nobody out.
@@ -246,14 +245,14 @@ settings! {
 
     /// `[engine]`
     #[derive(Debug, Clone, Copy)]
-    EngineSettings {
+    pub struct EngineSettings {
         /// Threads that leads run on; 0 for one per core.
         threads: usize = count(0, 256),
     }
 
     /// `[reports]`
     #[derive(Debug, Clone, PartialEq, Eq)]
-    ReportSettings {
+    pub struct ReportSettings {
         /// The time zones by whose days is counted, at least one; the first is that of a report which names none.
         zones: Vec<Tz> = zones,
         /// The client tags that are counted, by name.
@@ -274,14 +273,14 @@ settings! {
 
     /// `[analytics]`
     #[derive(Debug, Clone, Copy)]
-    AnalyticsSettings {
+    pub struct AnalyticsSettings {
         /// Records read for one page of a feed.
         page_records_max: usize = count(1_000, 100_000_000),
     }
 
     /// `[store]`
     #[derive(Debug, Clone)]
-    StoreSettings {
+    pub struct StoreSettings {
         /// What keeps the records.
         engine: StoreEngine,
         /// Directory of the store; of this daemon alone where a database has the records.
@@ -324,7 +323,7 @@ settings! {
 
     /// `[store.postgres]`
     #[derive(Clone, PartialEq, Eq)]
-    PostgresSettings {
+    pub struct PostgresSettings {
         /// Its address. May hold a password.
         url: String = database_url,
         /// File with the password, if one is named.
@@ -343,14 +342,14 @@ settings! {
 
     /// `[partners]`
     #[derive(Debug, Clone)]
-    PathSettings {
+    pub struct PathSettings {
         /// Directory.
         path: PathBuf = path => reloadable,
     }
 
     /// `[reference]`
     #[derive(Debug, Clone)]
-    ReferenceSettings {
+    pub struct ReferenceSettings {
         /// File of the cars that are looked up; `None` for the sample that ships.
         vehicles: Option<PathBuf> = file => reloadable,
         /// Names or cars in one answer.
@@ -359,7 +358,7 @@ settings! {
 
     /// `[approval]`
     #[derive(Debug, Clone, Copy)]
-    ApprovalSettings {
+    pub struct ApprovalSettings {
         /// How long reports are kept.
         reports_kept: Duration = span(MILLISECOND, CENTURY) => reloadable,
         /// Those of one company.
@@ -368,7 +367,7 @@ settings! {
 
     /// `[transcripts]`
     #[derive(Debug, Clone, Copy)]
-    TranscriptSettings {
+    pub struct TranscriptSettings {
         /// How long they are kept.
         kept: Duration = span(MILLISECOND, CENTURY) => reloadable,
         /// Bytes of the bodies of one call.
@@ -377,7 +376,7 @@ settings! {
 
     /// `[experiments]`
     #[derive(Debug, Clone, PartialEq, Eq)]
-    ExperimentSettings {
+    pub struct ExperimentSettings {
         /// Where the files are.
         path: PathBuf = path => reloadable,
         /// Leads of one rule that a comparison reads.
@@ -388,7 +387,7 @@ settings! {
 
     /// `[postbacks]`
     #[derive(Debug, Clone, PartialEq, Eq)]
-    PostbackSettings {
+    pub struct PostbackSettings {
         /// Where the files are.
         path: PathBuf = path => reloadable,
         /// Calls of one subscription that are under way at a time.
@@ -409,14 +408,14 @@ settings! {
 
     /// `[tokens]`
     #[derive(Debug, Clone, Copy)]
-    TokenSettings {
+    pub struct TokenSettings {
         /// Whether a first start makes tokens.
         bootstrap: bool,
     }
 
     /// `[shutdown]`
     #[derive(Debug, Clone, Copy)]
-    ShutdownSettings {
+    pub struct ShutdownSettings {
         /// Longest time for requests in flight.
         drain: Duration = span(ZERO, HOUR),
         /// How long before that it says that it is not ready.
@@ -425,7 +424,7 @@ settings! {
 
     /// `[log]`
     #[derive(Debug, Clone)]
-    LogSettings {
+    pub struct LogSettings {
         /// Level or directives.
         filter: String = log_filter => reloadable,
         /// For whom.
@@ -434,7 +433,7 @@ settings! {
 
     /// `[tracing]`
     #[derive(Debug, Clone)]
-    TracingSettings {
+    pub struct TracingSettings {
         /// The collector of traces; `None` for no traces.
         otlp_endpoint: Option<String> = url,
         /// Of a hundred leads, how many are traced.

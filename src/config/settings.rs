@@ -6,18 +6,17 @@ use std::sync::Arc;
 use super::alerts::AlertSettings;
 use super::layers::{self, Layers, Places};
 use super::ranking::RankingSettings;
-use super::section::settings;
 use super::sections::*;
 use super::web_address;
-use crate::declaration::{self, Fault, Reading, read_table};
+use crate::declaration::{self, Fault, Reading, read_table, table};
 
 /// A setting in force: key, value, and where it came from.
 pub type DescribedSetting = (String, String, String);
 
-settings! {
+table! {
     /// All settings. `config/default.toml` says what each is for.
     #[derive(Debug, Clone)]
-    Settings {
+    pub struct Settings {
         /// `[api]`; its limits hold for every listener.
         api: ApiSettings => section,
         /// `[offer_pages]`
@@ -68,7 +67,7 @@ settings! {
         log: LogSettings => section,
         /// `[tracing]`
         tracing: TracingSettings => section,
-        .. origin: Origin
+        .. pub(super) origin: Origin
     }
 }
 
@@ -93,10 +92,7 @@ impl Settings {
     /// # Errors
     /// Every fault.
     pub fn load(file: Option<&Path>) -> Result<Self, Vec<Fault>> {
-        match Self::inspect(file) {
-            (Some(settings), faults) if faults.is_empty() => Ok(settings),
-            (_, faults) => Err(faults),
-        }
+        whole(Self::inspect(file))
     }
 
     /// Like [`load`](Self::load), but gives settings beside their faults where it can: the faulty ones have their
@@ -114,7 +110,7 @@ impl Settings {
                     "cannot be read: {error}; name the settings file by `--config` or OFFERD_CONFIG, or leave both out \
                      for the built-in settings"
                 );
-                (None, vec![Fault { file: Some(path.to_owned()), line: None, key: String::new(), message }])
+                (None, vec![Fault::new(Some(path.to_owned()), "", message)])
             }
         }
     }
@@ -127,10 +123,7 @@ impl Settings {
         file: Option<(&Path, &str)>,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, Vec<Fault>> {
-        match Self::of_layers(file, environment) {
-            (Some(settings), faults) if faults.is_empty() => Ok(settings),
-            (_, faults) => Err(faults),
-        }
+        whole(Self::of_layers(file, environment))
     }
 
     fn of_layers(
@@ -170,6 +163,11 @@ impl Settings {
     }
 }
 
+/// Settings without faults.
+fn whole((settings, faults): (Option<Settings>, Vec<Fault>)) -> Result<Settings, Vec<Fault>> {
+    settings.filter(|_| faults.is_empty()).ok_or(faults)
+}
+
 /// The one table of settings with an address that may hold a password.
 const DATABASE: &str = "store.postgres";
 
@@ -178,10 +176,7 @@ fn describe(layers: &Layers) -> Vec<DescribedSetting> {
     let row = |section: &str, key: &str, value: &toml::Value| {
         let key = format!("{section}.{key}");
         let source = layers.places.source_of(&key);
-        let value = match key == DATABASE {
-            true => web_address::without_password(value),
-            false => value.to_string(),
-        };
+        let value = if key == DATABASE { web_address::without_password(value) } else { value.to_string() };
         (key, value, source)
     };
     keys.flat_map(|(section, keys)| keys.iter().map(move |(key, value)| row(section, key, value))).collect()

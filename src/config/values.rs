@@ -47,17 +47,25 @@ pub(super) fn texts(names: OneOrMany) -> Checked<Vec<String>> {
     Ok(names.into())
 }
 
+/// What is made of each of some texts.
+pub(super) fn each<T>(names: OneOrMany, read: impl Fn(&str) -> Result<T, String>) -> Checked<Vec<T>> {
+    let (mut all, mut faults) = (Vec::new(), Refusal::new());
+    for name in Vec::from(names) {
+        read(&name).map_or_else(|fault| faults.push(fault), |one| all.push(one));
+    }
+    unless(faults, all)
+}
+
 /// Texts that all fit.
 pub(super) fn texts_that(
     fit: fn(&str) -> bool,
     wanted: &'static str,
 ) -> impl Fn(OneOrMany) -> Checked<Vec<String>> {
-    move |names| {
-        let names: Vec<String> = names.into();
-        let others = names.iter().filter(|name| !fit(name));
-        let faults = others.map(|name| format!("{wanted}, got `{name}`")).collect();
-        unless(faults, names)
-    }
+    let read = move |name: &str| match fit(name) {
+        true => Ok(name.to_owned()),
+        false => Err(format!("{wanted}, got `{name}`")),
+    };
+    move |names| each(names, read)
 }
 
 /// A duration of any length.
@@ -94,23 +102,18 @@ pub(super) fn address(text: String) -> Checked<SocketAddr> {
     text.parse().map_err(|_| vec![format!("{wanted}, got `{text}`")])
 }
 
+fn network(text: &str) -> Result<IpNet, String> {
+    text.parse().map_err(|_| format!("must be networks such as `10.0.0.0/8`, got `{text}`"))
+}
+
 /// Networks.
 pub(super) fn networks(names: OneOrMany) -> Checked<Vec<IpNet>> {
-    let (mut networks, mut faults) = (Vec::new(), Refusal::new());
-    for text in Vec::from(names) {
-        match text.parse() {
-            Ok(network) => networks.push(network),
-            Err(_) => faults.push(format!("must be networks such as `10.0.0.0/8`, got `{text}`")),
-        }
-    }
-    unless(faults, networks)
+    each(names, network)
 }
 
 /// Networks, or addresses.
 pub(super) fn networks_or_addresses(names: OneOrMany) -> Checked<Vec<IpNet>> {
-    let network =
-        |text: String| text.parse::<IpAddr>().map_or(text, |address| IpNet::from(address).to_string());
-    networks(OneOrMany::Many(Vec::from(names).into_iter().map(network).collect()))
+    each(names, |text| text.parse::<IpAddr>().map(IpNet::from).or_else(|_| network(text)))
 }
 
 /// A colour that text has on a ground.

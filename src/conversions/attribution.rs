@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+use super::partner_events::ReportRefused;
 use crate::matching::engine::Engine;
 use crate::model::{ApiError, ProductSubType, ProductType, Reference};
 use crate::partners::declared::Payout;
 use crate::partners::{SeatTemplate, Terms};
 use crate::rate_table::table::Table;
-use crate::records::{Unavailable, reading};
+use crate::records::reading;
 use crate::store::entities::LeadRecord;
 
 /// Behind the ids of a report.
@@ -36,26 +37,15 @@ pub struct Attribution {
     pub loan_amount: Option<i32>,
 }
 
-/// Why a report is about nothing.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Unattributed {
-    /// The partner was asked about no such thing.
-    Unknown(ApiError),
-    /// The store cannot be read.
-    Unavailable,
-}
-
-impl From<Unavailable> for Unattributed {
-    fn from(_: Unavailable) -> Self {
-        Self::Unavailable
-    }
-}
-
 /// Finds what `partner` names.
 ///
 /// # Errors
-/// [`Unattributed`]
-pub fn attribute(engine: &Engine, partner: &str, reference: &Reference) -> Result<Attribution, Unattributed> {
+/// That the partner was asked about no such thing, or that the store cannot be read.
+pub fn attribute(
+    engine: &Engine,
+    partner: &str,
+    reference: &Reference,
+) -> Result<Attribution, ReportRefused> {
     match reference.offer() {
         Some((attribute, offer)) => by_offer(engine, partner, attribute, offer, reference.lead_uuid),
         None => by_lead(engine, partner, reference.lead_uuid.unwrap_or_default(), reference.product_type),
@@ -68,17 +58,15 @@ fn by_offer(
     attribute: &str,
     offer: Uuid,
     lead: Option<Uuid>,
-) -> Result<Attribution, Unattributed> {
-    let unknown = || Unattributed::Unknown(ApiError::unknown_uuid(attribute, "Offer", offer));
-    let named = reading::offer(&engine.records, offer)?;
-    let (table, number) = named.ok_or_else(unknown)?;
-    let table = reading::table(&engine.records, table)?.ok_or_else(unknown)?;
+) -> Result<Attribution, ReportRefused> {
+    let unknown = || ReportRefused::Fault(ApiError::unknown_uuid(attribute, "Offer", offer));
+    let Some((table, Some(number))) = reading::named(&engine.records, offer)? else { return Err(unknown()) };
     let (seat, quote) = table.offer(number).filter(|(seat, _)| seat.key == partner).ok_or_else(unknown)?;
     let head = table.head();
     if let Some(other) = lead.filter(|lead| *lead != head.lead) {
-        return Err(Unattributed::Unknown(ApiError::unknown_uuid("leadUuid", "Lead", other)));
+        return Err(ReportRefused::Fault(ApiError::unknown_uuid("leadUuid", "Lead", other)));
     }
-    let text = engine.records.templates.of(quote).map_err(|_| Unattributed::Unavailable)?;
+    let text = engine.records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
     let is_sold = reading::is_sold(&engine.records.store, &table, seat)?;
     Ok(Attribution {
         lead: reading::lead(&engine.records.store, head.lead)?.ok_or_else(unknown)?,
@@ -97,8 +85,8 @@ fn by_lead(
     partner: &str,
     lead: Uuid,
     product_type: Option<ProductType>,
-) -> Result<Attribution, Unattributed> {
-    let unknown = || Unattributed::Unknown(ApiError::unknown_uuid("leadUuid", "Lead", lead));
+) -> Result<Attribution, ReportRefused> {
+    let unknown = || ReportRefused::Fault(ApiError::unknown_uuid("leadUuid", "Lead", lead));
     let asked_about = |seat: &SeatTemplate| {
         seat.key == partner && product_type.is_none_or(|wanted| wanted == seat.product_type)
     };
@@ -134,13 +122,13 @@ fn payouts_of(
     engine: &Engine,
     table: &Table,
     of: impl Fn(&SeatTemplate) -> bool,
-) -> Result<Vec<Payout>, Unattributed> {
+) -> Result<Vec<Payout>, ReportRefused> {
     let mut payouts = Vec::new();
     for (seat, quote) in table.shown().filter(|(seat, _)| of(seat)) {
         if reading::is_sold(&engine.records.store, table, seat)? {
             continue;
         }
-        let text = engine.records.templates.of(quote).map_err(|_| Unattributed::Unavailable)?;
+        let text = engine.records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
         payouts.extend(text.imprint.as_ref().map(|imprint| imprint.payout));
     }
     Ok(payouts)

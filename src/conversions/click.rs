@@ -10,7 +10,7 @@ use chrono::Utc;
 use metrics::counter;
 use uuid::Uuid;
 
-use super::writing::{self, CLICKS_COUNTED};
+use super::writing;
 use crate::ids;
 use crate::matching::engine::Engine;
 use crate::model::{LeadAction, LeadActionType};
@@ -20,12 +20,16 @@ use crate::partners::template::OFFER_MS;
 use crate::partners::{Template, Terms};
 use crate::rate_table::table::{Offer, Table};
 use crate::records::history::action_at;
-use crate::records::offer_ids::place;
 use crate::records::postings::Posting;
+use crate::records::public_ids::place;
+use crate::records::writing::one_more;
 use crate::records::{Unavailable, reading};
 use crate::store::entities::{HappeningDetails, LeadRecord};
 use crate::store::{Commit, CommitError, Tree};
 use crate::telemetry::metrics::CLICKS;
+
+/// The first guard of a click's commit.
+const CLICKS_COUNTED: usize = 0;
 
 /// What an address names that is opened.
 #[derive(Debug)]
@@ -76,10 +80,9 @@ impl From<CommitError> for Unrecorded {
 /// # Errors
 /// [`Unavailable`] when the store cannot be read.
 pub fn click(engine: &Engine, offer: Uuid) -> Result<Click, Unavailable> {
-    let Some((table, number)) = reading::offer(&engine.records, offer)? else {
+    let Some((table, Some(number))) = reading::named(&engine.records, offer)? else {
         return Ok(Click::Unknown);
     };
-    let Some(table) = reading::table(&engine.records, table)? else { return Ok(Click::Unknown) };
     let Some((_, quote)) = table.offer(number) else { return Ok(Click::Unknown) };
     let (made_at, now) = (table.head().created_at, engine.limiter.now());
     if now > made_at.saturating_add(OFFER_MS) {
@@ -106,7 +109,7 @@ pub fn ends(engine: &Engine, table: Uuid) -> Result<HashMap<Uuid, i64>, Unavaila
     let end = |offer: &Offer| {
         let text = templates.of(&offer.quote).map_err(|_| Unavailable)?;
         let until = text.stands_until(&offer.quote, head.created_at);
-        Ok((templates.ids.uuid(head.uuid, offer.number), until.saturating_add(1)))
+        Ok((templates.ids.offer(head.uuid, offer.number), until.saturating_add(1)))
     };
     offers.map(end).collect()
 }
@@ -140,13 +143,13 @@ impl Opened {
     /// Writes one click more, kept as long as there are few.
     async fn write(&self, engine: &Engine, lead: &LeadRecord) -> Result<(), CommitError> {
         let place = place(self.table.head().uuid, self.number);
-        let before = reading::clicks(&engine.records.store, place);
+        let before = reading::count(&engine.records.store, Tree::Clicks, place);
         let before = before.map_err(|_| unreadable("the count of clicks"))?;
         let is_kept = before.unwrap_or(0) < engine.configuration().rules.clicks_kept_per_offer;
         if is_kept {
             self.write_kept(engine, lead, place, before).await?;
         } else {
-            engine.commit(writing::counted_click(lead, place, before)).await?;
+            engine.commit(counted_click(lead, place, before)).await?;
         }
         counter!(CLICKS, "kept" => if is_kept { "yes" } else { "no" }).increment(1);
         Ok(())
@@ -172,7 +175,7 @@ impl Opened {
             ..HappeningDetails::default()
         };
         let click = || -> Commit {
-            writing::with_click(writing::counted_click(lead, place, before), lead, seat, &action, details)
+            writing::with_click(counted_click(lead, place, before), lead, seat, &action, details)
         };
         let payout = self.text.imprint.as_ref().map(|imprint| imprint.payout);
         let payout = payout.filter(|payout| payout.on == PayoutStep::Click);
@@ -194,6 +197,11 @@ impl Opened {
         }
         engine.commit(click()).await
     }
+}
+
+/// One click more on an offer, unless another was counted meanwhile.
+fn counted_click(lead: &LeadRecord, place: Uuid, before: Option<u64>) -> Commit {
+    one_more(Commit::new().about(lead.uuid), Tree::Clicks, place, before)
 }
 
 fn unreadable(what: &str) -> CommitError {

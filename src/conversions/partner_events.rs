@@ -10,7 +10,7 @@ use metrics::counter;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::attribution::{Attribution, Unattributed, attribute};
+use super::attribution::{Attribution, attribute};
 use super::writing;
 use crate::ids;
 use crate::matching::engine::Engine;
@@ -18,6 +18,7 @@ use crate::model::{
     ApiError, ErrorType, LeadAction, PartnerEvent, PartnerEventReceipt, PartnerReport, PayoutCents, Timestamp,
 };
 use crate::partners::declared::PayoutStep;
+use crate::records::Unavailable;
 use crate::records::history::action_at;
 use crate::records::postings::Posting;
 use crate::records::writing::institution;
@@ -298,11 +299,8 @@ impl ReportRefused {
     }
 }
 
-impl From<Unattributed> for ReportRefused {
-    fn from(unattributed: Unattributed) -> Self {
-        match unattributed {
-            Unattributed::Unknown(error) => Self::Fault(error),
-            Unattributed::Unavailable => Self::Unavailable,
-        }
+impl From<Unavailable> for ReportRefused {
+    fn from(_: Unavailable) -> Self {
+        Self::Unavailable
     }
 }

@@ -14,6 +14,8 @@ use crate::matching::engine::Engine;
 use crate::model::ProductType;
 use crate::partners::Seat;
 use crate::partners::base_url::absolute;
+use crate::records::reading;
+use crate::records::writing::one_more;
 use crate::store::{Commit, CommitError, Store, Tree};
 use crate::telemetry::metrics::PREVIEW_CLICKS;
 
@@ -65,11 +67,8 @@ impl OpenedPreview {
         let mut turn = engine.turn(Tree::PreviewClicks, &key).await?;
         let mut written = Ok(());
         while turn.tries().await {
-            let before = store.get(Tree::PreviewClicks, &key).map_err(|_| CommitError::Busy)?;
-            let commit = Commit::new().as_found(Tree::PreviewClicks, &key, before.as_deref());
-            let count = before.as_deref().map_or(0, count_of).saturating_add(1);
-            written =
-                engine.commit(commit.put(Tree::PreviewClicks, &key, count.to_be_bytes().to_vec())).await;
+            let before = reading::count(store, Tree::PreviewClicks, &key).map_err(|_| CommitError::Busy)?;
+            written = engine.commit(one_more(Commit::new(), Tree::PreviewClicks, &key, before)).await;
             if !matches!(written, Err(CommitError::Guard { .. })) {
                 break;
             }
@@ -85,7 +84,7 @@ pub fn preview_clicks(store: &Store, partner: &str, product_type: ProductType, d
     let of_seat = of_seat(partner, product_type);
     let found = store.scan_from(Tree::PreviewClicks, start, []).filter_map(Result::ok);
     let of_it = found.filter(|(key, _)| key.get(4..).is_some_and(|rest| rest.starts_with(&of_seat)));
-    of_it.map(|(_, bytes)| count_of(&bytes)).sum()
+    of_it.map(|(_, bytes)| bytes.try_into().map_or(0, u64::from_be_bytes)).sum()
 }
 
 /// What keys of a day and a seat begin with.
@@ -101,8 +100,4 @@ fn of_seat(partner: &str, product_type: ProductType) -> Vec<u8> {
 /// Days since the start of 1970, UTC.
 fn day(at_ms: i64) -> u32 {
     u32::try_from(at_ms / DAY_MS).unwrap_or(0)
-}
-
-fn count_of(bytes: &[u8]) -> u64 {
-    bytes.try_into().map_or(0, u64::from_be_bytes)
 }

@@ -6,20 +6,9 @@ use super::attribution::Attribution;
 use super::partner_events::ReportRecord;
 use crate::model::{EventType, LeadAction, PartnerEventReceipt, ProductType, Timestamp};
 use crate::partners::SeatTemplate;
-use crate::records::writing::{About, institution, payout, with_event, with_payout};
+use crate::records::writing::{About, at_seat, key_under, payout, with_event, with_payout};
 use crate::store::entities::{Happening, HappeningDetails, LeadRecord, Payout};
 use crate::store::{Commit, Tree, codec};
-
-/// The first guard of [`counted_click`].
-pub const CLICKS_COUNTED: usize = 0;
-
-/// One click more on an offer, unless another was counted meanwhile.
-pub fn counted_click(lead: &LeadRecord, place: Uuid, before: Option<u64>) -> Commit {
-    let commit = Commit::new().about(lead.uuid);
-    let commit = commit.as_found(Tree::Clicks, place.as_bytes(), before.map(u64::to_be_bytes));
-    let count = before.unwrap_or(0).saturating_add(1);
-    commit.put(Tree::Clicks, place.as_bytes(), count.to_be_bytes().to_vec())
-}
 
 /// Adds that a click on an offer of a seat is kept: the lead event and the lead action.
 pub fn with_click(
@@ -29,10 +18,9 @@ pub fn with_click(
     action: &LeadAction,
     details: HappeningDetails,
 ) -> Commit {
-    let event =
-        with_institution(lead, EventType::OfferClicked, action.action_date, seat, Some(seat.product_type));
-    let key = action_key(lead.uuid, action);
-    let commit = commit.put(Tree::LeadActions, key, codec::encode_json(action));
+    let at = action.action_date.millis();
+    let event = at_seat(seat, About::of(lead).happening(EventType::OfferClicked, at));
+    let commit = commit.put(Tree::LeadActions, key_under(lead.uuid, action.uuid), codec::encode_json(action));
     with_event(commit, lead.company, Happening { cause: Some(action.uuid), details, ..event })
 }
 
@@ -54,33 +42,32 @@ pub fn with_click_payout(
 /// under the same key before.
 pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit {
     let receipt = &report.receipt;
-    let mut commit = with_report(Commit::new().absent(Tree::PartnerEvents, key), key, report);
-    if let Some(happening) = &report.happening {
-        commit = with_event(commit, report.company, happening.clone());
-    }
-    match receipt.payout_in_cents {
-        Some(cents) => {
-            let product_type = receipt.product_type.unwrap_or(about.seat.product_type);
-            let earned = payout(receipt.uuid, (receipt.lead_uuid, &about.seat), receipt.created_at, cents.0);
-            let (product_type, earned_at) = (Some(product_type), report.earned_at);
-            with_payout(commit, report.company, Payout { product_type, earned_at, ..earned })
-        }
-        None => commit,
-    }
+    let earned = receipt.payout_in_cents.map(|cents| Payout {
+        product_type: Some(receipt.product_type.unwrap_or(about.seat.product_type)),
+        earned_at: report.earned_at,
+        ..payout(receipt.uuid, (receipt.lead_uuid, &about.seat), receipt.created_at, cents.0)
+    });
+    let guarded = Commit::new().absent(Tree::PartnerEvents, key);
+    with_report(guarded, key, report, (report.happening.clone(), earned))
 }
 
 /// The lead event that a report becomes, if any.
 pub fn happening(receipt: &PartnerEventReceipt, about: &Attribution) -> Option<Happening> {
     let event_type = receipt.event_type.event_type()?;
-    let event =
-        with_institution(&about.lead, event_type, receipt.occurred_at, &about.seat, receipt.product_type);
+    let event = About::of(&about.lead).happening(event_type, receipt.occurred_at.millis());
     let details = HappeningDetails {
         offer: receipt.offer_uuid,
         product_sub_type: about.product_sub_type,
         reject_reason: receipt.reject_reason,
         payout_cents: receipt.payout_in_cents.map(|cents| cents.0),
     };
-    Some(Happening { amount_in_cents: receipt.amount_in_cents, cause: Some(receipt.uuid), details, ..event })
+    Some(Happening {
+        product_type: receipt.product_type,
+        amount_in_cents: receipt.amount_in_cents,
+        cause: Some(receipt.uuid),
+        details,
+        ..at_seat(&about.seat, event)
+    })
 }
 
 /// A report that was taken back, unless it has changed meanwhile: its action is deleted, its event and its payout, which was of
@@ -91,62 +78,36 @@ pub fn revoked_report(
     revoked: &ReportRecord,
     (product_type, institution): (Option<ProductType>, Option<(Uuid, String)>),
 ) -> Commit {
-    let guarded = Commit::new().unchanged(Tree::PartnerEvents, key, codec::encode_json(earlier));
-    let commit = with_report(guarded, key, revoked);
     let receipt = &revoked.receipt;
-    let Some(at) = receipt.revoked_at else { return commit };
-    let commit = match &revoked.happening {
-        Some(happening) => {
-            let taken_back = Happening { taken_back_at: Some(at.millis()), ..happening.clone() };
-            with_event(commit, revoked.company, taken_back)
-        }
-        None => commit,
-    };
-    match receipt.payout_in_cents {
-        Some(cents) => {
-            let taken_back = Payout {
-                uuid: receipt.uuid,
-                lead: receipt.lead_uuid,
-                booked_at_ms: at.millis(),
-                cents: -cents.0,
-                product_type,
-                institution,
-                takes_back: Some(receipt.created_at.millis()),
-                earned_at: revoked.earned_at,
-            };
-            with_payout(commit, revoked.company, taken_back)
-        }
-        None => commit,
-    }
-}
-
-fn with_report(commit: Commit, key: &[u8], report: &ReportRecord) -> Commit {
-    let commit = commit.about(report.receipt.lead_uuid);
-    let commit = commit.put(Tree::PartnerEvents, key, codec::encode_json(report));
-    match &report.action {
-        Some(action) => {
-            let key = action_key(report.receipt.lead_uuid, action);
-            commit.put(Tree::LeadActions, key, codec::encode_json(action))
-        }
-        None => commit,
-    }
-}
-
-fn action_key(lead: Uuid, action: &LeadAction) -> Vec<u8> {
-    [&lead.as_bytes()[..], action.uuid.as_bytes()].concat()
-}
-
-/// Something that happened to a lead at the institution of a seat.
-fn with_institution(
-    lead: &LeadRecord,
-    event_type: EventType,
-    at: Timestamp,
-    seat: &SeatTemplate,
-    product_type: Option<ProductType>,
-) -> Happening {
-    Happening {
-        institution: Some(institution(seat)),
+    let taken_back_at = receipt.revoked_at.map(Timestamp::millis);
+    let happening = revoked.happening.clone().filter(|_| taken_back_at.is_some());
+    let happening = happening.map(|happening| Happening { taken_back_at, ..happening });
+    let taken_back = taken_back_at.zip(receipt.payout_in_cents).map(|(booked_at_ms, cents)| Payout {
+        uuid: receipt.uuid,
+        lead: receipt.lead_uuid,
+        booked_at_ms,
+        cents: -cents.0,
         product_type,
-        ..About::of(lead).happening(event_type, at.millis())
-    }
+        institution,
+        takes_back: Some(receipt.created_at.millis()),
+        earned_at: revoked.earned_at,
+    });
+    let guarded = Commit::new().unchanged(Tree::PartnerEvents, key, codec::encode_json(earlier));
+    with_report(guarded, key, revoked, (happening, taken_back))
+}
+
+/// Adds a report, with what it makes of its lead.
+fn with_report(
+    commit: Commit,
+    key: &[u8],
+    report: &ReportRecord,
+    (happening, payout): (Option<Happening>, Option<Payout>),
+) -> Commit {
+    let (lead, company) = (report.receipt.lead_uuid, report.company);
+    let commit = commit.about(lead).put(Tree::PartnerEvents, key, codec::encode_json(report));
+    let commit = report.action.iter().fold(commit, |commit, action| {
+        commit.put(Tree::LeadActions, key_under(lead, action.uuid), codec::encode_json(action))
+    });
+    let commit = happening.into_iter().fold(commit, |commit, one| with_event(commit, company, one));
+    payout.into_iter().fold(commit, |commit, payout| with_payout(commit, company, payout))
 }

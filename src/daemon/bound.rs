@@ -29,13 +29,14 @@ impl Bound {
         let shares = Descriptors::take().shared(settings.limits.reserved_descriptors);
         let public = http::connections(&settings.limits, shares.public);
         let operators = http::connections(&settings.limits, shares.admin);
-        let mut bind = |listener, address, identity: &Option<_>, connections| {
-            http::bind(listener, address, sockets.take(listener), identity.as_ref(), settings, connections)
+        let mut bind = |listener, address, connections| {
+            let given = sockets.take(listener);
+            http::bind(listener, address, given, shown.of(listener), settings, connections)
         };
         Ok(Self {
-            api: bind("api", settings.api.listen, &shown.api, &public)?,
-            integrations: bind("integrations", settings.integrations.listen, &shown.integrations, &public)?,
-            admin: bind("admin", settings.admin.listen, &shown.admin, &operators)?,
+            api: bind("api", settings.api.listen, &public)?,
+            integrations: bind("integrations", settings.integrations.listen, &public)?,
+            admin: bind("admin", settings.admin.listen, &operators)?,
             shown,
         })
     }

@@ -6,9 +6,9 @@
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -45,28 +45,21 @@ pub(super) enum Stage {
     Closing = 5,
 }
 
-impl Stage {
-    const ALL: [Self; 6] =
-        [Self::Starting, Self::Serving, Self::Answering, Self::Leaving, Self::Stopping, Self::Closing];
-
-    /// What was not finished when it ended here.
-    fn unfinished(self) -> &'static str {
-        match self {
-            Self::Starting => "the start",
-            Self::Serving => "the work at hand: the process does not answer its signals",
-            Self::Answering => "requests in flight",
-            Self::Leaving => "rate tables that were being built",
-            Self::Stopping => "the traces or the admin listener",
-            Self::Closing => "the closing of the store",
-        }
-    }
-}
+/// What was not finished when it ended in a stage, in their order.
+const UNFINISHED: [&str; 6] = [
+    "the start",
+    "the work at hand: the process does not answer its signals",
+    "requests in flight",
+    "rate tables that were being built",
+    "the traces or the admin listener",
+    "the closing of the store",
+];
 
 /// The daemon's side of the guard: it notes its stage, and hands over the store's flag.
 #[derive(Debug, Clone)]
 pub(super) struct Guard {
-    stage: Arc<AtomicU8>,
-    lost: mpsc::Sender<Arc<AtomicBool>>,
+    stage: Arc<AtomicUsize>,
+    lost: Arc<OnceLock<Arc<AtomicBool>>>,
 }
 
 impl Guard {
@@ -77,13 +70,12 @@ impl Guard {
         for signal in [SIGTERM, SIGINT] {
             pipe::register(signal, told.try_clone()?)?;
         }
-        let stage = Arc::new(AtomicU8::new(Stage::Starting as u8));
-        let (lost, store) = mpsc::channel();
+        let stage = Arc::new(AtomicUsize::new(Stage::Starting as usize));
+        let lost = Arc::new(OnceLock::new());
         let watch = Watch {
             heard,
             _told: told,
-            store,
-            flag: None,
+            lost: Arc::clone(&lost),
             stage: Arc::clone(&stage),
             bound: ending + CLOSING,
         };
@@ -93,13 +85,13 @@ impl Guard {
 
     /// The store is open; this flag says when it has failed for good.
     pub(super) fn heed(&self, lost: Arc<AtomicBool>) {
-        // A guard that is gone has ended the process.
-        let _ = self.lost.send(lost);
+        // It is opened once.
+        let _ = self.lost.set(lost);
     }
 
     /// The daemon goes on to this stage.
     pub(super) fn at(&self, stage: Stage) {
-        self.stage.store(stage as u8, Ordering::Release);
+        self.stage.store(stage as usize, Ordering::Release);
     }
 }
 
@@ -108,9 +100,8 @@ struct Watch {
     heard: UnixStream,
     /// So that it stays open when no signal can be heard.
     _told: UnixStream,
-    store: mpsc::Receiver<Arc<AtomicBool>>,
-    flag: Option<Arc<AtomicBool>>,
-    stage: Arc<AtomicU8>,
+    lost: Arc<OnceLock<Arc<AtomicBool>>>,
+    stage: Arc<AtomicUsize>,
     bound: Duration,
 }
 
@@ -136,18 +127,13 @@ impl Watch {
         self.heard.read(&mut [0]).is_ok_and(|read| read > 0)
     }
 
-    fn is_lost(&mut self) -> bool {
-        self.flag = self.store.try_iter().last().or(self.flag.take());
-        self.flag.as_ref().is_some_and(|flag| flag.load(Ordering::Acquire))
-    }
-
-    fn stage(&self) -> Stage {
-        let stage = self.stage.load(Ordering::Acquire);
-        Stage::ALL.into_iter().find(|known| *known as u8 == stage).unwrap_or(Stage::Serving)
+    fn is_lost(&self) -> bool {
+        self.lost.get().is_some_and(|lost| lost.load(Ordering::Acquire))
     }
 
     fn end(self) -> ! {
-        let (unfinished, within_s) = (self.stage().unfinished(), self.bound.as_secs());
+        let unfinished = UNFINISHED[self.stage.load(Ordering::Acquire)];
+        let within_s = self.bound.as_secs();
         let (said, saying) = mpsc::channel();
         let last_word = move || {
             error!(

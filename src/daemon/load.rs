@@ -43,36 +43,27 @@ pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
     faults.extend(wrong_master_key(&settings));
     faults.extend(database_fault(&settings));
     faults.extend(password_fault(&settings));
-    faults.extend(alert_faults(&settings));
-    faults.extend(certificate_faults(&settings, Identities::read(&settings)));
-    let vehicles = vehicles(&settings).unwrap_or_else(|found| {
-        faults.extend(found);
-        Vehicles::default()
-    });
-    let subscriptions = Subscriptions::load(&settings.postbacks).unwrap_or_else(|found| {
-        faults.extend(found);
-        Subscriptions::none(&settings.postbacks)
-    });
+    faults.extend(placed(&settings, alerts::faults(&settings.alerts)));
+    faults.extend(placed(&settings, Identities::read(&settings).err().unwrap_or_default()));
+    let vehicles = vehicles(&settings);
+    let subscriptions = Subscriptions::load(&settings.postbacks);
     let book = Book::load(&settings.partners.path);
-    let experiments = Experiments::load(&settings, book.as_ref().ok()).unwrap_or_else(|found| {
-        faults.extend(found);
-        Experiments::default()
-    });
-    match book {
+    let experiments = Experiments::load(&settings, book.as_ref().ok());
+    let found = [vehicles.as_ref().err(), subscriptions.as_ref().err(), experiments.as_ref().err()];
+    faults.extend(found.into_iter().flatten().flatten().cloned());
+    match &book {
         Ok(book) => {
-            let closed = PartnerClients::new(settings.wire).opened(&book).err().into_iter().flatten();
+            let closed = PartnerClients::new(settings.wire).opened(book).err().into_iter().flatten();
             let whole = |file: PathBuf| settings.partners.path.join(file);
             faults.extend(closed.map(|fault| Fault { file: fault.file.map(whole), ..fault }));
-            if faults.is_empty() {
-                Ok(Loaded { settings, book, subscriptions, experiments, vehicles })
-            } else {
-                Err(faults)
-            }
         }
-        Err(of_partners) => {
-            faults.extend(of_partners);
-            Err(faults)
+        Err(found) => faults.extend(found.iter().cloned()),
+    }
+    match (book, subscriptions, experiments, vehicles) {
+        (Ok(book), Ok(subscriptions), Ok(experiments), Ok(vehicles)) if faults.is_empty() => {
+            Ok(Loaded { settings, book, subscriptions, experiments, vehicles })
         }
+        _ => Err(faults),
     }
 }
 
@@ -89,18 +80,14 @@ pub fn vehicles(settings: &Settings) -> Result<Vehicles, Vec<Fault>> {
 /// # Errors
 /// Every fault of the certificates.
 pub fn certificate_days(settings: &Settings) -> Result<Vec<(&'static str, u64)>, Vec<Fault>> {
-    let identities = Identities::read(settings);
-    let days = identities.map(|identities| {
-        let days = identities.shown().map(|(listener, identity)| match identity.days_left() {
-            Ok(days) => Ok((listener, days)),
-            Err(fault) => Err((format!("{listener}.tls"), fault)),
+    let days = Identities::read(settings).and_then(|identities| {
+        let days = identities.shown().map(|(listener, identity)| {
+            let days = identity.days_left().map_err(|fault| vec![(format!("{listener}.tls"), fault)])?;
+            Ok((listener, days))
         });
-        days.collect::<Result<Vec<_>, _>>().map_err(|fault| vec![fault])
+        days.collect()
     });
-    match days {
-        Ok(Ok(days)) => Ok(days),
-        Ok(Err(faults)) | Err(faults) => Err(certificate_faults::<()>(settings, Err(faults))),
-    }
+    days.map_err(|found| placed(settings, found))
 }
 
 /// Tells the metrics until when the certificates are good that are shown from now on.
@@ -115,19 +102,9 @@ pub(super) fn note_certificates(shown: &Identities) {
     }
 }
 
-/// What is wrong with the certificates of the listeners.
-pub(super) fn certificate_faults<T>(
-    settings: &Settings,
-    read: Result<T, Vec<(String, String)>>,
-) -> Vec<Fault> {
-    let faults = read.err().unwrap_or_default();
-    faults.into_iter().map(|(key, message)| settings.fault(&key, message)).collect()
-}
-
-/// What is wrong with how alerts are told.
-fn alert_faults(settings: &Settings) -> impl Iterator<Item = Fault> {
-    let found = alerts::faults(&settings.alerts).into_iter();
-    found.map(|(key, message)| settings.fault(&key, message))
+/// What is wrong with keys, each in the place where it was set last.
+pub(super) fn placed(settings: &Settings, found: Vec<(String, String)>) -> Vec<Fault> {
+    found.into_iter().map(|(key, message)| settings.fault(&key, message)).collect()
 }
 
 /// What is wrong with the console's password, if one is given.
@@ -144,7 +121,7 @@ pub fn master_key_fault(settings: &Settings) -> Option<Fault> {
     let source = settings.describe().iter().find(|(key, ..)| key == "store.master_key_file");
     let file = source.filter(|_| master_key_file.is_some()).map(|(_, _, source)| PathBuf::from(source));
     let next = if error.is_forbidden() { "; go on as the user that the daemon runs as" } else { "" };
-    Some(Fault { file, line: None, key: String::new(), message: format!("{error}{next}") })
+    Some(Fault::new(file, "", format!("{error}{next}")))
 }
 
 /// What is wrong with how the database is named, if one is. Whether it answers is seen when it is opened.

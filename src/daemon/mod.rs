@@ -50,7 +50,7 @@ pub fn run(config: Option<PathBuf>, loaded: Loaded) -> ExitCode {
     // Before there is any other thread.
     let sockets = Sockets::inherit();
     let filter = telemetry::logging::init(&settings.log.filter, settings.log.format);
-    let metrics = telemetry::metrics::install();
+    let metrics = telemetry::recorder::install();
     let sockets = match sockets {
         Ok(sockets) => sockets,
         Err(message) => return fatal(message),
@@ -91,7 +91,7 @@ pub fn run(config: Option<PathBuf>, loaded: Loaded) -> ExitCode {
 /// How the daemon reports on itself: the filter of its log, and its metrics.
 struct Telling {
     filter: telemetry::logging::Filter,
-    metrics: telemetry::metrics::Handle,
+    metrics: telemetry::recorder::Handle,
 }
 
 /// How a daemon ended that had started.

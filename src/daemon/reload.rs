@@ -2,6 +2,7 @@
 //!
 //! Whatever can go wrong goes wrong before the swap. Tables in flight keep the configuration that they started with.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,7 +12,7 @@ use sd_notify::NotifyState;
 use tokio::sync::watch;
 use tracing::{error, info, warn};
 
-use super::load::{Loaded, certificate_faults, load, note_certificates};
+use super::load::{Loaded, load, note_certificates, placed};
 use super::notify;
 use crate::config::{SettingChange, Settings};
 use crate::declaration::Fault;
@@ -80,42 +81,31 @@ impl Reloading {
 
     async fn swap(&mut self) -> Result<Report, Kept> {
         let config = self.config.clone();
-        let reading = tokio::task::spawn_blocking(move || load(config.as_deref()));
-        let read =
-            reading.await.map_err(|_| Kept::Failed("the files could not be read to their end".to_owned()))?;
+        let read = aside("the files could not be read to their end", move || load(config.as_deref()));
         let Loaded { settings: later, book, subscriptions, experiments, vehicles } =
-            read.map_err(Kept::Faulty)?;
+            read.await?.map_err(Kept::Faulty)?;
         let (settings, settings_diff) = self.settings.reloaded(&later).map_err(Kept::Faulty)?;
         let shown = self.shown.clone();
-        let reading = tokio::task::spawn_blocking(move || shown.read_again());
-        let read = reading
-            .await
-            .map_err(|_| Kept::Failed("the certificates could not be read to their end".to_owned()))?;
-        let renewals =
-            read.map_err(|faults| Kept::Faulty(certificate_faults::<()>(&self.settings, Err(faults))))?;
+        let read = aside("the certificates could not be read to their end", move || shown.read_again());
+        let renewals = read.await?.map_err(|found| Kept::Faulty(placed(&self.settings, found)))?;
         let old = self.engine.configuration();
         if let Some(fault) = empties(&old.book, &book, &later) {
             return Err(Kept::Faulty(vec![fault]));
         }
         let clients = old.clients.opened(&book).map_err(Kept::Faulty)?;
         let kept = self.engine.records.templates.keep(&book).await;
-        kept.map_err(|failure| Kept::Failed(format!("the book's templates could not be stored: {failure}")))?;
-
+        kept.map_err(failed("the book's templates could not be stored"))?;
         let begun = postbacks::begin(&self.engine.records.store, &subscriptions).await;
-        begun.map_err(|failure| {
-            Kept::Failed(format!("where postbacks begin could not be stored: {failure}"))
-        })?;
+        begun.map_err(failed("where postbacks begin could not be stored"))?;
 
         let engine = Arc::clone(&self.engine);
-        let counting = tokio::task::spawn_blocking(move || {
+        let counting = aside("the asks could not be counted", move || {
             engine.limiter.look_back(&engine.records, &book);
             book
         });
-        let book = counting.await.map_err(|_| Kept::Failed("the asks could not be counted".to_owned()))?;
+        let book = counting.await?;
         let shared = cap_sharing::share_out(&self.engine, &book).await;
-        shared.map_err(|failure| {
-            Kept::Failed(format!("what this node may ask could not be settled with the others: {failure}"))
-        })?;
+        shared.map_err(failed("what this node may ask could not be settled with the others"))?;
 
         let holders = Tokens::of(self.engine.records.store.clone()).holders();
         let report = Report {
@@ -167,6 +157,18 @@ impl Reloading {
         self.in_force.send_replace(Arc::new(settings.clone()));
         self.settings = settings;
     }
+}
+
+/// Does something on a thread that may block.
+async fn aside<T: Send + 'static>(
+    cut: &'static str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Kept> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| Kept::Failed(cut.to_owned()))
+}
+
+fn failed<E: Display>(what: &'static str) -> impl FnOnce(E) -> Kept {
+    move |failure| Kept::Failed(format!("{what}: {failure}"))
 }
 
 /// The fault of files that would take every partner out: a directory that is not mounted, or not copied yet, rather than what is meant.

@@ -93,15 +93,11 @@ async fn expire_old(engine: &Arc<Engine>, retention: Duration, every: Duration) 
         let step_begun = Instant::now();
         let (before_ms, now_ms) = too_old(engine, retention);
         let (store, runtime) = (engine.records.store.clone(), Handle::current());
-        let step =
-            spawn_blocking(move || runtime.block_on(store.expire_before(before_ms, every, now_ms))).await;
-        match step {
-            Ok(Ok(Some(expired))) => tell_expired(engine, expired),
-            Ok(Ok(None)) => return,
-            Ok(Err(failure)) => {
-                error!(%failure, "what is older than `store.retention` could not be removed; it is tried again");
-                return;
-            }
+        let step = move || runtime.block_on(store.expire_before(before_ms, every, now_ms));
+        let step = spawn_blocking(step).await.map_err(|failure| failure.to_string());
+        match step.and_then(|expired| expired.map_err(|failure| failure.to_string())) {
+            Ok(Some(expired)) => tell_expired(engine, expired),
+            Ok(None) => return,
             Err(failure) => {
                 error!(%failure, "what is older than `store.retention` could not be removed; it is tried again");
                 return;

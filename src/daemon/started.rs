@@ -33,9 +33,10 @@ use crate::matching::partner_clients::PartnerClients;
 use crate::matching::suppressions::Suppressions;
 use crate::matching::{Engine, Matchmaker, cap_sharing, recovery, shown_posts};
 use crate::model::BaseUrl;
+use crate::outbox::Worker;
 use crate::partners::Book;
 use crate::persons::index::ContactIndex;
-use crate::postbacks::{self, Keeper, Running, Subscriptions};
+use crate::postbacks::{self, Keeper, Subscriptions};
 use crate::ranking::{Learning, Rankings};
 use crate::records::Records;
 use crate::records::projection::keep;
@@ -48,7 +49,7 @@ use crate::store::left_alone;
 use crate::store::tokens::Tokens;
 use crate::store::{Commit, Store};
 use crate::telemetry::logging::AUDIT;
-use crate::telemetry::metrics::Handle;
+use crate::telemetry::recorder::Handle;
 use crate::telemetry::traces::{Delivery, Traces};
 use crate::web::{Drained, Elsewhere, Listener, Welcome};
 
@@ -66,8 +67,8 @@ pub(super) struct Started {
     public: Public,
     /// What is done beside, until the store closes.
     aside: Vec<JoinHandle<()>>,
-    postbacks: Running,
-    alerts: alerts::Running,
+    /// Those that push to receivers.
+    workers: [Worker; 2],
     reloading: Reloading,
     reloads: Requests,
     delivery: Option<Delivery>,
@@ -125,7 +126,7 @@ impl Started {
         let (vehicles, app) = public_app(vehicles, &matchmaker, &tokens, &settings, &run_file);
         let mut aside = aside(&settings, &matchmaker, &app, &reports);
         aside.extend(following::follow(&engine, seen));
-        let postbacks = keep_postbacks(&store, subscribed, &app)?;
+        let postbacks = Keeper::start(store.clone(), subscribed, queueing(&app))?;
         let public = Public::serve([api, integrations], &threads, app, &reception);
         welcome(&settings, &tokens, &run_file, sign_in).await?;
 
@@ -141,8 +142,7 @@ impl Started {
             admin,
             public,
             aside,
-            postbacks,
-            alerts,
+            workers: [postbacks, alerts],
             reloading,
             reloads,
             delivery,
@@ -211,8 +211,7 @@ impl Started {
         self.run_file.remove();
         self.aside.iter().for_each(JoinHandle::abort);
         give_caps_back(self.matchmaker.engine()).await;
-        self.postbacks.stop();
-        self.alerts.stop();
+        self.workers.into_iter().for_each(Worker::stop);
         self.matchmaker.engine().statistics.failures.flush();
         self.admin.stop();
         guard.at(Stage::Closing);
@@ -302,22 +301,19 @@ fn aside(
     app: &http::App,
     reports: &Reports,
 ) -> Vec<JoinHandle<()>> {
-    let (recovering, store) = (matchmaker.clone(), matchmaker.engine().records.store.clone());
-    let (prefills, engine) = (Arc::clone(&app.prefills), Arc::clone(matchmaker.engine()));
+    let engine = || Arc::clone(matchmaker.engine());
+    let (recovering, store) = (matchmaker.clone(), engine().records.store.clone());
+    let (prefills, failing) = (Arc::clone(&app.prefills), engine());
     let learning =
-        engine.rankings.clone().map(|rankings| tokio::spawn(keep(Learning::new(rankings), queueing(app))));
+        engine().rankings.clone().map(|rankings| tokio::spawn(keep(Learning::new(rankings), queueing(app))));
     let mut aside = vec![
-        tokio::spawn(async move { engine.statistics.failures.keep().await }),
-        tokio::spawn(shown_posts::keep(Arc::clone(matchmaker.engine()))),
-        tokio::spawn(cap_sharing::keep(Arc::clone(matchmaker.engine()))),
-        tokio::spawn(cap_sharing::follow_budgets(Arc::clone(matchmaker.engine()))),
-        tokio::spawn(suppression_key::unlock_when_back(Arc::clone(matchmaker.engine()))),
+        tokio::spawn(async move { failing.statistics.failures.keep().await }),
+        tokio::spawn(shown_posts::keep(engine())),
+        tokio::spawn(cap_sharing::keep(engine())),
+        tokio::spawn(cap_sharing::follow_budgets(engine())),
+        tokio::spawn(suppression_key::unlock_when_back(engine())),
         tokio::spawn(async move { recovery::recover_for_ever(&recovering).await }),
-        tokio::spawn(retention::retain(
-            Arc::clone(matchmaker.engine()),
-            settings.store.clone(),
-            settings.audit,
-        )),
+        tokio::spawn(retention::retain(engine(), settings.store.clone(), settings.audit)),
         tokio::spawn(async move { prefills.sweep().await }),
         tokio::spawn(keep(ContactIndex(store), queueing(app))),
         tokio::spawn(keep(reports.clone(), queueing(app))),
@@ -372,33 +368,22 @@ async fn subscribed(
     Ok(watch::channel(Arc::new(subscriptions)))
 }
 
-/// Pushes events to companies on a thread of their own.
-fn keep_postbacks(
-    store: &Store,
-    subscribed: watch::Receiver<Arc<Subscriptions>>,
-    app: &http::App,
-) -> Result<Running, Fatal> {
-    let started = Keeper::start(store.clone(), subscribed, queueing(app));
-    started.map_err(|error| format!("the thread of postbacks could not be started: {error}"))
-}
-
 /// Looks for what is worth an alert, on a thread of its own.
 fn keep_alerts(
     engine: &Arc<Engine>,
     settings: &watch::Receiver<Arc<Settings>>,
     metrics: &Handle,
     shown: &Identities,
-) -> Result<(Board, alerts::Running), Fatal> {
+) -> Result<(Board, Worker), Fatal> {
     note_certificates(shown);
     let (measured, metrics) = (Arc::clone(engine), metrics.clone());
     let measure = move || {
         measured.measure();
-        metrics.render()
+        metrics.figures()
     };
     let store = engine.records.store.clone();
     let board = Board::of(&store);
-    let started = alerts::Keeper::start(store, board.clone(), settings.clone(), measure);
-    let running = started.map_err(|error| format!("the thread of alerts could not be started: {error}"))?;
+    let running = alerts::Keeper::start(store, board.clone(), settings.clone(), measure)?;
     Ok((board, running))
 }
 

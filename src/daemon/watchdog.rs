@@ -22,13 +22,13 @@ pub async fn watch(store: Store, within: Duration, mut alive: impl FnMut()) {
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         beats.tick().await;
-        match beat(&store, within).await {
-            Ok(()) => alive(),
-            Err(Missed::Refused(CommitError::Closed)) => return,
-            Err(Missed::Refused(error)) => {
+        match timeout(within, beat(&store)).await {
+            Ok(Ok(())) => alive(),
+            Ok(Err(CommitError::Closed)) => return,
+            Ok(Err(error)) => {
                 error!(%error, "a write failed, so the service manager's watchdog is not told that all is well");
             }
-            Err(Missed::Late) => {
+            Err(_) => {
                 let within_ms = within.as_millis();
                 error!(
                     within_ms,
@@ -39,22 +39,12 @@ pub async fn watch(store: Store, within: Duration, mut alive: impl FnMut()) {
     }
 }
 
-/// Why the service manager was not told that all is well.
-#[derive(Debug, PartialEq, Eq)]
-enum Missed {
-    /// The store did not take the write.
-    Refused(CommitError),
-    /// It was not durable in time.
-    Late,
-}
-
 /// Writes the time. Once this returns `Ok`, it survives a power cut.
-async fn beat(store: &Store, within: Duration) -> Result<(), Missed> {
+async fn beat(store: &Store) -> Result<(), CommitError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
     let heartbeat = store.own_key(HEARTBEAT);
-    let written = store.commit(Commit::new().put(Tree::Meta, heartbeat, now_ms.to_be_bytes()));
-    timeout(within, written).await.map_err(|_| Missed::Late)?.map_err(Missed::Refused)
+    store.commit(Commit::new().put(Tree::Meta, heartbeat, now_ms.to_be_bytes())).await
 }
 
 #[cfg(test)]
@@ -100,12 +90,12 @@ mod tests {
         let options = StoreOptions::new(directory.path());
         let store = Store::open(options.clone()).unwrap();
         options.sync_fault.hang(true);
-        assert_eq!(beat(&store, WITHIN).await, Err(Missed::Late));
+        assert!(timeout(WITHIN, beat(&store)).await.is_err(), "it is late");
 
         options.sync_fault.hang(false);
         // The writer goes by the clock on the wall.
         tokio::time::resume();
-        assert_eq!(beat(&store, WITHIN).await, Ok(()));
+        assert_eq!(timeout(WITHIN, beat(&store)).await, Ok(Ok(())));
         store.close().unwrap();
     }
 }

@@ -67,12 +67,17 @@ pub fn figure(least: f64, greatest: f64) -> impl Fn(f64) -> Result<f64, Refusal>
     }
 }
 
+/// What may be left out, and is checked where it is not.
+pub fn if_any<R, T>(check: impl Fn(R) -> Result<T, Refusal>) -> impl Fn(R) -> Result<Option<T>, Refusal> {
+    move |value| check(value).map(Some)
+}
+
 /// The fault of a value outside bounds.
 pub fn outside(least: impl Display, greatest: impl Display, got: impl Display) -> String {
     format!("must be from {least} to {greatest}, got {got}")
 }
 
 /// The fault of a duration outside bounds.
-pub fn outside_span(least: Duration, greatest: Duration, got: Duration) -> String {
+fn outside_span(least: Duration, greatest: Duration, got: Duration) -> String {
     outside(format_args!("{least:?}"), format_args!("{greatest:?}"), format_args!("{got:?}"))
 }

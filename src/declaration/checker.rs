@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 
 use super::fault::Fault;
-use super::read::{FileReading, read};
+use super::read::{Reading, read};
 use super::source::{Source, quoted};
 
 /// Collects the faults of one file; knows the place that is being checked.
@@ -28,7 +28,7 @@ impl<'s> Checker<'s> {
     /// # Errors
     /// What cannot be read. Where a key stands in for another, what else is found may only follow from that.
     pub fn begin<T: DeserializeOwned>(name: &str, source: &'s Source) -> Result<(T, Self), Vec<Fault>> {
-        let FileReading { value, faults, .. } = read(source);
+        let Reading { value, faults, .. } = read(source);
         let Some(declared) = value.filter(|_| faults.is_empty()) else { return Err(faults) };
         let mut check = Self::new(source);
         if !is_key(name) {

@@ -42,12 +42,7 @@ pub fn declared_in<T>(
 ) -> (Vec<T>, Vec<Fault>) {
     let unread = |file: &Path, key: &str, error: io::Error| {
         let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-        Fault {
-            file: Some(file),
-            line: None,
-            key: key.to_owned(),
-            message: format!("cannot be read: {error}"),
-        }
+        Fault::new(Some(file), key, format!("cannot be read: {error}"))
     };
     let (mut all, mut faults) = (Vec::new(), Vec::new());
     let files = files_if_any(directory).unwrap_or_else(|error| {

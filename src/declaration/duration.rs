@@ -8,18 +8,6 @@ use serde::{Deserialize, Deserializer, de};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HumanDuration(pub Duration);
 
-impl From<HumanDuration> for Duration {
-    fn from(duration: HumanDuration) -> Self {
-        duration.0
-    }
-}
-
-impl From<Duration> for HumanDuration {
-    fn from(duration: Duration) -> Self {
-        Self(duration)
-    }
-}
-
 impl<'de> Deserialize<'de> for HumanDuration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = match toml::Value::deserialize(deserializer)? {

@@ -18,6 +18,13 @@ pub struct Fault {
     pub message: String,
 }
 
+impl Fault {
+    /// One whose line is not known.
+    pub fn new(file: Option<PathBuf>, key: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { file, line: None, key: key.into(), message: message.into() }
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(file) = &self.file {

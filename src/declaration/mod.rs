@@ -11,12 +11,15 @@ mod duration;
 mod fault;
 mod read;
 mod source;
+mod table;
 
-pub use checked::{Refusal, checked, count, figure, outside, outside_span, span, unless};
+pub use checked::{Refusal, checked, count, figure, if_any, outside, span, unless};
 pub use checker::{Checker, is_key};
 pub use diff::DeclarationsDiff;
 pub use directory::{declared_in, files_in, text_of};
 pub use duration::HumanDuration;
 pub use fault::Fault;
-pub use read::{FileReading, Reading, did_you_mean, nearest, read, read_table};
+pub use read::{Reading, did_you_mean, nearest, read, read_table};
 pub use source::{Source, parent, quoted};
+pub(crate) use table::table;
+pub use table::{Reload, Rows, Table, missing};

@@ -30,13 +30,13 @@ const NEAR: u32 = 800;
 /// The message for a key that is not there.
 const MISSING: &str = "is missing";
 
-/// What reading a table gave.
+/// What reading a table gave; a fault of it is a key path and a message.
 #[derive(Debug)]
-pub struct Reading<T> {
+pub struct Reading<T, F = (String, String)> {
     /// The value, with stand-ins in the places of the faults; `None` when no stand-in would do.
     pub value: Option<T>,
-    /// The faults to report, as (key path, message).
-    pub faults: Vec<(String, String)>,
+    /// The faults to report.
+    pub faults: Vec<F>,
     /// Further places with stand-ins, whose faults follow from those.
     pub implied: Vec<String>,
 }
@@ -61,22 +61,11 @@ impl<T> Reading<T> {
     }
 }
 
-/// What reading a file gave.
-#[derive(Debug)]
-pub struct FileReading<T> {
-    /// The value, with stand-ins in the places of the faults; `None` when no stand-in would do.
-    pub value: Option<T>,
-    /// Every fault to report.
-    pub faults: Vec<Fault>,
-    /// Further places with stand-ins, whose faults follow from those.
-    pub implied: Vec<String>,
-}
-
 /// Reads a file as a `T`: a value, possibly with stand-ins, and every fault.
-pub fn read<T: DeserializeOwned>(source: &Source) -> FileReading<T> {
+pub fn read<T: DeserializeOwned>(source: &Source) -> Reading<T, Fault> {
     let Reading { value, faults, implied } = read_table(source.table().clone(), &toml::Table::new());
     let faults = faults.into_iter().map(|(key, message)| source.fault(&key, message)).collect();
-    FileReading { value, faults, implied }
+    Reading { value, faults, implied }
 }
 
 /// Reads a table as a `T`. A refused value gives way to that of `defaults`, if any.
@@ -354,7 +343,7 @@ mod tests {
             "name = 'corner'\nopens_after = '8h'\n[[shelves]]\nheight = 2\nkind = 'steel'\n",
         )
         .unwrap();
-        let FileReading { value: shop, faults, .. } = read::<Shop>(&source);
+        let Reading { value: shop, faults, .. } = read::<Shop>(&source);
         assert!(faults.is_empty());
         let shop = shop.unwrap();
         assert_eq!((shop.name.as_str(), shop.opens_after.unwrap().0.as_secs()), ("corner", 8 * 3600));

@@ -52,12 +52,7 @@ impl Source {
 
     /// A fault at a key, with the line of the key or of what it stands in.
     pub fn fault(&self, key: &str, message: impl Into<String>) -> Fault {
-        Fault {
-            file: Some(self.file.clone()),
-            line: self.line_of(key),
-            key: key.to_owned(),
-            message: message.into(),
-        }
+        Fault { line: self.line_of(key), ..Fault::new(Some(self.file.clone()), key, message) }
     }
 
     /// The line of a key, or of the nearest thing that it would stand in.

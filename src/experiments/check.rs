@@ -38,8 +38,8 @@ pub(super) fn rule(
     let companies = declared.companies.unwrap_or_default();
     let rule = Rule {
         name: name.to_owned(),
-        starts: declared.starts.map(|moment| moment.0),
-        ends: declared.ends.map(|moment| moment.0),
+        starts: declared.starts,
+        ends: declared.ends,
         companies: companies.into_iter().map(|company| (company_uuid(&company), company)).collect(),
         tags: declared.tags,
         variants,
@@ -51,9 +51,9 @@ pub(super) fn rule(
 /// Which leads are drawn.
 fn leads(declared: &Declared, checker: &mut Checker<'_>) {
     if let (Some(starts), Some(ends)) = (declared.starts, declared.ends)
-        && ends.0 <= starts.0
+        && ends <= starts
     {
-        checker.at("ends", format!("must be after `starts` ({}), got {}", starts.0, ends.0));
+        checker.at("ends", format!("must be after `starts` ({}), got {}", starts, ends));
     }
     let companies = declared.companies.as_deref();
     if companies.is_some_and(|names| names.is_empty() || names.iter().any(|name| name.trim().is_empty())) {

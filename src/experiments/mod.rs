@@ -16,7 +16,6 @@
 
 mod check;
 mod declared;
-mod overlap;
 mod rule;
 mod rules;
 

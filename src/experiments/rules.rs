@@ -1,4 +1,4 @@
-//! The rules in force.
+//! The rules in force. No two may change the same thing of the same leads: what either does could not be told from what the other does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use chrono::DateTime;
 use uuid::Uuid;
 
+use super::check;
 use super::rule::{Rule, RuleState};
-use super::{check, overlap};
 use crate::config::Settings;
 use crate::declaration::{DeclarationsDiff, Fault, Source, declared_in};
 use crate::model::ClientTags;
 use crate::partners::Book;
-use crate::rate_table::treatment::Treatment;
+use crate::rate_table::treatment::{Change, Treatment};
 
 /// Every rule, by name.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -26,9 +26,8 @@ impl Rules {
     /// Every fault of every file.
     pub fn load(settings: &Settings, book: Option<&Book>) -> Result<Self, Vec<Fault>> {
         let read = |name: &str, source: &Source| check::rule(name, source, settings, book);
-        let (all, mut faults) = declared_in(&settings.experiments.path, "experiments.path", read);
-        faults.extend(overlap::faults(&all));
-        if faults.is_empty() { Ok(Self(all)) } else { Err(faults) }
+        let (all, faults) = declared_in(&settings.experiments.path, "experiments.path", read);
+        Self::of(all, faults)
     }
 
     /// The rules of these texts, each with its name, as if they were the files of a directory.
@@ -39,15 +38,17 @@ impl Rules {
         let (mut all, mut faults) = (Vec::new(), Vec::new());
         for (name, text) in texts {
             let source = Source::parse(&Path::new(name).with_extension("toml"), text);
-            match source
-                .map_err(|fault| vec![fault])
-                .and_then(|source| check::rule(name, &source, settings, None))
-            {
+            let source = source.map_err(|fault| vec![fault]);
+            match source.and_then(|source| check::rule(name, &source, settings, None)) {
                 Ok(rule) => all.push(rule),
                 Err(found) => faults.extend(found),
             }
         }
-        faults.extend(overlap::faults(&all));
+        Self::of(all, faults)
+    }
+
+    fn of(all: Vec<Rule>, mut faults: Vec<Fault>) -> Result<Self, Vec<Fault>> {
+        faults.extend(overlaps(&all));
         if faults.is_empty() { Ok(Self(all)) } else { Err(faults) }
     }
 
@@ -112,4 +113,42 @@ impl Rules {
         });
         told.collect()
     }
+}
+
+/// A fault for each two rules that overlap.
+fn overlaps(rules: &[Rule]) -> Vec<Fault> {
+    let pairs =
+        rules.iter().enumerate().flat_map(|(nth, one)| rules[..nth].iter().map(move |other| (one, other)));
+    pairs.filter_map(|(one, other)| overlap(one, other)).collect()
+}
+
+fn overlap(one: &Rule, other: &Rule) -> Option<Fault> {
+    let same = shared(one, other)?;
+    // Whatever tags two rules want, a lead may have them all.
+    let message = format!(
+        "changes {same} of leads of which `{}` may change it too: let one end before the other starts, or give them other `companies`",
+        other.name
+    );
+    let meets = at_one_time(one, other) && of_one_company(one, other);
+    meets.then(|| Fault { file: Some(one.file.clone()), line: None, key: "variants".to_owned(), message })
+}
+
+/// What both change.
+fn shared(one: &Rule, other: &Rule) -> Option<&'static str> {
+    let changes = |rule: &'_ Rule| -> BTreeSet<&'static str> {
+        rule.variants.iter().flat_map(|variant| &variant.changes).map(Change::subject).collect()
+    };
+    changes(one).intersection(&changes(other)).next().copied()
+}
+
+fn at_one_time(one: &Rule, other: &Rule) -> bool {
+    let is_before = |first: &Rule, second: &Rule| {
+        first.ends.zip(second.starts).is_some_and(|(ends, starts)| ends <= starts)
+    };
+    !is_before(one, other) && !is_before(other, one)
+}
+
+fn of_one_company(one: &Rule, other: &Rule) -> bool {
+    let of_all = one.companies.is_empty() || other.companies.is_empty();
+    of_all || one.companies.keys().any(|company| other.companies.contains_key(company))
 }

@@ -7,7 +7,7 @@ use crate::telemetry::metrics::{Kind, METRICS, Metric};
 /// Every metric with its kind, its labels and what it says, as a list of definitions.
 pub fn markdown() -> String {
     let mut text = String::from("## Every metric\n\n");
-    for Metric { name, kind, labels, help } in METRICS {
+    for Metric { name, kind, labels, help, .. } in METRICS {
         let kind = match kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",

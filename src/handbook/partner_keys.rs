@@ -49,13 +49,14 @@ pub fn markdown() -> String {
 fn keys<'s>(source: &'s str, name: &str) -> Vec<(&'s str, String)> {
     let mut keys = Vec::new();
     let mut about = String::new();
-    let inside = source.lines().skip_while(|line| *line != format!("pub struct {name} {{")).skip(1);
-    for line in inside.take_while(|line| *line != "}").map(str::trim) {
+    let lines = source.lines().map(str::trim).filter(|line| !line.starts_with(['#', '.']));
+    let inside = lines.skip_while(|line| *line != format!("pub struct {name} {{")).skip(1);
+    for line in inside.take_while(|line| *line != "}") {
         if let Some(comment) = line.strip_prefix("///") {
             about = format!("{about} {}", comment.trim()).trim().to_owned();
-        } else if let Some((key, _)) = line.strip_prefix("pub ").and_then(|rest| rest.split_once(':')) {
+        } else if let Some((key, _)) = line.split_once(':') {
             let about = std::mem::take(&mut about).replace("[`", "`").replace("`]", "`");
-            keys.push((key.strip_prefix("r#").unwrap_or(key), about));
+            keys.push((key.trim_start_matches("pub ").trim_start_matches("r#"), about));
         }
     }
     keys
@@ -68,7 +69,7 @@ mod tests {
     #[test]
     fn each_shape_of_the_sources_is_there_with_all_its_keys() {
         for source in [FILE, LIMITS, HTTP] {
-            for line in source.lines().filter_map(|line| line.strip_prefix("pub struct ")) {
+            for line in source.lines().filter_map(|line| line.trim().strip_prefix("pub struct ")) {
                 let name = line.trim_end_matches(" {");
                 // The outermost has headings of its own, and conditions are keyed by the API's paths.
                 if ["DeclaredPartner", "Eligibility"].contains(&name) {

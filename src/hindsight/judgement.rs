@@ -9,29 +9,53 @@ use crate::model::ProductType;
 use crate::partners::catalog::CatalogOffer;
 use crate::partners::eligibility::Rule;
 use crate::partners::facts::COMPANY;
-use crate::partners::{Book, Facts, Fit, Quote, Seat};
+use crate::partners::quote::Spread;
+use crate::partners::{Book, Facts, Fit, Seat, Terms};
 use crate::rate_table::seating::{SeatingPlan, Verdict, verdicts};
 
 /// What becomes of one seat.
-#[derive(Debug)]
-pub struct SeatJudgement<'a> {
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SeatJudgement {
     /// The seat.
-    pub seat: &'a Seat,
-    /// Why it is not asked; empty when it is.
-    pub refusals: Vec<Refusal>,
+    #[serde(skip)]
+    pub seat: Arc<Seat>,
+    /// Key of the partner.
+    pub partner: String,
+    /// What it is asked about.
+    pub product_type: ProductType,
+    /// Whether it is asked only when no first-look partner had a loan offer.
+    pub second_look: bool,
     /// Whether the lead asks for the product type at all; else no offer is judged.
+    #[serde(skip)]
     pub wanted: bool,
+    /// Whether it is asked.
+    pub asked: bool,
+    /// Why it is not; empty when it is.
+    pub refusals: Vec<Refusal>,
     /// Every offer; of a seat that is not asked, with what else is against it.
-    pub offers: Vec<OfferJudgement<'a>>,
+    pub offers: Vec<OfferJudgement>,
 }
 
 /// What becomes of one offer.
-#[derive(Debug)]
-pub struct OfferJudgement<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// What it quotes, or why it does not; nothing where the partner, who lives elsewhere, is asked for its terms.
-    pub outcome: Result<Option<Quote>, Vec<Refusal>>,
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OfferJudgement {
+    /// Its name in the partner's file.
+    pub name: String,
+    /// Whether the lead matches it, and its partner is asked.
+    pub matched: bool,
+    /// What it is worth; nothing where it does not match, or where the partner, who lives elsewhere, is asked for its terms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// Its APR, or of savings its yield, percent, from and to; where that is known.
+    #[serde(skip)]
+    pub apr: Option<Spread>,
+    /// Its monthly payment, dollars, from and to.
+    #[serde(skip)]
+    pub payment: Option<Spread>,
+    /// What is against it, beside what is against its seat.
+    pub refusals: Vec<Refusal>,
 }
 
 /// One reason against.
@@ -62,17 +86,17 @@ impl Refusal {
 /// Judges a lead by the whole book, seat by seat, by walking the rules one by one, as of a moment; without one no schedule is
 /// kept, as of test leads. `counted` gives what counts against a seat that no file says: a cap, a budget, a pause. So many as
 /// may be asked are, `most`.
-pub fn judge<'a>(
-    book: &'a Book,
+pub fn judge(
+    book: &Book,
     facts: &Facts,
     at: Option<DateTime<Utc>>,
     most: usize,
     counted: &dyn Fn(&Seat) -> Option<Refusal>,
-) -> Vec<SeatJudgement<'a>> {
+) -> Vec<SeatJudgement> {
     let against = book.seats().iter().map(|seat| against(seat, facts, at, counted));
     let mut against: Vec<Vec<Refusal>> = against.collect();
     seat(book, facts, most, &mut against);
-    book.seats().iter().zip(against).map(|(seat, against)| of_seat(seat, facts, against)).collect()
+    book.seats().iter().zip(against).map(|(seat, against)| SeatJudgement::of(seat, facts, against)).collect()
 }
 
 /// Seats those whom nothing is against, as a table is seated, and notes who is left out. Second look comes when the others had
@@ -152,32 +176,55 @@ fn not_then(seat: &Seat, at: DateTime<Utc>) -> Option<Refusal> {
     Some(Refusal::new(wanted, at.with_timezone(&seat.limits.time_zone).date_naive().to_string()))
 }
 
-fn of_seat<'a>(seat: &'a Seat, facts: &Facts, against_seat: Vec<Refusal>) -> SeatJudgement<'a> {
-    let wanted = facts.lead().asks_for(seat.product_type);
-    let offers = if wanted { &seat.offers[..] } else { &[] };
-    let offers = offers.iter().map(|offer| OfferJudgement {
-        name: &offer.name,
-        outcome: of_offer(seat, offer, &against_seat, facts),
-    });
-    SeatJudgement { seat, wanted, offers: offers.collect(), refusals: against_seat }
+impl SeatJudgement {
+    fn of(seat: &Arc<Seat>, facts: &Facts, refusals: Vec<Refusal>) -> Self {
+        let wanted = facts.lead().asks_for(seat.product_type);
+        let offers = if wanted { &seat.offers[..] } else { &[] };
+        Self {
+            seat: Arc::clone(seat),
+            partner: seat.identity.key.clone(),
+            product_type: seat.product_type,
+            second_look: seat.second_look,
+            wanted,
+            asked: refusals.is_empty(),
+            offers: offers.iter().map(|offer| OfferJudgement::of(offer, seat, &refusals, facts)).collect(),
+            refusals,
+        }
+    }
+
+    /// How many of its offers match.
+    pub fn matched(&self) -> usize {
+        self.offers.iter().filter(|offer| offer.matched).count()
+    }
 }
 
-/// What an offer quotes, or what is against it beside what is against its seat.
-fn of_offer(
-    seat: &Seat,
-    offer: &CatalogOffer,
-    against_seat: &[Refusal],
-    facts: &Facts,
-) -> Result<Option<Quote>, Vec<Refusal>> {
-    let mut against = refusals(&offer.rule, facts);
-    if against.is_empty() && against_seat.is_empty() {
-        if seat.http.is_some() {
-            return Ok(None);
+impl OfferJudgement {
+    fn of(offer: &CatalogOffer, seat: &Seat, against_seat: &[Refusal], facts: &Facts) -> Self {
+        let mut refusals = refusals(&offer.rule, facts);
+        let is_met = refusals.is_empty() && against_seat.is_empty();
+        refusals.retain(|refusal| !against_seat.contains(refusal));
+        let quote = (is_met && seat.http.is_none()).then(|| offer.quote(facts));
+        let has_no_band = matches!(quote, Some(Err(_)));
+        if has_no_band {
+            refusals.push(Refusal::new("a band of terms for this rating, amount and term", "none fits"));
         }
-        return offer.quote(facts).map(Some).map_err(|_| vec![no_band()]);
+        let quote = quote.and_then(Result::ok);
+        let (apr, payment) = quote.as_ref().map(|quote| costs(&quote.terms)).unwrap_or_default();
+        let (matched, score) = (is_met && !has_no_band, quote.map(|quote| quote.score));
+        Self { name: offer.name.clone(), matched, score, apr, payment, refusals }
     }
-    against.retain(|refusal| !against_seat.contains(refusal));
-    Err(against)
+}
+
+/// What an offer costs a year, or brings, and a month.
+fn costs(terms: &Terms) -> (Option<Spread>, Option<Spread>) {
+    match terms {
+        Terms::Loan(loan) => (Some(loan.apr), loan.monthly_payment),
+        Terms::Mortgage(mortgage) => {
+            (Some(Spread::exactly(mortgage.apr)), Some(Spread::exactly(mortgage.monthly_payment)))
+        }
+        Terms::Savings(savings) => (Some(Spread::exactly(savings.annual_percent_yield)), None),
+        Terms::Card(_) | Terms::Special(_) => (None, None),
+    }
 }
 
 fn refusals(rule: &Rule, facts: &Facts) -> Vec<Refusal> {
@@ -189,8 +236,4 @@ fn refusals(rule: &Rule, facts: &Facts) -> Vec<Refusal> {
             found: condition.found(facts),
         })
         .collect()
-}
-
-fn no_band() -> Refusal {
-    Refusal::new("a band of terms for this rating, amount and term", "none fits")
 }

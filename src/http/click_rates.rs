@@ -4,6 +4,7 @@
 //! other rate holds for: who tries addresses out is slowed down, and who opens one for ever fills nothing. So is whatever a page
 //! of offers asks for. Who tries out prefill tokens, with an access token that ships in apps, is slowed down alike.
 
+use std::hash::Hash;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
@@ -40,7 +41,7 @@ impl ClickRates {
     /// # Errors
     /// 429.
     pub fn count_address(&self, request: &Request) -> Result<(), Failure> {
-        self.within_address(request, "click_address_rate")
+        within(&self.addresses, request.client(&self.trusted_proxies), "click_address_rate")
     }
 
     /// Counts the asking for a prefill for its address, before it is looked up.
@@ -48,7 +49,7 @@ impl ClickRates {
     /// # Errors
     /// 429.
     pub fn count_prefill(&self, request: &Request) -> Result<(), Failure> {
-        self.within_address(request, "prefill_address_rate")
+        within(&self.addresses, request.client(&self.trusted_proxies), "prefill_address_rate")
     }
 
     /// Counts a click for the offer, once it is known to be one.
@@ -56,7 +57,7 @@ impl ClickRates {
     /// # Errors
     /// 429.
     pub fn count_offer(&self, offer: Uuid) -> Result<(), Failure> {
-        self.offers.as_ref().map_or(Ok(()), |offers| offers.take(&offer).allowed("click_offer_rate"))
+        within(&self.offers, Some(offer), "click_offer_rate")
     }
 
     /// Counts a click for an offer of a preview and whoever clicks: an offer of a table is one person's, that of a preview everybody's,
@@ -65,9 +66,8 @@ impl ClickRates {
     /// # Errors
     /// 429.
     pub fn count_preview(&self, request: &Request, offer: Uuid) -> Result<(), Failure> {
-        let client = self.previews.as_ref().zip(request.client(&self.trusted_proxies));
-        client
-            .map_or(Ok(()), |(previews, client)| previews.take(&(offer, client)).allowed("click_offer_rate"))
+        let client = request.client(&self.trusted_proxies);
+        within(&self.previews, client.map(|client| (offer, client)), "click_offer_rate")
     }
 
     /// Counts a display of an offer that a page tells of; whether it is to be recorded. As often as it may be clicked.
@@ -76,9 +76,12 @@ impl ClickRates {
     }
 }
 
-impl ClickRates {
-    fn within_address(&self, request: &Request, reason: &'static str) -> Result<(), Failure> {
-        let client = self.addresses.as_ref().zip(request.client(&self.trusted_proxies));
-        client.map_or(Ok(()), |(addresses, client)| addresses.take(&client).allowed(reason))
-    }
+/// Whether a key, if it is known, has something left of its allowance, if there is one; a refusal is counted for this reason.
+fn within<K: Hash + Eq + Clone>(
+    allowances: &Option<Allowances<K>>,
+    key: Option<K>,
+    reason: &'static str,
+) -> Result<(), Failure> {
+    let known = allowances.as_ref().zip(key);
+    known.map_or(Ok(()), |(allowances, key)| allowances.take(&key).allowed(reason))
 }

@@ -1,26 +1,19 @@
 //! Who the listeners say they are, by the settings.
 
-use crate::config::{Settings, TlsSettings};
+use crate::config::Settings;
 use crate::web::{Identity, Renewal};
 
-/// The identity of each listener that speaks TLS.
+/// The identities of the listeners that speak TLS, by their names.
 #[derive(Debug, Clone)]
-pub struct Identities {
-    /// Of the api listener.
-    pub api: Option<Identity>,
-    /// Of the integrations listener.
-    pub integrations: Option<Identity>,
-    /// Of the admin listener.
-    pub admin: Option<Identity>,
-}
+pub struct Identities(Vec<(&'static str, Identity)>);
 
 /// What was read again and is good, to be shown from some moment on.
-pub struct Renewals(Vec<Renewal>);
+pub struct Renewals(Vec<(&'static str, Renewal)>);
 
 impl Renewals {
     /// Shows all of it, to the connections to come.
     pub fn show(self) {
-        self.0.into_iter().for_each(Renewal::show);
+        self.0.into_iter().for_each(|(_, renewal)| renewal.show());
     }
 }
 
@@ -30,26 +23,20 @@ impl Identities {
     /// # Errors
     /// A key of the settings and a sentence that names the file, for each listener with a fault.
     pub fn read(settings: &Settings) -> Result<Self, Vec<(String, String)>> {
-        let mut faults = Vec::new();
-        let mut of = |listener: &str, tls: Option<&TlsSettings>| {
-            let read = tls.map(|tls| Identity::read(&tls.certificate, &tls.key)).transpose();
-            read.unwrap_or_else(|fault| {
-                faults.push((format!("{listener}.tls"), fault));
-                None
-            })
-        };
-        let identities = Self {
-            api: of("api", settings.api.tls.as_ref()),
-            integrations: of("integrations", settings.integrations.tls.as_ref()),
-            admin: of("admin", settings.admin.tls.as_ref()),
-        };
-        if faults.is_empty() { Ok(identities) } else { Err(faults) }
+        let Settings { api, integrations, admin, .. } = settings;
+        let listeners = [("api", &api.tls), ("integrations", &integrations.tls), ("admin", &admin.tls)];
+        let of_tls = listeners.into_iter().filter_map(|(listener, tls)| Some((listener, tls.as_ref()?)));
+        all(of_tls.map(|(listener, tls)| (listener, Identity::read(&tls.certificate, &tls.key)))).map(Self)
     }
 
-    /// Those there are, with the names of their listeners.
+    /// That of a listener, if it speaks TLS.
+    pub fn of(&self, listener: &str) -> Option<&Identity> {
+        self.shown().find(|(name, _)| *name == listener).map(|(_, identity)| identity)
+    }
+
+    /// All of them, with the names of their listeners.
     pub fn shown(&self) -> impl Iterator<Item = (&'static str, &Identity)> {
-        let all = [("api", &self.api), ("integrations", &self.integrations), ("admin", &self.admin)];
-        all.into_iter().filter_map(|(listener, identity)| Some((listener, identity.as_ref()?)))
+        self.0.iter().map(|(listener, identity)| (*listener, identity))
     }
 
     /// Reads them again, and leaves what is shown as it is until [`Renewals::show`].
@@ -57,13 +44,20 @@ impl Identities {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn read_again(&self) -> Result<Renewals, Vec<(String, String)>> {
-        let (mut renewals, mut faults) = (Vec::new(), Vec::new());
-        for (listener, identity) in self.shown() {
-            match identity.read_again() {
-                Ok(renewal) => renewals.push(renewal),
-                Err(fault) => faults.push((format!("{listener}.tls"), fault)),
-            }
-        }
-        if faults.is_empty() { Ok(Renewals(renewals)) } else { Err(faults) }
+        all(self.shown().map(|(listener, identity)| (listener, identity.read_again()))).map(Renewals)
     }
+}
+
+/// What was read for each listener, or every fault, with its key of the settings.
+fn all<T>(
+    read: impl Iterator<Item = (&'static str, Result<T, String>)>,
+) -> Result<Vec<(&'static str, T)>, Vec<(String, String)>> {
+    let (mut good, mut faults) = (Vec::new(), Vec::new());
+    for (listener, read) in read {
+        match read {
+            Ok(read) => good.push((listener, read)),
+            Err(fault) => faults.push((format!("{listener}.tls"), fault)),
+        }
+    }
+    if faults.is_empty() { Ok(good) } else { Err(faults) }
 }

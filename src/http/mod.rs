@@ -24,9 +24,8 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use self::click_rates::ClickRates;
-use self::current::docs::Docs;
+use self::current::docs::{Addresses, Docs};
 use self::current::offer_pages::brand::OfferPages;
-use self::openapi::Addresses;
 use self::record_ids::RecordIds;
 use crate::analytics::Feeds;
 use crate::config::{ApiSettings, LimitSettings, RateSettings, Settings};
@@ -102,8 +101,8 @@ impl App {
         let version = env!("CARGO_PKG_VERSION");
         let made_with = format!("{version} {SHOWN_AS} {}", &*matchmaker.engine().base_url);
         let engine = matchmaker.engine();
-        let docs =
-            Docs::new(Addresses { api: engine.base_url.to_string(), integrations: integrations.to_owned() });
+        let (api, integrations) = (engine.base_url.to_string(), integrations.to_owned());
+        let docs = Docs::new(Addresses { api, integrations }, openapi::json);
         let records_max = settings.analytics.page_records_max;
         let feeds = Feeds::new(engine.records.store.clone(), engine.base_url.clone(), records_max);
         let partner_keys = PartnerKeys::of(engine.records.store.clone());
@@ -138,9 +137,7 @@ impl App {
     pub fn beside(self, elsewhere: Arc<Elsewhere>) -> Self {
         Self { elsewhere, ..self }
     }
-}
 
-impl App {
     /// Since when a lead was made that the caller may merge into, Unix milliseconds; `None` for whenever.
     pub fn mergeable_since(&self, caller: &Caller) -> Option<i64> {
         let window = i64::try_from(self.publishable_merge.as_millis()).unwrap_or(i64::MAX);
@@ -266,23 +263,14 @@ pub fn serve(
     welcome: watch::Receiver<Arc<Welcome>>,
     stopped: impl Future<Output = ()> + Send + 'static,
 ) -> impl Future<Output = io::Result<Drained>> + Send + 'static {
-    let surface = surface(listener.name(), app, routes, welcome);
-    listener.serve(service(surface), stopped)
-}
-
-fn surface(
-    listener: &'static str,
-    app: Arc<App>,
-    routes: &[routes::ApiRoute],
-    welcome: watch::Receiver<Arc<Welcome>>,
-) -> Surface<App> {
-    Surface {
-        meter: AnswerMeter::of(listener),
+    let routes: Vec<_> = routes.iter().map(|row| row.route.clone()).collect();
+    let surface = Surface {
+        meter: AnswerMeter::of(listener.name()),
         gate: Arc::clone(&app.gate),
         elsewhere: Arc::clone(&app.elsewhere),
         app,
-        router: Router::new(&routes.iter().map(|row| row.route.clone()).collect::<Vec<_>>())
-            .without_head(routes::WITHOUT_HEAD),
+        router: Router::new(&routes).without_head(routes::WITHOUT_HEAD),
         welcome,
-    }
+    };
+    listener.serve(service(surface), stopped)
 }

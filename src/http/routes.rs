@@ -1,23 +1,22 @@
 //! Every path of the public interface, on one page: what answers it, and what [`super::openapi`] tells of it. A new one needs its
 //! line in the handbook (`src/handbook/client.md`); a test says so.
 
-use std::ops::Deref;
-
 use hyper::StatusCode;
 use utoipa::openapi::path::{ParameterIn, ParameterStyle};
 use utoipa::openapi::schema::Type;
 use uuid::Uuid;
 
 use super::current::api_version::{API_VERSION, PROMPT_VERSION};
-use super::current::universities::LIMIT_MAX;
+use super::current::ui_utilities::UNIVERSITIES_MAX;
 use super::current::{
-    analytics, callbacks, clicks, demo, docs, explanations, featured_institutions, home, leads, loan_reports,
-    offer_pages, offer_previews, partner_events, prefills, rate_tables, samples, ui_events, universities,
-    vehicles, waiting,
+    analytics, callbacks, clicks, demo, docs, explanations, home, leads, loan_reports, offer_pages,
+    offer_previews, partner_events, prefills, rate_tables, samples, ui_events, ui_utilities, vehicles,
+    waiting,
 };
-use super::openapi::draft::{Draft, JSON, integer, one_of, text, typed, uuid};
+pub use super::openapi::draft::ApiRoute;
+use super::openapi::draft::{JSON, integer, one_of, text, typed, uuid};
 use super::openapi::{examples, shared};
-use super::{App, v1};
+use super::v1;
 use crate::matching::preview_end::UNTIL;
 use crate::model::ErrorType::{InvalidUuidReference, Malformed, Missing};
 use crate::model::{
@@ -28,28 +27,7 @@ use crate::model::{
     SavingsOffer, SessionInit, SessionInitNew, VehicleDetails, schema,
 };
 use crate::reference::YEARS;
-use crate::web::{Failure, Handler, Route, routes, signature};
-
-/// A row of the table.
-#[derive(Debug)]
-pub struct ApiRoute {
-    /// What the listener goes by.
-    pub route: Route<Handler<App>>,
-    /// The section of the OpenAPI document that it stands in.
-    pub(super) section: &'static str,
-    /// A verb and its object, which generated clients name their functions by.
-    pub(super) id: &'static str,
-    /// What the document tells beside.
-    pub(super) draft: for<'c> fn(Draft<'c>) -> Draft<'c>,
-}
-
-impl Deref for ApiRoute {
-    type Target = Route<Handler<App>>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.route
-    }
-}
+use crate::web::{Failure, routes, signature};
 
 /// The table: of each row what [`routes!`](crate::web::routes) has, then the section and the name in the OpenAPI document, and
 /// in braces what it takes and answers.
@@ -192,12 +170,12 @@ pub const API: &[ApiRoute] = api_routes! {
             .path("offer", "The uuid of an offer of the page; anything else records nothing.", text())
             .answers_as(200, "image/gif", "The pixel.", text())
         }
-    GET "/leads/universities" Publishable All [universities::list]
+    GET "/leads/universities" Publishable All [ui_utilities::universities]
         "Lists the names of universities that hold a fragment, as leads are to spell them."
         "UI utilities" listUniversities {
             .query("name", "A fragment of the name, in any case, with or without diacritics.", text())
             .query("offset", "How many names to pass over.", integer(0, i64::MAX))
-            .query("limit", "How many names at most.", integer(1, LIMIT_MAX)).required()
+            .query("limit", "How many names at most.", integer(1, UNIVERSITIES_MAX)).required()
             .answers_all("Names, as leads are to spell them.", text(), "University of Washington")
             .faults("limit", Missing, "Query parameter limit must be specified", "A parameter is missing or does not fit.")
         }
@@ -236,7 +214,7 @@ pub const API: &[ApiRoute] = api_routes! {
             .with(shared::part)
             .answers_each::<VehicleDetails>("Cars, by year, make, model and trim.")
         }
-    GET "/uiUtil/featuredFinancialInstitutions" Publishable All [featured_institutions::list]
+    GET "/uiUtil/featuredFinancialInstitutions" Publishable All [ui_utilities::featured_institutions]
         "Lists the institutions to show before anything personal is asked for."
         "UI utilities" listFeaturedInstitutions { .answers_each::<FeaturedFinancialInstitution>("The institutions.") }
     GET "/offerPreview/loanOffers" Publishable All [offer_previews::loans, v1: v1::offer_previews::loans]

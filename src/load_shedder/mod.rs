@@ -15,10 +15,11 @@ mod shedder;
 mod tests;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::{Gauge, Histogram, gauge, histogram};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 use uuid::Uuid;
@@ -119,17 +120,17 @@ impl LoadShedder {
 
     /// Whether new work of a company (nil: of whoever is none) is refused just now.
     pub fn refuses(&self, company: Uuid) -> bool {
-        self.is_full() && self.0.lock().refuses(company) && (self.0.disk_wait)().is_some()
+        self.is_full() && self.0.shedder.lock().refuses(company) && (self.0.disk_wait)().is_some()
     }
 
     /// Whether the queue is full, so that whoever comes is refused, or displaces somebody.
     pub fn is_full(&self) -> bool {
-        self.0.lock().is_full()
+        self.0.shedder.lock().is_full()
     }
 
     /// How long what is in flight queues; nothing while nothing is.
     pub fn queueing(&self) -> Duration {
-        self.0.lock().queueing()
+        self.0.shedder.lock().queueing()
     }
 
     /// Waits to be let in. Who drops the future has left the queue.
@@ -140,7 +141,7 @@ impl LoadShedder {
         let inner = &self.0;
         let (granted, awaited) = oneshot::channel();
         let waiter = {
-            let mut shedder = inner.lock();
+            let mut shedder = inner.shedder.lock();
             let entry = shedder.enter();
             if let Some(entry) = entry {
                 inner.show(&shedder);
@@ -173,11 +174,6 @@ impl Inner {
         self.begun.elapsed()
     }
 
-    /// Its state is whole at any moment, so a panic elsewhere breaks nothing.
-    fn lock(&self) -> MutexGuard<'_, Shedder<oneshot::Sender<Permit>>> {
-        self.shedder.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn show(&self, shedder: &Shedder<oneshot::Sender<Permit>>) {
         self.figures.limit.set(shedder.limit() as f64);
         self.figures.in_flight.set(shedder.in_flight() as f64);
@@ -189,7 +185,7 @@ impl Inner {
     fn change(self: &Arc<Self>, change: impl FnOnce(&mut Shedder<oneshot::Sender<Permit>>)) {
         let mut let_in = Vec::new();
         {
-            let mut shedder = self.lock();
+            let mut shedder = self.shedder.lock();
             change(&mut shedder);
             while let Some(next) = shedder.next(self.now()) {
                 let_in.push(next);
@@ -205,7 +201,7 @@ impl Inner {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        let mut shedder = self.inner.lock();
+        let mut shedder = self.inner.shedder.lock();
         if shedder.leave(self.waiter) {
             self.inner.show(&shedder);
         }
@@ -241,7 +237,7 @@ impl Permit {
         if let Some(held) = self.0.as_mut().filter(|held| held.paused) {
             held.paused = false;
             held.begun = Instant::now();
-            held.entry = held.by.lock().enter_anyway();
+            held.entry = held.by.shedder.lock().enter_anyway();
         }
     }
 }

@@ -43,7 +43,7 @@ async fn who_waits_gets_the_permit_that_another_gives_back() {
     held.pop();
     assert!(waits.await.is_ok());
     drop(held);
-    assert_eq!(shedder.0.lock().in_flight(), 0);
+    assert_eq!(shedder.0.shedder.lock().in_flight(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -130,11 +130,11 @@ async fn who_waits_for_a_body_holds_up_nobody_and_goes_on_at_once() {
     held.iter_mut().for_each(Permit::pause);
     let others = all_permits(&shedder).await;
     held.iter_mut().for_each(Permit::resume);
-    assert_eq!(shedder.0.lock().in_flight(), 2 * FIRST);
+    assert_eq!(shedder.0.shedder.lock().in_flight(), 2 * FIRST);
     assert!(shedder.permit(COMPANY).now_or_never().is_none(), "nobody else is let in then");
     held.iter_mut().for_each(Permit::pause);
     drop((held, others));
-    assert_eq!(shedder.0.lock().in_flight(), 0);
+    assert_eq!(shedder.0.shedder.lock().in_flight(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -146,11 +146,11 @@ async fn what_the_disk_takes_is_no_queueing() {
     for (disk, queueing) in [(100, 3), (3, 100)] {
         disk_ms.store(disk, Ordering::Relaxed);
         let held = all_permits(&shedder).await;
-        let _one_more = shedder.0.lock().enter_anyway();
+        let _one_more = shedder.0.shedder.lock().enter_anyway();
         tokio::time::advance(Duration::from_millis(103)).await;
         held.into_iter().for_each(Permit::acknowledged);
         assert_eq!(shedder.queueing(), Duration::from_millis(queueing));
-        shedder.0.lock().leave_off();
+        shedder.0.shedder.lock().leave_off();
         assert_eq!(shedder.queueing(), Duration::ZERO, "when nothing is in flight");
     }
 }
@@ -179,6 +179,6 @@ async fn permits_are_taken_and_given_back_on_any_thread() {
         })
     });
     threads.into_iter().for_each(|thread| thread.join().unwrap());
-    let state = shedder.0.lock();
+    let state = shedder.0.shedder.lock();
     assert_eq!((state.in_flight(), state.waiting()), (0, 0));
 }

@@ -24,7 +24,7 @@ pub fn report(engine: &Engine, asked: LoanReportCreateData, uuid: Uuid) -> LoanR
         credit_rating: asked.credit_rating,
         network_probabilities: found.network,
         financial_insitutions: found.institutions,
-        created_at: Timestamp::from_millis(now.timestamp_millis()).unwrap_or_default(),
+        created_at: Timestamp::at(now.timestamp_millis()),
         total_debt: asked.total_debt,
         count_of_derogatories: asked.count_of_derogatories,
         state: asked.state,

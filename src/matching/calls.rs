@@ -51,7 +51,7 @@ impl Calls {
         match self.journal.as_ref().map_or(TakenUp::Anew, |journal| journal.taken_up(source)) {
             TakenUp::Anew => Ok(None),
             // Its offers, which were in the answer to the ping, are shown before it is posted.
-            TakenUp::From(_) if source.post().when_shown => Ok(None),
+            TakenUp::From(_) if source.post.when_shown() => Ok(None),
             TakenUp::From(exchange) => Ok(Some(exchange)),
             TakenUp::Unsure => Err(Trouble::Unsure),
         }
@@ -199,7 +199,7 @@ impl Calls {
         // Who is paused leaves its place to others.
         self.go_on_unless_paused()?;
         let its_bid = in_words(bid);
-        if bid < floor {
+        if let Some(floor) = floor.filter(|floor| bid < *floor) {
             let cause = format!("{its_bid} is below its floor of {}", price(floor));
             return Err(Trouble::NotSent(NoOfferReason::BelowFloor, cause));
         }

@@ -13,7 +13,7 @@ use crate::config::{LimitSettings, Settings, TranscriptSettings};
 use crate::experiments::Rules as Experiments;
 use crate::partners::Book;
 use crate::records::loan_reports::Kept;
-use crate::records::offer_ids::OfferIds;
+use crate::records::public_ids::PublicIds;
 
 /// The panel and the rules of the day.
 #[derive(Debug)]
@@ -34,9 +34,9 @@ pub struct Configuration {
 
 impl Configuration {
     /// A configuration, whose previews have the ids of a store.
-    pub fn new(book: Arc<Book>, clients: PartnerClients, rules: Rules, ids: &OfferIds) -> Self {
+    pub fn new(book: Arc<Book>, clients: PartnerClients, rules: Rules, ids: &PublicIds) -> Self {
         let mut sources = book.seats().iter().filter_map(|seat| seat.http.as_ref());
-        let posts_when_shown = sources.any(|source| source.post().when_shown);
+        let posts_when_shown = sources.any(|source| source.post.when_shown());
         let experiments = Experiments::default();
         Self { previews: PreviewIds::of(&book, ids), posts_when_shown, book, clients, rules, experiments }
     }

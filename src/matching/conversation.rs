@@ -38,7 +38,7 @@ impl Conversation<'_> {
         let taken_up = calls.taken_up(self.source)?;
         let rendered = rendered.filter(|_| taken_up.is_none());
         let mut exchange = taken_up.unwrap_or_default();
-        calls.callback.iter().for_each(|callback| exchange.call_back_at(callback.url()));
+        exchange.callback_url = calls.callback.as_ref().map(|callback| callback.url().to_owned());
         let ended = self.converse(rendered, &mut calls, &mut exchange, seen).await;
         let ended = ended.map_err(|trouble| trouble.in_call(self.source, &exchange))?;
         Ok(ended.map(|(reply, ended)| Conversed { exchange, reply, ended }))
@@ -56,7 +56,7 @@ impl Conversation<'_> {
             let answer = self.answer(exchange, rendered.take(), calls).await;
             let Some(reply) = answer.map_err(|trouble| calls.cause(trouble))? else { return Ok(None) };
             seen(exchange, &reply);
-            let (once, awaited) = (self.source.is_once(exchange), self.source.awaited(exchange));
+            let (once, awaited) = (self.source.step(exchange).once, self.source.awaited(exchange));
             let next = self.source.take(exchange, received(&reply), self.question.given());
             let next = next.map_err(|error| Trouble::Answer(self.source.places.locate(&error)))?;
             if let Next::Read = next {
@@ -68,8 +68,8 @@ impl Conversation<'_> {
             self.client.wired.endpoint.judged(true);
             match next {
                 Next::Bid(bid) => {
-                    calls.choose(self.source.post(), bid, self.deadline).await?;
-                    if self.source.post().when_shown {
+                    calls.choose(self.source.post, bid, self.deadline).await?;
+                    if self.source.post.when_shown() {
                         calls.note(exchange, self.deadline).await?;
                         return Ok(Some((reply, None)));
                     }
@@ -78,7 +78,7 @@ impl Conversation<'_> {
                 Next::Again(wait) if awaited.is_none() => self.wait(wait).await?,
                 _ => {}
             }
-            if once && !self.source.is_once(exchange) {
+            if once && !self.source.step(exchange).once {
                 calls.note(exchange, self.deadline).await?;
             }
         }
@@ -107,9 +107,9 @@ impl Conversation<'_> {
         if let Some(trace) = self.trace {
             request.headers.insert(TRACEPARENT, trace.header());
         }
-        let once = self.source.is_once(exchange);
+        let once = self.source.step(exchange).once;
         if once {
-            calls.send(exchange, self.source.is_once_a_lead(exchange), self.deadline).await?;
+            calls.send(exchange, self.source.step(exchange).once_a_lead, self.deadline).await?;
         }
         let wired = &self.client.wired;
         let sent = std::time::Instant::now();
@@ -162,7 +162,7 @@ impl Conversed {
         let Self { exchange, reply, ended } = self;
         let read = || source.answer(&exchange, received(&reply), question.given(), &question.facts(), offers);
         let mut reading = ended.map_or_else(read, Ok)?;
-        if let (Answered::Offers(quotes), Some(bid)) = (&mut reading.answered, exchange.bid())
+        if let (Answered::Offers(quotes), Some(bid)) = (&mut reading.answered, exchange.bid)
             && bid > 0.0
         {
             quotes.iter_mut().for_each(|quote| quote.sold_for(bid));

@@ -29,17 +29,13 @@ async fn keep(engine: &Engine, table: Uuid, id: Uuid, called: &Called) -> Result
     let (store, templates) = (&engine.records.store, &engine.records.templates);
     let Some(head) = reading::head(store, table)? else { return Ok(()) };
     let mut seats = (0..).zip(&head.seats);
-    let seat = seats.find(|(seat, _)| templates.callback_ids.uuid(table, *seat) == id);
+    let seat = seats.find(|(seat, _)| templates.ids.callback(table, *seat) == id);
     let Some((position, Ok(asked))) = seat.map(|(seat, template)| (seat, templates.seat(*template))) else {
         return Ok(());
     };
     let configuration = engine.configuration();
-    let seats = configuration.book.seats();
-    let same = seats.iter().find(|seat| {
-        seat.identity.key == asked.key
-            && seat.product_type == asked.product_type
-            && seat.second_look == asked.second_look
-    });
+    let same = configuration.book.seat_of(&asked.key, asked.product_type);
+    let same = same.filter(|seat| seat.second_look == asked.second_look);
     let Some(source) = same.and_then(|seat| seat.http.as_ref()).filter(|source| source.transcripts) else {
         return Ok(());
     };

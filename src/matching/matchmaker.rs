@@ -388,8 +388,7 @@ impl Matchmaker {
         let mut fitting = facts.map_or_else(Vec::new, |facts| configuration.book.fitting(&facts));
         let seats = stored.seats().iter();
         let fits = seats.map(|seat| {
-            let same =
-                |fit: &Fit| fit.seat.identity.key == seat.key && fit.seat.product_type == seat.product_type;
+            let same = |fit: &Fit| fit.seat.is_of(&seat.key, seat.product_type);
             fitting.iter().position(same).map(|position| fitting.swap_remove(position))
         });
         // A clock that stepped back gives nobody more time than the table had when it was new.

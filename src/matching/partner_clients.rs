@@ -29,7 +29,7 @@ use crate::declaration::Fault;
 use crate::model::ProductType;
 use crate::partners::catalog::CatalogOffer;
 use crate::partners::http::auth::BearerToken;
-use crate::partners::http::source::WireRules;
+use crate::partners::http::declared;
 use crate::partners::http::{Answered, Exchange, HttpRequest, HttpSource, MappingError, Reading, Secrets};
 use crate::partners::{Book, Seat};
 use crate::rate_table::bids::in_words;
@@ -67,7 +67,7 @@ pub struct PartnerClient {
 /// What stays of a client as long as what reaches the partner does.
 pub(super) struct Wired {
     pub(super) endpoint: Endpoint,
-    rules: WireRules,
+    rules: declared::Wire,
     /// By whether leads are tests: the sandbox gives tokens of its own.
     pub(super) tokens: [TokenCache; 2],
     pub(super) calls: Histogram,
@@ -78,13 +78,12 @@ pub(super) struct Wired {
 impl PartnerClients {
     /// No clients yet.
     pub fn new(settings: WireSettings) -> Self {
-        let wire = Wire::new(panel_rules(settings)).expect(SETTINGS_ARE_CHECKED);
-        Self { wire, clients: HashMap::new() }
+        Self { wire: Wire::new(panel_rules(settings)), clients: HashMap::new() }
     }
 
     /// Other limits for the breakers of all books' clients, from now on.
     pub fn set_rules(&self, settings: WireSettings) {
-        self.wire.set_rules(panel_rules(settings)).expect(SETTINGS_ARE_CHECKED);
+        self.wire.set_rules(panel_rules(settings));
     }
 
     /// The clients of a book; those that it has in common with these are the same.
@@ -164,8 +163,6 @@ impl PartnerClients {
         Ok(PartnerClient { wired: Arc::new(wired), words: Arc::new(UndeclaredWords::of(seat)) })
     }
 }
-
-const SETTINGS_ARE_CHECKED: &str = "settings hold no more than a hundred percent";
 
 fn panel_rules(settings: WireSettings) -> PanelRules {
     let WireSettings { max_ejected_percent, simulate_only } = settings;
@@ -282,7 +279,7 @@ impl PartnerClient {
             Err(Trouble::NotSent(reason, cause)) => return Ok(Outcome::NoOffers(reason).because(cause)),
             Err(trouble) => return Err(trouble),
         };
-        let (bid, reached) = (conversed.exchange.bid(), conversed.exchange.clone());
+        let (bid, reached) = (conversed.exchange.bid, conversed.exchange.clone());
         let begun = std::time::Instant::now();
         let answered = read(seat, offers, question, conversed).await?;
         mapping += begun.elapsed();
@@ -308,7 +305,7 @@ impl PartnerClient {
             Answered::Declined(None) => Outcome::NoOffers(NoOfferReason::Declined),
             Answered::Failed(cause) => return Err(Trouble::Answer(cause).in_call(source, &reached)),
         };
-        let (is_sold, when_shown) = (!outcome.quotes().is_empty(), source.post().when_shown);
+        let (is_sold, when_shown) = (!outcome.quotes().is_empty(), source.post.when_shown());
         let end = match (told, bid) {
             (None, None) => outcome.into(),
             (None, Some(bid)) if is_sold && when_shown => {
@@ -353,7 +350,7 @@ impl PartnerClient {
     ) -> Result<Reply, CallError> {
         let HttpRequest { method, url, headers, body, .. } = request;
         // To look again does no harm (RFC 9110, 9.2.2).
-        let idempotent = !once && (self.wired.rules.idempotent || method.is_idempotent());
+        let idempotent = !once && (self.wired.rules.idempotent == Some(true) || method.is_idempotent());
         let call = Call { method, url, headers, body, idempotent };
         self.wired.endpoint.call_heard(call, deadline, late).await
     }
@@ -471,11 +468,11 @@ impl Trouble {
         match (self, source.step_key(exchange)) {
             (trouble @ (Self::NotSent(..) | Self::Unsure | Self::In(..)), _) | (trouble, None) => trouble,
             (trouble, Some(key)) => {
-                let place = match exchange.bid() {
+                let place = match exchange.bid {
                     Some(bid) => {
                         format!("{key}, the post, after {} was taken", in_words(bid).trim_end_matches(','))
                     }
-                    None if source.is_ping(exchange) => format!("{key}, the ping"),
+                    None if source.step(exchange).bid.is_some() => format!("{key}, the ping"),
                     None => key.to_owned(),
                 };
                 Self::In(place, Box::new(trouble))

@@ -103,7 +103,7 @@ mod tests {
     fn question() -> Arc<Question> {
         let now = chrono::Utc::now();
         let asked = Asked { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
-        Arc::new(Question::new(Arc::new(Lead::default()), CreditBands::CURRENT, asked))
+        Arc::new(Question::new(Arc::new(Lead::default()), CreditBands::Current, asked))
     }
 
     /// Is done when it has been looked at so often.

@@ -14,7 +14,7 @@ use super::preview_end::{self, UNTIL};
 use crate::model::{CreditBands, Lead, ProductType};
 use crate::partners::base_url::absolute_in;
 use crate::partners::catalog::CatalogOffer;
-use crate::partners::template::{OfferPlace, write_offer};
+use crate::partners::offer_json::{OfferPlace, write_offer};
 use crate::partners::{Facts, Fit, Quote, Seat, zip_state};
 
 /// What is to be previewed.
@@ -37,7 +37,7 @@ pub fn show(engine: &Engine, preview: Preview) -> Bytes {
     let Preview { product_type, lead, max_deposit, newer_values, company } = preview;
     let lead = placed(Lead { product_types: Some(vec![product_type]), ..lead });
     let now = Utc::now();
-    let facts = Facts::new(&lead, now.date_naive(), CreditBands::CURRENT)
+    let facts = Facts::new(&lead, now.date_naive(), CreditBands::Current)
         .with_newer_values(newer_values)
         .submitted_by(company);
     let configuration = engine.configuration();

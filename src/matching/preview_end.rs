@@ -6,18 +6,18 @@
 
 use uuid::Uuid;
 
-use crate::records::offer_ids::OfferIds;
+use crate::records::public_ids::PublicIds;
 
 /// The parameter of the address.
 pub const UNTIL: &str = "until";
 
 /// What stands behind [`UNTIL`] in the address of an offer that stands until then, Unix milliseconds: that, and its proof.
-pub fn told(ids: &OfferIds, offer: Uuid, until_ms: i64) -> String {
+pub fn told(ids: &PublicIds, offer: Uuid, until_ms: i64) -> String {
     format!("{until_ms}-{:016x}", ids.preview_end(offer, until_ms))
 }
 
 /// Whether an address in which this stands behind [`UNTIL`] leads on no more. `is_brief` is an offer that has a `valid_for`.
-pub fn is_over(ids: &OfferIds, offer: Uuid, told: Option<&str>, is_brief: bool, now_ms: i64) -> bool {
+pub fn is_over(ids: &PublicIds, offer: Uuid, told: Option<&str>, is_brief: bool, now_ms: i64) -> bool {
     let told = told.unwrap_or_default();
     let (until, proof) = told.rsplit_once('-').unwrap_or((told, ""));
     let until_ms = until.parse().ok();
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn an_end_is_believed_with_its_proof_alone() {
-        let (ids, other_store) = (OfferIds::under([1; 16]), OfferIds::under([2; 16]));
+        let (ids, other_store) = (PublicIds::under([1; 16]), PublicIds::under([2; 16]));
         let (offer, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
         let over = |told: &str, is_brief| is_over(&ids, offer, Some(told), is_brief, NOW);
         for (until, ends) in [(NOW - 1, true), (NOW, false), (NOW + 1, false)] {

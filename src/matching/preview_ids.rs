@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::model::ProductType;
 use crate::partners::Book;
-use crate::records::offer_ids::OfferIds;
+use crate::records::public_ids::PublicIds;
 
 /// The product types that there are previews of.
 pub const PREVIEWED: [ProductType; 3] = [ProductType::Loan, ProductType::CreditCard, ProductType::Savings];
@@ -17,7 +17,7 @@ pub struct PreviewIds(HashMap<Uuid, (usize, usize)>);
 
 impl PreviewIds {
     /// Those of a book.
-    pub fn of(book: &Book, ids: &OfferIds) -> Self {
+    pub fn of(book: &Book, ids: &PublicIds) -> Self {
         let seats =
             book.seats().iter().enumerate().filter(|(_, seat)| PREVIEWED.contains(&seat.product_type));
         let offers = seats.flat_map(|(position, seat)| {

@@ -103,7 +103,7 @@ impl LateCall {
         let Some(table) = reading::table(&engine.records, table)? else { return Ok(None) };
         let head = table.head();
         let mut positions = 0..table.seats().len() as u16;
-        let is_it = |position: &u16| templates.callback_ids.uuid(head.uuid, *position) == id;
+        let is_it = |position: &u16| templates.ids.callback(head.uuid, *position) == id;
         let Some(position) = positions.find(is_it) else { return Ok(None) };
         let mut ended_without = false;
         for record in reading::answer_records(store, head.uuid) {
@@ -113,8 +113,7 @@ impl LateCall {
         }
         let text = &table.seats()[usize::from(position)];
         let book = engine.book();
-        let mut seats = book.seats().iter();
-        let seat = seats.find(|seat| seat.identity.key == text.key && seat.product_type == text.product_type);
+        let seat = book.seat_of(&text.key, text.product_type);
         let call = reading::calls(store, head.uuid)?.remove(&position);
         let (Some(seat), Some(call), true) = (seat, call, ended_without) else { return Ok(None) };
         let CallRecord { step, kept, bid, .. } = call;

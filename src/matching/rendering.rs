@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::model::{BaseUrl, Originator, Partner, ProductSubType, ProductType, Timestamp};
 use crate::partners::Fingerprint;
 use crate::partners::base_url::absolute_in;
-use crate::partners::template::{OfferPlace, write_offer};
+use crate::partners::offer_json::{OfferPlace, write_offer};
 use crate::rate_table::table::Table;
 use crate::records::templates::Templates;
 
@@ -28,7 +28,7 @@ pub fn render(table: &Table, base_url: &BaseUrl, templates: &Templates) -> Resul
             if nth > 0 {
                 out.push(b',');
             }
-            let uuid = templates.ids.uuid(table.head().uuid, offer.number);
+            let uuid = templates.ids.offer(table.head().uuid, offer.number);
             let url = base_url.absolute(format_args!("/click/{uuid}"));
             let place = OfferPlace { uuid, url: &url, rank: nth + 1, made_at: table.head().created_at };
             let template = templates.of(&offer.quote)?;
@@ -91,11 +91,11 @@ struct Head {
 impl Head {
     fn of(table: &Table, base_url: &BaseUrl, templates: &Templates) -> Self {
         let head = table.head();
-        let page = base_url.absolute(format_args!("/offers/{}", templates.page_ids.uuid(head.uuid)));
+        let page = base_url.absolute(format_args!("/offers/{}", templates.ids.page(head.uuid)));
         Self {
             uuid: head.uuid,
             lead_uuid: head.lead,
-            created_at: Timestamp::from_millis(head.created_at).unwrap_or_default(),
+            created_at: Timestamp::at(head.created_at),
             loan_amount: head.loan_amount,
             embed_url: format!("{page}/embed"),
             partner_page_url: page,

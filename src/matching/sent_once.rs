@@ -30,15 +30,13 @@ pub fn alone(
         let Some(other) = reading::head(store, table)? else { continue };
         let calls = reading::calls(store, table)?;
         for (position, template) in (0..).zip(&other.seats) {
-            let is_same = seat_of(*template)
-                .is_some_and(|seat| seat.key == own.key && seat.product_type == own.product_type);
-            if !is_same {
+            if !seat_of(*template).is_some_and(|seat| seat.is_of(&own.key, own.product_type)) {
                 continue;
             }
             if calls.get(&position).is_some_and(|call| is_sent(call, step)) {
                 return Ok(None);
             }
-            let key = writing::call_key(table, position);
+            let key = writing::key_in(table, position);
             let found = store.get(Tree::Calls, &key).map_err(|_| Unavailable)?;
             commit = commit.as_found(Tree::Calls, key, found);
         }

@@ -102,10 +102,8 @@ fn due(engine: &Engine, (table, seats): &Shown) -> Result<(Table, LeadRecord, Ve
         if !is_due || !seats.contains(&position) {
             return None;
         }
-        let mut in_book = book.seats().iter();
-        let seat = in_book
-            .find(|seat| seat.identity.key == text.key && seat.product_type == text.product_type)
-            .filter(|seat| seat.http.as_ref().is_some_and(|source| source.post().when_shown))?;
+        let seat = book.seat_of(&text.key, text.product_type)?;
+        seat.http.as_ref().filter(|source| source.post.when_shown())?;
         Some(DuePost { seat: Arc::clone(seat), position, before })
     };
     let due = reading::calls(&engine.records.store, table.head().uuid)?.into_iter().filter_map(of_call);

@@ -6,28 +6,27 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// One fault of a request. An answer carries all of them, as an array.
-///
-/// Never holds personal data: a message says what was wanted and what kind of thing was found, not the value of a
-/// personal attribute. `message` comes first when there is no `attribute`, because an old client cuts the text out of
-/// `[{"message":"…`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct ApiError {
-    /// The attribute path (`refinanceLoans[1].interestRate`) or query parameter; absent when tied to none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub attribute: Option<String>,
-    /// English text for a person.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub message: Option<String>,
-    /// Classification for a program.
-    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub error_type: Option<ErrorType>,
-    /// Variables for a template.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub details: BTreeMap<String, String>,
+use super::record::record;
+
+record! {
+    /// One fault of a request. An answer carries all of them, as an array.
+    ///
+    /// Never holds personal data: a message says what was wanted and what kind of thing was found, not the value of a
+    /// personal attribute. `message` comes first when there is no `attribute`, because an old client cuts the text out of
+    /// `[{"message":"…`.
+    #[derive(Eq)]
+    ApiError {
+        /// The attribute path (`refinanceLoans[1].interestRate`) or query parameter; absent when tied to none.
+        attribute?: String,
+        /// English text for a person.
+        message?: String,
+        /// Classification for a program.
+        #[serde(rename = "type")]
+        error_type?: ErrorType,
+        /// Variables for a template.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        details: BTreeMap<String, String>,
+    }
 }
 
 /// The closed set of `type` values (facts, Errors).
@@ -66,6 +65,11 @@ impl ApiError {
     /// A fault of the attribute at `path`.
     pub fn at(path: impl Into<String>, error_type: ErrorType, message: impl Into<String>) -> Self {
         Self { attribute: Some(path.into()), ..Self::new(error_type, message) }
+    }
+
+    /// The attribute at `path` must be given, and is not.
+    pub fn missing(path: &str) -> Self {
+        Self::at(path, ErrorType::Missing, "must be given")
     }
 
     /// A well-formed uuid at `path` that names no `noun` of the caller's.

@@ -3,22 +3,11 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use chrono::NaiveDate;
-use uuid::Uuid;
-
 use super::attribute_value::{AttributeKind, AttributeValue};
-use super::boxed::Boxed;
 use super::client_tags::ClientTags;
-use super::email::Email;
-use super::enumeration::Enumeration;
 use super::input::FromInput;
-use super::ip_address::IpAddress;
 use super::json_object::JsonObject;
 use super::lead::Lead;
-use super::ope_id::OpeId;
-use super::phone::Phone;
-use super::ssn::Ssn;
-use super::zipcode::Zipcode;
 
 /// One leaf attribute of a lead.
 #[derive(Debug, Clone, Copy)]
@@ -77,19 +66,13 @@ pub trait Attributes {
     }
 }
 
-macro_rules! nothing_within {
-    ($($type:ty)+) => { $( impl Attributes for $type {} )+ };
-}
+impl Attributes for ClientTags {}
 
-nothing_within! {
-    i32 i64 f64 bool String NaiveDate Uuid ClientTags Email IpAddress JsonObject OpeId Phone Ssn Zipcode
-}
-
-impl<E: Enumeration> Attributes for E {}
+impl Attributes for JsonObject {}
 
 impl<T> Attributes for Vec<T> {}
 
-impl<T: Attributes> Attributes for Boxed<T> {
+impl<T: Attributes> Attributes for Box<T> {
     fn attributes() -> Vec<Attribute> {
         T::attributes()
     }

@@ -88,7 +88,12 @@ impl Bounds {
     /// What keeps a value that was read from being plausible.
     pub fn fault_of(self, value: Option<AttributeValue<'_>>, today: NaiveDate) -> Option<Fault> {
         let holds = match (self, value) {
-            (Self::Integer(..) | Self::Number(..), Some(AttributeValue::Number(number))) => self.hold(number),
+            (Self::Integer(least, most), Some(AttributeValue::Number(number))) => {
+                (least as f64..=most as f64).contains(&number)
+            }
+            (Self::Number(least, most), Some(AttributeValue::Number(number))) => {
+                (least..=most).contains(&number)
+            }
             (Self::UpToToday(first), Some(AttributeValue::Date(date))) => (first..=today).contains(&date),
             (Self::Text(shape), Some(AttributeValue::Text(text))) => shape.holds(text),
             _ => true,
@@ -106,14 +111,6 @@ impl Bounds {
             Scalar::Flag(_) => return None,
         };
         self.fault_of(Some(value), today)
-    }
-
-    fn hold(self, number: f64) -> bool {
-        match self {
-            Self::Integer(least, most) => (least as f64..=most as f64).contains(&number),
-            Self::Number(least, most) => (least..=most).contains(&number),
-            Self::UpToToday(_) | Self::Text(_) => true,
-        }
     }
 
     fn fault(self) -> Fault {

@@ -9,14 +9,16 @@ pub trait Enumeration: Copy + Eq + ToSchema + 'static {
     /// The wire text of every value, in the same order.
     const WIRE: &'static [&'static str];
 
-    /// The wire text.
-    fn as_str(self) -> &'static str;
-
     /// Finds the value that is written `text`; upper and lower case differ.
     fn from_wire(text: &str) -> Option<Self>;
 
     /// The position in [`Enumeration::ALL`].
     fn ordinal(self) -> u16;
+
+    /// The wire text.
+    fn as_str(self) -> &'static str {
+        Self::WIRE[usize::from(self.ordinal())]
+    }
 }
 
 /// Says which values are wanted: "one of `a`, `b`".
@@ -24,19 +26,56 @@ pub fn one_of(values: &[&str]) -> String {
     format!("one of `{}`", values.join("`, `"))
 }
 
-/// Defines an enumeration from one list of `Variant = "wire text"`.
+/// How long the name of a value is in snake case.
+pub(super) const fn snake_case_length(name: &str) -> usize {
+    let (mut length, mut nth) = (name.len(), 1);
+    while nth < name.len() {
+        length += name.as_bytes()[nth].is_ascii_uppercase() as usize;
+        nth += 1;
+    }
+    length
+}
+
+/// The name of a value in snake case, which has this length.
+pub(super) const fn snake_case<const LENGTH: usize>(name: &str) -> [u8; LENGTH] {
+    let (mut snake, mut end, mut nth) = ([b'_'; LENGTH], 0, 0);
+    while nth < name.len() {
+        let letter = name.as_bytes()[nth];
+        end += (nth > 0 && letter.is_ascii_uppercase()) as usize;
+        snake[end] = letter.to_ascii_lowercase();
+        (end, nth) = (end + 1, nth + 1);
+    }
+    snake
+}
+
+/// Defines enumerations, each from one list of its values, and perhaps a second one of those `beyond the specification`. A value is
+/// written as its name in snake case, or as it says itself: `Variant = "wire text"`.
 ///
 /// A refused text is never repeated in the error, because it may be personal; the wanted values are.
 macro_rules! enumeration {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $wire:literal,)+ }) => {
-        $(#[$meta])*
+    (@wire $variant:ident $wire:literal) => { $wire };
+    (@wire $variant:ident) => {{
+        use $crate::model::enumeration::{snake_case, snake_case_length};
+        const NAME: &str = stringify!($variant);
+        const WIRE: &[u8; snake_case_length(NAME)] = &snake_case(NAME);
+        match std::str::from_utf8(WIRE) {
+            Ok(wire) => wire,
+            Err(_) => panic!("a name is ASCII"),
+        }
+    }};
+
+    (@define [$($meta:tt)*] $name:ident
+        { $($(#[$doc:meta])* $variant:ident $(= $wire:literal)?,)+ }
+        { $($(#[$_doc:meta])* $specified:ident $(= $_wire:literal)?,)+ }
+    ) => {
+        $($meta)*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, utoipa::ToSchema)]
+        #[schema(rename_all = "snake_case")]
+        #[allow(missing_docs)]
         pub enum $name {
             $(
-                #[doc = concat!("`", $wire, "`")]
-                #[doc = ""]
                 $(#[$doc])*
-                #[schema(rename = $wire)]
+                $(#[schema(rename = $wire)])?
                 $variant,
             )+
         }
@@ -44,20 +83,27 @@ macro_rules! enumeration {
         impl $name {
             /// Every value, in the order of the specification.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+            /// The values of the specification, which come first.
+            pub const SPECIFIED: &'static [Self] = &[$(Self::$specified),+];
             /// The wire text of every value, in the same order.
-            pub const WIRE: &'static [&'static str] = &[$($wire),+];
+            pub const WIRE: &'static [&'static str] = &[$(enumeration!(@wire $variant $($wire)?)),+];
+
+            /// Whether the specification has it.
+            pub const fn is_specified(self) -> bool {
+                (self as usize) < Self::SPECIFIED.len()
+            }
 
             /// The wire text.
             pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $wire,)+
-                }
+                Self::WIRE[self as usize]
             }
 
             /// Finds the value that is written `text`; upper and lower case differ.
+            #[allow(non_upper_case_globals)]
             pub fn from_wire(text: &str) -> Option<Self> {
+                $(const $variant: &str = enumeration!(@wire $variant $($wire)?);)+
                 match text {
-                    $($wire => Some(Self::$variant),)+
+                    $($variant => Some(Self::$variant),)+
                     _ => None,
                 }
             }
@@ -72,10 +118,6 @@ macro_rules! enumeration {
             const ALL: &'static [Self] = Self::ALL;
             const WIRE: &'static [&'static str] = Self::WIRE;
 
-            fn as_str(self) -> &'static str {
-                self.as_str()
-            }
-
             fn from_wire(text: &str) -> Option<Self> {
                 Self::from_wire(text)
             }
@@ -83,6 +125,13 @@ macro_rules! enumeration {
             fn ordinal(self) -> u16 {
                 self.ordinal()
             }
+        }
+
+        $crate::model::input::from_scalar! {
+            $name, $crate::model::one_of(Self::WIRE), Some($crate::model::AttributeKind::Category(Self::WIRE)),
+            describe: components => $crate::model::schema::reference::<Self>(components),
+            read: found => $crate::model::input::text(found, Self::from_wire),
+            show: value => Some($crate::model::AttributeValue::Category(value.ordinal())),
         }
 
         impl std::fmt::Display for $name {
@@ -107,6 +156,18 @@ macro_rules! enumeration {
             }
         }
     };
+
+    ($(#[$meta:meta])* $name:ident { $($specified:tt)+ } beyond the specification { $($newer:tt)+ } $($more:tt)*) => {
+        enumeration! { @define [$(#[$meta])*] $name { $($specified)+ $($newer)+ } { $($specified)+ } }
+        enumeration! { $($more)* }
+    };
+
+    ($(#[$meta:meta])* $name:ident { $($values:tt)+ } $($more:tt)*) => {
+        enumeration! { @define [$(#[$meta])*] $name { $($values)+ } { $($values)+ } }
+        enumeration! { $($more)* }
+    };
+
+    () => {};
 }
 
 pub(crate) use enumeration;

@@ -34,7 +34,7 @@ pub trait FromInput: Sized {
 
     /// Reads anything that is neither null, nor an array, nor an object.
     fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
-        Err(Fault::other_kind(&Self::wanted(), found.kind()))
+        Err(other_kind::<Self>(found))
     }
 
     /// Reads an array.
@@ -66,6 +66,58 @@ pub trait FromInput: Sized {
         None
     }
 }
+
+/// A value of another kind is found than `T` wants.
+pub(super) fn other_kind<T: FromInput>(found: Scalar<'_>) -> Fault {
+    Fault::other_kind(&T::wanted(), found.kind())
+}
+
+/// Reads text with `parse`, which answers `None` to a text of the wrong shape.
+pub(super) fn text<T: FromInput>(found: Scalar<'_>, parse: fn(&str) -> Option<T>) -> Result<T, Fault> {
+    match found {
+        Scalar::Text(text) => parse(text).ok_or_else(|| Fault::wanted(&T::wanted())),
+        other => Err(other_kind::<T>(other)),
+    }
+}
+
+/// Implements [`FromInput`] for a type of scalars: what is wanted, as what kind of attribute partner rules see it, and how it is
+/// described, read and shown to them.
+macro_rules! from_scalar {
+    ($type:ty, $wanted:expr, $kind:expr,
+        describe: $components:pat_param => $schema:expr,
+        read: $found:pat_param => $read:expr,
+        show: $value:pat_param => $shown:expr,
+    ) => {
+        impl $crate::model::input::FromInput for $type {
+            const KIND: Option<$crate::model::AttributeKind> = $kind;
+
+            fn wanted() -> std::borrow::Cow<'static, str> {
+                $wanted.into()
+            }
+
+            fn describe(
+                $components: &mut $crate::model::Components,
+            ) -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                $schema
+            }
+
+            fn from_scalar(
+                $found: $crate::model::input::Scalar<'_>,
+            ) -> Result<Self, $crate::model::fault::Fault> {
+                $read
+            }
+
+            fn attribute_value(&self) -> Option<$crate::model::AttributeValue<'_>> {
+                let $value = self;
+                $shown
+            }
+        }
+
+        impl $crate::model::attribute::Attributes for $type {}
+    };
+}
+
+pub(crate) use from_scalar;
 
 /// A JSON value that holds no others.
 #[derive(Clone, Copy)]
@@ -158,6 +210,14 @@ pub enum Unreadable {
     NotJson(ApiError),
     /// The body is an object with these faults, in the order of the specification.
     Faults(Vec<ApiError>),
+}
+
+impl Unreadable {
+    /// Some of these attributes must be given, and are not.
+    pub(super) fn missing<'a>(given: impl IntoIterator<Item = (&'a str, bool)>) -> Self {
+        let missing = given.into_iter().filter(|(_, is_given)| !is_given);
+        Self::Faults(missing.map(|(name, _)| ApiError::missing(name)).collect())
+    }
 }
 
 /// Reads a request body that no day bounds.
@@ -291,25 +351,25 @@ fn scalar<T: FromInput, E: de::Error>(found: Scalar<'_>) -> Result<Option<T>, E>
     T::from_scalar(found).map(Some).map_err(E::custom)
 }
 
-/// Recognises a key of a section without copying it.
-pub(super) struct Key<K>(pub(super) fn(&str) -> Option<K>);
+/// Recognises a key of an object without copying it.
+pub(super) struct Key<'r, K>(pub(super) &'r dyn Fn(&str) -> K);
 
-impl<'de, K> DeserializeSeed<'de> for Key<K> {
-    type Value = Option<K>;
+impl<'de, K> DeserializeSeed<'de> for Key<'_, K> {
+    type Value = K;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<K>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<K, D::Error> {
         deserializer.deserialize_identifier(self)
     }
 }
 
-impl<K> Visitor<'_> for Key<K> {
-    type Value = Option<K>;
+impl<K> Visitor<'_> for Key<'_, K> {
+    type Value = K;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
 
-    fn visit_str<E: de::Error>(self, key: &str) -> Result<Option<K>, E> {
+    fn visit_str<E: de::Error>(self, key: &str) -> Result<K, E> {
         Ok((self.0)(key))
     }
 }

@@ -1,57 +1,44 @@
-//! How numbers, flags, dates, enumerations and arrays are read.
+//! How numbers, flags, dates and arrays are read.
 
 use std::borrow::Cow;
 
 use chrono::NaiveDate;
-use serde::de::{self, SeqAccess};
+use serde::de::{self, MapAccess, SeqAccess};
 use serde_json::Value;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 use utoipa::openapi::{RefOr, Schema};
 use uuid::Uuid;
 
 use super::attribute_value::{AttributeKind, AttributeValue};
-use super::enumeration::{Enumeration, one_of};
+use super::enumeration::Enumeration;
 use super::fault::{Fault, Faults, Path};
-use super::input::{FromInput, Input, Scalar, kind_of};
+use super::input::{FromInput, Input, Scalar, from_scalar, kind_of, other_kind, text};
 use super::schema::{self, Components};
 
 macro_rules! integer {
     ($($type:ty: $format:ident)+) => { $(
-        impl FromInput for $type {
-            const KIND: Option<AttributeKind> = Some(AttributeKind::Number);
-
-            fn wanted() -> Cow<'static, str> {
-                "an integer".into()
-            }
-
-            fn describe(_: &mut Components) -> RefOr<Schema> {
-                ObjectBuilder::new()
-                    .schema_type(Type::Integer)
-                    .format(Some(SchemaFormat::KnownFormat(KnownFormat::$format)))
-                    .minimum(Some(Self::MIN))
-                    .maximum(Some(Self::MAX))
-                    .into()
-            }
-
-            fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
+        from_scalar! {
+            $type, "an integer", Some(AttributeKind::Number),
+            describe: _ => ObjectBuilder::new()
+                .schema_type(Type::Integer)
+                .format(Some(SchemaFormat::KnownFormat(KnownFormat::$format)))
+                .minimum(Some(Self::MIN))
+                .maximum(Some(Self::MAX))
+                .into(),
+            read: found => {
                 let integer = match found {
                     Scalar::Integer(integer) => Some(integer),
                     Scalar::Float(float) if float.fract() != 0.0 => {
                         return Err(Fault::other_kind(&Self::wanted(), "a number with a fraction"));
                     }
                     Scalar::Float(float) => integral(float),
-                    Scalar::Text(_) | Scalar::Flag(_) => {
-                        return Err(Fault::other_kind(&Self::wanted(), found.kind()));
-                    }
+                    other => return Err(other_kind::<Self>(other)),
                 };
                 integer.and_then(|integer| Self::try_from(integer).ok()).ok_or_else(|| {
                     Fault::wanted(&format!("an integer between {} and {}", Self::MIN, Self::MAX))
                 })
-            }
-
-            fn attribute_value(&self) -> Option<AttributeValue<'_>> {
-                Some(AttributeValue::Number(*self as f64))
-            }
+            },
+            show: integer => Some(AttributeValue::Number(*integer as f64)),
         }
     )+ };
 }
@@ -66,104 +53,44 @@ fn integral(float: f64) -> Option<i64> {
     (float.abs() < LIMIT).then_some(float as i64)
 }
 
-impl FromInput for f64 {
-    const KIND: Option<AttributeKind> = Some(AttributeKind::Number);
-
-    fn wanted() -> Cow<'static, str> {
-        "a number".into()
-    }
-
-    fn describe(_: &mut Components) -> RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(Type::Number)
-            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Double)))
-            .minimum(Some(Self::MIN))
-            .maximum(Some(Self::MAX))
-            .into()
-    }
-
-    fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
-        match found {
-            Scalar::Integer(integer) => Ok(integer as Self),
-            Scalar::Float(float) => Ok(float),
-            Scalar::Text(_) | Scalar::Flag(_) => Err(Fault::other_kind(&Self::wanted(), found.kind())),
-        }
-    }
-
-    fn attribute_value(&self) -> Option<AttributeValue<'_>> {
-        Some(AttributeValue::Number(*self))
-    }
+from_scalar! {
+    f64, "a number", Some(AttributeKind::Number),
+    describe: _ => ObjectBuilder::new()
+        .schema_type(Type::Number)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Double)))
+        .minimum(Some(Self::MIN))
+        .maximum(Some(Self::MAX))
+        .into(),
+    read: found => match found {
+        Scalar::Integer(integer) => Ok(integer as Self),
+        Scalar::Float(float) => Ok(float),
+        other => Err(other_kind::<Self>(other)),
+    },
+    show: number => Some(AttributeValue::Number(*number)),
 }
 
-impl FromInput for bool {
-    const KIND: Option<AttributeKind> = Some(AttributeKind::Flag);
-
-    fn wanted() -> Cow<'static, str> {
-        "a boolean".into()
-    }
-
-    fn describe(_: &mut Components) -> RefOr<Schema> {
-        ObjectBuilder::new().schema_type(Type::Boolean).into()
-    }
-
-    fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
-        match found {
-            Scalar::Flag(flag) => Ok(flag),
-            other => Err(Fault::other_kind(&Self::wanted(), other.kind())),
-        }
-    }
-
-    fn attribute_value(&self) -> Option<AttributeValue<'_>> {
-        Some(AttributeValue::Flag(*self))
-    }
+from_scalar! {
+    bool, "a boolean", Some(AttributeKind::Flag),
+    describe: _ => ObjectBuilder::new().schema_type(Type::Boolean).into(),
+    read: found => match found {
+        Scalar::Flag(flag) => Ok(flag),
+        other => Err(other_kind::<Self>(other)),
+    },
+    show: flag => Some(AttributeValue::Flag(*flag)),
 }
 
-/// Reads text with `parse`, which answers `None` to a text of the wrong shape.
-pub(super) fn text<T: FromInput>(found: Scalar<'_>, parse: fn(&str) -> Option<T>) -> Result<T, Fault> {
-    match found {
-        Scalar::Text(text) => parse(text).ok_or_else(|| Fault::wanted(&T::wanted())),
-        other => Err(Fault::other_kind(&T::wanted(), other.kind())),
-    }
+from_scalar! {
+    String, "a string", Some(AttributeKind::Text),
+    describe: _ => ObjectBuilder::new().schema_type(Type::String).into(),
+    read: found => text(found, |text| Some(text.to_owned())),
+    show: text => (!text.is_empty()).then_some(AttributeValue::Text(text)),
 }
 
-impl FromInput for String {
-    const KIND: Option<AttributeKind> = Some(AttributeKind::Text);
-
-    fn wanted() -> Cow<'static, str> {
-        "a string".into()
-    }
-
-    fn describe(_: &mut Components) -> RefOr<Schema> {
-        ObjectBuilder::new().schema_type(Type::String).into()
-    }
-
-    fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
-        text(found, |text| Some(text.to_owned()))
-    }
-
-    fn attribute_value(&self) -> Option<AttributeValue<'_>> {
-        (!self.is_empty()).then_some(AttributeValue::Text(self))
-    }
-}
-
-impl FromInput for NaiveDate {
-    const KIND: Option<AttributeKind> = Some(AttributeKind::Date);
-
-    fn wanted() -> Cow<'static, str> {
-        "a date `YYYY-MM-DD`".into()
-    }
-
-    fn describe(_: &mut Components) -> RefOr<Schema> {
-        schema::text("date")
-    }
-
-    fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
-        text(found, date)
-    }
-
-    fn attribute_value(&self) -> Option<AttributeValue<'_>> {
-        Some(AttributeValue::Date(*self))
-    }
+from_scalar! {
+    NaiveDate, "a date `YYYY-MM-DD`", Some(AttributeKind::Date),
+    describe: _ => schema::text("date"),
+    read: found => text(found, date),
+    show: date => Some(AttributeValue::Date(*date)),
 }
 
 /// Reads `YYYY-MM-DD` and nothing else; chrono alone would take signs, blanks and single digits too.
@@ -179,51 +106,66 @@ pub(super) fn has_shape(text: &str, shape: &str) -> bool {
     text.len() == shape.len() && text.bytes().zip(shape.bytes()).all(fits)
 }
 
-impl FromInput for Uuid {
-    fn wanted() -> Cow<'static, str> {
-        "a UUID".into()
-    }
-
-    fn describe(_: &mut Components) -> RefOr<Schema> {
-        schema::text("uuid")
-    }
-
-    fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
+from_scalar! {
+    Uuid, "a UUID", None,
+    describe: _ => schema::text("uuid"),
+    read: found => text(found, |text| {
         const HYPHENATED_LENGTH: usize = 36;
-        text(found, |text| Self::try_parse(text).ok().filter(|_| text.len() == HYPHENATED_LENGTH))
-    }
+        Self::try_parse(text).ok().filter(|_| text.len() == HYPHENATED_LENGTH)
+    }),
+    show: _ => None,
 }
 
-impl<E: Enumeration> FromInput for E {
-    const KIND: Option<AttributeKind> = Some(AttributeKind::Category(E::WIRE));
+/// Read and written as what it holds. A lead stays in memory as long as its rate table is open, and its large sections, which are
+/// seldom given, take no more room than a pointer then.
+impl<T: FromInput> FromInput for Box<T> {
+    const KIND: Option<AttributeKind> = T::KIND;
 
     fn wanted() -> Cow<'static, str> {
-        one_of(E::WIRE).into()
+        T::wanted()
     }
 
     fn describe(components: &mut Components) -> RefOr<Schema> {
-        schema::reference::<E>(components)
+        T::describe(components)
     }
 
     fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
-        text(found, E::from_wire)
+        T::from_scalar(found).map(Self::new)
+    }
+
+    fn from_seq<'de, A: SeqAccess<'de>>(elements: A) -> Result<Self, A::Error> {
+        T::from_seq(elements).map(Self::new)
+    }
+
+    fn from_map<'de, A: MapAccess<'de>>(entries: A) -> Result<Self, A::Error> {
+        T::from_map(entries).map(Self::new)
+    }
+
+    fn find_faults(value: &Value, at: &Path<'_>, faults: &mut Faults) {
+        T::find_faults(value, at, faults);
+    }
+
+    fn find_implausible(&self, at: &Path<'_>, faults: &mut Faults) {
+        T::find_implausible(self, at, faults);
     }
 
     fn attribute_value(&self) -> Option<AttributeValue<'_>> {
-        Some(AttributeValue::Category(self.ordinal()))
+        T::attribute_value(self)
     }
 }
 
-/// How an array looks to partner rules depends on what it holds.
+/// How an array looks to partner rules depends on what it holds: of most things they see how many there are.
 pub trait Element: FromInput {
     /// The kind of an array of these.
-    const ARRAY_KIND: Option<AttributeKind>;
+    const ARRAY_KIND: Option<AttributeKind> = Some(AttributeKind::Number);
 
     /// Shows an array of these; an empty one counts as missing.
-    fn array_value(elements: &[Self]) -> Option<AttributeValue<'_>>;
+    fn array_value(elements: &[Self]) -> Option<AttributeValue<'_>> {
+        (!elements.is_empty()).then_some(AttributeValue::Number(elements.len() as f64))
+    }
 }
 
-impl<E: Enumeration> Element for E {
+impl<E: Enumeration + FromInput> Element for E {
     const ARRAY_KIND: Option<AttributeKind> = Some(AttributeKind::Set(E::WIRE));
 
     fn array_value(elements: &[Self]) -> Option<AttributeValue<'_>> {

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Serialize;
 use serde::de::MapAccess;
+use serde::de::value::MapAccessDeserializer;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 
-use super::attribute_value::{AttributeKind, AttributeValue};
 use super::fault::{Fault, Faults, Path};
 use super::input::{FromInput, kind_of};
 use super::input_kinds::Element;
@@ -36,12 +36,8 @@ impl FromInput for JsonObject {
         ObjectBuilder::new().schema_type(Type::Object).additional_properties(Some(any)).into()
     }
 
-    fn from_map<'de, A: MapAccess<'de>>(mut entries: A) -> Result<Self, A::Error> {
-        let mut object = Map::new();
-        while let Some((key, value)) = entries.next_entry()? {
-            object.insert(key, value);
-        }
-        Ok(Self(object))
+    fn from_map<'de, A: MapAccess<'de>>(entries: A) -> Result<Self, A::Error> {
+        Map::deserialize(MapAccessDeserializer::new(entries)).map(Self)
     }
 
     fn find_faults(value: &Value, at: &Path<'_>, faults: &mut Faults) {
@@ -51,11 +47,4 @@ impl FromInput for JsonObject {
     }
 }
 
-impl Element for JsonObject {
-    const ARRAY_KIND: Option<AttributeKind> = Some(AttributeKind::Number);
-
-    /// Partner rules see how many there are.
-    fn array_value(objects: &[Self]) -> Option<AttributeValue<'_>> {
-        (!objects.is_empty()).then_some(AttributeValue::Number(objects.len() as f64))
-    }
-}
+impl Element for JsonObject {}

@@ -9,6 +9,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::fault::{Faults, Path};
+use super::input::Key;
 use super::schema::{self, Components};
 
 /// A key that means nothing.
@@ -113,6 +114,13 @@ impl<'de> DeserializeSeed<'de> for Walk<'_, '_> {
     }
 }
 
+/// Values that hold no keys.
+macro_rules! pass_over {
+    ($($visit:ident($($scalar:ty)?))+) => {
+        $(fn $visit<E: de::Error>(self $(, _: $scalar)?) -> Result<(), E> { Ok(()) })+
+    };
+}
+
 impl<'de> Visitor<'de> for Walk<'_, '_> {
     type Value = ();
 
@@ -121,14 +129,17 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
-        while let Some(key) = entries.next_key_seed(LookUp(self.known))? {
+        // Without copying a key that is known.
+        let known = self.known;
+        let look_up = move |key: &str| known.0.get_key_value(key).ok_or_else(|| key.to_owned());
+        while let Some(key) = entries.next_key_seed(Key(&look_up))? {
             match key {
-                Key::Known(key, known) => {
+                Ok((key, known)) => {
                     let at = Path::Key(self.at, key);
                     entries.next_value_seed(Walk { known, at: &at, tell: &mut *self.tell })?;
                 }
-                Key::Unknown(key) => {
-                    (self.tell)(self.at, &key, self.known);
+                Err(unknown) => {
+                    (self.tell)(self.at, &unknown, self.known);
                     entries.next_value::<IgnoredAny>()?;
                 }
             }
@@ -148,61 +159,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         }
     }
 
-    fn visit_str<E: de::Error>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_bool<E: de::Error>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E: de::Error>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E: de::Error>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E: de::Error>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<(), E> {
-        Ok(())
-    }
-}
-
-/// A key of a body.
-enum Key<'k> {
-    Known(&'k str, &'k KnownKeys),
-    Unknown(String),
-}
-
-/// Looks a key up, without copying it where it is known.
-struct LookUp<'k>(&'k KnownKeys);
-
-impl<'de, 'k> DeserializeSeed<'de> for LookUp<'k> {
-    type Value = Key<'k>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Key<'k>, D::Error> {
-        deserializer.deserialize_identifier(self)
-    }
-}
-
-impl<'k> Visitor<'_> for LookUp<'k> {
-    type Value = Key<'k>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E: de::Error>(self, key: &str) -> Result<Key<'k>, E> {
-        Ok(match self.0.0.get_key_value(key) {
-            Some((key, known)) => Key::Known(key, known),
-            None => Key::Unknown(key.to_owned()),
-        })
-    }
+    pass_over! { visit_str(&str) visit_bool(bool) visit_i64(i64) visit_u64(u64) visit_f64(f64) visit_unit() }
 }
 
 #[cfg(test)]

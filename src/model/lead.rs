@@ -3,7 +3,6 @@
 use chrono::NaiveDate;
 use uuid::Uuid;
 
-use super::boxed::Boxed;
 use super::client_tags::ClientTags;
 use super::enums::ProductType;
 use super::input::{self, Unreadable};
@@ -26,7 +25,7 @@ section! {
         /// The loan wanted.
         loan_information: LeadLoanInformation = "loanInformation",
         /// The mortgage wanted and the property behind it.
-        mortgage_information: Boxed<LeadMortgageInformation> = "mortgageInformation",
+        mortgage_information: Box<LeadMortgageInformation> = "mortgageInformation",
         /// What a credit card should be good for.
         credit_card_information: LeadCreditCardInformation = "creditCardInformation",
         /// What the lead would save.
@@ -36,13 +35,13 @@ section! {
         /// Income, debt, assets and the bank.
         financial_information: LeadFinancialInformation = "financialInformation",
         /// The employer and the job.
-        employment_information: Boxed<LeadEmploymentInformation> = "employmentInformation",
+        employment_information: Box<LeadEmploymentInformation> = "employmentInformation",
         /// What the lead has agreed to.
         legal_information: LeadLegalInformation = "legalInformation",
         /// Schools and degrees.
         education_information: LeadEducationInformation = "educationInformation",
         /// The person who borrows together with the lead.
-        co_applicant_information: Boxed<LeadCoApplicantInformation> = "coApplicantInformation",
+        co_applicant_information: Box<LeadCoApplicantInformation> = "coApplicantInformation",
         /// What life insurers ask about the body.
         health_information: LeadHealthInformation = "healthInformation",
         /// The document that identifies the lead.
@@ -66,9 +65,9 @@ section! {
         /// The FCRA consent text, where clients sent it before it stood with the other consents; not in the specification.
         fcra_language: String = "fcraLanguage",
         /// The car insurance wanted; not in the specification.
-        auto_insurance_information: Boxed<LeadAutoInsuranceInformation> = "autoInsuranceInformation",
+        auto_insurance_information: Box<LeadAutoInsuranceInformation> = "autoInsuranceInformation",
         /// The vehicle that a loan is about.
-        vehicle_information: Boxed<VehicleInformation> = "vehicleInformation",
+        vehicle_information: Box<VehicleInformation> = "vehicleInformation",
     }
 }
 

@@ -1,53 +1,41 @@
 //! Steps of a lead through the funnel, and the furthest of them.
 
 use std::cmp::Ordering;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::enums::{LeadActionType, RejectReason};
+use super::record::record;
 use super::timestamp::Timestamp;
 
-/// One step of a lead.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct LeadAction {
-    /// The action's id.
-    pub uuid: Uuid,
-    /// What was done.
-    pub action_type: LeadActionType,
-    /// When it was done.
-    pub action_date: Timestamp,
-    /// The institution it was done with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub originator_key: Option<String>,
-    /// The account that the institution is asked through.
-    pub demand_sub_account_id: i64,
-    /// Why the institution rejected the lead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub reject_reason: Option<RejectReason>,
-    /// The amount of the loan, in dollars.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub amount: Option<i32>,
-    /// What granting the loan cost, in dollars.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub origination_fee: Option<i32>,
-    /// The click that led there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub offer_click_id: Option<i64>,
-    /// When the service learnt of it.
-    pub created_at: Timestamp,
-    /// When it was taken back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub deleted_at: Option<Timestamp>,
+record! {
+    /// One step of a lead.
+    LeadAction {
+        /// The action's id.
+        uuid: Uuid,
+        /// What was done.
+        action_type: LeadActionType,
+        /// When it was done.
+        action_date: Timestamp,
+        /// The institution it was done with.
+        originator_key?: String,
+        /// The account that the institution is asked through.
+        demand_sub_account_id: i64,
+        /// Why the institution rejected the lead.
+        reject_reason?: RejectReason,
+        /// The amount of the loan, in dollars.
+        amount?: i32,
+        /// What granting the loan cost, in dollars.
+        origination_fee?: i32,
+        /// The click that led there.
+        offer_click_id?: i64,
+        /// When the service learnt of it.
+        created_at: Timestamp,
+        /// When it was taken back.
+        deleted_at?: Timestamp,
+    }
 }
 
 impl LeadActionType {
@@ -90,17 +78,6 @@ impl LeadStatus {
     pub const fn after(self, step: LeadActionType) -> Self {
         if step.rank() > self.0.rank() { Self(step) } else { self }
     }
-
-    /// The wire text.
-    pub const fn as_str(self) -> &'static str {
-        self.0.as_str()
-    }
-}
-
-impl Default for LeadStatus {
-    fn default() -> Self {
-        Self::INITIALIZED
-    }
 }
 
 impl Ord for LeadStatus {
@@ -113,12 +90,6 @@ impl Ord for LeadStatus {
 impl PartialOrd for LeadStatus {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
-    }
-}
-
-impl fmt::Display for LeadStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }
 

@@ -1,51 +1,44 @@
 //! A lead as it is read back.
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::lead::Lead;
 use super::lead_action::{LeadAction, LeadStatus};
+use super::record::record;
 use super::timestamp::Timestamp;
 
-/// A stored lead (specification: Lead, output): what the client sent, and what became of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = Lead)]
-pub struct LeadView {
-    /// The name of the company that sent the lead.
-    pub lead_provider_name: String,
-    /// The steps of the lead so far.
-    pub lead_actions: Vec<LeadAction>,
-    /// The lead's id.
-    pub uuid: Uuid,
-    /// The company that sent the lead.
-    #[serde(rename = "companyUUID")]
-    pub company_uuid: Uuid,
-    /// Links the leads of one user's visit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub session_uuid: Option<Uuid>,
-    /// The company that referred the lead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub referral_company_uuid: Option<Uuid>,
-    /// Internal tracking.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub tracking_uuid: Option<Uuid>,
-    /// Whether a test token sent the lead.
-    pub is_test: bool,
-    /// The furthest step that the lead has reached.
-    pub status: LeadStatus,
-    /// When the lead came.
-    pub created_at: Timestamp,
-    /// When anything of it last changed.
-    pub updated_at: Timestamp,
-    /// The sections of the lead, without what stands above and what an output lead lacks.
-    #[serde(flatten)]
-    #[schema(ignore)]
-    sections: Lead,
+record! {
+    /// A stored lead (specification: Lead, output): what the client sent, and what became of it.
+    #[schema(as = Lead)]
+    LeadView {
+        /// The name of the company that sent the lead.
+        lead_provider_name: String,
+        /// The steps of the lead so far.
+        lead_actions: Vec<LeadAction>,
+        /// The lead's id.
+        uuid: Uuid,
+        /// The company that sent the lead.
+        #[serde(rename = "companyUUID")]
+        company_uuid: Uuid,
+        /// Links the leads of one user's visit.
+        session_uuid?: Uuid,
+        /// The company that referred the lead.
+        referral_company_uuid?: Uuid,
+        /// Internal tracking.
+        tracking_uuid?: Uuid,
+        /// Whether a test token sent the lead.
+        is_test: bool,
+        /// The furthest step that the lead has reached.
+        status: LeadStatus,
+        /// When the lead came.
+        created_at: Timestamp,
+        /// When anything of it last changed.
+        updated_at: Timestamp,
+        /// The sections of the lead, without what stands above and what an output lead lacks.
+        #[serde(flatten)]
+        #[schema(ignore)]
+        sections: Lead,
+    }
 }
 
 impl LeadView {
@@ -87,11 +80,6 @@ impl LeadView {
     pub fn without_what_was_sent(self) -> Self {
         Self { sections: Lead::default(), ..self }
     }
-
-    /// Shows the sections of the lead; its ids and `product_types` are never given here.
-    pub fn sections(&self) -> &Lead {
-        &self.sections
-    }
 }
 
 #[cfg(test)]
@@ -118,7 +106,7 @@ mod tests {
         for (key, present) in [("companyUUID", true), ("productTypes", false), ("formCompleted", false)] {
             assert_eq!(json.contains(key), present, "{key}");
         }
-        assert_eq!(view.sections().personal_information, lead.personal_information);
+        assert_eq!(view.sections.personal_information, lead.personal_information);
         assert_eq!(serde_json::from_str::<LeadView>(&json).unwrap(), view);
     }
 }

@@ -2,7 +2,6 @@
 
 use uuid::Uuid;
 
-use super::api_error::{ApiError, ErrorType};
 use super::enums::{LoanPurpose, ProductSubType, ProvidedCreditRating, State};
 use super::input::{self, Unreadable};
 use super::percent::Percent;
@@ -33,28 +32,24 @@ section! {
 record! {
     /// Somebody of whom nothing is known but this: no name, no document, no credit file. Amounts are dollars.
     LoanReportCreateData {
-        required {
-            /// Income of a year before taxes.
-            #[schema(minimum = 0)]
-            annual_income: i32,
-            /// How good the credit is.
-            credit_rating: ProvidedCreditRating,
-        }
-        optional {
-            /// What is owed altogether.
-            #[schema(minimum = 0)]
-            total_debt: i32,
-            /// How many derogatory marks there are: late payments, collections, bankruptcies.
-            #[schema(minimum = 0)]
-            count_of_derogatories: i32,
-            /// Where the person lives.
-            state: State,
-            /// What the money is for.
-            loan_purpose: LoanPurpose,
-            /// How many dollars to borrow.
-            #[schema(minimum = 0)]
-            loan_amount: i32,
-        }
+        /// Income of a year before taxes.
+        #[schema(minimum = 0)]
+        annual_income: i32,
+        /// How good the credit is.
+        credit_rating: ProvidedCreditRating,
+        /// What is owed altogether.
+        #[schema(minimum = 0)]
+        total_debt?: i32,
+        /// How many derogatory marks there are: late payments, collections, bankruptcies.
+        #[schema(minimum = 0)]
+        count_of_derogatories?: i32,
+        /// Where the person lives.
+        state?: State,
+        /// What the money is for.
+        loan_purpose?: LoanPurpose,
+        /// How many dollars to borrow.
+        #[schema(minimum = 0)]
+        loan_amount?: i32,
     }
 }
 
@@ -65,8 +60,10 @@ impl LoanReportCreateData {
     /// Every fault.
     pub fn read(body: &[u8]) -> Result<Self, Unreadable> {
         let fields: LoanReportFields = input::read(body)?;
-        let (Some(annual_income), Some(credit_rating)) = (fields.annual_income, fields.credit_rating) else {
-            return Err(Unreadable::Faults(fields.missing()));
+        let (income, rating) = (fields.annual_income, fields.credit_rating);
+        let (Some(annual_income), Some(credit_rating)) = (income, rating) else {
+            let given = [("annualIncome", income.is_some()), ("creditRating", rating.is_some())];
+            return Err(Unreadable::missing(given));
         };
         Ok(Self {
             annual_income,
@@ -80,90 +77,65 @@ impl LoanReportCreateData {
     }
 }
 
-impl LoanReportFields {
-    fn missing(&self) -> Vec<ApiError> {
-        let fields =
-            [("annualIncome", self.annual_income.is_none()), ("creditRating", self.credit_rating.is_none())];
-        let missing = fields.iter().filter(|(_, missing)| *missing);
-        missing.map(|(name, _)| ApiError::at(*name, ErrorType::Missing, "must be given")).collect()
-    }
-}
-
 record! {
     /// How likely a loan is, and what it would cost.
     LoanProbability {
-        required {
-            /// Between 0 and 1.
-            #[schema(minimum = 0, maximum = 1)]
-            #[serde(serialize_with = "super::plain_number::required")]
-            probability: f64,
-            /// The lowest APR, in percent.
-            #[schema(value_type = f64)]
-            apr_percent_min: Percent,
-            /// The highest APR, in percent.
-            #[schema(value_type = f64)]
-            apr_percent_max: Percent,
-            /// The shortest term, in months; 0 for one without an end.
-            #[schema(minimum = 0)]
-            term_months_min: i64,
-            /// The longest term, in months; 0 for one without an end.
-            #[schema(minimum = 0)]
-            term_months_max: i64,
-        }
-        optional {
-            /// The kind of loan.
-            product_sub_type: ProductSubType,
-        }
+        /// Between 0 and 1.
+        #[schema(minimum = 0, maximum = 1)]
+        #[serde(serialize_with = "super::plain_number::required")]
+        probability: f64,
+        /// The lowest APR, in percent.
+        #[schema(value_type = f64)]
+        apr_percent_min: Percent,
+        /// The highest APR, in percent.
+        #[schema(value_type = f64)]
+        apr_percent_max: Percent,
+        /// The shortest term, in months; 0 for one without an end.
+        #[schema(minimum = 0)]
+        term_months_min: i64,
+        /// The longest term, in months; 0 for one without an end.
+        #[schema(minimum = 0)]
+        term_months_max: i64,
+        /// The kind of loan.
+        product_sub_type?: ProductSubType,
     }
-}
 
-record! {
     /// How likely an institution is to lend.
     FinancialInstitutionLoanReport {
-        required {
-            /// The institution, as lead events name it.
-            uuid: Uuid,
-            /// Its name.
-            name: String,
-            /// One for each kind of loan that it may make.
-            probabilities: Vec<LoanProbability>,
-        }
-        optional {
-            /// Its logo.
-            logo_url: String,
-        }
+        /// The institution, as lead events name it.
+        uuid: Uuid,
+        /// Its name.
+        name: String,
+        /// One for each kind of loan that it may make.
+        probabilities: Vec<LoanProbability>,
+        /// Its logo.
+        logo_url?: String,
     }
-}
 
-record! {
     /// What a report was asked for, and what was found. An estimate by the rules of the catalogue, not a decision of anybody.
     LoanReport {
-        required {
-            /// The report's id, by which it can be read again.
-            uuid: Uuid,
-            /// Income of a year before taxes, as it was sent.
-            annual_income: i32,
-            /// How good the credit is, as it was sent.
-            credit_rating: ProvidedCreditRating,
-            /// Over all institutions, one for each kind of loan: what the likeliest of them gives.
-            network_probabilities: Vec<LoanProbability>,
-            /// Each institution that may lend, the likeliest first.
-            financial_insitutions: Vec<FinancialInstitutionLoanReport>,
-            /// When the report was made.
-            created_at: Timestamp,
-        }
-        optional {
-            /// What is owed altogether, as it was sent.
-            total_debt: i32,
-            /// How many derogatory marks there are, as it was sent.
-            count_of_derogatories: i32,
-            /// Where the person lives, as it was sent.
-            state: State,
-            /// What the money is for, as it was sent.
-            loan_purpose: LoanPurpose,
-            /// How many dollars to borrow, as it was sent.
-            loan_amount: i32,
-        }
+        /// The report's id, by which it can be read again.
+        uuid: Uuid,
+        /// Income of a year before taxes, as it was sent.
+        annual_income: i32,
+        /// How good the credit is, as it was sent.
+        credit_rating: ProvidedCreditRating,
+        /// Over all institutions, one for each kind of loan: what the likeliest of them gives.
+        network_probabilities: Vec<LoanProbability>,
+        /// Each institution that may lend, the likeliest first.
+        financial_insitutions: Vec<FinancialInstitutionLoanReport>,
+        /// When the report was made.
+        created_at: Timestamp,
+        /// What is owed altogether, as it was sent.
+        total_debt?: i32,
+        /// How many derogatory marks there are, as it was sent.
+        count_of_derogatories?: i32,
+        /// Where the person lives, as it was sent.
+        state?: State,
+        /// What the money is for, as it was sent.
+        loan_purpose?: LoanPurpose,
+        /// How many dollars to borrow, as it was sent.
+        loan_amount?: i32,
     }
 }
 

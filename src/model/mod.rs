@@ -29,8 +29,8 @@
 //! | Why a lead has its offers (ours) | [`LeadExplanation`] and what it is made of | `lead_explanation.rs` |
 //! | What partners report (ours) | [`PartnerReport`], [`PartnerEvent`], [`PartnerEventReceipt`] | `partner_event.rs` |
 //! | UI records | [`SessionInitNew`], [`SessionInit`], [`OfferDisplayNew`], [`OfferDisplay`] | `ui_event.rs` |
-//! | FeaturedFinancialInstitution | [`FeaturedFinancialInstitution`] | `featured_financial_institution.rs` |
-//! | VehicleDetails (newer editions) | [`VehicleDetails`] | `vehicle_details.rs` |
+//! | FeaturedFinancialInstitution | [`FeaturedFinancialInstitution`] | `look_ups.rs` |
+//! | VehicleDetails (newer editions) | [`VehicleDetails`] | `look_ups.rs` |
 //! | LoanReport and what it is made of (newer editions) | [`LoanReport`], [`LoanReportCreateData`] | `loan_report.rs` |
 //! | Enumerations | [`ProductType`] … [`TermUnit`] | `enums/` |
 //! | CardBenefit | [`CardBenefit`] | `card_benefit.rs` |
@@ -41,7 +41,7 @@
 //! | Schemas of all these | `ToSchema` of each | by derive and macro; `schema.rs` |
 //! | Numbers and times | [`Money`], [`Percent`], [`Timestamp`] | `money.rs`, `percent.rs`, `timestamp.rs` |
 //! | What is plausible | `Bounds`, one row for each | `bounds.rs` |
-//! | Text formats | [`Phone`], [`Zipcode`], [`Ssn`], [`Email`], [`IpAddress`], [`OpeId`] | a file each |
+//! | Text formats | [`Phone`], [`Zipcode`], [`Ssn`], [`Email`], [`IpAddress`], [`OpeId`] | `text_format.rs` |
 //!
 //! [`Attribute`] shows every leaf of a lead as data, for the rules of partners.
 
@@ -51,21 +51,17 @@ mod attribute;
 mod attribute_value;
 mod base_url;
 mod bounds;
-mod boxed;
 mod card_benefit;
 mod client_tags;
 mod credit_bands;
 mod credit_card_offer;
 mod document;
-mod email;
 mod enumeration;
 mod enums;
 mod fault;
-mod featured_financial_institution;
 mod fixed_point;
 mod input;
 mod input_kinds;
-mod ip_address;
 mod json_object;
 mod known_keys;
 mod lead;
@@ -75,16 +71,15 @@ mod lead_view;
 mod life_insurance;
 mod loan_offer;
 mod loan_report;
+mod look_ups;
 mod merge;
 mod money;
 mod mortgage_offer;
 mod offer;
-mod ope_id;
 mod originator;
 mod partner;
 mod partner_event;
 mod percent;
-mod phone;
 pub(crate) mod plain_number;
 mod plain_text;
 mod prefill;
@@ -95,60 +90,44 @@ pub(crate) mod schema;
 mod section;
 mod sections;
 mod special_offer;
-mod ssn;
 mod suppression_kind;
 mod text_format;
 mod timestamp;
 mod token_kind;
 mod ui_event;
 mod v1_values;
-mod vehicle_details;
 mod viewer;
-mod zipcode;
 
-pub use analytics::{
-    AnsweredPage, EventData, FeedPage, LeadClientTag, LeadClientTagsResponse, LeadEvent, LeadEventResponse,
-    LeadInfo, LeadInfoResponse, LeadPayout, LeadPayoutResponse,
-};
+pub use analytics::*;
 pub use api_error::{ApiError, ErrorType};
 pub use attribute::Attribute;
 pub use attribute_value::{AttributeKind, AttributeValue};
 pub use base_url::BaseUrl;
-pub use boxed::Boxed;
 pub use card_benefit::CardBenefit;
 pub use client_tags::ClientTags;
 pub use credit_bands::CreditBands;
 pub use credit_card_offer::{CreditCardOffer, CreditCardOfferDetails, PreviewDetail};
 pub use document::parse as parse_document;
-pub use email::Email;
 pub use enumeration::{Enumeration, one_of};
 pub use enums::*;
-pub use featured_financial_institution::FeaturedFinancialInstitution;
 pub use input::Unreadable;
-pub use ip_address::IpAddress;
 pub use json_object::JsonObject;
 pub use known_keys::{KnownKeys, UnknownKey};
 pub use lead::Lead;
 pub use lead_action::{LeadAction, LeadStatus};
-pub use lead_explanation::{
-    LeadExplanation, OfferExplanation, PartnerExplanation, RateTableExplanation, UnmetCondition,
-};
+pub use lead_explanation::*;
 pub use lead_view::LeadView;
 pub use life_insurance::LifeInsuranceOfferDetails;
 pub use loan_offer::LoanOffer;
 pub use loan_report::{FinancialInstitutionLoanReport, LoanProbability, LoanReport, LoanReportCreateData};
+pub use look_ups::{FeaturedFinancialInstitution, VehicleDetails};
 pub use money::Money;
 pub use mortgage_offer::{MortgageOffer, MortgageOfferDetails};
 pub use offer::Offer;
-pub use ope_id::OpeId;
 pub use originator::{Originator, OriginatorImage};
 pub use partner::Partner;
-pub use partner_event::{
-    ATTRIBUTES as PARTNER_REPORT_ATTRIBUTES, PartnerEvent, PartnerEventReceipt, PartnerReport,
-    PartnerReportFields, PayoutCents, Reference,
-};
+pub use partner_event::*;
 pub use percent::Percent;
-pub use phone::Phone;
 pub use plain_text::plain_text;
 pub use prefill::PrefillResponse;
 pub use rate_table::{PendingResponse, RateTable};
@@ -156,11 +135,9 @@ pub use savings_offer::{IncentiveDetails, SavingsOffer, SavingsOfferDetails};
 pub(crate) use schema::Components;
 pub use sections::*;
 pub use special_offer::SpecialOffer;
-pub use ssn::Ssn;
 pub use suppression_kind::{SuppressionDigest, SuppressionKind};
+pub use text_format::{Email, IpAddress, OpeId, Phone, Ssn, Zipcode};
 pub use timestamp::Timestamp;
 pub use token_kind::TokenKind;
 pub use ui_event::{OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew};
-pub use vehicle_details::VehicleDetails;
 pub use viewer::Viewer;
-pub use zipcode::Zipcode;

@@ -57,46 +57,33 @@ impl<D: ToSchema> PartialSchema for Offer<D> {
     /// By hand, because one derived schema cannot have a name for each kind of details.
     fn schema() -> RefOr<Schema> {
         let noun = |name: Cow<'static, str>, about: &str| {
-            Ref::builder().ref_location_from_schema_name(name).description(Some(about)).build()
+            Ref::builder().ref_location_from_schema_name(name).description(Some(about)).build().into()
         };
-        let text = |about: &str| ObjectBuilder::new().schema_type(Type::String).description(Some(about));
-        let number = |about: &str| ObjectBuilder::new().schema_type(Type::Number).description(Some(about));
-        let uuid = schema::text("uuid");
-        let rank = ObjectBuilder::new()
-            .schema_type(Type::Integer)
-            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int32)))
-            .description(Some("The offer's place in its list, from 1."));
-        ObjectBuilder::new()
-            .schema_type(Type::Object)
-            .property("uuid", uuid)
-            .property("partner", noun(Partner::name(), "Who makes the offer."))
-            .property(
-                "marketplace",
-                noun(Partner::name(), "Through whom the offer came, if not from the partner."),
-            )
-            .property("productType", noun(ProductType::name(), "The kind of product."))
-            .property("productSubType", noun(ProductSubType::name(), "The finer kind of product."))
-            .property("url", text("Where a click on the offer leads; one for each shown offer."))
-            .property(
-                "recommendationScore",
-                number("The value of showing the offer, by which offers are sorted."),
-            )
-            .property("disclaimer", text("What must be said beside the offer."))
-            .property("productSubTypeDisclaimer", text("What must be said beside offers of this finer kind."))
-            .property("details", noun(D::name(), "What only offers of this kind have."))
-            .property(
-                "consumerRating",
-                number("How customers rate the partner, out of 100; card offers have none."),
-            )
-            .property("rank", rank)
-            .property("expiresAt", noun(Timestamp::name(), "Until when the offer can be opened."))
-            .required("uuid")
-            .required("partner")
-            .required("productType")
-            .required("productSubType")
-            .required("url")
-            .required("details")
-            .into()
+        let plain = |kind, about: &str| ObjectBuilder::new().schema_type(kind).description(Some(about));
+        let text = |about| plain(Type::String, about).into();
+        let number = |about| plain(Type::Number, about).into();
+        let rank = plain(Type::Integer, "The offer's place in its list, from 1.");
+        let rank = rank.format(Some(SchemaFormat::KnownFormat(KnownFormat::Int32)));
+        let marketplace = noun(Partner::name(), "Through whom the offer came, if not from the partner.");
+        let score = number("The value of showing the offer, by which offers are sorted.");
+        let of_kind = text("What must be said beside offers of this finer kind.");
+        let rating = number("How customers rate the partner, out of 100; card offers have none.");
+        let object = schema::object([
+            ("uuid", schema::text("uuid"), true),
+            ("partner", noun(Partner::name(), "Who makes the offer."), true),
+            ("marketplace", marketplace, false),
+            ("productType", noun(ProductType::name(), "The kind of product."), true),
+            ("productSubType", noun(ProductSubType::name(), "The finer kind of product."), true),
+            ("url", text("Where a click on the offer leads; one for each shown offer."), true),
+            ("recommendationScore", score, false),
+            ("disclaimer", text("What must be said beside the offer."), false),
+            ("productSubTypeDisclaimer", of_kind, false),
+            ("details", noun(D::name(), "What only offers of this kind have."), true),
+            ("consumerRating", rating, false),
+            ("rank", rank.into(), false),
+            ("expiresAt", noun(Timestamp::name(), "Until when the offer can be opened."), false),
+        ]);
+        object.into()
     }
 }
 

@@ -101,34 +101,30 @@ impl Reference {
 record! {
     /// What became of a report.
     PartnerEventReceipt {
-        required {
-            /// The report's id, and that of the lead action it became.
-            uuid: Uuid,
-            /// The partner's own id of it.
-            transaction_id: String,
-            /// What happened.
-            event_type: PartnerEventType,
-            /// To which lead.
-            lead_uuid: Uuid,
-            /// When it happened.
-            occurred_at: Timestamp,
-            /// When it was reported.
-            created_at: Timestamp,
-        }
-        optional {
-            /// The offer.
-            offer_uuid: Uuid,
-            /// The product.
-            product_type: ProductType,
-            /// The amount at stake.
-            amount_in_cents: i32,
-            /// What the supply partner earned by it.
-            payout_in_cents: PayoutCents,
-            /// Why the partner rejected the application.
-            reject_reason: RejectReason,
-            /// When it was taken back.
-            revoked_at: Timestamp,
-        }
+        /// The report's id, and that of the lead action it became.
+        uuid: Uuid,
+        /// The partner's own id of it.
+        transaction_id: String,
+        /// What happened.
+        event_type: PartnerEventType,
+        /// To which lead.
+        lead_uuid: Uuid,
+        /// When it happened.
+        occurred_at: Timestamp,
+        /// When it was reported.
+        created_at: Timestamp,
+        /// The offer.
+        offer_uuid?: Uuid,
+        /// The product.
+        product_type?: ProductType,
+        /// The amount at stake.
+        amount_in_cents?: i32,
+        /// What the supply partner earned by it.
+        payout_in_cents?: PayoutCents,
+        /// Why the partner rejected the application.
+        reject_reason?: RejectReason,
+        /// When it was taken back.
+        revoked_at?: Timestamp,
     }
 }
 
@@ -170,21 +166,6 @@ impl PartnerReport {
     }
 }
 
-/// The names of a report's attributes.
-pub const ATTRIBUTES: [&str; 11] = [
-    "transactionId",
-    "eventType",
-    "clickId",
-    "offerUuid",
-    "leadUuid",
-    "productType",
-    "occurredAt",
-    "amountInCents",
-    "payoutInCents",
-    "rejectReason",
-    "revoked",
-];
-
 /// Numbers and flags are written as JSON writes them; a text that is neither is refused by whoever reads it.
 fn typed(name: &str, text: &str) -> Value {
     let text = text.trim();
@@ -202,7 +183,7 @@ impl PartnerReportFields {
         let mut faults = Vec::new();
         let transaction_id = self.transaction_id.clone().unwrap_or_default();
         if transaction_id.is_empty() {
-            faults.push(missing("transactionId"));
+            faults.push(ApiError::missing("transactionId"));
         } else if transaction_id.len() > TRANSACTION_ID_BYTES || transaction_id.contains(char::is_control) {
             let wanted = format!("must be 1 to {TRANSACTION_ID_BYTES} bytes without control characters");
             faults.push(ApiError::at("transactionId", ErrorType::Malformed, wanted));
@@ -215,7 +196,7 @@ impl PartnerReportFields {
             };
         }
         if self.event_type.is_none() {
-            faults.push(missing("eventType"));
+            faults.push(ApiError::missing("eventType"));
         }
         let reference = self.reference();
         if let Err(fault) = &reference {
@@ -256,10 +237,6 @@ impl PartnerReportFields {
         }
         Ok(Reference { click_id, offer_uuid, lead_uuid, product_type })
     }
-}
-
-fn missing(attribute: &str) -> ApiError {
-    ApiError::at(attribute, ErrorType::Missing, "must be given")
 }
 
 #[cfg(test)]
@@ -326,8 +303,8 @@ mod tests {
     #[test]
     fn the_list_of_attributes_is_the_sections() {
         let all: Map<String, Value> =
-            ATTRIBUTES.iter().map(|name| ((*name).to_owned(), Value::from(vec![0]))).collect();
+            PartnerReportFields::WIRE.iter().map(|name| ((*name).to_owned(), Value::from(vec![0]))).collect();
         let body = Value::Object(all).to_string();
-        assert_eq!(faults(&body), ATTRIBUTES, "an array fits none of them");
+        assert_eq!(faults(&body), PartnerReportFields::WIRE, "an array fits none of them");
     }
 }

@@ -8,15 +8,13 @@ use super::record::record;
 record! {
     /// Where data of a lead wait that somebody comes back for.
     PrefillResponse {
-        required {
-            /// The products that the lead asks for; all of them where it names none.
-            product_types: Vec<ProductType>,
-            /// What they are read by, by any token of the company.
-            prefill_token: Uuid,
-            /// How long they can be read.
-            expires_in_seconds: i32,
-            /// How often they can be read.
-            max_uses: i32,
-        }
+        /// The products that the lead asks for; all of them where it names none.
+        product_types: Vec<ProductType>,
+        /// What they are read by, by any token of the company.
+        prefill_token: Uuid,
+        /// How long they can be read.
+        expires_in_seconds: i32,
+        /// How often they can be read.
+        max_uses: i32,
     }
 }

@@ -1,7 +1,5 @@
 //! The list of offers that match a lead.
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::credit_card_offer::CreditCardOffer;
@@ -10,76 +8,56 @@ use super::loan_offer::LoanOffer;
 use super::mortgage_offer::MortgageOffer;
 use super::originator::Originator;
 use super::partner::Partner;
+use super::record::record;
 use super::savings_offer::SavingsOffer;
 use super::special_offer::SpecialOffer;
 use super::timestamp::Timestamp;
 
-/// Offers by kind, and who has not answered yet. Every array is always written: clients break without.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RateTable {
-    /// The rate table's id.
-    pub uuid: Uuid,
-    /// The lead it was made for.
-    pub lead_uuid: Uuid,
-    /// When it was made; not in the specification.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub created_at: Option<Timestamp>,
-    /// How much the lead wanted to borrow then, in dollars.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub loan_amount: Option<i32>,
-    /// The address of a page that shows the offers to a person as they arrive, absolute; it opens without a token, so whoever has it
-    /// sees the offers. v1 has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = "uri")]
-    pub partner_page_url: Option<String>,
-    /// The same page for an `iframe`, on the origins that the operator allows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = "uri")]
-    pub embed_url: Option<String>,
-    /// Offers of credit cards.
-    #[serde(default)]
-    #[schema(required = true)]
-    pub credit_card_offers: Vec<CreditCardOffer>,
-    /// Offers of loans and lines of credit.
-    #[serde(default)]
-    #[schema(required = true)]
-    pub loan_offers: Vec<LoanOffer>,
-    /// Offers of mortgages.
-    #[serde(default)]
-    #[schema(required = true)]
-    pub mortgage_offers: Vec<MortgageOffer>,
-    /// Offers of savings products.
-    #[serde(default)]
-    #[schema(required = true)]
-    pub savings_offers: Vec<SavingsOffer>,
-    /// Offers of everything else.
-    #[serde(default)]
-    #[schema(required = true)]
-    pub special_offers: Vec<SpecialOffer>,
-    /// Loan institutions that have not answered; deprecated, and what v1 clients go by.
-    #[serde(default)]
-    #[schema(required = true)]
-    pub pending_originators: Vec<Originator>,
-    /// Partners that have not answered; once empty, no offer is ever added.
-    #[serde(default)]
-    #[schema(required = true)]
-    pub pending_responses: Vec<PendingResponse>,
-}
+record! {
+    /// Offers by kind, and who has not answered yet. Every array is always written: clients break without.
+    #[derive(Default)]
+    RateTable {
+        /// The rate table's id.
+        uuid: Uuid,
+        /// The lead it was made for.
+        lead_uuid: Uuid,
+        /// When it was made; not in the specification.
+        created_at?: Timestamp,
+        /// How much the lead wanted to borrow then, in dollars.
+        loan_amount?: i32,
+        /// The address of a page that shows the offers to a person as they arrive, absolute; it opens without a token, so whoever has it
+        /// sees the offers. v1 has none.
+        #[schema(format = "uri")]
+        partner_page_url?: String,
+        /// The same page for an `iframe`, on the origins that the operator allows.
+        #[schema(format = "uri")]
+        embed_url?: String,
+        /// Offers of credit cards.
+        credit_card_offers: Vec<CreditCardOffer>,
+        /// Offers of loans and lines of credit.
+        loan_offers: Vec<LoanOffer>,
+        /// Offers of mortgages.
+        mortgage_offers: Vec<MortgageOffer>,
+        /// Offers of savings products.
+        savings_offers: Vec<SavingsOffer>,
+        /// Offers of everything else.
+        special_offers: Vec<SpecialOffer>,
+        /// Loan institutions that have not answered; deprecated, and what v1 clients go by.
+        pending_originators: Vec<Originator>,
+        /// Partners that have not answered; once empty, no offer is ever added.
+        pending_responses: Vec<PendingResponse>,
+    }
 
-/// A partner that has not answered yet.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PendingResponse {
-    /// Who was asked.
-    pub partner: Partner,
-    /// What they were asked for.
-    pub product_types: Vec<ProductType>,
-    /// The finer kinds that they may answer with; not in the specification.
-    #[serde(default)]
-    pub offer_catalog_product_types: Vec<String>,
+    /// A partner that has not answered yet.
+    PendingResponse {
+        /// Who was asked.
+        partner: Partner,
+        /// What they were asked for.
+        product_types: Vec<ProductType>,
+        /// The finer kinds that they may answer with; not in the specification.
+        #[serde(default)]
+        offer_catalog_product_types: Vec<String>,
+    }
 }
 
 impl RateTable {

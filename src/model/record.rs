@@ -1,30 +1,44 @@
 //! The one macro behind the resources that are answered and stored.
 
-/// Defines a resource: fields that are always written, then fields that are left out when not given, then fields that
-/// may be left out or null.
+/// Defines resources, each from one list of fields: `field: Type` is always written, `field?: Type` is left out when not given, and
+/// `field?: Type | null` may be left out or null.
 macro_rules! record {
-    ($(#[$meta:meta])* $name:ident {
-        required { $($(#[$doc:meta])* $field:ident: $type:ty,)* }
-        $(optional { $($(#[$optional_doc:meta])* $optional:ident: $optional_type:ty,)* })?
-        $(nullable { $($(#[$nullable_doc:meta])* $nullable:ident: $nullable_type:ty,)* })?
-    }) => {
-        $(#[$meta])*
+    (@define [$($meta:tt)*] $name:ident [$($fields:tt)*]) => {
         #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
         #[serde(rename_all = "camelCase")]
-        pub struct $name {
-            $($(#[$doc])* pub $field: $type,)*
-            $($(
-                $(#[$optional_doc])*
-                #[serde(default, skip_serializing_if = "Option::is_none")]
+        $($meta)*
+        pub struct $name { $($fields)* }
+    };
+
+    (@define $meta:tt $name:ident [$($done:tt)*] $(#[$doc:meta])* $field:ident: $type:ty, $($rest:tt)*) => {
+        record! { @define $meta $name [$($done)* $(#[$doc])* pub $field: $type,] $($rest)* }
+    };
+
+    (@define $meta:tt $name:ident [$($done:tt)*] $(#[$doc:meta])* $field:ident?: $type:ty, $($rest:tt)*) => {
+        record! {
+            @define $meta $name [
+                $($done)*
+                $(#[$doc])*
                 #[schema(nullable = false)]
-                pub $optional: Option<$optional_type>,
-            )*)?
-            $($(
-                $(#[$nullable_doc])*
                 #[serde(default, skip_serializing_if = "Option::is_none")]
-                pub $nullable: Option<$nullable_type>,
-            )*)?
+                pub $field: Option<$type>,
+            ] $($rest)*
         }
+    };
+
+    (@define $meta:tt $name:ident [$($done:tt)*] $(#[$doc:meta])* $field:ident?: $type:ty | null, $($rest:tt)*) => {
+        record! {
+            @define $meta $name [
+                $($done)*
+                $(#[$doc])*
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                pub $field: Option<$type>,
+            ] $($rest)*
+        }
+    };
+
+    ($($(#[$meta:meta])* $name:ident { $($fields:tt)* })+) => {
+        $(record! { @define [$(#[$meta])*] $name [] $($fields)* })+
     };
 }
 

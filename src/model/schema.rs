@@ -23,6 +23,15 @@ pub fn reference<T: ToSchema>(components: &mut Components) -> RefOr<Schema> {
     Ref::from_schema_name(name).into()
 }
 
+/// An object of these properties; those that are always there are marked.
+pub fn object<'p>(properties: impl IntoIterator<Item = (&'p str, RefOr<Schema>, bool)>) -> ObjectBuilder {
+    let empty = ObjectBuilder::new().schema_type(Type::Object);
+    properties.into_iter().fold(empty, |object, (name, schema, required)| {
+        let object = object.property(name, schema);
+        if required { object.required(name) } else { object }
+    })
+}
+
 /// An array.
 pub fn array(elements: RefOr<Schema>) -> RefOr<Schema> {
     ArrayBuilder::new().items(elements).into()

@@ -1,6 +1,6 @@
 //! The one macro behind every object that a client sends.
 
-/// Defines a section of a request body from one list of fields.
+/// Defines sections of a request body, each from one list of fields.
 ///
 /// ```text
 /// section! {
@@ -63,6 +63,12 @@ macro_rules! section {
             )+
         }
 
+        impl $name {
+            /// How its fields are written; of most sections nobody asks for that.
+            #[allow(dead_code)]
+            pub const WIRE: &'static [&'static str] = &[$($wire),+];
+        }
+
         impl $crate::model::input::FromInput for $name {
             fn wanted() -> std::borrow::Cow<'static, str> {
                 "an object".into()
@@ -78,12 +84,12 @@ macro_rules! section {
                 use $crate::model::input::{Input, Key};
                 #[allow(non_camel_case_types)]
                 enum Field { $($field,)+ }
-                let recognise: fn(&str) -> Option<Field> = |key| match key {
+                let recognise = |key: &str| match key {
                     $($wire $(| $alias)* => Some(Field::$field),)+
                     _ => None,
                 };
                 let mut section = Self::default();
-                while let Some(field) = entries.next_key_seed(Key(recognise))? {
+                while let Some(field) = entries.next_key_seed(Key(&recognise))? {
                     match field {
                         $(
                             Some(Field::$field) => {
@@ -200,21 +206,27 @@ macro_rules! section {
         }
     };
 
-    ($(#[doc = $about:literal])* $name:ident at lead as $noun:literal { $($fields:tt)* }) => {
+    ($(#[doc = $about:literal])* $name:ident at lead as $noun:literal { $($fields:tt)* } $($more:tt)*) => {
         section! { @define ["" "" |lead| Some(lead)] [$noun] $(#[doc = $about])* $name { $($fields)* } }
+        section! { $($more)* }
     };
 
-    ($(#[doc = $about:literal])* $name:ident at lead.$place:ident = $section:literal { $($fields:tt)* }) => {
+    ($(#[doc = $about:literal])* $name:ident at lead.$place:ident = $section:literal { $($fields:tt)* } $($more:tt)*) => {
         section! { @define [$section "." |lead| lead.$place.as_ref()] [stringify!($name)] $(#[doc = $about])* $name { $($fields)* } }
+        section! { $($more)* }
     };
 
-    ($(#[doc = $about:literal])* $name:ident as $noun:literal { $($fields:tt)* }) => {
+    ($(#[doc = $about:literal])* $name:ident as $noun:literal { $($fields:tt)* } $($more:tt)*) => {
         section! { @define [] [$noun] $(#[doc = $about])* $name { $($fields)* } }
+        section! { $($more)* }
     };
 
-    ($(#[doc = $about:literal])* $name:ident { $($fields:tt)* }) => {
+    ($(#[doc = $about:literal])* $name:ident { $($fields:tt)* } $($more:tt)*) => {
         section! { @define [] [stringify!($name)] $(#[doc = $about])* $name { $($fields)* } }
+        section! { $($more)* }
     };
+
+    () => {};
 }
 
 pub(crate) use section;

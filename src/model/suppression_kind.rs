@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use unicode_normalization::UnicodeNormalization;
 
-use super::email::Email;
 use super::lead::Lead;
-use super::phone::Phone;
+use super::text_format::{Email, Phone};
 
 /// The SHA-256 of something in its normal form.
 pub type SuppressionDigest = [u8; 32];

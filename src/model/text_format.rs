@@ -1,7 +1,12 @@
-//! The one macro behind every checked text format.
+//! The checked text formats, and the one macro behind them.
+
+use std::net::IpAddr;
+
+use super::input_kinds::has_shape;
+use super::schema::Accepted;
 
 /// Defines a text type that only holds what `$parse` has let through, in its normal form. `$accepted` says as
-/// an [`Accepted`](crate::model::schema::Accepted) what it lets through.
+/// an [`Accepted`] what it lets through.
 ///
 /// All of them identify a person, so `Debug` shows no value and there is no `Display`.
 macro_rules! text_format {
@@ -50,31 +55,263 @@ macro_rules! text_format {
 
         impl utoipa::ToSchema for $name {}
 
-        impl $crate::model::input::FromInput for $name {
-            const KIND: Option<$crate::model::attribute_value::AttributeKind> =
-                Some($crate::model::attribute_value::AttributeKind::Text);
-
-            fn wanted() -> std::borrow::Cow<'static, str> {
-                $wanted.into()
-            }
-
-            fn describe(
-                components: &mut $crate::model::schema::Components,
-            ) -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
-                $crate::model::schema::reference::<Self>(components)
-            }
-
-            fn from_scalar(
-                found: $crate::model::input::Scalar<'_>,
-            ) -> Result<Self, $crate::model::fault::Fault> {
-                $crate::model::input_kinds::text(found, Self::parse)
-            }
-
-            fn attribute_value(&self) -> Option<$crate::model::attribute_value::AttributeValue<'_>> {
-                Some($crate::model::attribute_value::AttributeValue::Text(&self.0))
-            }
+        $crate::model::input::from_scalar! {
+            $name, $wanted, Some($crate::model::AttributeKind::Text),
+            describe: components => $crate::model::schema::reference::<Self>(components),
+            read: found => $crate::model::input::text(found, Self::parse),
+            show: text => Some($crate::model::AttributeValue::Text(&text.0)),
         }
     };
 }
 
-pub(crate) use text_format;
+text_format! {
+    /// A telephone number, kept as its ten digits without separators and country code.
+    Phone, "a phone number of ten digits",
+    Accepted::Pattern(r"^[ .()\[\]-]*(\+?[ .()\[\]-]*1[ .()\[\]-]*)?([0-9][ .()\[\]-]*){10}$"), ten_digits
+}
+
+/// Takes out what people put between digits, then an optional country code.
+fn ten_digits(text: &str) -> Option<String> {
+    let number: String =
+        text.chars().filter(|c| !matches!(c, ' ' | '.' | '-' | '(' | ')' | '[' | ']')).collect();
+    let domestic = match number.strip_prefix("+1") {
+        Some(rest) => rest,
+        None if number.len() == 11 => number.strip_prefix('1')?,
+        None => &number,
+    };
+    let is_phone = domestic.len() == 10 && domestic.bytes().all(|byte| byte.is_ascii_digit());
+    is_phone.then(|| domestic.to_owned())
+}
+
+text_format! {
+    /// A postal code: five digits, or nine as `94105-1804`.
+    Zipcode, "a zipcode of five digits, or ZIP+4", Accepted::Pattern(r"^[0-9]{5}([- ][0-9]{4})?$"), zip_or_zip_4
+}
+
+impl Zipcode {
+    /// The first five digits, the part that names a place.
+    pub fn five_digits(&self) -> &str {
+        &self.as_str()[..5]
+    }
+}
+
+/// A space before the last four digits becomes the usual dash.
+fn zip_or_zip_4(text: &str) -> Option<String> {
+    if has_shape(text, "00000") || has_shape(text, "00000-0000") {
+        Some(text.to_owned())
+    } else {
+        has_shape(text, "00000 0000").then(|| text.replace(' ', "-"))
+    }
+}
+
+text_format! {
+    /// A social security number that may have been issued, kept as `AAA-GG-SSSS`.
+    Ssn, "a social security number `AAA-GG-SSSS` that can have been issued",
+    Accepted::Pattern(r"^(?!000|666|9|([0-9])\1{2}-?\1{2}-?\1{4}|123-?45-?6789|219-?09-?9999|078-?05-?1120)[0-9]{3}(-(?!00)[0-9]{2}-|(?!00)[0-9]{2})(?!0000)[0-9]{4}$"),
+    issued
+}
+
+/// Numbers printed in advertisements and wallets, which people copy into forms.
+const PUBLISHED_FAKES: [&str; 3] = ["123456789", "219099999", "078051120"];
+
+fn issued(text: &str) -> Option<String> {
+    if !has_shape(text, "000-00-0000") && !has_shape(text, "000000000") {
+        return None;
+    }
+    let digits = text.replace('-', "");
+    let (area, group, serial) = (&digits[..3], &digits[3..5], &digits[5..]);
+    let never_issued =
+        matches!(area, "000" | "666") || area.starts_with('9') || group == "00" || serial == "0000";
+    let one_digit = digits.bytes().all(|digit| digit == digits.as_bytes()[0]);
+    let fake = one_digit || PUBLISHED_FAKES.contains(&digits.as_str());
+    (!never_issued && !fake).then(|| format!("{area}-{group}-{serial}"))
+}
+
+text_format! {
+    /// A mail address: a dot-atom, `@`, and a domain with at least one dot.
+    Email, "an email address",
+    Accepted::Pattern(r"^(?=.{0,254}$)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$"), mail_address
+}
+
+/// The limit that the protocols set for a whole mail address.
+const MAIL_ADDRESS_LENGTH_MAX: usize = 254;
+
+fn mail_address(text: &str) -> Option<String> {
+    let (local, domain) = text.rsplit_once('@')?;
+    let local_fits = local.split('.').all(|atom| !atom.is_empty() && atom.bytes().all(is_atom_byte));
+    let domain_fits = domain.contains('.') && domain.split('.').all(is_label);
+    (text.len() <= MAIL_ADDRESS_LENGTH_MAX && local_fits && domain_fits).then(|| text.to_owned())
+}
+
+fn is_atom_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~".contains(&byte)
+}
+
+fn is_label(label: &str) -> bool {
+    const LABEL_LENGTH_MAX: usize = 63;
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    let has_good_length = (1..=LABEL_LENGTH_MAX).contains(&label.len());
+    has_good_length && label.bytes().all(fits) && !label.starts_with('-') && !label.ends_with('-')
+}
+
+text_format! {
+    /// An IPv4 or IPv6 address, kept in the usual short spelling.
+    IpAddress, "an IPv4 or IPv6 address", Accepted::Formats(&["ipv4", "ipv6"]), ip_address
+}
+
+fn ip_address(text: &str) -> Option<String> {
+    text.parse::<IpAddr>().ok().map(|address| address.to_string())
+}
+
+text_format! {
+    /// The number under which a university takes part in federal student aid: six digits, and two letters or digits.
+    OpeId, "an OPE ID of six digits and two letters or digits", Accepted::Pattern("^[0-9]{6}[0-9A-Za-z]{2}$"), |text| {
+        let (number, branch) = text.split_at_checked(6)?;
+        let is_id = number.bytes().all(|byte| byte.is_ascii_digit())
+            && branch.len() == 2
+            && branch.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        is_id.then(|| text.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn separators_and_country_code_of_phones_go() {
+        let spellings = [
+            "4155550132",
+            "14155550132",
+            "+14155550132",
+            "(415) 555-0132",
+            "+1 415.555.0132",
+            "1-415-555-0132",
+        ];
+        for text in spellings {
+            assert_eq!(Phone::parse(text).unwrap().as_str(), "4155550132", "{text}");
+        }
+    }
+
+    #[test]
+    fn phones_of_other_lengths_and_with_letters_are_refused() {
+        for text in ["415555013", "24155550132", "+444155550132", "415555O132", "--", "+", "41555501３2"] {
+            assert_eq!(Phone::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn debug_hides_phones() {
+        assert_eq!(format!("{:?}", Phone::parse("4155550132").unwrap()), "Phone(***)");
+    }
+
+    #[test]
+    fn both_lengths_of_zipcodes_are_read() {
+        for (text, kept) in [
+            ("94105", "94105"),
+            ("94105-1804", "94105-1804"),
+            ("94105 1804", "94105-1804"),
+            ("00501", "00501"),
+        ] {
+            let zipcode = Zipcode::parse(text).unwrap();
+            assert_eq!((zipcode.as_str(), zipcode.five_digits()), (kept, &kept[..5]));
+        }
+    }
+
+    #[test]
+    fn other_zipcodes_are_refused() {
+        for text in ["9410", "941051804", "94105-", "94105-180", "K1A 0B1", "９4105", " 94105"] {
+            assert_eq!(Zipcode::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn both_spellings_of_ssns_are_read() {
+        for text in ["536-22-8714", "536228714"] {
+            assert_eq!(Ssn::parse(text).unwrap().as_str(), "536-22-8714");
+        }
+    }
+
+    #[test]
+    fn ssns_that_were_never_issued_are_refused() {
+        let refused = [
+            "000-22-8714",
+            "666-22-8714",
+            "900-22-8714",
+            "999-22-8714",
+            "536-00-8714",
+            "536-22-0000",
+            "111-11-1111",
+            "777777777",
+            "123-45-6789",
+            "219099999",
+            "078-05-1120",
+            "536-228714",
+            "53-622-8714",
+            "536-22-871",
+            "",
+        ];
+        for text in refused {
+            assert_eq!(Ssn::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn debug_hides_ssns() {
+        assert_eq!(format!("{:?}", Ssn::parse("536-22-8714").unwrap()), "Ssn(***)");
+    }
+
+    #[test]
+    fn mail_addresses_of_dot_atoms_at_dotted_domains_are_read() {
+        for text in
+            ["jane@example.com", "jane.q+offers@mail.example.co.uk", "o'neil_{x}@a-b.example", "J@X.IO"]
+        {
+            assert_eq!(Email::parse(text).unwrap().as_str(), text);
+        }
+    }
+
+    #[test]
+    fn mail_addresses_of_other_shapes_are_refused() {
+        let refused = [
+            "jane",
+            "jane@localhost",
+            "@example.com",
+            "jane@",
+            "jane..q@example.com",
+            ".jane@example.com",
+            "jane.@example.com",
+            "jane@example..com",
+            "jane@-example.com",
+            "ja ne@example.com",
+            "a@b@example.com",
+            "\"jane\"@example.com",
+            "jane@example.com ",
+            "jane@exam_ple.com",
+        ];
+        for text in refused {
+            assert_eq!(Email::parse(text), None, "{text}");
+        }
+        assert_eq!(Email::parse(&format!("{}@example.com", "a".repeat(MAIL_ADDRESS_LENGTH_MAX))), None);
+    }
+
+    #[test]
+    fn both_families_of_addresses_are_read() {
+        for (text, kept) in [("203.0.113.7", "203.0.113.7"), ("2001:DB8:0:0:0:0:0:1", "2001:db8::1")] {
+            let address = IpAddress::parse(text).unwrap();
+            assert_eq!(address.as_str(), kept);
+        }
+        for text in ["203.0.113", "203.0.113.256", "localhost", "203.0.113.7:80"] {
+            assert_eq!(IpAddress::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_ope_id_is_six_digits_and_two_letters_or_digits() {
+        for id in ["00131500", "001315A1"] {
+            assert_eq!(OpeId::parse(id).unwrap().as_str(), id);
+        }
+        for other in ["", "0013150", "001315000", "A0131500", "001315-0", "001315é"] {
+            assert_eq!(OpeId::parse(other), None, "{other}");
+        }
+    }
+}

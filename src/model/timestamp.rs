@@ -3,15 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use chrono::{DateTime, NaiveDateTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
+use chrono::{DateTime, FixedOffset, NaiveDateTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use utoipa::ToSchema;
-use utoipa::openapi::{RefOr, Schema};
 
-use super::fault::Fault;
-use super::input::{FromInput, Scalar};
-use super::input_kinds::{self, has_shape};
-use super::schema::{self, Components};
+use super::input::{from_scalar, text};
+use super::input_kinds::has_shape;
+use super::schema;
 
 /// A point in time to the millisecond, written in UTC: `2026-11-21T00:15:55.887Z`.
 ///
@@ -46,6 +44,11 @@ impl Timestamp {
         DateTime::from_timestamp_millis(millis).map(Self)
     }
 
+    /// The same of a time that was recorded; the start of 1970 where chrono cannot count that far.
+    pub fn at(millis: i64) -> Self {
+        Self::from_millis(millis).unwrap_or_default()
+    }
+
     /// The milliseconds since the start of 1970.
     pub fn millis(self) -> i64 {
         self.0.timestamp_millis()
@@ -74,19 +77,13 @@ fn split_fraction(rest: &str) -> Option<(TimeDelta, &str)> {
 
 /// How far a written offset is ahead of UTC; none at all means UTC.
 fn offset_of(offset: &str) -> Option<TimeDelta> {
-    let sign = match offset.bytes().next() {
-        None | Some(b'Z' | b'z') if offset.len() <= 1 => return Some(TimeDelta::zero()),
-        Some(b'+') => 1,
-        Some(b'-') => -1,
-        _ => return None,
-    };
-    let digits = &offset[1..];
-    if !has_shape(digits, "00:00") && !has_shape(digits, "0000") {
-        return None;
+    if matches!(offset, "" | "Z" | "z") {
+        return Some(TimeDelta::zero());
     }
-    let hours: i64 = digits[..2].parse().ok()?;
-    let minutes: i64 = digits[digits.len() - 2..].parse().ok()?;
-    (hours < 24 && minutes < 60).then(|| TimeDelta::minutes(sign * (hours * 60 + minutes)))
+    let digits = offset.strip_prefix(['+', '-'])?;
+    let shaped = has_shape(digits, "00:00") || has_shape(digits, "0000");
+    let ahead: FixedOffset = offset.parse().ok().filter(|_| shaped)?;
+    Some(TimeDelta::seconds(ahead.local_minus_utc().into()))
 }
 
 impl From<DateTime<Utc>> for Timestamp {
@@ -96,18 +93,11 @@ impl From<DateTime<Utc>> for Timestamp {
     }
 }
 
-impl FromInput for Timestamp {
-    fn wanted() -> Cow<'static, str> {
-        "an ISO 8601 date-time".into()
-    }
-
-    fn describe(components: &mut Components) -> RefOr<Schema> {
-        schema::reference::<Self>(components)
-    }
-
-    fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
-        input_kinds::text(found, Self::parse)
-    }
+from_scalar! {
+    Timestamp, "an ISO 8601 date-time", None,
+    describe: components => schema::reference::<Self>(components),
+    read: found => text(found, Self::parse),
+    show: _ => None,
 }
 
 impl fmt::Display for Timestamp {

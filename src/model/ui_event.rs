@@ -2,7 +2,6 @@
 
 use uuid::Uuid;
 
-use super::api_error::{ApiError, ErrorType};
 use super::input::{self, Unreadable};
 use super::record::record;
 use super::section::section;
@@ -25,18 +24,16 @@ impl SessionInitNew {
 record! {
     /// The start of a visit, as it is kept.
     SessionInit {
-        required {
-            /// A number for the record.
-            id: i64,
-            /// The record's id.
-            uuid: Uuid,
-            /// The session, to be put into every lead of the visit.
-            session_uuid: Uuid,
-            /// When the visit began.
-            created_at: super::timestamp::Timestamp,
-            /// The company that reported it.
-            created_by: Uuid,
-        }
+        /// A number for the record.
+        id: i64,
+        /// The record's id.
+        uuid: Uuid,
+        /// The session, to be put into every lead of the visit.
+        session_uuid: Uuid,
+        /// When the visit began.
+        created_at: super::timestamp::Timestamp,
+        /// The company that reported it.
+        created_by: Uuid,
     }
 }
 
@@ -55,70 +52,51 @@ section! {
 record! {
     /// An offer was seen, as it is reported.
     OfferDisplayNew {
-        required {
-            /// Whose offer it is.
-            lead_uuid: Uuid,
-            /// The rate table that the offer stands in.
-            rate_table_uuid: Uuid,
-            /// The offer that was seen.
-            offer_uuid: Uuid,
-        }
+        /// Whose offer it is.
+        lead_uuid: Uuid,
+        /// The rate table that the offer stands in.
+        rate_table_uuid: Uuid,
+        /// The offer that was seen.
+        offer_uuid: Uuid,
     }
 }
 
 impl OfferDisplayNew {
     /// Reads a request body; all three ids must be there.
     pub fn read(body: &[u8]) -> Result<Self, Unreadable> {
-        let fields: OfferDisplayFields = input::read(body)?;
-        let OfferDisplayFields {
-            lead_uuid: Some(lead_uuid),
-            rate_table_uuid: Some(rate_table_uuid),
-            offer_uuid: Some(offer_uuid),
-        } = fields
-        else {
-            return Err(Unreadable::Faults(fields.missing()));
+        let OfferDisplayFields { lead_uuid, rate_table_uuid, offer_uuid } = input::read(body)?;
+        let ids = [("leadUuid", lead_uuid), ("rateTableUuid", rate_table_uuid), ("offerUuid", offer_uuid)];
+        let [(_, Some(lead_uuid)), (_, Some(rate_table_uuid)), (_, Some(offer_uuid))] = ids else {
+            return Err(Unreadable::missing(ids.map(|(name, id)| (name, id.is_some()))));
         };
         Ok(Self { lead_uuid, rate_table_uuid, offer_uuid })
-    }
-}
-
-impl OfferDisplayFields {
-    fn missing(&self) -> Vec<ApiError> {
-        let fields = [
-            ("leadUuid", self.lead_uuid),
-            ("rateTableUuid", self.rate_table_uuid),
-            ("offerUuid", self.offer_uuid),
-        ];
-        let missing = fields.iter().filter(|(_, uuid)| uuid.is_none());
-        missing.map(|(name, _)| ApiError::at(*name, ErrorType::Missing, "must be given")).collect()
     }
 }
 
 record! {
     /// An offer was seen, as it is kept.
     OfferDisplay {
-        required {
-            /// A number for the record.
-            id: i64,
-            /// The record's id.
-            uuid: Uuid,
-            /// Whose offer it is.
-            lead_uuid: Uuid,
-            /// The rate table that the offer stands in.
-            rate_table_uuid: Uuid,
-            /// The offer that was seen.
-            offer_uuid: Uuid,
-            /// When it was seen.
-            created_at: super::timestamp::Timestamp,
-            /// The company that reported it.
-            created_by: Uuid,
-        }
+        /// A number for the record.
+        id: i64,
+        /// The record's id.
+        uuid: Uuid,
+        /// Whose offer it is.
+        lead_uuid: Uuid,
+        /// The rate table that the offer stands in.
+        rate_table_uuid: Uuid,
+        /// The offer that was seen.
+        offer_uuid: Uuid,
+        /// When it was seen.
+        created_at: super::timestamp::Timestamp,
+        /// The company that reported it.
+        created_by: Uuid,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::ErrorType;
 
     #[test]
     fn a_visit_may_begin_without_a_body() {

@@ -43,13 +43,10 @@ pub enum Ending {
     TimedOut,
 }
 
-/// How asks have ended, so many of each; fractions where they fade.
+/// How asks have ended, so many of each in the order of [`Ending`]; fractions where they fade.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
-    pub(super) offered: f64,
-    pub(super) declined: f64,
-    pub(super) failed: f64,
-    pub(super) timed_out: f64,
+    ends: [f64; 4],
     /// Of the answers, the sum of the logarithms of their seconds, and of the squares of these.
     pub(super) logs: f64,
     pub(super) squares: f64,
@@ -147,24 +144,23 @@ fn step_of(at: Duration) -> u64 {
 }
 
 impl Counts {
+    /// Asks that ended in one way.
+    pub(super) fn of(&self, ending: Ending) -> f64 {
+        self.ends[ending as usize]
+    }
+
     /// Asks.
     pub(super) fn asks(&self) -> f64 {
-        self.answers() + self.failed + self.timed_out
+        self.ends.iter().sum()
     }
 
     /// Answers, with offers or without.
     pub(super) fn answers(&self) -> f64 {
-        self.offered + self.declined
+        self.of(Ending::Offered) + self.of(Ending::Declined)
     }
 
     fn count(&mut self, ending: Ending, elapsed: Duration) {
-        let counted = match ending {
-            Ending::Offered => &mut self.offered,
-            Ending::Declined => &mut self.declined,
-            Ending::Failed => &mut self.failed,
-            Ending::TimedOut => &mut self.timed_out,
-        };
-        *counted += 1.0;
+        self.ends[ending as usize] += 1.0;
         if let Ending::Offered | Ending::Declined = ending {
             // What takes no time at all has no logarithm.
             let log = elapsed.as_secs_f64().max(1e-6).ln();
@@ -174,10 +170,7 @@ impl Counts {
     }
 
     fn add(&mut self, other: &Self, weight: f64) {
-        self.offered += other.offered * weight;
-        self.declined += other.declined * weight;
-        self.failed += other.failed * weight;
-        self.timed_out += other.timed_out * weight;
+        self.ends.iter_mut().zip(other.ends).for_each(|(ends, more)| *ends += more * weight);
         self.logs += other.logs * weight;
         self.squares += other.squares * weight;
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::health::Health;
-use super::history::Counts;
+use super::history::{Counts, Ending};
 use super::tail::at_least;
 
 /// How seldom a look at a partner that is as usual takes it for worse.
@@ -70,8 +70,8 @@ pub(super) struct Span {
 /// Judges how asks end `now`, and how they have ended `lately`, by how they end usually. `silences` ran out of time since the last that
 /// did not.
 pub(super) fn judge(now: &Span, lately: &Span, usual: &Counts, silences: u64) -> Judgement {
-    let failed = Ends::of(now, lately, |counts| counts.failed, usual);
-    let timed_out = Ends::of(now, lately, |counts| counts.timed_out, usual);
+    let failed = Ends::of(now, lately, Ending::Failed, usual);
+    let timed_out = Ends::of(now, lately, Ending::TimedOut, usual);
     let found = silent(silences, timed_out.now.usual)
         .or_else(|| {
             failed.too_many().map(|told| (Health::Failing, told.words("asks failed") + &late(&timed_out.now)))
@@ -92,10 +92,10 @@ struct Ends {
 }
 
 impl Ends {
-    fn of(now: &Span, lately: &Span, ended: fn(&Counts) -> f64, usual: &Counts) -> Self {
-        let usual = shrunk(ended(usual), usual.asks());
+    fn of(now: &Span, lately: &Span, ending: Ending, usual: &Counts) -> Self {
+        let usual = shrunk(usual.of(ending), usual.asks());
         let share = |Span { counts, long }: &Span| Share {
-            seen: ended(counts),
+            seen: counts.of(ending),
             of: counts.asks(),
             usual,
             long: *long,
@@ -186,8 +186,8 @@ fn declines_more(lately: &Span, usual: &Counts) -> Option<(Health, String)> {
     if counts.answers() < ANSWERS_NOW || usual.answers() < ANSWERS_BEFORE {
         return None;
     }
-    let usual = shrunk(usual.declined, usual.answers());
-    let declined = Share { seen: counts.declined, of: counts.answers(), usual, long: *long };
+    let usual = shrunk(usual.of(Ending::Declined), usual.answers());
+    let declined = Share { seen: counts.of(Ending::Declined), of: counts.answers(), usual, long: *long };
     let more = declined.share() - declined.usual >= DECLINES_MORE && declined.is_unusual();
     more.then(|| (Health::DecliningMore, declined.words("answers held no offers")))
 }

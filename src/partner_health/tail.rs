@@ -1,31 +1,11 @@
 //! How unlikely it is to see so much.
 
-/// The chance of `seen` or more out of `of`, each of which has the chance `share`: the upper tail of the binomial, summed exactly, in
-/// logarithms so that many small ones do not vanish.
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+/// The chance of `seen` or more out of `of`, each of which has the chance `share`: the upper tail of the binomial.
 pub(super) fn at_least(seen: u64, of: u64, share: f64) -> f64 {
-    if seen == 0 || share >= 1.0 {
-        return 1.0;
-    }
-    if seen > of || share <= 0.0 {
-        return 0.0;
-    }
-    let odds = (share / (1.0 - share)).ln();
-    // Of `seen` out of `of`, and then of each further one by the ratio to the one before.
-    let mut term = (0..seen).map(|nth| ((of - nth) as f64 / (nth + 1) as f64).ln()).sum::<f64>()
-        + seen as f64 * share.ln()
-        + (of - seen) as f64 * (-share).ln_1p();
-    let (mut chance, mut nth) = (0.0, seen);
-    while nth <= of {
-        let added = term.exp();
-        chance += added;
-        // Beyond the middle they only get smaller.
-        if nth as f64 > of as f64 * share && added < chance * 1e-12 {
-            break;
-        }
-        term += ((of - nth) as f64 / (nth + 1) as f64).ln() + odds;
-        nth += 1;
-    }
-    chance.min(1.0)
+    let beyond = |before: u64| Binomial::new(share, of).map_or(1.0, |all| all.sf(before));
+    seen.checked_sub(1).map_or(1.0, beyond)
 }
 
 #[cfg(test)]

@@ -30,12 +30,13 @@ use std::sync::LazyLock;
 use chrono::NaiveDate;
 use uuid::Uuid;
 
-use super::catalog::{CatalogOffer, LoanCost, Pricing};
+use super::catalog::loan::LoanCost;
+use super::catalog::{CatalogOffer, Pricing};
 use super::eligibility::{Condition, Rule, Test};
 use super::facts::{Facts, Subject};
+use super::offer_json::percent;
 use super::partner::Seat;
 use super::quote::Spread;
-use super::template::percent;
 use crate::model::{
     AttributeValue, CreditBands, FinancialInstitutionLoanReport, Lead, LeadCreditInformation,
     LeadFinancialInformation, LeadLoanInformation, LeadPersonalInformation, LoanProbability,
@@ -68,7 +69,7 @@ pub fn estimate<'s>(
     today: NaiveDate,
 ) -> Estimate {
     let lead = lead_of(asked);
-    let facts = Facts::new(&lead, today, CreditBands::CURRENT);
+    let facts = Facts::new(&lead, today, CreditBands::Current);
     let mut institutions: BTreeMap<Uuid, (&Seat, BTreeMap<ProductSubType, BandTally>)> = BTreeMap::new();
     let lends = |seat: &&Seat| seat.product_type == ProductType::Loan && !seat.paused && !seat.second_look;
     for seat in seats.into_iter().filter(lends) {

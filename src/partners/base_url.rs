@@ -1,6 +1,7 @@
-//! `{baseUrl}`: by which a partner file names the address of the daemon itself. It stays in what is stored, and is filled in
+//! The URLs of partner files, and `{baseUrl}`, by which a partner file names the address of the daemon itself. It stays in what is stored, and is filled in
 //! whenever something is shown, so that what was stored before the daemon moved leads to where it is now.
 
+use hyper::http::uri::Authority;
 use memchr::memmem;
 
 /// Stands for the address of the api listener where a URL of a partner file begins.
@@ -48,6 +49,22 @@ pub fn absolute_in(json: Vec<u8>, base_url: &str) -> Vec<u8> {
     out
 }
 
+/// Whether a text is an absolute http or https URL. A character that controls something would end the header that a click is
+/// answered with, or the line of a log.
+pub fn is_absolute_url(url: &str) -> bool {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let authority = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    is_authority(authority) && !url.contains(|letter: char| letter.is_whitespace() || letter.is_control())
+}
+
+/// A host, with or without a port, and without a user, whose password would stand where everybody reads it.
+fn is_authority(text: &str) -> bool {
+    let port = text.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.ends_with(']'));
+    !text.contains('@')
+        && port.is_none_or(|port| port.parse::<u16>().is_ok())
+        && Authority::try_from(text).is_ok_and(|authority| !authority.host().is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -76,5 +93,27 @@ mod tests {
     fn whatever_the_address_is_the_json_stays_whole() {
         let json = absolute_in(br#"{"a":"{baseUrl}/b"}"#.to_vec(), "https://a\"b\\c");
         assert_eq!(serde_json::from_slice::<Value>(&json).unwrap(), json!({"a": "https://a\"b\\c/b"}));
+    }
+
+    #[test]
+    fn a_url_has_a_host_that_can_be_called_and_no_password() {
+        for url in ["https://a.example", "http://127.0.0.1:8080/x?y#z", "https://[::1]:443/", "http://[::1]"]
+        {
+            assert!(is_absolute_url(url), "{url}");
+        }
+        for url in [
+            "a.example",
+            "ftp://a.example",
+            "https://",
+            "https:///x",
+            "http://[::1",
+            "http://a.example:1809000/",
+            "http://a.example:/",
+            "http://:80/",
+            "https://me:secret@a.example/",
+            "https://a.example/a b",
+        ] {
+            assert!(!is_absolute_url(url), "{url}");
+        }
     }
 }

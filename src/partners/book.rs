@@ -68,27 +68,7 @@ impl Book {
                 ),
             }]
         })?;
-        let mut sources = Vec::new();
-        let mut faults = Vec::new();
-        for file in files {
-            match text_of(&file) {
-                Ok(text) => sources.push((file, text)),
-                Err(error) => faults.push(Fault {
-                    file: Some(file),
-                    line: None,
-                    key: String::new(),
-                    message: format!("cannot be read: {error}"),
-                }),
-            }
-        }
-        match Self::from_texts(sources) {
-            Ok(book) if faults.is_empty() => Ok(book),
-            Ok(_) => Err(faults),
-            Err(more) => {
-                faults.extend(more);
-                Err(faults)
-            }
-        }
+        Self::of_files(files.into_iter().map(|file| (text_of(&file), file)))
     }
 
     /// The partner files of a directory, with their texts.
@@ -105,12 +85,25 @@ impl Book {
     /// # Errors
     /// Every fault of every file.
     pub fn from_texts(texts: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Self, Vec<Fault>> {
+        Self::of_files(texts.into_iter().map(|(file, text)| (Ok(text), file)))
+    }
+
+    fn of_files(
+        files: impl IntoIterator<Item = (std::io::Result<String>, PathBuf)>,
+    ) -> Result<Self, Vec<Fault>> {
         let mut seats = Vec::new();
-        let mut faults = Vec::new();
-        let mut remarks = Vec::new();
+        let (mut unread, mut faults, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
         let mut said = BTreeMap::new();
         let mut by_uuid: BTreeMap<uuid::Uuid, PathBuf> = BTreeMap::new();
-        for (file, text) in texts {
+        for (text, file) in files {
+            let text = match text {
+                Ok(text) => text,
+                Err(error) => {
+                    let message = format!("cannot be read: {error}");
+                    unread.push(Fault { file: Some(file), line: None, key: String::new(), message });
+                    continue;
+                }
+            };
             let key = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let source = match Source::parse(&file, &text) {
                 Ok(source) => source,
@@ -134,8 +127,9 @@ impl Book {
             }
         }
         faults.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));
-        if !faults.is_empty() {
-            return Err(faults);
+        unread.extend(faults);
+        if !unread.is_empty() {
+            return Err(unread);
         }
         Ok(Self { fingerprint: fingerprint(&said), said, remarks, ..Self::of(seats) })
     }
@@ -204,6 +198,11 @@ impl Book {
     /// Every seat.
     pub fn seats(&self) -> &[Arc<Seat>] {
         &self.seats
+    }
+
+    /// The seat of a partner for a product type.
+    pub fn seat_of(&self, partner: &str, product_type: ProductType) -> Option<&Arc<Seat>> {
+        self.seats.iter().find(|seat| seat.is_of(partner, product_type))
     }
 
     /// Names what its files say: the same for the same, and hardly for anything else.

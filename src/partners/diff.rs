@@ -74,9 +74,9 @@ pub enum ProductDiff {
 pub struct Aspect {
     /// The key.
     pub key: String,
-    /// What it said, where that is short; absent also when it was not set.
+    /// The value before, shortened where it is long; `None` of a table or a list, and when it was not set.
     pub before: Option<String>,
-    /// What it says, where that is short; absent also when it is not set.
+    /// The value now, as `before`.
     pub after: Option<String>,
 }
 
@@ -99,7 +99,12 @@ impl BookDiff {
     /// What `after` says and `before` did not.
     pub fn between(before: &Book, after: &Book) -> Self {
         let (old, new) = (before.said(), after.said());
-        let credentials = Credentials { old: sources(before), new: sources(after) };
+        let (was, is) = (sources(before), sources(after));
+        // What is read for partner files from elsewhere: secrets and certificates, which the files only name.
+        let credentials = |partner: &str, product_type: &str| {
+            let both = was.get(&(partner, product_type)).zip(is.get(&(partner, product_type)));
+            both.is_some_and(|(was, is)| !was.same_credentials(is))
+        };
         let both = new.iter().filter_map(|(partner, is)| Some((partner, old.get(partner)?, is)));
         let changed = both.map(|(partner, was, is)| PartnerDiff::between(partner, was, is, &credentials));
         Self {
@@ -131,21 +136,6 @@ fn sources(book: &Book) -> Sources<'_> {
         .collect()
 }
 
-/// What is read for partner files from elsewhere: secrets and certificates, which the files only name.
-struct Credentials<'a> {
-    old: Sources<'a>,
-    new: Sources<'a>,
-}
-
-impl Credentials<'_> {
-    fn changed(&self, partner: &str, product_type: &str) -> bool {
-        match (self.old.get(&(partner, product_type)), self.new.get(&(partner, product_type))) {
-            (Some(old), Some(new)) => !old.same_credentials(new),
-            _ => false,
-        }
-    }
-}
-
 impl PartnerFigures {
     fn of(partner: &str, said: &Said) -> Self {
         let products = said.products.iter();
@@ -155,15 +145,13 @@ impl PartnerFigures {
 }
 
 impl PartnerDiff {
-    fn between(partner: &str, was: &Said, is: &Said, credentials: &Credentials) -> Self {
+    fn between(partner: &str, was: &Said, is: &Said, credentials: impl Fn(&str, &str) -> bool) -> Self {
         let mut products = BTreeMap::new();
         for product_type in was.products.keys().chain(is.products.keys()) {
             let diff = match (was.products.get(product_type), is.products.get(product_type)) {
                 (None, Some(product)) => Some(ProductDiff::Added { offers: product.offers.len() }),
                 (Some(product), None) => Some(ProductDiff::Removed { offers: product.offers.len() }),
-                (Some(was), Some(is)) => {
-                    ProductDiff::between(was, is, credentials.changed(partner, product_type))
-                }
+                (Some(was), Some(is)) => ProductDiff::between(was, is, credentials(partner, product_type)),
                 (None, None) => None,
             };
             products.extend(diff.map(|diff| (product_type.clone(), diff)));
@@ -199,8 +187,8 @@ impl OffersDiff {
 fn aspects(was: &BTreeMap<String, Value>, is: &BTreeMap<String, Value>) -> Vec<Aspect> {
     let keys: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
     let differ = keys.into_iter().filter(|key| was.get(*key) != is.get(*key));
-    let short = |value: Option<&Value>| value.and_then(|value| value.short.clone());
+    let shown = |value: Option<&Value>| value.and_then(|value| value.shown.clone());
     differ
-        .map(|key| Aspect { key: key.clone(), before: short(was.get(key)), after: short(is.get(key)) })
+        .map(|key| Aspect { key: key.clone(), before: shown(was.get(key)), after: shown(is.get(key)) })
         .collect()
 }

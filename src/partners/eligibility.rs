@@ -71,6 +71,11 @@ pub struct Rule {
 /// Most alternatives a rule may unfold to; beyond it the file is refused.
 pub const MAX_ALTERNATIVES: usize = 64;
 
+/// What is wrong with a rule that unfolds to more.
+pub(super) fn too_many(alternatives: usize) -> String {
+    format!("unfolds to {alternatives} alternatives, at most {MAX_ALTERNATIVES} are kept")
+}
+
 impl Rule {
     /// The rule that holds for every lead.
     pub fn always() -> Self {
@@ -255,9 +260,7 @@ impl fmt::Display for Condition {
                 }
             }
             Test::Flag(wanted) => write!(formatter, "`{path}` is {wanted}")?,
-            Test::Range { min, max } => {
-                write!(formatter, "`{path}` {}", Bounds { min: *min, max: *max, kind })?
-            }
+            Test::Range { min, max } => write!(formatter, "`{path}` {}", range(*min, *max, kind))?,
             Test::Text(wanted) => write!(formatter, "`{path}` in {}", wanted.join(", "))?,
             Test::NotText(refused) => write!(formatter, "`{path}` not in {}", refused.join(", "))?,
             Test::AnyOf(wanted) => write!(formatter, "`{path}` has one of {}", listed(*wanted, names))?,
@@ -274,23 +277,15 @@ impl fmt::Display for Condition {
 }
 
 /// A range in words.
-struct Bounds {
-    min: f64,
-    max: f64,
-    kind: AttributeKind,
-}
-
-impl fmt::Display for Bounds {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bound = |number: f64| match self.kind {
-            AttributeKind::Date => date_of(number).map_or_else(|| figure(number), |date| date.to_string()),
-            _ => figure(number),
-        };
-        match (self.min.is_finite(), self.max.is_finite()) {
-            (true, true) => write!(formatter, "from {} to {}", bound(self.min), bound(self.max)),
-            (true, false) => write!(formatter, "at least {}", bound(self.min)),
-            (false, true) => write!(formatter, "at most {}", bound(self.max)),
-            (false, false) => formatter.write_str("any number"),
-        }
+fn range(min: f64, max: f64, kind: AttributeKind) -> String {
+    let bound = |number: f64| match kind {
+        AttributeKind::Date => date_of(number).map_or_else(|| figure(number), |date| date.to_string()),
+        _ => figure(number),
+    };
+    match (min.is_finite(), max.is_finite()) {
+        (true, true) => format!("from {} to {}", bound(min), bound(max)),
+        (true, false) => format!("at least {}", bound(min)),
+        (false, true) => format!("at most {}", bound(max)),
+        (false, false) => "any number".to_owned(),
     }
 }

@@ -29,49 +29,27 @@ enum Place {
     Tag(Arc<str>),
 }
 
-/// A derived attribute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a derived attribute is read.
+#[derive(Debug)]
 enum Derived {
-    /// Years since `personalInformation.dateOfBirth`.
-    Age,
-    /// Credit score: as given, or the lowest of the given rating's band.
-    CreditScore,
-    /// Monthly debt and housing payment over monthly income, in percent.
-    DebtToIncome,
-    /// Mortgage amount over property value, in percent.
-    LoanToValue,
-    /// Dollars to borrow against property: as given, or from value and down payment, or from what is refinanced.
-    MortgageLoanAmount,
-    /// Whether who sent the lead knows values of enumerations that the specification lacks.
-    NewerValues,
-    /// Mortgage balance and loan amount over property value, in percent.
-    CombinedLoanToValue,
-    /// Loan amount over annual income, in percent.
-    LoanToIncome,
-    /// Mortgage amount over annual income, in percent.
-    MortgageToIncome,
-    /// Monthly housing payment over monthly income, in percent.
-    PaymentToIncome,
-    /// Unsecured debt over annual income, in percent.
-    UnsecuredDebtToIncome,
-    /// Monthly payment of the vehicle over monthly income, in percent.
-    VehiclePaymentToIncome,
+    Number(fn(&Facts<'_>) -> Option<f64>),
+    Flag(fn(&Facts<'_>) -> bool),
 }
 
-/// The derived attributes, by name.
+/// The derived attributes, by name. Shares are in percent.
 const DERIVED: [(&str, Derived); 12] = [
-    ("age", Derived::Age),
-    ("creditScore", Derived::CreditScore),
-    ("debtToIncome", Derived::DebtToIncome),
-    ("loanToValue", Derived::LoanToValue),
-    ("mortgageLoanAmount", Derived::MortgageLoanAmount),
-    ("newerValues", Derived::NewerValues),
-    ("combinedLoanToValue", Derived::CombinedLoanToValue),
-    ("loanToIncome", Derived::LoanToIncome),
-    ("mortgageToIncome", Derived::MortgageToIncome),
-    ("paymentToIncome", Derived::PaymentToIncome),
-    ("unsecuredDebtToIncome", Derived::UnsecuredDebtToIncome),
-    ("vehiclePaymentToIncome", Derived::VehiclePaymentToIncome),
+    ("age", Derived::Number(|facts| facts.age())),
+    ("creditScore", Derived::Number(|facts| facts.credit_score().map(f64::from))),
+    ("debtToIncome", Derived::Number(|facts| facts.debt_to_income())),
+    ("loanToValue", Derived::Number(|facts| facts.loan_to_value())),
+    ("mortgageLoanAmount", Derived::Number(|facts| facts.mortgage_loan_amount())),
+    ("newerValues", Derived::Flag(|facts| facts.newer_values)),
+    ("combinedLoanToValue", Derived::Number(|facts| facts.combined_loan_to_value())),
+    ("loanToIncome", Derived::Number(|facts| facts.of_income(facts.loan_amount()))),
+    ("mortgageToIncome", Derived::Number(|facts| facts.of_income(facts.mortgage_loan_amount()))),
+    ("paymentToIncome", Derived::Number(|facts| facts.of_income(facts.housing_payment().map(yearly)))),
+    ("unsecuredDebtToIncome", Derived::Number(|facts| facts.of_income(facts.unsecured_debt()))),
+    ("vehiclePaymentToIncome", Derived::Number(|facts| facts.of_income(facts.vehicle_payment().map(yearly)))),
 ];
 
 /// Name of the company that submits the lead.
@@ -139,9 +117,7 @@ impl Subject {
     pub fn kind(&self) -> AttributeKind {
         match &self.0 {
             Place::Attribute(nth) => attribute(*nth).kind,
-            Place::Derived(nth) if DERIVED[usize::from(*nth)].1 == Derived::NewerValues => {
-                AttributeKind::Flag
-            }
+            Place::Derived(nth) if matches!(derived(*nth), Derived::Flag(_)) => AttributeKind::Flag,
             Place::Derived(_) | Place::Zipcode(_) => AttributeKind::Number,
             Place::Company => AttributeKind::Uuid,
             Place::Tag(_) => AttributeKind::Texts,
@@ -156,6 +132,10 @@ impl Subject {
             Place::Tag(_) => true,
         }
     }
+}
+
+fn derived(nth: u16) -> &'static Derived {
+    &DERIVED[usize::from(nth)].1
 }
 
 fn attribute(nth: u16) -> &'static Attribute {
@@ -236,7 +216,10 @@ impl<'a> Facts<'a> {
                 AttributeValue::Text(zipcode) => zipcode.get(..5)?.parse().ok().map(AttributeValue::Number),
                 _ => None,
             },
-            Place::Derived(nth) => self.derive(DERIVED[usize::from(*nth)].1),
+            Place::Derived(nth) => match derived(*nth) {
+                Derived::Number(read) => read(self).map(AttributeValue::Number),
+                Derived::Flag(read) => Some(AttributeValue::Flag(read(self))),
+            },
             Place::Company => self.company.map(AttributeValue::Uuid),
             Place::Tag(path) => {
                 let values = self.lead.client_tags.as_ref()?.0.get(&path[TAGS.len()..])?;
@@ -285,31 +268,18 @@ impl<'a> Facts<'a> {
         self.lead.loan_information.as_ref()?.loan_amount.filter(|amount| *amount > 0).map(f64::from)
     }
 
-    fn derive(&self, derived: Derived) -> Option<AttributeValue<'a>> {
-        let number = match derived {
-            Derived::Age => self.age(),
-            Derived::CreditScore => self.credit_score().map(f64::from),
-            Derived::DebtToIncome => self.debt_to_income(),
-            Derived::LoanToValue => self.loan_to_value(),
-            Derived::MortgageLoanAmount => self.mortgage_loan_amount(),
-            Derived::NewerValues => return Some(AttributeValue::Flag(self.newer_values)),
-            Derived::CombinedLoanToValue => self.combined_loan_to_value(),
-            Derived::LoanToIncome => self.of_income(self.loan_amount()),
-            Derived::MortgageToIncome => self.of_income(self.mortgage_loan_amount()),
-            Derived::PaymentToIncome => {
-                let financial = self.lead.financial_information.as_ref();
-                self.of_income(financial.and_then(|financial| financial.monthly_housing_payment).map(yearly))
-            }
-            Derived::UnsecuredDebtToIncome => {
-                let financial = self.lead.financial_information.as_ref();
-                self.of_income(financial.and_then(|financial| financial.total_unsecured_debt).map(f64::from))
-            }
-            Derived::VehiclePaymentToIncome => {
-                let vehicle = self.lead.vehicle_information.as_ref();
-                self.of_income(vehicle.and_then(|vehicle| vehicle.monthly_payment).map(yearly))
-            }
-        };
-        number.map(AttributeValue::Number)
+    /// Dollars a month.
+    fn housing_payment(&self) -> Option<i32> {
+        self.lead.financial_information.as_ref()?.monthly_housing_payment
+    }
+
+    /// Dollars a month.
+    fn vehicle_payment(&self) -> Option<i32> {
+        self.lead.vehicle_information.as_ref()?.monthly_payment
+    }
+
+    fn unsecured_debt(&self) -> Option<f64> {
+        self.lead.financial_information.as_ref()?.total_unsecured_debt.map(f64::from)
     }
 
     /// Years since the date of birth.
@@ -366,7 +336,7 @@ mod tests {
     #[test]
     fn every_zipcode_of_a_lead_is_known_as_one() {
         let lead = Lead::read(include_bytes!("../model/testdata/full_lead.json")).unwrap();
-        let facts = Facts::new(&lead, NaiveDate::default(), CreditBands::CURRENT);
+        let facts = Facts::new(&lead, NaiveDate::default(), CreditBands::Current);
         let is_zipcode = |path: &&str| {
             let name = path.rsplit('.').next().unwrap_or_default().to_lowercase();
             name.contains("zip")

@@ -51,7 +51,7 @@ enum Cells {
     /// By stretch: cell `k` holds the numbers from `bounds[k - 1]` up to, not including, `bounds[k]`.
     Stretches { bounds: Vec<f64>, cells: Vec<Bits> },
     /// By text in lower case; `other` for texts that no rule names.
-    Templates { named: HashMap<String, Bits>, other: Bits },
+    Text { named: HashMap<String, Bits>, other: Bits },
     /// By member of an array: rows that want one of it, rows that want none of it, and rows that want no member at all.
     Members { wanting: Vec<Bits>, refusing: Vec<Bits>, indifferent: Bits },
     /// The same of texts in lower case, by those that a rule names.
@@ -150,6 +150,7 @@ impl Column {
             bits
         };
 
+        let tests = || about.iter().flat_map(|(_, conditions)| conditions).map(|condition| &condition.test);
         let cells = match subject.kind() {
             AttributeKind::Category(names) => {
                 let ordinals = 0..names.len() as u16;
@@ -163,23 +164,19 @@ impl Column {
             }
             AttributeKind::Number | AttributeKind::Date => stretches(about, &free, doubts),
             AttributeKind::Text => {
-                let texts =
-                    about.iter().flat_map(|(_, conditions)| conditions).flat_map(
-                        |condition| match &condition.test {
-                            Test::Text(texts) | Test::NotText(texts) => texts.as_slice(),
-                            _ => &[],
-                        },
-                    );
+                let texts = tests().flat_map(|test| match test {
+                    Test::Text(texts) | Test::NotText(texts) => texts.as_slice(),
+                    _ => &[],
+                });
                 let named =
                     texts.map(|text| (text.clone(), accepting(Some(AttributeValue::Text(text))))).collect();
                 // No rule can name the empty text, since an empty value counts as not given.
-                Cells::Templates { named, other: accepting(Some(AttributeValue::Text(""))) }
+                Cells::Text { named, other: accepting(Some(AttributeValue::Text(""))) }
             }
             AttributeKind::Set(names) => members(names.len(), about, &free, doubts),
             AttributeKind::Texts => texts(about, &free, doubts),
             AttributeKind::Uuid => {
-                let tests = about.iter().flat_map(|(_, conditions)| conditions);
-                let uuids = tests.flat_map(|condition| match &condition.test {
+                let uuids = tests().flat_map(|test| match test {
                     Test::Uuid(uuids) | Test::NotUuid(uuids) => uuids.as_slice(),
                     _ => &[],
                 });
@@ -200,7 +197,7 @@ impl Column {
         match &self.cells {
             Cells::Categories(cells) | Cells::Stretches { cells, .. } => mean(cells),
             Cells::Members { wanting, .. } => mean(wanting),
-            Cells::Templates { other, .. } | Cells::Uuids { other, .. } => count(other),
+            Cells::Text { other, .. } | Cells::Uuids { other, .. } => count(other),
             Cells::Texts { indifferent, .. } => count(indifferent),
         }
     }
@@ -218,7 +215,7 @@ impl Column {
                 let number = number_of(value);
                 Choice::Cell(&cells[bounds.partition_point(|bound| *bound <= number)])
             }
-            (Cells::Templates { named, other }, Some(AttributeValue::Text(text))) => {
+            (Cells::Text { named, other }, Some(AttributeValue::Text(text))) => {
                 Choice::Cell(named.get(&text.to_lowercase()).unwrap_or(other))
             }
             (Cells::Members { wanting, refusing, indifferent }, Some(AttributeValue::Set(set))) => {

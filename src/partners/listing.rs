@@ -1,10 +1,11 @@
 //! The offers of a book as a list to look through.
 
+use std::sync::Arc;
+
 use super::book::Book;
 use super::catalog::CatalogOffer;
-use super::declared::PayoutStep;
 use super::partner::Seat;
-use crate::model::{ProductSubType, ProductType};
+use crate::model::ProductType;
 
 /// What is looked for.
 #[derive(Debug, Clone, Default)]
@@ -18,32 +19,10 @@ pub struct Search {
 /// An offer in the list.
 #[derive(Debug, Clone)]
 pub struct Listed {
-    /// Key of the partner.
-    pub partner: String,
-    /// Its name.
-    pub partner_name: String,
-    /// What the partner is asked about.
-    pub product_type: ProductType,
-    /// The finer kind, if it has one.
-    pub sub_type: Option<ProductSubType>,
-    /// Its name in the partner's file.
-    pub name: String,
-    /// Whether the partner, who lives elsewhere, says what it costs.
-    pub by_partner: bool,
-    /// Whether it is asked only when no first-look partner had a loan offer.
-    pub second_look: bool,
-    /// Whether its file has it paused.
-    pub paused: bool,
-    /// The step that earns a payout.
-    pub earned_on: PayoutStep,
-    /// Dollars of a payout.
-    pub fixed: Option<f64>,
-    /// Percent of the amount of a payout.
-    pub percent: Option<f64>,
-    /// Share of shown offers that earn it.
-    pub conversion_probability: f64,
-    /// What a lead must meet: one of these lists, all of it.
-    pub conditions: Vec<Vec<String>>,
+    /// The seat whose catalog has it.
+    pub seat: Arc<Seat>,
+    /// Its position there.
+    nth: usize,
 }
 
 impl Book {
@@ -59,12 +38,9 @@ impl Book {
                 format!("{} {} {}", seat.identity.key, seat.identity.partner.name, seat.product_type);
             let of_seat = of_seat.to_lowercase();
             let missing: Vec<&String> = words.iter().filter(|word| !of_seat.contains(*word)).collect();
-            for offer in &seat.offers {
-                if !missing.iter().all(|word| holds(offer, word)) {
-                    continue;
-                }
+            for (nth, _) in seat.offers.iter().enumerate().filter(|(_, offer)| holds_all(offer, &missing)) {
                 if found >= skipped && listed.len() < most {
-                    listed.push(Listed::of(seat, offer));
+                    listed.push(Listed { seat: Arc::clone(seat), nth });
                 }
                 found += 1;
             }
@@ -73,30 +49,21 @@ impl Book {
     }
 }
 
-fn holds(offer: &CatalogOffer, word: &str) -> bool {
+fn holds_all(offer: &CatalogOffer, words: &[&String]) -> bool {
     let sub_type = offer.sub_type.map_or("", |sub_type| sub_type.as_str());
-    sub_type.contains(word) || offer.name.to_lowercase().contains(word)
+    words.iter().all(|word| sub_type.contains(*word) || offer.name.to_lowercase().contains(*word))
 }
 
 impl Listed {
-    fn of(seat: &Seat, offer: &CatalogOffer) -> Self {
-        let alternatives = offer.rule.alternatives().iter();
-        let conditions = alternatives.map(|all| all.iter().map(ToString::to_string).collect());
-        Self {
-            partner: seat.identity.key.clone(),
-            partner_name: seat.identity.partner.name.clone(),
-            product_type: seat.product_type,
-            sub_type: offer.sub_type,
-            name: offer.name.clone(),
-            by_partner: seat.http.is_some(),
-            second_look: seat.second_look,
-            paused: seat.paused,
-            earned_on: offer.payout.on,
-            fixed: offer.payout.fixed,
-            percent: offer.payout.percent,
-            conversion_probability: offer.conversion_probability,
-            conditions: conditions.collect(),
-        }
+    /// The offer.
+    pub fn offer(&self) -> &CatalogOffer {
+        &self.seat.offers[self.nth]
+    }
+
+    /// What a lead must meet: one of these lists, all of it.
+    pub fn conditions(&self) -> Vec<Vec<String>> {
+        let alternatives = self.offer().rule.alternatives().iter();
+        alternatives.map(|all| all.iter().map(ToString::to_string).collect()).collect()
     }
 }
 
@@ -117,7 +84,7 @@ mod tests {
     fn found(words: &str, product_type: Option<ProductType>) -> Vec<String> {
         let (count, listed) = book().listed(&Search { words: words.to_owned(), product_type }, 0, 10);
         assert_eq!(count, listed.len());
-        listed.iter().map(|offer| format!("{} {}", offer.partner, offer.name)).collect()
+        listed.iter().map(|one| format!("{} {}", one.seat.identity.key, one.offer().name)).collect()
     }
 
     #[test]
@@ -132,7 +99,7 @@ mod tests {
     #[test]
     fn a_page_is_a_part_of_what_is_found() {
         let (count, listed) = book().listed(&Search::default(), 1, 1);
-        assert_eq!((count, listed.len(), listed[0].name.as_str()), (3, 1, "account"));
-        assert!(!listed[0].conditions.is_empty() && !listed[0].paused);
+        assert_eq!((count, listed.len(), listed[0].offer().name.as_str()), (3, 1, "account"));
+        assert!(!listed[0].conditions().is_empty() && !listed[0].seat.paused);
     }
 }

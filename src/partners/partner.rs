@@ -56,6 +56,11 @@ pub struct Seat {
 }
 
 impl Seat {
+    /// Whether it is the seat of a partner, by its key, for a product type.
+    pub fn is_of(&self, partner: &str, product_type: ProductType) -> bool {
+        self.identity.key == partner && self.product_type == product_type
+    }
+
     /// Whether it lives elsewhere and is not sent a lead, since no answer of it could be shown.
     pub fn fits_nothing(&self, facts: &Facts) -> bool {
         self.http.is_some() && !self.offers.iter().any(|offer| offer.rule.holds(facts))
@@ -111,4 +116,11 @@ pub struct SeatTemplate {
     pub institution: Uuid,
     /// The finer kinds of the offers of its catalog, each once.
     pub sub_types: Vec<ProductSubType>,
+}
+
+impl SeatTemplate {
+    /// Whether it is the seat of a partner, by its key, for a product type.
+    pub fn is_of(&self, partner: &str, product_type: ProductType) -> bool {
+        self.key == partner && self.product_type == product_type
+    }
 }

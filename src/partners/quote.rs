@@ -47,11 +47,7 @@ impl Quote {
             ranked.sold_for(dollars);
             self.score = ranked.score();
         }
-        match &mut self.terms {
-            Terms::Loan(terms) => terms.payout = dollars,
-            Terms::Special(terms) => terms.payout = dollars,
-            Terms::Card(_) | Terms::Mortgage(_) | Terms::Savings(_) => {}
-        }
+        self.terms.pay(dollars);
     }
 }
 
@@ -77,6 +73,15 @@ impl Terms {
             Self::Loan(terms) => terms.pre_qualified || terms.pre_approved,
             Self::Card(terms) => terms.pre_qualified || terms.pre_approved,
             Self::Mortgage(_) | Self::Savings(_) | Self::Special(_) => false,
+        }
+    }
+
+    /// Has them say what the offer earns, where clients see that.
+    pub(super) fn pay(&mut self, dollars: f64) {
+        match self {
+            Self::Loan(terms) => terms.payout = dollars,
+            Self::Special(terms) => terms.payout = dollars,
+            Self::Card(_) | Self::Mortgage(_) | Self::Savings(_) => {}
         }
     }
 }

@@ -29,12 +29,12 @@ pub struct SaidOfProduct {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
     sum: Sum,
-    /// The value itself where it is a short word, number or duration; what stands in a table or a list is never kept.
-    pub short: Option<String>,
+    /// The value as the file has it, shortened where it is long; `None` of a table or a list.
+    pub shown: Option<String>,
 }
 
-/// Longest value that is kept as it is, bytes.
-const SHORT: usize = 40;
+/// Characters of a value that are shown.
+const SHOWN: usize = 120;
 
 impl Said {
     /// Reads a partner file that was found good.
@@ -71,8 +71,12 @@ impl Said {
 impl Value {
     fn of(value: &toml::Value) -> Self {
         let text = value.to_string();
-        let is_short = text.len() <= SHORT && !value.is_table() && !value.is_array();
-        Self { sum: Sha256::digest(&text).into(), short: is_short.then_some(text) }
+        let sum = Sha256::digest(&text).into();
+        let shown = (!value.is_table() && !value.is_array()).then(|| match text.char_indices().nth(SHOWN) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text,
+        });
+        Self { sum, shown }
     }
 }
 

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::model::{EventType, LeadLegalInformation, Timestamp};
 use crate::records::{Unavailable, consents, projection, reading};
 use crate::store::entities::{Happening, LeadRecord};
-use crate::store::{FeedKey, Store, Tree};
+use crate::store::{Store, Tree};
 
 /// Records of feeds that are read for one page.
 const PAGE: usize = 2000;
@@ -90,7 +90,7 @@ pub fn agreed(record: &LeadRecord) -> Vec<Agreed> {
             stated.legal_information;
         let asked = [("FCRA", consents_to_fcra), ("TCPA", consents_to_tcpa), ("SMS", consents_to_sms)];
         Agreed {
-            stated_at: Timestamp::from_millis(stated.stated_at).unwrap_or_default(),
+            stated_at: Timestamp::at(stated.stated_at),
             to: asked.into_iter().filter_map(|(word, is)| Some((word.to_owned(), is?))).collect(),
             version: stated
                 .legal_information
@@ -130,26 +130,16 @@ struct Gathering {
 impl Gathering {
     /// Reads on in a feed; returns where the next page goes on in it, if it does.
     fn read(&mut self, store: &Store, wanted: &Wanted, from: Place) -> Result<Option<Place>, Unavailable> {
-        let start = FeedKey::first_at(from.company, from.from_us).to_bytes();
-        let mut next = None;
-        for (nth, record) in store.scan_from(Tree::LeadEvents, start, from.company).enumerate() {
-            let (key, bytes) = record.map_err(unread)?;
-            let Some(FeedKey { arrival_us, .. }) = FeedKey::parse(&key) else { continue };
-            if arrival_us >= wanted.came.end.saturating_mul(1000) {
-                return Ok(None);
-            }
-            if nth == PAGE {
-                next = Some(Place { from_us: arrival_us, ..from });
-                break;
-            }
-            let happenings = store.decode::<Vec<Happening>>(Tree::LeadEvents, &key, &bytes);
-            for made in happenings.map_err(unread)? {
-                if made.event_type == EventType::LeadCreated && made.test == wanted.test {
-                    self.add(reading::lead(store, made.lead)?);
-                }
+        let end_us = wanted.came.end.saturating_mul(1000);
+        let place = (Tree::LeadEvents, from.company, from.from_us);
+        let next = projection::next::<Happening>(store, place, PAGE).map_err(unread)?;
+        for (_, made) in next.listed.into_iter().take_while(|(arrival_us, _)| *arrival_us < end_us) {
+            if made.event_type == EventType::LeadCreated && made.test == wanted.test {
+                self.add(reading::lead(store, made.lead)?);
             }
         }
-        Ok(next)
+        let goes_on = next.records == PAGE && next.next_us < end_us;
+        Ok(goes_on.then_some(Place { from_us: next.next_us, ..from }))
     }
 
     fn add(&mut self, lead: Option<LeadRecord>) {
@@ -164,7 +154,7 @@ impl Gathering {
             self.page.consents.push(Consent {
                 lead_uuid: lead.uuid,
                 company_uuid: lead.company,
-                stated_at: Timestamp::from_millis(one.stated_at).unwrap_or_default(),
+                stated_at: Timestamp::at(one.stated_at),
                 statement,
                 superseded: nth < last,
             });

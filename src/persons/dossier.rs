@@ -15,12 +15,12 @@ use crate::model::{
 use crate::prefills::prefills_of;
 use crate::rate_table::call_record::CallRecord;
 use crate::rate_table::table::Table;
-use crate::records::offer_ids::place;
+use crate::records::public_ids::place;
 use crate::records::shown_transcript::AskTranscript;
 use crate::records::{Unavailable, history, reading, transcripts};
+use crate::store::Tree;
 use crate::store::entities::{Happening, LeadRecord, Payout, Tag};
 use crate::store::tokens::Tokens;
-use crate::store::{Scan, Store, Tree};
 
 /// Everything that is held on the person of a lead.
 #[derive(Debug, Serialize)]
@@ -160,18 +160,19 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
         rate_tables.push(RawValue::from_string(json).map_err(|_| Unavailable)?);
     }
     let lead_actions = history::lead_actions(&engine.records, &record)?;
-    let events = reading::feed_of::<Happening>(store, Tree::LeadEvents, &record);
-    let payouts = reading::feed_of::<Payout>(store, Tree::LeadPayouts, &record);
+    let (company, since) = (record.company, record.created_at);
+    let events = reading::feed_since::<Happening>(store, Tree::LeadEvents, company, since);
+    let payouts = reading::feed_since::<Payout>(store, Tree::LeadPayouts, company, since);
     let tags = reading::sealed_feed_of::<Tag>(store, Tree::LeadClientTags, &record);
     let session = record.lead.session_uuid;
-    let since = reading::made_since_us(record.created_at).to_be_bytes();
+    let since_us = reading::made_since_us(since).to_be_bytes();
+    let displays = store.scan_about(lead, Tree::OfferDisplays, since_us, []);
+    let visits = reading::of_scan::<SessionInit>(store, Tree::Sessions, store.scan(Tree::Sessions, []));
     Ok(Some(Dossier {
         exported_at: Utc::now().into(),
-        company_name: Tokens::of(store.clone())
-            .company(record.company)
-            .map_or_else(|| record.company.to_string(), |company| company.name),
-        lead_created_at: instant(record.created_at),
-        lead_updated_at: instant(record.updated_at),
+        company_name: Tokens::of(store.clone()).name_of(record.company),
+        lead_created_at: Timestamp::at(record.created_at),
+        lead_updated_at: Timestamp::at(record.updated_at),
         consents: agreed(&record),
         status: history::status(&lead_actions),
         lead_actions,
@@ -186,15 +187,8 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
         partner_calls,
         partner_transcripts,
         offer_clicks,
-        offer_displays: records(
-            store,
-            Tree::OfferDisplays,
-            store.scan_about(lead, Tree::OfferDisplays, since, []),
-        ),
-        visits: records::<SessionInit>(store, Tree::Sessions, store.scan(Tree::Sessions, []))
-            .into_iter()
-            .filter(|visit| Some(visit.session_uuid) == session)
-            .collect(),
+        offer_displays: reading::of_scan::<OfferDisplay>(store, Tree::OfferDisplays, displays).collect(),
+        visits: visits.filter(|visit| Some(visit.session_uuid) == session).collect(),
         prefills: prefills_of(store, record.company, |of| of == lead).map(|(_, prefill)| prefill).collect(),
         suppression_lists: engine.suppressions.now().naming(&Digests::new(&record.lead)).listed,
         lead: record,
@@ -206,8 +200,8 @@ fn clicks_on(engine: &Engine, table: &Table) -> Result<Vec<OfferClicks>, Unavail
     let uuid = table.head().uuid;
     let mut opened = Vec::new();
     for number in table.numbers() {
-        if let Some(clicks) = reading::clicks(&engine.records.store, place(uuid, number))? {
-            opened.push(OfferClicks { offer_uuid: engine.records.templates.ids.uuid(uuid, number), clicks });
+        if let Some(clicks) = reading::count(&engine.records.store, Tree::Clicks, place(uuid, number))? {
+            opened.push(OfferClicks { offer_uuid: engine.records.templates.ids.offer(uuid, number), clicks });
         }
     }
     Ok(opened)
@@ -219,7 +213,7 @@ fn calls_for(engine: &Engine, table: &Table) -> Result<Vec<PartnerCall>, Unavail
     let calls = reading::calls(&engine.records.store, rate_table_uuid)?;
     let told = calls.into_iter().map(|(seat, CallRecord { at, sent, bid, kept, later, .. })| {
         let partner = table.seats().get(usize::from(seat)).map(|seat| seat.key.clone()).unwrap_or_default();
-        let at = Timestamp::from_millis(at).unwrap_or_default();
+        let at = Timestamp::at(at);
         let kept = RawValue::from_string(kept).map_err(|_| Unavailable)?;
         let later = later.map(|later| later.end.sentence());
         Ok(PartnerCall { rate_table_uuid, partner, at, sent, bid, kept, later })
@@ -241,21 +235,14 @@ fn transcripts_of(engine: &Engine, table: &Table) -> Result<Vec<AskTranscript>, 
 fn reports(engine: &Engine, lead: Uuid) -> Vec<PartnerEvent> {
     let store = &engine.records.store;
     let scan = store.scan_about(lead, Tree::PartnerEvents, [], []);
-    let reports = records::<ReportRecord>(store, Tree::PartnerEvents, scan);
-    reports.into_iter().map(|report| report.event).collect()
-}
-
-/// Records of a tree that are kept as JSON. The store reports broken ones.
-fn records<T: serde::de::DeserializeOwned>(store: &Store, tree: Tree, scan: Scan) -> Vec<T> {
-    let decoded = |(key, bytes): (Vec<u8>, Vec<u8>)| store.decode_json(tree, &key, &bytes).ok();
-    scan.filter_map(Result::ok).filter_map(decoded).collect()
+    reading::of_scan::<ReportRecord>(store, Tree::PartnerEvents, scan).map(|report| report.event).collect()
 }
 
 impl From<Happening> for Event {
     fn from(happening: Happening) -> Self {
         Self {
             event_type: happening.event_type,
-            event_created_at: instant(happening.at),
+            event_created_at: Timestamp::at(happening.at),
             financial_institution_name: happening.institution.map(|(_, name)| name),
             product_type: happening.product_type,
             amount_in_cents: happening.amount_in_cents,
@@ -265,16 +252,12 @@ impl From<Happening> for Event {
 
 impl From<Payout> for Earned {
     fn from(payout: Payout) -> Self {
-        Self { booked_at: instant(payout.booked_at_ms), payout_in_cents: payout.cents }
+        Self { booked_at: Timestamp::at(payout.booked_at_ms), payout_in_cents: payout.cents }
     }
 }
 
 impl From<Tag> for Tagged {
     fn from(tag: Tag) -> Self {
-        Self { key: tag.key, value: tag.value, created_at: instant(tag.created_at_ms) }
+        Self { key: tag.key, value: tag.value, created_at: Timestamp::at(tag.created_at_ms) }
     }
-}
-
-fn instant(millis: i64) -> Timestamp {
-    Timestamp::from_millis(millis).unwrap_or_default()
 }

@@ -84,6 +84,7 @@ pub struct Remaining {
 }
 
 /// What an erasure knows of a lead.
+#[derive(Default)]
 struct Gone {
     lead: Uuid,
     company: Uuid,
@@ -176,17 +177,14 @@ pub async fn erase_all(
 impl Gone {
     fn of(store: &Store, record: &LeadRecord) -> Self {
         let LeadRecord { uuid: lead, company, created_at, updated_at, first_table, .. } = *record;
-        let tables = Vec::new();
-        let mut gone = Self { lead, company, created_at, updated_at, first_table, tables, damaged: false };
-        gone.tables = gone.tables_now(store);
-        gone
+        let tables = reading::tables_of(store, record);
+        Self { lead, company, created_at, updated_at, first_table, tables, damaged: false }
     }
 
     /// A lead whose record cannot be read: what is sealed with its key, and lies under its uuid, is all that is known of it.
     fn damaged(store: &Store, lead: Uuid) -> Self {
         let tables = reading::listed_tables(store, lead).collect();
-        let company = Uuid::nil();
-        Self { lead, company, created_at: 0, updated_at: 0, first_table: None, tables, damaged: true }
+        Self { lead, tables, damaged: true, ..Self::default() }
     }
 
     /// Its tables, those included that were begun since.

@@ -181,8 +181,7 @@ pub fn copy(engine: &Engine, leads: &[FoundLead]) -> Result<Copy, NotDone> {
 pub fn companies(engine: &Engine, leads: &[FoundLead]) -> Vec<String> {
     let tokens = Tokens::of(engine.records.store.clone());
     let companies: BTreeSet<Uuid> = leads.iter().map(|found| found.company_uuid).collect();
-    let name = |uuid: Uuid| tokens.company(uuid).map_or_else(|| uuid.to_string(), |company| company.name);
-    companies.into_iter().map(name).collect()
+    companies.into_iter().map(|uuid| tokens.name_of(uuid)).collect()
 }
 
 /// The uuids of the leads that are about somebody. They are brought into the index first, as far as they are in no index yet.
@@ -235,7 +234,7 @@ impl From<&LeadRecord> for FoundLead {
         Self {
             lead_uuid: record.uuid,
             company_uuid: record.company,
-            created_at: Timestamp::from_millis(record.created_at).unwrap_or_default(),
+            created_at: Timestamp::at(record.created_at),
             product_types: record.lead.product_types.clone().unwrap_or_default(),
             test: record.test,
             consents: agreed(record),

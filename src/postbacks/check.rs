@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use hyper::Uri;
-use hyper::http::uri::Scheme;
-
 use super::declared::{Declared, Kind, Method};
-use super::sender::{pool, wire};
-use super::signing_key::SigningKey;
-use super::subscription::{Channel, Subscription, Way};
+use super::sender::pool;
+use super::subscription::{Subscription, Way};
 use super::url_template::UrlTemplate;
 use crate::analytics::EventTypes;
 use crate::declaration::{Checker, Fault, Source};
+use crate::outbox::{SigningKey, forbidden, host, wire};
 
 /// Most secrets of a webhook: a receiver is sent as many signatures.
 const KEYS_MAX: usize = 4;
+
+/// The fault of a secret that is neither in a file nor a credential.
+const MISPLACED: &str = "must be a table, `{ file = \"PATH\" }` or `{ credential = \"NAME\" }`";
 
 /// The longest waits that a file may ask for.
 const TIMEOUT_MAX: Duration = Duration::from_secs(60);
@@ -27,24 +27,27 @@ const GIVE_UP_MAX: Duration = Duration::from_secs(31 * 24 * 3600);
 pub(super) fn subscription(name: &str, source: &Source) -> Result<Subscription, Vec<Fault>> {
     let (declared, mut checker) = Checker::begin::<Declared>(name, source)?;
     bounds(&declared, &mut checker);
-    let host = host(&declared, &mut checker);
-    let channel = Channel(match declared.kind {
+    let host = host(UrlTemplate::uri(&declared.url).as_ref()).unwrap_or_else(|message| {
+        checker.at("url", message);
+        String::new()
+    });
+    let way = match declared.kind {
         Kind::Webhook => webhook(&declared, &mut checker),
         Kind::Url => url(&declared, &mut checker),
-    });
+    };
     let events = declared.events.map_or(EventTypes::ALL, EventTypes::from_iter);
     let subscription = Subscription {
         name: name.to_owned(),
         company: declared.company,
-        host: host.unwrap_or_default(),
-        channel,
+        host,
+        way,
         test: declared.test,
         paused: declared.paused,
-        give_up_after: declared.give_up_after.into(),
+        give_up_after: declared.give_up_after.0,
         events,
         tags: declared.tags,
         allow_addresses: declared.allow_addresses,
-        timeout: declared.timeout.into(),
+        timeout: declared.timeout.0,
         file: source.file().to_owned(),
     };
     address(&subscription, &declared.url, &mut checker);
@@ -69,30 +72,12 @@ fn bounds(declared: &Declared, checker: &mut Checker<'_>) {
     checker.tags(&declared.tags);
 }
 
-/// The host that is called.
-fn host(declared: &Declared, checker: &mut Checker<'_>) -> Option<String> {
-    let is_web = |uri: &Uri| [Some(&Scheme::HTTP), Some(&Scheme::HTTPS)].contains(&uri.scheme());
-    let uri = UrlTemplate::uri(&declared.url).filter(is_web);
-    let authority = uri.as_ref().and_then(Uri::authority);
-    let Some(authority) = authority.filter(|authority| !authority.as_str().contains('@')) else {
-        checker.at("url", "must be an absolute URL of http or https, without a user");
-        return None;
-    };
-    Some(authority.host().to_owned())
-}
-
-/// Whether the host may be called, where it is an address; a name is looked at whenever it is called.
+/// Whether the host may be called, where it is an address.
 fn address(subscription: &Subscription, url: &str, checker: &mut Checker<'_>) {
     let url = UrlTemplate::uri(url).map(|uri| uri.to_string()).unwrap_or_default();
-    match pool(&wire(), subscription) {
+    match pool(&wire(false), subscription) {
         Err(message) => checker.at("allow_addresses", message),
-        Ok(pool) => {
-            if let Some(address) = pool.forbids(&url) {
-                let allows = format!("`allow_addresses = [\"{address}\"]` allows it");
-                let what = "a private, local or reserved address";
-                checker.at("url", format!("is at {address}, {what}; {allows}"));
-            }
-        }
+        Ok(pool) => forbidden(&pool, &url).into_iter().for_each(|message| checker.at("url", message)),
     }
 }
 
@@ -110,7 +95,8 @@ fn webhook(declared: &Declared, checker: &mut Checker<'_>) -> Way {
     }
     let mut keys = Vec::new();
     for (nth, secret) in declared.secrets.iter().enumerate() {
-        match SigningKey::read(secret) {
+        let place = secret.0.as_ref().ok_or_else(|| MISPLACED.to_owned());
+        match place.and_then(SigningKey::read) {
             Ok(key) => keys.push(key),
             // What is not used need not be there yet.
             Err(_) if declared.paused => {}

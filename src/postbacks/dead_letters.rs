@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::ledger::Ledger;
-use super::record::{Delivery, Ended, Place, What};
+use super::record::{Delivery, Ended, What};
 use super::subscription::Subscription;
 use crate::model::EventType;
 use crate::records::projection::blocking;
@@ -25,21 +25,6 @@ pub struct DeadLetter {
     pub attempts: u32,
     /// When it was given up, Unix milliseconds.
     pub given_up_at: i64,
-    /// How the last attempt ended.
-    pub last: Option<Ended>,
-}
-
-/// An event that was sent, was not acknowledged, and is sent again.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct WaitingLetter {
-    /// The lead that it is of.
-    pub lead_uuid: Uuid,
-    /// What happened.
-    pub event_type: EventType,
-    /// How often it was sent.
-    pub attempts: u32,
-    /// When it is sent next, Unix milliseconds.
-    pub next_at: i64,
     /// How the last attempt ended.
     pub last: Option<Ended>,
 }
@@ -65,35 +50,32 @@ pub struct Retried {
 /// # Errors
 /// The disk does not read.
 pub fn dead_letters(store: &Store, subscription: &Subscription) -> Result<Vec<DeadLetter>, CommitError> {
-    let letters = Ledger::of(store, subscription).deliveries(What::Dead)?;
-    let shown = |(_, letter): (Place, Delivery)| {
-        let Delivery { lead, event_type, attempts, next_ms, last, .. } = letter;
-        DeadLetter { lead_uuid: lead, event_type, attempts, given_up_at: next_ms, last }
+    let shown = |Delivery { lead, event_type, attempts, next_ms, last, .. }: Delivery| DeadLetter {
+        lead_uuid: lead,
+        event_type,
+        attempts,
+        given_up_at: next_ms,
+        last,
     };
-    Ok(letters.into_iter().map(shown).collect())
+    Ok(dead(store, subscription)?.into_iter().map(shown).collect())
+}
+
+/// The same, as they are kept. Blocks while it reads.
+///
+/// # Errors
+/// The disk does not read.
+pub fn dead(store: &Store, subscription: &Subscription) -> Result<Vec<Delivery>, CommitError> {
+    let letters = Ledger::of(store, subscription).deliveries(What::Dead)?;
+    Ok(letters.into_iter().map(|(_, letter)| letter).collect())
 }
 
 /// The events of a subscription that were sent and not acknowledged, the oldest first. Blocks while it reads.
 ///
 /// # Errors
 /// The disk does not read.
-pub fn waiting_letters(
-    store: &Store,
-    subscription: &Subscription,
-) -> Result<Vec<WaitingLetter>, CommitError> {
-    let ledger = Ledger::of(store, subscription);
-    let letters = [ledger.deliveries(What::Outstanding)?, ledger.deliveries(What::PutBack)?].concat();
-    let shown = |(_, letter): (Place, Delivery)| {
-        let Delivery { lead, event_type, attempts, next_ms, last, .. } = letter;
-        (attempts > 0).then_some(WaitingLetter {
-            lead_uuid: lead,
-            event_type,
-            attempts,
-            next_at: next_ms,
-            last,
-        })
-    };
-    Ok(letters.into_iter().filter_map(shown).collect())
+pub fn waiting(store: &Store, subscription: &Subscription) -> Result<Vec<Delivery>, CommitError> {
+    let outstanding = Ledger::of(store, subscription).outstanding()?.into_iter();
+    Ok(outstanding.map(|(_, delivery)| delivery).filter(|delivery| delivery.attempts > 0).collect())
 }
 
 /// Has dead letters be sent again, as if they had just arrived, before what is younger of their leads.

@@ -1,49 +1,43 @@
 //! The shape of `<name>.toml` in `postbacks.path`, as an operator writes it. The file's name is that of the subscription.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::declaration::HumanDuration;
+use crate::config::SecretPlace;
+use crate::declaration::{HumanDuration, table};
 use crate::model::EventType;
 
-/// A whole file.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Declared {
-    /// Name of the company whose events are told, as its tokens were made with.
-    pub company: String,
-    /// How they are told.
-    pub kind: Kind,
-    /// Where to; with `kind = "url"` with macros in its path and query.
-    pub url: String,
-    /// What webhooks are signed with; two while keys are exchanged.
-    #[serde(default)]
-    pub secrets: Vec<DeclaredSecret>,
-    /// `GET` or `POST`, of `kind = "url"` only; `GET` when absent.
-    pub method: Option<Method>,
-    /// Which events; all when absent.
-    pub events: Option<Vec<EventType>>,
-    /// Client tags that the lead must have, each with one of these values.
-    #[serde(default)]
-    pub tags: BTreeMap<String, Vec<String>>,
-    /// Whether the events of test leads are told, rather than those of live ones.
-    #[serde(default)]
-    pub test: bool,
-    /// Hosts, addresses and networks that may be called although they are private.
-    #[serde(default)]
-    pub allow_addresses: Vec<String>,
-    /// Longest wait for an answer.
-    #[serde(default = "ten_seconds")]
-    pub timeout: HumanDuration,
-    /// How long an event is tried before it is a dead letter.
-    #[serde(default = "three_days")]
-    pub give_up_after: HumanDuration,
-    /// Sends nothing for now; what arrives meanwhile is sent afterwards, unless it was paused from the beginning.
-    #[serde(default)]
-    pub paused: bool,
+table! {
+    /// A whole file.
+    #[derive(Debug)]
+    pub(super) struct Declared {
+        /// Name of the company whose events are told, as its tokens were made with.
+        company: String,
+        /// How they are told.
+        kind: Kind,
+        /// Where to; with `kind = "url"` with macros in its path and query.
+        url: String,
+        /// What webhooks are signed with; two while keys are exchanged.
+        secrets: Vec<DeclaredSecret> => optional,
+        /// `GET` or `POST`, of `kind = "url"` only; `GET` when absent.
+        method: Option<Method>,
+        /// Which events; all when absent.
+        events: Option<Vec<EventType>>,
+        /// Client tags that the lead must have, each with one of these values.
+        tags: BTreeMap<String, Vec<String>> => optional,
+        /// Whether the events of test leads are told, rather than those of live ones.
+        test: bool => optional,
+        /// Hosts, addresses and networks that may be called although they are private.
+        allow_addresses: Vec<String> => optional,
+        /// Longest wait for an answer.
+        timeout: HumanDuration => or(HumanDuration(Duration::from_secs(10))),
+        /// How long an event is tried before it is a dead letter.
+        give_up_after: HumanDuration => or(HumanDuration(Duration::from_secs(3 * 24 * 3600))),
+        /// Sends nothing for now; what arrives meanwhile is sent afterwards, unless it was paused from the beginning.
+        paused: bool => optional,
+    }
 }
 
 /// How events are told.
@@ -67,33 +61,16 @@ pub(super) enum Method {
     Post,
 }
 
-/// Where a secret is: `{ file = "PATH" }` or `{ credential = "NAME" }`.
+/// Where a secret is: `{ file = "PATH" }` or `{ credential = "NAME" }`. None where it is nowhere that is known: what stood there is
+/// forgotten, since it may be the secret itself.
 #[derive(Debug, Deserialize)]
 #[serde(from = "toml::Value")]
-pub(super) enum DeclaredSecret {
-    /// In a file.
-    File(PathBuf),
-    /// In a credential of the service manager.
-    Credential(String),
-    /// Nowhere that is known. What stood there is forgotten: it may be the secret itself.
-    Misplaced,
-}
+pub(super) struct DeclaredSecret(pub Option<SecretPlace>);
 
 impl From<toml::Value> for DeclaredSecret {
     fn from(value: toml::Value) -> Self {
-        let entries: Vec<(String, toml::Value)> = value.as_table().cloned().into_iter().flatten().collect();
-        match &entries[..] {
-            [(key, toml::Value::String(path))] if key == "file" => Self::File(path.into()),
-            [(key, toml::Value::String(name))] if key == "credential" => Self::Credential(name.clone()),
-            _ => Self::Misplaced,
-        }
+        // Of several keys serde would take the first.
+        let is_one = value.as_table().is_some_and(|table| table.len() == 1);
+        Self(Some(value).filter(|_| is_one).and_then(|value| value.try_into().ok()))
     }
-}
-
-fn ten_seconds() -> HumanDuration {
-    Duration::from_secs(10).into()
-}
-
-fn three_days() -> HumanDuration {
-    Duration::from_secs(3 * 24 * 3600).into()
 }

@@ -10,17 +10,17 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::backoff;
-use super::ledger::{Found, Ledger, Taken, tried_after};
+use super::ledger::{Ledger, Taken, tried_after};
 use super::outbox::Outbox;
 use super::record::{Delivery, Ended, Place, Tried, What};
-use super::sender::{Sender, Sent};
+use super::sender::{self, Sent};
 use super::subscription::Subscription;
 use crate::config::PostbackSettings;
+use crate::outbox::Backoff;
 use crate::records::projection::{BUSY, LOOK_AGAIN, Projection, blocking, keep};
 use crate::store::{Commit, CommitError, Store};
 use crate::telemetry::metrics::{POSTBACK_LAG, POSTBACKS, POSTBACKS_OUTSTANDING};
-use crate::wire::Wire;
+use crate::wire::{Endpoint, Wire};
 
 /// Between two tries to write while the store does not.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
@@ -33,15 +33,12 @@ struct Shared {
     subscription: Arc<Subscription>,
     settings: PostbackSettings,
     ledger: Ledger,
-    sender: Sender,
+    endpoint: Endpoint,
     tried: Mutex<Option<Tried>>,
     outbox: Mutex<Outbox>,
     /// That something has come into it.
     filled: Notify,
 }
-
-/// Takes in what arrives.
-struct Intake(Arc<Shared>);
 
 /// Sends what is due of one subscription.
 pub(super) struct Follower {
@@ -52,15 +49,8 @@ pub(super) struct Follower {
     held_until: Option<Instant>,
 }
 
-/// What became of an attempt.
-enum Settled {
-    /// The delivery is outstanding no more.
-    Done,
-    /// It is to be sent again, and until then nothing at all where the receiver says so.
-    Again(Delivery, Option<Duration>),
-    /// Nothing was sent, because the breaker is open, or the disk does not read.
-    Held(Delivery),
-}
+/// What is left of a delivery after an attempt, to be sent again; and for how long nothing at all is to be sent.
+type Settled = (Option<Delivery>, Option<Duration>);
 
 impl Follower {
     /// Of a subscription, with what is outstanding of it.
@@ -74,7 +64,7 @@ impl Follower {
         settings: &PostbackSettings,
         queueing: Queueing,
     ) -> Result<Self, String> {
-        let sender = Sender::open(wire, &subscription, settings)?;
+        let endpoint = sender::open(wire, &subscription, settings)?;
         // What was queued by a follower before this one is written, so that what is read is what is there.
         store.commit(Commit::new()).await.map_err(|error| error.to_string())?;
         let (reads, declared) = (store.clone(), Arc::clone(&subscription));
@@ -88,17 +78,24 @@ impl Follower {
         });
         let read = read.await.map_err(|error| error.to_string())?;
         let (tried, ledger, outbox) = read.map_err(|error| error.to_string())?;
-        let (tried, outbox, settings) = (Mutex::new(tried), Mutex::new(outbox), settings.clone());
-        let filled = Notify::new();
-        let shared = Arc::new(Shared { subscription, settings, ledger, sender, tried, outbox, filled });
-        Ok(Self { shared, queueing, attempts: FuturesUnordered::new(), held_until: None })
+        let shared = Shared {
+            subscription,
+            settings: settings.clone(),
+            ledger,
+            endpoint,
+            tried: Mutex::new(tried),
+            outbox: Mutex::new(outbox),
+            filled: Notify::new(),
+        };
+        let attempts = FuturesUnordered::new();
+        Ok(Self { shared: Arc::new(shared), queueing, attempts, held_until: None })
     }
 
     /// Goes on for as long as the store is open.
     pub(super) async fn run(self) {
-        let (intake, queueing) = (Intake(Arc::clone(&self.shared)), Arc::clone(&self.queueing));
+        let (shared, queueing) = (Arc::clone(&self.shared), Arc::clone(&self.queueing));
         tokio::select! {
-            () = keep(intake, move || queueing()) => {}
+            () = keep(shared, move || queueing()) => {}
             () = self.send() => {}
         }
     }
@@ -135,20 +132,13 @@ impl Follower {
         if (self.queueing)() > BUSY { 1 } else { self.shared.settings.concurrency }
     }
 
-    fn settle(&mut self, place: Place, settled: Settled) {
-        match settled {
-            Settled::Done => self.shared.outbox.lock().done(place),
-            Settled::Again(delivery, wanted) => {
-                let wanted =
-                    wanted.map(|wait| Instant::now() + wait.min(self.shared.settings.longest_backoff));
-                self.held_until = self.held_until.max(wanted);
-                self.shared.outbox.lock().again(place, delivery);
-            }
-            Settled::Held(delivery) => {
-                self.held_until = Some(Instant::now() + self.shared.settings.first_backoff);
-                self.shared.outbox.lock().again(place, delivery);
-            }
+    fn settle(&mut self, place: Place, (again, pause): Settled) {
+        let mut outbox = self.shared.outbox.lock();
+        match again {
+            Some(delivery) => outbox.again(place, delivery),
+            None => outbox.done(place),
         }
+        self.held_until = self.held_until.max(pause.map(|pause| Instant::now() + pause));
     }
 
     /// When there may be something to do, attempts that end and what comes in aside.
@@ -163,12 +153,12 @@ impl Follower {
     }
 }
 
-impl Projection for Intake {
+impl Projection for Arc<Shared> {
     const TROUBLE: &'static str = "what arrives is not taken in for a postback yet; it is tried again";
 
     async fn fold(&mut self) -> Result<bool, CommitError> {
-        let more = self.0.take_in().await;
-        self.0.measure();
+        let more = self.take_in().await;
+        self.measure();
         more
     }
 }
@@ -209,48 +199,39 @@ impl Shared {
     async fn attempt(self: Arc<Self>, place: Place, delivery: Delivery) -> Settled {
         let shared = Arc::clone(&self);
         let found = blocking(move || shared.ledger.find(&shared.subscription, place)).await;
-        let call = match &found {
-            Ok(Ok(Found::Event(message, tags))) => self.subscription.call(message, tags.as_ref()),
-            Ok(Ok(Found::Gone)) => None,
-            // It may be there once the disk reads again.
-            Ok(Err(_)) | Err(_) => return Settled::Held(delivery),
-        };
+        let held = |delivery| (Some(delivery), Some(self.settings.first_backoff));
+        // It may be there once the disk reads again.
+        let Ok(Ok(found)) = found else { return held(delivery) };
+        let call = found.and_then(|(message, tags)| self.subscription.call(&message, tags.as_ref()));
         let Some(call) = call else {
-            self.written(|| self.ledger.settled(place, None)).await;
-            self.count("gone");
-            return Settled::Done;
+            self.written("gone", || self.ledger.settled(place, None, None)).await;
+            return (None, None);
         };
-        let sent = self.sender.send(call, || self.ledger.store.now_ms()).await;
+        let now_ms = || self.ledger.store.now_ms();
+        let sent = sender::send(&self.endpoint, call, self.subscription.timeout, now_ms).await;
         let age_ms = u128::from((sent.ended.at_ms - delivery.taken_ms).max(0).unsigned_abs());
         let is_last = age_ms >= self.subscription.give_up_after.as_millis();
         if sent.held_back && !is_last {
-            return Settled::Held(delivery);
+            return held(delivery);
         }
         self.end(place, delivery, sent, is_last).await
     }
 
     async fn end(&self, place: Place, delivery: Delivery, sent: Sent, is_last: bool) -> Settled {
         let Sent { ended, retry_after, .. } = sent;
-        let tried = self.note(ended.clone());
+        let tried = Some(self.note(ended.clone()));
         if ended.is_good() {
-            self.written(|| self.ledger.settled(place, Some(&tried))).await;
-            self.count("ok");
-            return Settled::Done;
+            self.written("ok", || self.ledger.settled(place, None, tried.as_ref())).await;
+            return (None, None);
         }
         let attempts = delivery.attempts + 1;
-        let (first, longest) = (self.settings.first_backoff, self.settings.longest_backoff);
-        let wait = backoff::wait(first, longest, attempts, retry_after, fastrand::f64());
-        let wait_ms = if is_last { 0 } else { i64::try_from(wait.as_millis()).unwrap_or(i64::MAX) };
-        let next_ms = ended.at_ms.saturating_add(wait_ms);
+        let backoff = Backoff(self.settings.first_backoff, self.settings.longest_backoff);
+        let next_ms = if is_last { ended.at_ms } else { backoff.next_ms(ended.at_ms, attempts, retry_after) };
         let later = Delivery { attempts, next_ms, last: Some(ended), ..delivery };
-        if is_last {
-            self.written(|| self.ledger.given_up(place, &later, Some(&tried))).await;
-            self.count("dead");
-            return Settled::Done;
-        }
-        self.written(|| self.ledger.failed(place, &later, Some(&tried))).await;
-        self.count("failed");
-        Settled::Again(later, retry_after)
+        let (what, result) = if is_last { (What::Dead, "dead") } else { (What::Outstanding, "failed") };
+        self.written(result, || self.ledger.settled(place, Some((what, &later)), tried.as_ref())).await;
+        let pause = retry_after.map(|wait| wait.min(self.settings.longest_backoff));
+        if is_last { (None, None) } else { (Some(later), pause) }
     }
 
     fn note(&self, ended: Ended) -> Tried {
@@ -259,18 +240,14 @@ impl Shared {
         tried.insert(after).clone()
     }
 
-    /// Writes until it is written, or the store is closed: what is not written is sent again after a restart.
-    async fn written(&self, commit: impl Fn() -> Commit) {
-        while let Err(error) = self.ledger.store.commit(commit()).await {
-            if error == CommitError::Closed {
-                return;
-            }
+    /// Writes until it is written, or the store is closed: what is not written is sent again after a restart. Counts the result.
+    async fn written(&self, result: &'static str, commit: impl Fn() -> Commit) {
+        while let Err(error) = self.ledger.store.commit(commit()).await
+            && error != CommitError::Closed
+        {
             sleep(WRITE_AGAIN).await;
         }
-    }
-
-    fn count(&self, result: &'static str) {
-        counter!(POSTBACKS, "subscription" => self.subscription.name.clone(), "result" => result)
-            .increment(1);
+        let name = self.subscription.name.clone();
+        counter!(POSTBACKS, "subscription" => name, "result" => result).increment(1);
     }
 }

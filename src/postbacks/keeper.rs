@@ -2,23 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use metrics::{counter, gauge};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::task::{JoinHandle as Task, spawn_blocking};
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, sleep_until};
 use tracing::{error, warn};
 
 use super::beginning::forget_vanished;
 use super::follower::{Follower, Queueing};
 use super::ledger::Ledger;
-use super::sender::wire;
 use super::subscription::Subscription;
 use super::subscriptions::Subscriptions;
 use crate::config::PostbackSettings;
+use crate::outbox::{Worker, wire};
 use crate::store::{CommitError, Store};
 use crate::telemetry::metrics::{POSTBACK_LAG, POSTBACKS, POSTBACKS_DEAD, POSTBACKS_OUTSTANDING};
 use crate::wire::Wire;
@@ -31,14 +30,7 @@ pub struct Keeper {
     store: Store,
     wire: Wire,
     queueing: Queueing,
-    tasks: BTreeMap<String, (Arc<Subscription>, PostbackSettings, Task<()>)>,
-}
-
-/// A keeper that runs.
-#[derive(Debug)]
-pub struct Running {
-    stop: watch::Sender<bool>,
-    thread: JoinHandle<()>,
+    tasks: BTreeMap<String, (Arc<Subscription>, PostbackSettings, JoinHandle<()>)>,
 }
 
 impl Keeper {
@@ -50,22 +42,9 @@ impl Keeper {
         store: Store,
         subscriptions: watch::Receiver<Arc<Subscriptions>>,
         queueing: impl Fn() -> Duration + Send + Sync + 'static,
-    ) -> std::io::Result<Running> {
-        let (stop, mut stopping) = watch::channel(false);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let keeper = Self { store, wire: wire(), queueing: Arc::new(queueing), tasks: BTreeMap::new() };
-        let thread = std::thread::Builder::new().name("postbacks".to_owned()).spawn(move || {
-            runtime.block_on(async {
-                tokio::select! {
-                    () = keeper.keep(subscriptions) => {}
-                    // A sender that is gone means the same.
-                    _ = stopping.wait_for(|stop| *stop) => {}
-                }
-            });
-            // Whatever reads or resolves is not waited for.
-            runtime.shutdown_background();
-        })?;
-        Ok(Running { stop, thread })
+    ) -> Result<Worker, String> {
+        let keeper = Self { store, wire: wire(false), queueing: Arc::new(queueing), tasks: BTreeMap::new() };
+        Worker::start("postbacks", move || keeper.keep(subscriptions))
     }
 
     async fn keep(mut self, mut subscriptions: watch::Receiver<Arc<Subscriptions>>) {
@@ -148,14 +127,4 @@ async fn sweep(store: &Store, in_force: &Subscriptions) -> Result<(), CommitErro
         counter!(POSTBACKS, "subscription" => name, "result" => "dropped").increment(removed as u64);
     }
     forget_vanished(store, in_force).await
-}
-
-impl Running {
-    /// Ends it at once; what was under way is sent again after the next start.
-    pub fn stop(self) {
-        self.stop.send_replace(true);
-        if self.thread.join().is_err() {
-            error!("the thread of postbacks panicked");
-        }
-    }
 }

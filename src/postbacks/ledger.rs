@@ -29,14 +29,6 @@ pub(super) struct Taken {
     pub more: bool,
 }
 
-/// What became of the event of a delivery.
-pub(super) enum Found {
-    /// It is there, with the client tags of its lead where they are wanted.
-    Event(Box<Message>, Option<ClientTags>),
-    /// It was dropped for its age, or cannot be read, or its URL names client tags of a lead that is erased.
-    Gone,
-}
-
 /// The company of this name. One that has no token yet will be known by this uuid when it has.
 fn company_of(store: &Store, name: &str) -> CompanyRecord {
     let known = Tokens::of(store.clone()).companies().into_iter().find(|company| company.name == name);
@@ -82,6 +74,14 @@ impl Ledger {
             }
         }
         Ok(deliveries)
+    }
+
+    /// The deliveries that are outstanding, and those that are to be so again.
+    ///
+    /// # Errors
+    /// The disk does not read.
+    pub(super) fn outstanding(&self) -> Result<Vec<(Place, Delivery)>, CommitError> {
+        Ok([self.deliveries(What::Outstanding)?, self.deliveries(What::PutBack)?].concat())
     }
 
     /// Up to which arrival something may be taken in, if anything may. All that arrived up to then can be read, whichever volume it lies
@@ -176,22 +176,26 @@ impl Ledger {
         Ok(record.map(|record| record.lead.client_tags.clone().unwrap_or_default()))
     }
 
-    /// The event of a delivery.
+    /// The event of a delivery, with the client tags of its lead where they are wanted. None that was dropped for its age, or cannot be read,
+    /// or whose URL names client tags of a lead that is erased.
     ///
     /// # Errors
     /// The disk does not read: it may be there.
-    pub(super) fn find(&self, subscription: &Subscription, place: Place) -> Result<Found, CommitError> {
+    pub(super) fn find(
+        &self,
+        subscription: &Subscription,
+        place: Place,
+    ) -> Result<Option<(Message, Option<ClientTags>)>, CommitError> {
         let Place { arrival_us, sequence, nth } = place;
         let key = FeedKey { company: self.company.uuid, arrival_us, sequence };
-        let Some(payload) = self.readable(Tree::LeadEvents, &key.to_bytes())? else { return Ok(Found::Gone) };
+        let Some(payload) = self.readable(Tree::LeadEvents, &key.to_bytes())? else { return Ok(None) };
         let events = told(&self.store, &self.company, key, &payload);
-        let Some(event) = events.into_iter().nth(nth.into()) else { return Ok(Found::Gone) };
+        let Some(event) = events.into_iter().nth(nth.into()) else { return Ok(None) };
         let tags = if subscription.names_tags() { self.tags(event.lead_uuid)? } else { None };
         if subscription.names_tags() && tags.is_none() {
-            return Ok(Found::Gone);
+            return Ok(None);
         }
-        let message = Message::of(&subscription.name, self.company.uuid, place, event);
-        Ok(Found::Event(Box::new(message), tags))
+        Ok(Some((Message::of(&subscription.name, self.company.uuid, place, event), tags)))
     }
 
     /// A record, unless there is none or it is broken for good.
@@ -203,29 +207,25 @@ impl Ledger {
         }
     }
 
-    /// What is written when a delivery is outstanding no more.
-    pub(super) fn settled(&self, place: Place, tried: Option<&Tried>) -> Commit {
-        let commit = Commit::new().remove(Tree::Postbacks, self.keys.one(What::Outstanding, place));
-        self.noting(commit, tried)
-    }
-
-    /// What is written when a delivery is to be tried again.
-    pub(super) fn failed(&self, place: Place, delivery: &Delivery, tried: Option<&Tried>) -> Commit {
-        let key = self.keys.one(What::Outstanding, place);
-        self.noting(Commit::new().put(Tree::Postbacks, key, codec::encode(delivery)), tried)
-    }
-
-    /// What is written when a delivery is given up.
-    pub(super) fn given_up(&self, place: Place, delivery: &Delivery, tried: Option<&Tried>) -> Commit {
-        let key = self.keys.one(What::Dead, place);
-        self.settled(place, tried).put(Tree::Postbacks, key, codec::encode(delivery))
-    }
-
-    fn noting(&self, commit: Commit, tried: Option<&Tried>) -> Commit {
-        match tried {
-            Some(tried) => commit.put(Tree::Postbacks, self.keys.all(What::Tried), codec::encode(tried)),
-            None => commit,
+    /// What is written after an attempt: the delivery is no longer outstanding, unless it is kept as that, or as a dead letter; and how the
+    /// call ended.
+    pub(super) fn settled(
+        &self,
+        place: Place,
+        kept: Option<(What, &Delivery)>,
+        tried: Option<&Tried>,
+    ) -> Commit {
+        let mut commit = Commit::new();
+        if !matches!(kept, Some((What::Outstanding, _))) {
+            commit = commit.remove(Tree::Postbacks, self.keys.one(What::Outstanding, place));
         }
+        if let Some((what, delivery)) = kept {
+            commit = commit.put(Tree::Postbacks, self.keys.one(what, place), codec::encode(delivery));
+        }
+        if let Some(tried) = tried {
+            commit = commit.put(Tree::Postbacks, self.keys.all(What::Tried), codec::encode(tried));
+        }
+        commit
     }
 
     /// Removes the dead letters that are too old, and the oldest beyond `most`. Gives how many were removed, and how many are left.
@@ -247,10 +247,8 @@ impl Ledger {
 
 /// Of an attempt that ended so, after those before.
 pub(super) fn tried_after(before: Option<&Tried>, last: Ended) -> Tried {
-    let failing_since_ms = match last.is_good() {
-        true => None,
-        false => Some(before.and_then(|before| before.failing_since_ms).unwrap_or(last.at_ms)),
-    };
+    let before = before.and_then(|before| before.failing_since_ms);
+    let failing_since_ms = (!last.is_good()).then_some(before.unwrap_or(last.at_ms));
     Tried { last, failing_since_ms }
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::record::Place;
-use crate::analytics::{ArrivalTime, Events, Feed, Form, Telling};
+use crate::analytics::{ArrivalTime, Events, Feed, Newer};
 use crate::ids;
 use crate::model::{EventType, LeadEvent, Timestamp};
 use crate::store::entities::{CompanyRecord, Happening};
@@ -48,8 +48,7 @@ impl Message {
 
 /// The events of a record of the feed, in their order. A broken one is reported by the store, and has none.
 pub(super) fn told(store: &Store, company: &CompanyRecord, key: FeedKey, payload: &[u8]) -> Vec<LeadEvent> {
-    let arrival = ArrivalTime(key.arrival_us);
-    let telling = Telling { form: Form::Prompt, company: Some(company), arrival };
+    let newer = Newer::new(Some(company), ArrivalTime(key.arrival_us));
     let stored: Vec<Happening> = store.decode(Events::TREE, &key.to_bytes(), payload).unwrap_or_default();
-    stored.into_iter().map(|stored| Events::record(stored, &telling)).collect()
+    stored.into_iter().map(|stored| Events::record(stored, Some(&newer))).collect()
 }

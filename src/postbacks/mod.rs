@@ -8,9 +8,9 @@
 //!    feed of lead events (`ledger`): what arrived is put among the outstanding deliveries, and the cursor is moved, in one commit. Where
 //!    as many are outstanding as may be, the cursor waits; the feed is durable.
 //! 3. The `outbox` says which delivery is due: of each lead only the oldest, so that a receiver hears of a lead in the order of arrival.
-//! 4. A `message` is made of the event as the newer form of the feed tells it, signed (`signing_key`) or filled in (`url_template`),
-//!    and sent over the [wire](crate::wire) (`sender`).
-//! 5. An answer of 2xx removes the delivery. Anything else is tried again later (`backoff`), and after `give_up_after` the delivery is a
+//! 4. A `message` is made of the event as the newer form of the feed tells it, signed or filled in (`url_template`), and sent over the
+//!    [wire](crate::wire) (`sender`).
+//! 5. An answer of 2xx removes the delivery. Anything else is tried again [later](crate::outbox::Backoff), and after `give_up_after` the delivery is a
 //!    dead letter (`dead_letters`), which lets the next of its lead pass and can be sent again.
 //!
 //! Where several processes share a store, the one that leads sends; how all of it stands is in the store, for any of them to show.
@@ -18,7 +18,6 @@
 //! So each event goes out once or more, whatever is killed: the id of its message stays the same, and the receiver knows the second by it.
 //! What is outstanding names a lead and a place in the feed, and holds nothing of either.
 
-mod backoff;
 mod beginning;
 mod check;
 mod dead_letters;
@@ -30,7 +29,6 @@ mod message;
 mod outbox;
 mod record;
 mod sender;
-mod signing_key;
 mod standing;
 mod subscription;
 mod subscriptions;
@@ -39,14 +37,12 @@ mod tests;
 mod trial;
 mod url_template;
 
-pub use backoff::wait as backoff;
 pub use beginning::begin;
-pub use dead_letters::{DeadLetter, Retried, Retry, WaitingLetter, dead_letters, retry, waiting_letters};
-pub use keeper::{Keeper, Running};
-pub use record::Ended;
-pub use signing_key::{SigningKey, credential};
+pub use dead_letters::{DeadLetter, Retried, Retry, dead, dead_letters, retry, waiting};
+pub use keeper::Keeper;
+pub use record::{Delivery, Ended};
 pub use standing::{Standing, failing, standings};
-pub use subscription::{Channel, Subscription, sign};
+pub use subscription::Subscription;
 pub use subscriptions::Subscriptions;
 pub use trial::{Trial, TrialAnswer, try_out};
 pub use url_template::MACROS;

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::model::{EventType, LeadEvent};
-use crate::wire::CallError;
 
 /// What a record of a subscription is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +106,7 @@ pub(super) struct Cursor {
 
 /// A delivery that was not acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Delivery {
+pub struct Delivery {
     /// The lead that the event is of.
     pub lead: Uuid,
     /// What happened.
@@ -158,16 +157,6 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// With an answer.
-    pub(super) fn answered(at_ms: i64, status: u16) -> Self {
-        Self { at_ms, status: Some(status), cause: None }
-    }
-
-    /// Without one.
-    pub(super) fn failed(at_ms: i64, error: CallError) -> Self {
-        Self { at_ms, status: None, cause: Some(error.label().to_owned()) }
-    }
-
     /// Whether the receiver has taken the event.
     pub fn is_good(&self) -> bool {
         self.status.is_some_and(|status| (200..300).contains(&status))

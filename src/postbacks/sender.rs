@@ -10,22 +10,11 @@ use tokio::time::Instant;
 use super::record::Ended;
 use super::subscription::Subscription;
 use crate::config::PostbackSettings;
-use crate::wire::{
-    BreakerRules, Call, CallError, Endpoint, EndpointRules, PanelRules, Pool, PoolRules, Reply, Wire,
-};
-
-/// Longest answer that is read, in bytes; a longer one is a failure.
-const ANSWER_BYTES: usize = 256 * 1024;
+use crate::outbox::{pool_rules, wire};
+use crate::wire::{BreakerRules, Call, CallError, Endpoint, EndpointRules, Pool, Reply, Wire};
 
 /// Longest time that the breaker keeps calls back before it lets some through to see.
 const BREAKER_CEILING: Duration = Duration::from_secs(300);
-
-/// How calls get to the receiver of one subscription.
-#[derive(Debug)]
-pub(super) struct Sender {
-    endpoint: Endpoint,
-    timeout: Duration,
-}
 
 /// How a call ended.
 #[derive(Debug)]
@@ -38,49 +27,42 @@ pub(super) struct Sent {
     pub held_back: bool,
 }
 
-/// The wire of postbacks: what fails here keeps no partner out, and the other way round.
-pub(super) fn wire() -> Wire {
-    Wire::new(PanelRules { max_ejected_percent: 100, simulate_only: false })
-        .expect("no more than a hundred percent")
+/// The way to the receiver of a subscription.
+///
+/// # Errors
+/// What cannot be set up.
+pub(super) fn open(
+    wire: &Wire,
+    subscription: &Subscription,
+    settings: &PostbackSettings,
+) -> Result<Endpoint, String> {
+    let breaker = BreakerRules {
+        open_for: settings.first_backoff,
+        open_ceiling: settings.longest_backoff.min(BREAKER_CEILING),
+        ..BreakerRules::default()
+    };
+    let rules = EndpointRules { concurrency: settings.concurrency, breaker, ..EndpointRules::default() };
+    Ok(pool(wire, subscription)?.endpoint("postback", rules))
 }
 
-impl Sender {
-    /// A way to the receiver.
-    ///
-    /// # Errors
-    /// What cannot be set up.
-    pub(super) fn open(
-        wire: &Wire,
-        subscription: &Subscription,
-        settings: &PostbackSettings,
-    ) -> Result<Self, String> {
-        let breaker = BreakerRules {
-            open_for: settings.first_backoff,
-            open_ceiling: settings.longest_backoff.min(BREAKER_CEILING),
-            ..BreakerRules::default()
-        };
-        let rules = EndpointRules { concurrency: settings.concurrency, breaker, ..EndpointRules::default() };
-        let endpoint = pool(wire, subscription)?.endpoint("postback", rules);
-        Ok(Self { endpoint, timeout: subscription.timeout })
+/// Sends a call; `now_ms` gives the time at its end.
+pub(super) async fn send(
+    endpoint: &Endpoint,
+    call: Call,
+    timeout: Duration,
+    now_ms: impl Fn() -> i64,
+) -> Sent {
+    let reply = endpoint.call(call, Instant::now() + timeout).await;
+    let (answer, error) = (reply.as_ref().ok(), reply.as_ref().err());
+    if let Some(answer) = answer {
+        endpoint.judged(!is_of_receiver(answer.status));
     }
-
-    /// Sends a call; `now_ms` gives the time at its end.
-    pub(super) async fn send(&self, call: Call, now_ms: impl Fn() -> i64) -> Sent {
-        match self.endpoint.call(call, Instant::now() + self.timeout).await {
-            Ok(reply) => {
-                self.endpoint.judged(!is_of_receiver(reply.status));
-                Sent {
-                    ended: Ended::answered(now_ms(), reply.status.as_u16()),
-                    retry_after: retry_after(&reply.headers, Utc::now()),
-                    held_back: false,
-                }
-            }
-            Err(error) => Sent {
-                ended: Ended::failed(now_ms(), error),
-                retry_after: None,
-                held_back: error == CallError::BreakerOpen,
-            },
-        }
+    let status = answer.map(|answer| answer.status.as_u16());
+    let cause = error.map(|error| error.label().to_owned());
+    Sent {
+        ended: Ended { at_ms: now_ms(), status, cause },
+        retry_after: answer.and_then(|answer| retry_after(&answer.headers, Utc::now())),
+        held_back: error == Some(&CallError::BreakerOpen),
     }
 }
 
@@ -89,7 +71,7 @@ impl Sender {
 /// # Errors
 /// Why there is no answer.
 pub(super) async fn send_once(subscription: &Subscription, call: Call) -> Result<Reply, String> {
-    let endpoint = pool(&wire(), subscription)?.endpoint("postback_test", EndpointRules::default());
+    let endpoint = pool(&wire(false), subscription)?.endpoint("postback_test", EndpointRules::default());
     let reply = endpoint.call(call, Instant::now() + subscription.timeout).await;
     reply.map_err(|error| match error {
         CallError::ForbiddenAddress => {
@@ -105,12 +87,7 @@ pub(super) async fn send_once(subscription: &Subscription, call: Call) -> Result
 /// # Errors
 /// What of `allow_addresses` is none.
 pub(super) fn pool(wire: &Wire, subscription: &Subscription) -> Result<Pool, String> {
-    let rules = PoolRules {
-        connect_timeout: subscription.timeout,
-        max_response_bytes: ANSWER_BYTES,
-        allow_addresses: subscription.allow_addresses.clone(),
-        ..PoolRules::default()
-    };
+    let rules = pool_rules(subscription.timeout, &subscription.allow_addresses);
     wire.pool(&format!("postbacks/{}", subscription.name), rules)
 }
 

@@ -53,13 +53,13 @@ pub fn failing(store: &Store, subscriptions: &Subscriptions) -> Vec<(String, i64
 
 fn standing(store: &Store, subscription: &Subscription) -> Result<Standing, CommitError> {
     let ledger = Ledger::of(store, subscription);
-    let outstanding = [ledger.deliveries(What::Outstanding)?, ledger.deliveries(What::PutBack)?].concat();
+    let outstanding = ledger.outstanding()?;
     let oldest_ms = outstanding.iter().map(|(_, delivery)| delivery.taken_ms).min();
     let tried = ledger.tried();
     Ok(Standing {
         name: subscription.name.clone(),
         company: subscription.company.clone(),
-        kind: subscription.channel.word().to_owned(),
+        kind: subscription.way.word().to_owned(),
         host: subscription.host.clone(),
         test: subscription.test,
         paused: subscription.paused,

@@ -179,7 +179,7 @@ fn while_keys_are_exchanged_both_sign() {
     let call = subscription.call(&message, None).unwrap();
     let header = |name: &str| call.headers.get(name).unwrap().to_str().unwrap().to_owned();
     let timestamp: i64 = header("webhook-timestamp").parse().unwrap();
-    let key = |text| super::signing_key::SigningKey::parse(text).unwrap().sign("m", timestamp, &call.body);
+    let key = |text| crate::outbox::SigningKey::parse(text).unwrap().sign("m", timestamp, &call.body);
     let [new, old] =
         ["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"].map(key);
     assert_eq!(header("webhook-signature"), format!("{new} {old}"));

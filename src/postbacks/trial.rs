@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::message::Message;
 use super::sender::send_once;
-use super::subscription::{Channel, Subscription, Way};
+use super::subscription::{Subscription, Way};
 use crate::ids;
 use crate::model::{ClientTags, EventData, EventType, LeadEvent, ProductType, Timestamp};
 
@@ -59,7 +59,7 @@ impl Trial {
 /// # Errors
 /// That it cannot be made: a key is missing, which only a paused one may lack.
 pub async fn try_out(subscription: &Subscription) -> Result<Trial, String> {
-    if matches!(&subscription.channel, Channel(Way::Webhook { keys, .. }) if keys.is_empty()) {
+    if matches!(&subscription.way, Way::Webhook { keys, .. } if keys.is_empty()) {
         let file = subscription.file.display();
         return Err(format!("{file}: its `secrets` cannot be read, so nothing can be signed"));
     }
@@ -110,13 +110,7 @@ fn event() -> LeadEvent {
 
 /// For each client tag that the URL names the value `test`.
 fn tags(subscription: &Subscription) -> ClientTags {
-    match &subscription.channel.0 {
-        Way::Webhook { .. } => ClientTags::default(),
-        Way::Url { template, .. } => {
-            let value = || vec!["test".to_owned()];
-            ClientTags(template.client_tags().map(|key| (key.to_owned(), value())).collect())
-        }
-    }
+    ClientTags(subscription.named_tags().map(|key| (key.to_owned(), vec!["test".to_owned()])).collect())
 }
 
 fn shown(headers: &HeaderMap) -> Vec<(String, String)> {

@@ -3,6 +3,8 @@
 //! An offer counts once, however often it is clicked on or reported: it is known by a fingerprint of four bytes, which tells of nobody.
 //! Two of one offer and day that are alike by chance count as one, which is once in some millions of pairs.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -24,9 +26,9 @@ pub struct Cell {
     /// Which.
     pub at: At,
     /// Fingerprints of the offers that were clicked on.
-    clicked: Vec<u32>,
+    clicked: BTreeSet<u32>,
     /// Those of them that converted.
-    converted: Vec<u32>,
+    converted: BTreeSet<u32>,
 }
 
 /// An offer of a partner's file, to people of a rating.
@@ -79,16 +81,17 @@ impl Day {
         let place = match self.cells.iter().position(|cell| cell.at == *at) {
             Some(place) => place,
             None if became == Became::Clicked => {
-                self.cells.push(Cell { at: at.clone(), clicked: Vec::new(), converted: Vec::new() });
+                let (clicked, converted) = (BTreeSet::new(), BTreeSet::new());
+                self.cells.push(Cell { at: at.clone(), clicked, converted });
                 self.cells.len() - 1
             }
             None => return false,
         };
         let Cell { clicked, converted, .. } = &mut self.cells[place];
         match became {
-            Became::Clicked => add(clicked, offer),
-            Became::Converted => clicked.contains(&offer) && add(converted, offer),
-            Became::TakenBack => remove(converted, offer),
+            Became::Clicked => clicked.insert(offer),
+            Became::Converted => clicked.contains(&offer) && converted.insert(offer),
+            Became::TakenBack => converted.remove(&offer),
         }
     }
 
@@ -102,20 +105,4 @@ impl Day {
 pub fn fingerprint(offer: Uuid) -> u32 {
     let Fingerprint(bytes) = Fingerprint::of(&format!("clicked {offer}"));
     u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
-}
-
-fn add(offers: &mut Vec<u32>, offer: u32) -> bool {
-    let place = offers.binary_search(&offer);
-    if let Err(place) = place {
-        offers.insert(place, offer);
-    }
-    place.is_err()
-}
-
-fn remove(offers: &mut Vec<u32>, offer: u32) -> bool {
-    let place = offers.binary_search(&offer);
-    if let Ok(place) = place {
-        offers.remove(place);
-    }
-    place.is_ok()
 }

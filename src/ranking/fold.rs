@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chrono::NaiveDate;
+use uuid::Uuid;
 
 use super::day::{At, Became, Day, fingerprint};
 use super::key::{self, Whose, day_of};
@@ -11,7 +11,7 @@ use super::unreadable;
 use crate::model::EventType;
 use crate::partners::declared::PayoutStep;
 use crate::partners::ranking::estimate::Band;
-use crate::partners::{Facts, Quote, SeatTemplate};
+use crate::partners::{Quote, SeatTemplate};
 use crate::rate_table::table::Table;
 use crate::records::{Records, reading};
 use crate::store::entities::Happening;
@@ -77,40 +77,36 @@ impl<'r> Fold<'r> {
         let Some(lead) = reading::lead(&self.records.store, happening.lead).ok().flatten() else {
             return Ok(Vec::new());
         };
-        // The day does not matter to a rating.
-        let band = Facts::new(&lead.lead, NaiveDate::default(), lead.bands).rating();
-        if let Some(offer) = happening.details.offer {
-            let place = reading::offer(self.records, offer).ok().flatten();
-            let Some((table, number)) = place else { return Ok(Vec::new()) };
-            let Some(table) = reading::table(self.records, table).ok().flatten() else {
-                return Ok(Vec::new());
-            };
-            let named =
-                table.offer(number).and_then(|(seat, quote)| self.of(&table, (number, seat, quote), band));
-            return Ok(named.into_iter().collect());
-        }
-        let Some((institution, _)) = happening.institution else { return Ok(Vec::new()) };
-        let tables = reading::tables_of(&self.records.store, &lead);
-        let tables: Vec<Table> = tables
-            .into_iter()
-            .filter_map(|table| reading::table(self.records, table).ok().flatten())
-            .collect();
-        let mut clicked = Vec::new();
+        let band = reading::rating(&lead);
+        let read = |table: Uuid| reading::table(self.records, table).ok().flatten();
+        let (tables, number) = match happening.details.offer {
+            Some(offer) => match reading::named(self.records, offer) {
+                Ok(Some((table, Some(number)))) => (vec![table], Some(number)),
+                _ => return Ok(Vec::new()),
+            },
+            None => {
+                (reading::tables_of(&self.records.store, &lead).into_iter().filter_map(read).collect(), None)
+            }
+        };
+        let institution = happening.institution.as_ref().map(|(uuid, _)| *uuid);
+        let is_meant = |seat: &SeatTemplate| {
+            Some(seat.institution) == institution
+                && happening.product_type.is_none_or(|wanted| wanted == seat.product_type)
+        };
+        let mut named = Vec::new();
         for table in &tables {
-            for number in table.numbers() {
-                let Some((seat, quote)) = table.offer(number) else { continue };
-                let is_meant = seat.institution == institution
-                    && happening.product_type.is_none_or(|wanted| wanted == seat.product_type);
-                let Some(named) = is_meant.then(|| self.of(table, (number, seat, quote), band)).flatten()
-                else {
+            for offer in table.numbers() {
+                let Some((seat, quote)) = table.offer(offer) else { continue };
+                if number.map_or(!is_meant(seat), |number| number != offer) {
                     continue;
-                };
-                if self.day(named.whose, named.day)?.has(&named.at, named.fingerprint) {
-                    clicked.push(named);
+                }
+                let Some(found) = self.of(table, (offer, seat, quote), band) else { continue };
+                if number.is_some() || self.day(found.whose, found.day)?.has(&found.at, found.fingerprint) {
+                    named.push(found);
                 }
             }
         }
-        Ok(clicked)
+        Ok(named)
     }
 
     /// Where an offer of a table counts.
@@ -128,7 +124,7 @@ impl<'r> Fold<'r> {
             whose: Whose { company: head.company, test: head.test },
             day: day_of(head.created_at),
             at: At { product_type: seat.product_type, partner: seat.key.clone(), offer, band },
-            fingerprint: fingerprint(self.records.templates.ids.uuid(head.uuid, number)),
+            fingerprint: fingerprint(self.records.templates.ids.offer(head.uuid, number)),
             on: imprint.payout.on,
         })
     }

@@ -36,7 +36,9 @@ impl Projection for Learning {
     async fn begin(&mut self) {
         let store = self.rankings.0.records.store.clone();
         while !store.leads() {
-            if let Err(failure) = self.rankings.take_in(&mut self.due).await {
+            // The one that leads may have written more.
+            self.rankings.drop_counts();
+            if let Err(failure) = self.rankings.refresh(&mut self.due).await {
                 error!(%failure, "what was learnt of clicks could not be read; it is tried again");
             }
             let _ = tokio::time::timeout(LOOK_AGAIN, store.until_it_leads()).await;
@@ -76,22 +78,6 @@ impl Due {
 }
 
 impl Rankings {
-    /// Sums up what another process has learnt, where it is time.
-    pub(super) async fn take_in(&self, due: &mut Due) -> Result<(), CommitError> {
-        let rules = self.rules();
-        if due.is_due(&rules) {
-            let rankings = self.clone();
-            blocking(move || {
-                rankings.drop_counts();
-                rankings.learn_again()
-            })
-            .await??;
-            due.at = tokio::time::Instant::now() + rules.refresh;
-        }
-        due.rules = Some(rules);
-        Ok(())
-    }
-
     /// Takes a step for each company, of so many records at most; whether there may be more.
     ///
     /// # Errors
@@ -120,20 +106,21 @@ impl Rankings {
         blocking(move || rankings.with_counts(put)).await?
     }
 
-    /// Sums up where it is time: what has changed, or all when the day or the settings are others.
-    async fn refresh(&self, due: &mut Due) -> Result<(), CommitError> {
-        let rules = self.rules();
-        let is_other = due.is_by_others(&rules);
+    /// Sums up where it is time: what has changed, or all when the day or the settings are others, or another process learns.
+    pub(super) async fn refresh(&self, due: &mut Due) -> Result<(), CommitError> {
+        let (rules, store) = (self.rules(), &self.0.records.store);
         if !due.is_due(&rules) {
             due.rules = Some(rules);
             return Ok(());
         }
-        let today = day_of(self.0.records.store.now_ms());
-        let is_whole = is_other || due.day != Some(today);
-        let first = today.saturating_sub(u32::try_from(rules.window.as_secs() / 86_400).unwrap_or(u32::MAX));
-        let rankings = self.clone();
-        let old = blocking(move || rankings.with_counts(|counts| counts.forget_before(first))).await??;
-        self.0.records.store.remove_all(Tree::Ranking, &old).await?;
+        let today = day_of(store.now_ms());
+        let is_whole = due.is_by_others(&rules) || due.day != Some(today) || !store.leads();
+        if store.leads() {
+            let days = u32::try_from(rules.window.as_secs() / 86_400).unwrap_or(u32::MAX);
+            let (rankings, first) = (self.clone(), today.saturating_sub(days));
+            let old = blocking(move || rankings.with_counts(|counts| counts.forget_before(first))).await??;
+            store.remove_all(Tree::Ranking, &old).await?;
+        }
         let rankings = self.clone();
         blocking(move || if is_whole { rankings.learn_again() } else { rankings.learn_changed() }).await??;
         *due = Due { at: tokio::time::Instant::now() + rules.refresh, day: Some(today), rules: Some(rules) };

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Beta, ContinuousCDF};
-use uuid::Uuid;
 
 use super::{Rankings, prior};
 use crate::config::NamedRanking;
@@ -91,14 +90,10 @@ impl Rankings {
     pub fn report(&self, wanted: &Wanted) -> RankingReport {
         let rules = self.rules();
         let snapshot = self.snapshot();
-        let names: BTreeMap<Uuid, String> = {
-            let companies = Tokens::of(self.0.records.store.clone()).companies();
-            companies.into_iter().map(|company| (company.uuid, company.name)).collect()
-        };
-        let name = |company: Uuid| names.get(&company).cloned().unwrap_or_else(|| company.to_string());
+        let tokens = Tokens::of(self.0.records.store.clone());
         let mut rows = Vec::new();
         for (whose, learnt) in snapshot.iter().flat_map(|snapshot| &snapshot.learnt) {
-            let company = name(whose.company);
+            let company = tokens.name_of(whose.company);
             if whose.test != wanted.test || wanted.company.as_ref().is_some_and(|wanted| *wanted != company) {
                 continue;
             }

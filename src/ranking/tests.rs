@@ -158,7 +158,7 @@ impl Story {
             company: COMPANIES[company],
             test,
             look_back_minutes: None,
-            bands: CreditBands::CURRENT,
+            bands: CreditBands::Current,
             newer_values: false,
             idempotency_key: None,
             lead: Lead::read(lead.to_string().as_bytes()).unwrap(),
@@ -178,7 +178,7 @@ impl Story {
         let name = engine.records.templates.offer_name(quote.text);
         let name = name.split('/').next().unwrap().to_owned();
         let at = (COMPANIES[company], test, seat.key.clone(), name, rating.to_owned());
-        Some((engine.records.templates.ids.uuid(table, number), seat.key.clone(), at))
+        Some((engine.records.templates.ids.offer(table, number), seat.key.clone(), at))
     }
 
     async fn click(&mut self, table: usize, number: u16) {
@@ -278,8 +278,8 @@ fn what_one_process_has_learnt_another_sums_up_without_learning_itself() {
         story.rankings.learn_again().unwrap();
         let rows = |rankings: &Rankings| rankings.report(&Wanted::default()).rows;
         assert!(!rows(&story.rankings).is_empty() && rows(&other).is_empty());
-        let mut due = Due::now();
-        other.take_in(&mut due).await.unwrap();
+        other.drop_counts();
+        other.refresh(&mut Due::now()).await.unwrap();
         assert_eq!(rows(&other), rows(&story.rankings));
     });
 }

@@ -125,20 +125,17 @@ impl Progress {
 
     /// Seats that stand somewhere.
     pub fn standing(&self, standing: Standing) -> impl Iterator<Item = usize> {
-        self.seats
-            .iter()
-            .enumerate()
-            .filter(move |(_, place)| place.standing == standing)
-            .map(|(seat, _)| seat)
+        self.seats_where(move |at| at == standing)
     }
 
     /// Seats without an outcome: exactly the pending responses.
     pub fn pending(&self) -> impl Iterator<Item = usize> {
-        self.seats
-            .iter()
-            .enumerate()
-            .filter(|(_, place)| place.standing != Standing::Ended)
-            .map(|(seat, _)| seat)
+        self.seats_where(|at| at != Standing::Ended)
+    }
+
+    fn seats_where(&self, is_wanted: impl Fn(Standing) -> bool) -> impl Iterator<Item = usize> {
+        let places = self.seats.iter().enumerate();
+        places.filter(move |(_, place)| is_wanted(place.standing)).map(|(seat, _)| seat)
     }
 
     /// Where a seat stands; `None` for one that the table does not have.
@@ -148,7 +145,7 @@ impl Progress {
 
     /// Whether a seat has no outcome yet.
     pub fn is_pending(&self, seat: usize) -> bool {
-        self.seats.get(seat).is_some_and(|place| place.standing != Standing::Ended)
+        self.at(seat).is_some_and(|standing| standing != Standing::Ended)
     }
 
     /// Whether every seat has its outcome. Nothing can change any more then.

@@ -13,7 +13,7 @@ use super::denied::Denied;
 use super::outcome::Outcome;
 use super::treatment::Treatment;
 use crate::partners::ranking::{ConversionFrom, Parts, Ranked, Ranking, Seen};
-use crate::partners::{Fingerprint, Template};
+use crate::partners::{Fingerprint, Quote, Template};
 
 /// Written once, with the lead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -148,35 +148,27 @@ impl AnswerRecord {
     /// A record of answers that are to be written, with how each was asked for.
     pub fn new(answers: Vec<Answer>, asked: Vec<Option<Ask>>) -> Self {
         assert_eq!(answers.len(), asked.len(), "each answer has an ask or none");
-        let of = |(nth, answer): (usize, &Answer)| {
-            let offers = answer.outcome.quotes().iter().enumerate();
-            let told = offers.filter_map(move |(offer, quote)| Some((nth, offer, quote.expires_at?)));
-            told.collect::<Vec<_>>()
+        let expiry = |(answer, offer, quote): (u16, u16, &Quote)| {
+            quote.expires_at.map(|at| Expiry { answer, offer, at })
         };
-        let told = answers.iter().enumerate().flat_map(of);
-        let expiry = |(answer, offer, at)| Expiry { answer: answer as u16, offer: offer as u16, at };
-        let expiries = told.map(expiry).collect();
-        let texts = answers.iter().enumerate().flat_map(|(nth, answer)| own_texts(nth, answer)).collect();
-        let rankings = rankings(&answers);
+        let expiries = offers_of(&answers).filter_map(expiry).collect();
+        let (texts, rankings) = (own_texts(&answers), rankings(&answers));
         Self { answers, asked, expiries, texts, rankings }
     }
 
     /// The record as it was read, each offer with until when it stands, with its own words, and with why it has its score.
     #[must_use]
     pub fn told_to_offers(mut self) -> Self {
+        let answers = &mut self.answers;
         for Expiry { answer, offer, at } in &self.expiries {
-            let answer = self.answers.get_mut(usize::from(*answer)).map(|answer| &mut answer.outcome);
-            let Some(Outcome::Offers(quotes)) = answer else { continue };
-            if let Some(quote) = quotes.get_mut(usize::from(*offer)) {
+            if let Some(quote) = offer_of(answers, *answer, *offer) {
                 quote.expires_at = Some(*at);
             }
         }
         for OwnText { answer, offers, template } in &self.texts {
-            let answer = self.answers.get_mut(usize::from(*answer)).map(|answer| &mut answer.outcome);
-            let Some(Outcome::Offers(quotes)) = answer else { continue };
             let template = Template::read(Fingerprint::of(template), template).map(Arc::new);
             for offer in offers {
-                if let Some(quote) = quotes.get_mut(usize::from(*offer)) {
+                if let Some(quote) = offer_of(answers, *answer, *offer) {
                     quote.own.clone_from(&template);
                 }
             }
@@ -184,9 +176,7 @@ impl AnswerRecord {
         for RankedOffers { by, offers } in &self.rankings {
             let by = Arc::new(by.clone());
             for RankedOffer { answer, offer, parts, from, seen } in offers {
-                let answer = self.answers.get_mut(usize::from(*answer)).map(|answer| &mut answer.outcome);
-                let Some(Outcome::Offers(quotes)) = answer else { continue };
-                if let Some(quote) = quotes.get_mut(usize::from(*offer)) {
+                if let Some(quote) = offer_of(answers, *answer, *offer) {
                     let (by, parts, from, seen) = (Arc::clone(&by), *parts, *from, *seen);
                     quote.ranked = Some(Box::new(Ranked { by, parts, from, seen }));
                 }
@@ -201,33 +191,46 @@ impl AnswerRecord {
     }
 }
 
+/// Every offer of answers, with the positions of its answer and of itself in the answer.
+fn offers_of(answers: &[Answer]) -> impl Iterator<Item = (u16, u16, &Quote)> {
+    (0..).zip(answers).flat_map(|(nth, answer)| {
+        (0..).zip(answer.outcome.quotes()).map(move |(offer, quote)| (nth, offer, quote))
+    })
+}
+
+/// The offer at these positions.
+fn offer_of(answers: &mut [Answer], answer: u16, offer: u16) -> Option<&mut Quote> {
+    match &mut answers.get_mut(usize::from(answer))?.outcome {
+        Outcome::Offers(quotes) => quotes.get_mut(usize::from(offer)),
+        _ => None,
+    }
+}
+
 /// Why the offers of answers have their scores, under the ranking that gave them.
 fn rankings(answers: &[Answer]) -> Vec<RankedOffers> {
     let mut rankings: Vec<RankedOffers> = Vec::new();
-    for (nth, answer) in answers.iter().enumerate() {
-        for (offer, quote) in answer.outcome.quotes().iter().enumerate() {
-            let Some(ranked) = &quote.ranked else { continue };
-            let Ranked { ref by, parts, from, seen } = **ranked;
-            let ranked = RankedOffer { answer: nth as u16, offer: offer as u16, parts, from, seen };
-            match rankings.iter_mut().find(|known| known.by == **by) {
-                Some(known) => known.offers.push(ranked),
-                None => rankings.push(RankedOffers { by: (**by).clone(), offers: vec![ranked] }),
-            }
+    for (answer, offer, quote) in offers_of(answers) {
+        let Some(ranked) = &quote.ranked else { continue };
+        let Ranked { ref by, parts, from, seen } = **ranked;
+        let ranked = RankedOffer { answer, offer, parts, from, seen };
+        match rankings.iter_mut().find(|known| known.by == **by) {
+            Some(known) => known.offers.push(ranked),
+            None => rankings.push(RankedOffers { by: (**by).clone(), offers: vec![ranked] }),
         }
     }
     rankings
 }
 
-/// The words of an answer's offers that are their own, each once.
-fn own_texts(nth: usize, answer: &Answer) -> Vec<OwnText> {
+/// The words of offers that are their own, each once of an answer.
+fn own_texts(answers: &[Answer]) -> Vec<OwnText> {
     let mut texts: Vec<(Fingerprint, OwnText)> = Vec::new();
-    for (offer, quote) in answer.outcome.quotes().iter().enumerate() {
+    for (answer, offer, quote) in offers_of(answers) {
         let Some(own) = &quote.own else { continue };
-        match texts.iter_mut().find(|(fingerprint, _)| *fingerprint == own.fingerprint) {
-            Some((_, text)) => text.offers.push(offer as u16),
+        let mut of_answer = texts.iter_mut().rev().take_while(|(_, text)| text.answer == answer);
+        match of_answer.find(|(fingerprint, _)| *fingerprint == own.fingerprint) {
+            Some((_, text)) => text.offers.push(offer),
             None => {
-                let (answer, offers) = (nth as u16, vec![offer as u16]);
-                texts.push((own.fingerprint, OwnText { answer, offers, template: own.stored() }));
+                texts.push((own.fingerprint, OwnText { answer, offers: vec![offer], template: own.stored() }))
             }
         }
     }
@@ -237,7 +240,7 @@ fn own_texts(nth: usize, answer: &Answer) -> Vec<OwnText> {
 /// Seats that were kept out of a table and are recorded, at most.
 pub const MAX_KEPT_OUT: usize = 1_000;
 
-/// Bits of an offer's number in its uuid, which `records::offer_ids` makes.
+/// Bits of an offer's number in its uuid, which `records::public_ids` makes.
 pub const NUMBER_BITS: u32 = 12;
 
 /// Offers that a table numbers at most; what comes after is cut and counted.

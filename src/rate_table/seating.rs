@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::denied::Denied;
@@ -31,6 +32,16 @@ pub fn verdicts(seats: &[&Seat], most: usize, lead: Uuid, mut denied: Vec<Option
         verdicts[nth] = Verdict::Asked;
     }
     verdicts
+}
+
+/// What a seat's file has against a lead at a moment: its schedule, its days, its share.
+pub fn denied_by_file(seat: &Seat, lead: Option<Uuid>, at: DateTime<Utc>) -> impl Iterator<Item = Denied> {
+    let all = [
+        (!seat.limits.open_at(at), Denied::Schedule),
+        (!seat.limits.runs_at(at), Denied::Dates),
+        (lead.is_some_and(|lead| !seat.is_in_share(lead)), Denied::Share),
+    ];
+    all.into_iter().filter(|(is_against, _)| *is_against).map(|(_, denied)| denied)
 }
 
 /// Who comes first where `most` places are too few: by priority, and among the same by a draw in which weights count; who has no

@@ -15,9 +15,8 @@ pub fn kept(earlier: &LeadRecord, grown: LeadRecord, most: usize) -> LeadRecord 
         return grown;
     }
     let mut earlier_consents = stated(earlier);
-    while earlier_consents.len() > most.max(1) {
-        earlier_consents.remove(1);
-    }
+    let over = earlier_consents.len().saturating_sub(most.max(1));
+    earlier_consents.drain(1..1 + over);
     LeadRecord { consents_stated_at: Some(grown.updated_at), earlier_consents, ..grown }
 }
 
@@ -57,7 +56,7 @@ mod tests {
             test: false,
             created_at: 1,
             updated_at: at,
-            bands: CreditBands::CURRENT,
+            bands: CreditBands::Current,
             newer_values: false,
             first_table: None,
             consents_stated_at: None,

@@ -26,7 +26,7 @@ pub fn lead_actions(records: &Records, lead: &LeadRecord) -> Result<Vec<LeadActi
             for answer in answer? {
                 let Some(decision) = answer.outcome.decision() else { continue };
                 let seat = &folded.seats()[usize::from(answer.seat)];
-                let at = Timestamp::from_millis(answer.at).unwrap_or_default();
+                let at = Timestamp::at(answer.at);
                 let action_type = match decision {
                     Decision::Approved => LeadActionType::ApiApproved,
                     Decision::Listed => LeadActionType::ApiListing,

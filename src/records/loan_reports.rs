@@ -5,13 +5,14 @@
 //! next report, or with the store's retention.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::Unavailable;
+use super::writing::key_under;
 use crate::ids;
 use crate::model::{LoanReport, Viewer};
 use crate::store::{Commit, Store, Tree, codec};
@@ -62,12 +63,12 @@ impl LoanReports {
     pub fn keep(&self, viewer: Viewer, report: &LoanReport, kept: Kept) -> (Commit, u64) {
         let Viewer { company, test } = viewer;
         let record = Record { test, report: report.clone() };
-        let mut commit =
-            Commit::new().put(Tree::LoanReports, key(company, report.uuid), codec::encode_json(&record));
+        let key = key_under(company, report.uuid);
+        let mut commit = Commit::new().put(Tree::LoanReports, key, codec::encode_json(&record));
         let mut displaced = 0;
         for oldest in self.in_the_way(company, report.uuid, kept) {
             displaced += u64::from(!self.is_old(oldest, kept.time));
-            commit = commit.remove(Tree::LoanReports, key(company, oldest));
+            commit = commit.remove(Tree::LoanReports, key_under(company, oldest));
         }
         (commit, displaced)
     }
@@ -89,7 +90,7 @@ impl LoanReports {
         let Some(made) = &self.made else {
             return take_out(&mut self.stored(company, kept.per_company.saturating_add(REMOVED_AT_ONCE)));
         };
-        let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = made.lock();
         take_out(made.entry(company).or_insert_with(|| self.stored(company, usize::MAX)))
     }
 
@@ -103,7 +104,7 @@ impl LoanReports {
         uuid: Uuid,
         time: Duration,
     ) -> Result<Option<LoanReport>, Unavailable> {
-        let found = self.store.read_json::<Record>(Tree::LoanReports, key(viewer.company, uuid));
+        let found = self.store.read_json::<Record>(Tree::LoanReports, key_under(viewer.company, uuid));
         let found = found.map_err(|_| Unavailable)?.filter(|_| !self.is_old(uuid, time));
         let Some(record) = found else { return Ok(None) };
         Ok(viewer.sees_kind(record.test).then_some(record.report))
@@ -120,13 +121,6 @@ impl LoanReports {
         let age_ms = self.store.now_ms().cast_unsigned().saturating_sub(made_ms);
         u128::from(age_ms) > time.as_millis()
     }
-}
-
-fn key(company: Uuid, report: Uuid) -> [u8; 32] {
-    let mut key = [0; 32];
-    key[..16].copy_from_slice(company.as_bytes());
-    key[16..].copy_from_slice(report.as_bytes());
-    key
 }
 
 #[cfg(test)]

@@ -1,23 +1,21 @@
 //! The records of leads and rate tables: what is written of them when, and how it is read again.
 //!
 //! [`writing`] has the commits of a lead and of its tables, [`reading`] folds them; tables are shown with their [`templates`],
-//! their offers by [`offer_ids`] and their pages by [`page_ids`], both made by a keyed permutation. A [`posting`](postings) is a payout
+//! their offers and pages by [`public_ids`], which a keyed permutation makes. A [`posting`](postings) is a payout
 //! as it counts towards a budget, an [`identity`] who a lead is for the look-back. [`history`] finds what became of a lead, [`shown`]
 //! whether an offer that is named was ever shown. [`transcripts`] are kept for a time of their own and read as [`shown_transcript`]s, [`loan_reports`] are of no lead.
 //! [`contacts`] are what leads are found by, [`projection`] how something is made of the feeds in the background.
 
-pub mod callback_ids;
 pub mod consents;
 pub mod contacts;
 pub mod history;
 pub mod identity;
 pub mod loan_reports;
-pub mod offer_ids;
 pub mod open_tables;
-pub mod page_ids;
 mod permutation;
 pub mod postings;
 pub mod projection;
+pub mod public_ids;
 pub mod reading;
 pub mod shown;
 pub mod shown_transcript;

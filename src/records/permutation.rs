@@ -1,8 +1,7 @@
 //! A keyed permutation of uuids: what it makes of one tells nothing of it to who has not the key, leads back to it for who has, and
 //! no two uuids become one.
 //!
-//! It works on the 122 bits of a uuid that are free. [`offer_ids`](super::offer_ids) and [`page_ids`](super::page_ids) are made by
-//! it, each under a key of its own.
+//! It works on the 122 bits of a uuid that are free. [`public_ids`](super::public_ids) are made by it, each kind under a key of its own.
 
 use siphasher::sip::SipHasher24;
 use siphasher::sip128::SipHasher24 as SipHasher24Wide;

@@ -131,14 +131,11 @@ pub fn next<T: DeserializeOwned>(
     most: usize,
 ) -> Result<Next<T>, CommitError> {
     let mut next = Next { listed: Vec::new(), records: 0, next_us: from_us };
-    let start = FeedKey::first_at(company, from_us).to_bytes();
-    for record in store.scan_from(feed, start, company).take(most) {
-        let (key, bytes) = record.map_err(unreadable)?;
-        let Some(FeedKey { arrival_us, .. }) = FeedKey::parse(&key) else { continue };
+    for record in store.feed_from::<T>(feed, company, from_us).take(most) {
+        let (FeedKey { arrival_us, .. }, listed) = record.map_err(unreadable)?;
         next.records += 1;
         // No two records share an arrival.
         next.next_us = arrival_us + 1;
-        let listed: Vec<T> = store.decode(feed, &key, &bytes).unwrap_or_default();
         next.listed.extend(listed.into_iter().map(|listed| (arrival_us, listed)));
     }
     Ok(next)

@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use chrono::NaiveDate;
 use serde::de::DeserializeOwned;
 use tracing::{error, warn};
 use uuid::Uuid;
 
 use super::{Records, Unavailable};
 use crate::model::LeadAction;
-use crate::partners::SeatTemplate;
+use crate::partners::ranking::estimate::Band;
+use crate::partners::{Facts, SeatTemplate};
 use crate::rate_table::asks::Asks;
 use crate::rate_table::call_record::CallRecord;
 use crate::rate_table::outcome::Outcome;
@@ -73,17 +75,28 @@ pub fn offer(
     Records { store, templates }: &Records,
     offer: Uuid,
 ) -> Result<Option<(Uuid, u16)>, Unavailable> {
-    let Some((begins, number)) = templates.ids.read(offer) else { return Ok(None) };
+    let Some((begins, number)) = templates.ids.read_offer(offer) else { return Ok(None) };
     let whole_bytes = &begins.as_bytes()[..14];
     for record in store.scan(Tree::RateTables, whole_bytes) {
         let (key, _) = record.map_err(broken)?;
         let table = Uuid::from_slice(&key).map_err(broken)?;
         // The uuid is one that is given out; another spelling of the same offer would be an offer twice.
-        if templates.ids.uuid(table, number) == offer {
+        if templates.ids.offer(table, number) == offer {
             return Ok(Some((table, number)));
         }
     }
     Ok(None)
+}
+
+/// The table of a uuid, or that of the offer of a uuid with the offer's number; `None` when there is none. Whether the table shows the
+/// offer is not looked at.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn named(records: &Records, uuid: Uuid) -> Result<Option<(Table, Option<u16>)>, Unavailable> {
+    let offer = offer(records, uuid)?;
+    let (uuid, number) = offer.map_or((uuid, None), |(table, number)| (table, Some(number)));
+    Ok(table(records, uuid)?.map(|table| (table, number)))
 }
 
 /// The table that a seat is of under whose uuid a partner calls back; `None` when it is none of ours.
@@ -94,30 +107,18 @@ pub fn table_of_callback(
     Records { store, templates }: &Records,
     callback: Uuid,
 ) -> Result<Option<Uuid>, Unavailable> {
-    let Some(begins) = templates.callback_ids.table_begins_with(callback) else { return Ok(None) };
+    let Some(begins) = templates.ids.read_callback(callback) else { return Ok(None) };
     let found = store.scan(Tree::RateTables, begins).next().transpose().map_err(broken)?;
     found.map(|(key, _)| Uuid::from_slice(&key).map_err(broken)).transpose()
 }
 
-/// How often an offer was opened, by its [place](super::offer_ids::place); `None` when it never was.
+/// What is counted in a tree under a key, such as clicks on an offer by its [place](super::public_ids::place); `None` where nothing is.
 ///
 /// # Errors
 /// [`Unavailable`], once reported, when that cannot be read.
-pub fn clicks(store: &Store, place: Uuid) -> Result<Option<u64>, Unavailable> {
-    counted(store, Tree::Clicks, place)
-}
-
-/// How many displays of an offer that images told of are kept, by its [place](super::offer_ids::place); `None` while none is.
-///
-/// # Errors
-/// [`Unavailable`], once reported, when that cannot be read.
-pub fn displays(store: &Store, place: Uuid) -> Result<Option<u64>, Unavailable> {
-    counted(store, Tree::Displays, place)
-}
-
-fn counted(store: &Store, tree: Tree, place: Uuid) -> Result<Option<u64>, Unavailable> {
-    let bytes = store.get(tree, place.as_bytes()).map_err(broken)?;
+pub fn count(store: &Store, tree: Tree, key: impl AsRef<[u8]>) -> Result<Option<u64>, Unavailable> {
     let count = |bytes: Vec<u8>| bytes.try_into().map(u64::from_be_bytes);
+    let bytes = store.get(tree, key).map_err(broken)?;
     bytes.map(|bytes| count(bytes).map_err(|_| broken("a count has eight bytes"))).transpose()
 }
 
@@ -153,8 +154,7 @@ pub fn asks(store: &Store, table: Uuid) -> Result<Asks, Unavailable> {
 pub fn calls(store: &Store, table: Uuid) -> Result<HashMap<u16, CallRecord>, Unavailable> {
     let record = |record: Result<(Vec<u8>, Vec<u8>), _>| {
         let (key, payload) = record.map_err(broken)?;
-        let seat = key.get(16..18).and_then(|seat| seat.try_into().ok()).map(u16::from_be_bytes);
-        let seat = seat.ok_or_else(|| broken("a key of a call has 18 bytes"))?;
+        let seat = position(&key).ok_or_else(|| broken("a key of a call has 18 bytes"))?;
         Ok((seat, store.decode(Tree::Calls, &key, &payload).map_err(broken)?))
     };
     store.scan(Tree::Calls, table.as_bytes()).map(record).collect()
@@ -168,14 +168,18 @@ pub fn is_sold(store: &Store, table: &Table, seat: &SeatTemplate) -> Result<bool
     let calls = calls(store, table.head().uuid)?;
     let paying = calls.iter().filter(|(_, call)| call.bid.is_some_and(|bid| bid > 0.0));
     let mut paying = paying.filter_map(|(position, _)| table.seats().get(usize::from(*position)));
-    Ok(paying.any(|paying| paying.key == seat.key && paying.product_type == seat.product_type))
+    Ok(paying.any(|paying| paying.is_of(&seat.key, seat.product_type)))
 }
 
 /// Position of a table's next answer record: one behind the last, whether that can be read or not.
 pub fn next_answer(store: &Store, table: Uuid) -> u16 {
     let keys = store.scan(Tree::Answers, table.as_bytes()).filter_map(Result::ok).map(|(key, _)| key);
-    let positions = keys.filter_map(|key| Some(u16::from_be_bytes(key.get(16..18)?.try_into().ok()?)));
-    positions.max().map_or(0, |last| last + 1)
+    keys.filter_map(|key| position(&key)).max().map_or(0, |last| last + 1)
+}
+
+/// The position that stands in a key behind the uuid of a table.
+fn position(key: &[u8]) -> Option<u16> {
+    Some(u16::from_be_bytes(key.get(16..18)?.try_into().ok()?))
 }
 
 /// A lead; `None` when there is none, or none any more.
@@ -212,6 +216,12 @@ pub fn held(store: &Store, lead: Uuid) -> Result<Held, Unavailable> {
     }
 }
 
+/// The credit rating of a lead: as given, or that of its score.
+pub fn rating(record: &LeadRecord) -> Band {
+    // The day does not matter to it.
+    Facts::new(&record.lead, NaiveDate::default(), record.bands).rating()
+}
+
 /// The tables of a lead, oldest first.
 pub fn tables_of(store: &Store, lead: &LeadRecord) -> Vec<Uuid> {
     lead.first_table.into_iter().chain(listed_tables(store, lead.uuid)).collect()
@@ -225,8 +235,13 @@ pub fn listed_tables(store: &Store, lead: Uuid) -> impl Iterator<Item = Uuid> {
 
 /// The recorded actions of a lead, oldest first.
 pub fn actions(store: &Store, lead: Uuid) -> Vec<LeadAction> {
-    let records = store.scan(Tree::LeadActions, lead.as_bytes()).filter_map(Result::ok);
-    records.filter_map(|(key, bytes)| store.decode_json(Tree::LeadActions, &key, &bytes).ok()).collect()
+    of_scan(store, Tree::LeadActions, store.scan(Tree::LeadActions, lead)).collect()
+}
+
+/// The records of a tree that a scan meets, kept as JSON. Broken ones are reported by the store, and left out.
+pub fn of_scan<T: DeserializeOwned>(store: &Store, tree: Tree, scan: Scan) -> impl Iterator<Item = T> {
+    let decoded = move |(key, bytes): (Vec<u8>, Vec<u8>)| store.decode_json(tree, &key, &bytes).ok();
+    scan.filter_map(Result::ok).filter_map(decoded)
 }
 
 /// The answer records of a table, in the order in which they were written.
@@ -334,19 +349,16 @@ pub fn made_since<T: DeserializeOwned>(
     })
 }
 
-/// The records of a company's feed since a lead came, of all leads.
-pub fn feed_of<T: DeserializeOwned>(store: &Store, feed: Tree, lead: &LeadRecord) -> impl Iterator<Item = T> {
-    feed_since(store, feed, lead.company, lead.created_at)
-}
-
-/// The records of a company's feed since a lead of it was made, Unix milliseconds, of all leads.
+/// The records of a company's feed since a lead of it was made, Unix milliseconds, of all leads. A broken one is reported by the store,
+/// and left out.
 pub fn feed_since<T: DeserializeOwned>(
     store: &Store,
     feed: Tree,
     company: Uuid,
     created_at: i64,
 ) -> impl Iterator<Item = T> {
-    listed(store, feed, store.scan_from(feed, arrived_since(company, created_at), company))
+    let records = store.feed_from(feed, company, made_since_us(created_at)).filter_map(Result::ok);
+    records.flat_map(|(_, listed): (_, Vec<T>)| listed)
 }
 
 /// The records of a lead in a feed that is sealed by lead.
@@ -356,24 +368,19 @@ pub fn sealed_feed_of<T: DeserializeOwned>(
     lead: &LeadRecord,
 ) -> impl Iterator<Item = T> {
     let start = arrived_since(lead.company, lead.created_at);
-    listed(store, feed, store.scan_about(lead.uuid, feed, start, lead.company))
+    let records = store.listed(feed, store.scan_about(lead.uuid, feed, start, lead.company));
+    records.filter_map(Result::ok).flat_map(|(_, listed): (_, Vec<T>)| listed)
 }
 
 /// The least key that records in a feed may have of a lead of a company that was made then, Unix milliseconds.
 pub fn arrived_since(company: Uuid, created_at: i64) -> Vec<u8> {
-    FeedKey { company, arrival_us: made_since_us(created_at), sequence: 0 }.to_bytes().to_vec()
+    FeedKey::first_at(company, made_since_us(created_at)).to_bytes().to_vec()
 }
 
 /// The least time of what is recorded of a lead that was made then, Unix milliseconds; in Unix microseconds. The clock may have stepped
 /// back a little since.
 pub fn made_since_us(created_at: i64) -> u64 {
     u64::try_from(created_at - CLOCK_STEPS).unwrap_or(0) * 1000
-}
-
-/// The records of lists, one after the other. A broken one is reported by the store, and left out.
-fn listed<T: DeserializeOwned>(store: &Store, feed: Tree, lists: Scan) -> impl Iterator<Item = T> {
-    let decoded = move |(key, bytes): (Vec<u8>, Vec<u8>)| store.decode::<Vec<T>>(feed, &key, &bytes).ok();
-    lists.filter_map(Result::ok).filter_map(decoded).flatten()
 }
 
 /// A record that cannot be read is reported by whoever finds it, and is no reason to fail for others.
@@ -387,7 +394,6 @@ mod tests {
     use super::*;
     use crate::partners::quote::SavingsTerms;
     use crate::partners::ranking::{ConversionFrom, Parts, Ranked, Ranking, Seen, Weights};
-    use crate::partners::template::Ending;
     use crate::partners::{Fingerprint, Quote, Template, Terms};
     use crate::rate_table::outcome::Outcome;
     use crate::store::codec;
@@ -410,7 +416,7 @@ mod tests {
         let parts = Parts { interest: 0.5, conversion: 0.1, payout: 30.0, consumer_rating: 0.5 };
         let seen = Seen { clicks: 20.0, conversions: 2.0 };
         let ranked = Ranked { by, parts, from: ConversionFrom::Offer, seen };
-        let own = Arc::new(Template::new(Ending::Whole, &["words"], None));
+        let own = Arc::new(Template::whole(&["words"]));
         let quote = |expires_at| Quote {
             text: Fingerprint([7; 16]),
             score: 1.5,

@@ -53,17 +53,12 @@ pub fn unknown(records: &Records, viewer: Viewer, shown: Shown) -> Result<Vec<Un
         Some((of, number)) => own(of)?.is_some_and(|table| table.offer(number).is_some()),
     };
 
-    let mut unknown = Vec::new();
-    if !lead_exists {
-        unknown.push(Unknown::Lead);
-    }
-    if !table_exists || (lead_exists && !of_lead) {
-        unknown.push(Unknown::RateTable);
-    }
-    if !is_shown || (table_exists && !in_table) {
-        unknown.push(Unknown::Offer);
-    }
-    Ok(unknown)
+    let parts = [
+        (lead_exists, Unknown::Lead),
+        (table_exists && (of_lead || !lead_exists), Unknown::RateTable),
+        (is_shown && (in_table || !table_exists), Unknown::Offer),
+    ];
+    Ok(parts.into_iter().filter(|(is_known, _)| !is_known).map(|(_, part)| part).collect())
 }
 
 /// The company whose lead, rate table and offer these are; `None` unless all exist and belong together.

@@ -31,7 +31,6 @@ pub struct ShownCall {
     /// Who made it.
     pub by: CalledBy,
     /// The step that it is of, where there are several.
-    #[serde(default)]
     pub step: Option<String>,
     /// The method.
     pub method: String,
@@ -40,13 +39,10 @@ pub struct ShownCall {
     /// What was sent.
     pub sent: ShownMessage,
     /// The status of its answer, if one came.
-    #[serde(default)]
     pub status: Option<u16>,
     /// The answer.
-    #[serde(default)]
     pub came: Option<ShownMessage>,
     /// Why none came.
-    #[serde(default)]
     pub failure: Option<String>,
     /// How long it took, milliseconds.
     pub took_ms: u32,
@@ -71,7 +67,7 @@ impl AskTranscript {
     pub fn of(partner: String, product_type: ProductType, kept: Kept) -> Self {
         let Transcript { calls, left_out, .. } = kept.transcript;
         let calls = calls.into_iter().map(ShownCall::from).collect();
-        Self { partner, product_type, written_at: instant(kept.at), calls, left_out }
+        Self { partner, product_type, written_at: Timestamp::at(kept.at), calls, left_out }
     }
 }
 
@@ -83,7 +79,18 @@ impl From<TranscribedCall> for ShownCall {
             CallEnd::Failed(cause) => (None, None, Some(cause)),
             CallEnd::Taken => (None, None, None),
         };
-        Self { at: instant(at), by, step, method, url, sent: sent.into(), status, came, failure, took_ms }
+        Self {
+            at: Timestamp::at(at),
+            by,
+            step,
+            method,
+            url,
+            sent: sent.into(),
+            status,
+            came,
+            failure,
+            took_ms,
+        }
     }
 }
 
@@ -92,8 +99,4 @@ impl From<Message> for ShownMessage {
         let Message { headers, body, bytes, cut } = message;
         Self { headers, body: String::from_utf8_lossy(&body).into_owned(), bytes, cut }
     }
-}
-
-fn instant(millis: i64) -> Timestamp {
-    Timestamp::from_millis(millis).unwrap_or_default()
 }

@@ -1,28 +1,29 @@
 //! What rate tables are shown with. Prepared templates by fingerprint: those of the book in memory, and older ones read back from
-//! the store; and the uuids of offers and of pages.
+//! the store; and the uuids that are given out.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
-use super::callback_ids::CallbackIds;
-use super::offer_ids::OfferIds;
-use super::page_ids::PageIds;
+use parking_lot::RwLock;
+
+use super::public_ids::PublicIds;
 use crate::partners::{Book, Fingerprint, Quote, SeatTemplate, Template};
+use crate::rate_table::denied::Denied;
+use crate::rate_table::record::TableHead;
 use crate::store::{Commit, CommitError, Store, Tree};
 
 /// The templates that rate tables are shown with. Shared by all tables; grows only when an older one is asked for.
 #[derive(Debug, Clone)]
 pub struct Templates {
     store: Store,
-    /// The uuids of offers, which their addresses are made of.
-    pub ids: OfferIds,
-    /// The uuids of pages, likewise.
-    pub page_ids: PageIds,
-    /// The uuids of callbacks, likewise.
-    pub callback_ids: CallbackIds,
-    offers: Arc<RwLock<HashMap<Fingerprint, Arc<Template>>>>,
-    seats: Arc<RwLock<HashMap<Fingerprint, Arc<SeatTemplate>>>>,
+    /// The uuids of offers, pages and callbacks, which their addresses are made of.
+    pub ids: PublicIds,
+    offers: Arc<Known<Template>>,
+    seats: Arc<Known<SeatTemplate>>,
 }
+
+/// Those in memory, by fingerprint.
+type Known<T> = RwLock<HashMap<Fingerprint, Arc<T>>>;
 
 /// Templates written in one commit when a book is opened.
 const TEXTS_PER_COMMIT: usize = 256;
@@ -30,10 +31,8 @@ const TEXTS_PER_COMMIT: usize = 256;
 impl Templates {
     /// Templates of a store, none of them in memory yet.
     pub fn new(store: Store) -> Self {
-        let ids = OfferIds::of(&store);
-        let page_ids = PageIds::beside(&ids);
-        let callback_ids = CallbackIds::beside(&ids);
-        Self { ids, page_ids, callback_ids, store, offers: Arc::default(), seats: Arc::default() }
+        let ids = PublicIds::of(&store);
+        Self { ids, store, offers: Arc::default(), seats: Arc::default() }
     }
 
     /// Takes in a book: once this returns, the store has every template of it.
@@ -57,7 +56,7 @@ impl Templates {
         // Templates of earlier books are read back when they are asked for.
         let offers = book.seats().iter().flat_map(|seat| &seat.offers).map(|offer| &offer.text);
         let offers = offers.map(|text| (text.fingerprint, Arc::new(text.clone()))).collect();
-        *self.offers.write().unwrap_or_else(PoisonError::into_inner) = offers;
+        *self.offers.write() = offers;
         Ok(())
     }
 
@@ -74,12 +73,7 @@ impl Templates {
     /// # Errors
     /// The fingerprint, when neither memory nor store has the template.
     pub fn offer(&self, fingerprint: Fingerprint) -> Result<Arc<Template>, Fingerprint> {
-        if let Some(text) = self.offers.read().unwrap_or_else(PoisonError::into_inner).get(&fingerprint) {
-            return Ok(Arc::clone(text));
-        }
-        let text = Arc::new(self.stored(fingerprint)?);
-        let mut offers = self.offers.write().unwrap_or_else(PoisonError::into_inner);
-        Ok(Arc::clone(offers.entry(fingerprint).or_insert(text)))
+        cached(&self.offers, fingerprint, || self.stored(fingerprint))
     }
 
     /// The name that an offer had in its partner's file; its fingerprint where the template is lost.
@@ -94,13 +88,18 @@ impl Templates {
     /// # Errors
     /// The fingerprint, when neither memory nor store has the template.
     pub fn seat(&self, fingerprint: Fingerprint) -> Result<Arc<SeatTemplate>, Fingerprint> {
-        if let Some(seat) = self.seats.read().unwrap_or_else(PoisonError::into_inner).get(&fingerprint) {
-            return Ok(Arc::clone(seat));
-        }
-        let seat: SeatTemplate =
-            serde_json::from_str(&self.stored(fingerprint)?.json).map_err(|_| fingerprint)?;
-        let mut seats = self.seats.write().unwrap_or_else(PoisonError::into_inner);
-        Ok(Arc::clone(seats.entry(fingerprint).or_insert(Arc::new(seat))))
+        let read = || serde_json::from_str(&self.stored(fingerprint)?.json).map_err(|_| fingerprint);
+        cached(&self.seats, fingerprint, read)
+    }
+
+    /// The seats of a table whose templates are there.
+    pub fn seats(&self, head: &TableHead) -> Vec<Arc<SeatTemplate>> {
+        head.seats.iter().filter_map(|seat| self.seat(*seat).ok()).collect()
+    }
+
+    /// The seats that limits kept out of a table, with what kept each out. One whose template is lost has been reported, and is left out.
+    pub fn kept_out(&self, head: &TableHead) -> Vec<(Arc<SeatTemplate>, Option<Denied>)> {
+        head.kept_out.iter().filter_map(|one| Some((self.seat(one.seat).ok()?, one.by))).collect()
     }
 
     fn stored(&self, fingerprint: Fingerprint) -> Result<Template, Fingerprint> {
@@ -108,4 +107,17 @@ impl Templates {
         let stored = found.and_then(|bytes| String::from_utf8(bytes).ok());
         stored.and_then(|stored| Template::read(fingerprint, &stored)).ok_or(fingerprint)
     }
+}
+
+/// One that is in memory, or else is read and in memory then.
+fn cached<T>(
+    known: &Known<T>,
+    fingerprint: Fingerprint,
+    read: impl FnOnce() -> Result<T, Fingerprint>,
+) -> Result<Arc<T>, Fingerprint> {
+    if let Some(one) = known.read().get(&fingerprint) {
+        return Ok(Arc::clone(one));
+    }
+    let one = Arc::new(read()?);
+    Ok(Arc::clone(known.write().entry(fingerprint).or_insert(one)))
 }

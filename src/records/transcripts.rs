@@ -7,6 +7,7 @@ use tracing::error;
 use uuid::Uuid;
 
 use super::Unavailable;
+use super::writing::key_in;
 use crate::rate_table::transcript::Transcript;
 use crate::store::{Commit, RetentionError, SealingError, Store, Tree, codec};
 
@@ -31,7 +32,7 @@ pub fn written(
     transcript: &Transcript,
 ) -> Result<Commit, SealingError> {
     let sealed = store.seal_for(transcript.keep_ms, &codec::encode(transcript))?;
-    let key = [&table.as_bytes()[..], &seat.to_be_bytes(), &store.now_ms().to_be_bytes()].concat();
+    let key = [&key_in(table, seat)[..], &store.now_ms().to_be_bytes()].concat();
     Ok(Commit::new().about(lead).put(Tree::Transcripts, key, sealed))
 }
 
@@ -65,8 +66,7 @@ pub fn seats(store: &Store, table: Uuid, kept: Duration) -> BTreeSet<u16> {
 
 /// How many there are of a seat's ask.
 pub fn count(store: &Store, table: Uuid, seat: u16) -> usize {
-    let prefix = [&table.as_bytes()[..], &seat.to_be_bytes()].concat();
-    store.scan(Tree::Transcripts, prefix).filter(Result::is_ok).count()
+    store.scan(Tree::Transcripts, key_in(table, seat)).filter(Result::is_ok).count()
 }
 
 /// Removes those that are older than they are kept, and counts them.

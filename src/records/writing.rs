@@ -57,6 +57,12 @@ pub fn grown_lead(earlier: &LeadRecord, grown: &LeadRecord) -> Commit {
     with_tags(commit, grown.company, &new_tags(grown, Some(earlier)))
 }
 
+/// Counts one more in a tree under a key, unless another was counted since `before` was.
+pub fn one_more(commit: Commit, tree: Tree, key: impl AsRef<[u8]>, before: Option<u64>) -> Commit {
+    let count = before.unwrap_or(0).saturating_add(1).to_be_bytes();
+    commit.as_found(tree, &key, before.map(u64::to_be_bytes)).put(tree, key, count.to_vec())
+}
+
 /// Adds what happened to a lead of the company, at one instant.
 fn with_events(commit: Commit, company: Uuid, happened: &[Happening]) -> Commit {
     if happened.is_empty() {
@@ -139,7 +145,7 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
         }
     };
     if !write.record.answers.is_empty() {
-        let key = answer_key(head.uuid, write.sequence);
+        let key = key_in(head.uuid, write.sequence);
         commit = commit.put(Tree::Answers, key, codec::encode(&write.record));
     }
     happened.extend(write.record.answers.iter().filter_map(|answer| of_answer(table, &about, answer)));
@@ -161,7 +167,7 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
 /// That it cannot be read.
 pub fn is_written(store: &Store, table: Uuid, write: &Write) -> Result<bool, ReadError> {
     let answers = !write.record.answers.is_empty();
-    Ok(answers && store.get(Tree::Answers, answer_key(table, write.sequence))?.is_some())
+    Ok(answers && store.get(Tree::Answers, key_in(table, write.sequence))?.is_some())
 }
 
 /// Adds what partners pay for the lead by their bids: a payout each, and what it counts towards the partner's budget.
@@ -170,7 +176,7 @@ fn with_sales(commit: Commit, table: &Table, sales: &[Sale]) -> Commit {
     sales.iter().filter(|_| !head.test).fold(commit, |commit, sale| {
         let seat = &table.seats()[usize::from(sale.seat)];
         let posting = Posting::of_sale(seat, sale);
-        let at = Timestamp::from_millis(sale.at).unwrap_or_default();
+        let at = Timestamp::at(sale.at);
         let payout = payout(ids::timed(), (head.lead, seat), at, posting.cents);
         with_payout(posting.write(commit, payout.uuid), head.company, payout)
     })
@@ -214,13 +220,12 @@ fn with_head(commit: Commit, head: &TableHead, seen_to_by: Option<Uuid>) -> Comm
 
 /// Adds that a lead has a table that its record does not name.
 fn listed(commit: Commit, head: &TableHead) -> Commit {
-    let key = [&head.lead.as_bytes()[..], head.uuid.as_bytes()].concat();
-    commit.put(Tree::LeadTables, key, Vec::new())
+    commit.put(Tree::LeadTables, key_under(head.lead, head.uuid), Vec::new())
 }
 
 /// How far the calls of an ask have come.
 pub fn call(head: &TableHead, seat: u16, record: &CallRecord) -> Commit {
-    Commit::new().about(head.lead).put(Tree::Calls, call_key(head.uuid, seat), codec::encode(record))
+    Commit::new().about(head.lead).put(Tree::Calls, key_in(head.uuid, seat), codec::encode(record))
 }
 
 /// What came of the ask of a seat when it had ended, unless its calls have come further than `before`; with what happened to the lead
@@ -232,7 +237,7 @@ pub fn later(
     (event, sale): (Option<(EventType, i64)>, Option<Sale>),
 ) -> Commit {
     let head = table.head();
-    let key = call_key(head.uuid, seat);
+    let key = key_in(head.uuid, seat);
     let commit = Commit::new().as_found(Tree::Calls, &key, before.map(codec::encode));
     let commit = commit.about(head.lead).put(Tree::Calls, key, codec::encode(after));
     let about = About { lead: head.lead, created_at: lead_created_at, test: head.test };
@@ -242,18 +247,18 @@ pub fn later(
 }
 
 /// What happened at the institution of a seat.
-fn at_seat(seat: &SeatTemplate, happening: Happening) -> Happening {
+pub fn at_seat(seat: &SeatTemplate, happening: Happening) -> Happening {
     Happening { institution: Some(institution(seat)), product_type: Some(seat.product_type), ..happening }
 }
 
-/// Key of a call record: the table, then the seat.
-pub fn call_key(table: Uuid, seat: u16) -> Vec<u8> {
-    [&table.as_bytes()[..], &seat.to_be_bytes()].concat()
+/// Key of what is kept of a table by position: the table, then the seat of a call, or which answer record it is.
+pub fn key_in(table: Uuid, position: u16) -> Vec<u8> {
+    [&table.as_bytes()[..], &position.to_be_bytes()].concat()
 }
 
-/// Key of an answer record: the table, then the position.
-pub fn answer_key(table: Uuid, sequence: u16) -> Vec<u8> {
-    [&table.as_bytes()[..], &sequence.to_be_bytes()].concat()
+/// Key of what is kept of something, such as a lead, under uuids of its own.
+pub fn key_under(owner: Uuid, own: Uuid) -> Vec<u8> {
+    [owner.as_bytes(), &own.as_bytes()[..]].concat()
 }
 
 /// Each value of a lead's tags that it did not have earlier, once.
@@ -293,7 +298,7 @@ mod tests {
             test: false,
             created_at: 5,
             updated_at: 5,
-            bands: CreditBands::CURRENT,
+            bands: CreditBands::Current,
             newer_values: false,
             first_table: None,
             consents_stated_at: None,

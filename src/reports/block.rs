@@ -12,6 +12,9 @@
 //! column  packed: width u8, least value zigzag varint, bits      sparse: 255, how many u8, (place u8, value zigzag varint)…
 //! ```
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use super::cells::Ids;
 use super::measure::{Measure, Measures};
 use crate::store::codec::CodecError;
@@ -33,7 +36,7 @@ type Column = [i64; CHUNK];
 /// Writes cells, which stand in the order of their numbers.
 pub fn write(cells: &[(Ids, Measures)]) -> Vec<u8> {
     let mut bytes = vec![FORMAT];
-    varint(cells.len() as u64, &mut bytes);
+    number(cells.len() as u64, &mut bytes);
     let counted = |(_, measures): &(Ids, Measures)| measures.0.iter().rposition(|value| *value != 0);
     let measures = cells.iter().filter_map(counted).max().map_or(0, |last| last + 1);
     bytes.push(measures as u8);
@@ -62,7 +65,7 @@ pub fn read(bytes: &[u8], mut tell: impl FnMut(Ids, &Measures)) -> Result<(), Co
     if input.byte()? != FORMAT {
         return Err(Input::fault());
     }
-    let mut left = usize::try_from(input.varint()?).map_err(|_| Input::fault())?;
+    let mut left = usize::try_from(input.number::<u64>()?).map_err(|_| Input::fault())?;
     let written = Some(2 + usize::from(input.byte()?)).filter(|columns| *columns <= COLUMNS);
     let written = written.ok_or_else(Input::fault)?;
     let mut before = (0_i64, 0_i64);
@@ -91,7 +94,7 @@ fn write_column(values: &[i64], bytes: &mut Vec<u8>) {
     let mut sparse = Vec::new();
     for (place, value) in values.iter().enumerate().filter(|(_, value)| **value != 0) {
         sparse.push(place as u8);
-        varint(zigzag(*value), &mut sparse);
+        number(*value, &mut sparse);
         if sparse.len() > packed {
             break;
         }
@@ -101,7 +104,7 @@ fn write_column(values: &[i64], bytes: &mut Vec<u8>) {
         bytes.append(&mut sparse);
     } else {
         bytes.push(width as u8);
-        varint(zigzag(least), bytes);
+        number(least, bytes);
         pack(values, least, width, bytes);
     }
 }
@@ -122,20 +125,9 @@ fn pack(values: &[i64], least: i64, width: u32, bytes: &mut Vec<u8>) {
     }
 }
 
-fn varint(mut value: u64, bytes: &mut Vec<u8>) {
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-}
-
-fn zigzag(value: i64) -> u64 {
-    ((value << 1) ^ (value >> 63)).cast_unsigned()
-}
-
-fn unzigzag(value: u64) -> i64 {
-    (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
+/// Writes a number as postcard does: seven bits a byte, and one that may be less than nothing as zigzag.
+fn number<T: Serialize>(value: T, bytes: &mut Vec<u8>) {
+    *bytes = postcard::to_extend(&value, std::mem::take(bytes)).expect("a number is written");
 }
 
 /// What is left to be read.
@@ -152,16 +144,10 @@ impl Input<'_> {
         Ok(*first)
     }
 
-    fn varint(&mut self) -> Result<u64, CodecError> {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Ok(value);
-            }
-        }
-        Err(Self::fault())
+    fn number<T: DeserializeOwned>(&mut self) -> Result<T, CodecError> {
+        let (value, rest) = postcard::take_from_bytes(self.0).map_err(|_| Self::fault())?;
+        self.0 = rest;
+        Ok(value)
     }
 
     fn column(&mut self, column: &mut Column, here: usize) -> Result<(), CodecError> {
@@ -170,14 +156,14 @@ impl Input<'_> {
             column[..here].fill(0);
             for _ in 0..self.byte()? {
                 let place = usize::from(self.byte()?);
-                *column.get_mut(place).ok_or_else(Self::fault)? = unzigzag(self.varint()?);
+                *column.get_mut(place).ok_or_else(Self::fault)? = self.number()?;
             }
             return Ok(());
         }
         if width > 64 {
             return Err(Self::fault());
         }
-        let least = unzigzag(self.varint()?);
+        let least = self.number()?;
         if width == 0 {
             column[..here].fill(least);
             return Ok(());

@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::dimension::{Kind, Slot};
 use super::measure::Measures;
+use super::query::Range;
 
 /// Whose a cell is, and of which day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,8 +104,7 @@ impl Cells {
         &self,
         company: Uuid,
         test: bool,
-        first: NaiveDate,
-        last: NaiveDate,
+        Range { first, last }: Range,
     ) -> impl Iterator<Item = (NaiveDate, &OfDay)> {
         let at = |day| At { company, test, day };
         let days = (first <= last).then(|| self.by.range(at(first)..=at(last)));

@@ -1,12 +1,13 @@
 //! A count of one time zone: what the store has of it, and what was counted since.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use chrono::{DateTime, NaiveDate};
 use chrono_tz::Tz;
 use metrics::{counter, gauge};
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use tracing::warn;
 use uuid::Uuid;
@@ -16,9 +17,8 @@ use super::blocks::{self, unreadable};
 use super::cells::{At, Cells, Values};
 use super::dimension::{Kind, Slot, TAGS_MAX};
 use super::key::{self, Place, Space};
-use super::measure::Measures;
+use super::measure::{Measure, Measures};
 use super::names::{NONE, Names, OTHER, UNKNOWN};
-use super::state::State;
 use super::subject::{AtPartner, Person};
 use crate::config::ReportSettings;
 use crate::model::ProductType;
@@ -45,10 +45,8 @@ pub struct Count {
     /// As the store has it; `None` where it has none.
     stored: Option<Vec<u8>>,
     names: HashMap<(Uuid, Slot), Names>,
-    /// Counted and not written.
+    /// Counted and not known to be written.
     pub pending: Cells,
-    /// Handed to the store, and not known to be written; with how often was written then.
-    pub writing: Option<(u32, Cells)>,
     written_at: Instant,
     /// How long it took to write it last.
     pub wrote_for: Duration,
@@ -65,17 +63,24 @@ pub struct When {
     pub at: i64,
 }
 
-/// Cells that are being written.
-pub struct Draft {
-    /// What is to be committed.
-    pub commit: Commit,
-    /// The days and months that get a part.
-    pub places: Vec<Place>,
-    /// The state that it writes.
-    pub state: Vec<u8>,
-    /// The count that it is of.
-    pub space: Space,
+/// How far a count has come. Written with the cells that were counted, so that each record is counted once, whatever crashes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// How often was written; the number of the next part.
+    pub writes: u32,
+    /// How far the [feeds](crate::records::projection::FEEDS) of each company are counted: the arrival of the first record that is not, in
+    /// microseconds.
+    pub cursors: BTreeMap<Uuid, [u64; 2]>,
+    /// Rate tables that were open when they were met, each under its company: they are counted when they are complete.
+    pub open: BTreeSet<(Uuid, Uuid)>,
+    /// The tags that are counted, in the order of their numbers.
+    pub tags: Vec<String>,
+    /// What each partner ever reported, a bit for each measure; the key is the partner's.
+    pub reported: BTreeMap<String, u8>,
 }
+
+/// A commit of a count, with the state that it writes.
+pub type Draft = (Commit, Vec<u8>);
 
 impl Count {
     /// The count of a zone that is in force; an empty one where there is none.
@@ -149,7 +154,6 @@ impl Count {
             stored,
             names,
             pending: Cells::default(),
-            writing: None,
             written_at: Instant::now(),
             wrote_for: Duration::ZERO,
         })
@@ -270,21 +274,15 @@ impl Count {
         self.pending.count() >= self.rules.cells_in_memory || self.written_at.elapsed() >= every
     }
 
-    /// A commit that stores everything counted so far, unless another process has counted since; `None` if all is stored.
-    pub fn draft(&mut self) -> Option<Draft> {
-        if self.writing.is_some() {
-            return None;
-        }
-        let part = self.state.writes;
-        let mut state = self.state.clone();
-        state.writes += 1;
+    /// What stores everything counted so far, unless another process has counted since, and the days and months that get a part;
+    /// `None` if all is stored.
+    pub fn draft(&mut self) -> Option<(Draft, Vec<Place>)> {
         self.written_at = Instant::now();
         if self.stored.as_ref() == Some(&codec::encode(&self.state)) && self.pending.count() == 0 {
             return None;
         }
-        let bytes = codec::encode(&state);
         let commit = Commit::new().as_found(Tree::Reports, self.space.state(), self.stored.as_deref());
-        let mut commit = commit.put(Tree::Reports, self.space.state(), bytes.clone());
+        let (mut commit, state) = self.with_next_state(commit);
         for ((company, slot), names) in &self.names {
             if let Some((first, names)) = names.unwritten() {
                 let key = self.space.some_names(*company, *slot, first);
@@ -293,35 +291,50 @@ impl Count {
         }
         let parts = blocks::parts(&self.pending);
         for (place, blocks) in &parts {
-            commit = blocks::put(commit, self.space, *place, part, blocks);
+            commit = blocks::put(commit, self.space, *place, self.state.writes, blocks);
         }
-        self.state = state;
-        self.writing = Some((self.state.writes, std::mem::take(&mut self.pending)));
-        Some(Draft { commit, places: parts.into_keys().collect(), state: bytes, space: self.space })
+        Some(((commit, state), parts.into_keys().collect()))
     }
 
-    /// Notes that the draft was written.
-    pub fn note_written(&mut self, state: Vec<u8>) {
-        self.stored = Some(state);
-        self.names.values_mut().for_each(Names::note_written);
-        self.writing = None;
-    }
-
-    /// What merges the parts of a day or month, where there are many.
+    /// What merges the parts of a day or month, where there are many; everything is stored.
     ///
     /// # Errors
     /// That they cannot be read.
-    pub fn merge(&mut self, store: &Store, place: Place) -> Result<Option<(Commit, Vec<u8>)>, CommitError> {
-        let part = self.state.writes;
-        let Some(merged) = blocks::merged(store, self.space, place, part)? else { return Ok(None) };
+    pub fn merge(&self, store: &Store, place: Place) -> Result<Option<Draft>, CommitError> {
+        let merged = blocks::merged(store, self.space, place, self.state.writes)?;
         let stored = self.stored.as_deref().unwrap_or_default();
-        let mut state: State =
-            store.decode(Tree::Reports, &self.space.state(), stored).map_err(unreadable)?;
-        state.writes += 1;
+        let guarded = |commit: Commit| commit.unchanged(Tree::Reports, self.space.state(), stored);
+        Ok(merged.map(|commit| self.with_next_state(guarded(commit))))
+    }
+
+    /// Adds to a commit that the store is written to once more.
+    fn with_next_state(&self, commit: Commit) -> Draft {
+        let state = codec::encode(&State { writes: self.state.writes + 1, ..self.state.clone() });
+        (commit.put(Tree::Reports, self.space.state(), state.clone()), state)
+    }
+
+    /// Notes that a draft was written, with its state: nothing was counted since it was made.
+    pub fn note_written(&mut self, state: Vec<u8>) {
+        self.stored = Some(state);
         self.state.writes += 1;
-        let bytes = codec::encode(&state);
-        let commit = merged.unchanged(Tree::Reports, self.space.state(), stored);
-        Ok(Some((commit.put(Tree::Reports, self.space.state(), bytes.clone()), bytes)))
+        self.names.values_mut().for_each(Names::note_written);
+        self.pending = Cells::default();
+    }
+}
+
+impl State {
+    /// Notes that a partner has reported something.
+    pub fn note_reported(&mut self, partner: &str, measure: Measure) {
+        *self.reported.entry(partner.to_owned()).or_default() |= 1 << measure as u8;
+    }
+
+    /// Whether a partner, or any where none is named, ever reported something.
+    pub fn has_reported(&self, partner: Option<&str>, measure: Measure) -> bool {
+        let bit = 1 << measure as u8;
+        match partner {
+            Some(partner) => self.reported.get(partner).is_some_and(|bits| bits & bit != 0),
+            None => self.reported.values().any(|bits| bits & bit != 0),
+        }
     }
 }
 

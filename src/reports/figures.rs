@@ -15,10 +15,19 @@ enum Of {
     PayoutsBy(Measure),
 }
 
-/// Makes [`Figure`] and [`Figures`] of one list: a figure, its field, its name in questions and answers, its heading for people, and how it
-/// follows from what was counted.
+/// Makes [`Figure`] and [`Figures`] of one list: a figure, its field and what that holds (a count, a count that may be missing, an amount
+/// that may be missing), its name in questions and answers, its heading for people, and how it follows from what was counted.
 macro_rules! figures {
-    ($($(#[$doc:meta])+ $figure:ident $field:ident: $told:ty, $name:literal, $heading:literal, $of:expr;)+) => {
+    (@type count) => { i64 };
+    (@type reported) => { Option<i64> };
+    (@type amount) => { Option<f64> };
+    (@made count $value:expr) => { $value.unwrap_or_default() as i64 };
+    (@made reported $value:expr) => { $value.map(|count| count as i64) };
+    (@made amount $value:expr) => { $value };
+    (@value count $field:expr) => { Some($field as f64) };
+    (@value reported $field:expr) => { $field.map(|count| count as f64) };
+    (@value amount $field:expr) => { $field };
+    ($($(#[$doc:meta])+ $figure:ident $field:ident: $told:ident, $name:literal, $heading:literal, $of:expr;)+) => {
         /// What a row can be ordered by, and shows.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Figure {
@@ -48,7 +57,7 @@ macro_rules! figures {
         #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "camelCase")]
         pub struct Figures {
-            $($(#[$doc])+ pub $field: $told,)+
+            $($(#[$doc])+ pub $field: figures!(@type $told),)+
             /// Rate tables that were made; as the two below, for the funnel alone.
             #[serde(skip)]
             pub rate_tables: i64,
@@ -64,7 +73,7 @@ macro_rules! figures {
             /// What follows from what was counted. `is_reported` says of a measure that partners report whether any of it ever was.
             pub fn of(counted: &Measures, is_reported: impl Fn(Measure) -> bool) -> Self {
                 Self {
-                    $($field: Told::from(Figure::$figure.value(counted, &is_reported)),)+
+                    $($field: figures!(@made $told Figure::$figure.value(counted, &is_reported)),)+
                     rate_tables: counted.get(Measure::RateTables),
                     with_offers: counted.get(Measure::WithOffers),
                     suppressed: counted.get(Measure::Suppressed),
@@ -73,7 +82,7 @@ macro_rules! figures {
 
             /// One of them; `None` where it is missing.
             pub fn get(&self, figure: Figure) -> Option<f64> {
-                match figure { $(Figure::$figure => self.$field.value(),)+ }
+                match figure { $(Figure::$figure => figures!(@value $told self.$field),)+ }
             }
         }
     };
@@ -81,64 +90,31 @@ macro_rules! figures {
 
 figures! {
     /// Leads that were taken in.
-    Leads leads: i64, "leads", "Leads", Of::Count(Measure::Leads);
+    Leads leads: count, "leads", "Leads", Of::Count(Measure::Leads);
     /// Leads whose first rate table shows no offer.
-    WithoutOffers without_offers: i64, "withoutOffers", "Without offers", Of::Count(Measure::WithoutOffers);
+    WithoutOffers without_offers: count, "withoutOffers", "Without offers", Of::Count(Measure::WithoutOffers);
     /// Asks of partners.
-    Asks asks: i64, "asks", "Asks", Of::Count(Measure::Asks);
+    Asks asks: count, "asks", "Asks", Of::Count(Measure::Asks);
     /// Offers that they answered with.
-    Offers offers: i64, "offers", "Offers", Of::Count(Measure::Offers);
+    Offers offers: count, "offers", "Offers", Of::Count(Measure::Offers);
     /// Offers that were shown.
-    Shown shown: i64, "shown", "Shown", Of::Count(Measure::Shown);
+    Shown shown: count, "shown", "Shown", Of::Count(Measure::Shown);
     /// Clicks on offers.
-    Clicks clicks: i64, "clicks", "Clicks", Of::Count(Measure::Clicks);
+    Clicks clicks: count, "clicks", "Clicks", Of::Count(Measure::Clicks);
     /// Applications.
-    Applied applied: Option<i64>, "applied", "Applied", Of::Count(Measure::Applied);
+    Applied applied: reported, "applied", "Applied", Of::Count(Measure::Applied);
     /// Fundings.
-    Funded funded: Option<i64>, "funded", "Funded", Of::Count(Measure::Funded);
+    Funded funded: reported, "funded", "Funded", Of::Count(Measure::Funded);
     /// Fundings that were taken back, which are not among these.
-    TakenBack taken_back: Option<i64>, "takenBack", "Taken back", Of::Count(Measure::TakenBack);
+    TakenBack taken_back: reported, "takenBack", "Taken back", Of::Count(Measure::TakenBack);
     /// Payouts less those taken back, in dollars.
-    Payouts payouts: Option<f64>, "payouts", "Payouts", Of::Dollars(Measure::Payouts);
+    Payouts payouts: amount, "payouts", "Payouts", Of::Dollars(Measure::Payouts);
     /// What was taken back of payouts, in dollars.
-    PayoutsTakenBack payouts_taken_back: Option<f64>, "payoutsTakenBack", "Payouts taken back", Of::Dollars(Measure::PayoutsTakenBack);
+    PayoutsTakenBack payouts_taken_back: amount, "payoutsTakenBack", "Payouts taken back", Of::Dollars(Measure::PayoutsTakenBack);
     /// Payouts by clicks, in dollars.
-    EarningsPerClick earnings_per_click: Option<f64>, "earningsPerClick", "Payout per click", Of::PayoutsBy(Measure::Clicks);
+    EarningsPerClick earnings_per_click: amount, "earningsPerClick", "Payout per click", Of::PayoutsBy(Measure::Clicks);
     /// Payouts by leads, in dollars.
-    EarningsPerLead earnings_per_lead: Option<f64>, "earningsPerLead", "Payout per lead", Of::PayoutsBy(Measure::Leads);
-}
-
-/// The form in which a figure is shown.
-trait Told: Sized {
-    fn from(value: Option<f64>) -> Self;
-    fn value(self) -> Option<f64>;
-}
-
-impl Told for Option<f64> {
-    fn from(value: Option<f64>) -> Self {
-        value
-    }
-    fn value(self) -> Option<f64> {
-        self
-    }
-}
-
-impl Told for Option<i64> {
-    fn from(value: Option<f64>) -> Self {
-        value.map(|count| count as i64)
-    }
-    fn value(self) -> Option<f64> {
-        self.map(|count| count as f64)
-    }
-}
-
-impl Told for i64 {
-    fn from(value: Option<f64>) -> Self {
-        <Option<i64> as Told>::from(value).unwrap_or(0)
-    }
-    fn value(self) -> Option<f64> {
-        Some(self as f64)
-    }
+    EarningsPerLead earnings_per_lead: amount, "earningsPerLead", "Payout per lead", Of::PayoutsBy(Measure::Leads);
 }
 
 impl Figure {

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::count::{Count, When};
 use super::measure::{Measure, Measures};
-use super::subject::{self, AtPartner, Person, partner_of};
+use super::subject::{AtPartner, Person, partner_of};
 use crate::model::{EventType, ProductSubType, ProductType};
 use crate::partners::{Fingerprint, Quote, SeatTemplate};
 use crate::rate_table::denied::Denied;
@@ -88,59 +88,47 @@ impl<'a> Fold<'a> {
             EventType::Funded => Measure::Funded,
             _ => return Ok(()),
         };
-        let person = self.person(happening.lead);
-        let institution = happening.institution.as_ref().map(|(uuid, _)| *uuid);
-        let place = self.place(&person, (happening.product_type, institution), happening.details);
-        if let Some(partner) = place.partner.as_deref().filter(|_| Measure::REPORTED.contains(&measure)) {
-            self.count.state.note_reported(partner, measure);
-        }
-        self.count.add(
-            when,
-            &person,
-            Some(&place),
-            Measures::of_report(measure, happening.taken_back_at.is_some()),
-        );
+        let place = (happening.product_type, happening.institution.as_ref());
+        let measures = Measures::of_report(measure, happening.taken_back_at.is_some());
+        self.reported(when, happening.lead, place, happening.details, (measure, measures));
         Ok(())
-    }
-
-    fn place(
-        &self,
-        person: &Person,
-        (product_type, institution): (Option<ProductType>, Option<Uuid>),
-        details: HappeningDetails,
-    ) -> AtPartner {
-        AtPartner {
-            product_type,
-            sub_types: details.product_sub_type.into_iter().collect(),
-            partner: partner_of(self.records, person, details.offer, institution, product_type),
-        }
     }
 
     /// Counts a payout, or takes it back, on the day on which it was earned.
     fn paid(&mut self, company: Uuid, arrival_us: u64, payout: &Payout) {
-        let person = self.person(payout.lead);
-        let details = self.earned_by(company, arrival_us, payout.uuid).unwrap_or_default();
-        let institution = payout.institution.as_ref().map(|(uuid, _)| *uuid);
-        let place = self.place(&person, (payout.product_type, institution), details);
-        if let Some(partner) = &place.partner {
-            self.count.state.note_reported(partner, Measure::Payouts);
-        }
         let when = When { company, test: false, at: payout.counts_at() };
-        self.count.add(when, &person, Some(&place), Measures::of_payout(payout.cents));
+        let place = (payout.product_type, payout.institution.as_ref());
+        let details = self.earned_by(company, arrival_us, payout.uuid).unwrap_or_default();
+        let measures = (Measure::Payouts, Measures::of_payout(payout.cents));
+        self.reported(when, payout.lead, place, details, measures);
+    }
+
+    /// Counts what happened to a lead with an institution, about a product.
+    fn reported(
+        &mut self,
+        when: When,
+        lead: Uuid,
+        (product_type, institution): (Option<ProductType>, Option<&(Uuid, String)>),
+        HappeningDetails { offer, product_sub_type, .. }: HappeningDetails,
+        (measure, measures): (Measure, Measures),
+    ) {
+        let person = self.person(lead);
+        let institution = institution.map(|(uuid, _)| *uuid);
+        let partner = partner_of(self.records, &person, offer, institution, product_type);
+        if let Some(partner) = partner.as_deref().filter(|_| Measure::REPORTED.contains(&measure)) {
+            self.count.state.note_reported(partner, measure);
+        }
+        let place = AtPartner { product_type, sub_types: product_sub_type.into_iter().collect(), partner };
+        self.count.add(when, &person, Some(&place), measures);
     }
 
     /// What is known of the event that earned a payout: both are of one commit, so that it arrived just before.
     fn earned_by(&self, company: Uuid, arrival_us: u64, cause: Uuid) -> Option<HappeningDetails> {
-        let from = FeedKey::first_at(company, arrival_us.saturating_sub(EARNED_WITHIN_US)).to_bytes();
-        let near = self.records.store.scan_from(Tree::LeadEvents, from, company).filter_map(Result::ok);
-        let near =
-            near.take_while(|(key, _)| FeedKey::parse(key).is_some_and(|key| key.arrival_us < arrival_us));
-        let decoded = |(key, bytes): (Vec<u8>, Vec<u8>)| {
-            self.records.store.decode::<Vec<Happening>>(Tree::LeadEvents, &key, &bytes).ok()
-        };
-        let mut earned =
-            near.filter_map(decoded).flatten().filter(|happening| happening.cause == Some(cause));
-        earned.next().map(|happening| happening.details)
+        let from_us = arrival_us.saturating_sub(EARNED_WITHIN_US);
+        let near = self.records.store.feed_from::<Happening>(Tree::LeadEvents, company, from_us);
+        let near = near.filter_map(Result::ok).take_while(|(key, _)| key.arrival_us < arrival_us);
+        let earned = near.flat_map(|(_, listed)| listed).find(|one| one.cause == Some(cause));
+        earned.map(|happening| happening.details)
     }
 
     /// A table was made: its lead counts by the partners that have places at it if it is its first; its asks and offers count
@@ -149,13 +137,13 @@ impl<'a> Fold<'a> {
         let table = happening.cause;
         let head = table.and_then(|table| reading::head(&self.records.store, table).ok().flatten());
         let person = self.person(happening.lead);
-        let seats = head.as_ref().map_or_else(Vec::new, |head| subject::seats(self.records, head));
+        let templates = &self.records.templates;
+        let seats = head.as_ref().map_or_else(Vec::new, |head| templates.seats(head));
         let products = seats.iter().map(|seat| seat.product_type).collect();
         self.count.add_table(when, &products, Measures::of(Measure::RateTables, 1));
         let Some(head) = head else { return Ok(()) };
         for kept_out in head.kept_out.iter().filter(|one| one.by == Some(Denied::Suppressed)) {
-            let seat = self.records.templates.seat(kept_out.seat).ok();
-            let product = seat.iter().map(|seat| seat.product_type).collect();
+            let product = templates.seat(kept_out.seat).iter().map(|seat| seat.product_type).collect();
             self.count.add_table(when, &product, Measures::of(Measure::Suppressed, 1));
         }
         if person.is_first(self.records, head.uuid) {

@@ -31,7 +31,7 @@ impl Projection for Reports {
 }
 
 impl Reports {
-    /// Waits until this process counts, and begins where the one before has stopped.
+    /// Waits until this process counts, and begins where the one before has stopped: what that has written is all that it will ever have.
     pub(super) async fn until_it_counts(&self) {
         if self.is_counting() {
             return;
@@ -39,30 +39,23 @@ impl Reports {
         let store = &self.records.store;
         while tokio::time::timeout(TAKE_IN_EVERY, store.until_it_leads()).await.is_err() {
             // The tags and columns of the next report are asked for before it is made.
-            let reports = self.clone();
-            let taken_in =
-                blocking(move || reports.counts.iter().try_for_each(|count| reports.take_in(count)));
-            if let Err(failure) | Ok(Err(failure)) = taken_in.await {
+            if let Err(failure) = self.of_each_zone(Self::take_in).await {
                 warn!(%failure, "what is counted for reports could not be read; it is tried again");
             }
         }
-        while let Err(failure) | Ok(Err(failure)) = self.begin_to_count().await {
+        while let Err(failure) = self.of_each_zone(Self::load_again).await {
             error!(%failure, "what was counted for reports could not be read; it is tried again");
             tokio::time::sleep(LOOK_AGAIN).await;
         }
+        self.counting.store(true, Ordering::Release);
     }
 
-    /// What the process has written that led before is all that it will ever have.
-    async fn begin_to_count(&self) -> Result<Result<(), CommitError>, CommitError> {
+    async fn of_each_zone(
+        &self,
+        read: fn(&Self, &RwLock<Count>) -> Result<(), CommitError>,
+    ) -> Result<(), CommitError> {
         let reports = self.clone();
-        blocking(move || {
-            for counted in &*reports.counts {
-                reports.load_again(counted)?;
-            }
-            reports.counting.store(true, Ordering::Release);
-            Ok(())
-        })
-        .await
+        blocking(move || reports.counts.iter().try_for_each(|count| read(&reports, count))).await?
     }
 
     /// Takes a step for each company and time zone, of so many records of a feed at most, and writes what is due. Whether there may be
@@ -78,7 +71,7 @@ impl Reports {
             more |= blocking(move || reports.step(place, most)).await??;
             // Other processes make reports of what this one has written.
             if self.counts[place].read().is_due(!self.records.store.is_alone()) {
-                written(self, &self.counts[place]).await?;
+                self.write_count(&self.counts[place]).await?;
             }
         }
         if !more {
@@ -97,7 +90,7 @@ impl Reports {
         }
         let _turn = self.turn.acquire().await;
         for counted in &*self.counts {
-            written(self, counted).await?;
+            self.write_count(counted).await?;
         }
         Ok(())
     }
@@ -134,50 +127,49 @@ impl Reports {
         Ok(())
     }
 
-    /// Notes what became of a write. A count that was put in the place of another meanwhile has no part in it.
-    fn note(
+    /// Writes what a count has, then merges the days and months that have many parts.
+    ///
+    /// # Errors
+    /// Why the store did not take it.
+    pub(super) async fn write_count(&self, counted: &RwLock<Count>) -> Result<(), CommitError> {
+        let begun = Instant::now();
+        let (space, draft) = {
+            let mut count = counted.write();
+            (count.space, count.draft())
+        };
+        let Some((draft, places)) = draft else { return Ok(()) };
+        self.commit(counted, space, draft).await?;
+        let (zone, parts) = (space.zone.name(), places.len());
+        if self.records.store.is_alone() {
+            info!(zone, parts, "the count for reports is written");
+        } else {
+            debug!(zone, parts, "the count for reports is written");
+        }
+        for place in places {
+            let merge = counted.read().merge(&self.records.store, place)?;
+            if let Some(draft) = merge {
+                self.commit(counted, space, draft).await?;
+            }
+        }
+        counted.write().wrote_for = begun.elapsed();
+        Ok(())
+    }
+
+    /// Commits a draft of a count, and notes what became of it. A count that was put in the place of another meanwhile has no part in it.
+    async fn commit(
         &self,
         counted: &RwLock<Count>,
         space: Space,
-        outcome: &Result<(), CommitError>,
-        state: Vec<u8>,
+        (commit, state): Draft,
     ) -> Result<(), CommitError> {
+        let outcome = self.records.store.commit(commit).await;
         let mut count = counted.write();
-        if count.space != space {
-            return Ok(());
-        }
-        match outcome {
+        match &outcome {
+            _ if count.space != space => {}
             Ok(()) => count.note_written(state),
             Err(CommitError::Closed) => {}
             Err(_) => self.reload(&mut count)?,
         }
-        Ok(())
+        outcome
     }
-}
-
-/// Writes what a count has, then merges the days and months that have many parts.
-///
-/// # Errors
-/// Why the store did not take it.
-pub async fn written(reports: &Reports, counted: &RwLock<Count>) -> Result<(), CommitError> {
-    let begun = Instant::now();
-    let Some(Draft { commit, places, state, space }) = counted.write().draft() else { return Ok(()) };
-    let outcome = reports.records.store.commit(commit).await;
-    reports.note(counted, space, &outcome, state)?;
-    outcome?;
-    let (zone, parts) = (space.zone.name(), places.len());
-    if reports.records.store.is_alone() {
-        info!(zone, parts, "the count for reports is written");
-    } else {
-        debug!(zone, parts, "the count for reports is written");
-    }
-    for place in places {
-        let merge = counted.write().merge(&reports.records.store, place)?;
-        let Some((commit, state)) = merge else { continue };
-        let outcome = reports.records.store.commit(commit).await;
-        reports.note(counted, space, &outcome, state)?;
-        outcome?;
-    }
-    counted.write().wrote_for = begun.elapsed();
-    Ok(())
 }

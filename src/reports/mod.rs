@@ -2,7 +2,7 @@
 //!
 //! Nothing is counted when it happens. A `fold` follows the feeds, company by company, in the order of arrival, and adds what it
 //! finds to [`cells`]: one for each value of each dimension and of each pair of them, by company and day. They are written (`blocks`)
-//! seldom and many at once, in blocks (`block`) of some two bytes a cell, in one commit with how far (`state`) the fold has come. So each
+//! seldom and many at once, in blocks (`block`) of some two bytes a cell, in one commit with how far the fold has come. So each
 //! record is counted once, whatever crashes, and a count can always be made anew (`rebuild`) from the records. A report sums up the
 //! blocks of its months and days, and what is not written yet; how many leads there were does not matter to it.
 //!
@@ -59,7 +59,6 @@ mod names;
 pub mod query;
 mod rebuild;
 pub mod report;
-mod state;
 mod subject;
 mod sums;
 #[cfg(test)]
@@ -219,8 +218,8 @@ impl Reports {
             let count = self.count(query.zone).read();
             let companies = report::companies(query, report::all_companies(&count, named.clone()));
             let before = self.writes(&count).map_err(SumFault::Unreadable)?;
-            let with_writing = count.writing.as_ref().is_some_and(|(writes, _)| before < *writes);
-            let limits = (self.rules.groups, with_writing);
+            // What is being written may be in the store already.
+            let limits = (self.rules.groups, before == count.state.writes);
             let made = report::report(&self.records.store, &count, query, &companies, limits);
             // What was written meanwhile may count twice, or not at all.
             if attempt >= TRIES || self.writes(&count).map_err(SumFault::Unreadable)? == before {
@@ -256,7 +255,7 @@ impl Reports {
 
     /// How often was written.
     fn writes(&self, count: &Count) -> Result<u32, CommitError> {
-        let state = self.records.store.read::<state::State>(Tree::Reports, count.space.state());
+        let state = self.records.store.read::<count::State>(Tree::Reports, count.space.state());
         Ok(state.map_err(blocks::unreadable)?.map_or(0, |state| state.writes))
     }
 

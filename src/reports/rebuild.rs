@@ -9,7 +9,6 @@ use super::Reports;
 use super::blocks::unreadable;
 use super::count::Count;
 use super::fold::{self, Fold};
-use super::keep::written;
 use super::key::{self, Space};
 use crate::records::projection::Steps;
 use crate::store::{Commit, CommitError, Store, Tree, codec};
@@ -93,7 +92,7 @@ impl Rebuild {
             (count.pending.count() as u64, count.is_due(false))
         };
         if is_due || !more {
-            written(&self.reports, &self.count).await?;
+            self.reports.write_count(&self.count).await?;
             self.cells += cells;
         }
         Ok(())

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use chrono::NaiveDate;
 use uuid::Uuid;
 
 use crate::model::{ProductSubType, ProductType};
-use crate::partners::{Facts, SeatTemplate};
-use crate::rate_table::record::TableHead;
+use crate::partners::SeatTemplate;
 use crate::records::{Records, reading};
 use crate::store::entities::LeadRecord;
 
@@ -44,10 +42,7 @@ impl Person {
 
     /// Its credit rating: as given, or that of its score.
     pub fn rating(&self) -> Option<&'static str> {
-        let record = self.record.as_ref()?;
-        // The day does not matter to a rating.
-        let facts = Facts::new(&record.lead, NaiveDate::default(), record.bands);
-        facts.rating().map(|rating| rating.as_str())
+        reading::rating(self.record.as_ref()?).map(|rating| rating.as_str())
     }
 
     /// Its state of residence.
@@ -110,13 +105,8 @@ pub fn partner_of(
         (None, None) => Vec::new(),
     };
     let heads = tables.into_iter().filter_map(|table| reading::head(&records.store, table).ok().flatten());
-    let seats: Vec<_> = heads.flat_map(|head| seats(records, &head)).collect();
+    let seats: Vec<_> = heads.flat_map(|head| records.templates.seats(&head)).collect();
     let mut at_institution = seats.iter().filter(|seat| seat.institution == institution);
     let of_product = at_institution.clone().find(|seat| Some(seat.product_type) == product_type);
     of_product.or_else(|| at_institution.next()).map(|seat| seat.key.clone())
-}
-
-/// The places at a table.
-pub fn seats(records: &Records, head: &TableHead) -> Vec<std::sync::Arc<SeatTemplate>> {
-    head.seats.iter().filter_map(|seat| records.templates.seat(*seat).ok()).collect()
 }

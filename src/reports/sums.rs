@@ -34,8 +34,8 @@ pub struct Sums<'a> {
     /// The values of each dimension of the report, over all companies.
     pub labels: [Names; 2],
     most: usize,
-    /// Whether what is being written has to be added, since the store does not have it yet.
-    with_writing: bool,
+    /// Whether what is not known to be written has to be added, since the store does not have it yet.
+    with_pending: bool,
 }
 
 /// What the number of a cell means for its group.
@@ -63,9 +63,9 @@ impl<'a> Sums<'a> {
         count: &'a Count,
         query: &'a Query,
         companies: &'a [(Uuid, String)],
-        (most, with_writing): (usize, bool),
+        (most, with_pending): (usize, bool),
     ) -> Self {
-        Self { store, count, query, companies, labels: Default::default(), most, with_writing }
+        Self { store, count, query, companies, labels: Default::default(), most, with_pending }
     }
 
     /// The groups of a range.
@@ -167,14 +167,12 @@ impl<'a> Sums<'a> {
         for is_together in [true, false] {
             self.stored(company, (kind, is_together), stretch, grouping, groups)?;
         }
-        let writing = self.count.writing.as_ref().filter(|_| self.with_writing).map(|(_, cells)| cells);
-        for cells in writing.into_iter().chain([&self.count.pending]) {
-            let Range { first, last } = stretch.range;
-            for (day, of_day) in cells.days(company, self.query.test, first, last) {
-                let base = grouping.base_at(day);
-                for (ids, measures) in of_day.get(&kind).into_iter().flatten() {
-                    grouping.add(base, *ids, measures, stretch.is_less, groups);
-                }
+        let pending = self.with_pending.then_some(&self.count.pending);
+        let days = pending.into_iter().flat_map(|cells| cells.days(company, self.query.test, stretch.range));
+        for (day, of_day) in days {
+            let base = grouping.base_at(day);
+            for (ids, measures) in of_day.get(&kind).into_iter().flatten() {
+                grouping.add(base, *ids, measures, stretch.is_less, groups);
             }
         }
         if groups.are_more_than(self.most) { Err(SumFault::Large) } else { Ok(()) }

@@ -192,7 +192,7 @@ impl Story {
             company,
             test,
             look_back_minutes: None,
-            bands: CreditBands::CURRENT,
+            bands: CreditBands::Current,
             newer_values: false,
             idempotency_key: None,
             lead,
@@ -216,7 +216,7 @@ impl Story {
         let table = *self.tables.get(nth.checked_rem(self.tables.len())?)?;
         let engine = self.world.matchmaker.engine();
         let shown = reading::table(&engine.records, table).unwrap().unwrap();
-        shown.offer(number).map(|_| engine.records.templates.ids.uuid(table, number))
+        shown.offer(number).map(|_| engine.records.templates.ids.offer(table, number))
     }
 
     async fn report(

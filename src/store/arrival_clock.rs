@@ -16,13 +16,10 @@
 //! So arrivals always run, and are off the machine's clock only while that is doubted or was wrong. A feed counts the age
 //! of a record by this clock too ([`ArrivalClock::aged_us`]), so it goes on whatever the machine's shows.
 
-use std::{
-    collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::VecDeque, time::Duration};
 
 use metrics::{counter, gauge};
+use parking_lot::{Mutex, MutexGuard};
 use tracing::{info, warn};
 
 use super::clock::Clock;
@@ -153,7 +150,7 @@ impl ArrivalClock {
     /// Looks at the machine's clock, which may block in tests and so is not done under the lock.
     fn read(&self) -> (MutexGuard<'_, Face>, u64) {
         let (wall_us, steady_us) = (self.clock.now_us(), self.clock.steady_us());
-        let mut face = self.face.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut face = self.face.lock();
         face.run(wall_us, steady_us, &self.limits);
         face.tell(wall_us, &self.limits);
         (face, wall_us)

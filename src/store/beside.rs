@@ -1,10 +1,14 @@
 //! A store in the making: it lies beside its place, and is moved there when it is whole. So nobody opens a part of one.
 
-use std::fs::{self, DirBuilder, File};
-use std::os::unix::fs::DirBuilderExt;
+use std::collections::{BTreeMap, btree_map::Entry};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
+use super::changes::{Change, by_volume};
 use super::error::{StoreError, io_error};
+use super::manifest::{Manifest, VolumeRow};
+use super::volume_number::{Begins, Number, directory_of};
+use super::volumes::files::Files;
 use super::{disk, owner};
 
 /// A directory beside the place of a store. Dropped before [`finish`](Self::finish) it is removed.
@@ -45,6 +49,11 @@ impl Beside {
     /// # Errors
     /// What is in the way.
     pub fn begin(into: &Path) -> Result<Self, BesideError> {
+        Self::begin_as(into, ".part")
+    }
+
+    /// The same, in a directory whose name ends so.
+    pub(super) fn begin_as(into: &Path, ending: &str) -> Result<Self, BesideError> {
         owner::check(into)?;
         disk::want_directory(into).map_err(|source| io_error(into, source))?;
         if let Ok(mut entries) = fs::read_dir(into)
@@ -54,13 +63,12 @@ impl Beside {
             return Err(BesideError::NotEmpty { path: into.to_owned(), daemon });
         }
         let mut name = into.file_name().unwrap_or("offerd".as_ref()).to_owned();
-        name.push(".part");
+        name.push(ending);
         let path = into.with_file_name(name);
         if path.exists() {
             return Err(BesideError::LeftOver { path });
         }
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
-        made.map_err(|source| io_error(&path, source))?;
+        disk::make_directory(&path).map_err(|source| io_error(&path, source))?;
         Ok(Self { path, into: into.to_owned() })
     }
 
@@ -75,7 +83,8 @@ impl Beside {
     /// What is wrong with the disk.
     pub fn finish(self) -> Result<(), StoreError> {
         let moved = fs::rename(&self.path, &self.into);
-        moved.and_then(|()| sync_parent(&self.into)).map_err(|source| io_error(&self.into, source))
+        let named = moved.and_then(|()| disk::sync_directory(disk::parent_of(&self.into)));
+        named.map_err(|source| io_error(&self.into, source))
     }
 }
 
@@ -86,7 +95,42 @@ impl Drop for Beside {
     }
 }
 
-fn sync_parent(path: &Path) -> std::io::Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+/// The record files of a store in the making, volume by volume.
+pub(super) struct NewFiles {
+    store: PathBuf,
+    files: BTreeMap<Number, Files>,
+}
+
+impl NewFiles {
+    /// None yet.
+    pub(super) fn of(store: &Path) -> Self {
+        Self { store: store.to_owned(), files: BTreeMap::new() }
+    }
+
+    /// Those of a volume, which are begun where there are none.
+    pub(super) fn of_volume(&mut self, number: Number) -> io::Result<&Files> {
+        Ok(match self.files.entry(number) {
+            Entry::Occupied(files) => files.into_mut(),
+            Entry::Vacant(place) => place.insert(Files::create(directory_of(&self.store, number), number)?),
+        })
+    }
+
+    /// Appends changes to the files of their volumes.
+    pub(super) fn append(&mut self, changes: Vec<Change>) -> io::Result<()> {
+        for (number, changes) in by_volume(changes) {
+            self.of_volume(number)?.append(&changes)?;
+        }
+        Ok(())
+    }
+
+    /// Makes them durable, and lists those of the volumes that begin somewhere: the others are no part of the store.
+    pub(super) fn list(self, begins: &BTreeMap<Number, Begins>) -> io::Result<()> {
+        let mut manifest = Manifest::default();
+        for (number, files) in self.files {
+            let Some(begins) = begins.get(&number).copied() else { continue };
+            files.sync()?;
+            manifest.volumes.push(VolumeRow { number, begins, files: files.rows() });
+        }
+        manifest.write(&self.store, &disk::SyncFault::default())
+    }
 }

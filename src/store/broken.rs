@@ -1,9 +1,8 @@
 //! Broken records: how a value that is not what was written is named, counted and reported.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    sync::Mutex,
-};
+use std::collections::{BTreeMap, HashSet};
+
+use parking_lot::Mutex;
 
 use super::{
     disk::DiskError,
@@ -78,7 +77,7 @@ impl Default for Reported {
 impl Reported {
     /// How many there are in each tree, of those that are remembered.
     pub(super) fn by_tree(&self) -> BTreeMap<Tree, u64> {
-        let seen = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let seen = self.seen.lock();
         let mut counts = BTreeMap::new();
         seen.iter().for_each(|(tree, _)| *counts.entry(*tree).or_default() += 1);
         counts
@@ -86,7 +85,7 @@ impl Reported {
 
     /// Counts and logs the record, unless that was done before, or too many others were. True if it did.
     pub(super) fn note(&self, record: &BrokenRecord) -> bool {
-        let mut seen = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut seen = self.seen.lock();
         if seen.len() >= REPORTED_LIMIT || !seen.insert((record.tree, record.key.clone())) {
             return false;
         }

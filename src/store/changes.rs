@@ -6,6 +6,8 @@
 //! ```
 //! A record that is removed has the length `FFFFFFFF` and no value.
 
+use std::collections::BTreeMap;
+
 use super::volume_number::Number;
 
 /// What becomes of one record.
@@ -31,6 +33,13 @@ pub(super) fn push(body: &mut Vec<u8>, volume: Number, key: &[u8], value: Option
     body.extend_from_slice(&value.map_or(REMOVED, length).to_be_bytes());
     body.extend_from_slice(key);
     body.extend_from_slice(value.unwrap_or_default());
+}
+
+/// Changes by the volumes that they are of, in their order.
+pub(super) fn by_volume(changes: Vec<Change>) -> BTreeMap<Number, Vec<Change>> {
+    let mut by_volume: BTreeMap<Number, Vec<Change>> = BTreeMap::new();
+    changes.into_iter().for_each(|change| by_volume.entry(change.volume).or_default().push(change));
+    by_volume
 }
 
 /// The changes of a body; `None` when it is not made of changes.

@@ -6,7 +6,6 @@ use super::{
     broken::{BrokenRecord, ReadError},
     damage::{Damage, DamageKind},
     engine::{Engine, read_record},
-    frame::unframed,
     journal,
     records::{Records, Within},
     sealing::{LastKey, data_key},
@@ -15,7 +14,7 @@ use super::{
 };
 
 /// What a walk over every record found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckReport {
     /// Sound records, by tree, in the order of [`TREES`].
     pub counts: Vec<(Tree, u64)>,
@@ -40,16 +39,7 @@ pub struct CheckReport {
 impl CheckReport {
     /// Of a store in which nothing is.
     pub(super) fn empty() -> Self {
-        Self {
-            counts: TREES.iter().map(|row| (row.tree, 0)).collect(),
-            broken: Vec::new(),
-            unknown_keys: 0,
-            leads_sound: 0,
-            leads_broken: 0,
-            damages: Vec::new(),
-            unfound: Vec::new(),
-            set_aside: Vec::new(),
-        }
+        Self { counts: TREES.iter().map(|row| (row.tree, 0)).collect(), ..Self::default() }
     }
 
     /// Whether everything is as it was written.
@@ -69,18 +59,16 @@ impl CheckReport {
     }
 }
 
-/// Reads every file and every record there is; `read` is given the length of each entry of the files. Fails only when an index
-/// cannot go on.
-pub(super) fn check(records: &Records, read: &mut dyn FnMut(u64)) -> Result<CheckReport, ReadError> {
+/// Reads every file and every record there is. Fails only when an index cannot go on.
+pub(super) fn check(records: &Records) -> Result<CheckReport, ReadError> {
     let mut report =
         CheckReport { set_aside: journal::set_aside(records.volumes().store()), ..CheckReport::empty() };
-    let (volumes, journal) = (records.volumes(), "journal");
+    let volumes = records.volumes();
     if journal::is_gone(volumes.store()) {
-        let what = DamageKind::Missing;
-        volumes.damages().note(Damage { volume: None, file: journal.to_owned(), what });
+        volumes.damages().note_of(None, "journal", DamageKind::Missing);
     }
     for number in volumes.numbers() {
-        check_files(records, number, &mut report, read)?;
+        check_files(records, number, &mut report)?;
         check_records(records, number, &mut report)?;
     }
     check_leads(records, &mut report)?;
@@ -95,16 +83,11 @@ pub(super) fn check(records: &Records, read: &mut dyn FnMut(u64)) -> Result<Chec
 
 /// Reads the files of a volume, which are the truth, and holds its index against them. Where the files are damaged it cannot be
 /// known what the index ought to find.
-fn check_files(
-    records: &Records,
-    number: u32,
-    report: &mut CheckReport,
-    read: &mut dyn FnMut(u64),
-) -> Result<(), ReadError> {
+fn check_files(records: &Records, number: u32, report: &mut CheckReport) -> Result<(), ReadError> {
     let Some(volume) = records.volumes().usable(number) else { return Ok(()) };
     records.volumes().note_gone(number);
     let damages = records.volumes().damages();
-    let unfound = volume.unfound(damages, read)?;
+    let unfound = volume.unfound(damages)?;
     if unfound > 0 && !damages.cost_records_of(number) {
         volume.distrust();
         report.unfound.push((number, unfound));
@@ -117,8 +100,7 @@ fn check_records(records: &Records, number: u32, report: &mut CheckReport) -> Re
     let within = Within { volumes: records.volumes(), number };
     for entry in records.walk_volume(number, &Bound::Unbounded)? {
         let (sled_key, _) = entry?;
-        let of_tree = sled_key.split_first().and_then(|(p, key)| Some((Tree::of_prefix(*p)?, key)));
-        let Some((tree, key)) = of_tree else {
+        let Some((tree, key)) = Tree::split(&sled_key) else {
             report.unknown_keys += 1;
             continue;
         };
@@ -135,17 +117,13 @@ fn check_records(records: &Records, number: u32, report: &mut CheckReport) -> Re
     Ok(())
 }
 
-/// Reads every record that a database has; `read` is given the length of each.
-pub(super) fn check_records_of(
-    engine: &dyn Engine,
-    read: &mut dyn FnMut(u64),
-) -> Result<CheckReport, ReadError> {
+/// Reads every record that a database has.
+pub(super) fn check_records_of(engine: &dyn Engine) -> Result<CheckReport, ReadError> {
     let mut report = CheckReport::empty();
     for row in &TREES {
         let mut last = LastKey::default();
         for entry in engine.walk(row.tree, &[], &[]) {
             let (sled_key, raw) = entry?;
-            read((sled_key.len() + raw.len()) as u64);
             match engine.payload(row.tree, &sled_key[1..], &raw, &mut last) {
                 Ok(Some(_)) => report.counts[row.tree as usize].1 += 1,
                 // Of a lead that is erased.
@@ -164,24 +142,21 @@ pub(super) fn check_records_of(
 fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadError> {
     let is_damaged = |volume| records.volumes().damages().cost_records_of(volume);
     let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
-    for entry in records.walk(Tree::LeadKeys, &[], &[]) {
-        let (key, raw) = entry?;
-        let (Some(lead), Ok(kept)) = (data_key::lead_at(&key[1..]), unframed(&raw)) else {
+    for found in records.data_keys(&[], &[]) {
+        let Some((lead, kept)) = found? else {
             report.leads_broken += 1;
             continue;
         };
-        if data_key::is_destroyed(kept) {
+        if data_key::is_destroyed(&kept) {
             continue;
         }
+        let volume = data_key::volume_of(&kept);
         match records.get(Tree::Leads, lead.as_bytes()) {
             Ok(Some(_)) => report.leads_sound += 1,
             // A data key may be there for no more than what was seen of a lead. That of a volume that was dropped is destroyed.
-            Ok(None)
-                if !is_damaged(data_key::volume_of(kept)) && numbers.contains(&data_key::volume_of(kept)) => {
-            }
-            Ok(None) | Err(ReadError::Broken(_)) => report.leads_broken += 1,
-            // Its volume cannot be used.
-            Err(ReadError::Disk(_)) => report.leads_broken += 1,
+            Ok(None) if !is_damaged(volume) && numbers.contains(&volume) => {}
+            // The disk cannot be read where its volume cannot be used.
+            Ok(None) | Err(ReadError::Broken(_) | ReadError::Disk(_)) => report.leads_broken += 1,
         }
     }
     Ok(())

@@ -6,6 +6,8 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
+use uuid::Uuid;
+
 /// The first moment that a feed can hold, 2020-08-01: a clock that shows less has not been set.
 const FIRST_US: u64 = 1_596_240_000_000_000;
 
@@ -52,6 +54,11 @@ impl Clock {
     pub(super) fn steady_us(&self) -> u64 {
         (self.steady)()
     }
+}
+
+/// The time in a UUIDv7, Unix milliseconds; nothing in one of another version.
+pub(super) fn uuid_ms(uuid: Uuid) -> Option<u64> {
+    (uuid.get_version_num() == 7).then(|| (uuid.as_u128() >> 80) as u64)
 }
 
 impl fmt::Debug for Clock {

@@ -37,6 +37,16 @@ pub struct DatabaseStanding {
     pub clock_ahead_ms: i64,
 }
 
+impl DatabaseStanding {
+    /// Of a database that answered just now what its clock showed.
+    pub(super) fn of(round_trip: Duration, theirs_ms: i64) -> Self {
+        let ours =
+            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().saturating_sub(round_trip / 2);
+        let clock_ahead_ms = i64::try_from(ours.as_millis()).unwrap_or(i64::MAX).saturating_sub(theirs_ms);
+        Self { round_trip, clock_ahead_ms }
+    }
+}
+
 /// A process that shares a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeFigures {
@@ -123,11 +133,8 @@ impl Cluster {
     }
 
     /// Takes note of how the database answered, and of what its clock showed.
-    pub(super) fn note_database(&self, round_trip: Duration, theirs_ms: i64) {
-        let ours =
-            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().saturating_sub(round_trip / 2);
-        let clock_ahead_ms = i64::try_from(ours.as_millis()).unwrap_or(i64::MAX).saturating_sub(theirs_ms);
-        *self.database.write() = Some(DatabaseStanding { round_trip, clock_ahead_ms });
+    pub(super) fn note_database(&self, standing: DatabaseStanding) {
+        *self.database.write() = Some(standing);
     }
 
     /// How the database answered last; nothing where there is none.

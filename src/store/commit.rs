@@ -121,24 +121,15 @@ impl Commit {
         self
     }
 
-    /// Finishes what a crash has left in the middle of an erasure.
-    pub(super) fn rewrap(slot: u16) -> Self {
-        Self {
-            rewrap: Some(Box::new(Rewrap { slot: Slot::Number(slot), without: Without::Nothing })),
-            ..Self::default()
-        }
-    }
-
-    /// Destroys the data keys of a slot that are of leads of a volume. `at_ms` is when, Unix milliseconds.
-    pub(super) fn forget(slot: u16, volume: Number, at_ms: i64) -> Self {
-        let without = Without::Volume(volume, at_ms);
+    /// Seals the data keys of a slot anew, but for some, which are destroyed. Without any it finishes what a crash has left in the
+    /// middle of an erasure.
+    pub(super) fn rewrap(slot: u16, without: Without) -> Self {
         Self { rewrap: Some(Box::new(Rewrap { slot: Slot::Number(slot), without })), ..Self::default() }
     }
 
-    /// Destroys the data keys of a slot that are of leads that came before a time.
-    pub(super) fn expire(slot: u16, expiry: Expiry) -> Self {
-        let without = Without::Before(expiry);
-        Self { rewrap: Some(Box::new(Rewrap { slot: Slot::Number(slot), without })), ..Self::default() }
+    /// The same for slots that a crash has left in the middle of it.
+    pub(super) fn finish_rewraps(slots: Vec<u16>) -> Vec<Self> {
+        slots.into_iter().map(|slot| Self::rewrap(slot, Without::Nothing)).collect()
     }
 
     /// Guards that no record has this key. A broken record counts as one.

@@ -1,11 +1,9 @@
 //! The way of outcomes back. Whoever commits on a thread of the engine is answered there, by the thread's courier: the writer wakes
 //! it once for all outcomes of a group, and each goes from it to who waits without a wake-up from thread to thread.
 
-use std::{
-    cell::RefCell,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{cell::RefCell, sync::Arc};
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 
 use super::commit::Outcome;
@@ -46,11 +44,11 @@ pub(super) struct Replies(Vec<(Arc<Desk>, Vec<Reply>)>);
 /// it the writer wakes each waiter by itself.
 pub async fn answer_commits_here() {
     let courier = Courier::default();
-    *courier.0.waiting() = Some(Vec::new());
+    *courier.0.waiting.lock() = Some(Vec::new());
     HERE.set(Some(Arc::clone(&courier.0)));
     loop {
         courier.0.arrived.notified().await;
-        let arrived = courier.0.waiting().as_mut().map(std::mem::take);
+        let arrived = courier.0.waiting.lock().as_mut().map(std::mem::take);
         arrived.into_iter().flatten().for_each(Reply::give);
     }
 }
@@ -82,7 +80,7 @@ impl Replies {
     /// Brings each thread what is for it, and wakes it once.
     pub(super) fn send(self) {
         for (desk, replies) in self.0 {
-            let left = match desk.waiting().as_mut() {
+            let left = match desk.waiting.lock().as_mut() {
                 Some(waiting) => {
                     waiting.extend(replies);
                     None
@@ -102,16 +100,10 @@ impl Reply {
     }
 }
 
-impl Desk {
-    fn waiting(&self) -> MutexGuard<'_, Option<Vec<Reply>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Nobody waits for a courier that has left.
 impl Drop for Courier {
     fn drop(&mut self) {
-        let left = self.0.waiting().take();
+        let left = self.0.waiting.lock().take();
         left.into_iter().flatten().for_each(Reply::give);
     }
 }

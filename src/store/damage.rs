@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::trees::Tree;
 
 /// Something of the store's files that is not as it was written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("`{file}`{what}")]
 pub struct Damage {
     /// The volume that it is in, 0 for the base; nothing where it is in none.
     pub volume: Option<u32>,
@@ -17,12 +18,14 @@ pub struct Damage {
     pub what: DamageKind,
 }
 
-/// What is wrong with a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// What is wrong with a file, in words that follow its name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum DamageKind {
     /// It is not there.
+    #[error(" is missing")]
     Missing,
     /// It is shorter than it was.
+    #[error(" has {bytes} bytes, want at least {wanted}")]
     CutShort {
         /// How many bytes it has.
         bytes: u64,
@@ -30,12 +33,16 @@ pub enum DamageKind {
         wanted: u64,
     },
     /// It is not needed, or there is another one: nothing is lost.
+    #[error(" is damaged; nothing is lost, since another file says the same")]
     Spare,
     /// It is the manifest, and its copy is lost too: what there is was listed from the files, and what is gone cannot be missed.
+    #[error(" and its copy are lost; what the store has was told from its files, and made a list of anew")]
     Unlisted,
     /// It cannot be opened; in a sentence why.
+    #[error(" cannot be used: {0}")]
     Unusable(String),
     /// The disk cannot read some of its bytes. They may be sound all the same.
+    #[error(": the disk cannot read {bytes} bytes at {at}: {why}")]
     Unreadable {
         /// Where they begin.
         at: u64,
@@ -45,8 +52,13 @@ pub enum DamageKind {
         why: String,
     },
     /// It is a file of the journal that was damaged, and what lay at its damaged places may be lost: how much is not known.
+    #[error(
+        " is a damaged file of the journal, set aside: what was whole of it was taken in, what lay at its damaged places may be lost, \
+         and is counted nowhere; remove it when you have seen it"
+    )]
     SetAside,
     /// It has another format.
+    #[error(" has format `{found}`, this offerd reads `{wanted}`: the offerd that wrote it can read it")]
     Format {
         /// Its format.
         found: String,
@@ -54,8 +66,12 @@ pub enum DamageKind {
         wanted: String,
     },
     /// It was opened while the disk could not read all of it.
+    #[error(
+        " was opened while the disk could not read all of it; what it could not read is looked for again at the next start"
+    )]
     Partial,
     /// Some of its bytes are no records.
+    #[error(": {bytes} bytes at {at} are no records{}", beside(.between))]
     Bytes {
         /// Where they begin.
         at: u64,
@@ -98,48 +114,13 @@ impl Damage {
     }
 }
 
-impl fmt::Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, what, .. } = self;
-        match what {
-            DamageKind::Missing => write!(f, "`{file}` is missing"),
-            DamageKind::CutShort { bytes, wanted } => {
-                write!(f, "`{file}` has {bytes} bytes, want at least {wanted}")
-            }
-            DamageKind::Spare => {
-                write!(f, "`{file}` is damaged; nothing is lost, since another file says the same")
-            }
-            DamageKind::Unlisted => write!(
-                f,
-                "`{file}` and its copy are lost; what the store has was told from its files, and made a list of anew"
-            ),
-            DamageKind::Unreadable { at, bytes, why } => {
-                write!(f, "`{file}`: the disk cannot read {bytes} bytes at {at}: {why}")
-            }
-            DamageKind::SetAside => write!(
-                f,
-                "`{file}` is a damaged file of the journal, set aside: what was whole of it was taken in, what lay at its damaged \
-                 places may be lost, and is counted nowhere; remove it when you have seen it"
-            ),
-            DamageKind::Partial => write!(
-                f,
-                "`{file}` was opened while the disk could not read all of it; what it could not read is looked for again at the next start"
-            ),
-            DamageKind::Format { found, wanted } => write!(
-                f,
-                "`{file}` has format `{found}`, this offerd reads `{wanted}`: the offerd that wrote it can read it"
-            ),
-            DamageKind::Unusable(why) => write!(f, "`{file}` cannot be used: {why}"),
-            DamageKind::Bytes { at, bytes, between: [before, behind] } => {
-                write!(f, "`{file}`: {bytes} bytes at {at} are no records")?;
-                match (before, behind) {
-                    (Some(before), Some(behind)) => write!(f, ", between {before} and {behind}"),
-                    (Some(before), None) => write!(f, ", behind {before}"),
-                    (None, Some(behind)) => write!(f, ", before {behind}"),
-                    (None, None) => Ok(()),
-                }
-            }
-        }
+/// What the sound records beside damage say of it.
+fn beside([before, behind]: &[Option<Neighbour>; 2]) -> String {
+    match (before, behind) {
+        (Some(before), Some(behind)) => format!(", between {before} and {behind}"),
+        (Some(before), None) => format!(", behind {before}"),
+        (None, Some(behind)) => format!(", before {behind}"),
+        (None, None) => String::new(),
     }
 }
 

@@ -8,10 +8,12 @@ use std::{
     fs, io, mem,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
+
+use parking_lot::Mutex;
 
 use super::{
     damage::{Damage, DamageKind},
@@ -59,9 +61,14 @@ impl Damages {
         damages
     }
 
+    /// Notes damage of a file, in a volume or in none.
+    pub(super) fn note_of(&self, volume: Option<Number>, file: impl Into<String>, what: DamageKind) {
+        self.note(Damage { volume, file: file.into(), what });
+    }
+
     /// Logs and counts damage, unless that was done before.
     pub(super) fn note(&self, damage: Damage) {
-        let mut noted = self.noted();
+        let mut noted = self.0.noted.lock();
         if noted.iter().any(|known| known.covers(&damage)) || noted.len() >= REMEMBERED {
             return;
         }
@@ -93,12 +100,12 @@ impl Damages {
     /// Whether the disk could not read something of a volume.
     pub(super) fn are_unreadable(&self, volume: Number) -> bool {
         let is_unreadable = |known: &Damage| matches!(known.what, DamageKind::Unreadable { .. });
-        self.noted().iter().any(|known| known.volume == Some(volume) && is_unreadable(known))
+        self.0.noted.lock().iter().any(|known| known.volume == Some(volume) && is_unreadable(known))
     }
 
     /// Whether records of a volume may be lost.
     pub(super) fn cost_records_of(&self, volume: Number) -> bool {
-        self.noted().iter().any(|known| known.volume == Some(volume) && known.costs_records())
+        self.0.noted.lock().iter().any(|known| known.volume == Some(volume) && known.costs_records())
     }
 
     /// Takes note that a volume was opened.
@@ -118,13 +125,13 @@ impl Damages {
 
     /// All of it, in the order it was met.
     pub(super) fn all(&self) -> Vec<Damage> {
-        self.noted().clone()
+        self.0.noted.lock().clone()
     }
 
     /// Writes what is to be kept, where that has changed.
     pub(super) fn save(&self) {
         let Some(file) = &self.0.file else { return };
-        let _writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.0.writing.lock();
         if !self.0.changed.swap(false, Ordering::AcqRel) {
             return;
         }
@@ -137,7 +144,7 @@ impl Damages {
 
     /// Forgets what is gone; whether there was any.
     fn forget(&self, is_gone: impl Fn(&Damage) -> bool) -> bool {
-        let mut noted = self.noted();
+        let mut noted = self.0.noted.lock();
         let known = mem::take(&mut *noted);
         let (gone, left): (Vec<Damage>, Vec<Damage>) = known.into_iter().partition(is_gone);
         *noted = left;
@@ -153,10 +160,6 @@ impl Damages {
         if self.0.file.is_some() {
             metrics::gauge!(STORE_DAMAGE).set(noted.len() as f64);
         }
-    }
-
-    fn noted(&self) -> MutexGuard<'_, Vec<Damage>> {
-        self.0.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

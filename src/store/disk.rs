@@ -13,11 +13,17 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 /// How often a sync that hangs looks whether it still does.
 const HANG_LOOK: Duration = Duration::from_millis(1);
+
+/// How often a held lock is tried again.
+pub(super) const LOCK_RETRY: Duration = Duration::from_millis(2);
 
 /// How much is given up where a disk cannot read, in bytes.
 const PAGE: usize = 4096;
@@ -211,12 +217,17 @@ pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
+/// Where a file is written before it takes the place of another.
+pub(super) fn fresh(path: &Path) -> PathBuf {
+    let mut fresh = path.as_os_str().to_owned();
+    fresh.push(".new");
+    fresh.into()
+}
+
 /// Writes a file anew, for the owner alone, as a whole. After a crash it is the old one or the new one; once this returns,
 /// the new one.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut fresh = path.as_os_str().to_owned();
-    fresh.push(".new");
-    let fresh = PathBuf::from(fresh);
+    let fresh = fresh(path);
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     let mut file = open_file(&mut options, &fresh)?;
@@ -243,6 +254,17 @@ pub(super) fn remove_file(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
         Ok(()) => sync_directory(parent_of(path)),
+    }
+}
+
+/// Locks an open file or directory as soon as nobody else does; `false` where somebody still does at a moment.
+pub(super) fn lock_until(file: &File, until: Instant) -> io::Result<bool> {
+    loop {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) if Instant::now() < until => thread::park_timeout(LOCK_RETRY),
+            Err(Errno::WOULDBLOCK) => return Ok(false),
+            locked => return Ok(locked.map(|()| true)?),
+        }
     }
 }
 

@@ -11,14 +11,12 @@ use uuid::Uuid;
 use super::{
     broken::{BrokenRecord, ReadError, Reported},
     changes::Change,
-    cluster::Cluster,
     commit::{Commit, CommitError, Outcome},
     disk::DiskResult,
     frame::{Reason, unframed},
     health::FailureLatch,
     raw::{RawValues, Record, read_clear},
     sealing::{LastKey, Sealing, data_key},
-    topics::Topics,
     trees::{TREES, Tree},
     volume_number::{BASE, Number},
 };
@@ -29,6 +27,9 @@ pub(super) type Entry = (Vec<u8>, Vec<u8>);
 
 /// Entries on their way.
 pub(super) type Walk = Box<dyn Iterator<Item = DiskResult<Entry>> + Send>;
+
+/// Leads on their way, each with what is kept of its data key.
+pub(super) type DataKeys = Box<dyn Iterator<Item = DiskResult<Option<(Uuid, Vec<u8>)>>> + Send>;
 
 /// Where records are kept.
 pub(super) trait Engine: RawValues + Send + Sync {
@@ -47,12 +48,6 @@ pub(super) trait Engine: RawValues + Send + Sync {
     fn newest_volume(&self) -> Number {
         BASE
     }
-
-    /// What was changed, by its topic.
-    fn topics(&self) -> &Topics;
-
-    /// Who shares the store.
-    fn cluster(&self) -> &Cluster;
 
     /// Notes that nothing can be read under a key.
     fn note_unreadable(&self, _sled_key: &[u8]) {}
@@ -82,6 +77,14 @@ pub(super) trait Engine: RawValues + Send + Sync {
             return self.get(tree, key);
         }
         record.inspect_err(|broken| self.report(broken)).map_err(ReadError::Broken)
+    }
+
+    /// What is kept of the data keys of leads from a place on, with a prefix; nothing of one that cannot be read.
+    fn data_keys(&self, start: &[u8], prefix: &[u8]) -> DataKeys {
+        Box::new(self.walk(Tree::LeadKeys, start, prefix).map(|entry| {
+            let (key, raw) = entry?;
+            Ok(data_key::lead_at(&key[1..]).zip(unframed(&raw).ok().map(<[u8]>::to_vec)))
+        }))
     }
 
     /// Whether the data key of a lead was destroyed.
@@ -146,7 +149,7 @@ pub(super) trait Writer: Send {
 /// Counts the changes of a group by the trees that they are of.
 pub(super) fn count(changes: &[Change]) {
     let mut counts = [0; TREES.len()];
-    for tree in changes.iter().filter_map(|change| Tree::of_prefix(*change.key.first()?)) {
+    for (tree, _) in changes.iter().filter_map(|change| Tree::split(&change.key)) {
         counts[tree as usize] += 1;
     }
     for (row, count) in TREES.iter().zip(counts).filter(|(_, count)| *count > 0) {

@@ -6,7 +6,13 @@ use std::{
     time::Duration,
 };
 
-use super::{broken::ReadError, disk::DiskError, manifest::FORMAT, sealing::SealingError, user::User};
+use super::{
+    broken::ReadError,
+    disk::DiskError,
+    manifest::FORMAT,
+    sealing::{MasterKeyError, SealingError},
+    user::User,
+};
 
 /// Why a store could not be opened or closed.
 #[derive(Debug, thiserror::Error)]
@@ -94,10 +100,15 @@ pub enum StoreError {
     },
 }
 
-impl StoreError {
-    /// What a step on the disk came to.
-    pub(super) fn from_disk(error: DiskError) -> Self {
+impl From<DiskError> for StoreError {
+    fn from(error: DiskError) -> Self {
         Self::Read(error.into())
+    }
+}
+
+impl From<MasterKeyError> for StoreError {
+    fn from(error: MasterKeyError) -> Self {
+        Self::Sealing(SealingError::MasterKey(error))
     }
 }
 

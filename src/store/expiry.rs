@@ -20,13 +20,13 @@ use super::Store;
 use super::arrival::FeedKey;
 use super::broken::ReadError;
 use super::codec;
-use super::commit::{Commit, Expiry};
-use super::frame::unframed;
-use super::retention::{AGING, AT_ONCE, AgeSource, Aged, ORPHANS, RetentionError};
+use super::commit::{Commit, Expiry, Without};
+use super::retention::{AT_ONCE, AgeSource, Aged, RetentionError, of_base};
 use super::sealing::data_key;
 use super::sealing::slots::SLOTS;
 use super::trees::{Kept, TREES, Tree};
 use super::volume_number::Number;
+use super::volumes::time_ms;
 
 /// Where it is kept how far the last pass has come.
 const PROGRESS: &[u8] = b"retention";
@@ -143,14 +143,13 @@ impl Store {
     fn found(&self, part: Part, progress: &Progress) -> Result<Found, RetentionError> {
         match part {
             Part::Leads => self.old_leads(progress),
-            Part::ByTime(tree) => self.old_by_time(tree, progress.before_ms),
+            Part::ByTime(tree) => self.old_by_time(tree, progress),
             Part::Feed(tree) => self.old_of_feed(tree, progress),
             Part::Else(tree, told) => {
                 let after = (!progress.after.is_empty()).then_some(&progress.after[..]);
                 let Aged { keys, searched_to } =
                     self.aged(tree, told, progress.before_ms, after, LOOKED_AT)?;
-                let old = keys.into_iter().map(|key| (tree, key)).collect();
-                Ok(Found { old, after: searched_to, ..Found::default() })
+                Ok(Found::of(tree, keys, searched_to))
             }
         }
     }
@@ -175,17 +174,15 @@ impl Store {
         let before = Number::try_from(progress.before_ms / 1000).unwrap_or(Number::MAX);
         let forgotten_ms = i64::try_from(progress.gone_ms).unwrap_or(i64::MAX);
         let (slot_bytes, mut is_changed, mut has_old) = (slot.to_be_bytes(), false, false);
-        for entry in self.shared.engine.walk(Tree::LeadKeys, &slot_bytes, &slot_bytes) {
-            let (key, raw) = entry.map_err(ReadError::from)?;
-            let Ok(kept) = unframed(&raw) else { continue };
-            let Some(lead) = data_key::lead_at(&key[1..]) else { continue };
-            match data_key::destroyed_at(kept) {
+        for found in self.shared.engine.data_keys(&slot_bytes, &slot_bytes) {
+            let Some((lead, kept)) = found.map_err(ReadError::from)? else { continue };
+            match data_key::destroyed_at(&kept) {
                 Some(at_ms) => {
                     is_changed |= at_ms < forgotten_ms;
                     // As one that was broken off has left it.
                     has_old |= at_ms == progress.begun_ms;
                 }
-                None => match data_key::came_s(lead, kept) {
+                None => match data_key::came_s(lead, &kept) {
                     Some(came_s) => has_old |= came_s < before,
                     // From now on it counts as one that came when the pass began.
                     None => is_changed = true,
@@ -193,7 +190,7 @@ impl Store {
             }
         }
         let expiry = Expiry { before, forgotten_ms, at_ms: progress.begun_ms };
-        let destroys = (is_changed || has_old).then(|| Commit::expire(slot, expiry));
+        let destroys = (is_changed || has_old).then(|| Commit::rewrap(slot, Without::Before(expiry)));
         let with_records = [&slot_bytes[..], Uuid::nil().as_bytes()].concat();
         Ok(Found {
             destroys,
@@ -210,17 +207,14 @@ impl Store {
     ) -> Result<Found, RetentionError> {
         let start = [&progress.after[..], &[0]].concat();
         let mut found = Found { after: next_slot, ..Found::default() };
-        for entry in self.shared.engine.walk(Tree::LeadKeys, &start, &slot.to_be_bytes()) {
-            let (key, raw) = entry.map_err(ReadError::from)?;
-            let Ok(kept) = unframed(&raw) else { continue };
-            let lead = data_key::lead_at(&key[1..]);
-            let Some(lead) = lead.filter(|_| data_key::destroyed_at(kept) == Some(progress.begun_ms)) else {
-                continue;
-            };
+        let is_old = |kept: &[u8]| data_key::destroyed_at(kept) == Some(progress.begun_ms);
+        for kept in self.shared.engine.data_keys(&start, &slot.to_be_bytes()) {
+            let kept = kept.map_err(ReadError::from)?;
+            let Some((lead, _)) = kept.filter(|(_, kept)| is_old(kept)) else { continue };
             found.leads += 1;
             found.old.extend(self.own_of(lead)?);
             if found.leads == LEADS_AT_ONCE {
-                found.after = Some(key[1..].to_vec());
+                found.after = Some([&slot.to_be_bytes()[..], lead.as_bytes()].concat());
                 break;
             }
         }
@@ -235,20 +229,10 @@ impl Store {
         keys.collect()
     }
 
-    fn old_by_time(&self, tree: Tree, before_ms: u64) -> Result<Found, RetentionError> {
-        let mut found = Found::default();
-        // They stand in the order of their times.
-        for key in self.shared.engine.keys(tree, &[]).take(AT_ONCE) {
-            let key = key?;
-            if time_ms(&key) >= before_ms {
-                return Ok(found);
-            }
-            found.old.push((tree, key));
-        }
-        if found.old.len() == AT_ONCE {
-            found.after = Some(Vec::new());
-        }
-        Ok(found)
+    fn old_by_time(&self, tree: Tree, progress: &Progress) -> Result<Found, RetentionError> {
+        let old = self.first_old(tree, &[], |key| progress.is_old(tree, key))?;
+        let after = (old.len() == AT_ONCE).then(Vec::new);
+        Ok(Found::of(tree, old, after))
     }
 
     /// Of the next company that has a feed.
@@ -258,33 +242,30 @@ impl Store {
         let Some(company) = FeedKey::parse(&key[1..]).map(|key| key.company) else {
             return Ok(Found::default());
         };
-        let mut found = Found { after: Some(company.as_bytes().to_vec()), ..Found::default() };
-        for key in self.shared.engine.keys(tree, company.as_bytes()).take(AT_ONCE) {
-            let key = key?;
-            if FeedKey::parse(&key).is_none_or(|key| key.arrival_us / 1000 >= progress.before_ms) {
-                break;
-            }
-            found.old.push((tree, key));
-        }
-        if found.old.len() < AT_ONCE {
-            // Behind all that it has.
-            found.after = Some([company.as_bytes(), &[u8::MAX; FeedKey::LEN][..]].concat());
-        }
-        Ok(found)
+        let old = self.first_old(tree, company.as_bytes(), |key| progress.is_old(tree, key))?;
+        // If it may have more, again, or else behind all that it has.
+        let behind: &[u8] = if old.len() == AT_ONCE { &[] } else { &[u8::MAX; FeedKey::LEN] };
+        Ok(Found::of(tree, old, Some([company.as_bytes(), behind].concat())))
+    }
+}
+
+impl Progress {
+    /// Whether the time in a key is before what is kept.
+    fn is_old(&self, tree: Tree, key: &[u8]) -> bool {
+        time_ms(tree, key).is_some_and(|ms| ms < self.before_ms)
+    }
+}
+
+impl Found {
+    fn of(tree: Tree, old: Vec<Vec<u8>>, after: Option<Vec<u8>>) -> Self {
+        Self { old: old.into_iter().map(|key| (tree, key)).collect(), after, ..Self::default() }
     }
 }
 
 /// What a pass does, in this order.
 fn parts() -> Vec<Part> {
     let by_time = TREES.iter().filter(|row| row.kept == Kept::ByTime).map(|row| Part::ByTime(row.tree));
-    let aging = AGING.into_iter().map(|(tree, told)| Part::Else(tree, Some(told)));
-    let orphans = ORPHANS.into_iter().map(|tree| Part::Else(tree, None));
+    let of_base = of_base().map(|(tree, told)| Part::Else(tree, told));
     let feeds = Tree::FEEDS.into_iter().map(Part::Feed);
-    [Part::Leads].into_iter().chain(by_time).chain(feeds).chain(aging).chain(orphans).collect()
-}
-
-/// The time in the UUIDv7 that a key begins with; the end of time where it begins with none.
-fn time_ms(key: &[u8]) -> u64 {
-    key.first_chunk::<16>()
-        .map_or(u64::MAX, |id| u64::try_from(u128::from_be_bytes(*id) >> 80).expect("48 bits are left"))
+    [Part::Leads].into_iter().chain(by_time).chain(feeds).chain(of_base).collect()
 }

@@ -60,6 +60,13 @@ pub(super) fn unframed(raw: &[u8]) -> Result<&[u8], Reason> {
     Ok(payload)
 }
 
+/// The checksum of parts that follow each other.
+pub(super) fn checksum(parts: &[&[u8]]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    parts.iter().for_each(|part| hasher.update(part));
+    hasher.finalize()
+}
+
 /// The frame that holds `payload`.
 pub(super) fn framed(payload: &[u8]) -> Vec<u8> {
     assert!(

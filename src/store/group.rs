@@ -348,28 +348,23 @@ fn within_limits(commit: &Commit) -> Outcome {
             Write::Append { tree, payload, .. } => (*tree, payload.len()),
             Write::Identify { .. } => (Tree::Identities, 0),
         };
-        if tree == Tree::LeadKeys
-            || (tree == Tree::Identities && !matches!(write, Write::Remove { .. } | Write::Identify { .. }))
-        {
-            let name = tree.name();
-            return Err(CommitError::Failed(format!("tree `{name}` is written by the store alone")));
-        }
-        if tree.row().seal == Seal::Lead && commit.about.is_none() && !matches!(write, Write::Remove { .. }) {
-            let name = tree.name();
-            let reason = format!("a record of tree `{name}` must be of a commit that is about a lead");
-            return Err(CommitError::Failed(reason));
-        }
-        if commit.about.is_some() && passes(write) {
-            let name = tree.name();
-            let reason = format!("a record of tree `{name}` must not be of a commit that is about a lead");
-            return Err(CommitError::Failed(reason));
-        }
-        if length > VALUE_LIMIT {
-            let name = tree.name();
-            let reason =
-                format!("a value of tree `{name}` must be at most `{VALUE_LIMIT}` bytes, got `{length}`");
-            return Err(CommitError::Failed(reason));
-        }
+        let (name, removes) = (tree.name(), matches!(write, Write::Remove { .. }));
+        let is_known = removes || matches!(write, Write::Identify { .. });
+        let reason = match tree {
+            Tree::LeadKeys => format!("tree `{name}` is written by the store alone"),
+            Tree::Identities if !is_known => format!("tree `{name}` is written by the store alone"),
+            _ if tree.row().seal == Seal::Lead && commit.about.is_none() && !removes => {
+                format!("a record of tree `{name}` must be of a commit that is about a lead")
+            }
+            _ if commit.about.is_some() && passes(write) => {
+                format!("a record of tree `{name}` must not be of a commit that is about a lead")
+            }
+            _ if length > VALUE_LIMIT => {
+                format!("a value of tree `{name}` must be at most `{VALUE_LIMIT}` bytes, got `{length}`")
+            }
+            _ => continue,
+        };
+        return Err(CommitError::Failed(reason));
     }
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! Whether the store can still keep its promise.
 
 use std::sync::{
-    Arc, PoisonError, RwLock,
+    Arc,
     atomic::{AtomicBool, Ordering},
 };
 
+use parking_lot::RwLock;
 use tokio::sync::Notify;
 
 /// What the store says of itself.
@@ -56,7 +57,7 @@ impl FailureLatch {
 
     /// Marks the store as sound again.
     pub(super) fn mended(&self) {
-        *self.failure.write().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.failure.write() = None;
         tracing::warn!("the store works again: commits are taken");
         self.mended.notify_one();
     }
@@ -87,7 +88,7 @@ impl FailureLatch {
     }
 
     fn set(&self, reason: &str, for_good: bool) {
-        let mut failed = self.failure.write().unwrap_or_else(PoisonError::into_inner);
+        let mut failed = self.failure.write();
         if failed.as_ref().is_some_and(|failure| failure.for_good || !for_good) {
             return;
         }
@@ -105,7 +106,7 @@ impl FailureLatch {
 
     /// Why the store failed, if it did.
     pub(super) fn failure(&self) -> Option<Arc<Failure>> {
-        self.failure.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.failure.read().clone()
     }
 
     /// The flag as others see it.

@@ -25,17 +25,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::fs::{FlockOperation, flock};
-
 use super::{
     disk::{self, DiskError, DiskResult},
     record_file::Locator,
     tally::Tally,
 };
 use crate::telemetry::logging::foreseen;
-
-/// How often a held lock is tried again.
-const LOCK_RETRY: Duration = Duration::from_millis(2);
 
 const HEADING: &str = "offerd index 1 ";
 
@@ -143,7 +138,7 @@ impl Index {
         let db = loop {
             match guarded(&at, || config.open()) {
                 Err(error) if is_lock(&error) && began.elapsed() < options.lock_wait => {
-                    thread::park_timeout(LOCK_RETRY);
+                    thread::park_timeout(disk::LOCK_RETRY);
                 }
                 opened => break opened?,
             }
@@ -200,7 +195,12 @@ impl Index {
         let Some(db) = self.db.take() else { return Ok(()) };
         // It syncs its file once more when it is dropped, and panics where that fails.
         guarded(&self.at, move || db.flush().map(|_| ()))?;
-        wait_for_lock(&directory(&self.volume).join("db"), self.lock_wait)?;
+        // It keeps its lock until its last job aside is done.
+        let file = File::open(directory(&self.volume).join("db"))?;
+        if !disk::lock_until(&file, Instant::now() + self.lock_wait)? {
+            return Err(failed(&self.at, LOCKED));
+        }
+        drop(file);
         disk::replace(&sum_path(&self.volume), sums(&self.volume, &self.tally)?.as_bytes())?;
         Ok(())
     }
@@ -273,18 +273,6 @@ fn in_words(error: &io::Error) -> String {
     match error.raw_os_error().or(code) {
         Some(code) => io::Error::from_raw_os_error(code).to_string(),
         None => error.kind().to_string(),
-    }
-}
-
-/// Waits until sled is done with a file: it keeps its lock until its last job aside is.
-fn wait_for_lock(path: &Path, bound: Duration) -> io::Result<()> {
-    let began = Instant::now();
-    let file = File::open(path)?;
-    loop {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(rustix::io::Errno::WOULDBLOCK) if began.elapsed() < bound => thread::park_timeout(LOCK_RETRY),
-            locked => return Ok(locked?),
-        }
     }
 }
 

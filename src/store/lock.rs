@@ -7,22 +7,13 @@ use std::{
     io,
     os::unix::fs::OpenOptionsExt,
     path::Path,
-    thread,
     time::{Duration, Instant},
-};
-
-use rustix::{
-    fs::{FlockOperation, flock},
-    io::Errno,
 };
 
 use super::{
     disk,
     error::{StoreError, io_error},
 };
-
-/// How often a held lock is tried again.
-const RETRY: Duration = Duration::from_millis(2);
 
 /// Held while the store is open; dropped, it is let go.
 #[derive(Debug)]
@@ -61,13 +52,9 @@ impl Lock {
 
 /// Locks what was opened at a path of a store, as soon as nobody else does, up to a moment.
 fn hold(opened: io::Result<File>, path: &Path, store: &Path, until: Instant) -> Result<File, StoreError> {
-    let opened = opened.map_err(|source| io_error(path, source))?;
-    loop {
-        match flock(&opened, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(opened),
-            Err(Errno::WOULDBLOCK) if Instant::now() < until => thread::park_timeout(RETRY),
-            Err(Errno::WOULDBLOCK) => return Err(StoreError::Locked { path: store.to_owned() }),
-            Err(error) => return Err(io_error(path, error.into())),
-        }
+    let locked = opened.and_then(|file| Ok((disk::lock_until(&file, until)?, file)));
+    match locked.map_err(|source| io_error(path, source))? {
+        (true, file) => Ok(file),
+        (false, _) => Err(StoreError::Locked { path: store.to_owned() }),
     }
 }

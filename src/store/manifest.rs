@@ -50,6 +50,13 @@ pub(super) struct VolumeRow {
     pub(super) files: Vec<FileRow>,
 }
 
+impl VolumeRow {
+    /// One of which it is not known when it begins, or that begins before everything.
+    pub(super) fn undated(number: Number, files: Vec<FileRow>) -> Self {
+        Self { number, begins: Begins::default(), files }
+    }
+}
+
 /// A record file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileRow {
@@ -111,9 +118,14 @@ impl Manifest {
                 }
             }
             files.sort_by_key(|file| file.number);
-            volumes.push(VolumeRow { number, begins: Begins::default(), files });
+            volumes.push(VolumeRow::undated(number, files));
         }
         Ok(Self { volumes, ..Self::default() })
+    }
+
+    /// A volume by its number.
+    pub(super) fn volume_mut(&mut self, number: Number) -> Option<&mut VolumeRow> {
+        self.volumes.iter_mut().find(|volume| volume.number == number)
     }
 
     /// Writes both files. Once this returns, they survive a power cut.

@@ -53,14 +53,14 @@
 //! registry   entities  tokens  partner_keys  pauses  suppressions  users  audit  identities  terms     kept for callers, through a Store as any caller has
 //! ────────── Store ──────────────────────────────────────────────── the engine, from here on down
 //! sharing    nodes                                                                             the processes that share a store, of either engine
-//! care       expiry  retention  check  scrub  backup  salvage  copy
+//! care       expiry  retention  check  scrub  beside  backup  salvage  copy
 //! start      recovery  open                                                                     postgres, the other engine, beside all from volumes to start
 //! writing    checkpoint  writer
 //! reading    tap  records
 //! volumes    owner  lock  index  volumes
 //! surface    group  scan  courier  queue  engine  cluster  topics                                                what both engines have in common, from here on down
 //! files      record_file  tally  journal  manifest  raw  sealing  stall  user  error
-//! words      codec  disk  clock  arrival_clock  arrival  space  options  health  trees  volume_number  frame  changes  commit  damage  damages  broken
+//! words      codec  disk  clock  arrival_clock  arrival  space  options  health  trees  volume_number  frame  changes  commit  damage  damages  broken  progress
 //! ```
 //!
 //! # What is deliberately absent
@@ -100,6 +100,7 @@ mod options;
 mod owner;
 mod passing;
 mod postgres;
+mod progress;
 mod queue;
 mod raw;
 mod record_file;
@@ -129,7 +130,7 @@ use std::{
     collections::BTreeMap,
     fmt, io,
     path::Path,
-    sync::{Arc, Weak, atomic::AtomicBool},
+    sync::{Arc, atomic::AtomicBool},
     thread,
     time::Duration,
 };
@@ -159,6 +160,7 @@ pub use self::{
     manifest::FORMAT,
     options::StoreOptions,
     postgres::DatabaseFigures,
+    progress::Progress,
     registry::{
         audit, contacts, entities, identities, left_alone, partner_keys, pauses, suppressions, tokens, users,
     },
@@ -175,7 +177,9 @@ pub use self::{
 use self::{
     arrival_clock::ArrivalClock,
     backup::{Backup, BackupError},
-    engine::Engine,
+    cluster::Cluster,
+    engine::{Engine, Writer},
+    error::io_error,
     health::FailureLatch,
     lock::Lock,
     open::Opened,
@@ -185,6 +189,7 @@ use self::{
     scrub::{Scrub, Scrubbing},
     space::Space,
     stall::Stalls,
+    topics::Topics,
     turns::Turns,
 };
 use crate::config::PostgresSettings;
@@ -193,9 +198,9 @@ use crate::config::PostgresSettings;
 const TAKEN_IN_AGAIN: Duration = Duration::from_millis(250);
 
 /// Opens the volumes that are not, on a thread of its own, so that nobody waits for it later; the youngest first.
-fn open_volumes(shared: Weak<Shared>) -> io::Result<()> {
-    let numbers = |files: &Files| files.records.volumes().numbers();
-    let numbers = shared.upgrade().and_then(|shared| shared.files().map(numbers)).unwrap_or_default();
+fn open_volumes(shared: &Arc<Shared>) -> io::Result<()> {
+    let Some(files) = shared.files() else { return Ok(()) };
+    let (numbers, shared) = (files.records.volumes().numbers(), Arc::downgrade(shared));
     let open = move || {
         for number in numbers.into_iter().rev() {
             let Some(shared) = shared.upgrade() else { return };
@@ -206,6 +211,15 @@ fn open_volumes(shared: Weak<Shared>) -> io::Result<()> {
         }
     };
     thread::Builder::new().name("store-volumes".to_owned()).spawn(open).map(drop)
+}
+
+/// The way to a writer: by a thread of its own, or by none.
+fn queue(writer: impl Writer + 'static, options: &StoreOptions, has_threads: bool) -> io::Result<Queue> {
+    let writer = Box::new(writer);
+    match has_threads {
+        true => Queue::threaded(writer, options.queue, options.group, options.close_bound),
+        false => Ok(Queue::inline(writer)),
+    }
 }
 
 /// A handle on the open store. Clones share it; when the last is dropped the store is closed. The lock goes a moment
@@ -224,6 +238,8 @@ struct Shared {
     stalls: Arc<Stalls>,
     clock: Arc<ArrivalClock>,
     turns: Arc<Turns>,
+    topics: Arc<Topics>,
+    cluster: Arc<Cluster>,
 }
 
 /// Where the records are, for what an engine does in its own way.
@@ -242,17 +258,53 @@ struct Files {
 }
 
 impl Shared {
+    fn in_files(options: &StoreOptions, has_threads: bool) -> Result<Self, StoreError> {
+        copy::refuse_claimed(&options.path)?;
+        let Opened { records, mut writer, latch, clock } = open::open(options)?;
+        copy::refuse_unfinished(&*records)?;
+        let io = |source| io_error(&options.path, source);
+        let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
+        if has_threads {
+            writer = writer.with_checkpoints_aside().map_err(io)?;
+        }
+        let scrub = Scrub { interval: options.scrub_interval, rate: options.scrub_rate };
+        let scrubs = has_threads && !scrub.interval.is_zero();
+        let scrubbing = scrubs.then(|| scrub.begin(&records)).transpose().map_err(io)?;
+        let engine = Arc::<Records>::clone(&records);
+        let (stalls, topics) = (Arc::clone(records.stalls()), Arc::clone(records.topics()));
+        let backing = Backing::Files(Files { records, space, _scrubbing: scrubbing });
+        let turns = Turns::new(options.changes_per_record, false);
+        let queue = queue(writer, options, has_threads).map_err(io)?;
+        let cluster = Arc::new(Cluster::alone());
+        Ok(Self { queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
+    }
+
+    fn in_database(
+        options: &StoreOptions,
+        database: &PostgresSettings,
+        has_threads: bool,
+    ) -> Result<Self, StoreError> {
+        let io = |source| io_error(&options.path, source);
+        let mut lock = None;
+        if has_threads {
+            disk::make_directory(&options.path).map_err(io)?;
+            lock = Some(Lock::take(&options.path, options.lock_wait)?);
+        }
+        let opened = postgres::open(options, database)?;
+        let postgres::Opened { database, writer, latch, stalls, clock, topics, cluster } = opened;
+        copy::refuse_unfinished(&*database).or_else(|refused| postgres::leave(&database, refused))?;
+        let engine = Arc::<Database>::clone(&database);
+        let backing = Backing::Database(database, lock);
+        let turns = Turns::new(options.changes_per_record, true);
+        let queue = queue(writer, options, has_threads).map_err(io)?;
+        Ok(Self { queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
+    }
+
     fn files(&self) -> Option<&Files> {
         match &self.backing {
             Backing::Files(files) => Some(files),
             Backing::Database(..) => None,
         }
-    }
-
-    /// The records in files, of a store that is known to have them there.
-    #[cfg(test)]
-    fn records(&self) -> &Arc<Records> {
-        &self.files().expect("a store in files").records
     }
 }
 
@@ -260,10 +312,20 @@ impl Store {
     /// Opens the store, or makes it. Once this returns, everything acknowledged before is readable, and a store just
     /// made survives a power cut as an empty one.
     pub fn open(options: StoreOptions) -> Result<Self, StoreError> {
-        match options.database.clone() {
-            Some(database) => Self::open_database(&options, &database),
-            None => Self::open_files(options),
+        Self::open_as(&options, true)
+    }
+
+    fn open_as(options: &StoreOptions, has_threads: bool) -> Result<Self, StoreError> {
+        let shared = Arc::new(match &options.database {
+            Some(database) => Shared::in_database(options, database, has_threads)?,
+            None => Shared::in_files(options, has_threads)?,
+        });
+        if has_threads {
+            let watched = stall::watch(&shared.stalls, &shared.latch);
+            let begun = watched.and_then(|()| open_volumes(&shared));
+            begun.map_err(|source| io_error(&options.path, source))?;
         }
+        Ok(Self { shared })
     }
 
     /// How the database that these options name answers; nothing where it has no tables yet, or none is named. It is not changed.
@@ -284,41 +346,6 @@ impl Store {
         postgres::fault(database)
     }
 
-    fn open_files(options: StoreOptions) -> Result<Self, StoreError> {
-        copy::refuse_claimed(&options.path)?;
-        let Opened { records, writer, latch, clock } = open::open(&options)?;
-        copy::refuse_unfinished(&*records)?;
-        let io = |source| StoreError::Io { path: options.path.clone(), source };
-        let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
-        let writer = writer.with_checkpoints_aside().map_err(io)?;
-        let queue = Queue::threaded(Box::new(writer), options.queue, options.group, options.close_bound);
-        let scrub = Scrub { interval: options.scrub_interval, rate: options.scrub_rate };
-        let scrubbing = (!scrub.interval.is_zero()).then(|| scrub.begin(&records)).transpose().map_err(io)?;
-        let (engine, stalls) = (Arc::<Records>::clone(&records), Arc::clone(records.stalls()));
-        let backing = Backing::Files(Files { records, space, _scrubbing: scrubbing });
-        let turns = Turns::new(options.changes_per_record, options.database.is_some());
-        let queue = queue.map_err(io)?;
-        let shared = Arc::new(Shared { queue, backing, engine, latch, stalls, clock, turns });
-        stall::watch(&shared.stalls, &shared.latch)
-            .and_then(|()| open_volumes(Arc::downgrade(&shared)))
-            .map_err(io)?;
-        Ok(Self { shared })
-    }
-
-    fn open_database(options: &StoreOptions, database: &PostgresSettings) -> Result<Self, StoreError> {
-        let io = |source| StoreError::Io { path: options.path.clone(), source };
-        disk::make_directory(&options.path).map_err(io)?;
-        let lock = Lock::take(&options.path, options.lock_wait)?;
-        let postgres::Opened { database, writer, latch, stalls, clock } = postgres::open(options, database)?;
-        copy::refuse_unfinished(&*database).or_else(|refused| postgres::leave(&database, refused))?;
-        let queue = Queue::threaded(Box::new(writer), options.queue, options.group, options.close_bound);
-        let (queue, engine) = (queue.map_err(io)?, Arc::<Database>::clone(&database));
-        stall::watch(&stalls, &latch).map_err(io)?;
-        let backing = Backing::Database(database, Some(lock));
-        let turns = Turns::new(options.changes_per_record, options.database.is_some());
-        Ok(Self { shared: Arc::new(Shared { queue, backing, engine, latch, stalls, clock, turns }) })
-    }
-
     /// Opens the store without a writer thread: [`commit`](Self::commit) does all its work before it returns, on the
     /// same code. For tests under a paused clock, which would otherwise run ahead of the writer.
     pub fn open_inline(path: impl AsRef<Path>) -> Result<Self, StoreError> {
@@ -327,42 +354,7 @@ impl Store {
 
     /// Like [`open_inline`](Self::open_inline), with a clock or limits of one's own.
     pub fn open_inline_with(options: &StoreOptions) -> Result<Self, StoreError> {
-        let turns = Turns::new(options.changes_per_record, options.database.is_some());
-        let shared = match &options.database {
-            None => {
-                let Opened { records, writer, latch, clock } = open::open(options)?;
-                copy::refuse_unfinished(&*records)?;
-                let space =
-                    Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
-                let (engine, stalls) = (Arc::<Records>::clone(&records), Arc::clone(records.stalls()));
-                let backing = Backing::Files(Files { records, space, _scrubbing: None });
-                Shared {
-                    queue: Queue::inline(Box::new(writer)),
-                    backing,
-                    engine,
-                    latch,
-                    stalls,
-                    clock,
-                    turns,
-                }
-            }
-            Some(database) => {
-                let postgres::Opened { database, writer, latch, stalls, clock } =
-                    postgres::open(options, database)?;
-                copy::refuse_unfinished(&*database).or_else(|refused| postgres::leave(&database, refused))?;
-                let (queue, engine) = (Queue::inline(Box::new(writer)), Arc::<Database>::clone(&database));
-                Shared {
-                    queue,
-                    backing: Backing::Database(database, None),
-                    engine,
-                    latch,
-                    stalls,
-                    clock,
-                    turns,
-                }
-            }
-        };
-        Ok(Self { shared: Arc::new(shared) })
+        Self::open_as(options, false)
     }
 
     /// Queues a commit and returns a future of its outcome. The commit is queued when this returns: dropping the future
@@ -513,6 +505,31 @@ impl Store {
         Scan::new(Arc::clone(&self.shared.engine), tree, start.as_ref(), prefix.as_ref())
     }
 
+    /// The records of a company's feed from an arrival on, in microseconds, with what each lists. Nothing is listed by one that does not
+    /// decode, which is reported.
+    pub fn feed_from<T: DeserializeOwned>(
+        &self,
+        feed: Tree,
+        company: Uuid,
+        from_us: u64,
+    ) -> impl Iterator<Item = Result<(FeedKey, Vec<T>), ReadError>> + use<T> {
+        let start = FeedKey::first_at(company, from_us).to_bytes();
+        self.listed(feed, self.scan_from(feed, start, company))
+    }
+
+    /// The same of the records of a feed that a scan meets.
+    pub fn listed<T: DeserializeOwned>(
+        &self,
+        feed: Tree,
+        scan: Scan,
+    ) -> impl Iterator<Item = Result<(FeedKey, Vec<T>), ReadError>> + use<T> {
+        let store = self.clone();
+        let listed = move |(key, payload): (Vec<u8>, Vec<u8>)| {
+            Some((FeedKey::parse(&key)?, store.decode(feed, &key, &payload).unwrap_or_default()))
+        };
+        scan.filter_map(move |record| record.map(&listed).transpose())
+    }
+
     /// Like [`scan_from`](Self::scan_from), of a tree that is [sealed by lead](Seal::Lead): what is about other leads is
     /// passed over without being opened.
     pub fn scan_about(
@@ -551,14 +568,9 @@ impl Store {
 
     /// Reads every record there is and reports what is broken. Takes as long as reading the whole store; changes nothing.
     pub fn check(&self) -> Result<CheckReport, ReadError> {
-        self.check_with(&mut |_| {})
-    }
-
-    /// As [`check`](Self::check); `read` is given the length of each entry as it is read.
-    pub fn check_with(&self, read: &mut dyn FnMut(u64)) -> Result<CheckReport, ReadError> {
         match &self.shared.backing {
-            Backing::Files(files) => check::check(&files.records, read),
-            Backing::Database(database, _) => check::check_records_of(&**database, read),
+            Backing::Files(files) => check::check(&files.records),
+            Backing::Database(database, _) => check::check_records_of(&**database),
         }
     }
 
@@ -614,12 +626,12 @@ impl Store {
     /// Grows with each change of a topic, before that is acknowledged, in other processes on the store within a quarter of a second:
     /// what was read while it stays the same is still so.
     pub fn changes_of(&self, topic: Topic) -> u64 {
-        self.shared.engine.topics().count(topic)
+        self.shared.topics.count(topic)
     }
 
     /// Waits until that is another than was seen, and gives it.
     pub async fn until_changed(&self, topic: Topic, seen: u64) -> u64 {
-        self.shared.engine.topics().until_changed(topic, seen).await
+        self.shared.topics.until_changed(topic, seen).await
     }
 
     /// Takes in what is changed of a topic after so many changes were seen, for ever. What cannot be taken in is tried again until it can.
@@ -674,12 +686,6 @@ impl Store {
         self.shared.files().map_or_else(Vec::new, |files| files.records.volumes().spans())
     }
 
-    /// How many keys were looked up in indexes on this thread.
-    #[cfg(test)]
-    pub(crate) fn look_ups() -> usize {
-        index::LOOK_UPS.get()
-    }
-
     /// Whether a lead was erased.
     pub fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
         self.shared.engine.is_erased(lead)
@@ -713,7 +719,7 @@ impl Store {
         let short = || Some(&self.shared.files()?.space).filter(|space| space.is_short());
         match (self.shared.latch.health(), stall) {
             (Health::Sound, Some(stall)) => Health::Stalled(stall.told()),
-            (Health::Sound, None) => match self.shared.engine.cluster().silence() {
+            (Health::Sound, None) => match self.shared.cluster.silence() {
                 Some(silence) => Health::Stalled(silence),
                 None => short().map_or(Health::Sound, |space| Health::Short(space.told())),
             },

@@ -16,12 +16,12 @@ impl Store {
 
     /// The id of this process on the store, another each time that it is opened.
     pub fn node(&self) -> Uuid {
-        self.shared.engine.cluster().me()
+        self.shared.cluster.me()
     }
 
     /// Whether no other process is known to have it open now. Others are known a lease's fifth after they have begun.
     pub fn is_alone(&self) -> bool {
-        self.shared.engine.cluster().is_alone()
+        self.shared.cluster.is_alone()
     }
 
     /// The id of the directory that this process runs in, the same at its next start; nothing where no other process shares the store.
@@ -53,28 +53,28 @@ impl Store {
 
     /// Stands for the lead of those that share the store, and tells them this of itself.
     pub fn stand(&self, figures: String) {
-        self.shared.engine.cluster().tell(figures);
-        self.shared.engine.cluster().stand();
+        self.shared.cluster.tell(figures);
+        self.shared.cluster.stand();
     }
 
     /// Stands for the lead no more: it is about to end.
     pub fn step_back(&self) {
-        self.shared.engine.cluster().step_back();
+        self.shared.cluster.step_back();
     }
 
     /// Tells those that share the store something else of this process.
     pub fn tell_nodes(&self, figures: String) {
-        self.shared.engine.cluster().tell(figures);
+        self.shared.cluster.tell(figures);
     }
 
     /// How the database answered last; nothing where the records are in files.
     pub fn database_standing(&self) -> Option<DatabaseStanding> {
-        self.shared.engine.cluster().database()
+        self.shared.cluster.database()
     }
 
     /// How many processes have the store open, as far as is known: this one at least. Waits for nothing.
     pub fn known_alive(&self) -> usize {
-        self.shared.engine.cluster().known_alive().max(1)
+        self.shared.cluster.known_alive().max(1)
     }
 
     /// The processes that share the store, those that have ended within a day too; only this one where the records are in files. May
@@ -85,17 +85,17 @@ impl Store {
     pub fn nodes(&self) -> Result<Vec<NodeFigures>, ReadError> {
         match &self.shared.backing {
             Backing::Database(database, _) => postgres::nodes(database),
-            Backing::Files(_) => Ok(vec![self.shared.engine.cluster().alone_figures()]),
+            Backing::Files(_) => Ok(vec![self.shared.cluster.alone_figures()]),
         }
     }
 
     /// Whether this process leads those that share the store: it does what one alone may do, until it closes the store.
     pub fn leads(&self) -> bool {
-        self.shared.engine.cluster().leads()
+        self.shared.cluster.leads()
     }
 
     /// Waits until this process leads those that share the store. In files of this machine it does at once.
     pub async fn until_it_leads(&self) {
-        self.shared.engine.cluster().until_it_leads().await;
+        self.shared.cluster.until_it_leads().await;
     }
 }

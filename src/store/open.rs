@@ -21,7 +21,7 @@ use super::{
     records::Records,
     recovery::{self, Recovered},
     scan::Scan,
-    sealing::{MasterKey, Sealing, SealingError, key_file::KeyFile},
+    sealing::{MasterKey, Sealing, key_file::KeyFile},
     stall::Stalls,
     trees::{Kept, TREES, Tree},
     volume_number::BASE,
@@ -39,9 +39,7 @@ pub(super) struct Opened {
 
 /// Opens a store, or makes one, with the master key that is found for it.
 pub(super) fn open(options: &StoreOptions) -> Result<Opened, StoreError> {
-    let master = MasterKey::find(options.master_key_file.as_deref(), &options.path)
-        .map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?;
-    open_with(options, master)
+    open_with(options, MasterKey::find(options.master_key_file.as_deref(), &options.path)?)
 }
 
 /// Whether there is a store, of whatever format.
@@ -54,7 +52,7 @@ pub(super) fn exists(path: &Path) -> bool {
 fn is_foreign(path: &Path, found: &Found) -> bool {
     match found {
         Found::Nothing => path.join("db").exists(),
-        Found::Damaged => !recovery::has_files(path) && !KeyFile::of(path).exists(),
+        Found::Damaged => !recovery::has_files(path) && !KeyFile::of(path).is_there(),
         Found::Manifest { .. } | Found::Other(_) => false,
     }
 }
@@ -82,7 +80,7 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let recovered = recovery::recover(options, found, damages).map_err(|source| io_error(path, source))?;
     let Recovered { manifest, replay, damages } = recovered;
     for name in journal::set_aside(path) {
-        damages.note(Damage { volume: None, file: format!("damaged/{name}"), what: DamageKind::SetAside });
+        damages.note_of(None, format!("damaged/{name}"), DamageKind::SetAside);
     }
     let volumes = Volumes::open(options, manifest, damages, lock).map_err(ReadError::from)?;
     let is_new =
@@ -90,8 +88,7 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     if let Some(master) = &master
         && let Some(file) = KeyFile::of(path).mend(master)?
     {
-        let file = file.to_owned();
-        volumes.damages().note(Damage { volume: None, file, what: DamageKind::Spare });
+        volumes.damages().note_of(None, file, DamageKind::Spare);
     }
     let sealing = Sealing::open(Box::new(KeyFile::of(path)), master, path, is_new)?;
     let latch = Arc::new(FailureLatch::default());
@@ -108,12 +105,11 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let StoreOptions { volume_bytes, volume_age, mend_interval, .. } = *options;
     let limits = Limits { volume_bytes, volume_age, mend_interval };
     let mut writer = Writer::new(Arc::clone(&records), journal, arrivals, Arc::clone(&latch), limits);
-    let unfinished: Vec<Commit> = records.sealing().unfinished().into_iter().map(Commit::rewrap).collect();
-    for outcome in writer.execute(&unfinished) {
+    for outcome in writer.execute(&Commit::finish_rewraps(records.sealing().unfinished())) {
         outcome.map_err(|error| StoreError::Disk(error.to_string()))?;
     }
     if records.volumes().last().is_none() {
-        writer.begin_volume().map_err(StoreError::Disk)?;
+        writer.begin_volume().map_err(|fault| StoreError::Disk(fault.to_string()))?;
     }
     Ok(Opened { records, writer, latch, clock })
 }
@@ -124,13 +120,13 @@ pub(super) fn manifest(path: &Path, damages: &Damages) -> Result<Option<Manifest
         found if is_foreign(path, &found) => Err(StoreError::Foreign { path: path.to_owned() }),
         Found::Nothing if !recovery::has_files(path) => Ok(None),
         Found::Nothing | Found::Damaged => {
-            damages.note(Damage { volume: None, file: "manifest".to_owned(), what: DamageKind::Unlisted });
+            damages.note_of(None, "manifest", DamageKind::Unlisted);
             Ok(None)
         }
         Found::Other(found) => Err(StoreError::Format { path: path.to_owned(), found }),
         Found::Manifest { manifest, damage } => {
             if let Some(file) = damage {
-                damages.note(Damage { volume: None, file: file.to_owned(), what: DamageKind::Spare });
+                damages.note_of(None, file, DamageKind::Spare);
             }
             Ok(Some(manifest))
         }

@@ -31,13 +31,13 @@ impl Store {
     ) -> Result<(), RetentionError> {
         debug_assert_eq!(tree.row().seal, Seal::Passing, "others have no passing key");
         let sealing = self.shared.engine.sealing();
-        if !sealing.has_passing() && self.keys_of(tree)?.is_empty() {
+        if !sealing.has_passing() && self.keys(tree, [])?.is_empty() {
             return Ok(());
         }
         let fresh = sealing.begin_passing()?.id;
         // What was sealed with those of before is applied when this is answered.
         self.commit(Commit::new()).await?;
-        for keys in self.keys_of(tree)?.chunks(AT_ONCE) {
+        for keys in self.keys(tree, [])?.chunks(AT_ONCE) {
             let commits = keys.iter().map(|key| self.sealed_anew(tree, key, fresh, &is_wanted));
             let commits = commits.collect::<Result<Vec<_>, _>>()?;
             for outcome in join_all(commits.into_iter().flatten().map(|commit| self.commit(commit))).await {
@@ -70,10 +70,5 @@ impl Store {
             Ok(_) | Err(ReadError::Broken(_)) => Commit::new().remove(tree, key),
             Err(error) => return Err(error),
         }))
-    }
-
-    /// The keys of a tree in the base, those included of which nothing can be read.
-    pub(super) fn keys_of(&self, tree: Tree) -> Result<Vec<Vec<u8>>, ReadError> {
-        self.shared.engine.keys(tree, &[]).collect()
     }
 }

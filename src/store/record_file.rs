@@ -25,7 +25,7 @@ use super::{
     changes::Change,
     damage::DamageKind,
     disk::{self, Unread},
-    frame::VALUE_LIMIT,
+    frame::{VALUE_LIMIT, checksum},
     volume_number::Number,
 };
 
@@ -106,19 +106,14 @@ pub(super) enum Met {
 impl Locator {
     /// As the index keeps it.
     pub(super) fn to_bytes(self) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        bytes[..4].copy_from_slice(&self.file.to_be_bytes());
-        bytes[4..12].copy_from_slice(&self.at.to_be_bytes());
-        bytes[12..].copy_from_slice(&self.length.to_be_bytes());
-        bytes
+        let (file, at, length) = (u128::from(self.file), u128::from(self.at), u128::from(self.length));
+        (file << 96 | at << 32 | length).to_be_bytes()
     }
 
     /// Reads what the index keeps.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let (file, rest) = bytes.split_first_chunk()?;
-        let (at, rest) = rest.split_first_chunk()?;
-        let length = u32::from_be_bytes(rest.try_into().ok()?);
-        Some(Self { file: u32::from_be_bytes(*file), at: u64::from_be_bytes(*at), length })
+        let all = u128::from_be_bytes(bytes.try_into().ok()?);
+        Some(Self { file: (all >> 96) as u32, at: (all >> 32) as u64, length: all as u32 })
     }
 }
 
@@ -356,14 +351,9 @@ impl RecordFile {
     }
 
     fn crc(&self, at: u64, key_length: u16, value_length: u32, key: &[u8], value: &[u8]) -> u32 {
-        let mut hasher = crc32fast::Hasher::new();
-        hasher.update(&mark(self.volume, self.number).to_be_bytes());
-        hasher.update(&at.to_be_bytes());
-        hasher.update(&key_length.to_be_bytes());
-        hasher.update(&value_length.to_be_bytes());
-        hasher.update(key);
-        hasher.update(value);
-        hasher.finalize()
+        let mark = mark(self.volume, self.number).to_be_bytes();
+        let lengths = (key_length.to_be_bytes(), value_length.to_be_bytes());
+        checksum(&[&mark, &at.to_be_bytes(), &lengths.0, &lengths.1, key, value])
     }
 }
 
@@ -500,11 +490,7 @@ fn heading(volume: Number, number: FileNumber) -> [u8; HEADING as usize] {
 }
 
 fn mark(volume: Number, number: FileNumber) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(MAGIC);
-    hasher.update(&volume.to_be_bytes());
-    hasher.update(&number.to_be_bytes());
-    hasher.finalize()
+    checksum(&[MAGIC, &volume.to_be_bytes(), &number.to_be_bytes()])
 }
 
 #[cfg(test)]

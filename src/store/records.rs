@@ -4,7 +4,6 @@
 //! group as soon as it is applied, which is when it is durable.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::iter;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -15,7 +14,6 @@ use parking_lot::{RwLock, RwLockReadGuard};
 use super::{
     broken::Reported,
     changes::Change,
-    cluster::Cluster,
     disk::{DiskError, DiskResult},
     engine::{Engine, Entry, Walk},
     health::FailureLatch,
@@ -32,20 +30,24 @@ use super::{
 
 /// The volumes and what is needed to read them well.
 pub(super) struct Records {
-    volumes: Arc<Volumes>,
+    reads: Reads,
     sealing: Sealing,
-    /// Held while a group is applied, and shared by who reads.
-    applied: Arc<RwLock<()>>,
     tap: Tap,
     reported: Reported,
+    topics: Arc<Topics>,
+}
+
+/// What is needed to go through volumes while others use them.
+#[derive(Clone)]
+struct Reads {
+    volumes: Arc<Volumes>,
+    /// Held while a group is applied, and shared by who reads.
+    applied: Arc<RwLock<()>>,
     bounds: Arc<Bounds>,
-    topics: Topics,
-    cluster: Cluster,
 }
 
 /// What every read keeps to: nothing is asked of an index that failed, and nothing waits without end for a group.
-#[derive(Default)]
-pub(super) struct Bounds {
+struct Bounds {
     latch: Arc<FailureLatch>,
     stalls: Arc<Stalls>,
 }
@@ -74,9 +76,6 @@ impl Bounds {
     }
 }
 
-/// What one group writes, applied as one: a record, or that there is none any more.
-pub(super) struct Batch(pub(super) Vec<Change>);
-
 impl RawValues for Records {
     fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         self.settled(|settled| settled.raw(sled_key))
@@ -99,16 +98,17 @@ impl RawValues for Settled<'_> {
         if let Some(refused) = &self.refused {
             return Err(refused.clone());
         }
-        let Some((prefix, key)) = sled_key.split_first() else { return Ok(None) };
-        let volumes = &self.records.volumes;
-        let numbers = match Tree::of_prefix(*prefix) {
-            Some(tree) => place(self, volumes, self.records.sealing.slots(), tree, key)?.numbers(volumes),
+        let volumes = self.records.volumes();
+        let numbers = match Tree::split(sled_key) {
+            Some((tree, key)) => {
+                place(self, volumes, self.records.sealing.slots(), tree, key)?.numbers(volumes)
+            }
             None => vec![BASE],
         };
         for number in numbers {
             match (volumes.standing(number), &self.failure) {
                 (Standing::Open(volume), _) => {
-                    let bounds = &self.records.bounds;
+                    let bounds = &self.records.reads.bounds;
                     bounds.hold()?;
                     if let Some(raw) = bounds.told(volume.get(sled_key))?? {
                         return Ok(Some(raw));
@@ -143,26 +143,23 @@ impl Records {
     pub(super) fn new(volumes: Volumes, sealing: Sealing, latch: Arc<FailureLatch>, stalls: Stalls) -> Self {
         let (applied, tap, reported, topics) = Default::default();
         let bounds = Arc::new(Bounds { latch, stalls: Arc::new(stalls) });
-        Self {
-            volumes: Arc::new(volumes),
-            sealing,
-            applied,
-            tap,
-            reported,
-            bounds,
-            topics,
-            cluster: Cluster::alone(),
-        }
+        let reads = Reads { volumes: Arc::new(volumes), applied, bounds };
+        Self { reads, sealing, tap, reported, topics }
     }
 
     /// What the writer is at.
     pub(super) fn stalls(&self) -> &Arc<Stalls> {
-        &self.bounds.stalls
+        &self.reads.bounds.stalls
+    }
+
+    /// What was changed, by its topic.
+    pub(super) fn topics(&self) -> &Arc<Topics> {
+        &self.topics
     }
 
     /// Where the records lie.
     pub(super) fn volumes(&self) -> &Volumes {
-        &self.volumes
+        &self.reads.volumes
     }
 
     /// Reads while no group is being applied. What is handed in is to be used for it: the records themselves would wait
@@ -172,7 +169,7 @@ impl Records {
         // What is held is not closed.
         let mut opened = Vec::new();
         loop {
-            let told = match self.bounds.begin(&self.applied) {
+            let told = match self.reads.bounds.begin(&self.reads.applied) {
                 Ok(_applied) => read(&settled),
                 Err(failure) => {
                     settled.refused = Some(failure);
@@ -180,7 +177,7 @@ impl Records {
                 }
             };
             let Some(number) = settled.closed.take() else { return told };
-            match self.volumes.volume(number) {
+            match self.volumes().volume(number) {
                 Ok(volume) => opened.push(volume),
                 Err(failure) => settled.failure = Some(failure),
             }
@@ -189,37 +186,36 @@ impl Records {
 
     /// Does something that reads no volume while no group is being applied.
     pub(super) fn still<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _applied = self.applied.read();
+        let _applied = self.reads.applied.read();
         work()
     }
 
-    /// Applies the batch: readers see all of it or nothing, and so does a recovery, by the journal.
-    pub(super) fn apply(&self, batch: Batch) -> Result<(), ApplyError> {
-        let Batch(changes) = batch;
+    /// Applies what one group writes: readers see all of it or nothing, and so does a recovery, by the journal.
+    pub(super) fn apply(&self, changes: Vec<Change>) -> Result<(), ApplyError> {
         let topics = topics_of(&changes);
         self.stalls().step(Step::Append);
         // Nobody finds it yet, so nobody has to wait for the disk.
-        let appended = self.volumes.append(changes)?;
+        let appended = self.volumes().append(changes)?;
         self.stalls().step(Step::Readers);
-        let _applied = self.applied.write();
+        let _applied = self.reads.applied.write();
         self.stalls().step(Step::Index);
         appended.iter().try_for_each(Appended::find).map_err(ApplyError::Index)?;
         topics.into_iter().for_each(|topic| self.topics.note(topic));
         if self.tap.listens() {
-            self.tap.note(appended.into_iter().flat_map(Appended::into_changes).collect());
+            self.tap.note(appended.into_iter().flat_map(|appended| appended.changes).collect());
         }
         Ok(())
     }
 
     /// Nothing may be asked of the store any more: only another process can go on with it.
     pub(super) fn fail_for_good(&self, why: &str) {
-        self.bounds.latch.fail_for_good(why);
+        self.reads.bounds.latch.fail_for_good(why);
     }
 
     /// Does something as if a group were being applied.
     #[cfg(test)]
     pub(super) fn while_applying(&self, work: impl FnOnce()) {
-        let _applied = self.applied.write();
+        let _applied = self.reads.applied.write();
         work();
     }
 
@@ -230,31 +226,24 @@ impl Records {
 
     /// Once this returns, everything applied before survives a power cut without the journal.
     pub(super) fn make_durable(&self) -> DiskResult<()> {
-        Ok(self.volumes.make_durable()?)
+        Ok(self.volumes().make_durable()?)
     }
 
     /// The volume that a key is written to, by what is stored and what a group writes.
     pub(super) fn volume_of(&self, group: &impl RawValues, sled_key: &[u8]) -> DiskResult<Number> {
-        let of_tree = sled_key.split_first().and_then(|(prefix, key)| Some((Tree::of_prefix(*prefix)?, key)));
-        let Some((tree, key)) = of_tree else { return Ok(BASE) };
-        time_ms(tree, key).into_iter().for_each(|ms| self.volumes.note_ms(ms));
-        Ok(place(group, &self.volumes, self.sealing.slots(), tree, key)?.number())
+        let Some((tree, key)) = Tree::split(sled_key) else { return Ok(BASE) };
+        time_ms(tree, key).into_iter().for_each(|ms| self.volumes().note_ms(ms));
+        Ok(place(group, self.volumes(), self.sealing.slots(), tree, key)?.number())
     }
 
     /// How long all files are, which hold more than there is.
     pub(super) fn bytes_on_disk(&self) -> u64 {
-        self.volumes.bytes_on_disk()
+        self.volumes().bytes_on_disk()
     }
 
     /// Everything there is in a volume from a key on, as it lies there; nothing when the volume was dropped.
     pub(super) fn walk_volume(&self, volume: Number, from: &Bound<Vec<u8>>) -> DiskResult<VolumeWalk> {
-        self.beside().walk(volume, from)
-    }
-
-    fn beside(&self) -> Beside {
-        let (volumes, applied, bounds) =
-            (Arc::clone(&self.volumes), Arc::clone(&self.applied), Arc::clone(&self.bounds));
-        Beside { volumes, applied, bounds }
+        self.reads.walk(volume, from)
     }
 }
 
@@ -270,86 +259,51 @@ impl Engine for Records {
     fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> Walk {
         let sled_prefix = tree.sled_key(prefix);
         let first = tree.sled_key(start).max(sled_prefix.clone());
-        let numbers = self.volumes.numbers().into_iter();
-        let later = match span(self, &self.volumes, self.sealing.slots(), tree, &first[1..], prefix) {
-            Ok(Span::One(number)) => [number].into(),
-            Ok(Span::From(from)) => numbers.filter(|number| *number >= from).collect(),
-            Ok(Span::All) => numbers.collect(),
+        let mut numbers = self.volumes().numbers();
+        match span(self, self.volumes(), self.sealing.slots(), tree, &first[1..], prefix) {
+            Ok(Span::One(number)) => numbers = vec![number],
+            Ok(Span::From(from)) => numbers.retain(|number| *number >= from),
+            Ok(Span::All) => {}
             Err(error) => return Box::new(iter::once(Err(error))),
-        };
-        Box::new(TreeWalk { beside: self.beside(), first, sled_prefix, ahead: VolumeWalk::default(), later })
-    }
-
-    fn topics(&self) -> &Topics {
-        &self.topics
-    }
-
-    fn cluster(&self) -> &Cluster {
-        &self.cluster
+        }
+        let reads = self.reads.clone();
+        Box::new(numbers.into_iter().flat_map(move |number| {
+            let prefix = sled_prefix.clone();
+            // What follows is of other prefixes.
+            let is_wanted = move |entry: &DiskResult<Entry>| {
+                entry.as_ref().map_or(true, |(sled_key, _)| sled_key.starts_with(&prefix))
+            };
+            match reads.walk(number, &Bound::Included(first.clone())) {
+                Ok(walk) => Box::new(walk.take_while(is_wanted)) as Walk,
+                Err(error) => Box::new(iter::once(Err(error))),
+            }
+        }))
     }
 
     fn newest_volume(&self) -> Number {
-        self.volumes.last().map_or(BASE, |(last, _)| last)
+        self.volumes().last().map_or(BASE, |(last, _)| last)
     }
 
     fn note_unreadable(&self, sled_key: &[u8]) {
-        if self.bounds.hold().is_ok() {
-            self.volumes.note_unreadable(sled_key);
+        if self.reads.bounds.hold().is_ok() {
+            self.volumes().note_unreadable(sled_key);
         }
     }
 }
 
-/// What is needed to go through volumes while others use them.
-struct Beside {
-    volumes: Arc<Volumes>,
-    applied: Arc<RwLock<()>>,
-    bounds: Arc<Bounds>,
-}
-
-impl Beside {
+impl Reads {
     fn walk(&self, volume: Number, from: &Bound<Vec<u8>>) -> DiskResult<VolumeWalk> {
         self.bounds.hold()?;
-        let Some(volume) = self.volumes.volume(volume)? else { return Ok(VolumeWalk::default()) };
-        let (applied, bounds) = (Arc::clone(&self.applied), Arc::clone(&self.bounds));
-        Ok(VolumeWalk { ahead: Some((volume.range(from.clone()), volume)), applied, bounds })
-    }
-}
-
-/// The records of a tree with a prefix, volume by volume.
-struct TreeWalk {
-    beside: Beside,
-    first: Vec<u8>,
-    sled_prefix: Vec<u8>,
-    ahead: VolumeWalk,
-    /// The volumes after the one that is being read.
-    later: VecDeque<Number>,
-}
-
-impl Iterator for TreeWalk {
-    type Item = DiskResult<Entry>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            match self.ahead.next() {
-                // What follows is of other prefixes.
-                Some(Ok((sled_key, _))) if !sled_key.starts_with(&self.sled_prefix) => {}
-                Some(entry) => return Some(entry),
-                None => {}
-            }
-            match self.beside.walk(self.later.pop_front()?, &Bound::Included(self.first.clone())) {
-                Ok(walk) => self.ahead = walk,
-                Err(error) => return Some(Err(error)),
-            }
-        }
+        let volume = self.volumes.volume(volume)?;
+        let ahead = volume.map(|volume| (volume.range(from.clone()), volume));
+        Ok(VolumeWalk { ahead, reads: self.clone() })
     }
 }
 
 /// The records of a volume, in the order of their keys, each step while no group is being applied.
-#[derive(Default)]
 pub(super) struct VolumeWalk {
     ahead: Option<(index::Range, Arc<Volume>)>,
-    applied: Arc<RwLock<()>>,
-    bounds: Arc<Bounds>,
+    reads: Reads,
 }
 
 impl Iterator for VolumeWalk {
@@ -357,20 +311,20 @@ impl Iterator for VolumeWalk {
 
     fn next(&mut self) -> Option<Self::Item> {
         let (range, volume) = self.ahead.as_mut()?;
-        let _applied = match self.bounds.begin(&self.applied) {
+        let Reads { applied, bounds, .. } = &self.reads;
+        let _applied = match bounds.begin(applied) {
             Ok(applied) => applied,
             Err(failure) => return Some(Err(failure)),
         };
         loop {
-            let (key, _) = match self.bounds.told(range.next()?) {
+            let (key, _) = match bounds.told(range.next()?) {
                 Ok(met) => met,
                 Err(error) => return Some(Err(error)),
             };
             // The range may be of before a group that was applied since: what the index says now counts.
-            match self.bounds.told(volume.get(&key)) {
-                Ok(Ok(None)) => {}
-                Ok(Ok(Some(value))) => return Some(Ok((key, value))),
-                Ok(Err(error)) => return Some(Err(error)),
+            match bounds.told(volume.get(&key)).flatten() {
+                Ok(None) => {}
+                Ok(Some(value)) => return Some(Ok((key, value))),
                 Err(error) => return Some(Err(error)),
             }
         }

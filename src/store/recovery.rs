@@ -24,8 +24,8 @@ use std::{
 };
 
 use super::{
-    changes::Change,
-    damage::{Damage, DamageKind},
+    changes::{Change, by_volume},
+    damage::DamageKind,
     damages::Damages,
     disk::{self, DiskError},
     index,
@@ -35,7 +35,11 @@ use super::{
     record_file::{self, HEADING, Met, RecordFile},
     trees::Tree,
     volume_number::{BASE, Begins, Number, directory_of, volumes_in},
-    volumes::{files::Files, time_ms, volume::for_each_entry},
+    volumes::{
+        files::{self, Files},
+        time_ms,
+        volume::for_each_entry,
+    },
 };
 
 /// A store that is whole, as far as it can be.
@@ -55,12 +59,8 @@ pub(super) fn recover(
     damages: Damages,
 ) -> io::Result<Recovered> {
     let store = &options.path;
-    let replay = Replay::of(Journal::directory(store))?;
-    let looked = replay.look()?;
-    let mut manifest = listed(store, found, &looked)?;
+    let Known { mut manifest, since, replay, looked } = Known::of(store, found)?;
     remove_dropped(store, &manifest)?;
-    let since = rows(&manifest);
-    raise(&mut manifest, &looked);
     let mut recovery =
         Recovery { store, damages: &damages, looked, since, opened: BTreeMap::new(), tails: BTreeMap::new() };
     damages.keep_to(&manifest.volumes.iter().map(|volume| volume.number).collect::<Vec<_>>());
@@ -72,8 +72,7 @@ pub(super) fn recover(
         tracing::info!(groups, "took in what the store's journal still held");
     }
     if manifest.has_journal && !recovery.looked.is_there {
-        let what = DamageKind::Missing;
-        damages.note(Damage { volume: None, file: "journal".to_owned(), what });
+        damages.note_of(None, "journal", DamageKind::Missing);
     }
     recovery.settle(&mut manifest)?;
     // Until the next is begun.
@@ -90,8 +89,32 @@ pub(super) fn has_files(store: &Path) -> bool {
         .any(|number| record_files_in(&directory_of(store, number)).is_ok_and(|files| !files.is_empty()))
 }
 
+/// What is known of a store before anything is done to it.
+pub(super) struct Known {
+    /// What there must be, as long as the journal knows it to be.
+    pub(super) manifest: Manifest,
+    /// How long the files were when the manifest was written.
+    pub(super) since: BTreeMap<Number, Vec<FileRow>>,
+    /// The segments of the journal.
+    pub(super) replay: Replay,
+    /// What they say.
+    pub(super) looked: Looked,
+}
+
+impl Known {
+    /// Looks at a store, whose manifest was found, or is lost. Changes nothing.
+    pub(super) fn of(store: &Path, found: Option<Manifest>) -> io::Result<Self> {
+        let replay = Replay::of(Journal::directory(store))?;
+        let looked = replay.look()?;
+        let mut manifest = listed(store, found, &looked)?;
+        let since = manifest.volumes.iter().map(|volume| (volume.number, volume.files.clone())).collect();
+        raise(&mut manifest, &looked);
+        Ok(Self { manifest, since, replay, looked })
+    }
+}
+
 /// What there must be: what the manifest lists, and what was begun and is not listed yet. Changes nothing.
-pub(super) fn listed(store: &Path, found: Option<Manifest>, looked: &Looked) -> io::Result<Manifest> {
+fn listed(store: &Path, found: Option<Manifest>, looked: &Looked) -> io::Result<Manifest> {
     let is_lost = found.is_none();
     let mut manifest = match found {
         Some(manifest) => manifest,
@@ -106,11 +129,11 @@ pub(super) fn listed(store: &Path, found: Option<Manifest>, looked: &Looked) -> 
     for number in volumes_in(store)? {
         if number > last && !written_files_in(&directory_of(store, number))?.is_empty() {
             undated.insert(number);
-            manifest.volumes.push(VolumeRow { number, begins: Begins::default(), files: Vec::new() });
+            manifest.volumes.push(VolumeRow::undated(number, Vec::new()));
         }
     }
     if manifest.volumes.first().is_none_or(|volume| volume.number != BASE) {
-        manifest.volumes.insert(0, VolumeRow { number: BASE, begins: Begins::default(), files: Vec::new() });
+        manifest.volumes.insert(0, VolumeRow::undated(BASE, Vec::new()));
     }
     for volume in &mut manifest.volumes {
         let last = volume.files.last().map_or(0, |file| file.number);
@@ -127,18 +150,14 @@ fn list_what_the_journal_knows(manifest: &mut Manifest, looked: &Looked) -> Vec<
     let mut lost = Vec::new();
     for Position { volume: number, file, .. } in looked.positions.iter().flatten() {
         let row = FileRow { number: *file, bytes: 0 };
-        match manifest.volumes.iter_mut().find(|volume| volume.number == *number) {
+        match manifest.volume_mut(*number) {
             Some(volume) if volume.files.last().is_none_or(|last| last.number < *file) => {
                 volume.files.push(row)
             }
             Some(_) => {}
             None => {
                 lost.push(*number);
-                manifest.volumes.push(VolumeRow {
-                    number: *number,
-                    begins: Begins::default(),
-                    files: vec![row],
-                });
+                manifest.volumes.push(VolumeRow::undated(*number, vec![row]));
             }
         }
     }
@@ -182,17 +201,11 @@ fn remove_dropped(store: &Path, manifest: &Manifest) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn rows(manifest: &Manifest) -> BTreeMap<Number, Vec<FileRow>> {
-    manifest.volumes.iter().map(|volume| (volume.number, volume.files.clone())).collect()
-}
-
 /// Raises the length of each file in the manifest to what the journal knows to be durable, where that is more.
-pub(super) fn raise(manifest: &mut Manifest, looked: &Looked) {
+fn raise(manifest: &mut Manifest, looked: &Looked) {
     for position in looked.positions.iter().flatten() {
-        let volume = manifest.volumes.iter_mut().find(|volume| volume.number == position.volume);
-        let file =
-            volume.and_then(|volume| volume.files.iter_mut().find(|file| file.number == position.file));
-        if let Some(file) = file {
+        let files = manifest.volume_mut(position.volume).into_iter().flat_map(|volume| &mut volume.files);
+        for file in files.filter(|file| file.number == position.file) {
             file.bytes = file.bytes.max(position.bytes);
         }
     }
@@ -226,32 +239,12 @@ impl Recovery<'_> {
         let directory = directory_of(self.store, volume.number);
         let mut has_tail = volume.files.is_empty();
         for row in &volume.files {
-            let path = record_file::path_of(&directory, row.number);
-            let file = path.strip_prefix(self.store).unwrap_or(&path).to_string_lossy().into_owned();
-            match fs::metadata(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    self.damages.note(Damage {
-                        volume: Some(volume.number),
-                        file,
-                        what: DamageKind::Missing,
-                    });
-                }
-                Err(error) if error.kind() != io::ErrorKind::PermissionDenied => {
-                    let what = DamageKind::Unreadable { at: 0, bytes: row.bytes, why: error.to_string() };
-                    self.damages.note(Damage { volume: Some(volume.number), file, what });
-                }
-                metadata => match metadata?.len() {
-                    bytes if bytes < row.bytes => {
-                        let what = DamageKind::CutShort { bytes, wanted: row.bytes };
-                        self.damages.note(Damage { volume: Some(volume.number), file, what });
-                    }
-                    bytes => {
-                        has_tail |= bytes > row.bytes;
-                        if row.bytes >= HEADING {
-                            self.look_at_heading(&directory, volume.number, row.number, file);
-                        }
-                    }
-                },
+            let opened = RecordFile::open_to_read(&directory, volume.number, row.number);
+            files::note_faults(volume.number, row, &opened, self.damages);
+            match opened {
+                Ok(file) => has_tail |= file.len() > row.bytes,
+                Err(error) if files::is_refused(&error) => return Err(error),
+                Err(_) => {}
             }
         }
         let is_whole = self.looked.is_whole;
@@ -269,24 +262,12 @@ impl Recovery<'_> {
         Ok(())
     }
 
-    /// Notes a heading that is not as it was written, or that the disk cannot read.
-    fn look_at_heading(&self, directory: &Path, volume: Number, number: u32, file: String) {
-        let unread =
-            |error: io::Error| Some(DamageKind::Unreadable { at: 0, bytes: HEADING, why: error.to_string() });
-        let opened = RecordFile::open_to_read(directory, volume, number);
-        let what = opened.map_or_else(unread, |file| file.heading_fault());
-        what.into_iter()
-            .for_each(|what| self.damages.note(Damage { volume: Some(volume), file: file.clone(), what }));
-    }
-
     /// Appends every change that the journal holds and that is not there, and counts the journal's groups.
     fn replay(&mut self, replay: &Replay, manifest: &Manifest) -> io::Result<usize> {
         let rows: BTreeMap<Number, &VolumeRow> =
             manifest.volumes.iter().map(|volume| (volume.number, volume)).collect();
         let append = |changes: Vec<Change>| {
-            let mut by_volume: BTreeMap<Number, Vec<Change>> = BTreeMap::new();
-            changes.into_iter().for_each(|change| by_volume.entry(change.volume).or_default().push(change));
-            for (number, mut changes) in by_volume {
+            for (number, mut changes) in by_volume(changes) {
                 // One that is not there was dropped.
                 let Some(row) = rows.get(&number) else { continue };
                 self.opened(row)?;
@@ -302,7 +283,9 @@ impl Recovery<'_> {
             }
             Ok(())
         };
-        replay.apply(append).map_err(|DiskError(reason)| io::Error::other(reason))
+        replay
+            .read(|file, at| replay.set_aside(file, at), append)
+            .map_err(|DiskError(reason)| io::Error::other(reason))
     }
 
     fn opened(&mut self, volume: &VolumeRow) -> io::Result<&mut Files> {
@@ -399,7 +382,7 @@ fn times_in(store: &Path, volume: &VolumeRow) -> Option<(u64, u64)> {
     let files = Files::open_to_read(directory, volume.number, &volume.files, &unheard).ok()?;
     let mut times: Option<(u64, u64)> = None;
     let walked = for_each_entry(&files, &unheard, |entry| {
-        let at_ms = entry.key.split_first().and_then(|(prefix, key)| time_ms(Tree::of_prefix(*prefix)?, key));
+        let at_ms = Tree::split(&entry.key).and_then(|(tree, key)| time_ms(tree, key));
         if let Some(ms) = at_ms {
             times = Some(times.map_or((ms, ms), |(first, last)| (first.min(ms), last.max(ms))));
         }

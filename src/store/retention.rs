@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use super::Store;
 use super::broken::ReadError;
-use super::commit::{Commit, CommitError};
-use super::frame::unframed;
+use super::clock::uuid_ms;
+use super::commit::{Commit, CommitError, Without};
 use super::raw::read_clear;
 use super::scan::owner_of;
 use super::sealing::slots::SLOTS;
@@ -41,7 +41,7 @@ pub(super) enum AgeSource {
 }
 
 /// What grows in the base, and how old a record of it is.
-pub(super) const AGING: [(Tree, AgeSource); 5] = [
+const AGING: [(Tree, AgeSource); 5] = [
     (Tree::PaidClicks, AgeSource::Id),
     (Tree::Postings, AgeSource::Id),
     (Tree::Sessions, AgeSource::Key),
@@ -50,8 +50,14 @@ pub(super) const AGING: [(Tree, AgeSource); 5] = [
 ];
 
 /// What grows in the base and is sealed with the data keys of leads.
-pub(super) const ORPHANS: [Tree; 5] =
+const ORPHANS: [Tree; 5] =
     [Tree::PartnerEvents, Tree::OfferDisplays, Tree::Identities, Tree::Repeats, Tree::Transcripts];
+
+/// What grows in the base, each with where its age is; what has none is [sealed with the data keys of leads](ORPHANS).
+pub(super) fn of_base() -> impl Iterator<Item = (Tree, Option<AgeSource>)> {
+    let aging = AGING.into_iter().map(|(tree, told)| (tree, Some(told)));
+    aging.chain(ORPHANS.into_iter().map(|tree| (tree, None)))
+}
 
 /// Some keys of a tree that are to be removed.
 pub(super) struct Aged {
@@ -113,17 +119,16 @@ impl Store {
         for slot in 0..SLOTS {
             let prefix = slot.to_be_bytes();
             let (mut of_volume, mut forgotten) = (0, 0);
-            for entry in self.shared.engine.walk(Tree::LeadKeys, &prefix, &prefix) {
-                let (_, raw) = entry.map_err(ReadError::from)?;
-                let Ok(kept) = unframed(&raw) else { continue };
-                match (data_key::volume_of(kept), data_key::is_destroyed(kept)) {
+            for found in self.shared.engine.data_keys(&prefix, &prefix) {
+                let Some((_, kept)) = found.map_err(ReadError::from)? else { continue };
+                match (data_key::volume_of(&kept), data_key::is_destroyed(&kept)) {
                     (volume, false) if volume == number => of_volume += 1,
                     (volume, true) if (BASE + 1..number).contains(&volume) => forgotten += 1,
                     _ => {}
                 }
             }
             if of_volume + forgotten > 0 {
-                self.commit(Commit::forget(slot, number, now_ms)).await?;
+                self.commit(Commit::rewrap(slot, Without::Volume(number, now_ms))).await?;
             }
             leads += of_volume;
         }
@@ -133,16 +138,13 @@ impl Store {
     /// Removes what the base holds from before a time, and what nothing opens any more; counts the records.
     async fn remove_aged(&self, before_ms: u64) -> Result<u64, RetentionError> {
         let mut removed = 0;
-        let sealed = ORPHANS.map(|tree| (tree, None));
-        let aging = AGING.map(|(tree, told)| (tree, Some(told)));
-        for (tree, told) in sealed.into_iter().chain(aging) {
+        for (tree, told) in of_base() {
             let mut after = None;
             loop {
                 let Aged { keys, searched_to } =
                     self.aged(tree, told, before_ms, after.as_deref(), usize::MAX)?;
                 removed += keys.len() as u64;
-                let commit = keys.iter().fold(Commit::new(), |commit, key| commit.remove(tree, key));
-                self.commit(commit).await?;
+                self.remove_all(tree, &keys).await?;
                 after = searched_to;
                 if after.is_none() {
                     break;
@@ -157,24 +159,28 @@ impl Store {
     /// # Errors
     /// Why it could not be done whole. Trying again goes on with it.
     pub async fn remove_before(&self, tree: Tree, before_ms: u64) -> Result<u64, RetentionError> {
+        let is_old =
+            |key: &[u8]| key.first_chunk::<16>().and_then(|id| AgeSource::Id.ms(id)) < Some(before_ms);
         let mut removed = 0;
         loop {
-            let mut keys = Vec::new();
-            // They stand in the order of their times.
-            for key in self.shared.engine.keys(tree, &[]).take(AT_ONCE) {
-                let key = key?;
-                let is_old = key.first_chunk::<16>().and_then(|id| AgeSource::Id.ms(id)) < Some(before_ms);
-                if !is_old {
-                    break;
-                }
-                keys.push(key);
-            }
+            let keys = self.first_old(tree, &[], is_old)?;
             if keys.is_empty() {
                 return Ok(removed);
             }
             removed += keys.len() as u64;
-            self.commit(keys.iter().fold(Commit::new(), |commit, key| commit.remove(tree, key))).await?;
+            self.remove_all(tree, &keys).await?;
         }
+    }
+
+    /// The first keys of a tree with a prefix, which stand in the order of their times, as far as they are old; some at a time.
+    pub(super) fn first_old(
+        &self,
+        tree: Tree,
+        prefix: &[u8],
+        is_old: impl Fn(&[u8]) -> bool,
+    ) -> Result<Vec<Vec<u8>>, ReadError> {
+        let keys = self.shared.engine.keys(tree, prefix).take(AT_ONCE);
+        keys.take_while(|key| key.as_ref().map_or(true, |key| is_old(key))).collect()
     }
 
     /// Some keys of a tree that are to be removed, of so many that are looked at.
@@ -219,10 +225,7 @@ impl AgeSource {
     pub(super) fn ms(self, key: &[u8]) -> Option<u64> {
         match self {
             Self::Key => key.first_chunk().map(|us| u64::from_be_bytes(*us) / 1000),
-            Self::Id => {
-                let uuid = Uuid::from_slice(key).ok().filter(|uuid| uuid.get_version_num() == 7)?;
-                u64::try_from(uuid.as_u128() >> 80).ok()
-            }
+            Self::Id => uuid_ms(Uuid::from_slice(key).ok()?),
             Self::Day => key.first_chunk().map(|day| u64::from(u32::from_be_bytes(*day)) * DAY_MS),
             Self::IdOfCompany => Self::Id.ms(key.get(16..)?),
         }

@@ -4,11 +4,13 @@
 use std::{
     path::PathBuf,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
+
+use parking_lot::Mutex;
 
 use crate::telemetry::metrics::STORE_FREE_BYTES;
 
@@ -53,7 +55,7 @@ impl Space {
         if self.fault.0.load(Ordering::SeqCst) {
             return true;
         }
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         if let Some(seen) = seen.filter(|seen| seen.at.elapsed() < FRESH) {
             return seen.short;
         }

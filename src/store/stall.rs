@@ -2,10 +2,10 @@
 //! how long it has been at it, whatever hangs.
 
 use std::{
-    io,
+    io, mem,
     sync::{
         Arc, Weak,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -26,7 +26,7 @@ const SELDOM: Duration = Duration::from_millis(250);
 const INDEX_STALLS: u32 = 20;
 
 /// How many steps can be distinguished in the low digits of what is noted.
-const STEPS: u64 = 16;
+const DISTINCT: u64 = 16;
 
 /// What the writer does with the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,48 +51,33 @@ pub(super) enum Step {
     Database = 9,
 }
 
-impl Step {
-    const ALL: [Self; 9] = [
-        Self::Read,
-        Self::Journal,
-        Self::Roll,
-        Self::Append,
-        Self::Readers,
-        Self::Index,
-        Self::Keys,
-        Self::Begin,
-        Self::Database,
-    ];
-
-    /// What does not end, in words.
-    fn words(self) -> &'static str {
-        match self {
-            Self::Read => "a read of what is stored",
-            Self::Journal => "a write of the journal",
-            Self::Roll => "the beginning of a file of the journal",
-            Self::Append => "a write of a record file",
-            Self::Readers => "a read that is under way",
-            Self::Index => "a write of an index",
-            Self::Keys => "a write of the key file",
-            Self::Begin => "the beginning of a record file",
-            Self::Database => "a commit",
-        }
-    }
-}
+/// Every step, and what does not end then, in words.
+const STEPS: [(Step, &str); 9] = [
+    (Step::Read, "a read of what is stored"),
+    (Step::Journal, "a write of the journal"),
+    (Step::Roll, "the beginning of a file of the journal"),
+    (Step::Append, "a write of a record file"),
+    (Step::Readers, "a read that is under way"),
+    (Step::Index, "a write of an index"),
+    (Step::Keys, "a write of the key file"),
+    (Step::Begin, "the beginning of a record file"),
+    (Step::Database, "a commit"),
+];
 
 /// A step that takes longer than it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stall {
     step: Step,
+    words: &'static str,
     lasts: Duration,
 }
 
 impl Stall {
     /// What is wrong, in words.
     pub(super) fn told(self) -> String {
-        let Self { step, lasts } = self;
+        let Self { step, words, lasts } = self;
         let who = if step == Step::Database { "database" } else { "disk" };
-        format!("the {who} has not finished {} for {} s", step.words(), lasts.as_secs())
+        format!("the {who} has not finished {words} for {} s", lasts.as_secs())
     }
 }
 
@@ -101,18 +86,16 @@ impl Stall {
 pub(super) struct Stalls {
     opened: Instant,
     after: Duration,
-    /// Microseconds from `opened` times [`STEPS`], plus the step; 0 while the writer is at none.
+    /// Microseconds from `opened` times [`DISTINCT`], plus the step; 0 while the writer is at none.
     at: AtomicU64,
-    /// Whether the log knows of the stall.
-    told: AtomicBool,
+    /// Whether the log knows of a stall, and who waits for one.
     shown: watch::Sender<bool>,
 }
 
 impl Stalls {
     /// A step that takes this long is a stall.
     pub(super) fn new(after: Duration) -> Self {
-        let (at, told) = Default::default();
-        Self { opened: Instant::now(), after, at, told, shown: watch::Sender::new(false) }
+        Self { opened: Instant::now(), after, at: AtomicU64::new(0), shown: watch::Sender::new(false) }
     }
 
     /// How long a step may take.
@@ -123,7 +106,7 @@ impl Stalls {
     /// The writer begins a step, and is done with the one before.
     pub(super) fn step(&self, step: Step) {
         let micros = u64::try_from(self.opened.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.note(micros.saturating_mul(STEPS) | step as u64);
+        self.note(micros.saturating_mul(DISTINCT) | step as u64);
     }
 
     /// The writer is done.
@@ -145,9 +128,9 @@ impl Stalls {
     }
 
     fn stall_at(&self, at: u64) -> Option<Stall> {
-        let step = Step::ALL.into_iter().find(|step| *step as u64 == at % STEPS)?;
-        let lasts = self.opened.elapsed().saturating_sub(Duration::from_micros(at / STEPS));
-        (lasts >= self.after).then_some(Stall { step, lasts })
+        let (step, words) = STEPS.into_iter().find(|(step, _)| *step as u64 == at % DISTINCT)?;
+        let lasts = self.opened.elapsed().saturating_sub(Duration::from_micros(at / DISTINCT));
+        (lasts >= self.after).then_some(Stall { step, words, lasts })
     }
 
     /// Returns once there is a stall.
@@ -171,43 +154,34 @@ impl Stalls {
                 }
             }
             // The writer came back while the stall was being logged.
-            None if self.told.swap(false, Ordering::AcqRel) => self.shown_as(false),
-            None => {}
+            None => _ = self.has_ended(),
         }
     }
 
     fn begins(&self, stall: Stall) {
-        if self.told.swap(true, Ordering::AcqRel) {
-            return;
+        if self.shown.send_if_modified(|shown| !mem::replace(shown, true)) {
+            metrics::counter!(STORE_STALLS).increment(1);
+            tracing::error!(
+                reason = stall.told(),
+                "the store does not answer: no new leads are taken in until it does"
+            );
         }
-        metrics::counter!(STORE_STALLS).increment(1);
-        self.shown_as(true);
-        tracing::error!(
-            reason = stall.told(),
-            "the store does not answer: no new leads are taken in until it does"
-        );
     }
 
     fn ends(&self, stall: Stall) {
-        if self.told.swap(false, Ordering::AcqRel) {
-            self.shown_as(false);
+        if self.has_ended() {
             let lasted_ms = u64::try_from(stall.lasts.as_millis()).unwrap_or(u64::MAX);
             tracing::warn!(lasted_ms, "the store answers again: leads are taken in");
         }
     }
 
-    fn shown_as(&self, stalled: bool) {
-        if !stalled {
+    /// Takes note that there is no stall any more; whether one was shown.
+    fn has_ended(&self) -> bool {
+        let has_ended = self.shown.send_if_modified(|shown| mem::replace(shown, false));
+        if has_ended {
             metrics::gauge!(STORE_STALLED).set(0.0);
         }
-        self.shown.send_replace(stalled);
-    }
-}
-
-/// Without a bound.
-impl Default for Stalls {
-    fn default() -> Self {
-        Self::new(Duration::MAX)
+        has_ended
     }
 }
 

@@ -6,6 +6,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use super::frame::checksum;
 use super::record_file::Locator;
 
 /// How many keys there are, how many bytes of records they find, and the sum of the checksums of all keys with their places. It is
@@ -73,10 +74,7 @@ impl FromStr for Tally {
 }
 
 fn sum(key: &[u8], at: Locator) -> u64 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(key);
-    hasher.update(&at.to_bytes());
-    hasher.finalize().into()
+    checksum(&[key, &at.to_bytes()]).into()
 }
 
 #[cfg(test)]

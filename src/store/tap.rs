@@ -1,6 +1,6 @@
 //! What is written while a backup is taken: noted, batch after batch, until the backup takes it along.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
 
 use super::changes::Change;
 
@@ -42,7 +42,7 @@ pub enum BackupError {
 impl Tap {
     /// Begins to listen, for one backup at a time.
     pub(super) fn begin(&self) -> Result<(), BackupError> {
-        let mut noted = self.noted();
+        let mut noted = self.0.lock();
         if noted.is_some() {
             return Err(BackupError::UnderWay);
         }
@@ -52,7 +52,7 @@ impl Tap {
 
     /// Notes a batch that was applied.
     pub(super) fn note(&self, batch: Vec<Change>) {
-        let mut noted = self.noted();
+        let mut noted = self.0.lock();
         let Some(noted) = noted.as_mut().filter(|noted| !noted.fell_behind) else { return };
         let length =
             |change: &Change| change.key.len() + change.value.as_ref().map_or(0, |value| value.len());
@@ -66,12 +66,12 @@ impl Tap {
 
     /// Whether anybody listens, so that a batch is to be kept for [`note`](Self::note).
     pub(super) fn listens(&self) -> bool {
-        self.noted().is_some()
+        self.0.lock().is_some()
     }
 
     /// What was noted since this was asked last.
     pub(super) fn take(&self) -> Result<Vec<Change>, BackupError> {
-        match self.noted().as_mut() {
+        match self.0.lock().as_mut() {
             Some(Noted { fell_behind: true, .. }) | None => Err(BackupError::FellBehind),
             Some(noted) => Ok(std::mem::take(noted).changes),
         }
@@ -79,11 +79,7 @@ impl Tap {
 
     /// Listens no more.
     pub(super) fn end(&self) {
-        self.noted().take();
-    }
-
-    fn noted(&self) -> MutexGuard<'_, Option<Noted>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().take();
     }
 }
 

@@ -3,6 +3,7 @@
 //! A count grows with each such change before that is acknowledged, here at once; where several processes share a database, in the others
 //! within a fifth of a second.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::Notify;
@@ -13,7 +14,7 @@ use super::sealing::data_key;
 use super::trees::Tree;
 
 /// Of what kind a change is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
     /// Companies and their tokens.
     Access,
@@ -69,17 +70,12 @@ impl Topics {
 }
 
 /// The topics of what is written.
-pub(super) fn topics_of(changes: &[Change]) -> Vec<Topic> {
-    let touched = changes.iter().filter_map(topic_of);
-    let touched = touched.fold([false; TOPICS.len()], |mut touched, topic| {
-        touched[topic as usize] = true;
-        touched
-    });
-    TOPICS.into_iter().filter(|topic| touched[*topic as usize]).collect()
+pub(super) fn topics_of(changes: &[Change]) -> BTreeSet<Topic> {
+    changes.iter().filter_map(topic_of).collect()
 }
 
 fn topic_of(change: &Change) -> Option<Topic> {
-    match Tree::of_prefix(*change.key.first()?)? {
+    match Tree::split(&change.key)?.0 {
         Tree::Companies | Tree::Tokens => Some(Topic::Access),
         Tree::Pauses => Some(Topic::Pauses),
         Tree::Suppressions => Some(Topic::Suppressions),
@@ -117,10 +113,10 @@ mod tests {
             change(Tree::Companies, b""),
             change(Tree::Leads, b""),
         ];
-        assert_eq!(topics_of(&group), [Topic::Access, Topic::Pauses]);
+        assert_eq!(topics_of(&group), [Topic::Access, Topic::Pauses].into());
         let destroyed = data_key::destroyed(7, BASE);
-        assert_eq!(topics_of(&[change(Tree::LeadKeys, &destroyed)]), [Topic::Erasures]);
-        assert_eq!(topics_of(&[change(Tree::LeadKeys, &[1; 60])]), []);
+        assert_eq!(topics_of(&[change(Tree::LeadKeys, &destroyed)]), [Topic::Erasures].into());
+        assert_eq!(topics_of(&[change(Tree::LeadKeys, &[1; 60])]), [].into());
     }
 
     #[test]

@@ -3,94 +3,6 @@
 //! A tree is logical: one byte before the key, all together in the record files and the index of each [volume](super::volumes).
 //! The prefix bytes are part of the format on disk; a new tree takes a new byte, a retired byte is never used again.
 
-/// One logical tree of the store. [`TREES`] lists what each holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(usize)]
-pub enum Tree {
-    /// The store's facts about itself.
-    Meta,
-    /// Supply partners.
-    Companies,
-    /// Hashed access tokens.
-    Tokens,
-    /// Keys with which partners report.
-    PartnerKeys,
-    /// Accepted leads.
-    Leads,
-    /// Who submitted which identity when, for the duplicate rule.
-    Identities,
-    /// Submits, by their idempotency keys.
-    Repeats,
-    /// Rate tables, without their answers.
-    RateTables,
-    /// One recorded outcome of one ask.
-    Answers,
-    /// Rate tables that are not complete yet.
-    OpenTables,
-    /// From a lead to its rate tables that its own record does not name.
-    LeadTables,
-    /// What was done with a lead since its tables were built.
-    LeadActions,
-    /// What partners reported, by their own ids of it.
-    PartnerEvents,
-    /// Offers whose click has earned its payout.
-    PaidClicks,
-    /// How often offers were opened.
-    Clicks,
-    /// Who was asked, where the rate table does not say so.
-    Asks,
-    /// Payouts as they count towards budgets.
-    Postings,
-    /// Partners that the command line has paused.
-    Pauses,
-    /// The feed of lead events, by company, in order of arrival.
-    LeadEvents,
-    /// The feed of payouts, likewise.
-    LeadPayouts,
-    /// The feed of client tags, likewise.
-    LeadClientTags,
-    /// Templates that many records share.
-    Templates,
-    /// Visits to the pages of clients.
-    Sessions,
-    /// Offers that were seen on the pages of clients.
-    OfferDisplays,
-    /// What personal data are sealed with.
-    LeadKeys,
-    /// Leads' data that wait to be taken up, for some minutes.
-    Prefills,
-    /// Reports of approval probability.
-    LoanReports,
-    /// How often previews were opened.
-    PreviewClicks,
-    /// How many displays of offers are kept.
-    Displays,
-    /// How far the calls of asks had come that take several.
-    Calls,
-    /// Suppression lists.
-    Suppressions,
-    /// What partners were sent and answered, where that is kept.
-    Transcripts,
-    /// How far projections have read the feeds.
-    Followers,
-    /// How far the feeds are pushed to companies, and what of them is not acknowledged.
-    Postbacks,
-    /// Who uses the console.
-    Users,
-    /// Who did what.
-    Audit,
-    /// What is counted for reports, and how far.
-    Reports,
-    /// Which offers were clicked on and converted, by day.
-    Ranking,
-    /// What alerts go by, which fire, and who is still to be told.
-    Alerts,
-    /// How the figures of the console went lately.
-    Charts,
-    /// What of the caps of seats is handed out to processes that share the store.
-    Caps,
-}
-
 /// Whether the records of a tree are sealed, and with what ([`super::sealing`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seal {
@@ -126,107 +38,250 @@ pub struct TreeRow {
     pub prefix: u8,
     /// The name in logs, metrics and reports.
     pub name: &'static str,
-    /// The layout of a key. Numbers are big-endian, so that keys sort as numbers do.
-    pub key: &'static str,
-    /// What a value holds.
-    pub value: &'static str,
     /// Whether it is sealed.
     pub seal: Seal,
     /// By what the volume (`volumes`) of a record is chosen.
     pub kept: Kept,
 }
 
-/// Every tree, in the order of [`Tree`].
-#[rustfmt::skip]
-pub const TREES: [TreeRow; 41] = [
-    TreeRow { tree: Tree::Meta, prefix: b'm', name: "meta", seal: Seal::Open, kept: Kept::Base,
-        key: "name", value: "the last arrival (u64), the watchdog's last write in ms (u64); in a database with the place of the process that wrote, and what it wrote last of the prefills that ended by it; how far what is too old is removed there" },
-    TreeRow { tree: Tree::Companies, prefix: b'c', name: "companies", seal: Seal::Open, kept: Kept::Base,
-        key: "company uuid", value: "company" },
-    TreeRow { tree: Tree::Tokens, prefix: b't', name: "tokens", seal: Seal::Open, kept: Kept::Base,
-        key: "sha-256 of the token", value: "id, company uuid, kind, test" },
-    TreeRow { tree: Tree::PartnerKeys, prefix: b'u', name: "partner_keys", seal: Seal::Own, kept: Kept::Base,
-        key: "sha-256 of the token, or of a signing key's id", value: "id, partner key, kind, what signatures are made with" },
-    TreeRow { tree: Tree::Leads, prefix: b'l', name: "leads", seal: Seal::Lead, kept: Kept::WithLead,
-        key: "lead uuid", value: "lead as accepted, and its first rate table (JSON)" },
-    TreeRow { tree: Tree::Identities, prefix: b'i', name: "identities", seal: Seal::Lead, kept: Kept::Base,
-        key: "company uuid, id of the identity key (u64), hash under it (32 bytes)", value: "time of submission in ms (i64), the lead uuid, keyed hash of the identity" },
-    TreeRow { tree: Tree::Repeats, prefix: b'k', name: "repeats", seal: Seal::Lead, kept: Kept::Base,
-        key: "keyed hash of company uuid and the client's key", value: "time in ms (i64), keyed hash of the body, rate table uuid" },
-    TreeRow { tree: Tree::RateTables, prefix: b'r', name: "rate_tables", seal: Seal::Open, kept: Kept::ByTime,
-        key: "rate table uuid", value: "rate table without its answers: who is asked, who was kept out and by what" },
-    TreeRow { tree: Tree::Answers, prefix: b'a', name: "answers", seal: Seal::Lead, kept: Kept::ByTime,
-        key: "rate table uuid, sequence (u16)", value: "outcomes of asks that were written together" },
-    TreeRow { tree: Tree::OpenTables, prefix: b'o', name: "open_tables", seal: Seal::Open, kept: Kept::Base,
-        key: "rate table uuid", value: "the deadline in ms (i64), the id of the process that sees to it" },
-    TreeRow { tree: Tree::LeadTables, prefix: b'b', name: "lead_tables", seal: Seal::Open, kept: Kept::WithLead,
-        key: "lead uuid, rate table uuid", value: "nothing: the key says it" },
-    TreeRow { tree: Tree::LeadActions, prefix: b'e', name: "lead_actions", seal: Seal::Lead, kept: Kept::WithLead,
-        key: "lead uuid, action uuid", value: "lead action (JSON)" },
-    TreeRow { tree: Tree::PartnerEvents, prefix: b'v', name: "partner_events", seal: Seal::Lead, kept: Kept::Base,
-        key: "keyed hash of partner key and transaction id", value: "the report and its receipt (JSON)" },
-    TreeRow { tree: Tree::PaidClicks, prefix: b'q', name: "paid_clicks", seal: Seal::Open, kept: Kept::Base,
-        key: "rate table uuid, its last 12 bits the offer's number", value: "nothing: the key says it" },
-    TreeRow { tree: Tree::Clicks, prefix: b'1', name: "clicks", seal: Seal::Open, kept: Kept::ByTime,
-        key: "rate table uuid, its last 12 bits the offer's number", value: "how often it was opened (u64)" },
-    TreeRow { tree: Tree::Asks, prefix: b'n', name: "asks", seal: Seal::Open, kept: Kept::ByTime,
-        key: "rate table uuid", value: "when second look began, whom it asks, whom not and why, who was not asked after all" },
-    TreeRow { tree: Tree::Postings, prefix: b'w', name: "owed", seal: Seal::Open, kept: Kept::Base,
-        key: "uuid of the report or click", value: "partner key, product type, time in ms, cents" },
-    TreeRow { tree: Tree::Pauses, prefix: b'z', name: "pauses", seal: Seal::Open, kept: Kept::Base,
-        key: "partner key, zero byte, product type or nothing", value: "the pause (JSON)" },
-    TreeRow { tree: Tree::LeadEvents, prefix: b'h', name: "lead_events", seal: Seal::Open, kept: Kept::ByArrival,
-        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of happenings" },
-    TreeRow { tree: Tree::LeadPayouts, prefix: b'y', name: "lead_payouts", seal: Seal::Open, kept: Kept::ByArrival,
-        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of payouts" },
-    TreeRow { tree: Tree::LeadClientTags, prefix: b'g', name: "lead_client_tags", seal: Seal::Lead, kept: Kept::ByArrival,
-        key: "company uuid, arrival in µs (u64), sequence (u32)", value: "list of tags" },
-    TreeRow { tree: Tree::Templates, prefix: b'x', name: "texts", seal: Seal::Open, kept: Kept::Base,
-        key: "fingerprint (16 bytes)", value: "a line for ourselves, then prepared JSON" },
-    TreeRow { tree: Tree::Sessions, prefix: b's', name: "sessions", seal: Seal::Own, kept: Kept::Base,
-        key: "id (u64)", value: "the start of a visit" },
-    TreeRow { tree: Tree::OfferDisplays, prefix: b'd', name: "offer_displays", seal: Seal::Lead, kept: Kept::Base,
-        key: "id (u64)", value: "the display of an offer" },
-    TreeRow { tree: Tree::LeadKeys, prefix: b'j', name: "lead_keys", seal: Seal::Open, kept: Kept::Base,
-        key: "slot (u16), lead uuid", value: "the sealed data key, or when it was destroyed; the volume of the lead (u32), in a database when it came in s" },
-    TreeRow { tree: Tree::Prefills, prefix: b'3', name: "prefills", seal: Seal::Passing, kept: Kept::Base,
-        key: "company uuid, prefill token", value: "the data of a lead, until when, how often they may still be read (JSON)" },
-    TreeRow { tree: Tree::LoanReports, prefix: b'A', name: "loan_reports", seal: Seal::Own, kept: Kept::Base,
-        key: "company uuid, report uuid", value: "whether it is of a test, and the report (JSON)" },
-    TreeRow { tree: Tree::PreviewClicks, prefix: b'P', name: "preview_clicks", seal: Seal::Open, kept: Kept::Base,
-        key: "day (u32), partner key, zero byte, product type, zero byte, name of the offer", value: "how often it was opened (u64)" },
-    TreeRow { tree: Tree::Displays, prefix: b'D', name: "displays", seal: Seal::Open, kept: Kept::ByTime,
-        key: "rate table uuid, its last 12 bits the offer's number", value: "how many of its displays that images told of are kept (u64)" },
-    TreeRow { tree: Tree::Calls, prefix: b'4', name: "calls", seal: Seal::Lead, kept: Kept::ByTime,
-        key: "rate table uuid, seat (u16)", value: "how far the calls of an ask had come, the bid, what was kept of answers" },
-    TreeRow { tree: Tree::Suppressions, prefix: b'S', name: "suppressions", seal: Seal::Own, kept: Kept::Base,
-        key: "name of the list, zero byte, id of a part (16 bytes) or nothing", value: "sha-256s (32 bytes each); the list (JSON)" },
-    TreeRow { tree: Tree::Transcripts, prefix: b'T', name: "transcripts", seal: Seal::Lead, kept: Kept::Base,
-        key: "rate table uuid, seat (u16), when it was written in ms (i64)", value: "id of a term's key (u64), and sealed with that the calls of an ask" },
-    TreeRow { tree: Tree::Followers, prefix: b'F', name: "followers", seal: Seal::Open, kept: Kept::Base,
-        key: "name of the projection, company uuid", value: "the arrival of the first record that is not read, in us (u64)" },
-    TreeRow { tree: Tree::Postbacks, prefix: b'W', name: "postbacks", seal: Seal::Open, kept: Kept::Base,
-        key: "name of the subscription, zero byte, company uuid, what it is (a byte), arrival in µs (u64), sequence (u32) and which event (u16), or nothing",
-        value: "how far the feed is taken in; how calls ended last; of an event that is not acknowledged the lead's uuid, its type, attempts and times" },
-    TreeRow { tree: Tree::Users, prefix: b'U', name: "users", seal: Seal::Own, kept: Kept::Base,
-        key: "name in small letters", value: "role, hash of the password, whether they are kept out (JSON)" },
-    TreeRow { tree: Tree::Audit, prefix: b'Y', name: "audit", seal: Seal::Own, kept: Kept::Base,
-        key: "1, number (u64); or 0", value: "who did what, when and why, and the hash of the record before (JSON); number and hash of the last that went (JSON)" },
-    TreeRow { tree: Tree::Reports, prefix: b'R', name: "reports", seal: Seal::Own, kept: Kept::Base,
-        key: "what it is, time zone, zero byte, which count of it (u32); of names: company uuid, dimension, number of the first (u32); of blocks: company uuid, test, grain, dimensions, day (u32), part (u32)",
-        value: "how far is counted; names; blocks of cells" },
-    TreeRow { tree: Tree::Ranking, prefix: b'C', name: "ranking", seal: Seal::Own, kept: Kept::Base,
-        key: "company uuid, test, day (u32)",
-        value: "by partner, offer and rating the fingerprints of offers that were clicked on, and of those that converted" },
-    TreeRow { tree: Tree::Alerts, prefix: b'L', name: "alerts", seal: Seal::Open, kept: Kept::Base,
-        key: "what it is (a byte), then a fingerprint; name of the receiver, zero byte and number (u64); the hour (u32), in a database the place of the process",
-        value: "an alert and its times; what a receiver is still to be told; how it took the last; rate tables of an hour; the last backup" },
-    TreeRow { tree: Tree::Charts, prefix: b'B', name: "charts", seal: Seal::Open, kept: Kept::Base,
-        key: "the minute (u32), in a database the place of the process (16 bytes)", value: "what the metrics said in it, and what the day had brought by then" },
-    TreeRow { tree: Tree::Caps, prefix: b'Q', name: "caps", seal: Seal::Open, kept: Kept::Base,
-        key: "partner key, zero byte, product type, zero byte, d, w or m, when the day, week or month begins in ms (i64)",
-        value: "when it ends, asks of processes that hold nothing any more, and by process what it may ask and has (JSON)" },
-];
+/// Makes [`Tree`] and [`TREES`] of one list.
+macro_rules! trees {
+    (
+        $count:literal:
+        $($(#[$doc:meta])* $tree:ident: $prefix:literal $name:literal $seal:ident $kept:ident;)*
+    ) => {
+        /// One logical tree of the store. Numbers in keys are big-endian, so that keys sort as numbers do.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(usize)]
+        pub enum Tree {
+            $($(#[$doc])* $tree,)*
+        }
+
+        /// Every tree, in the order of [`Tree`].
+        pub const TREES: [TreeRow; $count] = [$(TreeRow {
+            tree: Tree::$tree,
+            prefix: $prefix,
+            name: $name,
+            seal: Seal::$seal,
+            kept: Kept::$kept,
+        }),*];
+    };
+}
+
+trees! { 41:
+    /// The store's facts about itself.
+    ///
+    /// Key: name.
+    /// Value: the last arrival (u64), the watchdog's last write in ms (u64); in a database with the place of the process
+    /// that wrote, and what it wrote last of the prefills that ended by it; how far what is too old is removed there.
+    Meta: b'm' "meta" Open Base;
+    /// Supply partners.
+    ///
+    /// Key: company uuid.
+    /// Value: company.
+    Companies: b'c' "companies" Open Base;
+    /// Hashed access tokens.
+    ///
+    /// Key: sha-256 of the token.
+    /// Value: id, company uuid, kind, test.
+    Tokens: b't' "tokens" Open Base;
+    /// Keys with which partners report.
+    ///
+    /// Key: sha-256 of the token, or of a signing key's id.
+    /// Value: id, partner key, kind, what signatures are made with.
+    PartnerKeys: b'u' "partner_keys" Own Base;
+    /// Accepted leads.
+    ///
+    /// Key: lead uuid.
+    /// Value: lead as accepted, and its first rate table (JSON).
+    Leads: b'l' "leads" Lead WithLead;
+    /// Who submitted which identity when, for the duplicate rule.
+    ///
+    /// Key: company uuid, id of the identity key (u64), hash under it (32 bytes).
+    /// Value: time of submission in ms (i64), the lead uuid, keyed hash of the identity.
+    Identities: b'i' "identities" Lead Base;
+    /// Submits, by their idempotency keys.
+    ///
+    /// Key: keyed hash of company uuid and the client's key.
+    /// Value: time in ms (i64), keyed hash of the body, rate table uuid.
+    Repeats: b'k' "repeats" Lead Base;
+    /// Rate tables, without their answers.
+    ///
+    /// Key: rate table uuid.
+    /// Value: rate table without its answers: who is asked, who was kept out and by what.
+    RateTables: b'r' "rate_tables" Open ByTime;
+    /// One recorded outcome of one ask.
+    ///
+    /// Key: rate table uuid, sequence (u16).
+    /// Value: outcomes of asks that were written together.
+    Answers: b'a' "answers" Lead ByTime;
+    /// Rate tables that are not complete yet.
+    ///
+    /// Key: rate table uuid.
+    /// Value: the deadline in ms (i64), the id of the process that sees to it.
+    OpenTables: b'o' "open_tables" Open Base;
+    /// From a lead to its rate tables that its own record does not name.
+    ///
+    /// Key: lead uuid, rate table uuid.
+    /// Value: nothing: the key says it.
+    LeadTables: b'b' "lead_tables" Open WithLead;
+    /// What was done with a lead since its tables were built.
+    ///
+    /// Key: lead uuid, action uuid.
+    /// Value: lead action (JSON).
+    LeadActions: b'e' "lead_actions" Lead WithLead;
+    /// What partners reported, by their own ids of it.
+    ///
+    /// Key: keyed hash of partner key and transaction id.
+    /// Value: the report and its receipt (JSON).
+    PartnerEvents: b'v' "partner_events" Lead Base;
+    /// Offers whose click has earned its payout.
+    ///
+    /// Key: rate table uuid, its last 12 bits the offer's number.
+    /// Value: nothing: the key says it.
+    PaidClicks: b'q' "paid_clicks" Open Base;
+    /// How often offers were opened.
+    ///
+    /// Key: rate table uuid, its last 12 bits the offer's number.
+    /// Value: how often it was opened (u64).
+    Clicks: b'1' "clicks" Open ByTime;
+    /// Who was asked, where the rate table does not say so.
+    ///
+    /// Key: rate table uuid.
+    /// Value: when second look began, whom it asks, whom not and why, who was not asked after all.
+    Asks: b'n' "asks" Open ByTime;
+    /// Payouts as they count towards budgets.
+    ///
+    /// Key: uuid of the report or click.
+    /// Value: partner key, product type, time in ms, cents.
+    Postings: b'w' "owed" Open Base;
+    /// Partners that the command line has paused.
+    ///
+    /// Key: partner key, zero byte, product type or nothing.
+    /// Value: the pause (JSON).
+    Pauses: b'z' "pauses" Open Base;
+    /// The feed of lead events, by company, in order of arrival.
+    ///
+    /// Key: company uuid, arrival in µs (u64), sequence (u32).
+    /// Value: list of happenings.
+    LeadEvents: b'h' "lead_events" Open ByArrival;
+    /// The feed of payouts, likewise.
+    ///
+    /// Key: company uuid, arrival in µs (u64), sequence (u32).
+    /// Value: list of payouts.
+    LeadPayouts: b'y' "lead_payouts" Open ByArrival;
+    /// The feed of client tags, likewise.
+    ///
+    /// Key: company uuid, arrival in µs (u64), sequence (u32).
+    /// Value: list of tags.
+    LeadClientTags: b'g' "lead_client_tags" Lead ByArrival;
+    /// Templates that many records share.
+    ///
+    /// Key: fingerprint (16 bytes).
+    /// Value: a line for ourselves, then prepared JSON.
+    Templates: b'x' "texts" Open Base;
+    /// Visits to the pages of clients.
+    ///
+    /// Key: id (u64).
+    /// Value: the start of a visit.
+    Sessions: b's' "sessions" Own Base;
+    /// Offers that were seen on the pages of clients.
+    ///
+    /// Key: id (u64).
+    /// Value: the display of an offer.
+    OfferDisplays: b'd' "offer_displays" Lead Base;
+    /// What personal data are sealed with.
+    ///
+    /// Key: slot (u16), lead uuid.
+    /// Value: the sealed data key, or when it was destroyed; the volume of the lead (u32), in a database when it came in s.
+    LeadKeys: b'j' "lead_keys" Open Base;
+    /// Leads' data that wait to be taken up, for some minutes.
+    ///
+    /// Key: company uuid, prefill token.
+    /// Value: the data of a lead, until when, how often they may still be read (JSON).
+    Prefills: b'3' "prefills" Passing Base;
+    /// Reports of approval probability.
+    ///
+    /// Key: company uuid, report uuid.
+    /// Value: whether it is of a test, and the report (JSON).
+    LoanReports: b'A' "loan_reports" Own Base;
+    /// How often previews were opened.
+    ///
+    /// Key: day (u32), partner key, zero byte, product type, zero byte, name of the offer.
+    /// Value: how often it was opened (u64).
+    PreviewClicks: b'P' "preview_clicks" Open Base;
+    /// How many displays of offers are kept.
+    ///
+    /// Key: rate table uuid, its last 12 bits the offer's number.
+    /// Value: how many of its displays that images told of are kept (u64).
+    Displays: b'D' "displays" Open ByTime;
+    /// How far the calls of asks had come that take several.
+    ///
+    /// Key: rate table uuid, seat (u16).
+    /// Value: how far the calls of an ask had come, the bid, what was kept of answers.
+    Calls: b'4' "calls" Lead ByTime;
+    /// Suppression lists.
+    ///
+    /// Key: name of the list, zero byte, id of a part (16 bytes) or nothing.
+    /// Value: sha-256s (32 bytes each); the list (JSON).
+    Suppressions: b'S' "suppressions" Own Base;
+    /// What partners were sent and answered, where that is kept.
+    ///
+    /// Key: rate table uuid, seat (u16), when it was written in ms (i64).
+    /// Value: id of a term's key (u64), and sealed with that the calls of an ask.
+    Transcripts: b'T' "transcripts" Lead Base;
+    /// How far projections have read the feeds.
+    ///
+    /// Key: name of the projection, company uuid.
+    /// Value: the arrival of the first record that is not read, in us (u64).
+    Followers: b'F' "followers" Open Base;
+    /// How far the feeds are pushed to companies, and what of them is not acknowledged.
+    ///
+    /// Key: name of the subscription, zero byte, company uuid, what it is (a byte), arrival in µs (u64), sequence (u32) and
+    /// which event (u16), or nothing.
+    /// Value: how far the feed is taken in; how calls ended last; of an event that is not acknowledged the lead's uuid, its
+    /// type, attempts and times.
+    Postbacks: b'W' "postbacks" Open Base;
+    /// Who uses the console.
+    ///
+    /// Key: name in small letters.
+    /// Value: role, hash of the password, whether they are kept out (JSON).
+    Users: b'U' "users" Own Base;
+    /// Who did what.
+    ///
+    /// Key: 1, number (u64); or 0.
+    /// Value: who did what, when and why, and the hash of the record before (JSON); number and hash of the last that went
+    /// (JSON).
+    Audit: b'Y' "audit" Own Base;
+    /// What is counted for reports, and how far.
+    ///
+    /// Key: what it is, time zone, zero byte, which count of it (u32); of names: company uuid, dimension, number of the
+    /// first (u32); of blocks: company uuid, test, grain, dimensions, day (u32), part (u32).
+    /// Value: how far is counted; names; blocks of cells.
+    Reports: b'R' "reports" Own Base;
+    /// Which offers were clicked on and converted, by day.
+    ///
+    /// Key: company uuid, test, day (u32).
+    /// Value: by partner, offer and rating the fingerprints of offers that were clicked on, and of those that converted.
+    Ranking: b'C' "ranking" Own Base;
+    /// What alerts go by, which fire, and who is still to be told.
+    ///
+    /// Key: what it is (a byte), then a fingerprint; name of the receiver, zero byte and number (u64); the hour (u32), in a
+    /// database the place of the process.
+    /// Value: an alert and its times; what a receiver is still to be told; how it took the last; rate tables of an hour;
+    /// the last backup.
+    Alerts: b'L' "alerts" Open Base;
+    /// How the figures of the console went lately.
+    ///
+    /// Key: the minute (u32), in a database the place of the process (16 bytes).
+    /// Value: what the metrics said in it, and what the day had brought by then.
+    Charts: b'B' "charts" Open Base;
+    /// What of the caps of seats is handed out to processes that share the store.
+    ///
+    /// Key: partner key, zero byte, product type, zero byte, d, w or m, when the day, week or month begins in ms (i64).
+    /// Value: when it ends, asks of processes that hold nothing any more, and by process what it may ask and has (JSON).
+    Caps: b'Q' "caps" Open Base;
+}
 
 impl Tree {
     /// The trees that are appended to, and whose keys are [`FeedKey`](super::FeedKey)s.
@@ -245,6 +300,12 @@ impl Tree {
     /// The tree whose keys begin with this byte.
     pub(super) fn of_prefix(prefix: u8) -> Option<Self> {
         TREES.iter().find(|row| row.prefix == prefix).map(|row| row.tree)
+    }
+
+    /// The tree that a key of a volume is of, and the key in it.
+    pub(super) fn split(sled_key: &[u8]) -> Option<(Self, &[u8])> {
+        let (prefix, key) = sled_key.split_first()?;
+        Some((Self::of_prefix(*prefix)?, key))
     }
 
     /// The key under which a volume holds the record `key` of this tree.

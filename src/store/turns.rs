@@ -3,10 +3,11 @@
 //! loses its guard to another process tries again a moment later, for as long as it may wait.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::{counter, gauge};
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -113,7 +114,7 @@ impl Turns {
     }
 
     fn enter(self: &Arc<Self>, place: Place) -> Option<(Arc<Semaphore>, InLine)> {
-        let mut lines = self.lines();
+        let mut lines = self.lines.lock();
         let line = lines.entry(place.clone()).or_default();
         // One that is new has room for one, whatever the limit.
         if line.length >= self.most.max(1) {
@@ -127,18 +128,13 @@ impl Turns {
     /// Whether nobody is in any line.
     #[cfg(test)]
     pub(super) fn is_idle(&self) -> bool {
-        self.lines().is_empty()
-    }
-
-    /// The lines are whole at any moment, so a panic elsewhere breaks nothing.
-    fn lines(&self) -> MutexGuard<'_, HashMap<Place, Line>> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lines.lock().is_empty()
     }
 }
 
 impl Drop for InLine {
     fn drop(&mut self) {
-        let mut lines = self.turns.lines();
+        let mut lines = self.turns.lines.lock();
         if let Some(line) = lines.get_mut(&self.place) {
             line.length -= 1;
             if line.length == 0 {

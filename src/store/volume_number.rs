@@ -27,15 +27,12 @@ pub(super) struct Begins {
 
 /// Where a volume lies in a store.
 pub(super) fn directory_of(store: &Path, number: Number) -> PathBuf {
-    store.join(relative_directory_of(number))
+    store.join(directory_name(number))
 }
 
 /// Where a volume lies, from the directory of the store on.
-pub(super) fn relative_directory_of(number: Number) -> PathBuf {
-    match number {
-        BASE => PathBuf::from("base"),
-        number => Path::new("volumes").join(number.to_string()),
-    }
+pub(super) fn directory_name(number: Number) -> String {
+    if number == BASE { "base".to_owned() } else { format!("volumes/{number}") }
 }
 
 /// The numbers of the dated volumes that have a directory in a store, in their order.

@@ -19,7 +19,7 @@ use super::{
     health::FailureLatch,
     journal::Journal,
     record_file::{Entry, HEADING, Met},
-    records::{Batch, Records},
+    records::Records,
     stall::{Stalls, Step},
     trees::Tree,
     volume_number::{BASE, Begins},
@@ -131,11 +131,7 @@ impl Writer {
 
     /// Writes records as they are to lie there, past what commits keep to.
     pub(super) fn write_as_is(&mut self, changes: Vec<Change>) -> Result<(), String> {
-        if changes.is_empty() {
-            Ok(())
-        } else {
-            self.record(Batch(changes)).map_err(|fault| fault.to_string())
-        }
+        if changes.is_empty() { Ok(()) } else { self.record(changes).map_err(|fault| fault.to_string()) }
     }
 
     fn empty_a_part(&mut self) -> Result<(), Fault> {
@@ -153,7 +149,7 @@ impl Writer {
         {
             match met {
                 Ok(Met::Entry(Entry { locator, key, value: Some(value) })) => {
-                    if self.records.volumes().base().is_live(&key, locator)? {
+                    if self.records.volumes().base().place_of(&key)? == Some(locator) {
                         live.push(Change { volume: BASE, key, value: Some(value) });
                     }
                 }
@@ -168,7 +164,7 @@ impl Writer {
         self.emptied = (number, walk.at());
         let is_empty = walk.at() >= file.len();
         if !live.is_empty() {
-            self.record(Batch(live))?;
+            self.record(live)?;
         }
         if is_empty {
             self.stalls.step(Step::Begin);
@@ -178,11 +174,7 @@ impl Writer {
     }
 
     /// Begins the next volume, behind all that is in the others.
-    pub(super) fn begin_volume(&mut self) -> Result<(), String> {
-        self.next_volume().map_err(|fault| fault.to_string())
-    }
-
-    fn next_volume(&mut self) -> Result<(), Fault> {
+    pub(super) fn begin_volume(&mut self) -> Result<(), Fault> {
         let volumes = self.records.volumes();
         let number = volumes.last().map_or(BASE, |(last, _)| last) + 1;
         let latest_ms = volumes.latest_ms().max(self.arrivals.last_us() / 1000);
@@ -205,7 +197,7 @@ impl Writer {
 
     fn write(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Fault> {
         if self.is_volume_full() {
-            self.next_volume()?;
+            self.begin_volume()?;
             self.stalls.step(Step::Read);
         }
         begin_slots(self.records.sealing(), commits).map_err(|error| Fault::Unread(error.to_string()))?;
@@ -221,10 +213,10 @@ impl Writer {
         }
         let rewrapped = group.rewrapped();
         let changes = group.into_changes(|group, key| self.records.volume_of(group, key));
-        let batch = Batch(changes.map_err(|error| self.unread(error))?);
-        if !batch.0.is_empty() {
-            count(&batch.0);
-            self.record(batch)?;
+        let changes = changes.map_err(|error| self.unread(error))?;
+        if !changes.is_empty() {
+            count(&changes);
+            self.record(changes)?;
         }
         if !rewrapped.is_empty() {
             let begun = Instant::now();
@@ -241,7 +233,7 @@ impl Writer {
     }
 
     /// First the journal, then the record files: what can be read is durable.
-    fn record(&mut self, batch: Batch) -> Result<(), Fault> {
+    fn record(&mut self, changes: Vec<Change>) -> Result<(), Fault> {
         let journaled = |error: io::Error| Fault::Journal(error.to_string());
         let volumes = self.records.volumes();
         let begun = Instant::now();
@@ -256,9 +248,9 @@ impl Writer {
             volumes.begin_base_file().map_err(journaled)?;
         }
         self.stalls.step(Step::Journal);
-        self.journal.append(&batch.0).map_err(journaled)?;
+        self.journal.append(&changes).map_err(journaled)?;
         self.disk_took += begun.elapsed();
-        self.records.apply(batch).map_err(|error| match error {
+        self.records.apply(changes).map_err(|error| match error {
             ApplyError::Append(error) => journaled(error),
             ApplyError::Index(DiskError(reason)) => Fault::Records(reason),
         })
@@ -322,7 +314,7 @@ impl engine::Writer for Writer {
         // Of an erasure that failed in its middle, before another one forgets the old wrapping keys of all slots.
         let unfinished: Vec<Commit> = match self.latch.failure() {
             Some(_) => Vec::new(),
-            None => self.records.sealing().unfinished().into_iter().map(Commit::rewrap).collect(),
+            None => Commit::finish_rewraps(self.records.sealing().unfinished()),
         };
         if !unfinished.is_empty() {
             self.execute(&unfinished);
@@ -362,7 +354,7 @@ impl engine::Writer for Writer {
 /// What failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-enum Fault {
+pub(super) enum Fault {
     /// A read of a record: nothing was written, and others can be.
     Unread(String),
     /// The journal, or what is written before a group can be: the group may be there after a restart, or not.

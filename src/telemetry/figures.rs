@@ -1,11 +1,15 @@
-//! The metrics as Prometheus reads them, read back: what a page shows is what `/metrics` says.
+//! The metrics at a moment, as values and as the text that Prometheus reads: what a page shows is what `/metrics` says.
 
 use std::collections::HashMap;
+use std::fmt::Write;
 use std::ops::RangeInclusive;
 
+use metrics::Key;
 use serde::{Deserialize, Serialize};
 
-/// Every series of the metrics page, by the name of its metric.
+use super::metrics::{METRICS, Metric};
+
+/// Every series, by the name of its metric.
 #[derive(Debug, Default)]
 pub struct Figures(HashMap<String, Vec<Series>>);
 
@@ -13,31 +17,36 @@ pub struct Figures(HashMap<String, Vec<Series>>);
 struct Series {
     labels: Vec<(String, String)>,
     value: f64,
+    /// How it is spread, of a histogram.
+    spread: Option<Distribution>,
 }
 
 /// How a figure is spread: cumulative counts by upper bound, as Prometheus has them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// Bound and count of each bucket, in the order of the bounds; the last bound is infinite.
-    buckets: Vec<(f64, f64)>,
+    pub(super) buckets: Vec<(f64, f64)>,
     /// Sum of all that was counted.
-    sum: f64,
+    pub(super) sum: f64,
 }
 
 impl Figures {
-    /// Reads the Prometheus text format. A line that cannot be read says nothing.
-    pub fn parse(text: &str) -> Self {
-        let mut figures = Self::default();
-        for line in text.lines().filter(|line| !line.starts_with('#')) {
-            if let Some((name, series)) = series(line) {
-                // Most names are known, and looking is cheaper than making a key.
-                match figures.0.get_mut(name) {
-                    Some(known) => known.push(series),
-                    None => drop(figures.0.insert(name.to_owned(), vec![series])),
-                }
-            }
+    pub(super) fn add(&mut self, key: &Key, value: f64, spread: Option<Distribution>) {
+        let labels = key.labels().map(|label| (label.key().to_owned(), label.value().to_owned())).collect();
+        self.0.entry(key.name().to_owned()).or_default().push(Series { labels, value, spread });
+    }
+
+    /// All of them in the Prometheus text format.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for Metric { name, kind, help, .. } in METRICS {
+            let Some(all) = self.0.get(*name) else { continue };
+            // Writing to a text does not fail.
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {}", kind.word());
+            all.iter().for_each(|series| series.write(name, &mut text));
+            text.push('\n');
         }
-        figures
+        text
     }
 
     /// The sum over all series of a metric that have these labels.
@@ -59,18 +68,8 @@ impl Figures {
 
     /// The distribution of a metric over all series that have these labels.
     pub fn distribution(&self, name: &str, labels: &[(&str, &str)]) -> Distribution {
-        let mut buckets: Vec<(f64, f64)> = Vec::new();
-        for series in self.of(&format!("{name}_bucket"), labels) {
-            let Some(bound) = series.label("le").and_then(|bound| bound.parse::<f64>().ok()) else {
-                continue;
-            };
-            match buckets.iter_mut().find(|(known, _)| *known == bound) {
-                Some((_, count)) => *count += series.value,
-                None => buckets.push((bound, series.value)),
-            }
-        }
-        buckets.sort_by(|one, other| one.0.total_cmp(&other.0));
-        Distribution { buckets, sum: self.sum(&format!("{name}_sum"), labels) }
+        let spread = self.of(name, labels).filter_map(|series| series.spread.clone());
+        spread.fold(Distribution::default(), Distribution::and)
     }
 
     /// Each series of a metric: its labels, and its value.
@@ -90,12 +89,35 @@ impl Series {
     fn label(&self, name: &str) -> Option<&str> {
         self.labels.iter().find(|(label, _)| label == name).map(|(_, value)| value.as_str())
     }
+
+    fn write(&self, name: &str, text: &mut String) {
+        let escaped = |value: &str| value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
+        let labels = self.labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value)));
+        let labels: Vec<String> = labels.collect();
+        let mut line = |part: &str, bound: Option<String>, value: f64| {
+            let labels = labels.iter().chain(&bound).map(String::as_str).collect::<Vec<_>>().join(",");
+            let labels = if labels.is_empty() { labels } else { format!("{{{labels}}}") };
+            let _ = writeln!(text, "{name}{part}{labels} {value}");
+        };
+        let Some(spread) = &self.spread else { return line("", None, self.value) };
+        for (bound, count) in &spread.buckets {
+            let bound = if bound.is_finite() { bound.to_string() } else { "+Inf".to_owned() };
+            line("_bucket", Some(format!("le=\"{bound}\"")), *count);
+        }
+        line("_sum", None, spread.sum);
+        line("_count", None, spread.count());
+    }
 }
 
 impl Distribution {
     /// How much was counted.
     pub fn count(&self) -> f64 {
         self.buckets.last().map_or(0.0, |(_, count)| *count)
+    }
+
+    /// How much of it was no greater than a bound of the buckets.
+    pub fn within(&self, bound: f64) -> f64 {
+        self.buckets.iter().find(|(known, _)| *known == bound).map_or(0.0, |(_, count)| *count)
     }
 
     /// What was counted in one or the other.
@@ -115,10 +137,8 @@ impl Distribution {
     /// What was counted since an earlier reading.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let before = |bound: f64| {
-            earlier.buckets.iter().find(|(known, _)| *known == bound).map_or(0.0, |(_, count)| *count)
-        };
-        let buckets = self.buckets.iter().map(|(bound, count)| (*bound, (count - before(*bound)).max(0.0)));
+        let buckets = self.buckets.iter();
+        let buckets = buckets.map(|(bound, count)| (*bound, (count - earlier.within(*bound)).max(0.0)));
         Self { buckets: buckets.collect(), sum: (self.sum - earlier.sum).max(0.0) }
     }
 
@@ -141,72 +161,42 @@ impl Distribution {
     }
 }
 
-/// `name{label="value",…} number`.
-fn series(line: &str) -> Option<(&str, Series)> {
-    let end = line.find(['{', ' '])?;
-    let (name, rest) = line.split_at(end);
-    let mut labels = Vec::new();
-    let mut rest = rest.strip_prefix('{').unwrap_or(rest);
-    while !rest.starts_with(['}', ' ']) {
-        let (label, after) = rest.split_once("=\"")?;
-        let (value, after) = quoted(after)?;
-        labels.push((label.to_owned(), value));
-        rest = after.strip_prefix(',').unwrap_or(after);
-    }
-    let value = rest.trim_start_matches('}').trim().parse().ok()?;
-    Some((name, Series { labels, value }))
-}
-
-/// A label's value up to its closing quote, and what comes after that.
-fn quoted(text: &str) -> Option<(String, &str)> {
-    let mut value = String::new();
-    let mut characters = text.char_indices();
-    while let Some((at, character)) = characters.next() {
-        match character {
-            '"' => return Some((value, &text[at + 1..])),
-            '\\' => value.push(match characters.next()?.1 {
-                'n' => '\n',
-                other => other,
-            }),
-            other => value.push(other),
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TEXT: &str = r#"# HELP asks How asks ended.
-# TYPE asks counter
-asks{partner="a \"b\"",outcome="offers"} 3
-asks{partner="c",outcome="offers"} 4
-asks{partner="c",outcome="failed"} 1
-depth 7
-took_bucket{route="x",le="0.1"} 50
-took_bucket{route="x",le="1"} 100
-took_bucket{route="x",le="+Inf"} 100
-took_sum{route="x"} 20
-"#;
+    impl Figures {
+        /// Reads counters and gauges in the text format, one a line.
+        pub(crate) fn parse(text: &str) -> Self {
+            let mut figures = Self::default();
+            for (name, series) in text.lines().filter_map(series) {
+                figures.0.entry(name.to_owned()).or_default().push(series);
+            }
+            figures
+        }
+    }
 
-    #[test]
-    fn the_text_is_read_back() {
-        let figures = Figures::parse(TEXT);
-        assert_eq!(figures.sum("asks", &[]), 8.0);
-        assert_eq!(figures.sum("asks", &[("outcome", "offers")]), 7.0);
-        assert_eq!(figures.sum("asks", &[("partner", "a \"b\"")]), 3.0);
-        assert_eq!((figures.gauge("depth"), figures.gauge("width")), (Some(7.0), None));
+    /// `name{label="value",…} number`.
+    fn series(line: &str) -> Option<(&str, Series)> {
+        let (name, value) = line.rsplit_once(' ')?;
+        let (name, labels) = name.trim_end_matches('}').split_once('{').unwrap_or((name, ""));
+        let label = |label: &str| {
+            let (label, value) = label.split_once('=')?;
+            Some((label.to_owned(), value.trim_matches('"').to_owned()))
+        };
+        let labels = labels.split(',').filter_map(label).collect();
+        Some((name, Series { labels, value: value.parse().ok()?, spread: None }))
     }
 
     #[test]
-    fn a_quantile_lies_within_its_bucket() {
-        let took = Figures::parse(TEXT).distribution("took", &[("route", "x")]);
-        assert_eq!(took.count(), 100.0);
-        assert_eq!(took.quantile(0.5), Some(0.1));
-        assert_eq!(took.quantile(0.25), Some(0.05));
-        assert!(took.quantile(0.75).is_some_and(|value| (value - 0.55).abs() < 1e-9));
-        assert_eq!(took.since(&took).quantile(0.5), None);
-        assert_eq!(took.since(&Distribution::default()), took);
+    fn what_is_summed_has_the_labels_that_are_asked_for() {
+        let figures = Figures::parse(
+            "asks{partner=\"a b\",outcome=\"offers\"} 3\nasks{partner=\"c\",outcome=\"offers\"} 4\n\
+             asks{partner=\"c\",outcome=\"failed\"} 1\ndepth 7\n",
+        );
+        assert_eq!(figures.sum("asks", &[]), 8.0);
+        assert_eq!(figures.sum("asks", &[("outcome", "offers")]), 7.0);
+        assert_eq!(figures.sum("asks", &[("partner", "a b")]), 3.0);
+        assert_eq!((figures.gauge("depth"), figures.gauge("width")), (Some(7.0), None));
     }
 }

@@ -1,9 +1,7 @@
-//! Every metric, on one page, and the recorder behind them.
+//! Every metric, on one page.
 
-use std::sync::OnceLock;
-
-use metrics::{Label, Unit, describe_counter, describe_gauge, describe_histogram};
-use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+/// Labels, each with values.
+pub(super) type LabelValues = &'static [(&'static str, &'static [&'static str])];
 
 /// A metric as it is described to Prometheus.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +12,10 @@ pub struct Metric {
     pub kind: Kind,
     /// Its labels, all of them with few values.
     pub labels: &'static [&'static str],
+    /// The values of its labels that are told from the start on.
+    pub(super) values: LabelValues,
+    /// Whether it is told from the start on, as 0.
+    pub(super) is_from_zero: bool,
     /// What it says.
     pub help: &'static str,
 }
@@ -31,22 +33,45 @@ pub enum Kind {
     Sizes,
 }
 
+impl Kind {
+    /// Its word in the text format.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+            Self::Seconds | Self::Sizes => "histogram",
+        }
+    }
+}
+
 /// Declares metrics: of each its kind, the constant that the code names it by, the name that Prometheus knows, its labels, and what it
 /// says. A new metric is one row, and a line in the handbook.
+///
+/// A counter whose growth alerts ask for is told from the start on, `= 0`, under each combination of the values behind its labels: of one
+/// that is first seen as 1 no growth is seen. Those of which another module knows the values are begun by it.
 macro_rules! metrics {
-    ($($kind:ident $constant:ident $name:literal [$($label:literal),*] $help:literal;)+) => {
+    ($(
+        $kind:ident $constant:ident $name:literal
+        [$($label:literal $(: $($value:literal)|+)?),*] $(= $zero:literal)? $help:literal;
+    )+) => {
         $(#[doc = $help] pub const $constant: &str = $name;)+
 
         /// Every metric there is.
-        pub const METRICS: &[Metric] =
-            &[$(Metric { name: $name, kind: Kind::$kind, labels: &[$($label),*], help: $help }),+];
+        pub const METRICS: &[Metric] = &[$(Metric {
+            name: $name,
+            kind: Kind::$kind,
+            labels: &[$($label),*],
+            values: &[$(($label, &[$($($value),+)?])),*],
+            is_from_zero: false $(|| $zero == 0)?,
+            help: $help,
+        }),+];
     };
 }
 
 metrics! {
     Counter HTTP_REQUESTS "offerd_http_requests_total" ["listener", "route", "status"] "Requests answered.";
     Seconds HTTP_REQUEST_SECONDS "offerd_http_request_seconds" ["listener", "route"] "Time from the head of a request to its answer.";
-    Counter HTTP_REQUESTS_REFUSED "offerd_http_requests_refused_total" ["reason"] "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes, company_prefills) or 503 (requests, queue, queue_wait, queue_share, body_bytes); heads over HTTP/1.1 with 431 (head_too_large: api.max_head_bytes); and clicks, prefills and what pages of offers ask for, with 429 (click_address_rate, click_offer_rate, prefill_address_rate); and look-ups of cars, with 400 (vehicles_per_answer).";
+    Counter HTTP_REQUESTS_REFUSED "offerd_http_requests_refused_total" ["reason": "address_rate" | "company_rate" | "requests" | "late"] = 0 "Requests turned away before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes, company_prefills) or 503 (requests, queue, queue_wait, queue_share, body_bytes); heads over HTTP/1.1 with 431 (head_too_large: api.max_head_bytes); and clicks, prefills and what pages of offers ask for, with 429 (click_address_rate, click_offer_rate, prefill_address_rate); and look-ups of cars, with 400 (vehicles_per_answer).";
     Gauge NEW_WORK_LIMIT "offerd_new_work_limit" [] "New work that may be in flight, found from how long it queues (limits.queueing_target).";
     Gauge NEW_WORK_IN_FLIGHT "offerd_new_work_in_flight" [] "New work in flight: let in, and what it wrote is not acknowledged yet.";
     Gauge NEW_WORK_WAITING "offerd_new_work_waiting" [] "New work that waits to be let in; the limit is limits.queue.";
@@ -54,7 +79,7 @@ metrics! {
     Seconds NEW_WORK_WAIT_SECONDS "offerd_new_work_wait_seconds" [] "Time that new work waited to be let in, of what had to; the limit is limits.queue_wait.";
     Gauge HTTP_CONNECTIONS "offerd_http_connections" ["listener"] "Open connections; the limit is api.max_connections.";
     Gauge ENGINE_CONNECTIONS "offerd_engine_connections" ["thread"] "Open connections of the api and integrations listeners, by the engine's thread that serves them; there are engine.threads.";
-    Counter HTTP_CONNECTIONS_REFUSED "offerd_http_connections_refused_total" ["listener", "reason"] "Connections that there was no room for, none being idle: listener (api.max_connections), address (limits.connections_per_address), descriptors (the file limit less limits.reserved_descriptors).";
+    Counter HTTP_CONNECTIONS_REFUSED "offerd_http_connections_refused_total" ["listener": "api" | "integrations" | "admin", "reason": "listener" | "address" | "descriptors"] = 0 "Connections that there was no room for, none being idle: listener (api.max_connections), address (limits.connections_per_address), descriptors (the file limit less limits.reserved_descriptors).";
     Counter HTTP_CONNECTIONS_CLOSED "offerd_http_connections_closed_total" ["listener", "reason"] "Idle connections closed to make room for new ones, by what was full: listener, address, descriptors.";
     Gauge DESCRIPTORS_MAX "offerd_descriptors_max" [] "Files and connections that the process may have open, as it was raised at the start.";
     Counter HTTP_ACCEPT_ERRORS "offerd_http_accept_errors_total" ["listener"] "Connections that could not be accepted.";
@@ -69,8 +94,8 @@ metrics! {
     Counter LEADS_ERASED "offerd_leads_erased_total" [] "Leads of which erasures of persons have destroyed the keys.";
     Gauge PREFILLS "offerd_prefills" [] "Prefills that can be read; the limit of each company is limits.prefills_per_company.";
     Counter PREFILLS_ENDED "offerd_prefills_ended_total" ["by"] "Prefills that can be read no more: time (limits.prefill_lifetime), reads (limits.prefill_reads).";
-    Counter SUBMITS_REFUSED "offerd_submits_refused_total" ["reason"] "Leads refused with 503: full, company_full, lead_busy (store.changes_per_record), store_busy, store_failed, store_stalled, disk_full; merges that a publishable token came too late for, with 404: merge_too_late; and merges into a lead beyond limits.bytes_per_lead, with 413: lead_too_large.";
-    Counter SEATS_CUT "offerd_seats_cut_total" [] "Seats not asked because of matching.partners_per_lead.";
+    Counter SUBMITS_REFUSED "offerd_submits_refused_total" ["reason": "full" | "company_full" | "lead_busy" | "store_busy" | "store_failed" | "store_stalled" | "disk_full"] = 0 "Leads refused with 503: full, company_full, lead_busy (store.changes_per_record), store_busy, store_failed, store_stalled, disk_full; merges that a publishable token came too late for, with 404: merge_too_late; and merges into a lead beyond limits.bytes_per_lead, with 413: lead_too_large.";
+    Counter SEATS_CUT "offerd_seats_cut_total" [] = 0 "Seats not asked because of matching.partners_per_lead.";
     Counter SEATS_HELD_BACK "offerd_seats_held_back_total" ["partner", "product_type", "reason"] "Seats that fit a lead and were not asked: paused, dates, schedule, per_minute, per_day, per_week, per_month, budget, share, suppressed, exclusive.";
     Gauge SUPPRESSION_ENTRIES "offerd_suppression_entries" ["list"] "How many are on a suppression list.";
     Counter CLICKS "offerd_clicks_total" ["kept"] "Clicks that led to a partner, and whether they are kept with the lead (yes) or only counted (no): limits.clicks_kept_per_offer.";
@@ -93,11 +118,11 @@ metrics! {
     Counter OFFERS_DOUBTED "offerd_offers_doubted_total" ["partner", "product_type"] "Offers that a partner answered and that are shown although their payment does not quite fit.";
     Counter TRANSCRIPTS "offerd_transcripts_total" ["event"] "Transcripts of asks: kept, cut (of those kept, where transcripts.call_bytes left something out), lost (the store did not take them), removed (transcripts.kept).";
     Counter LATE_ANSWERS "offerd_late_answers_total" [] "Answers that came after their seat had an outcome, and were dropped.";
-    Counter TABLES_SETTLED "offerd_rate_tables_settled_total" ["test", "offers"] "Rate tables completed, whether their lead is a test, and whether they show offers: yes, no.";
+    Counter TABLES_SETTLED "offerd_rate_tables_settled_total" ["test": "no" | "yes", "offers": "no" | "yes"] = 0 "Rate tables completed, whether their lead is a test, and whether they show offers: yes, no.";
     Seconds TABLE_OVERHEAD_SECONDS "offerd_rate_table_overhead_seconds" [] "Time from a lead's arrival to its complete table, less that of the slowest partner of each look.";
     Seconds TABLE_BUDGET_LEFT_SECONDS "offerd_rate_table_budget_left_seconds" [] "Time that was left of matching.deadline when a table was complete.";
     Counter TABLES_RECOVERED "offerd_recovered_rate_tables_total" [] "Rate tables that went on after a restart.";
-    Counter RELOADS "offerd_reloads_total" ["result"] "Reloads of settings and partner files: ok, refused, failed.";
+    Counter RELOADS "offerd_reloads_total" ["result": "ok" | "refused" | "failed"] = 0 "Reloads of settings and partner files: ok, refused, failed.";
     Gauge RELOADED_AT "offerd_last_reload_success_timestamp_seconds" [] "When settings and partner files were last taken in, at the start or by a reload, Unix seconds.";
     Gauge BOOK_FINGERPRINT "offerd_book_fingerprint" [] "A number that is the same for the same partner files: 48 bits of a digest.";
     Counter EXPERIMENT_LEADS "offerd_experiment_leads_total" ["rule", "variant"] "Leads taken in that drew a variant of an experiment, the control too.";
@@ -119,7 +144,7 @@ metrics! {
     Gauge REPORT_CELLS "offerd_report_cells" ["zone"] "Cells of reports that are counted and not written yet; the limit is reports.cells_in_memory.";
     Counter REPORT_TAGS_BEYOND "offerd_report_tags_beyond_total" ["tag"] "What counted under (other), since a company has as many values of the tag as reports.tag_values.";
     Seconds REPORT_SECONDS "offerd_report_seconds" [] "Time that a report takes.";
-    Counter REPORTS_REFUSED "offerd_reports_refused_total" ["reason"] "Reports that were not made: busy (reports.at_once), large (reports.groups).";
+    Counter REPORTS_REFUSED "offerd_reports_refused_total" ["reason": "busy" | "large"] = 0 "Reports that were not made: busy (reports.at_once), large (reports.groups).";
     Gauge RANKING_COHORTS "offerd_ranking_cohorts" [] "Counts of a day, an offer and a rating that rankings learn from; the limit is ranking.cohorts.";
     Counter RANKING_COHORTS_DROPPED "offerd_ranking_cohorts_dropped_total" [] "Such counts that count no more because of ranking.cohorts: those of the oldest days.";
     Gauge RANKING_LEARNT_AT "offerd_ranking_learnt_at_seconds" [] "When what offers are ranked by was summed up last, in seconds since 1970; it is renewed every ranking.refresh.";
@@ -138,11 +163,11 @@ metrics! {
     Gauge NODE_LEADS "offerd_node_leads" [] "1 while this daemon leads those that share the store and does what one alone may do, else 0.";
     Gauge DATABASE_ROUND_TRIP_SECONDS "offerd_database_round_trip_seconds" [] "How long the database took for its last answer to the renewal of the lease, where it has the store.";
     Gauge DATABASE_CLOCK_AHEAD_SECONDS "offerd_database_clock_ahead_seconds" [] "How far this machine's clock is ahead of the database's; below 0, how far it is behind.";
-    Counter STORE_CLOCK_STEPS "offerd_store_clock_steps_total" ["to"] "Times that the machine's clock was found ahead of arrivals by more than store.clock_jump, or behind them, or was followed again: ahead, behind, followed.";
+    Counter STORE_CLOCK_STEPS "offerd_store_clock_steps_total" ["to": "ahead" | "behind" | "followed"] = 0 "Times that the machine's clock was found ahead of arrivals by more than store.clock_jump, or behind them, or was followed again: ahead, behind, followed.";
     Counter STORE_BROKEN_RECORDS "offerd_store_broken_records_total" ["tree"] "Stored records that could not be read.";
     Gauge STORE_DAMAGE "offerd_store_damage" [] "Places of the store's files that are not as they were written; `offerd store check` names them.";
     Gauge STORE_STALLED "offerd_store_stalled" [] "Seconds for which the disk of the store has not finished a write, once that is longer than store.stall_after; else 0.";
-    Counter STORE_STALLS "offerd_store_stalls_total" [] "Times that a write of the store's disk took longer than store.stall_after.";
+    Counter STORE_STALLS "offerd_store_stalls_total" [] = 0 "Times that a write of the store's disk took longer than store.stall_after.";
     Counter WIRE_CONNECTIONS "offerd_wire_connections_total" ["pool"] "Connections made to far systems.";
     Counter WIRE_REQUESTS "offerd_wire_requests_total" ["pool"] "Requests that got a connection; those beyond the connections made reused one.";
     Gauge WIRE_IN_FLIGHT "offerd_wire_in_flight" ["pool", "endpoint"] "Calls under way.";
@@ -150,114 +175,6 @@ metrics! {
     Counter WIRE_RETRIES "offerd_wire_retries_total" ["pool", "endpoint"] "Calls sent again.";
     Seconds WIRE_LATE_SECONDS "offerd_wire_late_seconds" ["pool", "endpoint"] "Time from a call to its whole answer where that came after its deadline, of a sample of those that ran out of time.";
     Gauge WIRE_BREAKER_STATE "offerd_wire_breaker_state" ["pool", "endpoint"] "Where breakers stand: 0 closed, 1 half-open, 2 open.";
-}
-
-/// Labels, each with its values.
-type Labels = &'static [(&'static str, &'static [&'static str])];
-
-/// Counters whose growth alerts ask for, each label with its values. They are told from the start on, as 0: of one that is first
-/// seen as 1 no growth is seen. Those of which another module knows the values are begun by it.
-const FROM_ZERO: &[(&str, Labels)] = &[
-    (RELOADS, &[("result", &["ok", "refused", "failed"])]),
-    (STORE_CLOCK_STEPS, &[("to", &["ahead", "behind", "followed"])]),
-    (STORE_STALLS, &[]),
-    (SEATS_CUT, &[]),
-    (TABLES_SETTLED, &[("test", &["no", "yes"]), ("offers", &["no", "yes"])]),
-    (
-        SUBMITS_REFUSED,
-        &[(
-            "reason",
-            &[
-                "full",
-                "company_full",
-                "lead_busy",
-                "store_busy",
-                "store_failed",
-                "store_stalled",
-                "disk_full",
-            ],
-        )],
-    ),
-    (REPORTS_REFUSED, &[("reason", &["busy", "large"])]),
-    (HTTP_REQUESTS_REFUSED, &[("reason", &["address_rate", "company_rate", "requests", "late"])]),
-    (
-        HTTP_CONNECTIONS_REFUSED,
-        &[
-            ("listener", &["api", "integrations", "admin"]),
-            ("reason", &["listener", "address", "descriptors"]),
-        ],
-    ),
-];
-
-/// Upper bounds of the buckets of times, from a table lookup to the longest deadline.
-const SECONDS: &[f64] =
-    &[0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 15.0, 30.0];
-
-/// Upper bounds of the buckets of sizes.
-const SIZES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
-
-/// The recorder of this process.
-#[derive(Clone)]
-pub struct Handle(PrometheusHandle);
-
-impl Handle {
-    /// Every metric in the Prometheus text format.
-    pub fn render(&self) -> String {
-        // Moves what histograms have collected into their buckets; the page is what keeps them short.
-        self.0.run_upkeep();
-        self.0.render()
-    }
-}
-
-/// A recorder that nothing is told to, where no metrics are served.
-pub fn unrecorded() -> Handle {
-    Handle(PrometheusBuilder::new().build_recorder().handle())
-}
-
-/// Starts recording; a second call gives the same recorder.
-pub fn install() -> Handle {
-    static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
-    let handle = RECORDER.get_or_init(|| {
-        let mut builder = PrometheusBuilder::new();
-        for metric in METRICS {
-            let buckets = match metric.kind {
-                Kind::Seconds => SECONDS,
-                Kind::Sizes => SIZES,
-                Kind::Counter | Kind::Gauge => continue,
-            };
-            builder = builder
-                .set_buckets_for_metric(Matcher::Full(metric.name.to_owned()), buckets)
-                .expect("the list of buckets is not empty");
-        }
-        let recorder = builder.build_recorder();
-        let handle = recorder.handle();
-        // Fails only when a test has installed another recorder, which then records.
-        let _ = metrics::set_global_recorder(recorder);
-        METRICS.iter().for_each(describe);
-        FROM_ZERO.iter().for_each(|(name, labels)| begin(name, labels, Vec::new()));
-        handle
-    });
-    Handle(handle.clone())
-}
-
-/// Tells a counter as 0, under each combination of the values of its labels.
-fn begin(name: &'static str, labels: Labels, chosen: Vec<Label>) {
-    match labels {
-        [] => metrics::counter!(name, chosen).increment(0),
-        [(label, values), others @ ..] => values.iter().for_each(|value| {
-            let chosen = chosen.iter().cloned().chain([Label::from_static_parts(label, value)]).collect();
-            begin(name, others, chosen);
-        }),
-    }
-}
-
-fn describe(metric: &Metric) {
-    match metric.kind {
-        Kind::Counter => describe_counter!(metric.name, metric.help),
-        Kind::Gauge => describe_gauge!(metric.name, metric.help),
-        Kind::Seconds => describe_histogram!(metric.name, Unit::Seconds, metric.help),
-        Kind::Sizes => describe_histogram!(metric.name, Unit::Count, metric.help),
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 pub mod figures;
 pub mod logging;
 pub mod metrics;
+pub mod recorder;
 pub mod requests;
 pub mod tail;
 pub mod traces;

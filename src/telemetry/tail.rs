@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 use std::fmt::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
@@ -37,7 +38,7 @@ pub struct Tail(Arc<Mutex<VecDeque<LogLine>>>);
 impl Tail {
     /// The lines, oldest first.
     pub fn lines(&self) -> Vec<LogLine> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.0.lock().iter().cloned().collect()
     }
 }
 
@@ -52,7 +53,7 @@ impl<S: Subscriber> Layer<S> for Tail {
             target: event.metadata().target().to_owned(),
             text: words.text(),
         };
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.0.lock();
         if lines.len() == LINES {
             lines.pop_front();
         }

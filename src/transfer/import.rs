@@ -130,35 +130,31 @@ impl Import {
     }
 
     /// The commit that writes a record; `None` when it is no record of its tree.
-    fn commit(&mut self, tree: Tree, key: Vec<u8>, payload: Vec<u8>) -> Option<Commit> {
-        let key = match tree {
+    fn commit(&mut self, tree: Tree, mut key: Vec<u8>, mut payload: Vec<u8>) -> Option<Commit> {
+        match tree {
             Tree::PartnerEvents => {
                 let report: ReportRecord = codec::decode_json(&payload).ok()?;
-                partner_events::key(&self.store, &report.partner, &report.event.transaction_id).to_vec()
+                let transaction = &report.event.transaction_id;
+                key = partner_events::key(&self.store, &report.partner, transaction).to_vec();
             }
-            _ => key,
-        };
-        let payload = match tree {
             Tree::Transcripts => {
                 let transcript: Transcript = codec::decode(&payload).ok()?;
-                self.store.seal_for(transcript.keep_ms, &payload).ok()?
+                payload = self.store.seal_for(transcript.keep_ms, &payload).ok()?;
             }
-            _ => payload,
-        };
-        if tree == Tree::RateTables {
-            let head: TableHead = codec::decode(&payload).ok()?;
-            self.lead_of.insert(head.uuid, head.lead);
-        }
-        if tree == Tree::Answers {
-            let record: AnswerRecord = codec::decode(&payload).ok()?;
-            if record.answers.len() != record.asked.len() {
-                return None;
+            Tree::RateTables => {
+                let head: TableHead = codec::decode(&payload).ok()?;
+                self.lead_of.insert(head.uuid, head.lead);
             }
-        }
-        if tree == Tree::Companies {
-            let company: CompanyRecord = codec::decode_json(&payload).ok()?;
-            let minutes = company.duplicate_look_back_minutes.unwrap_or(0);
-            self.look_back_minutes.insert(Uuid::from_slice(&key).ok()?, minutes);
+            Tree::Answers => {
+                let record: AnswerRecord = codec::decode(&payload).ok()?;
+                (record.answers.len() == record.asked.len()).then_some(())?;
+            }
+            Tree::Companies => {
+                let company: CompanyRecord = codec::decode_json(&payload).ok()?;
+                let minutes = company.duplicate_look_back_minutes.unwrap_or(0);
+                self.look_back_minutes.insert(Uuid::from_slice(&key).ok()?, minutes);
+            }
+            _ => {}
         }
         let lead = match tree.row().seal {
             Seal::Lead => Some(self.lead(tree, &key, &payload)?),

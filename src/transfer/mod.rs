@@ -18,7 +18,7 @@ mod export;
 mod import;
 mod line;
 
-pub use self::export::Export;
+pub use self::export::{Exported, export};
 pub use self::import::{Import, ImportError};
 
 /// The version of the lines.

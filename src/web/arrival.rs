@@ -4,13 +4,14 @@ use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
 use hyper::{HeaderMap, Method, Request, Uri};
+use tokio::sync::watch;
 
-use super::last_call::LastCall;
-use super::peer::Peer;
+use super::client_address::Peer;
 
 /// A body as it comes in.
 pub(super) type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, warp::Error>> + Send>>;
@@ -30,6 +31,28 @@ pub struct Head {
     pub(super) unknown_keys: AtomicUsize,
     /// Until when its body is waited for, whatever it may take otherwise; absent where none is coming.
     pub(super) last_call: Option<LastCall>,
+}
+
+/// Tells when a body that is still coming is not waited for any more: once we drain it has a part of the drain to come to its end, so
+/// that no client holds it. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct LastCall {
+    draining: watch::Receiver<bool>,
+    longest: Duration,
+}
+
+impl LastCall {
+    /// Bodies are waited for so long from when `draining` turns true.
+    pub(super) fn new(draining: watch::Receiver<bool>, longest: Duration) -> Self {
+        Self { draining, longest }
+    }
+
+    /// Returns then.
+    pub(super) async fn over(mut self) {
+        // A sender that is gone means the same.
+        let _ = self.draining.wait_for(|begun| *begun).await;
+        tokio::time::sleep(self.longest).await;
+    }
 }
 
 /// A request in its parts, nothing decoded.

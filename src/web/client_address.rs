@@ -1,13 +1,16 @@
 //! The address of the client, behind proxies too.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
 use ipnet::IpNet;
 
 use super::list;
-use super::peer::Peer;
+
+/// The address at the other end of the connection. A listener puts it into every request as an extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer(pub SocketAddr);
 
 /// Where proxies note whom they forward for.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");

@@ -18,8 +18,7 @@ use ipnet::IpNet;
 use tokio::sync::Notify;
 
 use super::activity::{Activity, Quiet};
-use super::client_address::{household, is_in};
-use super::peer::Peer;
+use super::client_address::{Peer, household, is_in};
 use crate::telemetry::metrics::{HTTP_CONNECTIONS, HTTP_CONNECTIONS_CLOSED};
 
 /// How often room is made for one new connection, since another listener may take what was made.

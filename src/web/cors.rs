@@ -20,6 +20,16 @@ const MAX_AGE_S: HeaderValue = HeaderValue::from_static("600");
 /// The header of an answer that no page of another origin may read, whichever origins may call ([`Reply::own_site`]).
 pub(super) const OWN_SITE: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
+/// Who is welcome at a listener, beside what tokens say: pages by their origin, the older edition by its vendor. May change while
+/// requests are served; each is answered under one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Welcome {
+    /// Which origins may call from a browser.
+    pub cors: Cors,
+    /// The vendor names that the v1 `Accept` type may carry; with none, any.
+    pub vendors: Vec<String>,
+}
+
 /// Which origins may call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cors {

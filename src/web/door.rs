@@ -1,24 +1,46 @@
-//! Turns new work away while there is no room for it in the queue, before a request is taken apart: refusing must cost next to
-//! nothing, or it is what there is no time for.
+//! What is refused before a request is taken apart: a head that is not what it must be, and new work while there is no room for it in
+//! the queue. Refusing must cost next to nothing, or it is what there is no time for.
 //!
-//! It stands outside of the panic boundary, so nothing here may panic, whatever was sent.
+//! HTTP/1.1 wants exactly one `Host`, and a valid one (RFC 9112, 3.2): of two, a proxy before us may believe another than we do. A body
+//! that comes in chunks comes in nothing else: what is also compressed for the way (`Transfer-Encoding: gzip, chunked`) nobody here
+//! undoes. And who expects anything (`Expect`) is answered, or told that nobody here does it (RFC 9110, 10.1.1).
+//!
+//! The door stands outside of the panic boundary, so nothing here may panic, whatever was sent.
 
-use hyper::Request;
+use hyper::header::{EXPECT, HOST, HeaderValue, TRANSFER_ENCODING};
+use hyper::http::uri::Authority;
+use hyper::{HeaderMap, Request, Version};
 use warp::reply::Response;
 
 use super::caller::{self, Authenticate, Principal};
 use super::exchange;
+use super::failure::Failure;
 use super::router::Found;
 use super::surface::Surface;
+
+/// The route of a request whose path was never looked at, in metrics.
+const NO_ROUTE: &str = "unknown";
+
+/// The answer to a request that is not let in; `None` lets it go on. A refusal counts for its address, and the 429 of the gate goes
+/// before it.
+pub(super) fn refused<A: Authenticate, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
+    faulty(surface, request).or_else(|| turned_away(surface, request))
+}
+
+/// The answer to a request whose `Host` is none, or whose body comes in a coding that is not undone: 400; to one who expects what is not
+/// done: 417.
+fn faulty<A, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
+    let headers = request.headers();
+    let fault = fault(request.version(), headers).or_else(|| coding_fault(headers));
+    let failure = fault.map(Failure::bad_request).or_else(|| unmet_expectation(headers))?;
+    Some(exchange::refused(surface, request, NO_ROUTE, || failure.into_response()))
+}
 
 /// The answer to a request that brings new work and has no room in the queue; `None` lets it go on. Whose token is not good is told
 /// so further on.
 ///
 /// It counts for its address all the same, and is refused for that first, so that a flood is told as much.
-pub(super) fn turned_away<A: Authenticate, B>(
-    surface: &Surface<A>,
-    request: &Request<B>,
-) -> Option<Response> {
+fn turned_away<A: Authenticate, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
     let line = surface.gate.full_line(request.method())?;
     let Found::Resource(resource, _) = surface.router.find(request.uri().path()) else { return None };
     // What else a path is asked for, such as its methods, is no work.
@@ -28,4 +50,103 @@ pub(super) fn turned_away<A: Authenticate, B>(
         return None;
     }
     Some(exchange::refused(surface, request, resource.template(), || surface.gate.refuse_full()))
+}
+
+/// What is wrong with the `Host` of a request.
+fn fault(version: Version, headers: &HeaderMap) -> Option<&'static str> {
+    let mut hosts = headers.get_all(HOST).iter();
+    let Some(host) = hosts.next() else {
+        // HTTP/2 names the host beside the path, HTTP/1.0 need not.
+        return (version == Version::HTTP_11).then_some("Host header is missing");
+    };
+    if hosts.next().is_some() {
+        return Some("Host header must come once");
+    }
+    (!is_host(host)).then_some("Host header must be a host name or address, and perhaps a port")
+}
+
+/// What is wrong with the coding in which a body comes.
+fn coding_fault(headers: &HeaderMap) -> Option<&'static str> {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let first = codings.next()?;
+    let is_chunked =
+        codings.next().is_none() && first.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
+    (!is_chunked)
+        .then_some("Transfer-Encoding must be chunked alone, or left out: bodies are read as they are")
+}
+
+/// What is said to who expects anything but to be told to go on, which hyper does.
+fn unmet_expectation(headers: &HeaderMap) -> Option<Failure> {
+    let mut expected = headers.get_all(EXPECT).iter();
+    let is_met = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"100-continue");
+    (!expected.all(is_met)).then(Failure::unmet_expectation)
+}
+
+/// Whether a value is a host and perhaps a port, without a user. It may be empty: so says who asks for what has no host.
+fn is_host(value: &HeaderValue) -> bool {
+    let Ok(text) = value.to_str() else { return false };
+    if text.is_empty() {
+        return true;
+    }
+    let name = match text.rsplit_once(':') {
+        // What is behind the last colon of an IPv6 address stands before its bracket.
+        Some((name, port)) if !port.ends_with(']') => {
+            if !port.bytes().all(|digit| digit.is_ascii_digit()) {
+                return false;
+            }
+            name
+        }
+        _ => text,
+    };
+    let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
+    if !name.is_empty() && name.bytes().all(is_usual) {
+        return true;
+    }
+    let bracketed = name.starts_with('[') == name.ends_with(']');
+    !name.is_empty() && bracketed && !text.contains('@') && Authority::try_from(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_a_name_or_an_address_and_perhaps_a_port() {
+        let of = |text: &'static [u8]| is_host(&HeaderValue::from_bytes(text).unwrap());
+        for good in
+            ["", "x", "offers.example:8080", "127.0.0.1:8080", "[::1]", "[::1]:80", "a.example:", "a_b"]
+        {
+            assert!(of(good.as_bytes()), "{good}");
+        }
+        for bad in [
+            "a b", "user@a", "a/b", "a:b", "a:8080x", ":80", "::1", "[::1", "::1]", "a?b", "a#b", "a\\b",
+            "[]x",
+        ] {
+            assert!(!of(bad.as_bytes()), "{bad}");
+        }
+        assert!(!of(b"\xff"));
+    }
+
+    #[test]
+    fn a_body_comes_in_chunks_alone_or_at_its_length() {
+        let fault = |codings: &[&'static str]| {
+            let coding = |coding: &&'static str| (TRANSFER_ENCODING, HeaderValue::from_static(coding));
+            coding_fault(&codings.iter().map(coding).collect())
+        };
+        for good in [&[][..], &["chunked"], &["Chunked"]] {
+            assert_eq!(fault(good), None, "{good:?}");
+        }
+        for bad in
+            [&["gzip, chunked"][..], &["gzip", "chunked"], &["chunked", "chunked"], &["identity"], &[""]]
+        {
+            assert!(fault(bad).is_some(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn only_http_1_1_must_have_one() {
+        let none = HeaderMap::new();
+        assert!(fault(Version::HTTP_11, &none).is_some());
+        assert!(fault(Version::HTTP_10, &none).is_none() && fault(Version::HTTP_2, &none).is_none());
+    }
 }

@@ -16,6 +16,7 @@ use warp::reply::Response;
 use super::arrival::{Arrival, Head};
 use super::caller::{self, Authenticate, Principal};
 use super::coding::Coding;
+use super::cors::Welcome;
 use super::edition::Edition;
 use super::elsewhere;
 use super::exchange::Exchange;
@@ -27,7 +28,6 @@ use super::request::Request;
 use super::respond::{HeldTags, Reply};
 use super::router::Found;
 use super::surface::Surface;
-use super::welcome::Welcome;
 use crate::ids;
 use crate::telemetry::requests::OfRequest;
 

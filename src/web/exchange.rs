@@ -3,17 +3,17 @@
 
 use std::time::Instant;
 
-use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue, ORIGIN};
+use hyper::header::{CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, ORIGIN};
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use uuid::Uuid;
 use warp::reply::Response;
 
 use super::answer_meter::AnswerMeter;
+use super::client_address::Peer;
+use super::cors::Welcome;
 use super::failure::Failure;
 use super::gate::Visit;
-use super::peer::Peer;
 use super::surface::Surface;
-use super::welcome::Welcome;
 use crate::ids;
 
 /// Names the id in answers, and in the log.
@@ -77,8 +77,16 @@ pub(super) fn refused<A, B>(
     exchange.seal(surface, &surface.welcome.borrow(), &visit, route, answer)
 }
 
+/// The last answer of a connection, whose requests nobody has looked at.
+pub(super) fn last_answer(failure: Failure) -> Response {
+    let mut response = failure.into_response();
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response.headers_mut().insert(REQUEST_ID, request_id(ids::random()));
+    response
+}
+
 /// An id as a header.
-pub(super) fn request_id(id: Uuid) -> HeaderValue {
+fn request_id(id: Uuid) -> HeaderValue {
     let mut text = Uuid::encode_buffer();
     HeaderValue::from_str(id.hyphenated().encode_lower(&mut text)).expect("a uuid is visible ASCII")
 }

@@ -5,14 +5,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONNECTION, HeaderValue};
+use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::activity::Activity;
-use super::exchange::{REQUEST_ID, request_id};
+use super::exchange;
 use super::failure::Failure;
-use super::stock_answer::StockAnswer;
-use crate::ids;
 
 /// How hyper's answer to a head that is too long begins. None of ours has this status.
 const TOO_LARGE: &[u8] = b"HTTP/1.1 431 ";
@@ -57,9 +55,7 @@ impl<S: AsyncWrite + Unpin> Explained<S> {
 /// An answer as bytes, the last one of a connection.
 fn last_answer(failure: Failure) -> Vec<u8> {
     let (status, body) = (failure.status, serde_json::to_vec(&failure.errors).unwrap_or_default());
-    let mut headers = StockAnswer::from(failure).give().headers().clone();
-    headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    headers.insert(REQUEST_ID, request_id(ids::random()));
+    let mut headers = exchange::last_answer(failure).into_parts().0.headers;
     // Whose page has asked is not known of a head that was not read, and this tells nothing of anybody.
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     let reason = status.canonical_reason().unwrap_or_default();

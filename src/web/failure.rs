@@ -3,12 +3,14 @@
 
 use std::fmt::Display;
 
-use hyper::StatusCode;
-use hyper::header::{ACCEPT_ENCODING, ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use bytes::Bytes;
+use hyper::header::{
+    ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
+use hyper::{HeaderMap, StatusCode};
 use uuid::Uuid;
 use warp::reply::Response;
 
-use super::stock_answer::StockAnswer;
 use crate::model::{ApiError, ErrorType};
 use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
 
@@ -23,13 +25,17 @@ pub struct Failure {
     pub headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// Failures of one error each: its status, its type, its message, and the header that the status calls for.
+/// Failures of one error each: its status, its type, its message, the header that the status calls for, and behind an arrow the details
+/// that a program reads.
 macro_rules! failures {
-    ($($(#[$about:meta])* $name:ident($($given:ident: $kind:ty)?)
-        $status:ident $error_type:ident $message:expr $(, $header:ident $value:expr)?;)+) => {$(
+    ($($(#[$about:meta])* $name:ident($($given:ident: $kind:ty),*)
+        $status:ident $error_type:ident $message:expr
+        $(, $header:ident $value:expr)? $(=> $($detail:literal $found:expr),+)?;)+) => {$(
         $(#[$about])*
-        pub fn $name($($given: $kind)?) -> Self {
-            let failure = Self::of(StatusCode::$status, ApiError::new(ErrorType::$error_type, $message));
+        pub fn $name($($given: $kind),*) -> Self {
+            let error = ApiError::new(ErrorType::$error_type, $message);
+            $($(let error = error.with($detail, $found.to_string());)+)?
+            let failure = Self::of(StatusCode::$status, error);
             $(let failure = failure.header($header, HeaderValue::from($value));)?
             failure
         }
@@ -48,6 +54,13 @@ impl Failure {
         forbidden(message: &str) FORBIDDEN Unauthorized message;
         /// 404: no resource has this path.
         not_found_path() NOT_FOUND Unsupported "Path does not exist";
+        /// 404: the path is that of a resource, but for the slash at its end.
+        path_without_slash(template: &str) NOT_FOUND Unsupported
+            format!("Path does not exist; {template} does, without a slash at the end") => "path" template;
+        /// 404: another listener has the path.
+        path_elsewhere(listener: &str, template: &str) NOT_FOUND Unsupported
+            format!("Path does not exist here; {template} is a path of the {listener} listener (`{listener}.listen`)")
+            => "listener" listener, "path" template;
         /// 404: something that a person may open is not there.
         unknown(message: &str) NOT_FOUND InvalidUuidReference message;
         /// 405: the path exists and takes only the methods of `allow`.
@@ -61,6 +74,13 @@ impl Failure {
         led_elsewhere(message: String) CONFLICT Unavailable message;
         /// 410: something that a person could open has expired.
         gone(message: &str) GONE Unavailable message;
+        /// 413: the body is longer than `limit_bytes`.
+        too_large(limit_bytes: usize) PAYLOAD_TOO_LARGE TooLarge
+            format!("Request body must be at most {limit_bytes} bytes") => "limit" limit_bytes;
+        /// 413: what is to be merged into a lead would make it longer than `limit_bytes`.
+        lead_too_large(limit_bytes: usize) PAYLOAD_TOO_LARGE TooLarge
+            format!("Lead must be at most {limit_bytes} bytes with what is merged into it; send less, or begin a new lead")
+            => "limit" limit_bytes;
         /// 415: the body is not of a JSON type.
         unsupported_media() UNSUPPORTED_MEDIA_TYPE Unsupported "Content-Type must be application/json";
         /// 415: the body is not that of an HTML form.
@@ -81,6 +101,11 @@ impl Failure {
         too_many_connections(retry_after_s: u32) TOO_MANY_REQUESTS Unavailable
             "Too many connections of this address; use one for many requests, or try again later",
             RETRY_AFTER retry_after_s;
+        /// 431: the head is longer than `limit_bytes`, has too many headers, or announces a body longer than 64 bits can say.
+        head_too_large(limit_bytes: usize) REQUEST_HEADER_FIELDS_TOO_LARGE TooLarge
+            format!("Request head must be at most {limit_bytes} bytes, with at most 100 headers and fewer than 20 digits in \
+                Content-Length")
+            => "limit" limit_bytes;
         /// 503: a named limit of the service is reached, or it is about to stop.
         overloaded(retry_after_s: u32) SERVICE_UNAVAILABLE Unavailable
             "Service is at its limit; try again later", RETRY_AFTER retry_after_s;
@@ -109,43 +134,11 @@ impl Failure {
         Self::of(StatusCode::NOT_FOUND, error)
     }
 
-    /// 404: the path is that of a resource, but for the slash at its end.
-    pub fn path_without_slash(template: &str) -> Self {
-        let message = format!("Path does not exist; {template} does, without a slash at the end");
-        let error = ApiError::new(ErrorType::Unsupported, message).with("path", template);
-        Self::of(StatusCode::NOT_FOUND, error)
-    }
-
-    /// 404: another listener has the path.
-    pub fn path_elsewhere(listener: &str, template: &str) -> Self {
-        let message = format!(
-            "Path does not exist here; {template} is a path of the {listener} listener (`{listener}.listen`)"
-        );
-        let error = ApiError::new(ErrorType::Unsupported, message);
-        Self::of(StatusCode::NOT_FOUND, error.with("listener", listener).with("path", template))
-    }
-
     /// 409: the same request is under way; its answer is to be had by sending it again.
     pub fn under_way() -> Self {
         let message = "A request with this Idempotency-Key is under way";
         Self::of(StatusCode::CONFLICT, ApiError::at("Idempotency-Key", ErrorType::Duplicate, message))
             .header(RETRY_AFTER, HeaderValue::from(1))
-    }
-
-    /// 413: the body is longer than `limit_bytes`.
-    pub fn too_large(limit_bytes: usize) -> Self {
-        let message = format!("Request body must be at most {limit_bytes} bytes");
-        let error = ApiError::new(ErrorType::TooLarge, message).with("limit", limit_bytes.to_string());
-        Self::of(StatusCode::PAYLOAD_TOO_LARGE, error)
-    }
-
-    /// 413: what is to be merged into a lead would make it longer than `limit_bytes`.
-    pub fn lead_too_large(limit_bytes: usize) -> Self {
-        let message = format!(
-            "Lead must be at most {limit_bytes} bytes with what is merged into it; send less, or begin a new lead"
-        );
-        let error = ApiError::new(ErrorType::TooLarge, message).with("limit", limit_bytes.to_string());
-        Self::of(StatusCode::PAYLOAD_TOO_LARGE, error)
     }
 
     /// 422: the request was read and does not fit; `faults` holds all that is wrong with it.
@@ -157,15 +150,6 @@ impl Failure {
     /// 422 tied to one attribute, parameter or header.
     pub fn fault(attribute: &str, error_type: ErrorType, message: impl Into<String>) -> Self {
         Self::malformed(vec![ApiError::at(attribute, error_type, message)])
-    }
-
-    /// 431: the head is longer than `limit_bytes`, has too many headers, or announces a body longer than 64 bits can say.
-    pub fn head_too_large(limit_bytes: usize) -> Self {
-        let message = format!(
-            "Request head must be at most {limit_bytes} bytes, with at most 100 headers and fewer than 20 digits in Content-Length"
-        );
-        let error = ApiError::new(ErrorType::TooLarge, message).with("limit", limit_bytes.to_string());
-        Self::of(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, error)
     }
 
     /// 500: our fault. The cause goes to the log, never to the client.
@@ -200,6 +184,39 @@ impl Failure {
     fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
+    }
+}
+
+/// Room for an answer's own headers and for those that it is sealed with, so that they are moved nowhere on the way.
+pub(super) const HEADERS: usize = 12;
+
+/// What a failure is answered with, but for what each answer is sealed with: made once and given often, since under load what is said
+/// most must cost least.
+#[derive(Debug)]
+pub(super) struct StockAnswer {
+    status: StatusCode,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    body: Bytes,
+}
+
+impl From<Failure> for StockAnswer {
+    fn from(failure: Failure) -> Self {
+        let Failure { status, errors, mut headers } = failure;
+        let body = serde_json::to_vec(&errors).expect("strings and maps of strings always serialise");
+        headers.push((CONTENT_TYPE, HeaderValue::from_static("application/json")));
+        Self { status, headers, body: body.into() }
+    }
+}
+
+impl StockAnswer {
+    /// One answer more.
+    pub(super) fn give(&self) -> Response {
+        let mut response = Response::new(self.body.clone().into());
+        *response.status_mut() = self.status;
+        let mut headers = HeaderMap::with_capacity(HEADERS);
+        headers.extend(self.headers.iter().cloned());
+        *response.headers_mut() = headers;
+        response
     }
 }
 

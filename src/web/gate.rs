@@ -14,12 +14,9 @@ use uuid::Uuid;
 use warp::reply::Response;
 
 use super::allowance::{Allowances, Rate, Standing};
-use super::bodies::Bodies;
 use super::caller::Principal;
-use super::client_address::{client_address, household, is_in};
-use super::failure::Failure;
-use super::peer::Peer;
-use super::stock_answer::StockAnswer;
+use super::client_address::{Peer, client_address, household, is_in};
+use super::failure::{Failure, StockAnswer};
 use crate::load_shedder::{LoadShedder, Permit, Shed, ShedderRules};
 use crate::shares::{Share, Shares};
 use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
@@ -73,6 +70,24 @@ pub struct Gate {
 enum Account {
     Company(Uuid),
     Partner(Arc<str>),
+}
+
+/// The memory for the bodies of requests under way: so much for all, and of it so much for each company.
+///
+/// Counts the bytes that bodies may take. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct Bodies {
+    all: Arc<Semaphore>,
+    shares: Shares,
+    /// Of one company; 0 sets no limit of its own.
+    of_one: usize,
+}
+
+/// A part of the memory, held until it is dropped.
+#[derive(Debug)]
+pub(super) struct Room {
+    _of_all: OwnedSemaphorePermit,
+    _of_company: Option<Share>,
 }
 
 /// One request at the gate, and what it holds until it is answered.
@@ -197,6 +212,27 @@ impl Gate {
     }
 }
 
+impl Bodies {
+    /// So many bytes for all, and for each company; 0 sets no limit.
+    pub(super) fn new(of_all: usize, of_one: usize) -> Self {
+        Self { all: places(of_all), shares: Shares::default(), of_one }
+    }
+
+    /// Room for a body that will be `bytes` long at most, of a company if one sends it.
+    ///
+    /// # Errors
+    /// 429 when the company's part is taken, 503 when all is.
+    pub(super) fn room(&self, company: Option<Uuid>, bytes: usize) -> Result<Room, Failure> {
+        let share = company.map(|company| self.shares.take(company, bytes, self.of_one));
+        let of_company =
+            share.map(|share| share.ok_or_else(|| asks_too_much("company_body_bytes"))).transpose()?;
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let of_all = Arc::clone(&self.all).try_acquire_many_owned(bytes);
+        let of_all = of_all.map_err(|_| turned_away("body_bytes"))?;
+        Ok(Room { _of_all: of_all, _of_company: of_company })
+    }
+}
+
 impl Visit {
     /// What is to be held until the answer is out.
     pub(super) fn passage(&mut self) -> Passage {
@@ -236,17 +272,17 @@ fn word(shed: Shed) -> &'static str {
 }
 
 /// So many places; 0 sets no limit.
-pub(super) fn places(most: usize) -> Arc<Semaphore> {
+fn places(most: usize) -> Arc<Semaphore> {
     let most = if most == 0 { usize::MAX } else { most };
     Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))
 }
 
 /// 429, counted: one caller has as much under way as it may.
-pub(super) fn asks_too_much(reason: &'static str) -> Failure {
+fn asks_too_much(reason: &'static str) -> Failure {
     Failure::too_many_requests(RETRY_AFTER_LOAD_S).counted(reason)
 }
 
 /// 503, counted: all callers together have.
-pub(super) fn turned_away(reason: &'static str) -> Failure {
+fn turned_away(reason: &'static str) -> Failure {
     Failure::overloaded(RETRY_AFTER_LOAD_S).counted(reason)
 }

@@ -7,9 +7,9 @@ use futures_util::future::BoxFuture;
 use super::caller::{Caller, Principal};
 use super::edition::Edition;
 use super::failure::Failure;
-use super::params::Params;
 use super::request::Request;
 use super::respond::Reply;
+use super::router::Params;
 
 /// A handler as it stands in the route table; `handler!` makes one of an `async fn`.
 pub type Handler<A> = fn(Context<A>) -> BoxFuture<'static, Result<Reply, Failure>>;

@@ -17,8 +17,8 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use warp::reply::Response;
 
+use super::client_address::Peer;
 use super::connections::{ConnectionRules, Connections, OpenConnection, Within};
-use super::peer::Peer;
 use super::protocols::Protocols;
 use super::refusal::Refusal;
 use super::threads::Threads;

@@ -4,7 +4,7 @@
 //!
 //! 1. [`listener`] accepts the connection (no delay, a limit on the head's time and size) and notes the peer; [`connections`] has
 //!    a place for it, for which an idle one may be closed, or none (503, or 429 where its address has too many).
-//! 2. In `service`, `host` refuses what names no host, or two, and bodies in codings (400), and what expects anything but to go on (417); `door` turns new work away while there is no room for it in the queue
+//! 2. In `service`, `door` refuses what names no host, or two, and bodies in codings (400), and what expects anything but to go on (417), and turns new work away while there is no room for it in the queue
 //!    (503). Both answer with the 429 of step 4 to one who asks too often.
 //! 3. The one warp filter takes the request apart; `envelope` gives it an id and a task of its
 //!    own, so that neither a hang-up nor a panic of the handler reaches anything else.
@@ -42,7 +42,6 @@ mod activity;
 pub mod allowance;
 pub mod answer_meter;
 mod arrival;
-mod bodies;
 pub mod caller;
 mod client_address;
 mod coding;
@@ -57,14 +56,10 @@ mod explained;
 pub mod failure;
 pub mod gate;
 pub mod handler;
-mod host;
 mod in_process;
-mod last_call;
 mod lingering_close;
 pub mod list;
 pub mod listener;
-pub mod params;
-pub mod peer;
 mod percent;
 mod protocols;
 pub mod query;
@@ -74,14 +69,12 @@ pub mod respond;
 pub mod router;
 mod service;
 pub mod signature;
-mod stock_answer;
 pub mod surface;
 mod taken;
 pub mod templates;
 pub mod threads;
 pub mod tls;
 mod unstalled;
-mod welcome;
 
 #[cfg(test)]
 mod tests;
@@ -90,9 +83,10 @@ pub use allowance::{Allowances, Rate, Standing};
 pub use answer_meter::AnswerMeter;
 pub use arrival::Head;
 pub use caller::{Authenticate, Caller, Principal, Scope, SigningKey, Token};
+pub use client_address::Peer;
 pub use coding::{Compressed, Rendition, Renditions};
 pub use connections::{ConnectionRules, Connections};
-pub use cors::Cors;
+pub use cors::{Cors, Welcome};
 pub use edition::{Edition, Editions};
 pub use elsewhere::Elsewhere;
 pub use exchange::REQUEST_ID;
@@ -102,14 +96,11 @@ pub(crate) use handler::handler;
 pub use handler::{Context, Handler};
 pub use in_process::{AnswerBody, InProcess};
 pub use listener::{Drained, HttpService, Limits, Listener};
-pub use params::Params;
-pub use peer::Peer;
 pub use request::Request;
 pub use respond::{HeldTags, Reply};
 pub(crate) use router::routes;
-pub use router::{Route, Router};
+pub use router::{Params, Route, Router};
 pub use service::service;
 pub use surface::Surface;
 pub use threads::Threads;
 pub use tls::{Identity, Renewal};
-pub use welcome::Welcome;

@@ -21,10 +21,10 @@ use tokio::sync::{Notify, watch};
 use tokio_rustls::TlsAcceptor;
 
 use super::activity::Activity;
+use super::arrival::LastCall;
+use super::client_address::Peer;
 use super::explained::Explained;
-use super::last_call::LastCall;
 use super::listener::{HttpService, Limits};
-use super::peer::Peer;
 use super::taken::Taken;
 use super::tls::HTTP_2;
 use super::unstalled::Unstalled;

@@ -3,7 +3,7 @@
 //! ```text
 //! let (name, limit) = query::read(&context.request, |query| {
 //!     let name = query.optional("name", query::text);
-//!     let limit = query.required("limit", query::integer(1..=100));
+//!     let limit = query.required("limit", query::integer::<i64>(1..=100));
 //!     Some((name, limit?))
 //! })?;
 //! ```
@@ -87,13 +87,8 @@ pub fn text(value: &str) -> Result<&str, String> {
     Ok(value)
 }
 
-/// An integer within bounds, in decimal.
-pub fn integer(bounds: RangeInclusive<i64>) -> impl Fn(&str) -> Result<i64, String> {
-    integer_as(bounds)
-}
-
-/// The same as a number of another kind; what that cannot hold is out of bounds.
-pub fn integer_as<T: TryFrom<i64>>(bounds: RangeInclusive<i64>) -> impl Fn(&str) -> Result<T, String> {
+/// An integer within bounds, in decimal; what its type cannot hold is out of bounds.
+pub fn integer<T: TryFrom<i64>>(bounds: RangeInclusive<i64>) -> impl Fn(&str) -> Result<T, String> {
     move |value| {
         let number = value.parse::<i64>().ok().filter(|number| bounds.contains(number));
         number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| {
@@ -139,10 +134,10 @@ mod tests {
         let parameters = parameters(&[("size", "-3"), ("kind", "fixed"), ("name", "a b"), ("size", "x")]);
         let query = Query { parameters: &parameters, faults: Vec::new() };
         let read = query.read(|query| {
-            let size = query.required("size", integer(-3..=3));
+            let size = query.required("size", integer::<i64>(-3..=3));
             let kind = query.optional("kind", choice::<AprType>);
             let name = query.required("name", text);
-            let absent = query.optional("absent", integer(0..=1));
+            let absent = query.optional("absent", integer::<i64>(0..=1));
             Some((size?, kind?, name?, absent))
         });
         assert_eq!(read.unwrap(), (-3, AprType::Fixed, "a b", None));
@@ -154,7 +149,7 @@ mod tests {
             let missing = query.required("name", text);
             let _: Option<i64> = query.optional("size", integer(1..=3));
             let _: Option<AprType> = query.optional("kind", choice);
-            query.required("count", integer(0..=i64::MAX));
+            query.required("count", integer::<i64>(0..=i64::MAX));
             missing.map(|_| ())
         });
         let wanted = [
@@ -173,7 +168,7 @@ mod tests {
     fn what_is_no_integer_is_malformed() {
         for text in ["", " 1", "1.0", "1e2", "ten", "99999999999999999999", "٣"] {
             let faults = faults(&[("size", text)], |query| {
-                query.required("size", integer(i64::MIN..=i64::MAX)).map(|_| ())
+                query.required("size", integer::<i64>(i64::MIN..=i64::MAX)).map(|_| ())
             });
             assert_eq!(faults.len(), 1, "{text}");
             assert_eq!(faults[0].error_type, Some(ErrorType::Malformed), "{text}");

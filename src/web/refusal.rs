@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -13,9 +12,8 @@ use tokio::sync::Semaphore;
 use warp::reply::Response;
 
 use super::connections::Within;
-use super::exchange::{REQUEST_ID, request_id};
+use super::exchange;
 use super::failure::Failure;
-use crate::ids;
 use crate::telemetry::metrics::HTTP_CONNECTIONS_REFUSED;
 
 /// How long a refused client may take to send the head that is answered.
@@ -61,12 +59,8 @@ impl Refusal {
 }
 
 fn refused(full: Within) -> Response {
-    let failure = match full {
+    exchange::last_answer(match full {
         Within::Address(_) => Failure::too_many_connections(RETRY_AFTER_S),
         Within::Listener(_) | Within::Descriptors => Failure::overloaded(RETRY_AFTER_S),
-    };
-    let mut response = failure.into_response();
-    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    response.headers_mut().insert(REQUEST_ID, request_id(ids::random()));
-    response
+    })
 }

@@ -17,11 +17,10 @@ use ipnet::IpNet;
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
-use super::arrival::{Arrival, BodyStream, Head};
-use super::bodies::{Bodies, Room};
+use super::arrival::{Arrival, BodyStream, Head, LastCall};
 use super::client_address::{client_address, household};
 use super::failure::Failure;
-use super::last_call::LastCall;
+use super::gate::{Bodies, Room};
 use crate::load_shedder::Permit;
 
 /// One request, which has all that its [`Head`] has. Deliberately not `Debug`: headers hold the token, the body holds a person.

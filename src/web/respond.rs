@@ -18,10 +18,9 @@ use warp::reply::Response;
 
 use super::coding::{self, Coding, Rendition, Renditions, without_coding};
 use super::cors::OWN_SITE;
-use super::failure::{Failure, our_fault};
+use super::failure::{Failure, HEADERS, our_fault};
 use super::gate::Passage;
 use super::list;
-use super::stock_answer::HEADERS;
 
 /// Room for an entity tag, so that it is written in one piece.
 const TAG_BYTES: usize = 32;

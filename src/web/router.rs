@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use hyper::Method;
 use hyper::header::HeaderValue;
+use uuid::Uuid;
 
-use super::caller::Scope;
+use super::caller::{Scope, hyphenated_uuid};
 use super::edition::Editions;
-use super::params::Params;
+use super::failure::Failure;
 use super::percent;
 
 /// One row of a route table.
@@ -66,6 +67,8 @@ pub struct Router<H> {
 pub struct Resource<H> {
     template: &'static str,
     segments: Vec<Segment>,
+    /// The names of its parameters, in their order.
+    names: Vec<&'static str>,
     routes: Vec<Route<H>>,
     /// Whether `HEAD` is served as `GET` is.
     head: bool,
@@ -85,7 +88,29 @@ pub enum Found<'r, H> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Segment {
     Literal(&'static str),
-    Param(&'static str),
+    Param,
+}
+
+/// What stood in the braces of a path template: the decoded values of the path parameters, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Params(Vec<(&'static str, String)>);
+
+impl Params {
+    /// The value of `name`; `None` when the template has no such parameter.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The value of `name` as a UUID, or 400 naming the parameter.
+    pub fn uuid(&self, name: &str) -> Result<Uuid, Failure> {
+        self.get(name)
+            .and_then(hyphenated_uuid)
+            .ok_or_else(|| Failure::bad_attribute(name, format!("Path parameter {name} must be a UUID")))
+    }
+
+    fn push(&mut self, name: &'static str, value: String) {
+        self.0.push((name, value));
+    }
 }
 
 impl<H: Clone> Router<H> {
@@ -97,11 +122,11 @@ impl<H: Clone> Router<H> {
     pub fn new(table: &[Route<H>]) -> Self {
         let mut resources: Vec<Resource<H>> = Vec::new();
         for route in table {
-            let segments = compile(route.path);
-            match resources.iter_mut().find(|resource| same_shape(&resource.segments, &segments)) {
-                Some(resource) => resource.add(route.clone()),
-                None => resources.push(Resource::new(segments, route.clone())),
-            }
+            let new = Resource::new(route.path);
+            let known = resources.iter().position(|resource| resource.segments == new.segments);
+            let nth = known.unwrap_or(resources.len());
+            resources.extend(known.is_none().then_some(new));
+            resources[nth].add(route.clone());
         }
         resources.sort_by(|one, other| one.segments.cmp(&other.segments));
         Self { resources }
@@ -128,7 +153,7 @@ impl<H> Router<H> {
         let segments: Vec<_> =
             path.split('/').map(|text| percent::decode(text).unwrap_or(text.into())).collect();
         for resource in &self.resources {
-            if let Some(params) = capture(&resource.segments, &segments) {
+            if let Some(params) = resource.capture(&segments) {
                 return Found::Resource(resource, params);
             }
         }
@@ -173,10 +198,34 @@ impl<H> Resource<H> {
             .or_else(|| if self.head && method == Method::HEAD { row_of(&Method::GET) } else { None })
     }
 
-    fn new(segments: Vec<Segment>, first: Route<H>) -> Self {
-        let mut resource = Self { template: first.path, segments, routes: Vec::new(), head: true };
-        resource.add(first);
-        resource
+    fn new(template: &'static str) -> Self {
+        let path = template.strip_prefix('/').expect("a path template starts with a slash");
+        let name = |text: &'static str| text.strip_prefix('{')?.strip_suffix('}');
+        let segment = |text| name(text).map_or(Segment::Literal(text), |_| Segment::Param);
+        let segments = path.split('/').map(segment).collect();
+        Self {
+            template,
+            segments,
+            names: path.split('/').filter_map(name).collect(),
+            routes: Vec::new(),
+            head: true,
+        }
+    }
+
+    /// What stands in the braces, if the path is one of this resource.
+    fn capture(&self, path: &[impl AsRef<str>]) -> Option<Params> {
+        if self.segments.len() != path.len() {
+            return None;
+        }
+        let (mut params, mut names) = (Params::default(), self.names.iter());
+        for (segment, text) in self.segments.iter().zip(path) {
+            match (segment, text.as_ref()) {
+                (Segment::Literal(literal), text) if *literal == text => {}
+                (Segment::Param, text) if !text.is_empty() => params.push(names.next()?, text.to_owned()),
+                _ => return None,
+            }
+        }
+        Some(params)
     }
 
     fn add(&mut self, route: Route<H>) {
@@ -185,38 +234,6 @@ impl<H> Resource<H> {
         assert!(self.routes.iter().all(|other| other.method != method), "`{method} {path}` stands twice");
         self.routes.push(route);
     }
-}
-
-fn compile(template: &'static str) -> Vec<Segment> {
-    let path = template.strip_prefix('/').expect("a path template starts with a slash");
-    let segment = |text: &'static str| match text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
-        Some(name) => Segment::Param(name),
-        None => Segment::Literal(text),
-    };
-    path.split('/').map(segment).collect()
-}
-
-fn same_shape(one: &[Segment], other: &[Segment]) -> bool {
-    let alike = |pair: (&Segment, &Segment)| match pair {
-        (Segment::Param(_), Segment::Param(_)) => true,
-        (one, other) => one == other,
-    };
-    one.len() == other.len() && one.iter().zip(other).all(alike)
-}
-
-fn capture(template: &[Segment], path: &[impl AsRef<str>]) -> Option<Params> {
-    if template.len() != path.len() {
-        return None;
-    }
-    let mut params = Params::default();
-    for (segment, text) in template.iter().zip(path) {
-        match (*segment, text.as_ref()) {
-            (Segment::Literal(literal), text) if literal == text => {}
-            (Segment::Param(name), text) if !text.is_empty() => params.push(name, text.to_owned()),
-            _ => return None,
-        }
-    }
-    Some(params)
 }
 
 /// Tells whether a path begins and ends as a template does, up to its first and from its last parameter.
@@ -309,5 +326,16 @@ mod tests {
         assert_eq!(lead.allow(), "GET, HEAD, OPTIONS, PATCH");
         assert_eq!(lead.route(&Method::HEAD).map(|route| &route.method), Some(&Method::GET));
         assert!(lead.route(&Method::DELETE).is_none());
+    }
+
+    #[test]
+    fn a_uuid_is_read_in_its_usual_spelling_only() {
+        let mut params = Params::default();
+        params.push("uuid", "6F2C1D3A-98B1-4C55-9D4E-0A1B2C3D4E5F".to_owned());
+        params.push("bare", "6f2c1d3a98b14c559d4e0a1b2c3d4e5f".to_owned());
+        assert_eq!(params.uuid("uuid").unwrap().to_string(), "6f2c1d3a-98b1-4c55-9d4e-0a1b2c3d4e5f");
+        let failure = params.uuid("bare").unwrap_err();
+        assert_eq!(failure.status, hyper::StatusCode::BAD_REQUEST);
+        assert_eq!(failure.errors[0].attribute.as_deref(), Some("bare"));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The filter takes every request apart and rejects none. warp's own way is a filter for each route, with the refusals made of its
 //! rejections afterwards. Here they stand before or behind that one filter, for three reasons. A limit must refuse before anything
-//! is taken apart, or it costs what there is no time for ([`host`], [`door`]). A 405 lists the methods of its path in `Allow`, which a
+//! is taken apart, or it costs what there is no time for ([`door`]). A 405 lists the methods of its path in `Allow`, which a
 //! rejection of warp does not know. And a 404 names the path that is near, or the listener that has it, for which the whole
 //! route table is asked.
 
@@ -22,7 +22,7 @@ use super::arrival::{Arrival, BodyStream, Head};
 use super::caller::Authenticate;
 use super::listener::HttpService;
 use super::surface::Surface;
-use super::{door, envelope, host};
+use super::{door, envelope};
 
 /// Makes a surface servable by a [`Listener`](super::Listener).
 pub fn service<A>(surface: Surface<A>) -> impl HttpService
@@ -38,7 +38,7 @@ where
     });
     let warped = TowerToHyperService::new(warp::service(answered));
     service_fn(move |mut request: Request<_>| {
-        match host::refused(&surface, &request).or_else(|| door::turned_away(&surface, &request)) {
+        match door::refused(&surface, &request) {
             Some(refusal) => Either::Left(ready(Ok(refusal))),
             None => {
                 // A filter could only copy the headers from where they stand.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::answer_meter::AnswerMeter;
+use super::cors::Welcome;
 use super::elsewhere::Elsewhere;
 use super::gate::Gate;
 use super::handler::Handler;
 use super::router::Router;
-use super::welcome::Welcome;
 
 /// What a public listener serves.
 pub struct Surface<A> {

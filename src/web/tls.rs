@@ -60,14 +60,6 @@ impl Identity {
         Ok(Self { certificate: certificate.to_owned(), key: key.to_owned(), shown })
     }
 
-    /// Reads both files again, for the connections to come. A pair with a fault changes nothing.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
-    pub fn reload(&self) -> Result<(), String> {
-        self.read_again().map(Renewal::show)
-    }
-
     /// Reads both files again, and leaves what is shown as it is until [`Renewal::show`].
     ///
     /// # Errors

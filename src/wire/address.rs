@@ -1,53 +1,39 @@
 //! Which addresses may be connected to.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
+use std::sync::LazyLock;
 
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use ipnet::IpNet;
 
-/// IPv4 networks that are no public host: private, local, shared, for tests, multicast, reserved.
-const INWARD_V4: &[Ipv4Net] = &[
-    v4(0, 0, 0, 0, 8),
-    v4(10, 0, 0, 0, 8),
-    v4(100, 64, 0, 0, 10),
-    v4(127, 0, 0, 0, 8),
-    v4(169, 254, 0, 0, 16),
-    v4(172, 16, 0, 0, 12),
-    v4(192, 0, 0, 0, 24),
-    v4(192, 0, 2, 0, 24),
-    v4(192, 168, 0, 0, 16),
-    v4(198, 18, 0, 0, 15),
-    v4(198, 51, 100, 0, 24),
-    v4(203, 0, 113, 0, 24),
-    v4(224, 0, 0, 0, 4),
-    v4(240, 0, 0, 0, 4),
+/// Networks that are no public host: private, local, shared, for tests, multicast, reserved; of IPv6 also those that lead to IPv4 ones by
+/// another way.
+const INWARD: &[&str] = &[
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.0.2.0/24",
+    "192.168.0.0/16",
+    "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "224.0.0.0/4",
+    "240.0.0.0/4",
+    "::/96",         // unspecified, loopback, IPv4-compatible
+    "::ffff:0:0/96", // IPv4-mapped
+    "64:ff9b::/32",  // translated to IPv4
+    "100::/64",      // discarded
+    "2001::/23",     // Teredo and other protocols
+    "2001:db8::/32", // examples
+    "2002::/16",     // 6to4
+    "fc00::/7",      // unique local
+    "fe80::/10",     // link-local
+    "fec0::/10",     // site-local
+    "ff00::/8",      // multicast
 ];
-
-/// IPv6 networks that are no public host, or that lead to IPv4 ones by another way.
-const INWARD_V6: &[Ipv6Net] = &[
-    v6(0, 0, 96),           // unspecified, loopback, IPv4-compatible
-    v6(0, 0xffff, 96),      // IPv4-mapped
-    v6(0x64_ff9b, 0, 32),   // translated to IPv4
-    v6(0x100_0000, 0, 64),  // discarded
-    v6(0x2001_0000, 0, 23), // Teredo and other protocols
-    v6(0x2001_0db8, 0, 32), // examples
-    v6(0x2002_0000, 0, 16), // 6to4
-    v6(0xfc00_0000, 0, 7),  // unique local
-    v6(0xfe80_0000, 0, 10), // link-local
-    v6(0xfec0_0000, 0, 10), // site-local
-    v6(0xff00_0000, 0, 8),  // multicast
-];
-
-const fn v4(a: u8, b: u8, c: u8, d: u8, bits: u8) -> Ipv4Net {
-    Ipv4Net::new_assert(Ipv4Addr::new(a, b, c, d), bits)
-}
-
-/// By the first 32 bits, and the 16 before the last 32.
-const fn v6(head: u32, sixth: u16, bits: u8) -> Ipv6Net {
-    Ipv6Net::new_assert(
-        Ipv6Addr::new((head >> 16) as u16, (head & 0xffff) as u16, 0, 0, 0, sixth, 0, 0),
-        bits,
-    )
-}
 
 /// Public addresses, and what an operator has allowed beside them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -87,10 +73,9 @@ impl AddressRules {
 
 /// Whether an address is one that the whole internet reaches.
 pub fn is_public(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => !INWARD_V4.iter().any(|network| network.contains(&address)),
-        IpAddr::V6(address) => !INWARD_V6.iter().any(|network| network.contains(&address)),
-    }
+    static NETWORKS: LazyLock<Vec<IpNet>> =
+        LazyLock::new(|| INWARD.iter().map(|text| text.parse().expect("it is a network")).collect());
+    !NETWORKS.iter().any(|network| network.contains(&address))
 }
 
 fn is_host_name(text: &str) -> bool {

@@ -64,7 +64,8 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        if !literal_passes(&self.rules, &uri) {
+        // A host that is itself an address is never resolved.
+        if forbidden(&self.rules, &uri).is_some() {
             return Box::pin(std::future::ready(Err(CallError::ForbiddenAddress.into())));
         }
         let connecting = tokio::time::timeout(self.timeout, self.inner.call(uri));
@@ -78,14 +79,10 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// Whether a host that is itself an address may be connected to: such a host is never resolved.
-fn literal_passes(rules: &AddressRules, uri: &Uri) -> bool {
-    literal_address(uri).is_none_or(|address| rules.allow(&address.to_string(), address))
-}
-
-/// The address that a URL has in place of a host name.
-pub(super) fn literal_address(uri: &Uri) -> Option<IpAddr> {
+/// The address that a URL has in place of a host name, when it may not be connected to.
+pub(super) fn forbidden(rules: &AddressRules, uri: &Uri) -> Option<IpAddr> {
     let host = uri.host().unwrap_or_default();
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    bare.parse().ok()
+    let address = bare.parse::<IpAddr>().ok()?;
+    (!rules.allow(&address.to_string(), address)).then_some(address)
 }

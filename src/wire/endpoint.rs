@@ -1,10 +1,11 @@
 //! One kind of traffic to a far system: what it may have under way, when it is kept back, when it is sent again.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -13,11 +14,10 @@ use super::call::{Call, Reply};
 use super::error::{CallError, Failed};
 use super::figures::Figures;
 use super::late::{LateEar, LateWatch};
-use super::panel::Panel;
 use super::pool::{Pool, Prepared};
 use super::retry::{RetryBudget, RetryRules};
 
-/// Limits of a endpoint.
+/// Limits of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndpointRules {
     /// Most calls under way; one more is refused at once.
@@ -41,7 +41,7 @@ impl Default for EndpointRules {
     }
 }
 
-/// A endpoint as it is shown.
+/// An endpoint as it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndpointState {
     /// Where its breaker stands.
@@ -72,7 +72,6 @@ pub struct Endpoint(Arc<Inner>);
 struct Inner {
     pool: Pool,
     name: String,
-    panel: Arc<Panel>,
     concurrency: usize,
     places: Arc<Semaphore>,
     late: LateWatch,
@@ -83,15 +82,14 @@ struct Inner {
 }
 
 impl Endpoint {
-    pub(super) fn new(pool: Pool, panel: Arc<Panel>, name: &str, rules: EndpointRules) -> Self {
-        panel.join();
+    pub(super) fn new(pool: Pool, name: &str, rules: EndpointRules) -> Self {
+        pool.panel().join();
         let concurrency = rules.concurrency.min(Semaphore::MAX_PERMITS);
         let late = LateWatch::new(pool.name(), name, rules.late_patience, concurrency);
         Self(Arc::new(Inner {
             figures: Figures::new(pool.name(), name),
             pool,
             name: name.to_owned(),
-            panel,
             concurrency,
             places: Arc::new(Semaphore::new(concurrency)),
             late,
@@ -137,12 +135,12 @@ impl Endpoint {
 
     /// How it stands, for display.
     pub fn state(&self) -> EndpointState {
-        let breaker = self.0.breaker();
+        let breaker = self.0.breaker.lock();
         let tally = breaker.tally(Instant::now());
         EndpointState {
             breaker: breaker.state(),
             ejected_since: breaker.ejected_since(),
-            simulated: self.0.panel.simulates(),
+            simulated: self.0.pool.panel().simulates(),
             in_flight: self.0.concurrency - self.0.places.available_permits(),
             calls: tally.calls,
             failed: tally.failed,
@@ -182,7 +180,7 @@ impl Inner {
     /// Asks the breaker.
     fn admit(&self, deadline: Instant) -> Result<UnderWay<'_>, CallError> {
         let admitted = {
-            let mut breaker = self.breaker();
+            let mut breaker = self.breaker.lock();
             let before = breaker.state();
             let admitted = breaker.admits(Instant::now());
             if breaker.state() != before {
@@ -190,10 +188,10 @@ impl Inner {
             }
             admitted
         };
-        if !admitted && !self.panel.simulates() {
+        if !admitted && !self.pool.panel().simulates() {
             return Err(CallError::BreakerOpen);
         }
-        self.figures.begun();
+        self.figures.in_flight.increment(1.0);
         Ok(UnderWay { endpoint: self, deadline, ended: false })
     }
 
@@ -205,7 +203,7 @@ impl Inner {
         deadline: Instant,
         ear: impl FnOnce() -> Option<LateEar>,
     ) -> Result<Reply, CallError> {
-        self.retries().call();
+        self.retries.lock().call();
         let begun = Instant::now();
         let mut ear = Some(ear);
         let mut too_late = |reply: BoxFuture<'static, Result<Reply, CallError>>| {
@@ -219,7 +217,7 @@ impl Inner {
                 Ok(reply) => return Ok(Reply { sent, ..reply }),
                 Err(failed) if sent < self.attempts && self.may_repeat(failed, idempotent, deadline) => {
                     sent += 1;
-                    self.figures.retried();
+                    self.figures.retried.increment(1);
                 }
                 Err(failed) => return Err(failed.error),
             }
@@ -228,18 +226,18 @@ impl Inner {
 
     fn may_repeat(&self, failed: Failed, idempotent: bool, deadline: Instant) -> bool {
         let now = Instant::now();
-        failed.may_repeat(idempotent) && now < deadline && self.retries().withdraw(now)
+        failed.may_repeat(idempotent) && now < deadline && self.retries.lock().withdraw(now)
     }
 
     /// Passes judgement on a call, and acts on what that changes.
     fn judge(&self, ok: bool) {
         let now = Instant::now();
-        let mut breaker = self.breaker();
-        let Some(turn) = breaker.judge(now, ok, || self.panel.eject()) else { return };
+        let mut breaker = self.breaker.lock();
+        let Some(turn) = breaker.judge(now, ok, || self.pool.panel().eject()) else { return };
         let tally = breaker.tally(now);
         self.figures.breaker(breaker.state());
         drop(breaker);
-        let (pool, endpoint, simulated) = (self.pool.name(), &*self.name, self.panel.simulates());
+        let (pool, endpoint, simulated) = (self.pool.name(), &*self.name, self.pool.panel().simulates());
         match turn {
             Turn::Opened(open_for) => {
                 let open_for = open_for.as_secs_f64();
@@ -263,26 +261,17 @@ impl Inner {
                 );
             }
             Turn::Closed => {
-                self.panel.restore();
+                self.pool.panel().restore();
                 tracing::info!(pool, endpoint, simulated, "breaker closed");
             }
         }
-    }
-
-    /// Nothing panics while it is held; the same holds of the budget.
-    fn breaker(&self) -> MutexGuard<'_, Breaker> {
-        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn retries(&self) -> MutexGuard<'_, RetryBudget> {
-        self.retries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let ejected = self.breaker().ejected_since().is_some();
-        self.panel.leave(ejected);
+        let ejected = self.breaker.lock().ejected_since().is_some();
+        self.pool.panel().leave(ejected);
     }
 }
 
@@ -300,14 +289,14 @@ impl UnderWay<'_> {
         match result {
             Ok(_) => {}
             Err(error) if error.blames_far_side() => self.endpoint.judge(false),
-            Err(_) => self.endpoint.breaker().forget(),
+            Err(_) => self.endpoint.breaker.lock().forget(),
         }
     }
 }
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        self.endpoint.figures.ended();
+        self.endpoint.figures.in_flight.decrement(1.0);
         if self.ended {
             return;
         }
@@ -315,7 +304,7 @@ impl Drop for UnderWay<'_> {
         if Instant::now() >= self.deadline {
             self.endpoint.judge(false);
         } else {
-            self.endpoint.breaker().forget();
+            self.endpoint.breaker.lock().forget();
         }
     }
 }

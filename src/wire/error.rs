@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::io;
 
+use http_body_util::LengthLimitError;
+
 /// Why a call has no reply. Shown, each is one sentence without anything of the payload or the URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum CallError {
@@ -85,11 +87,6 @@ impl CallError {
         }
     }
 
-    /// Why a connection could not be made.
-    pub(super) fn of_connection(error: &(dyn Error + 'static)) -> Self {
-        cause(error).unwrap_or(Self::Connect)
-    }
-
     /// Whether it speaks against the far side. What we did not even try does not.
     pub fn blames_far_side(self) -> bool {
         !matches!(self, Self::Busy | Self::BreakerOpen | Self::NoTime | Self::BadUrl | Self::ForbiddenAddress)
@@ -121,8 +118,8 @@ impl Failed {
         Self { error: cause.unwrap_or(CallError::Broken), never_sent }
     }
 
-    /// What hyper says when a body ends early.
-    pub(super) fn of_body(error: &hyper::Error) -> Self {
+    /// Why a body is not whole.
+    pub(super) fn of_body(error: &(dyn Error + 'static)) -> Self {
         Self::sent(cause(error).unwrap_or(CallError::Broken))
     }
 
@@ -135,13 +132,16 @@ impl Failed {
 }
 
 /// The first error of the chain that says more than "it broke".
-fn cause(error: &(dyn Error + 'static)) -> Option<CallError> {
+pub(super) fn cause(error: &(dyn Error + 'static)) -> Option<CallError> {
     chain(error).find_map(|error| {
         if let Some(ours) = error.downcast_ref::<CallError>() {
             return Some(*ours);
         }
         if error.is::<rustls::Error>() {
             return Some(CallError::Tls);
+        }
+        if error.is::<LengthLimitError>() {
+            return Some(CallError::TooLarge);
         }
         let hyper = error.downcast_ref::<hyper::Error>()?;
         if hyper.is_parse_too_large() {

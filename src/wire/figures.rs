@@ -1,4 +1,4 @@
-//! What is shown of a endpoint as metrics.
+//! What is shown of an endpoint as metrics.
 
 use metrics::{Counter, Gauge, counter, gauge};
 
@@ -9,9 +9,9 @@ use crate::telemetry::metrics::{WIRE_BREAKER_STATE, WIRE_ERRORS, WIRE_IN_FLIGHT,
 /// The metrics of one endpoint, looked up once.
 pub(super) struct Figures {
     labels: [(&'static str, String); 2],
-    in_flight: Gauge,
+    pub(super) in_flight: Gauge,
+    pub(super) retried: Counter,
     breaker_state: Gauge,
-    retried: Counter,
 }
 
 impl Figures {
@@ -23,21 +23,6 @@ impl Figures {
             retried: counter!(WIRE_RETRIES, &labels),
             labels,
         }
-    }
-
-    /// A call was begun.
-    pub(super) fn begun(&self) {
-        self.in_flight.increment(1.0);
-    }
-
-    /// It has ended.
-    pub(super) fn ended(&self) {
-        self.in_flight.decrement(1.0);
-    }
-
-    /// A call was sent again.
-    pub(super) fn retried(&self) {
-        self.retried.increment(1);
     }
 
     /// The breaker stands elsewhere.

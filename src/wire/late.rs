@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::{Histogram, histogram};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
 use super::call::Reply;
@@ -25,8 +25,7 @@ const WATCHED_MAX: usize = 4;
 /// Hears what became of a call after its deadline: its reply, why there is none, or nothing where it was waited for in vain.
 pub type LateEar = Box<dyn FnOnce(Option<Result<Reply, CallError>>) + Send>;
 
-/// Watches late answers of one endpoint. Cheap to clone.
-#[derive(Clone)]
+/// Watches late answers of one endpoint.
 pub(super) struct LateWatch {
     /// How long an answer is waited for after its deadline.
     patience: Duration,
@@ -62,20 +61,14 @@ impl LateWatch {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else { return };
         let Ok(lane_place) = Arc::clone(lane_places).try_acquire_owned() else { return };
         let Some(ear) = ear() else { return };
-        tokio::spawn(self.clone().finish(begun, reply, ear, [place, lane_place]));
-    }
-
-    async fn finish(
-        self,
-        begun: Instant,
-        reply: impl Future<Output = Result<Reply, CallError>>,
-        ear: LateEar,
-        _places: [OwnedSemaphorePermit; 2],
-    ) {
-        let came = timeout(self.patience, reply).await.ok();
-        if matches!(came, Some(Ok(_))) {
-            self.seconds.record(begun.elapsed().as_secs_f64());
-        }
-        ear(came);
+        let (patience, seconds) = (self.patience, self.seconds.clone());
+        tokio::spawn(async move {
+            let _places = [place, lane_place];
+            let came = timeout(patience, reply).await.ok();
+            if matches!(came, Some(Ok(_))) {
+                seconds.record(begun.elapsed().as_secs_f64());
+            }
+            ear(came);
+        });
     }
 }

@@ -36,6 +36,8 @@ mod window;
 
 use std::sync::Arc;
 
+use rustls::RootCertStore;
+
 pub use breaker::{BreakerRules, BreakerState};
 pub use call::{Call, Phases, Reply};
 pub use endpoint::{Endpoint, EndpointRules, EndpointState};
@@ -48,28 +50,27 @@ pub use tls::ClientIdentity;
 pub use tls::trusting;
 
 use panel::Panel;
-use tls::Trust;
 
 /// What all pools share. One per process, cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Wire {
     panel: Arc<Panel>,
-    trust: Arc<Trust>,
+    public_roots: Arc<RootCertStore>,
 }
 
 impl Wire {
     /// A wire without pools.
-    pub fn new(rules: PanelRules) -> Result<Self, String> {
-        Ok(Self { panel: Arc::new(Panel::new(rules)?), trust: Arc::new(Trust::public()) })
+    pub fn new(rules: PanelRules) -> Self {
+        Self { panel: Arc::new(Panel::new(rules)), public_roots: Arc::new(tls::public_roots()) }
     }
 
     /// Other limits of all breakers together, from now on.
-    pub fn set_rules(&self, rules: PanelRules) -> Result<(), String> {
-        self.panel.set_rules(rules)
+    pub fn set_rules(&self, rules: PanelRules) {
+        self.panel.set_rules(rules);
     }
 
     /// A way to one far system; `name` labels its metrics. Connects to nothing yet.
     pub fn pool(&self, name: &str, rules: PoolRules) -> Result<Pool, String> {
-        Pool::new(name, rules, &self.trust, &self.panel)
+        Pool::new(name, rules, &self.public_roots, &self.panel)
     }
 }

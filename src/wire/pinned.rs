@@ -12,7 +12,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 
-use super::tls::Trust;
+use super::tls::public_roots;
 
 /// How long a connection is silent before the far end is asked for a sign of life.
 const KEEPALIVE: Duration = Duration::from_secs(10);
@@ -26,7 +26,7 @@ pub fn connector(chains: &[Vec<u8>]) -> Result<HttpsConnector<HttpConnector>, St
     let set_up = |error: &dyn std::fmt::Display| format!("TLS cannot be set up: {error}");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let known = chains.iter().filter_map(|chain| CertificateDer::from_pem_slice(chain).ok()).collect();
-    let roots = Arc::new(Trust::public().roots());
+    let roots = Arc::new(public_roots());
     let others = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build();
     let others = others.map_err(|error| set_up(&error))?;
     let verifier = Pinned { known, others, provider: Arc::clone(&provider) };

@@ -16,6 +16,7 @@ use hyper_util::client::legacy::connect::capture_connection;
 use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use metrics::{Counter, counter};
+use rustls::RootCertStore;
 use thread_local::ThreadLocal;
 use tokio::time::{Instant, timeout_at};
 use tower_service::Service;
@@ -23,11 +24,11 @@ use tower_service::Service;
 use super::address::AddressRules;
 use super::body::{self, BodyRules};
 use super::call::{Call, Phases, Reply};
-use super::connector::{Connector, literal_address};
+use super::connector::{Connector, forbidden};
 use super::endpoint::{Endpoint, EndpointRules};
-use super::error::{CallError, Failed, Phase};
+use super::error::{CallError, Failed, Phase, cause};
 use super::panel::Panel;
-use super::tls::{ClientIdentity, Trust};
+use super::tls::{self, ClientIdentity};
 use crate::telemetry::metrics::{WIRE_CONNECTIONS, WIRE_REQUESTS};
 
 /// Most bytes of an answer's head.
@@ -105,10 +106,10 @@ impl Pool {
     pub(super) fn new(
         name: &str,
         rules: PoolRules,
-        trust: &Trust,
+        public_roots: &RootCertStore,
         panel: &Arc<Panel>,
     ) -> Result<Self, String> {
-        let tls = trust.config(rules.identity.as_ref(), rules.extra_roots.as_deref())?;
+        let tls = tls::config(public_roots, rules.identity.as_ref(), rules.extra_roots.as_deref())?;
         let addresses = Arc::new(AddressRules::new(&rules.allow_addresses)?);
         let connector = Connector::new(
             tls,
@@ -131,8 +132,7 @@ impl Pool {
 
     /// The address that a URL has in place of a host name, when it may not be called.
     pub fn forbids(&self, url: &str) -> Option<IpAddr> {
-        let address = literal_address(&url.parse().ok()?)?;
-        (!self.0.addresses.allow(&address.to_string(), address)).then_some(address)
+        forbidden(&self.0.addresses, &url.parse().ok()?)
     }
 
     /// Makes a connection as a call would, name, TCP and TLS, within the connect timeout, and drops it: nothing is asked.
@@ -143,12 +143,16 @@ impl Pool {
         let uri = url.parse().map_err(|_| CallError::BadUrl)?;
         // The connector is always ready.
         let connected = self.0.connector.clone().call(uri).await;
-        connected.map(drop).map_err(|error| CallError::of_connection(&*error))
+        connected.map(drop).map_err(|error| cause(&*error).unwrap_or(CallError::Connect))
     }
 
     /// A kind of traffic with limits of its own; `name` labels its metrics.
     pub fn endpoint(&self, name: &str, rules: EndpointRules) -> Endpoint {
-        Endpoint::new(self.clone(), Arc::clone(&self.0.panel), name, rules)
+        Endpoint::new(self.clone(), name, rules)
+    }
+
+    pub(super) fn panel(&self) -> &Panel {
+        &self.0.panel
     }
 
     /// What it is called.

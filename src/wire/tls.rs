@@ -24,56 +24,41 @@ impl fmt::Debug for ClientIdentity {
     }
 }
 
-/// Who may vouch for a far side.
-#[derive(Debug)]
-pub(super) struct Trust {
-    public: RootCertStore,
-}
-
 /// How to speak TLS, trusting the public CAs and `roots`, PEM, too: for who reaches a far side with a client of its own.
 ///
 /// # Errors
 /// What is wrong with the roots.
 pub fn trusting(roots: Option<&[u8]>) -> Result<ClientConfig, String> {
-    Trust::public().config(None, roots)
+    config(&public_roots(), None, roots)
 }
 
-impl Trust {
-    /// The public CAs.
-    pub(super) fn public() -> Self {
-        Self { public: webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect() }
-    }
+/// The public CAs.
+pub(super) fn public_roots() -> RootCertStore {
+    webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect()
+}
 
-    /// The public CAs, for those who look at a certificate themselves first.
-    pub(super) fn roots(self) -> RootCertStore {
-        self.public
+/// How to speak TLS as `identity`, trusting `public` CAs and `extra_roots`, PEM.
+pub(super) fn config(
+    public: &RootCertStore,
+    identity: Option<&ClientIdentity>,
+    extra_roots: Option<&[u8]>,
+) -> Result<ClientConfig, String> {
+    let mut roots = public.clone();
+    for root in extra_roots.map(|pem| certificates(pem, "roots")).transpose()?.into_iter().flatten() {
+        roots.add(root).map_err(|error| format!("a certificate of the roots cannot be used: {error}"))?;
     }
-
-    /// How to speak TLS as `identity`, trusting `extra_roots` too.
-    pub(super) fn config(
-        &self,
-        identity: Option<&ClientIdentity>,
-        extra_roots: Option<&[u8]>,
-    ) -> Result<ClientConfig, String> {
-        let mut roots = self.public.clone();
-        for root in extra_roots.map(|pem| certificates(pem, "roots")).transpose()?.into_iter().flatten() {
-            roots.add(root).map_err(|error| format!("a certificate of the roots cannot be used: {error}"))?;
-        }
-        let config = ClientConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .map_err(|error| format!("TLS cannot be set up: {error}"))?
-            .with_root_certificates(roots);
-        let Some(identity) = identity else {
-            return Ok(config.with_no_client_auth());
-        };
-        let chain = certificates(&identity.chain, "client certificates")?;
-        // The parser's error is not passed on: it may hold the line that it stumbled over.
-        let key = PrivateKeyDer::from_pem_slice(&identity.key)
-            .map_err(|_| "the client key is not a private key in PEM".to_owned())?;
-        config
-            .with_client_auth_cert(chain, key)
-            .map_err(|error| format!("the client certificate and its key cannot be used: {error}"))
-    }
+    let config = ClientConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| format!("TLS cannot be set up: {error}"))?
+        .with_root_certificates(roots);
+    let Some(identity) = identity else { return Ok(config.with_no_client_auth()) };
+    let chain = certificates(&identity.chain, "client certificates")?;
+    // The parser's error is not passed on: it may hold the line that it stumbled over.
+    let key = PrivateKeyDer::from_pem_slice(&identity.key)
+        .map_err(|_| "the client key is not a private key in PEM".to_owned())?;
+    config
+        .with_client_auth_cert(chain, key)
+        .map_err(|error| format!("the client certificate and its key cannot be used: {error}"))
 }
 
 /// The certificates of a PEM text; none is an error.

@@ -292,6 +292,13 @@ async fn what_limits_kept_out_is_told_as_it_was_and_to_clients_without_figures()
     assert_eq!(seat(&explained, "paused")["refusals"][0]["found"], "paused by command");
     assert_eq!(seat(&explained, "left")["refusals"][0]["found"], "alone");
 
+    // What the command leaves out does not change what it counts.
+    let counted = |arguments: &[&str]| {
+        let printed = daemon.command(&[&["explain", lead], arguments].concat()).stdout;
+        String::from_utf8(printed).unwrap().lines().last().unwrap().to_owned()
+    };
+    assert_eq!(counted(&[]), counted(&["--matched"]));
+
     let document = document(&daemon, lead, &daemon.confidential).await.json();
     for (partner, wanted) in [
         ("capped", "limit"),

@@ -174,8 +174,10 @@ fn rows(lines: &[Line], write: fn(f64) -> String) -> Vec<Vec<String>> {
     let Some(first) = lines.first() else { return Vec::new() };
     let step = first.points.len().div_ceil(ROWS).max(1);
     let nths = (0..first.points.len()).rev().step_by(step);
+    let minutes = first.points.first().map_or(0.0, |(place, _)| place.abs());
+    let decimals = if minutes < ROWS as f64 { 1 } else { 0 };
     let row = |nth: usize| {
-        let mut cells = vec![format!("{:.0}", -first.points[nth].0)];
+        let mut cells = vec![format!("{:.decimals$}", first.points[nth].0.abs())];
         let value = |line: &Line| known(line.points.get(nth).and_then(|(_, value)| *value), write);
         cells.extend(lines.iter().map(value));
         cells

@@ -163,7 +163,7 @@ impl Reading {
     pub(super) fn of(app: &App) -> Self {
         // Before they are read: what is done meanwhile may not be in them.
         let at = Utc::now().timestamp_millis();
-        Self { process: app.console.process, ..Self::told(at, &Figures::parse(&app.measured())) }
+        Self { process: app.console.process, ..Self::told(at, &app.measured()) }
     }
 
     fn told(at: i64, figures: &Figures) -> Self {

@@ -11,7 +11,7 @@ use super::super::unwritten::unwritten;
 use super::section::Section;
 use super::view::{Page, View, fields};
 use super::visit::{Visit, audit};
-use crate::postbacks::{self, Ended, Retry, Standing, Subscription, Trial};
+use crate::postbacks::{self, Delivery, Retry, Standing, Subscription, Trial};
 use crate::sheet::figures;
 use crate::store::{CommitError, Store};
 use crate::web::Failure;
@@ -84,28 +84,20 @@ async fn page(
 
 /// Events that are sent again, then those that were given up.
 fn letters(store: &Store, subscription: &Subscription) -> Result<Vec<Value>, CommitError> {
-    let last = |last: Option<Ended>| last.map(|last| last.to_string());
-    let waiting = postbacks::waiting_letters(store, subscription)?.into_iter().take(LETTERS).map(|one| {
+    let row = |one: Delivery, is_dead: bool| {
+        let at = |is_shown: bool| is_shown.then_some(one.next_ms);
         fields! {
-            lead => one.lead_uuid,
+            lead => one.lead,
             event => one.event_type.as_str(),
             attempts => one.attempts,
-            error => last(one.last),
-            next_at => one.next_at,
-            given_up_at => None::<i64>,
+            error => one.last.as_ref().map(ToString::to_string),
+            next_at => at(!is_dead),
+            given_up_at => at(is_dead),
         }
-    });
-    let dead = postbacks::dead_letters(store, subscription)?.into_iter().take(LETTERS).map(|one| {
-        fields! {
-            lead => one.lead_uuid,
-            event => one.event_type.as_str(),
-            attempts => one.attempts,
-            error => last(one.last),
-            next_at => None::<i64>,
-            given_up_at => one.given_up_at,
-        }
-    });
-    Ok(waiting.chain(dead).collect())
+    };
+    let waiting = postbacks::waiting(store, subscription)?.into_iter().take(LETTERS);
+    let dead = postbacks::dead(store, subscription)?.into_iter().take(LETTERS);
+    Ok(waiting.map(|one| row(one, false)).chain(dead.map(|one| row(one, true))).collect())
 }
 
 fn named(visit: &Visit) -> Result<Arc<Subscription>, Failure> {

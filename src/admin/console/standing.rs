@@ -74,9 +74,8 @@ pub(super) fn of_seats(engine: &Engine) -> Vec<SeatLook> {
     let configuration = engine.configuration();
     let standings = engine.standings();
     // A reload in between leaves out what is not in both.
-    let seats = configuration.book.seats().iter().zip(standings).filter(|(seat, standing)| {
-        seat.identity.key == standing.partner && seat.product_type == standing.product_type
-    });
+    let seats = configuration.book.seats().iter().zip(standings);
+    let seats = seats.filter(|(seat, standing)| seat.is_of(&standing.partner, standing.product_type));
     let look = |(seat, standing): (&Arc<Seat>, SeatStanding)| {
         let line = configuration.clients.of(seat);
         SeatLook {

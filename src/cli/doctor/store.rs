@@ -90,7 +90,7 @@ fn of_database(settings: &StoreSettings) -> Finding {
             {
                 return wrong;
             }
-            let (took, skew) = (figures.round_trip, figures.clock_ahead_ms);
+            let (took, skew) = (figures.standing.round_trip, figures.standing.clock_ahead_ms);
             let found = format!("{place} answers within {took:?}, tables of version {}", figures.version);
             match skew.unsigned_abs() > SKEW_MS {
                 true => CHECK.wrong(

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use crate::admin::partner_events::{self, Imported};
-use crate::model::{ApiError, ErrorType, PARTNER_REPORT_ATTRIBUTES, PartnerReport};
+use crate::model::{ApiError, ErrorType, PartnerReport, PartnerReportFields};
 
 /// The attribute that names the partner of a record.
 const PARTNER: &str = "partner";
@@ -87,9 +87,9 @@ fn csv_records<'f>(
     let mut lines = Lines::of(input, has_open_quote);
     let (number, first) = lines.next().ok_or("the file is empty; its first line has the names")?;
     let names = first.and_then(|text| fields(&text)).map_err(|message| format!("line {number} {message}"))?;
-    let known = |name: &str| name == PARTNER || PARTNER_REPORT_ATTRIBUTES.contains(&name);
+    let known = |name: &str| name == PARTNER || PartnerReportFields::WIRE.contains(&name);
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
-        let wanted = PARTNER_REPORT_ATTRIBUTES.join(", ");
+        let wanted = PartnerReportFields::WIRE.join(", ");
         return Err(format!("line {number} names `{unknown}`, which is none of {PARTNER}, {wanted}"));
     }
     Ok(Box::new(lines.map(move |(line, text)| {

@@ -8,7 +8,8 @@ use crate::cli::lead::read_lead;
 use crate::cli::prelude::*;
 use crate::declaration::Fault;
 use crate::experiments::{Rule, RuleState, Rules as Experiments};
-use crate::hindsight::dry_run::{DryRunSeat, dry_run};
+use crate::hindsight::dry_run::dry_run;
+use crate::hindsight::judgement::SeatJudgement;
 use crate::matching::limiter::SeatStanding;
 use crate::matching::suppressions::OnLists;
 use crate::model::Lead;
@@ -29,7 +30,7 @@ pub async fn explain(settings: &Settings, book: &Book, arguments: &Arguments) ->
     let most = settings.matching.partners_per_lead;
     let seats = dry_run(book, &standings, on_lists.as_ref(), most, &lead, Utc::now());
     if arguments.json {
-        let wanted: Vec<&DryRunSeat> = wanted(&seats, arguments).collect();
+        let wanted: Vec<&SeatJudgement> = wanted(&seats, arguments).collect();
         page::print_json(&wanted)?;
     } else {
         let sections = wanted(&seats, arguments).map(|seat| (seat.asked, section(seat, arguments.matched)));
@@ -59,11 +60,11 @@ fn drawn(rule: &Rule, lead: &Lead) -> Option<String> {
     is_drawn.then(|| format!("experiment {}: of such leads{of} draw {}", rule.name, variants.join(", ")))
 }
 
-fn wanted<'s>(seats: &'s [DryRunSeat], arguments: &Arguments) -> impl Iterator<Item = &'s DryRunSeat> {
+fn wanted<'s>(seats: &'s [SeatJudgement], arguments: &Arguments) -> impl Iterator<Item = &'s SeatJudgement> {
     seats.iter().filter(|seat| arguments.wants(&seat.partner))
 }
 
-fn section(seat: &DryRunSeat, matched_only: bool) -> Section {
+fn section(seat: &SeatJudgement, matched_only: bool) -> Section {
     // Second look is asked only without a loan offer, and one offer per product sub-type wins.
     let (state, color) = match (seat.asked, seat.second_look) {
         (true, false) => ("asked", Color::Green),
@@ -86,8 +87,8 @@ fn section(seat: &DryRunSeat, matched_only: bool) -> Section {
     section
 }
 
-fn summary(seats: &[DryRunSeat]) -> String {
+fn summary(seats: &[SeatJudgement]) -> String {
     let asked = seats.iter().filter(|seat| seat.asked).count();
-    let matched: usize = seats.iter().map(DryRunSeat::matched).sum();
+    let matched: usize = seats.iter().map(SeatJudgement::matched).sum();
     format!("{asked} of {} seats are asked, {matched} offers match", seats.len())
 }

@@ -25,11 +25,15 @@ pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> 
     }
     for table in &mut explained.rate_tables {
         table.seats.retain(|seat| arguments.wants(&seat.partner));
-        if arguments.matched {
-            table.seats.retain(|seat| seat.why == Reason::Offers);
-        }
     }
-    Ok(page::show(&explained, arguments.json, || print(&explained, arguments.matched))?)
+    let summaries: Vec<String> = explained.rate_tables.iter().map(summary).collect();
+    if arguments.matched {
+        explained
+            .rate_tables
+            .iter_mut()
+            .for_each(|table| table.seats.retain(|seat| seat.why == Reason::Offers));
+    }
+    Ok(page::show(&explained, arguments.json, || print(&explained, &summaries, arguments.matched))?)
 }
 
 async fn unknown(admin: &AdminClient, uuid: Uuid) -> Trouble {
@@ -41,14 +45,14 @@ async fn unknown(admin: &AdminClient, uuid: Uuid) -> Trouble {
     ))
 }
 
-fn print(explained: &LeadExplanation, matched_only: bool) {
+fn print(explained: &LeadExplanation, summaries: &[String], matched_only: bool) {
     if explained.rate_tables.is_empty() {
         page::print(format!("lead {} has no rate table", explained.lead));
     }
-    for table in &explained.rate_tables {
+    for (table, summary) in explained.rate_tables.iter().zip(summaries) {
         page::print(heading(explained, table));
         print_all(table.seats.iter().map(|seat| (seat.why.was_asked(), section(seat, matched_only))));
-        page::print(summary(table));
+        page::print(summary);
     }
 }
 

@@ -21,7 +21,7 @@ use crate::model::{CreditBands, Lead, ProductType, RateTable};
 use crate::partners::http::{
     Answered, Asked, Exchange, Given, HttpRequest, HttpSource, MappingError, Secrets,
 };
-use crate::partners::template::{OfferPlace, write_offer};
+use crate::partners::offer_json::{OfferPlace, write_offer};
 use crate::partners::{Book, Facts, Quote, Seat, Terms};
 
 /// `partners try`
@@ -131,7 +131,7 @@ fn priced_by_the_file(key: &str) -> String {
 
 /// Why the partner would not be asked about the lead, whatever it would answer; nothing personal.
 fn not_asked(seat: &Seat, lead: &Lead, asked: &Asked) -> Option<String> {
-    let facts = Facts::new(lead, asked.now.date_naive(), CreditBands::CURRENT);
+    let facts = Facts::new(lead, asked.now.date_naive(), CreditBands::Current);
     let failures = seat.rule.failures(&facts).into_iter().map(|condition| match condition.found(&facts) {
         found if found == "not given" => format!("`{}` is not given", condition.subject.path()),
         found => format!("wanted {condition}, found {found}"),
@@ -146,7 +146,7 @@ fn request(
     asked: &Asked,
     secrets: Secrets,
 ) -> Result<Option<HttpRequest>, MappingError> {
-    let facts = Facts::new(lead, asked.now.date_naive(), CreditBands::CURRENT);
+    let facts = Facts::new(lead, asked.now.date_naive(), CreditBands::Current);
     source.request(&Exchange::default(), &Given::of(&facts, asked), secrets)
 }
 
@@ -168,7 +168,7 @@ async fn send(
     let clients = PartnerClients::new(settings.wire).opened(book).map_err(told)?;
     let client = clients.of(seat).ok_or("there is no client to the partner")?;
     let begun = Instant::now();
-    let question = Question::new(lead, CreditBands::CURRENT, asked);
+    let question = Question::new(lead, CreditBands::Current, asked);
     let mut last = begun;
     let conversed = client
         .fetch(source, &question, begun + seat.timeout, |exchange, reply| {

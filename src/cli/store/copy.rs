@@ -7,8 +7,9 @@ use serde_json::json;
 
 use crate::admin::backup::told;
 use crate::cli::operator::operator;
+use crate::cli::page;
+use crate::cli::progress::Bar;
 use crate::cli::trouble::Trouble;
-use crate::cli::{page, progress};
 use crate::config::{PostgresSettings, Settings};
 use crate::sheet::sheet;
 use crate::store::copy::{Compared, Copied, Direction, TreeCounts, copy};
@@ -50,10 +51,9 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trou
     let database = database(settings, "`offerd store copy`")?;
     crate::cli::log_as_the_daemon_does(settings);
     let options = StoreOptions { reserve_bytes: 0, ..StoreOptions::from(&settings.store) };
-    let mut steps = progress::Steps::begin();
-    let made =
-        copy(&options, &database, direction, &mut |step| steps.show(step.what, step.read, Some(step.of)));
-    drop(steps);
+    let mut bar = Bar::begin("");
+    let made = copy(&options, &database, direction, &mut |step| bar.step(step));
+    drop(bar);
     let copied = made.map_err(|error| error.to_string())?;
     told("store.copy", &operator());
     print(&copied, arguments.json)?;

@@ -2,13 +2,14 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use super::outcome::{OfLead, Tally};
 use super::{Comparison, compared};
 use crate::experiments::CONTROL;
 use crate::model::EventType;
-use crate::records::projection::{companies, next};
+use crate::records::projection::{FEEDS, companies, next};
 use crate::records::{Records, reading};
 use crate::store::Tree;
 use crate::store::entities::{Happening, Payout};
@@ -44,9 +45,7 @@ impl Reading {
     ) -> Self {
         let since_us = u64::try_from(since_ms).unwrap_or(0) * 1000;
         let feeds = companies(&records.store).into_iter();
-        let ahead = feeds.flat_map(|company| {
-            [(Tree::LeadEvents, company, since_us), (Tree::LeadPayouts, company, since_us)]
-        });
+        let ahead = feeds.flat_map(|company| FEEDS.map(|feed| (feed, company, since_us)));
         let mut all = vec![CONTROL.to_owned()];
         all.extend(variants.filter(|name| *name != CONTROL).map(str::to_owned));
         Self {
@@ -64,22 +63,26 @@ impl Reading {
     /// Reads the next records; `false` when there are no more. What cannot be read is reported, and left out.
     pub fn step(&mut self) -> bool {
         let Some((feed, company, from_us)) = self.ahead.pop_front() else { return false };
-        let (store, place) = (self.records.store.clone(), (feed, company, from_us));
-        let read = if feed == Tree::LeadEvents {
-            next::<Happening>(&store, place, STEP).map(|next| {
-                next.listed.iter().for_each(|(_, happening)| self.happened(happening));
-                (next.records, next.next_us)
-            })
-        } else {
-            next::<Payout>(&store, place, STEP).map(|next| {
-                next.listed.iter().for_each(|(_, payout)| self.paid(payout));
-                (next.records, next.next_us)
-            })
+        let place = (feed, company, from_us);
+        let more = match feed {
+            Tree::LeadEvents => self.read(place, Self::happened),
+            _ => self.read(place, Self::paid),
         };
-        if let Ok((STEP, next_us)) = read {
+        if let Some(next_us) = more {
             self.ahead.push_front((feed, company, next_us));
         }
         !self.ahead.is_empty()
+    }
+
+    /// Reads the next records of a feed; where to go on, if there may be more.
+    fn read<T: DeserializeOwned>(
+        &mut self,
+        place: (Tree, Uuid, u64),
+        take_in: fn(&mut Self, &T),
+    ) -> Option<u64> {
+        let next = next::<T>(&self.records.store, place, STEP).ok()?;
+        next.listed.iter().for_each(|(_, one)| take_in(self, one));
+        (next.records == STEP).then_some(next.next_us)
     }
 
     fn paid(&mut self, payout: &Payout) {

@@ -5,15 +5,12 @@
 //! partner from being asked is not recorded, but found again, in the partner files of now and with the lead as it is now;
 //! [`TableExplanation::same_files`] and [`TableExplanation::same_lead`] show whether those are still the same.
 
-mod offer_reason;
 mod seats;
 mod standing;
 
-use chrono::DateTime;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-pub use self::offer_reason::OfferReason;
 pub use self::standing::Standing;
 pub use crate::hindsight::judgement::Refusal;
 use crate::model::{ProductType, RejectReason, Timestamp};
@@ -140,6 +137,38 @@ pub struct OfferExplanation {
     pub refusals: Vec<Refusal>,
 }
 
+/// Why an offer is, or is not, shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OfferReason {
+    /// It is shown.
+    Shown,
+    /// It waits for the other answers of second look.
+    Waiting,
+    /// At second look another offer of its kind is worth more.
+    Outbid,
+    /// The lead fits it, and it is not in the partner's answer.
+    NotAnswered,
+    /// A condition is not met.
+    Unmet,
+    /// Its partner was not asked.
+    NotAsked,
+}
+
+impl OfferReason {
+    /// The same for people.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Shown => "shown",
+            Self::Waiting => "waits for second look",
+            Self::Outbid => "outbid at second look",
+            Self::NotAnswered => "not in an answer",
+            Self::Unmet => "failed",
+            Self::NotAsked => "not asked",
+        }
+    }
+}
+
 /// Explains a lead by its uuid, or one rate table by its own uuid or that of an offer in it; `None` when there is none of
 /// these.
 ///
@@ -158,11 +187,10 @@ pub fn explanation(
         }
         return Ok(Some(of_lead(&record, rate_tables)));
     }
-    let offer = reading::offer(records, uuid)?;
-    let (table, number) = offer.map_or((uuid, None), |(table, number)| (table, Some(number)));
-    let table = reading::table(records, table)?;
-    let is_shown = |table: &Table| number.is_none_or(|number| table.offer(number).is_some());
-    let Some(table) = table.filter(is_shown) else { return Ok(None) };
+    let Some((table, number)) = reading::named(records, uuid)? else { return Ok(None) };
+    if number.is_some_and(|number| table.offer(number).is_none()) {
+        return Ok(None);
+    }
     let Some(record) = reading::lead(&records.store, table.head().lead)? else { return Ok(None) };
     let explained = of_table(records, book, &record, &table)?;
     Ok(Some(of_lead(&record, vec![explained])))
@@ -182,8 +210,8 @@ fn of_table(
     let head = table.head();
     Ok(TableExplanation {
         uuid: head.uuid,
-        created_at: DateTime::from_timestamp_millis(head.created_at).unwrap_or_default().into(),
-        deadline: DateTime::from_timestamp_millis(head.deadline).unwrap_or_default().into(),
+        created_at: Timestamp::at(head.created_at),
+        deadline: Timestamp::at(head.deadline),
         second_look_at: reading::asks(&records.store, head.uuid)?
             .second_look_at
             .and_then(Timestamp::from_millis),

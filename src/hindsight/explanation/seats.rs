@@ -1,12 +1,13 @@
 //! What became of each seat of a rate table, and of each seat of the book that has no place at it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use super::super::judgement::{OfferJudgement, Refusal, SeatJudgement, judge};
 use super::standing::{self, Standing};
 use super::{OfferExplanation, OfferReason, SeatExplanation};
+use crate::hindsight::judgement::{OfferJudgement, Refusal, SeatJudgement, judge};
 use crate::model::{ProductType, Timestamp};
 use crate::partners::{Book, Facts, Quote, Seat, SeatTemplate};
 use crate::rate_table::asks::Asks;
@@ -14,7 +15,8 @@ use crate::rate_table::call_record::LaterEnd;
 use crate::rate_table::denied::Denied;
 use crate::rate_table::progress::Standing as Place;
 use crate::rate_table::reason::Reason;
-use crate::rate_table::record::{Answer, Ask, KeptOut};
+use crate::rate_table::record::{Answer, Ask};
+use crate::rate_table::seating::denied_by_file;
 use crate::rate_table::table::Table;
 use crate::rate_table::treatment::{self, Treatment};
 use crate::records::templates::Templates;
@@ -33,8 +35,8 @@ struct KnownTable<'a> {
     answers: Vec<Recorded>,
     /// Where its offers stand that were ranked, by their numbers.
     standings: HashMap<u16, Standing>,
-    /// Those whom limits kept out.
-    kept_out: Vec<(std::sync::Arc<SeatTemplate>, KeptOut)>,
+    /// Those whom limits kept out, with what kept each out.
+    kept_out: Vec<(Arc<SeatTemplate>, Option<Denied>)>,
 }
 
 /// An answer of a table.
@@ -61,31 +63,22 @@ pub fn of_table(
         .submitted_by(record.company)
         .of_lead(record.uuid);
     let counted = |seat: &Seat| {
-        let by = told.kept_out(&seat.identity.key, seat.product_type)?.by;
+        let by = told.kept_out(seat)?;
         // What the file shows too is named once.
-        let told_by_file = match by {
-            Some(Denied::Schedule) => !seat.limits.open_at(created_at),
-            Some(Denied::Dates) => !seat.limits.runs_at(created_at),
-            Some(Denied::Share) => !seat.is_in_share(record.uuid),
-            _ => false,
-        };
-        (!told_by_file).then(|| told.refusal(by, &seat.known_as))
+        let mut by_file = denied_by_file(seat, Some(record.uuid), created_at);
+        (!by_file.any(|denied| Some(denied) == by)).then(|| told.refusal(by, &seat.known_as))
     };
     // Whom limits left no room is recorded.
     let judged = judge(book, &facts, at, usize::MAX, &counted);
 
     let mut seats: Vec<SeatExplanation> =
         (0..table.seats().len()).map(|seat| told.seated(seat, &judged)).collect();
-    let seated = |judged: &&SeatJudgement| {
-        let (key, product_type) = (&judged.seat.identity.key, judged.seat.product_type);
-        !table.seats().iter().any(|seat| seat.key == *key && seat.product_type == product_type)
-    };
-    seats.extend(judged.iter().filter(seated).map(|judged| told.unseated(judged, &facts, at)));
-    let left =
-        told.kept_out.iter().filter(|(text, _)| judged_seat(&judged, &text.key, text.product_type).is_none());
-    seats.extend(left.map(|(text, kept_out)| {
-        let refusals = vec![told.refusal(kept_out.by, text)];
-        SeatExplanation { refusals, ..bare(text, Reason::from(kept_out.by)) }
+    let others = judged.iter().filter(|judged| !told.has_place(&judged.seat));
+    seats.extend(others.map(|judged| told.unseated(judged, &facts, at)));
+    let left = told.kept_out.iter().filter(|(text, _)| judgement_of(&judged, text).is_none());
+    seats.extend(left.map(|(text, by)| {
+        let refusals = vec![told.refusal(*by, text)];
+        SeatExplanation { refusals, ..bare(text, Reason::from(*by)) }
     }));
     Ok(seats)
 }
@@ -108,9 +101,7 @@ impl<'a> KnownTable<'a> {
         }
         // A live table may have had an answer more since it was read.
         answers.truncate(table.answers() as usize);
-        // A seat whose template is lost has been reported, and is left out.
-        let known = |kept_out: &KeptOut| Some((templates.seat(kept_out.seat).ok()?, *kept_out));
-        let kept_out = head.kept_out.iter().filter_map(known).collect();
+        let kept_out = templates.kept_out(head);
         let calls = reading::calls(store, head.uuid)?.into_iter();
         let later = calls.filter_map(|(seat, call)| Some((seat, call.later?.end))).collect();
         let (asks, standings) = (reading::asks(store, head.uuid)?, standing::of_table(table, templates));
@@ -118,15 +109,19 @@ impl<'a> KnownTable<'a> {
     }
 
     /// What kept a seat out, if it is recorded that something did.
-    fn kept_out(&self, partner: &str, product_type: ProductType) -> Option<KeptOut> {
-        let is_it = |text: &SeatTemplate| text.key == partner && text.product_type == product_type;
-        self.kept_out.iter().find(|(text, _)| is_it(text)).map(|(_, kept_out)| *kept_out)
+    fn kept_out(&self, seat: &Seat) -> Option<Option<Denied>> {
+        let is_it = |text: &SeatTemplate| seat.is_of(&text.key, text.product_type);
+        self.kept_out.iter().find(|(text, _)| is_it(text)).map(|(_, by)| *by)
+    }
+
+    fn has_place(&self, seat: &Seat) -> bool {
+        self.table.seats().iter().any(|text| seat.is_of(&text.key, text.product_type))
     }
 
     /// A seat of the table.
     fn seated(&self, seat: usize, judged: &[SeatJudgement]) -> SeatExplanation {
         let text = &self.table.seats()[seat];
-        let judged = judged_seat(judged, &text.key, text.product_type);
+        let judged = judgement_of(judged, text);
         let mut answers = self.answers.iter();
         let Some(Recorded { answer, ask, first_number }) =
             answers.find(|recorded| usize::from(recorded.answer.seat) == seat)
@@ -207,12 +202,9 @@ impl<'a> KnownTable<'a> {
 
     /// Who of the table is exclusive in its file.
     fn exclusive(&self, product_type: ProductType) -> Option<&str> {
-        let mut seats = self.book.seats().iter().filter(|seat| seat.exclusive.is_some());
-        let at_table = |seat: &Seat| {
-            let mut templates = self.table.seats().iter().filter(|text| text.product_type == product_type);
-            seat.product_type == product_type && templates.any(|text| text.key == seat.identity.key)
-        };
-        seats.find(|seat| at_table(seat)).map(|seat| seat.identity.key.as_str())
+        let of_product = self.book.seats().iter().filter(|seat| seat.product_type == product_type);
+        let mut exclusive = of_product.filter(|seat| seat.exclusive.is_some());
+        exclusive.find(|seat| self.has_place(seat)).map(|seat| seat.identity.key.as_str())
     }
 
     /// When a seat was asked; where that is not recorded, when the table was made or second look began.
@@ -220,7 +212,7 @@ impl<'a> KnownTable<'a> {
         let made_at = self.table.head().created_at;
         let recorded = ask.map(|ask| made_at + i64::from(ask.after_ms));
         let at = recorded.or(self.asks.released_at(seat)).unwrap_or(made_at);
-        Timestamp::from_millis(at).unwrap_or_default()
+        Timestamp::at(at)
     }
 
     /// The offers of an answer.
@@ -231,7 +223,7 @@ impl<'a> KnownTable<'a> {
         let offers = quotes.iter().zip(first_number..).map(|(quote, number)| OfferExplanation {
             standing: self.standings.get(&number).cloned().or_else(|| not_shown(quote)),
             name: self.templates.offer_name(quote.text),
-            uuid: Some(self.templates.ids.uuid(self.table.head().uuid, number)),
+            uuid: Some(self.templates.ids.offer(self.table.head().uuid, number)),
             score: Some(quote.score),
             why: match self.table.offer(number) {
                 Some(_) => OfferReason::Shown,
@@ -245,18 +237,18 @@ impl<'a> KnownTable<'a> {
 
     /// A seat of the book that has no place at the table.
     fn unseated(&self, judged: &SeatJudgement, facts: &Facts, at: Option<DateTime<Utc>>) -> SeatExplanation {
-        let seat = judged.seat;
-        let why = match self.kept_out(&seat.identity.key, seat.product_type) {
-            Some(kept_out) => Reason::from(kept_out.by),
+        let seat = &judged.seat;
+        let why = match self.kept_out(seat) {
+            Some(by) => Reason::from(by),
             None if !judged.wanted => Reason::NotWanted,
             None if judged.refusals.iter().any(|refusal| refusal.attribute.is_some()) => Reason::Unmet,
             None if seat.fits_nothing(facts) => Reason::Unmet,
             None if seat.paused => Reason::Paused,
-            None if at.is_some_and(|at| !seat.limits.open_at(at)) => Reason::Schedule,
-            None if at.is_some_and(|at| !seat.limits.runs_at(at)) => Reason::Dates,
-            None if at.is_some() && facts.uuid().is_some_and(|lead| !seat.is_in_share(lead)) => Reason::Share,
-            None if judged.refusals.is_empty() => Reason::Unlisted,
-            None => Reason::Exclusive,
+            None => match at.and_then(|at| denied_by_file(seat, facts.uuid(), at).next()) {
+                Some(denied) => Reason::from(denied),
+                None if judged.refusals.is_empty() => Reason::Unlisted,
+                None => Reason::Exclusive,
+            },
         };
         let offers = judged.offers.iter().map(|offer| offer_of_file(offer, OfferReason::NotAsked)).collect();
         SeatExplanation { refusals: judged.refusals.clone(), offers, ..bare(&seat.known_as, why) }
@@ -272,18 +264,13 @@ fn unanswered(judged: Option<&SeatJudgement>, answered: &[OfferExplanation]) -> 
 
 /// An offer of a file, with what is against it; `otherwise` when nothing is.
 fn offer_of_file(offer: &OfferJudgement, otherwise: OfferReason) -> OfferExplanation {
-    let refusals = offer.outcome.as_ref().err().cloned().unwrap_or_default();
+    let (name, refusals) = (offer.name.clone(), offer.refusals.clone());
     let why = if refusals.is_empty() { otherwise } else { OfferReason::Unmet };
-    OfferExplanation { name: offer.name.to_owned(), uuid: None, score: None, why, standing: None, refusals }
+    OfferExplanation { name, uuid: None, score: None, why, standing: None, refusals }
 }
 
-fn judged_seat<'e, 'b>(
-    judged: &'e [SeatJudgement<'b>],
-    partner: &str,
-    product_type: ProductType,
-) -> Option<&'e SeatJudgement<'b>> {
-    let mut seats = judged.iter();
-    seats.find(|judged| judged.seat.identity.key == partner && judged.seat.product_type == product_type)
+fn judgement_of<'j>(all: &'j [SeatJudgement], text: &SeatTemplate) -> Option<&'j SeatJudgement> {
+    all.iter().find(|judged| judged.seat.is_of(&text.key, text.product_type))
 }
 
 fn bare(text: &SeatTemplate, why: Reason) -> SeatExplanation {

@@ -14,15 +14,14 @@ use chrono::{DateTime, Utc};
 use super::report::{SeatKey, TableOutcome};
 use crate::matching::partner_actor::highest;
 use crate::matching::trigger::Trigger;
-use crate::model::ProductType;
 use crate::partners::ranking::RankedBy;
-use crate::partners::{Book, Facts, Fit, Quote, Seat};
+use crate::partners::{Book, Facts, Fit, Quote, Seat, SeatTemplate};
 use crate::rate_table::asks::Asks;
 use crate::rate_table::denied::Denied;
 use crate::rate_table::machine::{Beginning, Effect, Event, Machine};
 use crate::rate_table::outcome::{NoOfferReason, Outcome};
 use crate::rate_table::record::{Answer, TableHead};
-use crate::rate_table::seating::{SeatingPlan, verdicts};
+use crate::rate_table::seating::{SeatingPlan, denied_by_file, verdicts};
 use crate::rate_table::table::Table;
 use crate::rate_table::treatment::leaving_out;
 use crate::store::entities::LeadRecord;
@@ -40,7 +39,7 @@ pub struct Stored<'a> {
     /// What its offers were ranked by, where a ranking was in force.
     pub ranked_by: Option<RankedBy>,
     /// Whom limits kept out when it was made.
-    pub kept_out: &'a [(SeatKey, Option<Denied>)],
+    pub kept_out: &'a [(Arc<SeatTemplate>, Option<Denied>)],
 }
 
 /// The most that a table may have.
@@ -56,10 +55,7 @@ impl Stored<'_> {
     /// Who was asked then.
     pub fn asked(&self) -> impl Iterator<Item = SeatKey> {
         let asked = self.answers.iter().filter(|answer| answer.outcome.was_asked());
-        asked.map(|answer| {
-            let seat = &self.table.seats()[usize::from(answer.seat)];
-            (seat.key.clone(), seat.product_type)
-        })
+        asked.map(|answer| seat_key(&self.table.seats()[usize::from(answer.seat)]))
     }
 
     /// The table as it would be with a book.
@@ -92,7 +88,7 @@ impl Stored<'_> {
                     for seat in seats {
                         let fit = &fits[seat];
                         let outcome = self.outcome(&facts, fit, most);
-                        asked.extend(outcome.was_asked().then(|| place(&fit.seat)));
+                        asked.extend(outcome.was_asked().then(|| seat_key(&fit.seat.known_as)));
                         table.handle(Event::Answered { seat, end: outcome.into(), at });
                     }
                 }
@@ -105,27 +101,17 @@ impl Stored<'_> {
             }
         }
         let offers = table.table().shown().map(|(seat, quote)| {
-            let place = (seat.key.clone(), seat.product_type);
-            let name = name_in(&fits, &place, quote).unwrap_or_else(|| format!("{:?}", quote.text));
-            (place, name, quote.clone())
+            let name = name_in(&fits, seat, quote).unwrap_or_else(|| format!("{:?}", quote.text));
+            (seat_key(seat), name, quote.clone())
         });
         TableOutcome { offers: offers.collect(), asked: asked.into_iter().collect() }
     }
 
     /// What would keep a seat from being asked: what no file says as it was then, its schedule as its file has it.
     fn denied(&self, seat: &Seat, at: DateTime<Utc>) -> Option<Denied> {
-        if !self.table.head().test {
-            if !seat.is_in_share(self.record.uuid) {
-                return Some(Denied::Share);
-            }
-            if !seat.limits.runs_at(at) {
-                return Some(Denied::Dates);
-            }
-            if !seat.limits.open_at(at) {
-                return Some(Denied::Schedule);
-            }
-        }
-        self.kept_out_then(seat)
+        let is_live = !self.table.head().test;
+        let mut by_file = denied_by_file(seat, Some(self.record.uuid), at).filter(|_| is_live);
+        by_file.next().or_else(|| self.kept_out_then(seat))
     }
 
     /// How an ask would end.
@@ -136,7 +122,8 @@ impl Stored<'_> {
             Some(Trigger::Silence) => return Outcome::TimedOut,
             Some(Trigger::Slow) | None => {}
         }
-        let then = self.answer_of(&seat.identity.key, seat.product_type).map(|answer| &answer.outcome);
+        let mut answers = self.answers.iter().filter(|answer| self.is_of(answer.seat, seat));
+        let then = answers.next().map(|answer| &answer.outcome);
         match (then, &seat.http) {
             (Some(failed @ (Outcome::Failed(_) | Outcome::TimedOut)), _) => failed.clone(),
             (Some(Outcome::NoOffers(NoOfferReason::NoTime)), _) => Outcome::NoOffers(NoOfferReason::NoTime),
@@ -150,23 +137,16 @@ impl Stored<'_> {
         }
     }
 
-    fn answer_of(&self, partner: &str, product_type: ProductType) -> Option<&Answer> {
-        self.answers.iter().find(|answer| {
-            let seat = &self.table.seats()[usize::from(answer.seat)];
-            seat.key == partner && seat.product_type == product_type
-        })
+    /// Whether a place at the table was that of a seat.
+    fn is_of(&self, place: u16, seat: &Seat) -> bool {
+        let text = &self.table.seats()[usize::from(place)];
+        seat.is_of(&text.key, text.product_type)
     }
 
     /// What kept a seat out then that no file says. Places are dealt anew.
     fn kept_out_then(&self, seat: &Seat) -> Option<Denied> {
-        let is_seat =
-            |partner: &str, product_type| partner == seat.identity.key && product_type == seat.product_type;
-        let at_first =
-            self.kept_out.iter().filter(|((partner, product_type), _)| is_seat(partner, *product_type));
-        let held_back = self.asks.held_back.iter().filter(|(held, _)| {
-            let seat = &self.table.seats()[usize::from(*held)];
-            is_seat(&seat.key, seat.product_type)
-        });
+        let at_first = self.kept_out.iter().filter(|(text, _)| seat.is_of(&text.key, text.product_type));
+        let held_back = self.asks.held_back.iter().filter(|(held, _)| self.is_of(*held, seat));
         let mut reasons = at_first.map(|(_, by)| *by).chain(held_back.map(|(_, by)| *by));
         reasons.find(|by| match by {
             None
@@ -178,8 +158,9 @@ impl Stored<'_> {
     }
 }
 
-fn place(seat: &Seat) -> SeatKey {
-    (seat.identity.key.clone(), seat.product_type)
+/// What a seat is counted under.
+pub fn seat_key(seat: &SeatTemplate) -> SeatKey {
+    (seat.key.clone(), seat.product_type)
 }
 
 /// The head of a table of the same lead, with other seats.
@@ -189,9 +170,8 @@ fn anew(head: &TableHead, fits: &[Fit]) -> TableHead {
 }
 
 /// The name of an offer in the files.
-fn name_in(fits: &[Fit], (partner, product_type): &SeatKey, quote: &Quote) -> Option<String> {
-    let is_seat = |fit: &&Fit| fit.seat.identity.key == *partner && fit.seat.product_type == *product_type;
-    let seat = &fits.iter().find(is_seat)?.seat;
+fn name_in(fits: &[Fit], text: &SeatTemplate, quote: &Quote) -> Option<String> {
+    let seat = &fits.iter().find(|fit| fit.seat.is_of(&text.key, text.product_type))?.seat;
     let offer = seat.offers.iter().find(|offer| offer.text.fingerprint == quote.text)?;
     Some(offer.name.clone())
 }

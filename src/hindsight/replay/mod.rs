@@ -6,14 +6,13 @@
 mod again;
 mod report;
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use self::again::{Most, Stored};
+use self::again::{Most, Stored, seat_key};
 pub use self::report::{Named, OfferCount, ReplayReport, SeatReplay, Skipped};
 use self::report::{ReplayTally, SeatKey, TableOutcome};
 use crate::matching::configuration::Rules;
@@ -110,14 +109,8 @@ impl Replay {
 
     /// What was found so far.
     pub fn report(&self) -> ReplayReport {
-        let over_http: BTreeSet<SeatKey> = self
-            .book
-            .seats()
-            .iter()
-            .filter(|seat| seat.http.is_some())
-            .map(|seat| (seat.identity.key.clone(), seat.product_type))
-            .collect();
-        self.tally.report(|place| over_http.contains(place))
+        let seat = |(partner, product_type): &SeatKey| self.book.seat_of(partner, *product_type);
+        self.tally.report(|place| seat(place).is_some_and(|seat| seat.http.is_some()))
     }
 
     fn replay(&mut self, uuid: Uuid) -> Result<(), Unavailable> {
@@ -133,24 +126,16 @@ impl Replay {
             return Ok(());
         }
         let answers: Vec<_> = reading::answers(&self.records.store, uuid).collect::<Result<Vec<_>, _>>()?;
-        let kept_out = head.kept_out.iter().filter_map(|kept_out| {
-            let seat = self.records.templates.seat(kept_out.seat).ok()?;
-            Some(((seat.key.clone(), seat.product_type), kept_out.by))
-        });
         let stored = Stored {
             record: &record,
             table: &table,
             answers: &answers.concat(),
             ranked_by: self.ranked_by(&table),
             asks: &reading::asks(&self.records.store, uuid)?,
-            kept_out: &kept_out.collect::<Vec<_>>(),
+            kept_out: &self.records.templates.kept_out(head),
         };
         let offers = table.shown().map(|(seat, quote)| {
-            (
-                (seat.key.clone(), seat.product_type),
-                self.records.templates.offer_name(quote.text),
-                quote.clone(),
-            )
+            (seat_key(seat), self.records.templates.offer_name(quote.text), quote.clone())
         });
         let then = TableOutcome { asked: stored.asked().collect(), offers: offers.collect() };
         self.tally.add(head.lead, &then, &stored.again(&self.book, self.most));

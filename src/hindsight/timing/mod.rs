@@ -128,8 +128,7 @@ pub fn timings(
     of_table.count(&mut seats);
 
     let timing = |((partner, product_type), asks): (SeatKey, OfSeat)| {
-        let mut in_book = configuration.book.seats().iter();
-        let seat = in_book.find(|seat| seat.identity.key == partner && seat.product_type == product_type);
+        let seat = configuration.book.seat_of(&partner, product_type);
         let late = seat.and_then(|seat| configuration.clients.of(seat)).map(|client| client.late());
         let tests = asks[0].tally.is_empty();
         let mut late = late.unwrap_or_default();

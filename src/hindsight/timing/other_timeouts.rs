@@ -42,12 +42,10 @@ impl OtherTimeout {
     pub fn change_told(&self) -> String {
         let signed = |share: f64| {
             let percent = (share - 1.0) * 100.0;
-            let sign = if percent >= 0.05 {
-                "+"
-            } else if percent <= -0.05 {
-                "−"
-            } else {
-                ""
+            let sign = match percent {
+                0.05.. => "+",
+                ..=-0.05 => "−",
+                _ => "",
             };
             format!("{sign}{:.1}", percent.abs())
         };

@@ -3,14 +3,13 @@
 
 mod redaction;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use self::redaction::Redaction;
-use crate::partners::{Book, Seat};
+use crate::partners::Book;
 pub use crate::rate_table::transcript::CalledBy;
 pub use crate::records::shown_transcript::{AskTranscript, ShownCall, ShownMessage};
 use crate::records::transcripts;
@@ -42,10 +41,8 @@ pub fn of_table(
     (partner, whole): (Option<&str>, bool),
     kept: Duration,
 ) -> Result<Option<TableTranscript>, Unavailable> {
-    let offer = reading::offer(records, uuid)?;
-    let uuid = offer.map_or(uuid, |(table, _)| table);
-    let Some(table) = reading::table(records, uuid)? else { return Ok(None) };
-    let lead = table.head().lead;
+    let Some((table, _)) = reading::named(records, uuid)? else { return Ok(None) };
+    let (uuid, lead) = (table.head().uuid, table.head().lead);
     let Some(record) = reading::lead(&records.store, lead)? else { return Ok(None) };
     let mut asks = Vec::new();
     for kept in transcripts::of_table(&records.store, uuid, kept)? {
@@ -55,10 +52,8 @@ pub fn of_table(
         }
         let mut ask = AskTranscript::of(seat.key.clone(), seat.product_type, kept);
         if !whole {
-            let of_seat = |known: &&Arc<Seat>| {
-                known.identity.key == seat.key && known.product_type == seat.product_type
-            };
-            let source = book.seats().iter().find(of_seat).and_then(|seat| seat.http.as_ref());
+            let known = book.seat_of(&seat.key, seat.product_type);
+            let source = known.and_then(|seat| seat.http.as_ref());
             Redaction::of(&record.lead, source).redact(&mut ask);
         }
         asks.push(ask);

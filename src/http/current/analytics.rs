@@ -126,14 +126,13 @@ fn other_version(or: &str) -> Failure {
 /// What only the newer form goes by must be right here too: who sends it believes to be heard.
 fn hourly<F: Feed>(query: &mut Query<'_>, horizon: Horizon) -> Option<PageRequest> {
     let start = start(query, "timestamp", horizon.latest(Form::Hourly));
-    let since = since_if_given(query, horizon);
-    until(query, UNTIL, since);
+    let since = query.optional(SINCE, query::text).and_then(|_| since(query, horizon));
+    until(query, since);
     event_types::<F>(query);
     start.map(PageRequest::hourly)
 }
 
-fn since_if_given(query: &mut Query<'_>, horizon: Horizon) -> Option<ArrivalTime> {
-    query.optional(SINCE, query::text)?;
+fn since(query: &mut Query<'_>, horizon: Horizon) -> Option<ArrivalTime> {
     start(query, SINCE, horizon.latest(Form::Prompt))
 }
 
@@ -144,8 +143,8 @@ fn event_types<F: Feed>(query: &mut Query<'_>) -> Option<EventTypes> {
 }
 
 fn prompt<F: Feed>(query: &mut Query<'_>, horizon: Horizon) -> Option<PageRequest> {
-    let start = start(query, SINCE, horizon.latest(Form::Prompt));
-    let until = until(query, UNTIL, start);
+    let start = since(query, horizon);
+    let until = until(query, start);
     let event_types = event_types::<F>(query);
     let asked = PageRequest::prompt(start?);
     Some(PageRequest { until, event_types: event_types.unwrap_or(asked.event_types), ..asked })
@@ -157,7 +156,7 @@ fn start(query: &mut Query<'_>, name: &str, latest: ArrivalTime) -> Option<Arriv
 }
 
 /// The end is looked at even if the start is faulty, so that both are told at once.
-fn until(query: &mut Query<'_>, name: &str, start: Option<ArrivalTime>) -> Option<ArrivalTime> {
-    let given = query.optional(name, query::text)?;
-    query.accept(bounds::until(name, given, start.unwrap_or(ArrivalTime::FIRST)))
+fn until(query: &mut Query<'_>, start: Option<ArrivalTime>) -> Option<ArrivalTime> {
+    let given = query.optional(UNTIL, query::text)?;
+    query.accept(bounds::until(UNTIL, given, start.unwrap_or(ArrivalTime::FIRST)))
 }

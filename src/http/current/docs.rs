@@ -8,7 +8,6 @@ use tracing::error;
 use utoipa_swagger_ui::Config;
 
 use crate::http::App;
-use crate::http::openapi::{self, Addresses, Extent};
 use crate::web::{Compressed, Context, Failure, Reply};
 
 /// The page, which shows the document by means of Swagger UI.
@@ -23,11 +22,30 @@ const STYLES: &str = include_str!("docs/docs.css");
 /// What the page loads: a start of ours, and Swagger UI.
 pub const FILES: &[&str] = &["start.js", "swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png"];
 
+/// How much of the interface a document tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// What a client calls.
+    Clients,
+    /// Every path.
+    Whole,
+}
+
+/// Where the listeners are, as clients see them.
+#[derive(Debug, Clone)]
+pub struct Addresses {
+    /// `{base_url}`
+    pub api: String,
+    /// `{integrations_url}`
+    pub integrations: String,
+}
+
 /// The documentation. Its documents are made, and the files of its page unpacked, when they are first asked for: most daemons are
 /// never asked.
 #[derive(Debug)]
 pub struct Docs {
     addresses: Addresses,
+    make: fn(Extent, &Addresses) -> Bytes,
     documents: [OnceLock<Unchanging>; 2],
     page: Unchanging,
     files: [OnceLock<Unchanging>; FILES.len()],
@@ -58,11 +76,12 @@ impl Unchanging {
 }
 
 impl Docs {
-    /// The documentation of a service at these addresses.
-    pub fn new(addresses: Addresses) -> Self {
+    /// The documentation of a service at these addresses; `make` makes its documents.
+    pub fn new(addresses: Addresses, make: fn(Extent, &Addresses) -> Bytes) -> Self {
         Self {
             policy: policy(&addresses),
             addresses,
+            make,
             documents: Default::default(),
             page: Unchanging::new("text/html; charset=utf-8", PAGE),
             files: Default::default(),
@@ -70,7 +89,7 @@ impl Docs {
     }
 
     fn document(&self, extent: Extent) -> Reply {
-        let make = || Unchanging::new("application/json", openapi::json(extent, &self.addresses));
+        let make = || Unchanging::new("application/json", (self.make)(extent, &self.addresses));
         self.documents[extent as usize].get_or_init(make).reply()
     }
 }

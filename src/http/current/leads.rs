@@ -59,7 +59,7 @@ fn view(context: &Context<App>, record: LeadRecord, newer_steps: bool) -> Result
         actions.retain(|action| LeadActionType::SPECIFIED.contains(&action.action_type));
     }
     let LeadRecord { uuid, company, test, created_at, updated_at, lead, .. } = record;
-    let instant = |millis| Timestamp::from_millis(millis).unwrap_or_default();
+    let instant = |millis| Timestamp::at(millis);
     let provider = caller.company_name.to_string();
     let mut view = LeadView::new(uuid, company, provider, test, instant(created_at), lead);
     let changes = actions.iter().map(|action| action.deleted_at.unwrap_or(action.created_at));

@@ -8,7 +8,6 @@ pub mod clicks;
 pub mod demo;
 pub mod docs;
 pub mod explanations;
-pub mod featured_institutions;
 pub mod home;
 pub mod leads;
 pub mod loan_reports;
@@ -20,7 +19,7 @@ pub mod rate_tables;
 pub mod samples;
 pub mod submission;
 pub mod ui_events;
-pub mod universities;
+pub mod ui_utilities;
 pub mod vehicles;
 pub mod waiting;
 

@@ -16,7 +16,7 @@ use crate::web::{Context, Failure, Reply};
 pub async fn loans(context: Context<App>) -> Result<Reply, Failure> {
     let lead = query::read(&context.request, |query| {
         let loan = LeadLoanInformation {
-            loan_amount: query.optional("loanAmount", query::integer_as(0..=i32::MAX.into())),
+            loan_amount: query.optional("loanAmount", query::integer(0..=i32::MAX.into())),
             purpose: query.optional("loanPurpose", query::choice::<LoanPurpose>),
         };
         Some(Lead { loan_information: Some(loan), ..person(query) })

@@ -90,7 +90,7 @@ fn reply(app: &Arc<App>, snapshot: Snapshot, since: Moment) -> Reply {
 
 /// When to come again, and when the table will be complete.
 fn pending(reply: Reply, deadline: i64) -> Reply {
-    let deadline = Timestamp::from_millis(deadline).unwrap_or_default().to_string();
+    let deadline = Timestamp::at(deadline).to_string();
     let deadline = HeaderValue::try_from(deadline).expect("an instant is visible ASCII");
     reply.retry_after(POLL_EVERY_S).header(TABLE_DEADLINE, deadline)
 }

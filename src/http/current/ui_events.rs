@@ -16,9 +16,9 @@ use crate::ids;
 use crate::model::{
     ApiError, KnownKeys, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp, Unreadable,
 };
-use crate::records::offer_ids::place;
+use crate::records::public_ids::place;
 use crate::records::shown::{Shown, Unknown};
-use crate::records::{reading, shown};
+use crate::records::{reading, shown, writing};
 use crate::store::{Commit, CommitError, Tree, codec};
 use crate::telemetry::metrics::OFFER_DISPLAYS_CUT;
 use crate::web::{Context, Failure, Params, Reply};
@@ -120,18 +120,12 @@ enum Unwritten {
 /// Counts one display more of an offer at a place, unless another was counted meanwhile.
 fn one_more(app: &App, lead: Uuid, place: Uuid) -> Result<Commit, Unwritten> {
     let engine = app.matchmaker.engine();
-    let before = reading::displays(&engine.records.store, place);
+    let before = reading::count(&engine.records.store, Tree::Displays, place);
     let before = before.map_err(|_| Unwritten::Failed(CommitError::Busy))?;
-    let commit = Commit::new().about(lead);
-    let commit = match before {
-        None => commit.absent(Tree::Displays, place.as_bytes()),
-        Some(count) if count >= engine.configuration().rules.displays_kept_per_offer => {
-            return Err(Unwritten::Full);
-        }
-        Some(count) => commit.unchanged(Tree::Displays, place.as_bytes(), count.to_be_bytes()),
-    };
-    let count = before.unwrap_or(0).saturating_add(1);
-    Ok(commit.put(Tree::Displays, place.as_bytes(), count.to_be_bytes().to_vec()))
+    if before.is_some_and(|count| count >= engine.configuration().rules.displays_kept_per_offer) {
+        return Err(Unwritten::Full);
+    }
+    Ok(writing::one_more(Commit::new().about(lead), Tree::Displays, place, before))
 }
 
 async fn write_display(
@@ -194,5 +188,5 @@ fn names_nothing(unknown: Unknown, shown: Shown) -> ApiError {
 }
 
 fn now() -> Timestamp {
-    Timestamp::from_millis(Utc::now().timestamp_millis()).unwrap_or_default()
+    Timestamp::at(Utc::now().timestamp_millis())
 }

@@ -60,8 +60,8 @@ struct Part {
 impl Part {
     fn read(query: &mut Query) -> Self {
         Self {
-            offset: query.optional("offset", query::integer_as(0..=i64::MAX)).unwrap_or(0),
-            limit: query.optional("limit", query::integer_as(1..=LIMIT_TAKEN)),
+            offset: query.optional("offset", query::integer(0..=i64::MAX)).unwrap_or(0),
+            limit: query.optional("limit", query::integer(1..=LIMIT_TAKEN)),
         }
     }
 }
@@ -72,7 +72,7 @@ fn vehicles(app: &App) -> Arc<Vehicles> {
 }
 
 fn year(query: &mut Query, name: &str) -> Option<i32> {
-    query.optional(name, query::integer_as(i32::MIN.into()..=i32::MAX.into()))
+    query.optional(name, query::integer(i32::MIN.into()..=i32::MAX.into()))
 }
 
 /// A name; an empty one is none, as forms send it.

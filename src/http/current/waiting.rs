@@ -103,10 +103,11 @@ pub async fn follow(
 ) -> Result<Followed<impl Stream<Item = Option<Snapshot>> + Send + Sync>, Failure> {
     let now = showing::rate_table(app.matchmaker.engine(), viewer, table).await;
     let Some(now) = now.map_err(|_| Failure::unreadable(1))? else { return Ok(Followed::Unknown) };
-    let start = Next::Show(now).unless_seen(seen);
-    if matches!(start, Next::End) {
-        return Ok(Followed::Seen);
-    }
+    let start = match seen == Some(now.version) {
+        true if !now.pending => return Ok(Followed::Seen),
+        true => Next::Wait(now.version),
+        false => Next::Show(now),
+    };
     Ok(Followed::Changes(stream::unfold(start, move |next| step(Arc::clone(&app), viewer, table, next))))
 }
 
@@ -120,32 +121,16 @@ enum Next {
     End,
 }
 
-impl Next {
-    fn unless_seen(self, seen: Option<u32>) -> Self {
-        match self {
-            Self::Show(table) if seen == Some(table.version) => {
-                if table.pending {
-                    Self::Wait(table.version)
-                } else {
-                    Self::End
-                }
-            }
-            other => other,
-        }
-    }
-}
-
 async fn step(app: Arc<App>, viewer: Viewer, table: Uuid, next: Next) -> Option<(Option<Snapshot>, Next)> {
     let shown = match next {
         Next::End => return None,
         Next::Show(snapshot) => snapshot,
         Next::Wait(version) => {
             let changed = showing::poll(app.matchmaker.engine(), viewer, table, &[version], HEARTBEAT).await;
-            match changed.ok().flatten() {
-                Some(Polled::Shown(snapshot)) => snapshot,
-                Some(Polled::Unchanged(unchanged)) if !unchanged.pending => return None,
-                Some(Polled::Unchanged(_)) => return Some((None, Next::Wait(version))),
-                None => return None,
+            match changed.ok()?? {
+                Polled::Shown(snapshot) => snapshot,
+                Polled::Unchanged(unchanged) if unchanged.pending => return Some((None, next)),
+                Polled::Unchanged(_) => return None,
             }
         }
     };

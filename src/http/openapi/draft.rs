@@ -1,11 +1,14 @@
 //! What the route table does not know of an operation: what it takes, and what it answers. What follows from the row is added here.
 
+use std::ops::Deref;
+
 use hyper::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa::openapi::content::{Content, ContentBuilder};
 use utoipa::openapi::example::ExampleBuilder;
+use utoipa::openapi::header::{Header, HeaderBuilder};
 use utoipa::openapi::path::{
     Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, ParameterStyle,
 };
@@ -18,11 +21,10 @@ use utoipa::openapi::{RefOr, Required, Schema};
 use uuid::Uuid;
 
 use super::examples::Example;
-use super::headers;
+use crate::http::App;
 use crate::http::current::api_version::API_VERSION;
-use crate::http::routes::ApiRoute;
 use crate::model::{ApiError, Components, ErrorType, schema};
-use crate::web::{Editions, Failure, Scope};
+use crate::web::{Editions, Failure, Handler, Route, Scope};
 
 /// The security scheme of tokens.
 pub const TOKEN: &str = "token";
@@ -32,6 +34,27 @@ pub const SIGNATURE: &str = "urlSignature";
 
 /// The type of most answers.
 pub const JSON: &str = "application/json";
+
+/// A row of the table of routes, with what the document tells of it.
+#[derive(Debug)]
+pub struct ApiRoute {
+    /// What the listener goes by.
+    pub route: Route<Handler<App>>,
+    /// The section of the OpenAPI document that it stands in.
+    pub(in crate::http) section: &'static str,
+    /// A verb and its object, which generated clients name their functions by.
+    pub(in crate::http) id: &'static str,
+    /// What the document tells beside.
+    pub(in crate::http) draft: for<'c> fn(Draft<'c>) -> Draft<'c>,
+}
+
+impl Deref for ApiRoute {
+    type Target = Route<Handler<App>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.route
+    }
+}
 
 /// An operation, before its row says the rest. At first it takes nothing but what stands in its path, and answers nothing.
 pub struct Draft<'c> {
@@ -189,9 +212,7 @@ impl<'c> Draft<'c> {
 
     /// Answers with a stream of events.
     pub fn answers_events(self, about: &str) -> Self {
-        let event = ObjectBuilder::new().schema_type(Type::Object);
-        let fields = ["event", "id", "data"].into_iter();
-        let event = fields.fold(event, |event, field| event.property(field, text()).required(field));
+        let event = schema::object(["event", "id", "data"].map(|field| (field, text(), true)));
         self.answers_as(200, "text/event-stream", about, event)
     }
 
@@ -202,7 +223,7 @@ impl<'c> Draft<'c> {
 
     /// Adds a header to the answer named last.
     pub fn with_header(self, name: &str) -> Self {
-        let (name, header) = headers::described(name);
+        let (name, header) = described(name);
         self.amend(|answer| answer.header(name, header))
     }
 
@@ -245,7 +266,7 @@ impl<'c> Draft<'c> {
         for (status, mut answer) in draft.answers {
             let unknown_keys = (takes_body && status.is_success()).then_some("Unknown-Keys");
             for name in ["Request-Id"].into_iter().chain(unknown_keys) {
-                let (name, header) = headers::described(name);
+                let (name, header) = described(name);
                 answer = answer.header(name, header);
             }
             operation = operation.response(status.as_str(), answer.build());
@@ -310,6 +331,44 @@ impl<'c> Draft<'c> {
         self.answers.extend(last.map(|(status, answer)| (status, add(answer))));
         self
     }
+}
+
+/// The name of a header, what it says, and its schema.
+type HeaderRow = (&'static str, &'static str, fn() -> RefOr<Schema>);
+
+const HEADERS: &[HeaderRow] = &[
+    ("ETag", "The version of the rate table, for `If-None-Match`.", text),
+    ("Location", "Where to go on.", text),
+    ("Request-Id", "The id of the request, which the log names too.", uuid),
+    (
+        "RateLimit",
+        "What is left of each limit, and the seconds until all of it is there again, as in `\"company\";r=1999;t=1`.",
+        text,
+    ),
+    (
+        "RateLimit-Policy",
+        "Each limit: the requests of a burst, and the seconds in which it refills, as in `\"company\";q=2000;w=2`.",
+        text,
+    ),
+    ("Retry-After", "Seconds until it is worth asking again.", || integer(0, i32::MAX)),
+    ("Table-Deadline", "When the rate table will be complete at the latest, while it is pending.", || {
+        schema::text("date-time")
+    }),
+    (
+        "Unknown-Keys",
+        "How many keys of the body, and of a test values of its tag `sandbox`, mean nothing, where some do.",
+        || integer(1, i32::MAX),
+    ),
+    ("Accept-Encoding", "The codings that a body may come in: none.", text),
+    ("WWW-Authenticate", "The scheme of the token: `Bearer`.", text),
+    ("Allow", "The methods that the path has.", text),
+];
+
+/// A header as the document names it, and what it says.
+fn described(name: &str) -> (&'static str, Header) {
+    let known = HEADERS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name));
+    let (name, about, schema) = known.expect("a header of an answer is described here");
+    (name, HeaderBuilder::new().description(Some(*about)).schema(Some(schema())).build())
 }
 
 /// The security scheme by which a caller shows who it is, and the same for people.

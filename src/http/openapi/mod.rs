@@ -8,10 +8,10 @@
 
 pub mod draft;
 pub mod examples;
-mod headers;
 pub mod shared;
 
 use bytes::Bytes;
+use hyper::Method;
 use utoipa::openapi::info::{InfoBuilder, LicenseBuilder};
 use utoipa::openapi::path::{HttpMethod, PathItem, PathsBuilder};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -20,6 +20,7 @@ use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{ComponentsBuilder, OpenApi, OpenApiBuilder};
 
 use self::draft::{Draft, SIGNATURE, TOKEN};
+use super::current::docs::{Addresses, Extent};
 use super::routes::{API, INTEGRATIONS};
 use crate::model::Components;
 use crate::web::signature;
@@ -48,29 +49,9 @@ const BEHIND: &[(&str, &str)] = &[
     ("Documentation", "Not for clients: the documentation itself."),
 ];
 
-/// How much of the interface a document tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    /// What a client calls.
-    Clients,
-    /// Every path.
-    Whole,
-}
-
-impl Extent {
-    /// The sections that it has.
-    fn sections(self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        CLIENTS.iter().chain(BEHIND.iter().filter(move |_| self == Self::Whole)).copied()
-    }
-}
-
-/// Where the listeners are, as clients see them.
-#[derive(Debug, Clone)]
-pub struct Addresses {
-    /// `{base_url}`
-    pub api: String,
-    /// `{integrations_url}`
-    pub integrations: String,
+/// The sections that a document has.
+fn sections(extent: Extent) -> impl Iterator<Item = (&'static str, &'static str)> {
+    CLIENTS.iter().chain(BEHIND.iter().filter(move |_| extent == Extent::Whole)).copied()
 }
 
 /// The document, as it is served.
@@ -83,10 +64,10 @@ fn document(extent: Extent, addresses: &Addresses) -> OpenApi {
     shared::complete_lead_view(&mut components);
     let mut paths = PathsBuilder::new();
     for (rows, servers) in [(API, None), (INTEGRATIONS, Some(server(&addresses.integrations)))] {
-        for row in rows.iter().filter(|row| extent.sections().any(|(name, _)| name == row.section)) {
+        for row in rows.iter().filter(|row| sections(extent).any(|(name, _)| name == row.section)) {
             let draft = (row.draft)(Draft::new(&mut components));
             let operation = draft.operation(row, servers.clone());
-            paths = paths.path(row.path, PathItem::new(method(row.method.as_str()), operation));
+            paths = paths.path(row.path, PathItem::new(method(&row.method), operation));
         }
     }
     let tag = |(name, about)| TagBuilder::new().name(name).description(Some::<&str>(about)).build();
@@ -101,7 +82,7 @@ fn document(extent: Extent, addresses: &Addresses) -> OpenApi {
                 )),
         )
         .servers(Some([server(&addresses.api)]))
-        .tags(Some(extent.sections().map(tag)))
+        .tags(Some(sections(extent).map(tag)))
         .paths(paths)
         .components(Some(secured(ComponentsBuilder::new().schemas_from_iter(components), extent).build()))
         .build()
@@ -120,14 +101,10 @@ fn secured(components: ComponentsBuilder, extent: Extent) -> ComponentsBuilder {
     }
 }
 
-fn method(name: &str) -> HttpMethod {
-    match name {
-        "POST" => HttpMethod::Post,
-        "PUT" => HttpMethod::Put,
-        "PATCH" => HttpMethod::Patch,
-        "DELETE" => HttpMethod::Delete,
-        _ => HttpMethod::Get,
-    }
+/// The method of a route as the document has it.
+fn method(route: &Method) -> HttpMethod {
+    let name = route.as_str().to_lowercase();
+    serde_json::from_value(name.into()).expect("the document knows the methods of routes")
 }
 
 fn server(url: &str) -> Server {
@@ -234,6 +211,6 @@ mod tests {
             tags.insert(operation["tags"][0].as_str().unwrap());
         }
         assert_eq!(names.len(), names.iter().collect::<BTreeSet<_>>().len());
-        assert_eq!(tags, Extent::Whole.sections().map(|(name, _)| name).collect());
+        assert_eq!(tags, sections(Extent::Whole).map(|(name, _)| name).collect());
     }
 }

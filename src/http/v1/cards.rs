@@ -11,22 +11,14 @@ use serde_json::{Value, json};
 use super::{Object, object, terms};
 use crate::model::Percent;
 
-/// The attributes of one rate's ends.
-struct Ends {
-    max: &'static str,
-    min: &'static str,
-}
+/// The rates that are that on purchases where they are not known.
+const CHARGED: [&str; 2] = ["CashAdvance", "BalanceTransfer"];
 
-const PURCHASE: Ends = Ends { max: "maxPurchaseApr", min: "minPurchaseApr" };
-const CASH_ADVANCE: Ends = Ends { max: "maxCashAdvanceApr", min: "minCashAdvanceApr" };
-const BALANCE_TRANSFER: Ends = Ends { max: "maxBalanceTransferApr", min: "minBalanceTransferApr" };
+/// The rates that do not apply where they are not known.
+const INTRODUCTORY: [&str; 3] = ["PurchaseIntro", "CashAdvanceIntro", "BalanceTransferIntro"];
 
-/// The introductory rates.
-const INTRODUCTORY: [Ends; 3] = [
-    Ends { max: "maxPurchaseIntroApr", min: "minPurchaseIntroApr" },
-    Ends { max: "maxCashAdvanceIntroApr", min: "minCashAdvanceIntroApr" },
-    Ends { max: "maxBalanceTransferIntroApr", min: "minBalanceTransferIntroApr" },
-];
+/// The highest and the lowest of a rate.
+type Ends = [Value; 2];
 
 /// Writes an offer as v1 has it.
 pub fn reword_offer(offer: &mut Object) {
@@ -42,37 +34,27 @@ pub fn reword(details: &mut Object) {
     let lowest = details.remove("minAnnualFee").filter(Value::is_number);
     details.insert("annualFee".to_owned(), highest.or(lowest).unwrap_or_else(|| Value::from(0)));
 
-    let not_applicable = || {
-        let rate = json!(Percent::V1_NOT_APPLICABLE);
-        (rate.clone(), rate)
-    };
-    let purchase = PURCHASE.of(details).unwrap_or_else(not_applicable);
-    for ends in [CASH_ADVANCE, BALANCE_TRANSFER] {
-        let rate = ends.of(details).unwrap_or_else(|| purchase.clone());
-        ends.set(details, rate);
+    let not_applicable = [0; 2].map(|_| json!(Percent::V1_NOT_APPLICABLE));
+    let purchase = fill_in(details, "Purchase", &not_applicable);
+    for rate in CHARGED {
+        fill_in(details, rate, &purchase);
     }
-    PURCHASE.set(details, purchase);
-    for ends in INTRODUCTORY {
-        let rate = ends.of(details).unwrap_or_else(not_applicable);
-        ends.set(details, rate);
+    for rate in INTRODUCTORY {
+        fill_in(details, rate, &not_applicable);
     }
 }
 
-impl Ends {
-    /// The highest and the lowest rate; `None` when neither is known.
-    fn of(&self, details: &Object) -> Option<(Value, Value)> {
-        let known = |name| details.get(name).filter(|rate| rate.is_number()).cloned();
-        match (known(self.max), known(self.min)) {
-            (Some(max), Some(min)) => Some((max, min)),
-            (Some(only), None) | (None, Some(only)) => Some((only.clone(), only)),
-            (None, None) => None,
-        }
-    }
-
-    fn set(&self, details: &mut Object, (max, min): (Value, Value)) {
-        details.insert(self.max.to_owned(), max);
-        details.insert(self.min.to_owned(), min);
-    }
+/// Sets both ends of a rate, one that is not known to the other or, where neither is, both to those of another rate.
+fn fill_in(details: &mut Object, rate: &str, otherwise: &Ends) -> Ends {
+    let names = [format!("max{rate}Apr"), format!("min{rate}Apr")];
+    let known = names.each_ref().map(|name| details.get(name).filter(|rate| rate.is_number()).cloned());
+    let ends = match known {
+        [Some(max), Some(min)] => [max, min],
+        [Some(only), None] | [None, Some(only)] => [only.clone(), only],
+        [None, None] => otherwise.clone(),
+    };
+    details.extend(names.into_iter().zip(ends.clone()));
+    ends
 }
 
 #[cfg(test)]
@@ -126,8 +108,9 @@ mod tests {
     #[test]
     fn a_card_without_any_rate_promises_none() {
         let v1 = reworded(json!({}));
-        for ends in [PURCHASE, CASH_ADVANCE, BALANCE_TRANSFER].iter().chain(&INTRODUCTORY) {
-            assert_eq!((&v1[ends.max], &v1[ends.min]), (&json!(-1), &json!(-1)));
+        for rate in ["Purchase"].iter().chain(&CHARGED).chain(&INTRODUCTORY) {
+            let ends = [&v1[format!("max{rate}Apr")], &v1[format!("min{rate}Apr")]];
+            assert_eq!(ends, [&json!(-1), &json!(-1)], "{rate}");
         }
     }
 }

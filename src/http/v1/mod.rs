@@ -50,7 +50,7 @@ const TAG: &str = "-v1";
 /// By which bands an edition reads a credit score.
 pub fn bands(edition: Edition) -> CreditBands {
     match edition {
-        Edition::Current => CreditBands::CURRENT,
+        Edition::Current => CreditBands::Current,
         Edition::V1 => CreditBands::V1,
     }
 }

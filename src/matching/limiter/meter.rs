@@ -62,7 +62,7 @@ impl Meter {
         if !limits.runs_at(moment(at)) {
             return Some(Denied::Dates);
         }
-        if !limits.schedule.is_empty() && !limits.open_at(moment(at)) {
+        if !limits.open_at(moment(at)) {
             return Some(Denied::Schedule);
         }
         let per_minute = limits.per_minute.map(|cap| share_of_minute(cap, nodes));

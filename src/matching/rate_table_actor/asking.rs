@@ -123,7 +123,7 @@ impl RateTableActor {
             journal: (source.has_once() || source.has_callback()).then(journal),
             bidder: source.has_ping().then(|| bidding.join(seat)),
             callback: source.has_callback().then(|| {
-                let id = self.engine.records.templates.callback_ids.uuid(head.uuid, position);
+                let id = self.engine.records.templates.ids.callback(head.uuid, position);
                 self.engine.callbacks.expect(id, &fit.seat)
             }),
             transcript: source.transcripts.then(|| {

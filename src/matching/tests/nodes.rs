@@ -27,7 +27,7 @@ fn submission(key: Option<IdempotencyKey>) -> Submission {
         company: COMPANY,
         test: false,
         look_back_minutes: Some(60),
-        bands: CreditBands::CURRENT,
+        bands: CreditBands::Current,
         newer_values: false,
         idempotency_key: key,
         trace: None,

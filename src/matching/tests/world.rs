@@ -127,7 +127,7 @@ impl World {
 
     pub(crate) async fn try_submit_lead(&self, lead: &str, until: Until) -> Result<Snapshot, Refused> {
         let lead = Lead::read(lead.as_bytes()).unwrap();
-        let bands = CreditBands::CURRENT;
+        let bands = CreditBands::Current;
         let submission = Submission {
             company: COMPANY,
             test: false,

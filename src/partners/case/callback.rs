@@ -139,7 +139,7 @@ impl Sign {
         let (mut headers, mut body) = (said.0.clone(), said.1.to_vec());
         // What other headers are signed with them is made after them.
         let (last, first): (Vec<_>, Vec<_>) =
-            self.headers.iter().partition(|(_, recipe)| recipe.uses("header"));
+            self.headers.iter().partition(|(_, recipe)| recipe.0.uses("header"));
         if let Some(recipe) = &self.body {
             body = self.run("sign.body", recipe, (&headers, &body), now, keys)?.into_bytes();
         }
@@ -185,10 +185,6 @@ impl Sign {
 }
 
 impl Recipe {
-    fn uses(&self, name: &str) -> bool {
-        self.0.uses(name)
-    }
-
     /// The names of its secrets.
     fn secrets(&self) -> Vec<String> {
         let variables = self.0.variables().into_iter();

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{NOW, RATE_TABLE};
 use crate::partners::http::{Answered, MappingError, Reading};
-use crate::partners::template::{OfferPlace, write_offer};
+use crate::partners::offer_json::{OfferPlace, write_offer};
 use crate::partners::{Quote, Seat};
 
 /// `response`

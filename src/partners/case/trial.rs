@@ -30,7 +30,7 @@ impl<'a> Trial<'a> {
     /// Nothing was asked yet.
     pub(super) fn of(seat: &'a Seat, source: &'a HttpSource, given: &'a Given, facts: &'a Facts<'a>) -> Self {
         let mut exchange = Exchange::default();
-        exchange.call_back_at(CALLBACK);
+        exchange.callback_url = Some(CALLBACK.to_owned());
         Self { seat, source, given, facts, exchange, turns: 0, called: false, goes_on: false, reading: None }
     }
 

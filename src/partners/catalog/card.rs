@@ -4,19 +4,15 @@ use super::super::declared::{self, Firmness};
 use super::super::eligibility::{Condition, Rule, Test};
 use super::super::facts::{Facts, Subject};
 use super::super::identity::Identity;
-use super::super::quote::CardTerms;
-use super::super::template::{Ending, OfferText, Template};
-use super::{
-    PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, PRE_SELECTED_SUITABILITY, Personal,
-    STATIC_SUITABILITY,
-};
+use super::super::json_object::JsonObject;
+use super::super::quote::{CardTerms, Terms};
+use super::{Personal, Quoted, common_text, suitability};
 use crate::declaration::Checker;
 use crate::model::{CardPurpose, CreditCardOfferDetails, ProductSubType, ProductType};
 
 /// A credit card.
 #[derive(Debug)]
 pub struct Card {
-    sub_type: ProductSubType,
     /// The declared details; the three firmness flags are in the quote.
     details: Box<CreditCardOfferDetails>,
     /// Bit per ordinal of its purposes.
@@ -34,14 +30,13 @@ const DECIDED: [&str; 3] = ["preQualified", "preApproved", "preSelected"];
 
 /// Checks a declared card.
 pub(super) fn declared(offer: &declared::Offer, check: &mut Checker) -> Option<Card> {
-    let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
+    check.sub_type(offer.sub_type, SUB_TYPES);
     check.given("card", offer.card.is_some());
     check.between("pre_select_from_score", offer.pre_select_from_score.map(f64::from), 300.0, 850.0);
     let details = check.card(offer.card.as_ref()?, &DECIDED)?;
     let purposes =
         details.card_purposes.iter().flatten().fold(0, |all, purpose| all | 1 << purpose.ordinal());
     Some(Card {
-        sub_type: sub_type?,
         details: Box::new(details),
         purposes,
         pre_select_from_score: offer.pre_select_from_score,
@@ -54,7 +49,8 @@ impl Card {
     pub(super) fn rule(&self) -> Rule {
         let mut conditions = Vec::new();
         if self.purposes != 0 {
-            conditions.push(Condition::or_missing(purposes_subject(), Test::AnyOf(self.purposes)));
+            let purposes = Subject::of("creditCardInformation.cardPurposes");
+            conditions.push(Condition::or_missing(purposes, Test::AnyOf(self.purposes)));
         }
         if self.details.max_annual_fee.or(self.details.min_annual_fee).is_some_and(|fee| fee.to_f64() > 0.0) {
             let allowed = Subject::of("creditCardInformation.allowAnnualFee");
@@ -71,17 +67,18 @@ impl Card {
     }
 
     /// What does not depend on the lead.
-    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Template {
-        let mut details = serde_json::to_value(&self.details).unwrap_or_default();
-        if let Some(details) = details.as_object_mut() {
-            DECIDED.iter().for_each(|decided| drop(details.remove(*decided)));
+    pub(super) fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
+        common_text(text, ProductType::CreditCard, offer, identity);
+        text.open("details");
+        let details = serde_json::to_value(&self.details).unwrap_or_default();
+        let details = details.as_object().into_iter().flatten();
+        for (key, value) in details.filter(|(key, _)| !DECIDED.contains(&key.as_str())) {
+            text.set(key, value);
         }
-        let text = OfferText::new(ProductType::CreditCard, self.sub_type, offer, identity, Some(details));
-        Template::new(Ending::Details, &text, Some(offer.imprint(None)))
     }
 
     /// Firmness, and how well the card's purposes cover those asked for.
-    pub(super) fn quote(&self, facts: &Facts, asked: Personal) -> (CardTerms, f64) {
+    pub(super) fn quote(&self, facts: &Facts, asked: Personal) -> Quoted {
         let pre_selected = match (self.pre_select_from_score, facts.credit_score()) {
             (Some(wanted), Some(score)) => asked == Personal::Yes && score >= wanted,
             _ => false,
@@ -95,13 +92,8 @@ impl Card {
             pre_approved: personal && self.firmness == Firmness::PreApproved,
             pre_selected,
         };
-        let suitability = match terms {
-            CardTerms { pre_approved: true, .. } => PRE_APPROVED_SUITABILITY,
-            CardTerms { pre_qualified: true, .. } => PRE_QUALIFIED_SUITABILITY,
-            CardTerms { pre_selected: true, .. } => PRE_SELECTED_SUITABILITY,
-            _ => STATIC_SUITABILITY,
-        };
-        (terms, suitability * self.coverage(facts))
+        let suitability = suitability(terms.pre_approved, terms.pre_qualified, pre_selected);
+        (Terms::Card(terms), suitability * self.coverage(facts), None)
     }
 
     /// Share of the purposes asked for that the card serves; 1 when none are asked for, or the card names none.
@@ -134,8 +126,4 @@ fn knows_person(facts: &Facts) -> bool {
                 && person.address1.is_some()
                 && person.date_of_birth.is_some()
         })
-}
-
-fn purposes_subject() -> Subject {
-    Subject::of("creditCardInformation.cardPurposes")
 }

@@ -1,22 +1,18 @@
 //! Loans: personal, secured, student refinance, co-applicant, lines of credit.
 
-use serde::Serialize;
-
 use super::super::declared::{self, Firmness};
 use super::super::eligibility::{Condition, Rule, Test};
 use super::super::facts::{Facts, Subject};
 use super::super::finance;
 use super::super::identity::Identity;
-use super::super::quote::{LoanTerms, Spread};
-use super::super::template::{Ending, Template, money};
+use super::super::json_object::{JsonObject, Plain};
+use super::super::offer_json::money;
+use super::super::quote::{LoanTerms, Spread, Terms};
 use super::{
-    Band, FiguresBy, PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, Personal, STATIC_SUITABILITY,
-    at_standing, hundredths, rated, rating_bit, standing,
+    Band, FiguresBy, Personal, Quoted, at_standing, hundredths, rated, rating_bit, standing, suitability,
 };
 use crate::declaration::Checker;
-use crate::model::{
-    AprType, LoanPurpose, Money, Originator, ProductSubType, ProductType, TermUnit, plain_number,
-};
+use crate::model::{AprType, LoanPurpose, ProductSubType, ProductType, TermUnit};
 
 /// A loan of one term.
 #[derive(Debug)]
@@ -25,7 +21,8 @@ pub struct Loan {
     /// Length in `unit`; 0 when open.
     pub term: i32,
     unit: TermUnit,
-    amount: (f64, f64),
+    /// Dollars that can be borrowed.
+    pub(super) amount: (f64, f64),
     firmness: Firmness,
     bands: Vec<Band>,
 }
@@ -66,37 +63,23 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
     if sub_type.is_some_and(|one| one == ProductSubType::LineOfCredit || SECURED.contains(&one)) {
         check.given("sub_type_disclaimer", offer.sub_type_disclaimer.is_some());
     }
+    let (shortest, longest) = if unit == TermUnit::Open { (0.0, 0.0) } else { (1.0, 600.0) };
     for term in &offer.terms {
-        let longest = if unit == TermUnit::Open { 0.0 } else { 600.0 };
-        check.between(
-            "terms",
-            Some(f64::from(*term)),
-            if unit == TermUnit::Open { 0.0 } else { 1.0 },
-            longest,
-        );
+        check.between("terms", Some(f64::from(*term)), shortest, longest);
     }
 
     let bands = check.bands(&offer.bands, amount.unwrap_or_default());
-    for term in &offer.terms {
-        let covered = bands.iter().any(|(_, terms)| terms.as_ref().is_none_or(|terms| terms.contains(term)));
-        if !covered && !bands.is_empty() {
-            check.at("terms", format!("{term} is in none of the bands"));
-        }
+    let of_term = |term: i32| -> Vec<Band> {
+        let of_term = |terms: &Option<Vec<i32>>| terms.as_ref().is_none_or(|terms| terms.contains(&term));
+        bands.iter().filter(|(_, terms)| of_term(terms)).map(|(band, _)| *band).collect()
+    };
+    for term in offer.terms.iter().filter(|term| !bands.is_empty() && of_term(**term).is_empty()) {
+        check.at("terms", format!("{term} is in none of the bands"));
     }
     let (Some(sub_type), Some(amount)) = (sub_type, amount) else { return Vec::new() };
-    let loan = |term: i32| Loan {
-        sub_type,
-        term,
-        unit,
-        amount,
-        firmness: offer.firmness,
-        bands: bands
-            .iter()
-            .filter(|(_, terms)| terms.as_ref().is_none_or(|terms| terms.contains(&term)))
-            .map(|(band, _)| *band)
-            .collect(),
-    };
-    offer.terms.iter().map(|term| loan(*term)).filter(|loan| !loan.bands.is_empty() || !priced).collect()
+    let firmness = offer.firmness;
+    let loan = |term: &i32| Loan { sub_type, term: *term, unit, amount, firmness, bands: of_term(*term) };
+    offer.terms.iter().map(loan).filter(|loan| !loan.bands.is_empty() || !priced).collect()
 }
 
 impl Loan {
@@ -138,40 +121,32 @@ impl Loan {
     }
 
     /// What does not depend on the lead.
-    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Template {
-        Template::new(
-            Ending::Offer,
-            &LoanText {
-                product_type: ProductType::Loan,
-                product_sub_type: self.sub_type,
-                product_sub_type_disclaimer: offer.sub_type_disclaimer.as_deref(),
-                originator: &identity.originator,
-                originator_id: &identity.originator.key,
-                secured: SECURED.contains(&self.sub_type),
-                co_applicant: self.sub_type == ProductSubType::CoApplicantLoan,
-                sponsored: offer.sponsored,
-                term_length: self.term,
-                term_unit: self.unit,
-                display_term_unit: (self.unit != TermUnit::Open).then_some(self.unit),
-                term_description: offer.term_description.as_deref(),
-                apr_type: offer.apr_type.unwrap_or(AprType::Fixed),
-                apr_description: offer.apr_description.as_deref(),
-                allow_prepayment: offer.allow_prepayment.unwrap_or(true),
-                prepayment_fee: money(offer.prepayment_fee.unwrap_or(0.0)),
-                monthly_payment_description: offer.monthly_payment_description.as_deref(),
-                terms: offer.terms_text.as_deref(),
-                amount_prefix: offer.amount_prefix.as_deref(),
-                conversion_probability: offer.conversion_probability,
-            },
-            Some(offer.imprint(Some(self.term))),
-        )
+    pub(super) fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
+        text.set("productType", &ProductType::Loan)
+            .set("productSubType", &self.sub_type)
+            .set_some("productSubTypeDisclaimer", offer.sub_type_disclaimer.as_deref())
+            .set("originator", &identity.originator)
+            .set("originatorId", &identity.originator.key)
+            .set("secured", &SECURED.contains(&self.sub_type))
+            .set("coApplicant", &(self.sub_type == ProductSubType::CoApplicantLoan))
+            .set("sponsored", &offer.sponsored)
+            .set("termLength", &self.term)
+            .set("termUnit", &self.unit)
+            .set_some("displayTermUnit", (self.unit != TermUnit::Open).then_some(self.unit))
+            .set_some("termDescription", offer.term_description.as_deref())
+            .set("aprType", &offer.apr_type.unwrap_or(AprType::Fixed))
+            .set_some("aprDescription", offer.apr_description.as_deref())
+            .set("allowPrepayment", &offer.allow_prepayment.unwrap_or(true))
+            .set("prepaymentFee", &money(offer.prepayment_fee.unwrap_or(0.0)))
+            .set_some("monthlyPaymentDescription", offer.monthly_payment_description.as_deref())
+            .set_some("terms", offer.terms_text.as_deref())
+            .set_some("amountPrefix", offer.amount_prefix.as_deref())
+            .set("conversionProbability", &Plain(offer.conversion_probability));
     }
 
-    /// Terms, suitability, and the amount they are for.
-    ///
     /// Exact terms when the amount and the rating are known and the partner answers for the person; the spread over all
     /// bands that may apply otherwise.
-    pub(super) fn quote(&self, facts: &Facts, asked: Personal) -> Option<(LoanTerms, f64, f64)> {
+    pub(super) fn quote(&self, facts: &Facts, asked: Personal) -> Option<Quoted> {
         let rating = rating_bit(facts);
         let requested = facts.loan_amount();
         let fitting: Vec<&Band> =
@@ -181,28 +156,19 @@ impl Loan {
         let known = rating.is_some() && requested.is_some();
         let personal = asked == Personal::Yes && self.firmness != Firmness::Static && known;
         let amount = requested.unwrap_or_else(|| f64::midpoint(best.amount.0, best.amount.1));
-        let priced: Vec<Priced> = if personal {
+        let (shown, priced) = if personal {
             let standing = standing(facts, best);
-            vec![self.priced(
-                best,
-                amount,
-                at_standing(best.rate, standing),
-                at_standing(best.fee_rate, standing),
-            )]
+            let (rate, fee_rate) = (at_standing(best.rate, standing), at_standing(best.fee_rate, standing));
+            (&fitting[..1], vec![self.priced(best, amount, rate, fee_rate)])
         } else {
-            let ends = |band: &Band| {
-                [
-                    self.priced(band, amount, band.rate.0, band.fee_rate.0),
-                    self.priced(band, amount, band.rate.1, band.fee_rate.1),
-                ]
-            };
-            fitting.iter().flat_map(|band| ends(band)).collect()
+            (&fitting[..], fitting.iter().flat_map(|band| self.ends(band, amount)).collect())
         };
 
         let spread = |figure: fn(&Priced) -> f64| {
             Spread::covering(priced.iter().map(|one| Spread::exactly(figure(one))))
         };
-        let shown = if personal { std::slice::from_ref(&best) } else { &fitting[..] };
+        let has_fee = fitting.iter().any(|band| band.fee_fixed > 0.0);
+        let is_repaid_monthly = requested.is_some() && self.months().is_some();
         let terms = LoanTerms {
             pre_qualified: personal && self.firmness == Firmness::PreQualified,
             pre_approved: personal && self.firmness == Firmness::PreApproved,
@@ -210,25 +176,19 @@ impl Loan {
             max_amount: shown.iter().map(|band| band.amount.1).fold(0.0, f64::max) as i32,
             apr: spread(|one| one.apr)?,
             fee_rate: spread(|one| one.fee_rate)?,
-            fee_fixed: fitting
-                .iter()
-                .any(|band| band.fee_fixed > 0.0)
-                .then(|| spread(|one| one.fee_fixed))
-                .flatten(),
-            monthly_payment: requested
-                .filter(|_| self.months().is_some())
-                .and_then(|_| spread(|one| one.payment)),
-            total_payment: requested
-                .filter(|_| self.months().is_some())
-                .and_then(|_| spread(|one| one.total)),
+            fee_fixed: has_fee.then(|| spread(|one| one.fee_fixed)).flatten(),
+            monthly_payment: is_repaid_monthly.then(|| spread(|one| one.payment)).flatten(),
+            total_payment: is_repaid_monthly.then(|| spread(|one| one.total)).flatten(),
             payout: 0.0,
         };
-        let suitability = match (personal, self.firmness) {
-            (true, Firmness::PreApproved) => PRE_APPROVED_SUITABILITY,
-            (true, Firmness::PreQualified) => PRE_QUALIFIED_SUITABILITY,
-            _ => STATIC_SUITABILITY,
-        };
-        Some((terms, suitability, amount))
+        let suitability = suitability(terms.pre_approved, terms.pre_qualified, false);
+        Some((Terms::Loan(terms), suitability, Some(amount)))
+    }
+
+    /// At its lowest figures and at its highest.
+    fn ends(&self, band: &Band, amount: f64) -> [Priced; 2] {
+        [(band.rate.0, band.fee_rate.0), (band.rate.1, band.fee_rate.1)]
+            .map(|(rate, fee_rate)| self.priced(band, amount, rate, fee_rate))
     }
 
     fn priced(&self, band: &Band, amount: f64, rate: f64, fee_rate: f64) -> Priced {
@@ -248,13 +208,8 @@ impl Loan {
                 (total, total, finance::single_payment_apr(amount - fee, interest + fee, days))
             }
         };
-        Priced {
-            fee_rate,
-            fee_fixed: band.fee_fixed,
-            payment,
-            total: hundredths(total),
-            apr: hundredths(apr),
-        }
+        let (total, apr) = (hundredths(total), hundredths(apr));
+        Priced { fee_rate, fee_fixed: band.fee_fixed, payment, total, apr }
     }
 
     /// What its bands for an amount cost; where none is given, each in the middle of its own.
@@ -265,24 +220,14 @@ impl Loan {
         };
         self.bands.iter().filter(move |band| band.fits(None, amount, None)).map(move |band| {
             let amount = amount.unwrap_or_else(|| f64::midpoint(band.amount.0, band.amount.1));
-            let ends = [(band.rate.0, band.fee_rate.0), (band.rate.1, band.fee_rate.1)];
-            let [low, high] = ends.map(|(rate, fee_rate)| self.priced(band, amount, rate, fee_rate).apr);
+            let [low, high] = self.ends(band, amount).map(|end| end.apr);
             LoanCost { ratings: band.ratings, apr: Spread { min: low.min(high), max: low.max(high) }, months }
         })
     }
 
     /// How likely somebody is to get it whom it fits, by its firmness.
     pub fn likelihood(&self) -> f64 {
-        match self.firmness {
-            Firmness::PreApproved => PRE_APPROVED_SUITABILITY,
-            Firmness::PreQualified => PRE_QUALIFIED_SUITABILITY,
-            _ => STATIC_SUITABILITY,
-        }
-    }
-
-    /// Dollars that can be borrowed.
-    pub(super) fn amount(&self) -> (f64, f64) {
-        self.amount
+        suitability(self.firmness == Firmness::PreApproved, self.firmness == Firmness::PreQualified, false)
     }
 
     /// Monthly payments, unless the term is open or of days.
@@ -313,38 +258,4 @@ struct Priced {
     payment: f64,
     total: f64,
     apr: f64,
-}
-
-/// The part of the specification's LoanOffer that does not depend on the lead.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct LoanText<'a> {
-    product_type: ProductType,
-    product_sub_type: ProductSubType,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    product_sub_type_disclaimer: Option<&'a str>,
-    originator: &'a Originator,
-    originator_id: &'a str,
-    secured: bool,
-    co_applicant: bool,
-    sponsored: bool,
-    term_length: i32,
-    term_unit: TermUnit,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    display_term_unit: Option<TermUnit>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    term_description: Option<&'a str>,
-    apr_type: AprType,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    apr_description: Option<&'a str>,
-    allow_prepayment: bool,
-    prepayment_fee: Money,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    monthly_payment_description: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    terms: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    amount_prefix: Option<&'a str>,
-    #[serde(serialize_with = "plain_number::required")]
-    conversion_probability: f64,
 }

@@ -5,7 +5,7 @@
 
 mod answered;
 mod card;
-mod loan;
+pub(super) mod loan;
 mod mortgage;
 mod savings;
 mod special;
@@ -13,20 +13,19 @@ mod special;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use answered::{Base, Figure, Figures, MoneyRules, PaymentBy, Unfit};
-pub use loan::LoanCost;
-
+use self::answered::base::{lacks, said_of_own};
 use super::band::Band;
 use super::declared;
-use super::eligibility::{Condition, Rule, Test};
+use super::eligibility::{Condition, MAX_ALTERNATIVES, Rule, Test, too_many};
 use super::facts::{Facts, Subject};
-use super::fingerprint::Fingerprint;
 use super::identity::Identity;
+use super::json_object::{JsonObject, Plain};
 use super::quote::{Quote, Terms};
 use super::ranking::{Merits, Place};
-use super::template::{Ending, Imprint, Template};
+use super::template::{Imprint, Template};
 use crate::declaration::Checker;
 use crate::model::{MortgageLoanType, ProductSubType, ProductType};
+pub use answered::{Figure, Figures, MoneyRules, PaymentBy, Unfit};
 
 /// One offer of a catalog, checked. An offer with several terms stands here once per term.
 #[derive(Debug)]
@@ -45,8 +44,8 @@ pub struct CatalogOffer {
     pub conversion_probability: f64,
     /// How it is priced.
     pub pricing: Pricing,
-    /// What answers complete, where the partner is asked over HTTP.
-    pub base: Option<Arc<Base>>,
+    /// What the file says of it and answers complete, where the partner is asked over HTTP.
+    said: Option<Arc<toml::Table>>,
     /// Whose it is.
     identity: Arc<Identity>,
     /// The product type of its seat.
@@ -63,6 +62,9 @@ pub enum FiguresBy {
     /// The partner's answers.
     Partner,
 }
+
+/// Terms, how likely somebody is to get them, and the amount that they are for.
+type Quoted = (Terms, f64, Option<f64>);
 
 /// How an offer is priced, by kind.
 #[derive(Debug)]
@@ -93,8 +95,8 @@ impl CatalogOffer {
     ) -> Vec<Self> {
         let Some(own) = check.rule(&offer.eligibility) else { return Vec::new() };
         let rule = rule.clone().and(&own);
-        if rule.alternatives().len() > super::eligibility::MAX_ALTERNATIVES {
-            check.at("eligibility", too_many_alternatives(rule.alternatives().len()));
+        if rule.alternatives().len() > MAX_ALTERNATIVES {
+            check.at("eligibility", too_many(rule.alternatives().len()));
             return Vec::new();
         }
         common_faults(offer, check);
@@ -104,13 +106,20 @@ impl CatalogOffer {
         if figures == FiguresBy::Partner && !offer.bands.is_empty() {
             check.at("bands", "is for offers that the file prices; this partner answers the figures");
         }
-        let base = (figures == FiguresBy::Partner).then(|| check.table().cloned()).flatten();
-        let base = base.map(|said| Arc::new(Base::of_catalog(said, offer, product_type, identity)));
-        let variants = variants(offer, product_type, figures, check);
-        variants
-            .into_iter()
-            .map(|pricing| Self::priced(offer, product_type, identity, &rule, pricing, base.clone()))
-            .collect()
+        let said = (figures == FiguresBy::Partner).then(|| check.table().cloned()).flatten();
+        let said = said.map(|mut said| {
+            // Whom it is for is settled before anybody is asked.
+            said.remove("eligibility");
+            Arc::new(said)
+        });
+        let variants = variants(offer, product_type, figures, check).into_iter();
+        let offers = variants.map(|pricing| {
+            let rule = rule.clone().and(&pricing.rule()).and_all(known_to(offer, &pricing).as_slice());
+            let imprint = offer.imprint(pricing.term());
+            let priced = Self::for_all(offer, imprint, product_type, identity, pricing);
+            Self { rule, said: said.clone(), ..priced }
+        });
+        offers.collect()
     }
 
     /// Checks what a file says of offers of a partner's own, whose figures are `answered`; `None` when it cannot be read. `rule` is the
@@ -124,21 +133,21 @@ impl CatalogOffer {
         check: &mut Checker,
     ) -> Option<Self> {
         let said = check.within("answer.own", |check| check.table().cloned())?;
-        let base = Base::of_own(said, own, product_type, identity);
-        for (key, fault) in base.lacks(answered) {
+        let said = said_of_own(said, own, product_type);
+        for (key, fault) in lacks(own, &said, product_type, answered) {
             check.at(&key, fault);
         }
         let is_new = own.sub_type.is_some_and(|sub_type| !sub_type.is_specified());
         let known = (is_new && !product_type.is_special()).then(newer_values);
         Some(Self {
-            name: own.key().to_owned(),
+            name: own.key.clone(),
             sub_type: own.sub_type,
             rule: rule.clone().and_all(known.as_slice()),
             text: own_text(own, product_type),
             payout: own.payout,
             conversion_probability: own.conversion_probability,
             pricing: Pricing::Own,
-            base: Some(Arc::new(base)),
+            said: Some(Arc::new(said)),
             identity: Arc::clone(identity),
             product_type,
             consumer_rating: None,
@@ -147,7 +156,7 @@ impl CatalogOffer {
 
     /// Whether no offer of the file stands behind it.
     pub fn is_own(&self) -> bool {
-        self.base.as_ref().is_some_and(|base| base.is_own())
+        matches!(self.pricing, Pricing::Own)
     }
 
     /// Its key within the partner, which all its terms share.
@@ -157,44 +166,31 @@ impl CatalogOffer {
 
     /// Where a click on it leads, as the file says.
     pub fn landing_url(&self, click_id: &str, lead: &str) -> String {
-        let declared =
-            self.text.imprint.as_ref().map(|imprint| imprint.landing_url.as_str()).unwrap_or_default();
-        declared.replace("{clickId}", click_id).replace("{leadUuid}", lead)
+        self.declared_url().replace("{clickId}", click_id).replace("{leadUuid}", lead)
     }
 
-    /// Its term, if it is a loan, in its own unit.
-    fn term(&self) -> Option<i32> {
-        if let Pricing::Loan(loan) = &self.pricing { Some(loan.term) } else { None }
+    fn declared_url(&self) -> &str {
+        self.text.imprint.as_ref().map(|imprint| imprint.landing_url.as_str()).unwrap_or_default()
     }
 
-    fn priced(
+    /// A declared offer without its rule.
+    fn for_all(
         offer: &declared::Offer,
+        imprint: Imprint,
         product_type: ProductType,
         identity: &Arc<Identity>,
-        rule: &Rule,
         pricing: Pricing,
-        base: Option<Arc<Base>>,
     ) -> Self {
-        let built_in = match &pricing {
-            Pricing::Loan(loan) => loan.rule(),
-            Pricing::Card(card) => card.rule(),
-            Pricing::Mortgage(mortgage) => mortgage.rule(),
-            Pricing::Savings(savings) => savings.rule(),
-            Pricing::Special(_) | Pricing::Own => Rule::always(),
-        };
-        let text = text_of(&pricing, offer, identity);
-        let term = if let Pricing::Loan(loan) = &pricing { Some(loan.term) } else { None };
+        let is_card = product_type == ProductType::CreditCard;
         Self {
-            name: offer.name_with(term),
-            sub_type: offer
-                .sub_type
-                .or_else(|| (product_type == ProductType::CreditCard).then_some(ProductSubType::CreditCard)),
-            rule: rule.clone().and(&built_in).and_all(known_to(offer, &pricing).as_slice()),
-            text,
+            name: imprint.name.clone(),
+            sub_type: offer.sub_type.or_else(|| is_card.then_some(ProductSubType::CreditCard)),
+            rule: Rule::always(),
+            text: Template::of_offer(imprint, |text| pricing.text(text, offer, identity)),
             payout: offer.payout,
             conversion_probability: offer.conversion_probability,
             pricing,
-            base,
+            said: None,
             identity: Arc::clone(identity),
             product_type,
             consumer_rating: offer.consumer_rating,
@@ -226,50 +222,28 @@ impl CatalogOffer {
     }
 
     fn quote_to(&self, facts: &Facts, personal: Personal) -> Result<Quote, NoTerms> {
-        let (terms, suitability, amount) = match &self.pricing {
-            Pricing::Loan(loan) => {
-                let (mut terms, suitability, amount) = loan.quote(facts, personal).ok_or(NoTerms)?;
-                terms.payout = self.payout.dollars(Some(amount));
-                (Terms::Loan(terms), suitability, Some(amount))
-            }
-            Pricing::Card(card) => {
-                let (terms, suitability) = card.quote(facts, personal);
-                (Terms::Card(terms), suitability, None)
-            }
-            Pricing::Mortgage(mortgage) => {
-                let (terms, amount) = mortgage.quote(facts).ok_or(NoTerms)?;
-                (Terms::Mortgage(terms), STATIC_SUITABILITY, Some(amount))
-            }
-            Pricing::Savings(savings) => {
-                (Terms::Savings(savings.quote(facts).ok_or(NoTerms)?), STATIC_SUITABILITY, None)
-            }
-            Pricing::Special(special) => {
-                (Terms::Special(special.quote(self.payout.dollars(None))), STATIC_SUITABILITY, None)
-            }
-            Pricing::Own => return Err(NoTerms),
-        };
+        let quoted = self.pricing.quote(facts, personal).ok_or(NoTerms)?;
+        Ok(self.scored(facts, self, quoted))
+    }
+
+    /// A quote with what it earns, as `said` of the offer, and its score: by the ranking that the lead's offers have, or else its expected
+    /// value in dollars.
+    fn scored(&self, facts: &Facts, said: &Self, (mut terms, suitability, amount): Quoted) -> Quote {
+        let payout = said.payout.dollars(amount);
+        terms.pay(payout);
         let merits = Merits {
-            place: self.place(),
-            payout_on: self.payout.on,
-            payout: self.payout.dollars(amount),
+            place: Place { product_type: self.product_type, partner: &self.identity.key, offer: self.key() },
+            payout_on: said.payout.on,
+            payout,
             suitability,
-            declared_conversion: self.conversion_probability,
-            consumer_rating: self.consumer_rating,
+            declared_conversion: said.conversion_probability,
+            consumer_rating: said.consumer_rating,
         };
-        Ok(scored(self.text.fingerprint, facts, terms, &merits))
+        let ranked = facts.ranking().map(|by| Box::new(by.rank(facts, &terms, &merits)));
+        let score = ranked.as_ref().map_or_else(|| merits.expected_value(), |ranked| ranked.score());
+        let text = self.text.fingerprint;
+        Quote { text, score, terms, landing_url: None, expires_at: None, own: None, doubt: None, ranked }
     }
-
-    /// Where what is learnt of it is kept.
-    fn place(&self) -> Place<'_> {
-        Place { product_type: self.product_type, partner: &self.identity.key, offer: self.key() }
-    }
-}
-
-/// A quote with its score: by the ranking that the lead's offers have, or else its expected value in dollars.
-fn scored(text: Fingerprint, facts: &Facts, terms: Terms, merits: &Merits<'_>) -> Quote {
-    let ranked = facts.ranking().map(|by| Box::new(by.rank(facts, &terms, merits)));
-    let score = ranked.as_ref().map_or_else(|| merits.expected_value(), |ranked| ranked.score());
-    Quote { text, score, terms, landing_url: None, expires_at: None, own: None, doubt: None, ranked }
 }
 
 /// The ways in which a declared offer is priced, one for each of its terms; none when it has faults, which the checker then holds.
@@ -293,28 +267,73 @@ fn variants(
     }
 }
 
-/// What does not depend on the lead.
-fn text_of(pricing: &Pricing, offer: &declared::Offer, identity: &Identity) -> Template {
-    match pricing {
-        Pricing::Loan(loan) => loan.text(offer, identity),
-        Pricing::Card(card) => card.text(offer, identity),
-        Pricing::Mortgage(mortgage) => mortgage.text(offer, identity),
-        Pricing::Savings(savings) => savings.text(offer, identity),
-        Pricing::Special(special) => special.text(offer, identity),
-        Pricing::Own => unreachable!("only what a file declares has a text"),
+impl Pricing {
+    /// The term of a loan.
+    fn term(&self) -> Option<i32> {
+        if let Self::Loan(loan) = self { Some(loan.term) } else { None }
     }
+
+    /// Who it is for by its nature.
+    fn rule(&self) -> Rule {
+        match self {
+            Self::Loan(loan) => loan.rule(),
+            Self::Card(card) => card.rule(),
+            Self::Mortgage(mortgage) => mortgage.rule(),
+            Self::Savings(savings) => savings.rule(),
+            Self::Special(_) | Self::Own => Rule::always(),
+        }
+    }
+
+    /// Prices it for a lead; `None` where no band of its terms fits.
+    fn quote(&self, facts: &Facts, personal: Personal) -> Option<Quoted> {
+        match self {
+            Self::Loan(loan) => loan.quote(facts, personal),
+            Self::Card(card) => Some(card.quote(facts, personal)),
+            Self::Mortgage(mortgage) => mortgage.quote(facts),
+            Self::Savings(savings) => savings.quote(facts),
+            Self::Special(special) => Some(special.quote()),
+            Self::Own => None,
+        }
+    }
+
+    /// Writes what does not depend on the lead.
+    fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
+        match self {
+            Self::Loan(loan) => loan.text(text, offer, identity),
+            Self::Card(card) => card.text(text, offer, identity),
+            Self::Mortgage(mortgage) => mortgage.text(text, offer, identity),
+            Self::Savings(savings) => savings.text(text, offer, identity),
+            Self::Special(special) => special.text(text, offer, identity),
+            Self::Own => unreachable!("only what a file declares has a text"),
+        }
+    }
+}
+
+/// Writes what offers of cards, mortgages and savings products have in common.
+fn common_text(
+    text: &mut JsonObject<'_>,
+    product_type: ProductType,
+    offer: &declared::Offer,
+    identity: &Identity,
+) {
+    text.set("partner", &identity.partner)
+        .set_some("marketplace", identity.marketplace.as_ref())
+        .set("productType", &product_type)
+        .set_some("productSubType", offer.sub_type)
+        .set_some("disclaimer", offer.disclaimer.as_deref())
+        .set_some("productSubTypeDisclaimer", offer.sub_type_disclaimer.as_deref())
+        .set_some("consumerRating", offer.consumer_rating.map(Plain));
 }
 
 /// What is known of offers of a partner's own before any is answered: their name, and what they earn. It is never shown.
 fn own_text(own: &declared::Own, product_type: ProductType) -> Template {
-    let known = match own.sub_type {
-        Some(sub_type) => BTreeMap::from([("productSubType", sub_type.as_str())]),
-        None => BTreeMap::from([("productType", product_type.as_str())]),
-    };
-    let valid_for_ms = own.valid_for.map(|time| i64::try_from(time.0.as_millis()).unwrap_or(i64::MAX));
     let landing_url = own.landing_url.clone().unwrap_or_default();
-    let imprint = Imprint { name: own.key().to_owned(), landing_url, payout: own.payout, valid_for_ms };
-    Template::new(Ending::Offer, &known, Some(imprint))
+    let imprint =
+        Imprint { name: own.key.clone(), landing_url, payout: own.payout, valid_for_ms: own.valid_for };
+    Template::of_offer(imprint, |text| match &own.sub_type {
+        Some(sub_type) => drop(text.set("productSubType", sub_type)),
+        None => drop(text.set("productType", &product_type)),
+    })
 }
 
 /// Whether a quote may be for the person: pre-qualified, pre-approved, pre-selected.
@@ -330,19 +349,19 @@ pub struct NoTerms;
 
 /// Suitability of an offer that is not personal (facts, Firmness, counts 0.95 for pre-approved, 0.80 for pre-qualified).
 const STATIC_SUITABILITY: f64 = 0.5;
-/// Suitability of a pre-selected card.
-const PRE_SELECTED_SUITABILITY: f64 = 0.65;
-/// Suitability of a pre-qualified offer.
-const PRE_QUALIFIED_SUITABILITY: f64 = 0.80;
-/// Suitability of a pre-approved offer.
-const PRE_APPROVED_SUITABILITY: f64 = 0.95;
+
+/// Suitability by how firm an offer is.
+fn suitability(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> f64 {
+    match (pre_approved, pre_qualified, pre_selected) {
+        (true, _, _) => 0.95,
+        (_, true, _) => 0.80,
+        (_, _, true) => 0.65,
+        _ => STATIC_SUITABILITY,
+    }
+}
 
 fn one(pricing: Option<Pricing>) -> Vec<Pricing> {
     pricing.into_iter().collect()
-}
-
-fn too_many_alternatives(found: usize) -> String {
-    format!("unfolds to {found} alternatives, at most {} are kept", super::eligibility::MAX_ALTERNATIVES)
 }
 
 /// The condition that who sent the lead knows the offer's values, where the specification lacks one. Special offers have always been
@@ -367,12 +386,6 @@ fn common_faults(offer: &declared::Offer, check: &mut Checker) {
     check.key("key", &offer.key);
     check.landing_url(&offer.landing_url);
     check.between("conversion_probability", Some(offer.conversion_probability), 0.0, 1.0);
-    if let Some(valid_for) = offer.valid_for {
-        check.validity("valid_for", valid_for);
-    }
-    if let Some(rating) = offer.consumer_rating {
-        check.between("consumer_rating", Some(rating), 0.0, 100.0);
-    }
     match (offer.payout.fixed, offer.payout.percent) {
         (None, None) => check.at("payout", "must have `fixed` (dollars) or `percent`"),
         (_, Some(_)) if offer.amount.is_none() => {

@@ -1,14 +1,15 @@
 //! Mortgages: purchase and refinance.
 
-use serde::Serialize;
-
 use super::super::eligibility::{Condition, Rule, Test};
 use super::super::facts::{Facts, Subject};
 use super::super::identity::Identity;
-use super::super::quote::MortgageTerms;
-use super::super::template::{Ending, OfferText, Template};
+use super::super::json_object::JsonObject;
+use super::super::quote::{MortgageTerms, Terms};
 use super::super::{declared, finance};
-use super::{Band, FiguresBy, at_standing, hundredths, rated, rating_bit, standing, thousandths};
+use super::{
+    Band, FiguresBy, Quoted, STATIC_SUITABILITY, at_standing, common_text, hundredths, rated, rating_bit,
+    standing, thousandths,
+};
 use crate::declaration::Checker;
 use crate::model::{MortgageAdjustmentType, MortgageLoanType, MortgageType, ProductSubType, ProductType};
 
@@ -18,7 +19,8 @@ pub struct Mortgage {
     sub_type: ProductSubType,
     loan_type: MortgageLoanType,
     amount: (f64, f64),
-    reference_amount: f64,
+    /// Dollars that are lent to who names no amount.
+    pub(super) reference_amount: f64,
     closing_costs: f64,
     bands: Vec<Band>,
 }
@@ -37,7 +39,6 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
     check.given("bands", !offer.bands.is_empty() || figures == FiguresBy::Partner);
     check.given("reference_amount", offer.reference_amount.is_some());
     check.between("reference_amount", offer.reference_amount.map(f64::from), 1.0, 100_000_000.0);
-    check.between("closing_costs", offer.closing_costs, 0.0, 1_000_000.0);
     let bands = check.bands(&offer.bands, amount.unwrap_or_default());
     Some(Mortgage {
         sub_type: sub_type?,
@@ -68,17 +69,13 @@ impl Mortgage {
         Rule::always().and_all(&conditions)
     }
 
-    /// What does not depend on the lead.
-    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Template {
-        Template::new(
-            Ending::Offer,
-            &OfferText::new(ProductType::Mortgage, self.sub_type, offer, identity, None::<NoDetails>),
-            Some(offer.imprint(None)),
-        )
+    /// What does not depend on the lead: all its details do.
+    pub(super) fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
+        common_text(text, ProductType::Mortgage, offer, identity);
     }
 
-    /// Terms and the amount they are for: the lead's, or the reference amount where the lead names none.
-    pub(super) fn quote(&self, facts: &Facts) -> Option<(MortgageTerms, f64)> {
+    /// For the lead's amount, or the reference amount where the lead names none.
+    pub(super) fn quote(&self, facts: &Facts) -> Option<Quoted> {
         let known = facts.mortgage_loan_amount();
         let amount = known.unwrap_or(self.reference_amount);
         let band =
@@ -91,16 +88,15 @@ impl Mortgage {
         let net_closing_costs = self.closing_costs + band.fee_fixed + amount * share;
         let terms = MortgageTerms {
             interest_rate: rate,
-            loan_type: self.loan_type,
             price_adjustment: band.price_adjustment,
             monthly_payment: hundredths(payment),
             net_closing_costs: hundredths(net_closing_costs),
             // A lender credit beyond the costs is no negative finance charge.
             apr: thousandths(finance::apr(amount - net_closing_costs.max(0.0), payment, months)),
-            loan_term: months as i32,
             adjustment_type: adjustment(band.price_adjustment),
+            ..self.terms()
         };
-        Some((terms, amount))
+        Some((Terms::Mortgage(terms), STATIC_SUITABILITY, Some(amount)))
     }
 
     /// What the file says of it, whoever says its figures.
@@ -115,11 +111,6 @@ impl Mortgage {
             loan_term: self.months() as i32,
             adjustment_type: MortgageAdjustmentType::Par,
         }
-    }
-
-    /// Dollars that are lent to who names no amount.
-    pub(super) fn reference_amount(&self) -> f64 {
-        self.reference_amount
     }
 
     fn months(&self) -> u32 {
@@ -141,7 +132,3 @@ pub(super) fn adjustment(price_adjustment: f64) -> MortgageAdjustmentType {
         _ => MortgageAdjustmentType::Par,
     }
 }
-
-/// All details of a mortgage depend on the lead.
-#[derive(Serialize)]
-struct NoDetails;

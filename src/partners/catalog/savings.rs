@@ -1,25 +1,24 @@
 //! Savings: accounts, certificates of deposit, and what stands beside them.
 
-use serde::Serialize;
-
 use super::super::eligibility::{Condition, Rule, Test};
 use super::super::facts::{Facts, Subject};
 use super::super::identity::Identity;
-use super::super::quote::SavingsTerms;
-use super::super::template::{Ending, OfferText, Template, money, percent};
+use super::super::json_object::JsonObject;
+use super::super::offer_json::{money, percent};
+use super::super::quote::{SavingsTerms, Terms};
 use super::super::{declared, finance};
-use super::{Band, FiguresBy, hundredths, rated, rating_bit, thousandths};
+use super::{
+    Band, FiguresBy, Quoted, STATIC_SUITABILITY, common_text, hundredths, rated, rating_bit, thousandths,
+};
 use crate::declaration::Checker;
 use crate::model::{
-    AttributeValue, CompoundingMethod, FederalInsuranceType, IncentiveDetails, Money, Percent,
-    ProductSubType, ProductType, TermUnit, Timestamp,
+    AttributeValue, CompoundingMethod, IncentiveDetails, ProductSubType, ProductType, Timestamp,
 };
 
 /// A savings product.
 #[derive(Debug)]
 pub struct Savings {
-    sub_type: ProductSubType,
-    compounding: CompoundingMethod,
+    pub(super) compounding: CompoundingMethod,
     pub(super) minimum_deposit: f64,
     effective_as_of: Timestamp,
     bands: Vec<Band>,
@@ -38,21 +37,17 @@ const SUB_TYPES: &[ProductSubType] = &[
 
 /// Checks a declared savings product.
 pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut Checker) -> Option<Savings> {
-    let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
+    check.sub_type(offer.sub_type, SUB_TYPES);
     check.given("compounding", offer.compounding.is_some());
     check.given("minimum_deposit", offer.minimum_deposit.is_some());
     check.given("bands", !offer.bands.is_empty() || figures == FiguresBy::Partner);
-    check.between("minimum_deposit", offer.minimum_deposit, 0.0, 1e9);
-    check.between("monthly_fee", offer.monthly_fee, 0.0, 1e6);
-    check.between("introductory_rate", offer.introductory_rate, 0.0, 100.0);
     new_details(offer, check);
-    let effective_as_of = check.timestamp("effective_as_of", offer.effective_as_of.as_deref());
+    check.given("effective_as_of", offer.effective_as_of.is_some());
     let bands = check.bands(&offer.bands, (0.0, f64::INFINITY));
     Some(Savings {
-        sub_type: sub_type?,
         compounding: offer.compounding?,
         minimum_deposit: offer.minimum_deposit?,
-        effective_as_of: effective_as_of?,
+        effective_as_of: offer.effective_as_of?,
         bands: bands.into_iter().map(|(band, _)| band).collect(),
     })
 }
@@ -81,36 +76,29 @@ impl Savings {
     }
 
     /// What does not depend on the lead.
-    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Template {
-        let details = SavingsText {
-            name: offer.name.as_deref(),
-            description: offer.description.as_deref(),
-            details: offer.details.as_deref(),
-            compounding_method: self.compounding,
-            introductory_period_months: offer.introductory_period_months,
-            introductory_rate: offer.introductory_rate.map(percent),
-            minimum_deposit: money(self.minimum_deposit),
-            minimum_deposit_with_fees: offer.minimum_deposit_with_fees.map(money),
-            monthly_fee: money(offer.monthly_fee.unwrap_or(0.0)),
-            check_writing: offer.check_writing,
-            effective_as_of: self.effective_as_of,
-            federal_insurance_type: offer.federal_insurance_type,
-            incentive_details: offer.incentive_details.as_deref().map(incentives),
-            cd_term_unit: offer.cd_term_unit,
-            cd_term_length: offer.cd_term_length,
-            impression_tracking_pixel_urls: offer.impression_tracking_pixel_urls.as_deref(),
-        };
-        let text = OfferText::new(ProductType::Savings, self.sub_type, offer, identity, Some(details));
-        Template::new(Ending::Details, &text, Some(offer.imprint(None)))
-    }
-
-    /// How interest is compounded.
-    pub(super) fn compounding(&self) -> CompoundingMethod {
-        self.compounding
+    pub(super) fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
+        common_text(text, ProductType::Savings, offer, identity);
+        text.open("details")
+            .set_some("name", offer.name.as_deref())
+            .set_some("description", offer.description.as_deref())
+            .set_some("details", offer.details.as_deref())
+            .set("compoundingMethod", &self.compounding)
+            .set_some("introductoryPeriodMonths", offer.introductory_period_months)
+            .set_some("introductoryRate", offer.introductory_rate.map(percent))
+            .set("minimumDeposit", &money(self.minimum_deposit))
+            .set_some("minimumDepositWithFees", offer.minimum_deposit_with_fees.map(money))
+            .set("monthlyFee", &money(offer.monthly_fee.unwrap_or(0.0)))
+            .set_some("checkWriting", offer.check_writing)
+            .set("effectiveAsOf", &self.effective_as_of)
+            .set_some("federalInsuranceType", offer.federal_insurance_type)
+            .set_some("incentiveDetails", offer.incentive_details.as_deref().map(incentives))
+            .set_some("cdTermUnit", offer.cd_term_unit)
+            .set_some("cdTermLength", offer.cd_term_length)
+            .set_some("impressionTrackingPixelUrls", offer.impression_tracking_pixel_urls.as_deref());
     }
 
     /// Rate and yield for the lead's deposit; the first band's where the lead names none.
-    pub(super) fn quote(&self, facts: &Facts) -> Option<SavingsTerms> {
+    pub(super) fn quote(&self, facts: &Facts) -> Option<Quoted> {
         let deposit = match facts.get(deposit_subject()) {
             Some(AttributeValue::Number(dollars)) => Some(dollars),
             _ => None,
@@ -118,7 +106,8 @@ impl Savings {
         let band = self.bands.iter().find(|band| band.fits(rating_bit(facts), deposit, None))?;
         let rate = band.rate.1;
         let annual_percent_yield = hundredths(finance::annual_percentage_yield(rate, self.compounding));
-        Some(SavingsTerms { rate: thousandths(rate), annual_percent_yield })
+        let terms = SavingsTerms { rate: thousandths(rate), annual_percent_yield };
+        Some((Terms::Savings(terms), STATIC_SUITABILITY, None))
     }
 }
 
@@ -137,38 +126,4 @@ fn deposit_subject() -> &'static Subject {
     use std::sync::LazyLock;
     static DEPOSIT: LazyLock<Subject> = LazyLock::new(|| Subject::of("savingsInformation.minDepositAmount"));
     &DEPOSIT
-}
-
-/// The part of the specification's SavingsOfferDetails that does not depend on the lead.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SavingsText<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    details: Option<&'a str>,
-    compounding_method: CompoundingMethod,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    introductory_period_months: Option<i32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    introductory_rate: Option<Percent>,
-    minimum_deposit: Money,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    minimum_deposit_with_fees: Option<Money>,
-    monthly_fee: Money,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    check_writing: Option<bool>,
-    effective_as_of: Timestamp,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    federal_insurance_type: Option<FederalInsuranceType>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    incentive_details: Option<Vec<IncentiveDetails>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cd_term_unit: Option<TermUnit>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cd_term_length: Option<i32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    impression_tracking_pixel_urls: Option<&'a [String]>,
 }

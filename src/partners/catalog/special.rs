@@ -1,12 +1,10 @@
 //! Special offers: insurance, life insurance, and other products, second look among them.
 
-use serde::Serialize;
-use uuid::Uuid;
-
 use super::super::declared;
 use super::super::identity::Identity;
-use super::super::quote::SpecialTerms;
-use super::super::template::{Ending, Template};
+use super::super::json_object::JsonObject;
+use super::super::quote::{SpecialTerms, Terms};
+use super::{Quoted, STATIC_SUITABILITY};
 use crate::declaration::Checker;
 use crate::model::{LifeInsuranceOfferDetails, ProductSubType, ProductType};
 
@@ -49,41 +47,20 @@ pub(super) fn declared(
 
 impl Special {
     /// What does not depend on the lead.
-    pub(super) fn text(&self, offer: &declared::Offer, identity: &Identity) -> Template {
-        Template::new(
-            Ending::Offer,
-            &SpecialText {
-                product_sub_type: self.sub_type.unwrap_or(ProductSubType::Uncategorized),
-                disclaimer: offer.disclaimer.as_deref(),
-                name: offer.name.as_deref().unwrap_or_default(),
-                desc: offer.description.as_deref().unwrap_or_default(),
-                partner_name: &identity.partner.name,
-                partner_image_url: &identity.partner.image_url,
-                financial_institution_uuid: identity.institution,
-                details: self.policy.as_deref(),
-            },
-            Some(offer.imprint(None)),
-        )
+    pub(super) fn text(&self, text: &mut JsonObject<'_>, offer: &declared::Offer, identity: &Identity) {
+        text.set("productSubType", &self.sub_type.unwrap_or(ProductSubType::Uncategorized))
+            .set_some("disclaimer", offer.disclaimer.as_deref())
+            .set("name", offer.name.as_deref().unwrap_or_default())
+            .set("desc", offer.description.as_deref().unwrap_or_default())
+            .set("partnerName", &identity.partner.name)
+            .set("partnerImageUrl", &identity.partner.image_url)
+            .set("financialInstitutionUuid", &identity.institution)
+            .set_some("details", self.policy.as_deref());
     }
 
-    /// Payout, and the auction the offer stands in.
-    pub(super) fn quote(&self, payout: f64) -> SpecialTerms {
-        SpecialTerms { payout, lot: self.sub_type.map(ProductSubType::ordinal) }
+    /// The auction that the offer stands in; what it pays is not known yet.
+    pub(super) fn quote(&self) -> Quoted {
+        let terms = SpecialTerms { payout: 0.0, lot: self.sub_type.map(ProductSubType::ordinal) };
+        (Terms::Special(terms), STATIC_SUITABILITY, None)
     }
-}
-
-/// The part of the specification's SpecialOffer that does not depend on the lead.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SpecialText<'a> {
-    product_sub_type: ProductSubType,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    disclaimer: Option<&'a str>,
-    name: &'a str,
-    desc: &'a str,
-    partner_name: &'a str,
-    partner_image_url: &'a str,
-    financial_institution_uuid: Uuid,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    details: Option<&'a LifeInsuranceOfferDetails>,
 }

@@ -1,10 +1,7 @@
 //! Checks of limits: caps, budgets, time zones, hours and groups.
 
-use chrono::NaiveDate;
-use chrono_tz::Tz;
-
 use crate::declaration::Checker;
-use crate::partners::limits::{Exclusive, Limits, Schedule, Window, declared};
+use crate::partners::limits::{Limits, Schedule, Window, declared};
 
 /// Days as they are written, from Monday.
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
@@ -14,125 +11,17 @@ const DAY: u16 = 24 * 60;
 
 impl Checker<'_> {
     /// The limits of a seat.
-    pub(super) fn limits(&mut self, declared: &declared::Limits) -> Limits {
-        let per_minute = self.cap("per_minute", declared.per_minute);
-        let per_day = self.cap("per_day", declared.per_day);
-        let per_week = self.cap("per_week", declared.per_week);
-        let per_month = self.cap("per_month", declared.per_month);
-        let (first_day, last_day) = self.days_between(declared);
-        let budget = declared.per_day_budget;
-        if let Some(dollars) = budget.filter(|dollars| !(dollars.is_finite() && *dollars > 0.0)) {
-            self.at("per_day_budget", format!("must be dollars above 0, got {dollars}"));
-        }
-        let windows = declared.schedule.iter().enumerate();
-        let windows = windows
-            .map(|(nth, window)| self.within(&format!("schedule[{nth}]"), |check| check.window(window)));
-        Limits {
-            schedule: Schedule::of(windows.collect()),
-            per_minute,
-            per_day,
-            per_week,
-            per_month,
-            share: self.share(declared.share),
-            first_day,
-            last_day,
-            per_day_budget: budget.map(|dollars| dollars * 100.0),
-            time_zone: self.time_zone(declared.time_zone.as_deref()),
-        }
-    }
-
-    /// A number of asks.
-    fn cap(&mut self, key: &str, declared: Option<i64>) -> Option<u32> {
-        let cap = declared.filter(|cap| *cap >= 1);
-        if declared.is_some() && cap.is_none() {
-            self.at(key, "must be at least 1; `paused = true` takes the partner out");
-        }
-        // Nobody is asked more often than that, so the greatest cap is none.
-        cap.map(|cap| u32::try_from(cap).unwrap_or(u32::MAX))
-    }
-
-    /// A share of the leads; all of them is none.
-    fn share(&mut self, declared: Option<f64>) -> Option<f64> {
-        if let Some(share) = declared.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
-            self.at(
-                "share",
-                format!("must be above 0 and at most 1, got {share}; `paused = true` takes the partner out"),
-            );
-        }
-        declared.filter(|share| *share < 1.0)
-    }
-
-    /// The first and the last day on which it is asked.
-    fn days_between(&mut self, declared: &declared::Limits) -> (Option<NaiveDate>, Option<NaiveDate>) {
-        let mut day = |key: &str, value: Option<&toml::Value>| {
-            let value = value?;
-            let day = self.day(value);
-            if day.is_none() {
-                self.at(key, format!("must be a date `YYYY-MM-DD`, got `{value}`"));
-            }
-            day
-        };
-        let first = day("starts_on", declared.starts_on.as_ref());
-        let last = day("ends_on", declared.ends_on.as_ref());
-        if let (Some(first), Some(last)) = (first, last)
+    pub(super) fn limits(&mut self, declared: &Limits) -> Limits {
+        if let (Some(first), Some(last)) = (declared.starts_on, declared.ends_on)
             && first > last
         {
             self.at("ends_on", format!("is before `starts_on`, {first}, so it is never asked"));
         }
-        (first, last)
-    }
-
-    /// Where it stands among those who want a place.
-    pub(super) fn priority(&mut self, declared: Option<i64>) -> i32 {
-        const MOST: i64 = 1000;
-        let priority = declared.unwrap_or(0);
-        if !(-MOST..=MOST).contains(&priority) {
-            self.at("priority", format!("must be from -{MOST} to {MOST}, got {priority}"));
-        }
-        priority.clamp(-MOST, MOST) as i32
-    }
-
-    /// How likely it is to have a place.
-    pub(super) fn weight(&mut self, declared: Option<f64>) -> Option<f64> {
-        const MOST: f64 = 1e6;
-        if let Some(weight) = declared.filter(|weight| !(*weight > 0.0 && *weight <= MOST)) {
-            self.at("weight", format!("must be above 0 and at most {MOST}, got {weight}"));
-        }
-        declared.filter(|weight| *weight > 0.0)
-    }
-
-    /// Among whom a seat takes a lead alone.
-    pub(super) fn exclusive(&mut self, declared: Option<&declared::Exclusive>) -> Option<Exclusive> {
-        match declared? {
-            declared::Exclusive::Flag(alone) => alone.then_some(Exclusive::Product),
-            declared::Exclusive::Group(group) => {
-                self.key("exclusive", group);
-                Some(Exclusive::Group(group.clone()))
-            }
-        }
-    }
-
-    fn time_zone(&mut self, name: Option<&str>) -> Tz {
-        let Some(name) = name else { return Tz::UTC };
-        name.parse().unwrap_or_else(|_| {
-            // People write the city: `New York` is meant to be `America/New_York`.
-            let wanted = name.to_lowercase().replace(' ', "_");
-            let likeness = |known: &str| {
-                let known = known.to_lowercase();
-                let city = known.rsplit('/').next().unwrap_or_default();
-                let own_city = wanted.rsplit('/').next().unwrap_or_default();
-                let whole = strsim::jaro_winkler(&wanted, &known);
-                ((strsim::jaro_winkler(own_city, city) + whole) * 1000.0) as u32
-            };
-            let nearest =
-                chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name()).max_by_key(|known| likeness(known));
-            let nearest = nearest.unwrap_or("America/New_York");
-            self.at(
-                "time_zone",
-                format!("must be an IANA time zone, got `{name}`; did you mean `{nearest}`?"),
-            );
-            Tz::UTC
-        })
+        let windows = declared.schedule.iter().enumerate();
+        let windows = windows
+            .map(|(nth, window)| self.within(&format!("schedule[{nth}]"), |check| check.window(window)));
+        let hours = Schedule(windows.collect());
+        Limits { schedule: Vec::new(), hours, ..declared.clone() }
     }
 
     fn window(&mut self, declared: &declared::Window) -> Window {
@@ -242,7 +131,7 @@ conversion_probability = 1.0
     #[test]
     fn days_are_dates_or_texts_and_faults_of_them_are_told() {
         let limits = limits("starts_on = 2026-12-01\nends_on = '2026-12-31'\nshare = 0.25");
-        let days = (limits.first_day.unwrap().to_string(), limits.last_day.unwrap().to_string());
+        let days = (limits.starts_on.unwrap().to_string(), limits.ends_on.unwrap().to_string());
         assert_eq!(
             (days.0.as_str(), days.1.as_str(), limits.share),
             ("2026-12-01", "2026-12-31", Some(0.25))

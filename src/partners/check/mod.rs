@@ -1,7 +1,9 @@
 //! From a declared partner to a checked one, or to every fault with file, line and key.
 
+mod conditions;
 mod limits;
 mod remarks;
+mod values;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,8 +16,8 @@ use super::facts::Subject;
 use super::http::HttpSource;
 use super::identity::Identity;
 use super::partner::{AdaptiveTimeout, Seat, SeatTemplate, Simulate};
-use super::template::{Ending, Template};
-use crate::declaration::{Checker, Fault, FileReading, HumanDuration, Source};
+use super::template::Template;
+use crate::declaration::{Checker, Fault, Reading, Source, is_key};
 use crate::model::{Originator, OriginatorImage, Partner, ProductSubType, ProductType};
 
 /// Most offers a seat may have, terms counted.
@@ -27,8 +29,11 @@ pub const MAX_OFFERS: usize = 100_000;
 /// Every fault of the file.
 pub fn seats(key: &str, source: &Source) -> Result<(Vec<Seat>, Vec<Fault>), Vec<Fault>> {
     let mut check = Checker::new(source);
-    check.key_of_file(key);
-    let FileReading { value, faults: unread, implied } = crate::declaration::read::<DeclaredPartner>(source);
+    if !is_key(key) {
+        let wanted = "the file's name must be lower-case letters, digits, `-` and `_`";
+        check.at("", format!("{wanted}, got `{key}`"));
+    }
+    let Reading { value, faults: unread, implied } = crate::declaration::read::<DeclaredPartner>(source);
     let Some(declared) = value else {
         return Err(check.into_faults().into_iter().chain(unread).collect());
     };
@@ -161,17 +166,17 @@ impl Checker<'_> {
             second_look: product.second_look,
             paused: product.paused,
             limits: self.within("limits", |check| check.limits(&product.limits)),
-            exclusive: self.exclusive(product.exclusive.as_ref()),
-            priority: self.priority(product.priority),
-            weight: self.weight(product.weight),
-            timeout: self.duration("timeout", product.timeout),
+            exclusive: product.exclusive.clone(),
+            priority: product.priority,
+            weight: product.weight,
+            timeout: product.timeout,
             timeout_line: self.line_of("timeout"),
             adaptive_timeout,
             rule: rule?,
             simulate,
             http: http.flatten(),
             offers,
-            text: Template::new(Ending::Whole, &text, None),
+            text: Template::whole(&text),
             known_as: Arc::new(text),
         })
     }
@@ -199,8 +204,8 @@ impl Checker<'_> {
         let http = product.http.as_ref();
         let own = http.and_then(|http| Some((http.answer.own.as_ref()?, &http.answer.offer)));
         if let Some((own, answered)) = own {
-            if keys.contains(own.key()) {
-                self.at("http.answer.own.key", format!("`{}` is the key of an offer of the file", own.key()));
+            if keys.contains(own.key.as_str()) {
+                self.at("http.answer.own.key", format!("`{}` is the key of an offer of the file", own.key));
             }
             let checked = self.within("http", |check| {
                 CatalogOffer::own(own, product_type, identity, &rule, answered, check)
@@ -219,25 +224,23 @@ impl Checker<'_> {
     fn adaptive_timeout(
         &mut self,
         declared: &declared::AdaptiveTimeout,
-        timeout: HumanDuration,
+        timeout: Duration,
     ) -> AdaptiveTimeout {
-        self.between("false_timeouts", Some(declared.false_timeouts), 0.000_1, 0.5);
-        let floor = self.duration("floor", declared.floor);
-        let ceiling = self.duration("ceiling", declared.ceiling.unwrap_or(timeout));
-        if floor > ceiling || ceiling > Duration::from(timeout) {
+        let declared::AdaptiveTimeout { false_timeouts, floor, ceiling } = *declared;
+        let ceiling = ceiling.unwrap_or(timeout);
+        if floor > ceiling || ceiling > timeout {
             self.at("floor", "must not be above `ceiling`, nor that above `timeout`");
         }
-        AdaptiveTimeout { false_timeouts: declared.false_timeouts, floor, ceiling }
+        AdaptiveTimeout { false_timeouts, floor, ceiling }
     }
 
-    fn simulate(&mut self, simulate: &declared::Simulate) -> Simulate {
-        self.between("failure_rate", Some(simulate.failure_rate), 0.0, 1.0);
-        let delay = self.duration("delay", simulate.delay);
-        let delay_max = simulate.delay_max.map_or(delay, |longest| self.duration("delay_max", longest));
+    fn simulate(&mut self, declared: &declared::Simulate) -> Simulate {
+        let declared::Simulate { delay, delay_max, failure_rate, failure } = *declared;
+        let delay_max = delay_max.unwrap_or(delay);
         if delay_max < delay {
             self.at("delay_max", "must not be shorter than `delay`");
         }
-        Simulate { delay, delay_max, failure_rate: simulate.failure_rate, failure: simulate.failure }
+        Simulate { delay, delay_max, failure_rate, failure }
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use crate::declaration::{Checker, HumanDuration};
+use crate::declaration::Checker;
 use crate::partners::http::declared::Http;
 
 impl Checker<'_> {
     /// Looks at waits that there is no time for, and at people's data that would go out in the clear.
-    pub(super) fn remarks_on(&mut self, http: &Http, timeout: HumanDuration, paused: bool) {
-        let timeout = Duration::from(timeout);
+    pub(super) fn remarks_on(&mut self, http: &Http, timeout: Duration, paused: bool) {
         for (nth, step) in http.steps.iter().enumerate() {
             self.remark_wait(&format!("steps[{nth}].every"), step.every, timeout);
         }
@@ -25,8 +24,8 @@ impl Checker<'_> {
         self.remark_url("auth.oauth2.token_url", oauth2.map(|oauth2| oauth2.token_url.as_str()));
     }
 
-    fn remark_wait(&mut self, key: &str, wait: Option<HumanDuration>, timeout: Duration) {
-        if let Some(wait) = wait.map(Duration::from).filter(|wait| *wait >= timeout) {
+    fn remark_wait(&mut self, key: &str, wait: Option<Duration>, timeout: Duration) {
+        if let Some(wait) = wait.filter(|wait| *wait >= timeout) {
             self.remark(
                 key,
                 format!(

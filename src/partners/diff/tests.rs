@@ -54,7 +54,7 @@ fn partners_come_and_go_with_the_size_of_their_catalogs() {
 }
 
 #[test]
-fn keys_are_told_with_their_values_where_these_are_short() {
+fn keys_are_named_with_their_values_but_for_tables_and_lists() {
     let plain = || partner("one").savings("");
     let slow = plain().replaced("timeout = \"10s\"", "timeout = \"3s\"");
     assert_eq!(change(plain(), slow), of_aspects(vec![aspect("timeout", Some("\"10s\""), Some("\"3s\""))]));
@@ -100,11 +100,15 @@ fn who_a_partner_is_may_change_too() {
         let text = partner("one").savings("").text().replace("A partner of the tests.", description);
         Book::from_texts([(PathBuf::from("one.toml"), text)]).unwrap()
     };
-    let long = "A partner whose description is too long to be told in a report of changes.";
-    let mut diff = BookDiff::between(&of("Short."), &of(long));
-    let changed = diff.changed.remove(0);
-    assert_eq!(changed.identity, [aspect("description", Some("\"Short.\""), None)]);
-    assert!(changed.products.is_empty());
+    for (long, shown) in [
+        ("é".repeat(118), format!("\"{}\"", "é".repeat(118))),
+        ("é".repeat(130), format!("\"{}…", "é".repeat(119))),
+    ] {
+        let mut diff = BookDiff::between(&of("Short."), &of(&long));
+        let changed = diff.changed.remove(0);
+        assert_eq!(changed.identity, [aspect("description", Some("\"Short.\""), Some(&shown))]);
+        assert!(changed.products.is_empty());
+    }
 }
 
 /// The file is the same, and yet the partner is shown something else. What it is, is never told.

@@ -10,7 +10,7 @@ use super::absent::Absent;
 use super::answer_mapping::AnswerMapping;
 use super::document;
 use super::exchange::Exchange;
-use super::expression::text;
+use super::expression::{Expression, text};
 use super::given::Given;
 use super::mapping_error::MappingError;
 use super::offer_list::{ListedOffer, OfferList};
@@ -37,7 +37,7 @@ pub struct Reading {
     /// What it means.
     pub answered: Answered,
     /// Offers that are not shown.
-    pub dropped: Vec<Dropped>,
+    pub dropped: Vec<Unfit>,
     /// What mappings looked for and did not find, each mapping once.
     pub absent: Vec<Absent>,
     /// A word that says why the partner declines and that its file does not know, as far as it may be shown.
@@ -46,26 +46,6 @@ pub struct Reading {
     pub said: Option<String>,
     /// Whether it is an error that the partner tells of, and not one in reading it.
     pub is_error: bool,
-}
-
-/// An offer of an answer that is not shown, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dropped {
-    /// Its place in the answer, from 0.
-    pub position: usize,
-    /// Why, without what it says.
-    pub reason: String,
-    /// Why, with what it says: for whoever may see it.
-    pub detail: String,
-    /// Whether there is nothing wrong with it: the file does not mean it for such leads.
-    pub for_others: bool,
-}
-
-impl Dropped {
-    fn of(position: usize, unfit: Unfit) -> Self {
-        let Unfit { reason, detail, for_others } = unfit;
-        Self { position, reason, detail, for_others }
-    }
 }
 
 impl From<Answered> for Reading {
@@ -98,8 +78,7 @@ impl Received<'_> {
     /// # Errors
     /// Why it cannot be read.
     pub(super) fn context(self, asked: Mapped) -> Result<Mapped, String> {
-        let content_type = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let response = match document::read(content_type, self.body) {
+        let response = match document::read(self.content_type(), self.body) {
             Ok(response) => response,
             // Who fails does not always care for its own format.
             Err(_) if !self.status.is_success() => Mapped::UNDEFINED,
@@ -115,8 +94,11 @@ impl Received<'_> {
 
     /// Whether its body is XML.
     fn is_xml(self) -> bool {
-        let content_type = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        document::is_xml(content_type, self.body)
+        document::is_xml(self.content_type(), self.body)
+    }
+
+    fn content_type(&self) -> Option<&str> {
+        self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok())
     }
 
     /// That its status says no offers.
@@ -203,15 +185,13 @@ impl HttpSource {
             Ok(context) => context,
             Err(fault) => return Ok(Answered::Failed(fault).into()),
         };
-        let error = self.answer.says("answer.error", &self.answer.error, &context)?;
-        if let Some(error) = error.filter(Mapped::is_true) {
+        if let Some(error) = Expression::says(&self.answer.error, "answer.error", &context)? {
             return Ok(Reading::error(received.status, &error));
         }
-        let said = self.answer.says("answer.declined", &self.answer.declined, &context)?;
-        if let Some(said) = said.filter(Mapped::is_true) {
+        if let Some(said) = Expression::says(&self.answer.declined, "answer.declined", &context)? {
             return self.answer.declined("answer.declined", &said);
         }
-        let polls = self.steps[exchange.step].polling.is_some();
+        let polls = self.step(exchange).polling.is_some();
         if !received.status.is_success() || (received.status == StatusCode::ACCEPTED && !polls) {
             return Ok(received.bad_status().into());
         }
@@ -237,7 +217,7 @@ impl HttpSource {
     ) -> Result<Reading, MappingError> {
         let mut absent = Vec::new();
         let (mut quotes, mut dropped, mut failures) = (Vec::new(), Vec::new(), Vec::new());
-        for (position, ListedOffer { offer, outer }) in list.into_iter().enumerate() {
+        for (position, (offer, outer)) in list.into_iter().enumerate() {
             let context = minijinja::context! { offer, outer, ..context.clone() };
             let quote = match self.answer.figures(position, &context, &mut absent) {
                 Ok(figures) => figures.quote(facts, offers, &self.answer.keys),
@@ -249,7 +229,7 @@ impl HttpSource {
             };
             match quote {
                 Ok(quote) => quotes.push(quote),
-                Err(unfit) => dropped.push(Dropped::of(position, unfit)),
+                Err(unfit) => dropped.push(Unfit { position, ..unfit }),
             }
         }
         // Where no offer at all can be read it is the answer that cannot, or the mapping.
@@ -258,7 +238,7 @@ impl HttpSource {
         }
         let wrong = dropped.iter().find(|dropped| !dropped.for_others).filter(|_| quotes.is_empty());
         let answered = match wrong {
-            Some(Dropped { reason, .. }) => {
+            Some(Unfit { reason, .. }) => {
                 Answered::Failed(format!("none of its {} offers can be shown: {reason}", dropped.len()))
             }
             None => Answered::Offers(quotes),

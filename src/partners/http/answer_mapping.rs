@@ -46,16 +46,6 @@ impl AnswerMapping {
         said.into_iter().flatten().chain(self.offer.iter().map(|figure| &figure.expression))
     }
 
-    /// What one of the mappings says, if there is one.
-    pub(super) fn says(
-        &self,
-        key: &str,
-        expression: &Option<Expression>,
-        context: &Mapped,
-    ) -> Result<Option<Mapped>, MappingError> {
-        expression.as_ref().map(|expression| expression.run(key, context)).transpose()
-    }
-
     /// The figures of one offer.
     pub(super) fn figures(
         &self,

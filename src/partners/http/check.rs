@@ -1,27 +1,18 @@
 //! From a declared HTTP source to a compiled one, or to every fault with file, line and key.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use super::declared::{self, Http};
-use super::exchange::BID_MAX;
 use super::mappings::Mappings;
 use super::places::Places;
 use super::secret::Secret;
-use super::source::{HttpSource, Post, WireRules};
+use super::source::HttpSource;
 use super::step::Step;
 use crate::declaration::{Checker, quoted};
 use crate::model::ProductType;
-use crate::regular_file::{self, PEM_BYTES_MAX};
-
-/// Most calls at once.
-const CONCURRENCY_MAX: f64 = 10_000.0;
 
 /// Most calls in a row.
 const STEPS_MAX: usize = 8;
-
-/// Longest answer that may be allowed, bytes.
-const RESPONSE_BYTES_MAX: f64 = 16_777_216.0;
 
 impl HttpSource {
     /// Checks `[products.<type>.http]`; `None` when it has faults, which the checker then holds. The secrets of a
@@ -43,7 +34,7 @@ impl HttpSource {
             prefix: String::new(),
             kept: Vec::new(),
             authorized: http.auth.is_some(),
-            posts_when_shown: http.post.when == Some(declared::PostWhen::Shown),
+            posts_when_shown: http.post.when_shown(),
             last_ping: http.steps.iter().rposition(|step| step.bid.is_some()),
             sends_callback: false,
             // Who we are is told with each call.
@@ -53,10 +44,9 @@ impl HttpSource {
         mappings.is_ping = false;
         let steps = steps(http, &mut mappings);
         let answer = mappings.answer(http, product_type, keys);
-        let post = post(http, mappings.check);
+        post(http, mappings.check);
         let places = mappings.places;
         let secrets = secrets(&http.secrets, paused, check);
-        let wire = wire(&http.wire, check);
         if check.count() > before {
             return None;
         }
@@ -64,14 +54,14 @@ impl HttpSource {
         Some(Self {
             names,
             steps: steps?,
-            post: post?,
+            post: http.post,
             secrets,
             answer: answer?,
             late_is_event: http.late == declared::Late::Event,
             auth: auth.flatten(),
             hosts: hosts(http),
             places,
-            wire: wire?,
+            wire: http.wire.clone(),
             transcripts: http.transcripts,
         })
     }
@@ -81,7 +71,7 @@ impl HttpSource {
 fn steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<Step>> {
     let mut steps = declared_steps(http, mappings)?;
     // Whoever takes a lead and answers later has it after a restart, too.
-    let answers_later = |step: &Step| step.polling.is_some() || step.callback.is_some();
+    let answers_later = |step: &Step| step.polling.is_some() || step.callback;
     let made_once = match http.wire.idempotent {
         Some(true) => 0,
         Some(false) => steps.len(),
@@ -97,7 +87,7 @@ fn declared_steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<St
     if http.steps.is_empty() {
         return Some(vec![mappings.step(&http.only_call(), true, &http.answer.reasons)?]);
     }
-    for key in http.own_keys() {
+    for key in http.only_call().request_keys() {
         mappings.check.at(key, "stands beside `steps`; each step has its own");
     }
     let count = http.steps.len();
@@ -119,15 +109,9 @@ fn declared_steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<St
     compiled.collect::<Vec<_>>().into_iter().collect()
 }
 
-fn post(http: &Http, check: &mut Checker) -> Option<Post> {
+fn post(http: &Http, check: &mut Checker) {
     let declared::Post { floor, best, when, wait } = &http.post;
-    let given = [
-        ("floor", floor.is_some()),
-        ("best", best.is_some()),
-        ("when", when.is_some()),
-        ("wait", wait.is_some()),
-    ];
-    let when_shown = *when == Some(declared::PostWhen::Shown);
+    let when_shown = http.post.when_shown();
     let pings = http.steps.iter().filter(|step| step.bid.is_some()).count();
     let is_before_last = http.steps.iter().rev().nth(1).is_some_and(|step| step.bid.is_some());
     if when_shown && pings > 0 && (pings > 1 || !is_before_last) {
@@ -136,8 +120,8 @@ fn post(http: &Http, check: &mut Checker) -> Option<Post> {
             "wants one ping, whose answer has the offers, and the post as the step after it, the last",
         );
     }
-    let bids = http.steps.iter().any(|step| step.bid.is_some());
-    for (key, _) in given.into_iter().filter(|(_, given)| *given && !bids) {
+    let given = [floor.map(|_| "floor"), best.map(|_| "best"), when.map(|_| "when"), wait.map(|_| "wait")];
+    for key in given.into_iter().flatten().filter(|_| pings == 0) {
         check.at(&format!("post.{key}"), "stands without a step that has a `bid`");
     }
     if wait.is_some() && best.is_none() {
@@ -149,10 +133,6 @@ fn post(http: &Http, check: &mut Checker) -> Option<Post> {
             "stands beside `when = \"shown\"`: who is shown is known when the table is complete",
         );
     }
-    check.between("post.floor", *floor, 0.0, BID_MAX);
-    check.between("post.best", best.map(|best| best as f64), 1.0, 1000.0);
-    let wait = wait.map(|wait| check.duration("post.wait", wait));
-    Some(Post { floor: floor.unwrap_or(0.0), best: *best, wait, when_shown })
 }
 
 /// Scheme and host of every URL that does not leave them to a lead.
@@ -185,42 +165,13 @@ fn secrets(
     paused: bool,
     check: &mut Checker,
 ) -> BTreeMap<String, Option<Secret>> {
-    let mut secrets = BTreeMap::new();
-    for (name, place) in declared {
-        match Secret::read(place) {
-            Ok(secret) => drop(secrets.insert(name.clone(), Some(secret))),
-            Err(_) if paused && !matches!(place, declared::Secret::Misplaced) => {
-                drop(secrets.insert(name.clone(), None))
-            }
-            Err(fault) => check.at(&format!("secrets.{}", quoted(name)), fault),
-        }
-    }
-    secrets
-}
-
-fn wire(declared: &declared::Wire, check: &mut Checker) -> Option<WireRules> {
-    check.between("wire.concurrency", Some(declared.concurrency as f64), 1.0, CONCURRENCY_MAX);
-    let most = Some(declared.max_response_bytes as f64);
-    check.between("wire.max_response_bytes", most, 1024.0, RESPONSE_BYTES_MAX);
-    let connect_timeout = check.duration("wire.connect_timeout", declared.connect_timeout);
-    let mut pem = |key: &str, path: Option<&Path>| {
-        let read = path
-            .map(|path| regular_file::bytes_of(path, PEM_BYTES_MAX).map_err(|error| (path, error)))
-            .transpose();
-        read.unwrap_or_else(|(path, error)| {
-            check.at(key, format!("{} cannot be read: {error}", path.display()));
+    let mut read = |name: &str, place: &declared::Secret| match Secret::read(place) {
+        Ok(secret) => Some(secret),
+        Err(_) if paused && !matches!(place, declared::Secret::Misplaced(_)) => None,
+        Err(fault) => {
+            check.at(&format!("secrets.{}", quoted(name)), fault);
             None
-        })
+        }
     };
-    Some(WireRules {
-        connect_timeout,
-        concurrency: declared.concurrency,
-        idempotent: declared.idempotent.unwrap_or(false),
-        http2: declared.http2,
-        gzip: declared.gzip,
-        max_response_bytes: declared.max_response_bytes,
-        allow_addresses: declared.allow_addresses.clone(),
-        client_certificate: pem("wire.client_certificate", declared.client_certificate.as_deref()),
-        authorities: pem("wire.authorities", declared.authorities.as_deref()),
-    })
+    declared.iter().map(|(name, place)| (name.clone(), read(name, place))).collect()
 }

@@ -11,6 +11,7 @@ use minijinja::value::{Serde, Value as Mapped, ValueKind};
 use super::absent::Absent;
 use super::answer::{Answered, Reading, Received};
 use super::answer_mapping::AnswerMapping;
+use super::declared::BID_MAX;
 use super::expression::Expression;
 use super::given::Given;
 use super::mapping_error::MappingError;
@@ -24,10 +25,10 @@ pub struct Exchange {
     pub(super) step: usize,
     /// What mappings may use as `kept`.
     pub(super) kept: BTreeMap<String, Mapped>,
-    /// What the partner has bid, dollars.
-    bid: Option<f64>,
+    /// What the partner has bid, dollars; 0 where it said only that it wants the lead.
+    pub bid: Option<f64>,
     /// Where the partner may call us.
-    pub(super) callback_url: Option<String>,
+    pub callback_url: Option<String>,
 }
 
 /// How an answer comes that the partner calls us with.
@@ -38,9 +39,6 @@ pub enum Awaited {
     /// So, or by asking after each such time without a call.
     CallOrAsk(Duration),
 }
-
-/// The highest bid that is believed, dollars.
-pub(super) const BID_MAX: f64 = 1_000_000.0;
 
 /// How far the calls of an ask are, as it can be kept. Holds what partners have answered, so it is not `Debug`.
 #[derive(Clone, PartialEq)]
@@ -54,16 +52,6 @@ pub struct Progress {
 }
 
 impl Exchange {
-    /// What the partner has bid, dollars; 0 where it said only that it wants the lead.
-    pub fn bid(&self) -> Option<f64> {
-        self.bid
-    }
-
-    /// Has the partner know where it may call us.
-    pub fn call_back_at(&mut self, url: &str) {
-        self.callback_url = Some(url.to_owned());
-    }
-
     /// As it can be kept.
     pub fn progress(&self) -> Progress {
         let kept = serde_json::to_string(&self.kept).unwrap_or_else(|_| "{}".to_owned());
@@ -89,20 +77,10 @@ pub enum Next {
 impl HttpSource {
     /// How the answer comes that an exchange has come to, where the partner calls us with it.
     pub fn awaited(&self, exchange: &Exchange) -> Option<Awaited> {
-        let step = &self.steps[exchange.step];
-        step.callback.as_ref()?;
+        let step = self.step(exchange);
         let polling = step.polling.as_ref().filter(|_| step.url.is_some());
-        Some(polling.map_or(Awaited::Call, |polling| Awaited::CallOrAsk(polling.every)))
-    }
-
-    /// Whether the call that an exchange has come to is made at most once for an ask.
-    pub fn is_once(&self, exchange: &Exchange) -> bool {
-        self.steps[exchange.step].once
-    }
-
-    /// Whether it is made at most once for a lead, however many tables that has.
-    pub fn is_once_a_lead(&self, exchange: &Exchange) -> bool {
-        self.steps[exchange.step].once_a_lead
+        let awaited = polling.map_or(Awaited::Call, |polling| Awaited::CallOrAsk(polling.every));
+        step.callback.then_some(awaited)
     }
 
     /// The exchange that was kept so far; `None` when the file has no such step any more.
@@ -113,14 +91,14 @@ impl HttpSource {
         (step < self.steps.len()).then_some(Exchange { step, kept, bid: progress.bid, callback_url: None })
     }
 
-    /// Whether the call that an exchange has come to is answered with a bid.
-    pub fn is_ping(&self, exchange: &Exchange) -> bool {
-        self.steps[exchange.step].bid.is_some()
+    /// The call that an exchange has come to.
+    pub fn step(&self, exchange: &Exchange) -> &Step {
+        &self.steps[exchange.step]
     }
 
     /// The call that an exchange has come to, by its key, where there are several.
     pub fn step_key(&self, exchange: &Exchange) -> Option<&str> {
-        let prefix = self.steps[exchange.step].prefix.trim_end_matches('.');
+        let prefix = self.step(exchange).prefix.trim_end_matches('.');
         (!prefix.is_empty()).then_some(prefix)
     }
 
@@ -134,7 +112,7 @@ impl HttpSource {
         received: Received<'_>,
         given: &Given,
     ) -> Result<Next, MappingError> {
-        let step = &self.steps[exchange.step];
+        let step = self.step(exchange);
         let is_last = exchange.step + 1 == self.steps.len();
         if is_last && step.polling.is_none() {
             return Ok(Next::Read);
@@ -163,7 +141,7 @@ impl HttpSource {
     /// # Errors
     /// Why that is not known, without what it answered.
     pub fn takes(&self, exchange: &Exchange, received: Received<'_>, given: &Given) -> Result<bool, String> {
-        let step = &self.steps[exchange.step];
+        let step = self.step(exchange);
         let context = received.context(self.context(given, exchange))?;
         // A post is no ping, and none follows it.
         let next = step.next(&context, received, false, &self.answer);
@@ -181,7 +159,7 @@ impl HttpSource {
         context: &Mapped,
         given: &Given,
     ) -> Result<Next, MappingError> {
-        let step = &self.steps[exchange.step];
+        let step = self.step(exchange);
         for (name, expression) in &step.keep {
             let found = expression.look_up(&format!("keep.{name}"), context);
             match found.map_err(|error| step.placed(error))? {
@@ -229,14 +207,10 @@ impl Step {
         if is_last {
             return Ok(Next::Read);
         }
-        let says = |key: &str, expression: &Option<Expression>| {
-            let said = expression.as_ref().map(|expression| expression.run(key, context)).transpose();
-            said.map(|said| said.filter(Mapped::is_true))
-        };
-        if let Some(error) = says("error", &self.error)? {
+        if let Some(error) = Expression::says(&self.error, "error", context)? {
             return Ok(Next::Ended(Reading::error(received.status, &error)));
         }
-        if let Some(said) = says("declined", &self.declined)? {
+        if let Some(said) = Expression::says(&self.declined, "declined", context)? {
             return answer.declined("declined", &said).map(Next::Ended);
         }
         if !received.status.is_success() {

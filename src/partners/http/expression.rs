@@ -1,7 +1,6 @@
 //! Expressions and templates of the mapping language, compiled once and run under a bound.
 
-use std::collections::{BTreeSet, HashSet};
-use std::fmt;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use minijinja::value::{Serde, Value, ValueKind};
@@ -36,12 +35,14 @@ const FAULTS: [&str; 5] =
 const ARGUMENTS: &str = "gives a filter or a function fewer or more arguments than it takes";
 
 /// An expression: `lead.financialInformation.annualIncome / 12`.
+#[derive(Debug)]
 pub struct Expression {
     text: String,
     compiled: minijinja::Expression<'static, 'static>,
 }
 
 /// A text with expressions in it: `<Amount>{{ lead.loanInformation.loanAmount }}</Amount>`.
+#[derive(Debug)]
 pub struct Template {
     environment: Environment<'static>,
 }
@@ -73,7 +74,7 @@ impl Expression {
 
     /// What it is made of: variables with their paths.
     pub fn variables(&self) -> BTreeSet<String> {
-        sorted(self.compiled.undeclared_variables(true))
+        self.compiled.undeclared_variables(true).into_iter().collect()
     }
 
     /// Whether it looks at a variable.
@@ -93,6 +94,19 @@ impl Expression {
             Some(text) if text.len() > TEXT_BYTES => Err(too_long(key)),
             _ => Ok(value),
         }
+    }
+
+    /// What an expression says, if there is one and that is true.
+    ///
+    /// # Errors
+    /// [`MappingError`]
+    pub(super) fn says(
+        expression: &Option<Self>,
+        key: &str,
+        context: &Value,
+    ) -> Result<Option<Value>, MappingError> {
+        let said = expression.as_ref().map(|expression| expression.run(key, context)).transpose()?;
+        Ok(said.filter(Value::is_true))
     }
 
     fn eval(&self, context: Value) -> Result<Value, Error> {
@@ -178,7 +192,7 @@ impl Template {
     /// What it is made of: variables with their paths.
     pub fn variables(&self) -> BTreeSet<String> {
         let template = self.environment.get_template(TEMPLATE);
-        template.map(|template| sorted(template.undeclared_variables(true))).unwrap_or_default()
+        template.map(|template| template.undeclared_variables(true)).into_iter().flatten().collect()
     }
 
     /// Fills it in. `key` is named when that fails.
@@ -226,18 +240,6 @@ fn literal(text: &str) -> Option<(&str, &str)> {
     (!literal.contains('\\')).then_some((literal, rest.trim_start()))
 }
 
-impl fmt::Debug for Expression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Expression({})", self.text)
-    }
-}
-
-impl fmt::Debug for Template {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Template")
-    }
-}
-
 /// What every mapping may use beside Jinja's own words.
 fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
@@ -277,10 +279,8 @@ fn never_right(error: &Option<Error>) -> Result<(), String> {
     match error.kind() {
         UnknownFilter => {
             let name = detail.trim_start_matches("filter ").trim_end_matches(" is unknown");
-            let mut known = [filters::NAMES, &signing::FILTERS].concat();
-            known.sort_unstable();
-            let hint = did_you_mean(nearest(name, known.iter().copied()));
-            Err(format!("filter `{name}` is unknown; there are {}{hint}", known.join(", ")))
+            let hint = did_you_mean(nearest(name, filters::NAMES));
+            Err(format!("filter `{name}` is unknown; there are {}{hint}", filters::NAMES.join(", ")))
         }
         ErrorKind::InvalidOperation if is_fault(detail) => Err(detail.to_owned()),
         ErrorKind::MissingArgument | ErrorKind::TooManyArguments => Err(ARGUMENTS.to_owned()),
@@ -300,10 +300,6 @@ pub(super) fn is_of_known_words(fault: &str) -> bool {
 
 fn empty() -> Value {
     Value::from(Serde(serde_json::Map::new()))
-}
-
-fn sorted(names: HashSet<String>) -> BTreeSet<String> {
-    names.into_iter().collect()
 }
 
 /// A value as text; `None` when it is not given.
@@ -389,7 +385,7 @@ mod tests {
 
     #[test]
     fn every_filter_that_is_named_is_there() {
-        for name in filters::NAMES.iter().chain(&signing::FILTERS) {
+        for name in filters::NAMES {
             let unknown = Expression::compile(&format!("lead.amount|{name}")).err();
             assert!(!unknown.is_some_and(|fault| fault.contains("unknown")), "{name}");
         }

@@ -11,9 +11,6 @@ use crate::declaration::{did_you_mean, nearest, quoted};
 use crate::model::ProductType;
 use crate::partners::catalog::{Figure, Figures, MoneyRules};
 
-/// The longest text of an offer that may be allowed, bytes.
-const TEXT_BYTES_MAX: f64 = 65_536.0;
-
 impl Mappings<'_, '_> {
     /// The figures of an offer of a product type, in whose catalog there are `keys`.
     pub(super) fn figures(
@@ -70,14 +67,12 @@ impl Mappings<'_, '_> {
         for (state, cap) in &declared.rate_caps {
             self.check.between(&format!("answer.rate_caps.{state}"), Some(*cap), 1.0, 400.0);
         }
-        let bytes = declared.max_text_bytes.map(|bytes| bytes as f64);
-        self.check.between("answer.max_text_bytes", bytes, 1024.0, TEXT_BYTES_MAX);
         MoneyRules {
             low_apr: declared.low_apr,
             bounds,
             rate_caps: declared.rate_caps.clone(),
             payment: declared.payment,
-            max_text_bytes: declared.max_text_bytes.unwrap_or(MoneyRules::MAX_TEXT_BYTES),
+            max_text_bytes: declared.max_text_bytes,
         }
     }
 }

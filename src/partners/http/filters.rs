@@ -1,56 +1,16 @@
-//! The filters of mappings: Jinja's, and those of ours that neither sign (`signing.rs`) nor know dates (`moment.rs`).
+//! The names of all filters of mappings, and those of ours that neither sign (`signing.rs`) nor know dates (`moment.rs`).
 
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error};
 
-/// Every filter that a mapping may use beside those that sign: Jinja's, and four of ours.
-pub(super) const NAMES: &[&str] = &[
-    "abs",
-    "as_list",
-    "attr",
-    "bool",
-    "chain",
-    "count",
-    "date",
-    "default",
-    "dictsort",
-    "digits",
-    "escape",
-    "first",
-    "float",
-    "format",
-    "groupby",
-    "int",
-    "items",
-    "join",
-    "last",
-    "length",
-    "lines",
-    "list",
-    "lower",
-    "map",
-    "max",
-    "min",
-    "pprint",
-    "read_date",
-    "reject",
-    "rejectattr",
-    "replace",
-    "reverse",
-    "round",
-    "safe",
-    "select",
-    "selectattr",
-    "sort",
-    "split",
-    "string",
-    "sum",
-    "title",
-    "trim",
-    "unique",
-    "upper",
-    "urlencode",
-    "zip",
+/// Every filter that a mapping may use, in the order of the alphabet.
+#[rustfmt::skip]
+pub(super) const NAMES: [&str; 60] = [
+    "abs", "as_list", "attr", "base64", "base64url", "bool", "chain", "count", "date", "default", "dictsort", "digits",
+    "escape", "first", "float", "format", "from_base64", "from_hex", "groupby", "hex", "hmac", "int", "is_signed", "items",
+    "join", "jws", "last", "length", "lines", "list", "lower", "map", "max", "md5", "min", "pprint", "read_date", "reject",
+    "rejectattr", "replace", "reverse", "round", "safe", "select", "selectattr", "sha1", "sha256", "sha512", "sign", "sort",
+    "split", "string", "sum", "title", "tojson", "trim", "unique", "upper", "urlencode", "zip",
 ];
 
 /// Adds those of ours to an environment.

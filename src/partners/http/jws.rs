@@ -19,62 +19,62 @@ use spki::der::Decode;
 /// What is wrong with the name of an algorithm.
 pub(super) const NO_ALGORITHM: &str = "names an algorithm that is not known";
 
-/// The algorithms there are.
-pub(super) const NAMES: [&str; 12] = [
-    "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384",
-    "EdDSA",
-];
-
-/// How a signature is made.
-#[derive(Clone, Copy)]
+/// How a signature is made, and looked at.
 pub(super) struct Algorithm {
-    name: &'static str,
+    /// Its name.
+    pub(super) name: &'static str,
     kind: Kind,
+    verifications: &'static [&'static dyn VerificationAlgorithm],
 }
 
-#[derive(Clone, Copy)]
+/// The algorithms there are.
+pub(super) static ALGORITHMS: [Algorithm; 12] = [
+    by("HS256", Kind::Hmac(&hmac::HMAC_SHA256), &[]),
+    by("HS384", Kind::Hmac(&hmac::HMAC_SHA384), &[]),
+    by("HS512", Kind::Hmac(&hmac::HMAC_SHA512), &[]),
+    by("RS256", Kind::Rsa(&RSA_PKCS1_SHA256), &[&RSA_PKCS1_2048_8192_SHA256]),
+    by("RS384", Kind::Rsa(&RSA_PKCS1_SHA384), &[&RSA_PKCS1_2048_8192_SHA384]),
+    by("RS512", Kind::Rsa(&RSA_PKCS1_SHA512), &[&RSA_PKCS1_2048_8192_SHA512]),
+    by("PS256", Kind::Rsa(&RSA_PSS_SHA256), &[&RSA_PSS_2048_8192_SHA256]),
+    by("PS384", Kind::Rsa(&RSA_PSS_SHA384), &[&RSA_PSS_2048_8192_SHA384]),
+    by("PS512", Kind::Rsa(&RSA_PSS_SHA512), &[&RSA_PSS_2048_8192_SHA512]),
+    by("ES256", Kind::Ecdsa(&ECDSA_P256_SHA256_FIXED_SIGNING), P256),
+    by("ES384", Kind::Ecdsa(&ECDSA_P384_SHA384_FIXED_SIGNING), P384),
+    by("EdDSA", Kind::Ed25519, &[&ED25519]),
+];
+
+/// A signature by a curve may be two numbers of fixed length or ASN.1, which others write.
+const P256: &[&dyn VerificationAlgorithm] = &[&ECDSA_P256_SHA256_FIXED, &ECDSA_P256_SHA256_ASN1];
+const P384: &[&dyn VerificationAlgorithm] = &[&ECDSA_P384_SHA384_FIXED, &ECDSA_P384_SHA384_ASN1];
+
 enum Kind {
-    Hmac(hmac::Algorithm),
+    Hmac(&'static hmac::Algorithm),
     Rsa(&'static dyn RsaEncoding),
     Ecdsa(&'static EcdsaSigningAlgorithm),
     Ed25519,
 }
 
+const fn by(
+    name: &'static str,
+    kind: Kind,
+    verifications: &'static [&'static dyn VerificationAlgorithm],
+) -> Algorithm {
+    Algorithm { name, kind, verifications }
+}
+
 impl Algorithm {
     /// The algorithm of a name.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        // In the order of their names.
-        let kinds: [Kind; NAMES.len()] = [
-            Kind::Hmac(hmac::HMAC_SHA256),
-            Kind::Hmac(hmac::HMAC_SHA384),
-            Kind::Hmac(hmac::HMAC_SHA512),
-            Kind::Rsa(&RSA_PKCS1_SHA256),
-            Kind::Rsa(&RSA_PKCS1_SHA384),
-            Kind::Rsa(&RSA_PKCS1_SHA512),
-            Kind::Rsa(&RSA_PSS_SHA256),
-            Kind::Rsa(&RSA_PSS_SHA384),
-            Kind::Rsa(&RSA_PSS_SHA512),
-            Kind::Ecdsa(&ECDSA_P256_SHA256_FIXED_SIGNING),
-            Kind::Ecdsa(&ECDSA_P384_SHA384_FIXED_SIGNING),
-            Kind::Ed25519,
-        ];
-        let (name, kind) = NAMES.into_iter().zip(kinds).find(|(known, _)| *known == name)?;
-        Some(Self { name, kind })
+    pub(super) fn named(name: &str) -> Option<&'static Self> {
+        ALGORITHMS.iter().find(|algorithm| algorithm.name == name)
     }
 
-    /// Its name.
-    pub(super) fn name(self) -> &'static str {
-        self.name
-    }
-
-    /// Whether a text is signed so, by the private half of a public key (`BEGIN PUBLIC KEY`), or of the HMACs by the key. A signature
-    /// by a curve may be two numbers of fixed length or ASN.1, which others write.
+    /// Whether a text is signed so, by the private half of a public key (`BEGIN PUBLIC KEY`), or of the HMACs by the key.
     ///
     /// # Errors
     /// What is wrong with the key.
-    pub(super) fn verify(self, key: &[u8], text: &[u8], signature: &[u8]) -> Result<bool, String> {
+    pub(super) fn verify(&self, key: &[u8], text: &[u8], signature: &[u8]) -> Result<bool, String> {
         if let Kind::Hmac(algorithm) = self.kind {
-            return Ok(hmac::verify(&hmac::Key::new(algorithm, key), text, signature).is_ok());
+            return Ok(hmac::verify(&hmac::Key::new(*algorithm, key), text, signature).is_ok());
         }
         let no_key = || {
             "has a key that is not a public key in PEM; `openssl pkey -pubout` writes such a one".to_owned()
@@ -83,35 +83,19 @@ impl Algorithm {
         let key = SubjectPublicKeyInfoRef::from_der(&der).map_err(|_| no_key())?;
         let public = key.subject_public_key.as_bytes().ok_or_else(no_key)?;
         let signed = |algorithm| UnparsedPublicKey::new(algorithm, public).verify(text, signature).is_ok();
-        Ok(self.verifications().iter().any(|algorithm| signed(*algorithm)))
-    }
-
-    /// How signatures of public keys that ring knows are looked at.
-    fn verifications(self) -> Vec<&'static dyn VerificationAlgorithm> {
-        match self.name {
-            "RS256" => vec![&RSA_PKCS1_2048_8192_SHA256],
-            "RS384" => vec![&RSA_PKCS1_2048_8192_SHA384],
-            "RS512" => vec![&RSA_PKCS1_2048_8192_SHA512],
-            "PS256" => vec![&RSA_PSS_2048_8192_SHA256],
-            "PS384" => vec![&RSA_PSS_2048_8192_SHA384],
-            "PS512" => vec![&RSA_PSS_2048_8192_SHA512],
-            "ES256" => vec![&ECDSA_P256_SHA256_FIXED, &ECDSA_P256_SHA256_ASN1],
-            "ES384" => vec![&ECDSA_P384_SHA384_FIXED, &ECDSA_P384_SHA384_ASN1],
-            "EdDSA" => vec![&ED25519],
-            _ => Vec::new(),
-        }
+        Ok(self.verifications.iter().any(|algorithm| signed(*algorithm)))
     }
 
     /// Signs a text. A signature with RSA takes about a millisecond.
     ///
     /// # Errors
     /// What is wrong with the key, without a word of it.
-    pub(super) fn sign(self, key: &[u8], text: &[u8]) -> Result<Vec<u8>, String> {
+    pub(super) fn sign(&self, key: &[u8], text: &[u8]) -> Result<Vec<u8>, String> {
         let random = SystemRandom::new();
         let no_key =
             |wanted: &str| format!("has a key that is not {wanted}; `openssl genpkey` writes such a one");
         match self.kind {
-            Kind::Hmac(algorithm) => Ok(hmac::sign(&hmac::Key::new(algorithm, key), text).as_ref().to_vec()),
+            Kind::Hmac(algorithm) => Ok(hmac::sign(&hmac::Key::new(*algorithm, key), text).as_ref().to_vec()),
             Kind::Rsa(encoding) => {
                 let wanted = || no_key("a private RSA key of 2048 to 8192 bits, PKCS#8 in PEM");
                 let key = pkcs8(key).and_then(|key| RsaKeyPair::from_pkcs8(&key).ok()).ok_or_else(wanted)?;

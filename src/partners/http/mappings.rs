@@ -15,13 +15,12 @@ use super::declared::{self, Empty, Http};
 use super::expression::{Expression, Template};
 use super::names::{self, Known, Stage, no_mapping};
 use super::places::Places;
-use super::request::header_name;
 use super::source::{Auth, ClientProof};
 use super::specimen;
-use super::step::{CallbackRule, Polling, Step};
+use super::step::{Polling, Step};
 use crate::declaration::{Checker, did_you_mean, nearest, quoted};
 use crate::model::{ProductType, RejectReason};
-use crate::partners::checker::is_absolute_url;
+use crate::partners::base_url::is_absolute_url;
 
 /// How long is waited where nothing says it, before a partner is asked again.
 const EVERY: Duration = Duration::from_secs(1);
@@ -90,7 +89,6 @@ impl Mappings<'_, '_> {
         last: bool,
         reasons: &BTreeMap<String, String>,
     ) -> Option<Step> {
-        let method = self.method(declared.method.as_deref());
         let url = match &declared.url {
             Some(url) => self.url("url", url).map(Some),
             None if declared.callback => Some(None),
@@ -99,7 +97,7 @@ impl Mappings<'_, '_> {
                 None
             }
         };
-        let callback = self.callback(declared);
+        let verify = self.callback(declared);
         if declared.once && declared.pending.is_some() {
             self.check.at("once", "stands beside `pending`, by which the call is made again");
         }
@@ -114,26 +112,23 @@ impl Mappings<'_, '_> {
             self.check.at(&key, "stands beside `auth`, which makes that header; leave one out");
         }
         let body = self.body(declared);
-        let when = declared.when.as_ref().and_then(|when| self.expression("when", when, Stage::Request));
+        let when = self.optional("when", &declared.when, Stage::Request);
         let polling = self.polling(declared);
         let [error, declined] =
             [("error", &declared.error), ("declined", &declared.declined)].map(|(key, text)| {
-                let text = text.as_ref()?;
-                if last {
-                    self.check.at(
-                        key,
-                        format!("is for steps that others follow; of the last one `answer.{key}` says it"),
-                    );
+                if text.is_some() && last {
+                    let others = "is for steps that others follow";
+                    self.check.at(key, format!("{others}; of the last one `answer.{key}` says it"));
                 }
-                self.expression(key, text, Stage::Answer)
+                self.optional(key, text, Stage::Answer)
             });
         self.reject_words("declined", reasons, &declined);
         let keep = self.keep(&declared.keep, last);
-        let bid = declared.bid.as_ref().map(|bid| self.expression("bid", bid, Stage::Answer));
-        self.kept.extend(bid.is_some().then(|| "bid".to_owned()));
+        let bid = self.optional("bid", &declared.bid, Stage::Answer);
+        self.kept.extend(declared.bid.is_some().then(|| "bid".to_owned()));
         Some(Step {
             prefix: self.prefix.clone(),
-            method: method?,
+            method: declared.method.clone().unwrap_or(Method::POST),
             url: url?,
             sandbox_url: sandbox_url.flatten(),
             query,
@@ -145,14 +140,15 @@ impl Mappings<'_, '_> {
             error,
             declined,
             keep,
-            bid: bid.flatten(),
+            bid,
             once: declared.once,
             once_a_lead: declared.once,
-            callback,
+            callback: declared.callback,
+            verify,
         })
     }
 
-    fn callback(&mut self, declared: &declared::Step) -> Option<CallbackRule> {
+    fn callback(&mut self, declared: &declared::Step) -> Option<Expression> {
         if !declared.callback {
             if declared.verify.is_some() {
                 self.check.at("verify", "stands without `callback = true`");
@@ -167,9 +163,9 @@ impl Mappings<'_, '_> {
                 .at("url", "stands without `pending`, which says when no call of the partner is waited for");
         }
         if declared.url.is_none() {
-            request_keys(declared).for_each(|key| {
+            for key in declared.request_keys() {
                 self.check.at(key, "is of a request, and without `url` there is none: the partner calls us");
-            });
+            }
         }
         if !self.sends_callback {
             self.check.remark(
@@ -183,15 +179,14 @@ impl Mappings<'_, '_> {
                 "takes calls that are not signed: without `verify` whoever knows the address can answer for the partner",
             );
         }
-        let verify = declared.verify.as_ref();
-        let verify = verify.and_then(|verify| self.expression("verify", verify, Stage::Callback));
+        let verify = self.optional("verify", &declared.verify, Stage::Callback);
         if verify.as_ref().is_some_and(|verify| !verify.uses("secret")) {
             self.check.remark(
                 "verify",
                 "uses no `secret`, so whoever knows the address and the file's rule can answer for the partner",
             );
         }
-        Some(CallbackRule { verify })
+        verify
     }
 
     fn polling(&mut self, declared: &declared::Step) -> Option<Polling> {
@@ -201,7 +196,7 @@ impl Mappings<'_, '_> {
             }
             return None;
         };
-        let every = declared.every.map_or(EVERY, |every| self.check.duration("every", every));
+        let every = declared.every.unwrap_or(EVERY);
         if every < EVERY_MIN {
             self.check.at("every", format!("must be at least {EVERY_MIN:?}, got {every:?}"));
         }
@@ -212,26 +207,12 @@ impl Mappings<'_, '_> {
         if last && !declared.is_empty() {
             self.check.at("keep", "is for steps that others follow; `answer` sees the whole last answer");
         }
-        let mut keep = Vec::new();
         if declared.contains_key("bid") {
             self.check.at("keep.bid", "is kept of itself where a step has a `bid`; choose another name");
         }
-        for (name, text) in declared {
-            let compiled = self.expression(&format!("keep.{}", quoted(name)), text, Stage::Answer);
-            keep.extend(compiled.map(|expression| (name.clone(), expression)));
-        }
+        let keep = self.fields("keep", declared, Stage::Answer);
         self.kept.extend(declared.keys().cloned());
         keep
-    }
-
-    fn method(&mut self, method: Option<&str>) -> Option<Method> {
-        let known = [Method::POST, Method::GET, Method::PUT, Method::PATCH];
-        let wanted = method.unwrap_or("POST");
-        let found = known.into_iter().find(|method| method.as_str() == wanted);
-        if found.is_none() {
-            self.check.at("method", format!("must be POST, GET, PUT or PATCH, got `{wanted}`"));
-        }
-        found
     }
 
     fn url(&mut self, key: &str, url: &str) -> Option<Template> {
@@ -242,30 +223,25 @@ impl Mappings<'_, '_> {
         self.template(key, url, AutoEscape::None)
     }
 
+    /// An expression, if there is one.
+    fn optional(&mut self, key: &str, text: &Option<String>, stage: Stage) -> Option<Expression> {
+        self.expression(key, text.as_ref()?, stage)
+    }
+
     fn template(&mut self, key: &str, text: &str, escape: AutoEscape) -> Option<Template> {
-        match Template::compile(text, escape) {
-            Ok(template) => {
-                self.names(key, text, template.variables(), Stage::Request);
-                Some(template)
-            }
-            Err(fault) => {
-                self.check.at(key, no_mapping(key, fault));
-                None
-            }
-        }
+        let template = self.compiled(key, Template::compile(text, escape))?;
+        self.names(key, text, template.variables(), Stage::Request);
+        Some(template)
     }
 
     pub(super) fn expression(&mut self, key: &str, text: &str, stage: Stage) -> Option<Expression> {
-        match Expression::compile(text) {
-            Ok(expression) => {
-                self.names(key, text, expression.variables(), stage);
-                Some(expression)
-            }
-            Err(fault) => {
-                self.check.at(key, no_mapping(key, fault));
-                None
-            }
-        }
+        let expression = self.compiled(key, Expression::compile(text))?;
+        self.names(key, text, expression.variables(), stage);
+        Some(expression)
+    }
+
+    fn compiled<T>(&mut self, key: &str, compiled: Result<T, String>) -> Option<T> {
+        compiled.map_err(|fault| self.check.at(key, no_mapping(key, fault))).ok()
     }
 
     fn fields(
@@ -285,10 +261,10 @@ impl Mappings<'_, '_> {
         let mut compiled = Vec::new();
         for (name, text) in headers {
             let key = format!("headers.{}", quoted(name));
-            match header_name(name) {
-                Some(name) => compiled
+            match HeaderName::try_from(name) {
+                Ok(name) => compiled
                     .extend(self.expression(&key, text, Stage::Header).map(|expression| (name, expression))),
-                None => self.check.at(&key, "is no name of a header"),
+                Err(_) => self.check.at(&key, "is no name of a header"),
             }
         }
         compiled
@@ -368,13 +344,11 @@ impl Mappings<'_, '_> {
         let client_id = self.expression("auth.oauth2.client_id", &declared.client_id, Stage::Token);
         let proof = match (&declared.client_secret, &declared.client_assertion) {
             (Some(secret), None) => {
-                let secret = self.expression("auth.oauth2.client_secret", secret, Stage::Token);
-                secret.map(ClientProof::Secret)
+                self.expression("auth.oauth2.client_secret", secret, Stage::Token).map(ClientProof::Secret)
             }
-            (None, Some(assertion)) => {
-                let assertion = self.expression("auth.oauth2.client_assertion", assertion, Stage::Token);
-                assertion.map(ClientProof::Assertion)
-            }
+            (None, Some(assertion)) => self
+                .expression("auth.oauth2.client_assertion", assertion, Stage::Token)
+                .map(ClientProof::Assertion),
             _ => {
                 self.check.at("auth.oauth2", "must have one of client_secret, client_assertion");
                 None
@@ -406,11 +380,8 @@ impl Mappings<'_, '_> {
         keys: Vec<String>,
     ) -> Option<AnswerMapping> {
         let declared = &http.answer;
-        let mut of = |key: &str, text: &Option<String>| {
-            text.as_ref().and_then(|text| self.expression(key, text, Stage::Answer))
-        };
-        let error = of("answer.error", &declared.error);
-        let declined = of("answer.declined", &declared.declined);
+        let error = self.optional("answer.error", &declared.error, Stage::Answer);
+        let declined = self.optional("answer.declined", &declared.declined, Stage::Answer);
         self.reject_words("answer.declined", &http.answer.reasons, &declined);
         let xml = http.steps.last().map_or(&http.xml, |step| &step.xml);
         if xml.is_some() && declared.offers.is_none() {
@@ -419,12 +390,12 @@ impl Mappings<'_, '_> {
         }
         let offers = declared.offers.as_deref().unwrap_or("response.offers");
         let offers = self.expression("answer.offers", offers, Stage::Answer);
-        let inner = declared.inner.as_ref().map(|inner| self.expression("answer.inner", inner, Stage::Inner));
+        let inner = self.optional("answer.inner", &declared.inner, Stage::Inner);
         let offer = self.figures(&declared.offer, product_type, &keys);
         let reasons = self.reasons(&declared.reasons);
         let empty_declines = declared.empty == Some(Empty::Declines);
         let money = Arc::new(self.money_rules(declared, product_type));
-        let (offers, inner) = (offers?, inner.flatten());
+        let offers = offers?;
         Some(AnswerMapping { error, declined, reasons, offers, empty_declines, inner, offer, keys, money })
     }
 
@@ -482,18 +453,4 @@ fn without_expressions(template: &str) -> String {
         text.push_str(part.split_once("}}").map_or("", |(_, rest)| rest));
     }
     text
-}
-
-/// What is declared of a request.
-fn request_keys(declared: &declared::Step) -> impl Iterator<Item = &'static str> {
-    let given = [
-        ("method", declared.method.is_some()),
-        ("sandbox_url", declared.sandbox_url.is_some()),
-        ("query", !declared.query.is_empty()),
-        ("headers", !declared.headers.is_empty()),
-        ("json", declared.json.is_some()),
-        ("form", declared.form.is_some()),
-        ("xml", declared.xml.is_some()),
-    ];
-    given.into_iter().filter(|(_, is_given)| *is_given).map(|(key, _)| key)
 }

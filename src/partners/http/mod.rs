@@ -53,12 +53,13 @@ pub mod withheld;
 mod xml;
 
 pub use answer::{Answered, Reading, Received};
+pub use declared::Post;
 pub use exchange::{Awaited, Exchange, Next, Progress};
 pub use given::{Asked, Given};
 pub use mapping_error::MappingError;
 pub use request::HttpRequest;
 pub use secret::Secrets;
-pub use source::{HttpSource, Post};
+pub use source::HttpSource;
 
 #[cfg(test)]
 mod tests;

@@ -159,12 +159,14 @@ pub(super) fn fault(
     }
 }
 
+/// Whether a path is another one, or stands in it; each stands in the empty one.
+fn within(long: &str, short: &str) -> bool {
+    let rest = long.strip_prefix(short);
+    short.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 /// Wants a path of a ping to lead to nothing that identifies a person.
 fn personal(path: &str) -> Option<String> {
-    let within = |long: &str, short: &str| {
-        short.is_empty()
-            || long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
     let named = Attribute::all().iter().find(|attribute| attribute.personal && within(attribute.path, path));
     let is_open = OPEN.iter().any(|open| *open != "productTypes" && path.split('.').next() == Some(*open));
     match named {
@@ -185,9 +187,6 @@ fn personal(path: &str) -> Option<String> {
 
 /// Wants a path to lead somewhere in a lead.
 fn attribute(path: &str) -> Option<String> {
-    let within = |long: &str, short: &str| {
-        long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
     let paths = || Attribute::all().iter().map(|attribute| attribute.path);
     let is_open = OPEN.iter().any(|open| path.split('.').next() == Some(*open));
     if path.is_empty() || is_open || paths().any(|known| within(known, path) || within(path, known)) {

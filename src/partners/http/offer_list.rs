@@ -15,12 +15,8 @@ pub(super) enum OfferList {
     Missing(Absent),
 }
 
-/// An offer as it stands in an answer.
-pub(super) struct ListedOffer {
-    pub(super) offer: Mapped,
-    /// What it stands in, where lists stand in a list.
-    pub(super) outer: Option<Mapped>,
-}
+/// An offer as it stands in an answer; and what it stands in, where lists stand in a list.
+pub(super) type ListedOffer = (Mapped, Option<Mapped>);
 
 impl OfferList {
     /// Finds the offers of an answer, of `xml` or not.
@@ -30,16 +26,15 @@ impl OfferList {
             Err(absent) => return Ok(Self::Missing(absent)),
         };
         let Some(inner) = &mapping.inner else {
-            let plain = |offer| ListedOffer { offer, outer: None };
-            return Ok(Self::Given(outermost.into_iter().map(plain).collect()));
+            return Ok(Self::Given(outermost.into_iter().map(|offer| (offer, None)).collect()));
         };
         let mut offers = Vec::new();
         for (nth, outer) in outermost.into_iter().enumerate() {
             let context = minijinja::context! { offer => outer.clone(), ..context.clone() };
             match elements("answer.inner", inner, &context, xml)? {
-                Ok(elements) => offers.extend(
-                    elements.into_iter().map(|offer| ListedOffer { offer, outer: Some(outer.clone()) }),
-                ),
+                Ok(elements) => {
+                    offers.extend(elements.into_iter().map(|offer| (offer, Some(outer.clone()))));
+                }
                 Err(absent) => return Ok(Self::Missing(absent.in_offer(nth))),
             }
         }

@@ -1,7 +1,7 @@
 //! From a lead to the request that a partner is sent.
 
 use bytes::Bytes;
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, Method, Uri};
 use minijinja::value::Value as Mapped;
 use uuid::Uuid;
@@ -44,7 +44,7 @@ impl HttpSource {
         let step = &self.steps[exchange.step];
         let nonce = secrets.nonce();
         let context = self.secret_context(secrets, nonce, self.context(given, exchange));
-        let mut request = match step.request(given.test(), &context) {
+        let mut request = match step.request(given.asked.test, &context) {
             Ok(Some(request)) => HttpRequest { nonce, ..request },
             Ok(None) => return Ok(None),
             Err(error) => return Err(step.placed(error)),
@@ -135,9 +135,4 @@ fn fields(
 
 fn encoded(fields: &[(String, String)]) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
-}
-
-/// Header names of a declaration.
-pub(super) fn header_name(name: &str) -> Option<HeaderName> {
-    HeaderName::try_from(name).ok()
 }

@@ -49,7 +49,7 @@ impl Secret {
     /// mixes things up writes the secret itself there.
     pub fn read(declared: &declared::Secret) -> Result<Self, String> {
         let (text, place) = match declared {
-            declared::Secret::Env(name) => {
+            declared::Secret::Env { env: name } => {
                 let place = if is_variable(name) {
                     format!("the environment variable {name}")
                 } else {
@@ -57,12 +57,12 @@ impl Secret {
                 };
                 (std::env::var(name).map_err(|_| format!("cannot be read: {place} is not set"))?, place)
             }
-            declared::Secret::File(path) => {
+            declared::Secret::File { file } => {
                 let place = "the file that it names".to_owned();
-                let read = regular_file::text_of(path, BYTES_MAX);
+                let read = regular_file::text_of(file, BYTES_MAX);
                 (read.map_err(|error| format!("cannot be read from {place}: {error}"))?, place)
             }
-            declared::Secret::Misplaced => {
+            declared::Secret::Misplaced(_) => {
                 return Err("must be a table, `{ env = \"NAME\" }` or `{ file = \"PATH\" }`".to_owned());
             }
         };

@@ -24,24 +24,6 @@ pub(super) const NO_DIGEST: &str = "names a digest that is not known";
 /// The digests that an HMAC may have.
 const DIGESTS: [&str; 4] = ["sha1", "sha256", "sha384", "sha512"];
 
-/// The filters, for messages.
-pub(super) const FILTERS: [&str; 14] = [
-    "base64",
-    "base64url",
-    "from_base64",
-    "from_hex",
-    "hex",
-    "hmac",
-    "is_signed",
-    "jws",
-    "md5",
-    "sha1",
-    "sha256",
-    "sha512",
-    "sign",
-    "tojson",
-];
-
 /// Has an environment know the filters.
 pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("md5", |text: &Value| {
@@ -102,7 +84,7 @@ fn signed(payload: &Value, algorithm: &str, key: &Value, header: Kwargs) -> Resu
         return Ok(Value::UNDEFINED);
     }
     let detached = header.get::<Option<bool>>("detached")?.unwrap_or(false);
-    let mut members = serde_json::Map::from_iter([("alg".to_owned(), algorithm.name().into())]);
+    let mut members = serde_json::Map::from_iter([("alg".to_owned(), algorithm.name.into())]);
     for name in header.args().filter(|name| *name != "detached").collect::<Vec<_>>() {
         let member = serde_json::to_value(header.get::<Value>(name)?);
         members.insert(name.to_owned(), member.map_err(|_| unfit("has a header that is no JSON"))?);
@@ -153,12 +135,13 @@ fn is_signed(text: &Value, algorithm: &str, signature: &Value, key: &Value) -> R
 }
 
 /// What stands for a signature where keys are masked: of the same text by the same algorithm, and of no other.
-fn masked(algorithm: jws::Algorithm, text: &[u8]) -> Vec<u8> {
-    digest::digest(&digest::SHA256, &[algorithm.name().as_bytes(), text].join(&0)).as_ref().to_vec()
+fn masked(algorithm: &jws::Algorithm, text: &[u8]) -> Vec<u8> {
+    digest::digest(&digest::SHA256, &[algorithm.name.as_bytes(), text].join(&0)).as_ref().to_vec()
 }
 
-fn algorithm_named(name: &str) -> Result<jws::Algorithm, Error> {
-    jws::Algorithm::named(name).ok_or_else(|| unfit(unknown(jws::NO_ALGORITHM, name, &jws::NAMES)))
+fn algorithm_named(name: &str) -> Result<&'static jws::Algorithm, Error> {
+    let names = jws::ALGORITHMS.each_ref().map(|algorithm| algorithm.name);
+    jws::Algorithm::named(name).ok_or_else(|| unfit(unknown(jws::NO_ALGORITHM, name, &names)))
 }
 
 /// A value as JSON, without the escapes that pages need.

@@ -1,7 +1,6 @@
 //! A partner that is asked over HTTP, compiled: how it is asked, how it is reached, what its answers mean.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use chrono::Utc;
 use hyper::HeaderMap;
@@ -10,6 +9,7 @@ use uuid::Uuid;
 
 use super::answer;
 use super::answer_mapping::AnswerMapping;
+use super::declared::{Post, Wire};
 use super::exchange::Exchange;
 use super::expression::Expression;
 use super::given::Given;
@@ -28,7 +28,7 @@ pub struct HttpSource {
     /// Its calls in their order, at least one.
     pub(super) steps: Vec<Step>,
     /// Who of those that bid is sent the lead.
-    pub(super) post: Post,
+    pub post: Post,
     pub(super) secrets: BTreeMap<String, Option<Secret>>,
     pub(super) answer: AnswerMapping,
     /// Whether an answer that comes too late is an event of the lead.
@@ -39,7 +39,7 @@ pub struct HttpSource {
     /// Where its mappings stand.
     pub places: Places,
     /// How the partner is reached.
-    pub wire: WireRules,
+    pub wire: Wire,
     /// Whether what it is sent and what it answers is kept.
     pub transcripts: bool,
 }
@@ -53,7 +53,7 @@ impl HttpSource {
 
     /// The variables of every mapping.
     pub(super) fn context(&self, given: &Given, exchange: &Exchange) -> Mapped {
-        let ask_uuid = self.ask_uuid(given.asked().rate_table).to_string();
+        let ask_uuid = self.ask_uuid(given.asked.rate_table).to_string();
         minijinja::context! { ask_uuid, callback_url => exchange.callback_url.clone(), ..given.context(&exchange.kept) }
     }
 
@@ -69,7 +69,7 @@ impl HttpSource {
 
     /// Whether the partner answers one of its steps by calling us.
     pub fn has_callback(&self) -> bool {
-        self.steps.iter().any(|step| step.callback.is_some())
+        self.steps.iter().any(|step| step.callback)
     }
 
     /// Whether a call that answers an ask is signed as its file wants it. One that cannot be looked at is not.
@@ -89,7 +89,7 @@ impl HttpSource {
         (now, secrets): (&str, Secrets),
     ) -> Result<bool, MappingError> {
         for step in &self.steps {
-            let Some(verify) = step.callback.as_ref().and_then(|rule| rule.verify.as_ref()) else { continue };
+            let Some(verify) = &step.verify else { continue };
             let header = answer::texts_of(headers);
             let body = String::from_utf8_lossy(body);
             let context = minijinja::context! { header, body, now, secret => self.revealed(secrets) };
@@ -113,28 +113,10 @@ impl HttpSource {
         quoted.chain(self.answer.reasons.keys().cloned()).chain(self.answer.keys.iter().cloned()).collect()
     }
 
-    /// Who of those that bid is sent the lead.
-    pub fn post(&self) -> Post {
-        self.post
-    }
-
     /// Whether the partner takes test leads.
     pub fn has_sandbox(&self) -> bool {
         self.steps.iter().all(|step| step.sandbox_url.is_some() || step.url.is_none())
     }
-}
-
-/// Who of those that bid for a lead is sent it.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Post {
-    /// The lowest bid that is taken, dollars.
-    pub floor: f64,
-    /// Among how many of the highest bids it must be.
-    pub best: Option<usize>,
-    /// How long is waited for the bids of others.
-    pub wait: Option<Duration>,
-    /// Whether it is sent the lead only when its offers, which the ping is answered with, are shown.
-    pub when_shown: bool,
 }
 
 /// How we show who we are, compiled.
@@ -171,27 +153,4 @@ pub enum ClientProof {
     Secret(Expression),
     /// By a signed assertion (RFC 7523, 2.2).
     Assertion(Expression),
-}
-
-/// How a partner is reached, checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WireRules {
-    /// Longest time to connect.
-    pub connect_timeout: Duration,
-    /// Calls at once.
-    pub concurrency: usize,
-    /// Whether sending twice does no harm.
-    pub idempotent: bool,
-    /// Whether the partner speaks HTTP/2.
-    pub http2: bool,
-    /// Whether answers may come compressed.
-    pub gzip: bool,
-    /// Longest answer, uncompressed, bytes.
-    pub max_response_bytes: usize,
-    /// Host names and addresses that may be private ones.
-    pub allow_addresses: Vec<String>,
-    /// Certificate chain and key that we show, PEM.
-    pub client_certificate: Option<Vec<u8>>,
-    /// Further authorities, PEM.
-    pub authorities: Option<Vec<u8>>,
 }

@@ -11,7 +11,7 @@ use super::mapping_error::MappingError;
 
 /// A call: how its request is made, and what its answer means for those that follow.
 #[derive(Debug)]
-pub(super) struct Step {
+pub struct Step {
     /// What its keys stand behind in the partner file: nothing, or `steps[0].`.
     pub(super) prefix: String,
     pub(super) method: Method,
@@ -29,19 +29,14 @@ pub(super) struct Step {
     pub(super) declined: Option<Expression>,
     pub(super) keep: Vec<(String, Expression)>,
     /// What it says the partner bids; it is a ping then.
-    pub(super) bid: Option<Expression>,
+    pub bid: Option<Expression>,
     /// Whether it is made at most once for an ask.
-    pub(super) once: bool,
+    pub once: bool,
     /// Whether it is made at most once for a lead, however many tables that has.
-    pub(super) once_a_lead: bool,
-    /// How the partner answers it by calling us.
-    pub(super) callback: Option<CallbackRule>,
-}
-
-/// How a partner answers by calling us.
-#[derive(Debug)]
-pub(super) struct CallbackRule {
-    /// Whether the call is signed as it should be.
+    pub once_a_lead: bool,
+    /// Whether the partner answers it by calling us.
+    pub(super) callback: bool,
+    /// Whether such a call is signed as it should be.
     pub(super) verify: Option<Expression>,
 }
 

@@ -58,10 +58,11 @@ impl HttpSource {
         let shown = self.request(exchange, given, Secrets::Withheld(sent.nonce)).ok().flatten();
         let Some(shown) = shown else {
             let host = self.hosts.first().map(|(_, host)| host.clone()).unwrap_or_default();
-            return KeptRequest { url: host, headers: names_of(&sent.headers), body: Bytes::new() };
+            let headers = sent.headers.keys().map(|name| (name.to_string(), None)).collect();
+            return KeptRequest { url: host, headers, body: Bytes::new() };
         };
         let of_session = |name: &HeaderName| {
-            let headers = &self.steps[exchange.step].headers;
+            let headers = &self.step(exchange).headers;
             headers.iter().any(|(known, value)| known == name && value.uses("kept"))
         };
         let headers = sent.headers.iter().map(|(name, value)| {
@@ -95,10 +96,6 @@ pub fn kept_headers(headers: &HeaderMap) -> Vec<(String, Option<String>)> {
         (name.to_string(), value)
     });
     kept.collect()
-}
-
-fn names_of(headers: &HeaderMap) -> Vec<(String, Option<String>)> {
-    headers.keys().map(|name| (name.to_string(), None)).collect()
 }
 
 impl Withheld {

@@ -4,80 +4,43 @@
 //! Pure: [`crate::matching::limiter`] counts, this says what the counts may be.
 
 pub mod declared;
-mod exclusive;
 mod schedule;
 
 use std::ops::Range;
 
 use chrono::{DateTime, Datelike, Days, Duration, Months, NaiveDate, TimeZone, Utc, Weekday};
-use chrono_tz::Tz;
-
-pub use exclusive::Exclusive;
+pub use declared::{Exclusive, Limits};
 pub use schedule::{Schedule, Window};
 
-/// The limits of a seat.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Limits {
-    /// Most asks in one minute of the clock.
-    pub per_minute: Option<u32>,
-    /// Most asks in one local day.
-    pub per_day: Option<u32>,
-    /// Most asks in one local week, from Monday.
-    pub per_week: Option<u32>,
-    /// Most asks in one local month.
-    pub per_month: Option<u32>,
-    /// Share of the leads that it is asked about, above 0 and below 1.
-    pub share: Option<f64>,
-    /// First local day on which it is asked.
-    pub first_day: Option<NaiveDate>,
-    /// Last local day on which it is asked.
-    pub last_day: Option<NaiveDate>,
-    /// Cents of payouts booked in one local day from which on it is not asked.
-    pub per_day_budget: Option<f64>,
-    /// Whose days and hours they are.
-    pub time_zone: Tz,
-    /// When it is asked.
-    pub schedule: Schedule,
-}
+use crate::declaration::Table;
 
 impl Default for Limits {
     /// None.
     fn default() -> Self {
-        Self {
-            per_minute: None,
-            per_day: None,
-            per_week: None,
-            per_month: None,
-            share: None,
-            first_day: None,
-            last_day: None,
-            per_day_budget: None,
-            time_zone: Tz::UTC,
-            schedule: Schedule::default(),
-        }
+        Table::empty::<serde::de::value::Error>().expect("each of its keys may be left out")
     }
 }
 
 impl Limits {
     /// Whether a time lies between its first day and its last.
     pub fn runs_at(&self, at: DateTime<Utc>) -> bool {
-        if self.first_day.is_none() && self.last_day.is_none() {
+        if self.starts_on.is_none() && self.ends_on.is_none() {
             return true;
         }
         let today = at.with_timezone(&self.time_zone).date_naive();
-        self.first_day.is_none_or(|first| first <= today) && self.last_day.is_none_or(|last| today <= last)
+        self.starts_on.is_none_or(|first| first <= today) && self.ends_on.is_none_or(|last| today <= last)
     }
 
     /// When its first day begins, of one that is still to come, Unix milliseconds.
     pub fn starts_after(&self, at: DateTime<Utc>) -> Option<i64> {
         let today = at.with_timezone(&self.time_zone).date_naive();
-        self.first_day.filter(|first| today < *first).map(|first| self.begin(first))
+        self.starts_on.filter(|first| today < *first).map(|first| self.begin(first))
     }
 
     /// Its first day and its last in words; nothing where it has neither.
     pub fn days(&self) -> Option<String> {
         let zone = self.time_zone;
-        match (self.first_day, self.last_day) {
+        match (self.starts_on, self.ends_on) {
             (None, None) => None,
             (Some(first), None) => Some(format!("a day from {first} on in {zone}")),
             (None, Some(last)) => Some(format!("a day up to {last} in {zone}")),
@@ -87,14 +50,14 @@ impl Limits {
 
     /// Whether the schedule is open at a time.
     pub fn open_at(&self, at: DateTime<Utc>) -> bool {
-        self.schedule.open_at(at.with_timezone(&self.time_zone).naive_local())
+        self.hours.is_empty() || self.hours.open_at(at.with_timezone(&self.time_zone).naive_local())
     }
 
     /// When the schedule opens or closes next; `None` when it does not within a fortnight.
     pub fn next_change(&self, at: DateTime<Utc>) -> Option<DateTime<Utc>> {
         // By the minute, since that is how windows are written and how clocks change; only lists ask for it.
         const FORTNIGHT: i64 = 14 * 24 * 60;
-        if self.schedule.is_empty() {
+        if self.hours.is_empty() {
             return None;
         }
         let open = self.open_at(at);
@@ -135,6 +98,8 @@ impl Limits {
 
 #[cfg(test)]
 mod tests {
+    use chrono_tz::Tz;
+
     use super::*;
 
     fn at(text: &str) -> DateTime<Utc> {
@@ -146,8 +111,8 @@ mod tests {
             let days = days.iter().fold(0, |days, day| days | 1 << day);
             Window { days, from: from * 60, to: to * 60 }
         };
-        let schedule = Schedule::of(windows.iter().map(window).collect());
-        Limits { time_zone: zone, schedule, ..Limits::default() }
+        let hours = Schedule(windows.iter().map(window).collect());
+        Limits { time_zone: zone, hours, ..Limits::default() }
     }
 
     const NEW_YORK: Tz = Tz::America__New_York;
@@ -213,7 +178,7 @@ mod tests {
     fn the_first_and_the_last_day_are_local_and_both_of_them_count() {
         let day = |text: &str| text.parse().ok();
         let limits =
-            Limits { first_day: day("2026-12-01"), last_day: day("2026-12-02"), ..limits(NEW_YORK, &[]) };
+            Limits { starts_on: day("2026-12-01"), ends_on: day("2026-12-02"), ..limits(NEW_YORK, &[]) };
         for (moment, runs) in [
             ("2026-12-01T04:59:59Z", false),
             ("2026-12-01T05:00:00Z", true),

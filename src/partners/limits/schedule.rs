@@ -5,9 +5,9 @@ use chrono::{Datelike, NaiveDateTime, Timelike};
 /// Minutes of a day.
 const DAY: u16 = 24 * 60;
 
-/// Windows of a week; without any it is always open.
+/// Windows of a week, which may overlap; without any it is always open.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Schedule(Vec<Window>);
+pub struct Schedule(pub Vec<Window>);
 
 /// One window, on some days of the week.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,11 +21,6 @@ pub struct Window {
 }
 
 impl Schedule {
-    /// A schedule of windows, which may overlap.
-    pub fn of(windows: Vec<Window>) -> Self {
-        Self(windows)
-    }
-
     /// Whether there is no window at all.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

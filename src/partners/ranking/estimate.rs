@@ -11,7 +11,6 @@ use std::hash::Hash;
 
 use serde::{Deserialize, Serialize};
 
-use super::ConversionFrom;
 use crate::model::{ProductType, ProvidedCreditRating};
 
 /// Clicks, and those of them that earned their payout; older ones count for less than one.
@@ -35,6 +34,26 @@ pub struct Prior {
     pub least: f64,
     /// No estimate is more.
     pub most: f64,
+}
+
+/// Where a conversion is from. Stored by position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ConversionFrom {
+    /// The partner has bought the lead: there is nothing left to happen.
+    Sold,
+    /// The click itself earns the payout.
+    Click,
+    /// The settings: nothing was seen yet.
+    Prior,
+    /// Clicks on other partners' offers of the product.
+    Product,
+    /// Clicks on other offers of the partner.
+    Partner,
+    /// Clicks on the offer by people of other credit ratings.
+    Offer,
+    /// Clicks on the offer by people of that credit rating.
+    Band,
 }
 
 /// An offer, within the file of a partner.

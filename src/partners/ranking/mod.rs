@@ -26,27 +26,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use estimate::{Conversions, Estimate, Place, Prior, Seen};
+pub use estimate::{ConversionFrom, Conversions, Estimate, Place, Prior, Seen};
 
 use super::declared::PayoutStep;
 use super::facts::Facts;
 use super::quote::Terms;
 
-/// How much each part counts: what it is raised to, 0 to 4.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Weights {
-    /// Of the person's interest.
-    pub interest: f64,
-    /// Of the conversion.
-    pub conversion: f64,
-    /// Of the payout.
-    pub payout: f64,
-    /// Of the consumer rating.
-    pub consumer_rating: f64,
-}
-
-/// What a score is made of.
+/// A figure for each of the parts that a score is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Parts {
@@ -60,25 +46,8 @@ pub struct Parts {
     pub consumer_rating: f64,
 }
 
-/// Where a conversion is from. Stored by position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum ConversionFrom {
-    /// The partner has bought the lead: there is nothing left to happen.
-    Sold,
-    /// The click itself earns the payout.
-    Click,
-    /// The settings: nothing was seen yet.
-    Prior,
-    /// Clicks on other partners' offers of the product.
-    Product,
-    /// Clicks on other offers of the partner.
-    Partner,
-    /// Clicks on the offer by people of other credit ratings.
-    Offer,
-    /// Clicks on the offer by people of that credit rating.
-    Band,
-}
+/// How much each part counts: what it is raised to, 0 to 4.
+pub type Weights = Parts;
 
 /// Which ranking an offer was ranked by, as it was then.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -182,18 +151,16 @@ impl Parts {
             ("consumer rating", self.consumer_rating),
         ]
     }
-}
 
-impl Weights {
-    /// Each weight, in the order of [`Parts::named`].
+    /// Each part, in the order of [`Self::named`].
     pub fn each(&self) -> [f64; 4] {
-        [self.interest, self.conversion, self.payout, self.consumer_rating]
+        self.named().map(|(_, part)| part)
     }
 }
 
 /// The score that parts have by weights: 0 or more, never less for a greater part.
 pub fn score(parts: &Parts, weights: &Weights) -> f64 {
-    let raised = parts.named().into_iter().zip(weights.each()).map(|((_, part), weight)| part.powf(weight));
+    let raised = parts.each().into_iter().zip(weights.each()).map(|(part, weight)| part.powf(weight));
     six_digits(raised.product())
 }
 
@@ -300,7 +267,7 @@ mod tests {
         });
         let lead = Lead::read(lead.to_string().as_bytes()).expect("a lead");
         let facts =
-            Facts::new(&lead, chrono::NaiveDate::default(), CreditBands::CURRENT).ranked_by(Some(&by));
+            Facts::new(&lead, chrono::NaiveDate::default(), CreditBands::Current).ranked_by(Some(&by));
         let quote = |nth: &usize| {
             let seat = &book.seats()[*nth];
             let quote = seat.offers[0].quote(&facts).expect("it fits");

@@ -23,7 +23,7 @@ fn what_was_erased_through_one_node_is_shown_by_no_other_and_nobody_is_asked_abo
             company: COMPANY,
             test: false,
             look_back_minutes: None,
-            bands: CreditBands::CURRENT,
+            bands: CreditBands::Current,
             newer_values: false,
             idempotency_key: None,
             trace: None,

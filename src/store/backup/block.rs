@@ -1,6 +1,19 @@
 //! A block: what is in the clear before it, and what is sealed in it.
 
+use super::super::frame::{VALUE_LIMIT, checksum};
 use super::super::{sealing::key::Key, trees::Tree};
+
+/// The version of the file's form.
+pub(super) const VERSION: u32 = 1;
+
+/// The first line of a file, without the version and what follows it.
+pub(super) const MAGIC: &str = "offerd backup ";
+
+/// How many bytes of records a block gathers.
+pub(super) const BLOCK_BYTES: usize = 256 * 1024;
+
+/// Longest body of a block that is read: a full one, and the record that filled it.
+pub(super) const BODY_BYTES_MAX: usize = BLOCK_BYTES + VALUE_LIMIT + 4096;
 
 /// Length of what is before a body.
 pub(super) const HEAD_LEN: usize = 13;
@@ -99,7 +112,7 @@ impl Head {
 
     /// Whether it and the body are what was written, accidents considered.
     pub(super) fn describes(&self, body: &[u8]) -> bool {
-        crc(&self.summed, body) == self.crc
+        checksum(&[&self.summed, body]) == self.crc
     }
 }
 
@@ -110,17 +123,10 @@ pub(super) fn framed(kind: Kind, records: u32, body: &[u8]) -> Vec<u8> {
     block.push(kind.byte());
     block.extend_from_slice(&records.to_be_bytes());
     block.extend_from_slice(&length.to_be_bytes());
-    let crc = crc(&block, body);
+    let crc = checksum(&[&block, body]);
     block.extend_from_slice(&crc.to_be_bytes());
     block.extend_from_slice(body);
     block
-}
-
-fn crc(head: &[u8], body: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(head);
-    hasher.update(body);
-    hasher.finalize()
 }
 
 /// A block whose body is sealed for its place in the file.

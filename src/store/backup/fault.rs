@@ -1,6 +1,6 @@
 //! What is wrong with the file of a backup, and where.
 
-use super::VERSION;
+use super::block::VERSION;
 use crate::store::FORMAT;
 
 /// Why the file of a backup cannot be used.

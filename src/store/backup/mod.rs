@@ -46,22 +46,8 @@ mod writing;
 
 pub use self::{
     fault::{BackupFault, Damage},
-    restore::{Restore, RestoreError},
+    restore::{Restore, RestoreError, for_each_piece},
     scanner::{Scanner, Summary},
     writing::Backup,
 };
 pub use super::tap::BackupError;
-
-use super::frame::VALUE_LIMIT;
-
-/// The version of the file's form.
-pub const VERSION: u32 = 1;
-
-/// The first line of a file, without the version and what follows it.
-const MAGIC: &str = "offerd backup ";
-
-/// How many bytes of records a block gathers.
-pub const BLOCK_BYTES: usize = 256 * 1024;
-
-/// Longest body of a block that is read: a full one, and the record that filled it.
-const BODY_BYTES_MAX: usize = BLOCK_BYTES + VALUE_LIMIT + 4096;

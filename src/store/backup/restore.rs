@@ -1,26 +1,26 @@
 //! Restoring: a backup becomes a store, beside its place until it is whole.
 
-use std::collections::{BTreeMap, btree_map::Entry};
-use std::io;
+use std::collections::BTreeMap;
+use std::io::{self, Read};
 use std::path::Path;
 
 use super::super::{
-    beside::{Beside, BesideError},
-    changes::{self, Change},
+    beside::{Beside, BesideError, NewFiles},
+    changes,
     check::{self, CheckReport},
-    disk::SyncFault,
     engine::Writer as _,
     error::{StoreError, io_error},
-    manifest::{Manifest, VolumeRow},
     open,
     options::StoreOptions,
     sealing::{MasterKey, key_file::KeyFile},
-    volume_number::{BASE, Begins, Number, directory_of},
-    volumes::files::Files,
+    volume_number::{BASE, Begins, Number},
 };
 use super::block::Kind;
-use super::scanner::Block;
-use super::{BackupFault, Scanner, Summary};
+use super::fault::BackupFault;
+use super::scanner::{Block, Scanner, Summary};
+
+/// How much of a file is read at once.
+const PIECE_BYTES: usize = 256 * 1024;
 
 /// A store that is being restored. Dropped before [`finish`](Self::finish) it leaves nothing behind.
 pub struct Restore {
@@ -31,8 +31,7 @@ pub struct Restore {
 /// The store beside its place.
 struct Building {
     place: Beside,
-    /// The files of each volume that there are records of.
-    files: BTreeMap<Number, Files>,
+    files: NewFiles,
     /// When each volume begins.
     begins: BTreeMap<Number, Begins>,
     master: MasterKey,
@@ -41,15 +40,13 @@ struct Building {
 
 /// Why a store was not restored. There is nothing of it then.
 #[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub enum RestoreError {
     /// There is no place for it.
-    #[error("{0}")]
     Place(#[from] BesideError),
     /// The backup cannot be used.
-    #[error("{0}")]
     Backup(#[from] BackupFault),
     /// The store cannot be made.
-    #[error("{0}")]
     Store(#[from] StoreError),
 }
 
@@ -60,7 +57,7 @@ impl Restore {
     /// What is in the way.
     pub fn begin(into: &Path, master: MasterKey) -> Result<Self, RestoreError> {
         let place = Beside::begin(into)?;
-        let (files, begins) = Default::default();
+        let (files, begins) = (NewFiles::of(place.path()), BTreeMap::new());
         let building = Building { place, files, begins, master: master.clone(), keys: None };
         Ok(Self { building, scanner: Scanner::new(Some(master)) })
     }
@@ -84,11 +81,9 @@ impl Restore {
     ///
     /// # Errors
     /// That the backup is not whole, or what is wrong with the disk.
-    pub fn finish(mut self) -> Result<(Summary, CheckReport), RestoreError> {
+    pub fn finish(self) -> Result<(Summary, CheckReport), RestoreError> {
         let summary = self.scanner.finish()?;
-        let report = self.building.complete()?;
-        self.building.place.finish()?;
-        Ok((summary, report))
+        Ok((summary, self.building.complete()?))
     }
 }
 
@@ -98,7 +93,7 @@ impl Building {
         match block.kind {
             Kind::Records(_) | Kind::Changes => {
                 let changes = changes::read(text).ok_or_else(|| block.senseless())?;
-                self.append(changes).map_err(|source| io_error(self.place.path(), source))?;
+                self.files.append(changes).map_err(|source| io_error(self.place.path(), source))?;
             }
             Kind::Volumes => {
                 self.begins = serde_json::from_slice(text).map_err(|_| block.senseless())?;
@@ -109,41 +104,37 @@ impl Building {
         Ok(())
     }
 
-    /// Appends changes to the files of their volumes, which are begun with the first.
-    fn append(&mut self, changes: Vec<Change>) -> io::Result<()> {
-        let mut by_volume: BTreeMap<Number, Vec<Change>> = BTreeMap::new();
-        changes.into_iter().for_each(|change| by_volume.entry(change.volume).or_default().push(change));
-        for (number, changes) in by_volume {
-            if let Entry::Vacant(place) = self.files.entry(number) {
-                place.insert(Files::create(directory_of(self.place.path(), number), number)?);
-            }
-            self.files[&number].append(&changes)?;
-        }
-        Ok(())
-    }
-
-    /// Syncs what was written, and opens it as any store is opened.
-    fn complete(&mut self) -> Result<CheckReport, RestoreError> {
+    /// Syncs what was written of the volumes that there were at the end, opens it as any store is opened, and moves it to its place.
+    fn complete(mut self) -> Result<CheckReport, RestoreError> {
         let path = self.place.path().to_owned();
-        self.list().map_err(|source| io_error(&path, source))?;
+        self.begins.entry(BASE).or_default();
+        self.files.list(&self.begins).map_err(|source| io_error(&path, source))?;
         if let Some(keys) = &self.keys {
             KeyFile::of(&path).restore(keys).map_err(StoreError::Sealing)?;
         }
-        let mut opened = open::open_with(&StoreOptions::new(&path), Some(self.master.clone()))?;
-        let report = check::check(&opened.records, &mut |_| {}).map_err(StoreError::Read)?;
+        let mut opened = open::open_with(&StoreOptions::new(&path), Some(self.master))?;
+        let report = check::check(&opened.records).map_err(StoreError::Read)?;
         opened.writer.finish().map_err(StoreError::Disk)?;
+        drop(opened);
+        self.place.finish()?;
         Ok(report)
     }
+}
 
-    /// Makes the files durable, and lists those of the volumes that there were at the end.
-    fn list(&mut self) -> io::Result<()> {
-        let mut manifest = Manifest::default();
-        for (number, files) in std::mem::take(&mut self.files) {
-            let listed = self.begins.get(&number).copied();
-            let Some(begins) = listed.or((number == BASE).then(Begins::default)) else { continue };
-            files.sync()?;
-            manifest.volumes.push(VolumeRow { number, begins, files: files.rows() });
+/// Hands over a file piece by piece, as it is read.
+///
+/// # Errors
+/// What `unread` makes of the system's error, or what `take` says.
+pub fn for_each_piece<E>(
+    file: &mut dyn Read,
+    unread: impl Fn(io::Error) -> E,
+    mut take: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        match file.read(&mut piece).map_err(&unread)? {
+            0 => return Ok(()),
+            length => take(&piece[..length])?,
         }
-        manifest.write(self.place.path(), &SyncFault::default())
     }
 }

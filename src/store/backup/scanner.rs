@@ -8,8 +8,8 @@ use super::super::{
     },
     trees::{TREES, Tree},
 };
-use super::block::{self, HEAD_LEN, Head, Kind};
-use super::{BODY_BYTES_MAX, BackupFault, Damage, MAGIC, VERSION};
+use super::block::{self, BODY_BYTES_MAX, HEAD_LEN, Head, Kind, MAGIC, VERSION};
+use super::fault::{BackupFault, Damage};
 
 /// Longest first line: the version has at most ten digits.
 const FIRST_LINE_MAX: usize = MAGIC.len() + 11;
@@ -22,7 +22,7 @@ const HEADING_CLEAR: usize = ID + 4 + 8 + 8;
 const HEADING: usize = HEADING_CLEAR + KEY_LEN + SEAL_LEN;
 
 /// What is known of a backup from what was read of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
     /// The id of the master key that it is sealed with.
     pub sealed_with: String,
@@ -84,20 +84,8 @@ pub struct Scanner {
 impl Scanner {
     /// Reads a backup with the master key; without one only the checksums are checked.
     pub fn new(master: Option<MasterKey>) -> Self {
-        let summary = Summary {
-            sealed_with: String::new(),
-            format: 0,
-            begun_at: 0,
-            store_bytes: 0,
-            bytes: 0,
-            blocks: 0,
-            records: TREES.iter().map(|row| (row.tree, 0)).collect(),
-            changes: 0,
-            broken: Vec::new(),
-            damages: 0,
-            damaged: Vec::new(),
-            unsealed: master.is_some(),
-        };
+        let records = TREES.iter().map(|row| (row.tree, 0)).collect();
+        let summary = Summary { records, unsealed: master.is_some(), ..Summary::default() };
         Self { master, key: None, arrived: Vec::new(), begun: false, ended: false, summary }
     }
 

@@ -22,8 +22,7 @@ use super::super::{
     trees::Tree,
     volume_number::Number,
 };
-use super::block::{self, Kind};
-use super::{BLOCK_BYTES, MAGIC, VERSION};
+use super::block::{self, BLOCK_BYTES, Kind, MAGIC, VERSION};
 
 /// A backup that is being taken: call [`step`](Self::step) until it gives nothing more. Dropped before, it is none.
 pub struct Backup {
@@ -119,12 +118,9 @@ impl Backup {
         let mut records = 0;
         let mut block_kind = None;
         while let Some(volume) = self.volumes.front().copied() {
-            if self.records.volumes().usable(volume).is_none() {
-                self.volumes.pop_front();
-                self.from = Bound::Unbounded;
-                continue;
-            }
-            for entry in self.records.walk_volume(volume, &self.from).map_err(disk)? {
+            let usable = self.records.volumes().usable(volume);
+            let walk = usable.map(|_| self.records.walk_volume(volume, &self.from)).transpose();
+            for entry in walk.map_err(disk)?.into_iter().flatten() {
                 let (key, value) = entry.map_err(disk)?;
                 let kind = kind_of(&key);
                 let is_of_block = *block_kind.get_or_insert(kind) == kind;

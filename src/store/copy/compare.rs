@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::error::CopyError;
-use super::progress::CopyProgress;
 use super::side::{Payload, Side, tree_of};
+use crate::store::progress::Progress;
 use crate::store::sealing::data_key;
 use crate::store::trees::{TREES, Tree};
 
@@ -70,9 +70,9 @@ impl Compared {
 pub(super) fn compare(
     source: &impl Side,
     target: &impl Side,
-    tell: &mut dyn FnMut(CopyProgress),
+    tell: &mut dyn FnMut(Progress),
 ) -> Result<Compared, CopyError> {
-    let mut progress = CopyProgress::of("comparing", 2 * source.bytes()?);
+    let mut progress = Progress::begins("comparing", Some(2 * source.bytes()?));
     let ours = counted(source, &mut progress, tell)?;
     let theirs = counted(target, &mut progress, tell)?;
     let counts = |tree: Tree| TreeCounts {
@@ -90,8 +90,8 @@ pub(super) fn compare(
 
 fn counted(
     side: &impl Side,
-    progress: &mut CopyProgress,
-    tell: &mut dyn FnMut(CopyProgress),
+    progress: &mut Progress,
+    tell: &mut dyn FnMut(Progress),
 ) -> Result<BTreeMap<Tree, Counted>, CopyError> {
     let (mut counts, mut told) = (BTreeMap::<Tree, Counted>::new(), progress.read);
     for part in side.parts() {

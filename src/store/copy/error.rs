@@ -100,7 +100,7 @@ fn emptied(target: &str) -> &'static str {
 
 impl From<DiskError> for CopyError {
     fn from(error: DiskError) -> Self {
-        Self::Store(StoreError::from_disk(error))
+        Self::Store(error.into())
     }
 }
 

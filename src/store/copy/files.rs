@@ -3,17 +3,18 @@
 use std::ops::Bound;
 
 use super::error::CopyError;
-use super::marker::{self, Marker, stays};
-use super::side::{Payload, Payloads, Side, Source, Target, payload, tree_of};
+use super::marker::{self, Marker};
+use super::side::{Payload, Side, Source, Target, tree_of};
 use super::spans;
 use crate::store::changes::Change;
-use crate::store::engine::Writer as _;
+use crate::store::engine::{Walk, Writer as _};
 use crate::store::error::{StoreError, io_error};
 use crate::store::frame::framed;
 use crate::store::open::{self, Opened};
 use crate::store::options::StoreOptions;
 use crate::store::raw::read_clear;
 use crate::store::sealing::key_file::KeyFile;
+use crate::store::sealing::key_place::KeyPlace as _;
 use crate::store::sealing::{MasterKey, data_key, id_of};
 use crate::store::trees::Tree;
 use crate::store::volume_number::BASE;
@@ -87,14 +88,12 @@ impl Side for Files {
         self.opened().records.volumes().numbers()
     }
 
-    fn walk(&self, part: u32, after: Vec<u8>) -> Payloads<'_> {
+    fn entries(&self, part: u32, after: Vec<u8>) -> Walk {
         let from = if after.is_empty() { Bound::Unbounded } else { Bound::Excluded(after) };
-        let walk = match self.opened().records.walk_volume(part, &from) {
-            Ok(walk) => walk,
-            Err(error) => return Box::new(std::iter::once(Err(error.into()))),
-        };
-        let copied = walk.filter(|entry| !matches!(entry, Ok((sled_key, _)) if stays(sled_key)));
-        Box::new(copied.map(|entry| payload(entry?, &self.place())))
+        match self.opened().records.walk_volume(part, &from) {
+            Ok(walk) => Box::new(walk),
+            Err(error) => Box::new(std::iter::once(Err(error))),
+        }
     }
 
     fn payloads(&self, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, CopyError> {
@@ -151,7 +150,7 @@ impl Source for Files {
 impl Target for Files {
     fn look(&mut self, keys: &[u8], master: &MasterKey) -> Result<Option<Marker>, CopyError> {
         let file = KeyFile::of(&self.options.path);
-        if !open::exists(&self.options.path) && !file.exists() {
+        if !open::exists(&self.options.path) && !file.is_there() {
             return Ok(None);
         }
         let target = self.place();

@@ -10,6 +10,7 @@ use super::error::CopyError;
 use super::side::Side;
 use crate::config::PostgresSettings;
 use crate::store::arrival::LAST_ARRIVAL;
+use crate::store::codec;
 use crate::store::disk;
 use crate::store::engine::Engine;
 use crate::store::error::{StoreError, io_error};
@@ -58,14 +59,9 @@ impl Marker {
         self.source == begins.source && self.keys == *keys && self.last_arrival == *last
     }
 
-    /// The payload of its record.
-    pub(super) fn payload(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("text and bytes are JSON")
-    }
-
     /// The raw value of its record.
     pub(super) fn raw(&self) -> Vec<u8> {
-        framed(&self.payload())
+        framed(&codec::encode_json(self))
     }
 
     /// Its key, with the prefix of the tree.
@@ -80,7 +76,7 @@ pub(super) fn of(side: &impl Side) -> Result<Option<Marker>, CopyError> {
     let place = side.place();
     let unread =
         || CopyError::NotEmpty { target: place, found: "a marker of a copy that cannot be read".to_owned() };
-    found.map(|payload| serde_json::from_slice(&payload).map_err(|_| unread())).transpose()
+    found.map(|payload| codec::decode_json(&payload).map_err(|_| unread())).transpose()
 }
 
 /// Whether a record is of the side that it lies in alone, and not copied.
@@ -110,13 +106,13 @@ pub(in crate::store) fn refuse_claimed(directory: &Path) -> Result<(), StoreErro
 
 /// Refuses a database that has an unfinished copy, without opening what is there.
 pub(in crate::store) fn refuse_unfinished_in(database: &PostgresSettings) -> Result<(), StoreError> {
-    let found = Tables::of(database)?.raw_of(vec![Marker::sled_key()]).map_err(StoreError::from_disk)?;
+    let found = Tables::of(database)?.raw_of(vec![Marker::sled_key()])?;
     if found.is_empty() { Ok(()) } else { Err(StoreError::Unfinished) }
 }
 
 /// Refuses a store that is an unfinished copy.
 pub(in crate::store) fn refuse_unfinished(engine: &(impl Engine + ?Sized)) -> Result<(), StoreError> {
-    match engine.raw(&Marker::sled_key()).map_err(StoreError::from_disk)? {
+    match engine.raw(&Marker::sled_key())? {
         None => Ok(()),
         Some(_) => Err(StoreError::Unfinished),
     }

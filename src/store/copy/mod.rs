@@ -17,7 +17,6 @@ mod compare;
 mod error;
 mod files;
 mod marker;
-mod progress;
 mod side;
 mod spans;
 mod tables;
@@ -31,12 +30,12 @@ pub use self::error::CopyError;
 use self::files::Files;
 use self::marker::Marker;
 pub(super) use self::marker::{refuse_claimed, refuse_unfinished, refuse_unfinished_in};
-pub use self::progress::CopyProgress;
 use self::side::{Source, Target};
 use self::tables::DatabaseSide;
 use super::error::StoreError;
 use super::options::StoreOptions;
-use super::sealing::{MasterKey, SealingError};
+use super::progress::Progress;
+use super::sealing::MasterKey;
 use crate::config::PostgresSettings;
 
 /// How many bytes, or records, are written together.
@@ -79,7 +78,7 @@ pub fn copy(
     options: &StoreOptions,
     database: &PostgresSettings,
     direction: Direction,
-    tell: &mut dyn FnMut(CopyProgress),
+    tell: &mut dyn FnMut(Progress),
 ) -> Result<Copied, CopyError> {
     copy_in(options, database, direction, AT_ONCE, tell)
 }
@@ -89,23 +88,22 @@ fn copy_in(
     database: &PostgresSettings,
     direction: Direction,
     at_once: Portion,
-    tell: &mut dyn FnMut(CopyProgress),
+    tell: &mut dyn FnMut(Progress),
 ) -> Result<Copied, CopyError> {
     let master = MasterKey::find(options.master_key_file.as_deref(), &options.path)
-        .map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?
+        .map_err(StoreError::from)?
         .ok_or(CopyError::NoMasterKey)?;
     let options = StoreOptions { database: None, ..options.clone() };
     let tables = DatabaseSide::of(database)?;
     match direction {
         Direction::IntoDatabase => {
             let mut files = Files::source(&options, master.clone())?;
-            let begun = Begun::on(&mut files, tables, &master)?;
-            begun.run(&mut files, at_once, tell)
+            Begun::on(&mut files, tables, &master)?.run(&mut files, at_once, tell)
         }
         Direction::IntoFiles => {
             let mut tables = tables;
-            let begun = Begun::on(&mut tables, Files::target(&options, master.clone()), &master)?;
-            begun.run(&mut tables, at_once, tell)
+            let target = Files::target(&options, master.clone());
+            Begun::on(&mut tables, target, &master)?.run(&mut tables, at_once, tell)
         }
     }
 }
@@ -142,7 +140,7 @@ impl<T: Target> Begun<T> {
         mut self,
         source: &mut impl Source,
         at_once: Portion,
-        tell: &mut dyn FnMut(CopyProgress),
+        tell: &mut dyn FnMut(Progress),
     ) -> Result<Copied, CopyError> {
         let written = self.transfer(source, at_once, tell)?;
         let compared = compare::compare(source, &self.target, tell)?;
@@ -159,9 +157,9 @@ impl<T: Target> Begun<T> {
         &mut self,
         source: &impl Source,
         at_once: Portion,
-        tell: &mut dyn FnMut(CopyProgress),
+        tell: &mut dyn FnMut(Progress),
     ) -> Result<u64, CopyError> {
-        let (mut progress, mut written) = (CopyProgress::of("copying", source.bytes()?), 0);
+        let (mut progress, mut written) = (Progress::begins("copying", Some(source.bytes()?)), 0);
         // Nobody may open what is not whole, from before the first record on.
         self.target.write(Vec::new(), Some(&self.marker))?;
         for part in source.parts() {

@@ -1,9 +1,10 @@
 //! What a copy asks of its two sides.
 
 use super::error::CopyError;
-use super::marker::Marker;
+use super::marker::{Marker, stays};
 use crate::store::broken::BrokenRecord;
-use crate::store::engine::Entry;
+use crate::store::disk::DiskResult;
+use crate::store::engine::{Entry, Walk};
 use crate::store::frame::unframed;
 use crate::store::sealing::MasterKey;
 use crate::store::trees::Tree;
@@ -22,8 +23,15 @@ pub(super) trait Side {
     /// The parts in which it is read, in their order.
     fn parts(&self) -> Vec<u32>;
 
-    /// The records of a part behind a key, in the order of their keys.
-    fn walk(&self, part: u32, after: Vec<u8>) -> Payloads<'_>;
+    /// All that lies in a part behind a key, in the order of the keys.
+    fn entries(&self, part: u32, after: Vec<u8>) -> Walk;
+
+    /// The records of it.
+    fn walk(&self, part: u32, after: Vec<u8>) -> Payloads<'_> {
+        let is_copied = |entry: &DiskResult<Entry>| !matches!(entry, Ok((sled_key, _)) if stays(sled_key));
+        let copied = self.entries(part, after).filter(is_copied);
+        Box::new(copied.map(|entry| payload(entry?, &self.place())))
+    }
 
     /// The payloads under these keys, in their order; nothing where there is none.
     fn payloads(&self, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, CopyError>;
@@ -64,7 +72,7 @@ pub(super) trait Target: Side {
 
 /// The tree and the key in it that a key of an index is of.
 pub(super) fn tree_of<'k>(sled_key: &'k [u8], place: &str) -> Result<(Tree, &'k [u8]), CopyError> {
-    let of = sled_key.split_first().and_then(|(prefix, key)| Some((Tree::of_prefix(*prefix)?, key)));
+    let of = Tree::split(sled_key);
     of.ok_or_else(|| CopyError::Unknown { key: const_hex::encode(sled_key), place: place.to_owned() })
 }
 

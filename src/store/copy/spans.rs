@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use super::error::CopyError;
-use super::side::{Source, tree_of};
+use super::side::Source;
 use crate::store::arrival::LAST_ARRIVAL;
+use crate::store::clock::uuid_ms;
 use crate::store::options::StoreOptions;
 use crate::store::sealing::data_key;
 use crate::store::trees::{Kept, Tree};
@@ -56,17 +57,11 @@ pub(super) fn of_lead(volumes: &Volumes, place: &[u8]) -> Number {
 
 /// When a record was written, where its key says it and it lies in a volume.
 fn written_ms(sled_key: &[u8]) -> Option<u64> {
-    let (tree, key) = tree_of(sled_key, "").ok()?;
+    let (tree, key) = Tree::split(sled_key)?;
     match tree.row().kept {
         Kept::WithLead => uuid_ms(Uuid::from_slice(key.get(..16)?).ok()?),
         _ => time_ms(tree, key),
     }
-}
-
-/// The time in a uuid that has one.
-fn uuid_ms(uuid: Uuid) -> Option<u64> {
-    let has_time = uuid.get_version_num() == 7;
-    has_time.then(|| u64::try_from(uuid.as_u128() >> 80).ok()).flatten()
 }
 
 #[cfg(test)]

@@ -6,12 +6,12 @@ use std::collections::{BTreeSet, HashMap};
 use uuid::Uuid;
 
 use super::error::CopyError;
-use super::marker::{self, Marker, stays};
-use super::side::{Payload, Payloads, Side, Source, Target, payload};
+use super::marker::{self, Marker};
+use super::side::{Payload, Side, Source, Target, payload};
 use crate::config::PostgresSettings;
-use crate::store::engine::Entry;
+use crate::store::engine::{Entry, Walk};
 use crate::store::frame::framed;
-use crate::store::postgres::Tables;
+use crate::store::postgres::{END, Tables};
 use crate::store::sealing::{MasterKey, id_of, is_unfinished};
 use crate::store::trees::Tree;
 
@@ -47,7 +47,7 @@ impl DatabaseSide {
 
     /// Whether there is no record.
     fn has_none(&self) -> Result<bool, CopyError> {
-        Ok(self.tables.walk(Vec::new()).next().transpose()?.is_none())
+        Ok(self.tables.walk(Vec::new(), END).next().transpose()?.is_none())
     }
 }
 
@@ -60,23 +60,17 @@ impl Side for DatabaseSide {
         PARTS.to_vec()
     }
 
-    fn walk(&self, part: u32, after: Vec<u8>) -> Payloads<'_> {
+    fn entries(&self, part: u32, after: Vec<u8>) -> Walk {
         let keys = Tree::LeadKeys.row().prefix;
-        let behind = |key: Vec<u8>| [&key[..], &[0]].concat();
-        let entries = match part {
-            0 => {
-                let from = if after.is_empty() { vec![keys] } else { behind(after) };
-                self.tables.walk_between(from, vec![keys + 1])
+        let from = if after.is_empty() { after } else { [&after[..], &[0]].concat() };
+        match part {
+            0 => self.tables.walk(from.max(vec![keys]), keys + 1),
+            _ => {
+                let is_other = move |sled_key: &[u8]| sled_key.first() != Some(&keys);
+                let others = self.tables.walk(from, END);
+                Box::new(others.filter(move |entry| entry.as_ref().map_or(true, |(key, _)| is_other(key))))
             }
-            _ => self.tables.walk(if after.is_empty() { after } else { behind(after) }),
-        };
-        let is_wanted =
-            move |sled_key: &[u8]| !stays(sled_key) && (part == 0 || sled_key.first() != Some(&keys));
-        Box::new(entries.filter_map(move |entry| match entry {
-            Ok((sled_key, _)) if !is_wanted(&sled_key) => None,
-            Ok(entry) => Some(payload(entry, &self.place())),
-            Err(error) => Some(Err(error.into())),
-        }))
+        }
     }
 
     fn payloads(&self, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, CopyError> {

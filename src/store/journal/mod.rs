@@ -67,7 +67,7 @@ impl Journal {
         }
         // One that was never closed must not come back beside the next, or its end would seem to be missing.
         disk::sync_directory(&directory)?;
-        let segment = Segment::begin(&directory, next, Some(&file(&directory)?), positions)?;
+        let segment = begun(&directory, next, positions)?;
         Ok(Self { directory, segment, fault, body: Vec::new() })
     }
 
@@ -103,8 +103,7 @@ impl Journal {
         self.segment.append(&[])?;
         self.sync()?;
         let full = Closed(path_of(&self.directory, self.segment.number()));
-        let next = self.segment.number() + 1;
-        self.segment = Segment::begin(&self.directory, next, Some(&file(&self.directory)?), positions)?;
+        self.segment = begun(&self.directory, self.segment.number() + 1, positions)?;
         Ok(full)
     }
 
@@ -124,8 +123,7 @@ impl Journal {
             fs::remove_file(file)?;
         }
         File::open(&self.directory)?.sync_all()?;
-        let next = self.segment.number() + 1;
-        self.segment = Segment::begin(&self.directory, next, Some(&file(&self.directory)?), positions)?;
+        self.segment = begun(&self.directory, self.segment.number() + 1, positions)?;
         Ok(())
     }
 
@@ -180,6 +178,11 @@ fn segments(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = files(directory)?.filter(|file| segment::number_of(file).is_some()).collect::<Vec<_>>();
     files.sort();
     Ok(files)
+}
+
+/// A segment of this number.
+fn begun(directory: &Path, number: u64, positions: &[Position]) -> io::Result<Segment> {
+    Segment::begin(directory, number, Some(&file(directory)?), positions)
 }
 
 /// A file for the next segment, as long as it will be: to sync what overwrites takes half as long as to sync what grows.

@@ -80,33 +80,18 @@ impl Replay {
         Ok(contents)
     }
 
-    /// Hands over each group that they hold, in its order, and names the damaged files. Nothing is changed.
+    /// Hands over each group that they hold, in its order, and counts them; `damaged` is given each damaged file before its groups,
+    /// with the first place of damage. Nothing is changed.
     pub(in crate::store) fn read(
         &self,
-        mut take: impl FnMut(Vec<Change>) -> DiskResult<()>,
-    ) -> DiskResult<Vec<String>> {
-        let mut damaged = Vec::new();
-        for file in &self.left {
-            let contents = self.contents(file)?;
-            if !contents.damaged_at.is_empty() {
-                damaged.push(file.file_name().unwrap_or_default().to_string_lossy().into_owned());
-            }
-            contents.groups.into_iter().try_for_each(&mut take)?;
-        }
-        Ok(damaged)
-    }
-
-    /// Hands over each group that they hold, in its order, and counts them. What is damaged is logged, and a copy set aside
-    /// for whoever wants to look at it.
-    pub(in crate::store) fn apply(
-        &self,
+        mut damaged: impl FnMut(&Path, u64),
         mut take: impl FnMut(Vec<Change>) -> DiskResult<()>,
     ) -> DiskResult<usize> {
         let mut groups = 0;
         for file in &self.left {
             let contents = self.contents(file)?;
             if let Some(at) = contents.damaged_at.first() {
-                self.set_aside(file, *at);
+                damaged(file, *at);
             }
             groups += contents.groups.len();
             contents.groups.into_iter().try_for_each(&mut take)?;
@@ -114,8 +99,8 @@ impl Replay {
         Ok(groups)
     }
 
-    /// Keeps a copy for whoever wants to look at it. That there is no room for one keeps no store from being opened.
-    fn set_aside(&self, file: &Path, at: u64) {
+    /// Logs that a file is damaged, and keeps a copy of it. A store is opened even where there is no room for one.
+    pub(in crate::store) fn set_aside(&self, file: &Path, at: u64) {
         let directory = aside(self.directory.parent().unwrap_or(Path::new(".")));
         let copy = directory.join(file.file_name().unwrap_or_default());
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&directory);

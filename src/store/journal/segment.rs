@@ -24,6 +24,7 @@ use memchr::memmem;
 use super::super::{
     changes::{self, Change},
     disk,
+    frame::checksum,
     record_file::FileNumber,
     volume_number::Number,
 };
@@ -253,11 +254,7 @@ fn mark(number: u64) -> u32 {
 }
 
 fn crc(number: u64, at: u64, body: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&number.to_be_bytes());
-    hasher.update(&at.to_be_bytes());
-    hasher.update(body);
-    hasher.finalize()
+    checksum(&[&number.to_be_bytes(), &at.to_be_bytes(), body])
 }
 
 #[cfg(test)]

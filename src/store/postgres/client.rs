@@ -16,10 +16,11 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, NoTls, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::statements::end_hung_transactions_after;
+use super::statements::{BEGIN, COMMIT, ROLLBACK, end_hung_transactions_after};
 use crate::config::PostgresSettings;
 use crate::regular_file::{self, PEM_BYTES_MAX, SECRET_BYTES_MAX};
 use crate::store::disk::DiskError;
+use crate::store::error::StoreError;
 use crate::wire;
 
 /// Threads that talk to the database.
@@ -105,6 +106,12 @@ impl From<Failure> for DiskError {
     }
 }
 
+impl From<Failure> for StoreError {
+    fn from(failure: Failure) -> Self {
+        Self::Database(failure.to_string())
+    }
+}
+
 /// A connection, which keeps the statements that it was given.
 pub(super) struct Connection(Object);
 
@@ -136,6 +143,17 @@ impl Connection {
     /// Says what has no values.
     pub(super) async fn say(&self, statement: &str) -> Result<(), Failure> {
         Ok(self.0.batch_execute(statement).await?)
+    }
+
+    /// Does something as one transaction, of which nothing stays where it fails.
+    pub(super) async fn together<T>(
+        &self,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        self.say(BEGIN).await?;
+        let done = work.await;
+        self.say(if done.is_ok() { COMMIT } else { ROLLBACK }).await?;
+        done
     }
 
     /// Has these statements at hand, so that each is sent as soon as it is given.
@@ -195,13 +213,22 @@ impl Client {
         Ok(Connection(pool.get().await?))
     }
 
-    /// Waits, on this thread, for what is asked of the database.
-    pub(super) fn ask<T, F>(&self, asked: impl FnOnce(Pool) -> F) -> Result<T, Failure>
+    /// Waits, on this thread, for what is asked of the database on a connection.
+    pub(super) fn ask<T, F>(&self, asked: impl FnOnce(Connection) -> F + Send + 'static) -> Result<T, Failure>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Failure>> + Send + 'static,
     {
-        let (asked, longest, is_hung) = (asked(self.pool.clone()), self.longest, Arc::clone(&self.is_hung));
+        let pool = self.pool.clone();
+        self.wait_for(async move { asked(Self::connection(&pool).await?).await })
+    }
+
+    /// Waits, on this thread, for what the database answers.
+    pub(super) fn wait_for<T: Send + 'static>(
+        &self,
+        asked: impl Future<Output = Result<T, Failure>> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let (longest, is_hung) = (self.longest, Arc::clone(&self.is_hung));
         if is_hung.load(Ordering::Acquire) {
             return Err(Failure::Said(None, "it did not answer in time, and has not since".to_owned()));
         }

@@ -1,23 +1,19 @@
 //! Records in the database, as they are read.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::vec;
 
-use deadpool_postgres::Pool;
 use uuid::Uuid;
 
-use super::client::{Client, Failure};
-use super::keys::KeysVersion;
+use super::client::Client;
 use super::nodes::Node;
 use super::statements::{COUNT, GET, WALK};
 use crate::store::broken::{ReadError, Reported};
-use crate::store::cluster::Cluster;
 use crate::store::disk::{DiskError, DiskResult};
 use crate::store::engine::{Engine, Entry, Walk};
 use crate::store::raw::RawValues;
 use crate::store::sealing::Sealing;
-use crate::store::topics::Topics;
 use crate::store::trees::Tree;
 use crate::store::volume_number::{BASE, Number};
 
@@ -29,8 +25,8 @@ pub(super) const MORE: i64 = 1024;
 pub(in crate::store) struct Database {
     pub(super) client: Arc<Client>,
     pub(super) node: Node,
-    /// Which keys the sealing has.
-    pub(super) keys: Arc<KeysVersion>,
+    /// Which version of the keys the sealing has.
+    pub(super) keys: Arc<AtomicI64>,
     sealing: Sealing,
     pub(super) reported: Arc<Reported>,
     /// When the group arrives that is being written, in seconds since 1970: so old are its leads.
@@ -39,7 +35,7 @@ pub(in crate::store) struct Database {
 
 impl Database {
     /// Of a database that has the tables.
-    pub(super) fn new(client: Arc<Client>, node: Node, keys: Arc<KeysVersion>, sealing: Sealing) -> Self {
+    pub(super) fn new(client: Arc<Client>, node: Node, keys: Arc<AtomicI64>, sealing: Sealing) -> Self {
         Self { client, node, keys, sealing, reported: Arc::default(), time_s: AtomicU32::new(u32::MAX) }
     }
 
@@ -62,10 +58,9 @@ impl Database {
 impl RawValues for Database {
     fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         let key = sled_key.to_vec();
-        Ok(self.client.ask(|pool| async move {
-            let connection = Client::connection(&pool).await?;
-            Ok(connection.row(GET, &[&key]).await?.map(|row| row.get(0)))
-        })?)
+        Ok(self
+            .client
+            .ask(|connection| async move { Ok(connection.row(GET, &[&key]).await?.map(|row| row.get(0))) })?)
     }
 }
 
@@ -78,14 +73,6 @@ impl Engine for Database {
         &self.reported
     }
 
-    fn topics(&self) -> &Topics {
-        &self.node.topics
-    }
-
-    fn cluster(&self) -> &Cluster {
-        &self.node.cluster
-    }
-
     fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> Walk {
         let prefix = tree.sled_key(prefix);
         let from = tree.sled_key(start).max(prefix.clone());
@@ -96,8 +83,7 @@ impl Engine for Database {
     fn count(&self, tree: Tree, prefix: &[u8]) -> Result<u64, ReadError> {
         let from = tree.sled_key(prefix);
         let until = end_of(from.clone());
-        let counted = self.client.ask(|pool| async move {
-            let connection = Client::connection(&pool).await?;
+        let counted = self.client.ask(|connection| async move {
             Ok(connection.one(COUNT, &[&from, &until]).await?.get::<_, i64>(0))
         });
         let counted = counted.map_err(DiskError::from)?;
@@ -131,7 +117,11 @@ impl Iterator for Pages {
                 return Some(Ok(entry));
             }
             let (from, until, most) = (self.from.take()?, self.until.clone(), self.most);
-            match self.client.ask(|pool| page(pool, from, until, most)) {
+            let page = self.client.ask(move |connection| async move {
+                let rows = connection.rows(WALK, &[&from, &until, &most]).await?;
+                Ok(rows.into_iter().map(|row| (row.get(0), row.get(1))).collect::<Vec<Entry>>())
+            });
+            match page {
                 Ok(page) => {
                     let is_full = page.len() as i64 == most;
                     self.from = page.last().filter(|_| is_full).map(|(last, _)| [&last[..], &[0]].concat());
@@ -141,12 +131,6 @@ impl Iterator for Pages {
             }
         }
     }
-}
-
-async fn page(pool: Pool, from: Vec<u8>, until: Vec<u8>, most: i64) -> Result<Vec<Entry>, Failure> {
-    let connection = Client::connection(&pool).await?;
-    let rows = connection.rows(WALK, &[&from, &until, &most]).await?;
-    Ok(rows.into_iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
 /// The least key behind all that begin with a prefix, which begins with the byte of a tree and so has one.

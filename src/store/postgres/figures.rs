@@ -1,7 +1,7 @@
 //! What can be said of a database without opening the store in it.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use uuid::Uuid;
 
@@ -11,6 +11,7 @@ use super::schema;
 use super::statements::{
     BEGIN, CHANGE_TOPICS, CLOCK, FOLLOW, FORGET_NODES, JOIN, PUT, PUT_KEYS, REMOVE, RENEW, ROLLBACK,
 };
+use crate::store::cluster::DatabaseStanding;
 use crate::store::sealing::key_place::KeyPlace;
 
 /// How a database answers.
@@ -20,10 +21,8 @@ pub struct DatabaseFigures {
     pub version: i32,
     /// The version that this build reads.
     pub known: i32,
-    /// How long one answer took.
-    pub round_trip: Duration,
-    /// How far this machine's clock is ahead of the database's, in ms, as exactly as half of that.
-    pub clock_ahead_ms: i64,
+    /// How it answered.
+    pub standing: DatabaseStanding,
     /// The id of the master key that the keys of the store are sealed with; nothing where there are none yet.
     pub sealed_with: Option<String>,
 }
@@ -33,8 +32,7 @@ pub struct DatabaseFigures {
 pub(super) fn ask(client: &Arc<Client>) -> Result<Option<DatabaseFigures>, Failure> {
     let version = schema::version(client)?;
     if version.is_none_or(|version| version == schema::KNOWN) {
-        client.ask(move |pool| async move {
-            let connection = Client::connection(&pool).await?;
+        client.ask(move |connection| async move {
             connection.say(BEGIN).await?;
             let tried = match version {
                 Some(_) => write(&connection).await,
@@ -46,20 +44,14 @@ pub(super) fn ask(client: &Arc<Client>) -> Result<Option<DatabaseFigures>, Failu
     }
     let Some(version) = version else { return Ok(None) };
     let begun = Instant::now();
-    let theirs_ms: i64 = client.ask(|pool| async move {
-        let connection = Client::connection(&pool).await?;
-        Ok(connection.one(CLOCK, &[]).await?.get(0))
-    })?;
-    let round_trip = begun.elapsed();
-    let ours = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() - round_trip / 2;
-    let ours_ms = i64::try_from(ours.as_millis()).unwrap_or(i64::MAX);
+    let theirs_ms = client.ask(|connection| async move { Ok(connection.one(CLOCK, &[]).await?.get(0)) })?;
+    let standing = DatabaseStanding::of(begun.elapsed(), theirs_ms);
     let keys = DatabaseKeys::of(Arc::clone(client), Arc::default());
     Ok(Some(DatabaseFigures {
         sealed_with: keys.sealed_with().ok(),
         version,
         known: schema::KNOWN,
-        round_trip,
-        clock_ahead_ms: ours_ms - theirs_ms,
+        standing,
     }))
 }
 

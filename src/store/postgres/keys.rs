@@ -18,30 +18,18 @@ const NAME: &str = "table offerd_keys";
 pub(super) struct DatabaseKeys {
     client: Arc<Client>,
     path: PathBuf,
-    /// How often they had been replaced when they were read or written here last.
-    known: Arc<KeysVersion>,
-}
-
-/// How often the keys had been replaced when they were read or written here last; 0 before that.
-#[derive(Default)]
-pub(super) struct KeysVersion(AtomicI64);
-
-impl KeysVersion {
-    /// Whether keys of this version are those that are known here.
-    pub(super) fn is(&self, version: i64) -> bool {
-        self.0.load(Ordering::Acquire) == version
-    }
+    /// How often they had been replaced when they were read or written here last; 0 before that.
+    known: Arc<AtomicI64>,
 }
 
 impl DatabaseKeys {
     /// Those of this one.
-    pub(super) fn of(client: Arc<Client>, known: Arc<KeysVersion>) -> Self {
+    pub(super) fn of(client: Arc<Client>, known: Arc<AtomicI64>) -> Self {
         Self { client, path: PathBuf::from(NAME), known }
     }
 
     fn read(&self) -> Result<Option<(i64, Vec<u8>)>, SealingError> {
-        let read = self.client.ask(|pool| async move {
-            let connection = Client::connection(&pool).await?;
+        let read = self.client.ask(|connection| async move {
             Ok(connection.row(KEYS, &[]).await?.map(|row| (row.get(0), row.get(1))))
         });
         read.map_err(|failure| self.failed(&failure))
@@ -56,8 +44,7 @@ impl DatabaseKeys {
     }
 
     fn write_as(&self, text: Vec<u8>, version: i64) -> Result<u64, SealingError> {
-        let written = self.client.ask(|pool| async move {
-            let connection = Client::connection(&pool).await?;
+        let written = self.client.ask(move |connection| async move {
             Ok(match version {
                 0 => connection.change(FIRST_KEYS, &[&text]).await?,
                 version => connection.change(PUT_KEYS, &[&text, &version]).await?,
@@ -79,7 +66,7 @@ impl KeyPlace for DatabaseKeys {
     fn open(&self, master: &MasterKey) -> Result<KeyRing, SealingError> {
         let (version, text) = self.found()?;
         let ring = key_text::opened(&self.path, master, &text)?;
-        self.known.0.store(version, Ordering::Release);
+        self.known.store(version, Ordering::Release);
         Ok(ring)
     }
 
@@ -88,23 +75,22 @@ impl KeyPlace for DatabaseKeys {
     }
 
     fn write(&self, master: &MasterKey, ring: &KeyRing) -> Result<(), SealingError> {
-        let version = self.known.0.load(Ordering::Acquire);
+        let version = self.known.load(Ordering::Acquire);
         match self.write_as(key_text::text(master, ring), version)? {
             0 => Err(SealingError::Replaced),
             _ => {
-                self.known.0.store(version + 1, Ordering::Release);
+                self.known.store(version + 1, Ordering::Release);
                 Ok(())
             }
         }
     }
 
     fn replaced(&self, master: &MasterKey) -> Result<Option<KeyRing>, SealingError> {
-        let version = self.client.ask(|pool| async move {
-            let connection = Client::connection(&pool).await?;
+        let version = self.client.ask(|connection| async move {
             Ok(connection.row(KEYS_VERSION, &[]).await?.map_or(0, |row| row.get(0)))
         });
         let version: i64 = version.map_err(|failure| self.failed(&failure))?;
-        if self.known.is(version) { Ok(None) } else { self.open(master).map(Some) }
+        if self.known.load(Ordering::Acquire) == version { Ok(None) } else { self.open(master).map(Some) }
     }
 
     fn create(&self, master: &MasterKey) -> Result<KeyRing, SealingError> {

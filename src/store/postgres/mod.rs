@@ -42,26 +42,27 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-pub(super) use self::bulk::Tables;
+pub(super) use self::bulk::{END, Tables};
+use self::client::Client;
 pub(super) use self::client::fault;
-use self::client::{Client, Failure};
 pub(super) use self::database::Database;
 pub use self::figures::DatabaseFigures;
-use self::keys::{DatabaseKeys, KeysVersion};
+use self::keys::DatabaseKeys;
 use self::nodes::Node;
 pub(super) use self::writer::PROBE;
 use self::writer::Writer;
 use super::arrival::{Arrivals, LAST_ARRIVAL};
 use super::arrival_clock::ArrivalClock;
 use super::broken::ReadError;
-use super::cluster::NodeFigures;
+use super::cluster::{Cluster, NodeFigures};
 use super::disk::DiskError;
 use super::engine::Engine;
 use super::error::{StoreError, io_error};
 use super::health::FailureLatch;
 use super::options::StoreOptions;
-use super::sealing::{MasterKey, Sealing, SealingError};
+use super::sealing::{MasterKey, Sealing};
 use super::stall::Stalls;
+use super::topics::Topics;
 use super::trees::Tree;
 use crate::config::PostgresSettings;
 
@@ -72,30 +73,26 @@ pub(super) struct Opened {
     pub(super) latch: Arc<FailureLatch>,
     pub(super) stalls: Arc<Stalls>,
     pub(super) clock: Arc<ArrivalClock>,
+    pub(super) topics: Arc<Topics>,
+    pub(super) cluster: Arc<Cluster>,
 }
 
 /// Opens the store in a database, or makes it.
 pub(super) fn open(options: &StoreOptions, database: &PostgresSettings) -> Result<Opened, StoreError> {
-    let master = MasterKey::find(options.master_key_file.as_deref(), &options.path);
-    let master = master.map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?;
+    let master = MasterKey::find(options.master_key_file.as_deref(), &options.path)?;
     let client = Arc::new(Client::of(database).map_err(StoreError::Database)?);
-    let is_new = match schema::version(&client).map_err(|failure| lost(&failure))? {
-        Some(version) if version != schema::KNOWN => {
-            return Err(StoreError::Tables { found: version, known: schema::KNOWN });
-        }
-        Some(_) => false,
-        None => {
-            schema::make(&client).map_err(|failure| lost(&failure))?;
-            true
-        }
-    };
-    let keys = Arc::new(KeysVersion::default());
+    let is_new = !schema::is_known(&client)?;
+    if is_new {
+        schema::make(&client)?;
+    }
+    let keys = Arc::default();
     let place = Box::new(DatabaseKeys::of(Arc::clone(&client), Arc::clone(&keys)));
     let sealing = Sealing::open(place, master, &options.path, is_new)?;
     let place = place::find_or_make(&options.path).map_err(|source| io_error(&options.path, source))?;
-    let node = Node::join(&client, place, database.lease).map_err(|failure| lost(&failure))?;
+    let node = Node::join(&client, place, database.lease)?;
     let latch = Arc::new(FailureLatch::default());
     node.keep(&client, &latch);
+    let (topics, cluster) = (Arc::clone(&node.topics), Arc::clone(&node.cluster));
     let database = Arc::new(Database::new(client, node, keys, sealing));
     let last_us = last_arrival_us(&*database)?;
     let clock = Arc::new(ArrivalClock::after(last_us, options.clock.clone(), options.clock_limits));
@@ -109,7 +106,7 @@ pub(super) fn open(options: &StoreOptions, database: &PostgresSettings) -> Resul
         options.mend_interval,
     );
     writer.finish_rewraps();
-    Ok(Opened { database, writer, latch, stalls, clock })
+    Ok(Opened { database, writer, latch, stalls, clock, topics, cluster })
 }
 
 /// Ends this process's being there, since it was refused.
@@ -124,25 +121,21 @@ pub(super) fn leave(database: &Database, refused: StoreError) -> Result<(), Stor
 /// Asks a database how it does; nothing where it has no tables yet.
 pub(super) fn figures(database: &PostgresSettings) -> Result<Option<DatabaseFigures>, StoreError> {
     let client = Arc::new(Client::of(database).map_err(StoreError::Database)?);
-    figures::ask(&client).map_err(|failure| lost(&failure))
+    Ok(figures::ask(&client)?)
 }
 
 /// The processes that share the database, those that have ended within a day too.
 pub(super) fn nodes(database: &Database) -> Result<Vec<NodeFigures>, ReadError> {
-    nodes::list(&database.client).map_err(|failure| ReadError::from(DiskError::from(failure)))
+    Ok(nodes::list(&database.client).map_err(DiskError::from)?)
 }
 
 /// Which of them have not ended.
 pub(super) fn alive(database: &Database) -> Result<BTreeSet<Uuid>, ReadError> {
-    nodes::alive(&database.client).map_err(|failure| ReadError::from(DiskError::from(failure)))
+    Ok(nodes::alive(&database.client).map_err(DiskError::from)?)
 }
 
 /// The arrival given out last that is durable.
 pub(super) fn last_arrival_us(database: &impl Engine) -> Result<u64, StoreError> {
     let last = database.get(Tree::Meta, LAST_ARRIVAL)?;
     Ok(last.and_then(|last| last.try_into().ok()).map_or(0, u64::from_be_bytes))
-}
-
-fn lost(failure: &Failure) -> StoreError {
-    StoreError::Database(failure.to_string())
 }

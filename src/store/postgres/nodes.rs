@@ -15,10 +15,10 @@ use uuid::Uuid;
 
 use super::client::{Client, Connection, Failure};
 use super::statements::{
-    ALIVE, CLOCK, END_LAPSED, END_NODE, FOLLOW, FORGET_NODES, HELD, JOIN, LEADER, RENEW, TOPICS_CHANGED,
-    VANISHED,
+    ALIVE, CLOCK, END_LAPSED, END_NODE, FOLLOW, FORGET_NODES, HELD, JOIN, LEADER, NODES, RENEW,
+    TOPICS_CHANGED, VANISHED,
 };
-use crate::store::cluster::{Cluster, NodeFigures};
+use crate::store::cluster::{Cluster, DatabaseStanding, NodeFigures};
 use crate::store::health::FailureLatch;
 use crate::store::topics::{TOPICS, Topic, Topics};
 
@@ -58,8 +58,7 @@ impl Node {
     pub(super) fn join(client: &Client, place: Uuid, lease: Duration) -> Result<Self, Failure> {
         let node = Self { cluster: Arc::new(Cluster::among_others()), topics: Arc::default(), place, lease };
         let joining = node.clone();
-        client.ask(|pool| async move {
-            let connection = Client::connection(&pool).await?;
+        client.ask(|connection| async move {
             connection.change(VANISHED, &[&joining.place.as_bytes().as_slice()]).await?;
             let (me, place, figures) =
                 (joining.me(), joining.place.as_bytes().as_slice(), joining.cluster.figures());
@@ -153,7 +152,7 @@ impl Node {
     async fn renew(&self, connection: &Connection, may_end_others: bool) -> Result<(), Failure> {
         let begun = Instant::now();
         let theirs_ms: i64 = connection.one(CLOCK, &[]).await?.get(0);
-        self.cluster.note_database(begun.elapsed(), theirs_ms);
+        self.cluster.note_database(DatabaseStanding::of(begun.elapsed(), theirs_ms));
         let (me, lease, figures) = (self.me(), self.lease.as_secs_f64(), self.cluster.figures());
         if connection.change(RENEW, &[&me, &lease, &figures]).await? == 0 {
             return Err(Failure::Lost);
@@ -190,16 +189,13 @@ impl Node {
     /// Ends, so that nobody waits for the lease to do so.
     pub(super) fn leave(&self, client: &Client) -> Result<(), Failure> {
         let me = self.me();
-        client.ask(|pool| async move {
-            Client::connection(&pool).await?.change(END_NODE, &[&me]).await?;
-            Ok(())
-        })
+        client.ask(|connection| async move { connection.change(END_NODE, &[&me]).await.map(drop) })
     }
 }
 
 /// The nodes that have not ended.
 pub(super) fn alive(client: &Client) -> Result<BTreeSet<Uuid>, Failure> {
-    client.ask(|pool| async move { alive_of(&Client::connection(&pool).await?).await })
+    client.ask(|connection| async move { alive_of(&connection).await })
 }
 
 async fn alive_of(connection: &Connection) -> Result<BTreeSet<Uuid>, Failure> {
@@ -213,8 +209,8 @@ pub(super) fn ids(rows: Vec<tokio_postgres::Row>) -> Result<BTreeSet<Uuid>, Fail
 
 /// The nodes that there are, and those that have ended within a day.
 pub(super) fn list(client: &Client) -> Result<Vec<NodeFigures>, Failure> {
-    client.ask(|pool| async move {
-        let rows = Client::connection(&pool).await?.rows(super::statements::NODES, &[]).await?;
+    client.ask(|connection| async move {
+        let rows = connection.rows(NODES, &[]).await?;
         let figures = |row: tokio_postgres::Row| {
             let id = Uuid::from_slice(row.get(0)).unwrap_or_default();
             let (since_ms, left_ms, ended_ms) = (row.get(1), row.get(2), row.get(3));

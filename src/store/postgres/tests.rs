@@ -39,7 +39,7 @@ pub(in crate::store) fn database() -> Option<PostgresSettings> {
     let name = format!("test_{}", crate::ids::random().simple());
     let client = Client::of(&options(url.clone())).expect("an address");
     let statement = format!("CREATE SCHEMA {name}");
-    let made = client.ask(|pool| async move { Client::connection(&pool).await?.say(&statement).await });
+    let made = client.ask(|connection| async move { connection.say(&statement).await });
     made.expect("a schema");
     let separator = if url.contains('?') { '&' } else { '?' };
     Some(options(format!("{url}{separator}options=-c%20search_path%3D{name}")))
@@ -108,7 +108,7 @@ fn tables_of_another_version_are_refused_and_left_as_they_are() {
     let client = Client::of(options.database.as_ref().unwrap()).unwrap();
     for found in [schema::KNOWN - 1, schema::KNOWN + 1] {
         let statement = format!("UPDATE offerd_schema SET version = {found}");
-        let put = client.ask(|pool| async move { Client::connection(&pool).await?.say(&statement).await });
+        let put = client.ask(|connection| async move { connection.say(&statement).await });
         put.unwrap();
         let error = Store::open_inline_with(&options).unwrap_err().to_string();
         let wanted =

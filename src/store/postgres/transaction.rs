@@ -1,23 +1,24 @@
 //! A transaction: what a group goes by, which nobody changes until it ends, and what it writes.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use parking_lot::Mutex;
 use tokio_postgres::types::ToSql;
 
-use super::client::{Client, Connection, Failure};
+use super::client::{Connection, Failure};
 use super::database::{Database, end_of};
 use super::statements::{
     BEGIN, CHANGE_TOPICS, COMMIT, GET_FOR_UPDATE, HELD, HOLD_KEYS, INSERT, PUT, REMOVE, ROLLBACK, WALK,
 };
 use crate::store::broken::Reported;
 use crate::store::changes::Change;
-use crate::store::cluster::Cluster;
 use crate::store::disk::{DiskError, DiskResult};
 use crate::store::engine::{Engine, Entry, Walk};
 use crate::store::raw::RawValues;
 use crate::store::sealing::Sealing;
-use crate::store::topics::{Topics, topics_of};
+use crate::store::topics::topics_of;
 use crate::store::trees::Tree;
 use crate::store::volume_number::Number;
 
@@ -64,8 +65,8 @@ impl<'a> Transaction<'a> {
     /// Begins one that goes by these keys. It may read others.
     pub(super) fn begin(database: &'a Database, wanted: BTreeSet<Vec<u8>>) -> Result<Self, Failure> {
         let (node, keys) = (database.node.clone(), Arc::clone(&database.keys));
-        let (connection, read) = database.client.ask(|pool| async move {
-            let begun = Begun(Some(Client::connection(&pool).await?));
+        let (connection, read) = database.client.ask(|connection| async move {
+            let begun = Begun(Some(connection));
             let connection = begun.connection();
             let wanted: Vec<Vec<u8>> = wanted.into_iter().collect();
             let wanted_keys: [&(dyn ToSql + Sync); 1] = [&wanted];
@@ -80,7 +81,7 @@ impl<'a> Transaction<'a> {
             if !is_held? {
                 return Err(Failure::Lost);
             }
-            if version?.is_none_or(|row| !keys.is(row.get(0))) {
+            if version?.is_none_or(|row| row.get::<_, i64>(0) != keys.load(Ordering::Acquire)) {
                 return Err(Failure::OtherKeys);
             }
             let rows = rows?;
@@ -94,7 +95,7 @@ impl<'a> Transaction<'a> {
 
     /// Writes the changes, and makes them durable: all, or none.
     pub(super) fn commit(self, changes: Vec<Change>) -> Result<(), Failure> {
-        let mut held = self.held();
+        let mut held = self.held.lock();
         if let Some(failure) = held.failure.clone() {
             return Err(failure);
         }
@@ -102,7 +103,7 @@ impl<'a> Transaction<'a> {
         let topics: Vec<i16> = topics_of(&changes).into_iter().map(|topic| topic as i16).collect();
         let mut writes = Writes::of(changes, &held.read);
         drop(held);
-        self.database.client.ask(|_| async move {
+        self.database.client.wait_for(async move {
             let connection = begun.connection();
             connection.prepare(&[INSERT, PUT, REMOVE, CHANGE_TOPICS]).await?;
             writes.removed.append(&mut writes.kept_absent);
@@ -130,19 +131,15 @@ impl<'a> Transaction<'a> {
         })
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Asks on the connection of the transaction.
     fn ask<T, F>(&self, asked: impl FnOnce(Begun) -> F) -> DiskResult<T>
     where
         T: Send + 'static,
         F: Future<Output = Result<(Begun, T), Failure>> + Send + 'static,
     {
-        let Some(begun) = self.held().connection.take() else { return Err(ended().into()) };
-        let asked = self.database.client.ask(|_| asked(begun));
-        let mut held = self.held();
+        let Some(begun) = self.held.lock().connection.take() else { return Err(ended().into()) };
+        let asked = self.database.client.wait_for(asked(begun));
+        let mut held = self.held.lock();
         match asked {
             Ok((begun, said)) => {
                 held.connection = Some(begun);
@@ -157,7 +154,7 @@ impl<'a> Transaction<'a> {
 
     /// Why a read failed, if one did.
     pub(super) fn failure(&self) -> Option<Failure> {
-        self.held().failure.clone()
+        self.held.lock().failure.clone()
     }
 }
 
@@ -197,9 +194,9 @@ impl Writes {
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        let Some(begun) = self.held().connection.take() else { return };
+        let Some(begun) = self.held.lock().connection.take() else { return };
         // One that cannot say it is closed, which ends it too.
-        let ended = self.database.client.ask(|_| async move {
+        let ended = self.database.client.wait_for(async move {
             begun.connection().say(ROLLBACK).await?;
             begun.end();
             Ok(())
@@ -210,7 +207,7 @@ impl Drop for Transaction<'_> {
 
 impl RawValues for Transaction<'_> {
     fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
-        if let Some(found) = self.held().read.get(sled_key) {
+        if let Some(found) = self.held.lock().read.get(sled_key) {
             return Ok(found.clone());
         }
         let key = sled_key.to_vec();
@@ -219,7 +216,7 @@ impl RawValues for Transaction<'_> {
             let value = row.map(|row| row.get(1));
             Ok((begun, value))
         })?;
-        self.held().read.insert(sled_key.to_vec(), found.clone());
+        self.held.lock().read.insert(sled_key.to_vec(), found.clone());
         Ok(found)
     }
 }
@@ -231,14 +228,6 @@ impl Engine for Transaction<'_> {
 
     fn reported(&self) -> &Reported {
         self.database.reported()
-    }
-
-    fn topics(&self) -> &Topics {
-        self.database.topics()
-    }
-
-    fn cluster(&self) -> &Cluster {
-        self.database.cluster()
     }
 
     fn newest_volume(&self) -> Number {

@@ -99,7 +99,7 @@ impl Writer {
         let topics = topics_of(&changes);
         count(&changes);
         transaction.commit(changes)?;
-        topics.into_iter().for_each(|topic| self.database.topics().note(topic));
+        topics.into_iter().for_each(|topic| self.database.node.topics.note(topic));
         if !rewrapped.is_empty() {
             self.database.sealing().forget(&rewrapped).map_err(sealing)?;
         }
@@ -112,8 +112,7 @@ impl Writer {
 
     /// Finishes what an erasure that failed in its middle has left.
     pub(super) fn finish_rewraps(&mut self) {
-        let unfinished: Vec<Commit> =
-            self.database.sealing().unfinished().into_iter().map(Commit::rewrap).collect();
+        let unfinished = Commit::finish_rewraps(self.database.sealing().unfinished());
         if !unfinished.is_empty() {
             engine::Writer::execute(self, &unfinished);
         }

@@ -213,18 +213,8 @@ impl AuditLog {
         most: usize,
         looked_at: usize,
     ) -> Result<(Vec<AuditRecord>, Option<u64>), ReadError> {
-        let (mut found, mut last) = (Vec::new(), number);
-        for (nth, record) in self.from(number + 1).enumerate() {
-            if nth == looked_at || found.len() == most {
-                return Ok((found, Some(last)));
-            }
-            let record = record?;
-            last = record.number;
-            if filter.wants(&record) {
-                found.push(record);
-            }
-        }
-        Ok((found, None))
+        let records = self.from(number + 1).map(|record| record.map(|record| (record.number, Some(record))));
+        page(records, number, filter, most, looked_at)
     }
 
     /// Records before a number, or up to the end, the newest first; the rest as with [`after`](Self::after).
@@ -240,24 +230,14 @@ impl AuditLog {
     ) -> Result<(Vec<AuditRecord>, Option<u64>), ReadError> {
         let begin = self.anchor()?.number;
         let end = self.head()?.number;
-        let mut next = number.map_or(end, |number| end.min(number.saturating_sub(1)));
-        let (mut found, mut looks) = (Vec::new(), 0);
-        while next > begin {
-            if looks == looked_at || found.len() == most {
-                return Ok((found, Some(next + 1)));
-            }
-            looks += 1;
-            let record: Option<AuditRecord> = match self.store.read_json(Tree::Audit, key(next)) {
-                Err(ReadError::Broken(_)) => None,
-                read => read?,
-            };
-            next -= 1;
-            if record.as_ref().is_some_and(|record| record.at < filter.since) {
-                break;
-            }
-            found.extend(record.filter(|record| filter.wants(record)));
-        }
-        Ok((found, None))
+        let last = number.map_or(end, |number| end.min(number.saturating_sub(1)));
+        let read = |number| match self.store.read_json(Tree::Audit, key(number)) {
+            Err(ReadError::Broken(_)) => Ok((number, None)),
+            read => Ok((number, read?)),
+        };
+        let is_recent = |looked: &Result<Looked, ReadError>| !matches!(looked, Ok((_, Some(record))) if record.at < filter.since);
+        let records = (begin + 1..=last).rev().map(read).take_while(is_recent);
+        page(records, last + 1, filter, most, looked_at)
     }
 
     /// Walks the chain from its anchor to its end. Reads all of it.
@@ -345,6 +325,29 @@ impl AuditLog {
             Err(failure) => Err(failure),
         }
     }
+}
+
+/// The number of a record, and the record where it can be read.
+type Looked = (u64, Option<AuditRecord>);
+
+/// The records that are wanted of those behind a number, and the number of the last that was looked at, unless that was the end.
+fn page(
+    records: impl Iterator<Item = Result<Looked, ReadError>>,
+    mut last: u64,
+    filter: &AuditFilter,
+    most: usize,
+    looked_at: usize,
+) -> Result<(Vec<AuditRecord>, Option<u64>), ReadError> {
+    let mut found = Vec::new();
+    for (nth, looked) in records.enumerate() {
+        if nth == looked_at || found.len() == most {
+            return Ok((found, Some(last)));
+        }
+        let (number, record) = looked?;
+        last = number;
+        found.extend(record.filter(|record| filter.wants(record)));
+    }
+    Ok((found, None))
 }
 
 fn key(number: u64) -> Vec<u8> {

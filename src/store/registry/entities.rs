@@ -248,7 +248,7 @@ mod tests {
             Uuid::nil()
         );
         let record: LeadRecord = serde_json::from_str(&stored).unwrap();
-        assert_eq!((record.bands, record.first_table), (CreditBands::CURRENT, None));
+        assert_eq!((record.bands, record.first_table), (CreditBands::Current, None));
         assert_eq!(String::from_utf8(codec::encode_json(&record)).unwrap(), stored);
     }
 }

@@ -49,19 +49,15 @@ pub enum LeftAlone {
 pub struct Key(hmac::Key);
 
 impl Key {
-    /// What is kept of a digest.
-    pub fn kept(&self, digest: &SuppressionDigest) -> SuppressionDigest {
-        self.hashed(digest)
-    }
-
     fn of(key: &MasterKey) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, key.bytes()))
     }
 
-    fn hashed(&self, bytes: &[u8]) -> SuppressionDigest {
-        let mut digest = SuppressionDigest::default();
-        digest.copy_from_slice(hmac::sign(&self.0, bytes).as_ref());
-        digest
+    /// What is kept of a digest.
+    pub fn kept(&self, digest: &[u8]) -> SuppressionDigest {
+        let mut kept = SuppressionDigest::default();
+        kept.copy_from_slice(hmac::sign(&self.0, digest).as_ref());
+        kept
     }
 }
 
@@ -93,7 +89,7 @@ impl LeftAlone {
                 return Self::Locked(locked(&wanted));
             }
         };
-        if !check.contains(&key.hashed(CHECKED)) {
+        if !check.contains(&key.kept(CHECKED)) {
             return Self::Locked(locked(&format!("`{}` is another one's", file.display())));
         }
         let kinds = lists.into_iter().filter(|(name, _)| name != CHECK);
@@ -152,7 +148,7 @@ async fn begin(lists: &SuppressionLists, file: &Path) -> Result<(), NotLeftAlone
     let is_made_here = !file.exists();
     let found = if is_made_here { MasterKey::create(file) } else { MasterKey::read(file) };
     let key = Key::of(&found.map_err(|error: MasterKeyError| NotLeftAlone::Locked(error.to_string()))?);
-    let begun = lists.begin(CHECK, SuppressionKind::Person, &[key.hashed(CHECKED)]).await;
+    let begun = lists.begin(CHECK, SuppressionKind::Person, &[key.kept(CHECKED)]).await;
     if !begun.map_err(NotLeftAlone::Store)? && is_made_here {
         // Where that fails it is said to be another one's.
         let _ = std::fs::remove_file(file);

@@ -18,6 +18,7 @@ pub mod tokens;
 pub mod users;
 
 use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
 
 use super::{ReadError, Store, Tree};
 
@@ -35,4 +36,9 @@ impl Store {
         }
         Ok(all)
     }
+}
+
+/// What a secret is kept as, and found by.
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
 }

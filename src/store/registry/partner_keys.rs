@@ -3,9 +3,9 @@
 
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::digest;
 use crate::ids;
 use crate::store::{Commit, ReadError, Store, Tree, codec};
 
@@ -114,8 +114,4 @@ impl PartnerKeys {
     fn read(&self, found_by: &str) -> Option<PartnerKeyRecord> {
         self.store.read_json(Tree::PartnerKeys, digest(found_by)).ok().flatten()
     }
-}
-
-fn digest(text: &str) -> [u8; 32] {
-    Sha256::digest(text.as_bytes()).into()
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use chrono::Utc;
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::digest;
 use super::entities::{CompanyRecord, TokenRecord};
 use crate::ids;
 use crate::model::TokenKind;
@@ -174,6 +174,11 @@ impl Tokens {
         self.read(Tree::Companies, uuid.as_bytes())
     }
 
+    /// The name of a company; its uuid where it has none.
+    pub fn name_of(&self, uuid: Uuid) -> String {
+        self.company(uuid).map_or_else(|| uuid.to_string(), |company| company.name)
+    }
+
     /// Every company, as far as the store can be read.
     pub fn companies(&self) -> Vec<CompanyRecord> {
         let records = self.store.scan(Tree::Companies, []).filter_map(Result::ok);
@@ -248,13 +253,8 @@ impl Known {
 /// What a company is known by whose first token is made under this name: it follows from the name, so that two who make it at once
 /// make one.
 pub fn company_uuid(name: &str) -> Uuid {
-    let digest: [u8; 32] = Sha256::digest(name.as_bytes()).into();
+    let digest = digest(name);
     Uuid::new_v8(std::array::from_fn(|nth| digest[nth]))
-}
-
-/// Under which a token is kept.
-fn digest(token: &str) -> [u8; 32] {
-    Sha256::digest(token.as_bytes()).into()
 }
 
 #[cfg(test)]

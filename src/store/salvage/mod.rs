@@ -18,7 +18,6 @@ mod source;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     io::{self, Read},
     ops::Bound,
     path::{Path, PathBuf},
@@ -29,34 +28,31 @@ use uuid::Uuid;
 
 use self::{rescue::Rescue, source::Source};
 use super::{
-    backup::{Restore, RestoreError},
+    backup::{Restore, RestoreError, for_each_piece},
+    beside::{Beside, BesideError},
     changes::Change,
     check::{self, CheckReport},
     damage::{Damage, DamageKind},
-    disk,
     engine::{Engine, Writer as _, read_record},
-    error::{StoreError, io_error},
-    frame::unframed,
+    error::StoreError,
     lock::Lock,
     open::{self, Opened},
     options::StoreOptions,
     owner,
+    progress::Progress,
     records::{Records, Within},
     registry::entities::LeadRecord,
     scan::Scan,
-    sealing::{MasterKey, SealingError, data_key, key_file::KeyFile},
+    sealing::{GIVE, MasterKey, SealingError, data_key, key_file::KeyFile, key_place::KeyPlace as _},
     trees::{Seal, TREES, Tree, TreeRow},
     volume_number::Number,
 };
-
-/// How much of a backup is read at once.
-const PIECE_BYTES: usize = 256 * 1024;
 
 /// How many records show whether keys are those of a store.
 const LOOKED_AT: usize = 100;
 
 /// What a salvage has made, and what it has not.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Salvaged {
     /// What is in the new store.
     pub report: CheckReport,
@@ -100,10 +96,7 @@ pub enum SalvageError {
         path: PathBuf,
     },
     /// No master key is given.
-    #[error(
-        "the store is sealed, and no master key is given: give it as `store.master_key_file`, as OFFERD_MASTER_KEY or as the systemd \
-         credential `offerd-master-key`"
-    )]
+    #[error("the store is sealed, and no master key is given: {GIVE}", GIVE = GIVE)]
     NoMasterKey,
     /// The keys of the store are lost, and there is no backup.
     #[error("`{path}` is lost, and without it nothing of a person can be read: give a backup, which has it")]
@@ -125,15 +118,14 @@ pub enum SalvageError {
     Store(#[from] StoreError),
 }
 
-/// How far a salvage is.
-#[derive(Debug, Clone, Copy)]
-pub struct Progress {
-    /// What is being done.
-    pub what: &'static str,
-    /// How many bytes were read.
-    pub read: u64,
-    /// How many there are; nothing where that is not known.
-    pub of: Option<u64>,
+impl From<BesideError> for SalvageError {
+    fn from(error: BesideError) -> Self {
+        match error {
+            BesideError::NotEmpty { path, .. } => Self::NotEmpty { path },
+            BesideError::LeftOver { path } => Self::LeftOver { path },
+            BesideError::Store(error) => Self::Store(error),
+        }
+    }
 }
 
 /// Makes a good store in `into` of what is left of the damaged one, which nobody has open and which is not changed. Once this
@@ -156,26 +148,22 @@ pub fn salvage(
     let _lock = Lock::take_to_read(store)?;
     let source = Source::of(store)?;
     let master = MasterKey::find(options.master_key_file.as_deref(), store)
-        .map_err(|error| StoreError::Sealing(SealingError::MasterKey(error)))?
+        .map_err(StoreError::from)?
         .ok_or(SalvageError::NoMasterKey)?;
     let keys = keys_of(store, &master)?;
+    let lost = || SalvageError::KeysLost { path: KeyFile::of(store).path().to_owned() };
     if keys.is_none() && backup.is_none() {
-        return Err(SalvageError::KeysLost { path: KeyFile::of(store).path().to_owned() });
+        return Err(lost());
     }
-    let building = Building::begin(into)?;
+    let place = Beside::begin(into)?;
     let restored = backup.map(|file| Restored::of(file, into, &master, tell)).transpose()?;
-    let copied = source.copy(&building.part, tell)?;
-    let new = StoreOptions { path: building.part.clone(), ..options.clone() };
+    let copied = source.copy(place.path(), tell)?;
+    let new = StoreOptions { path: place.path().to_owned(), ..options.clone() };
     let keys_of_backup = keys.is_none();
-    match (&keys, &restored) {
-        (Some(keys), _) => KeyFile::of(&new.path).restore(keys).map_err(StoreError::Sealing)?,
-        (None, Some(restored)) => {
-            let keys = restored.opened.records.sealing().key_file_text(&master);
-            KeyFile::of(&new.path).restore(&keys).map_err(StoreError::Sealing)?;
-        }
-        (None, None) => return Err(SalvageError::KeysLost { path: KeyFile::of(store).path().to_owned() }),
-    }
-    tell(Progress { what: "finding what is there", read: 0, of: None });
+    let of_backup = || Some(restored.as_ref()?.opened.records.sealing().key_file_text(&master));
+    let keys = keys.or_else(of_backup).ok_or_else(lost)?;
+    KeyFile::of(&new.path).restore(&keys).map_err(StoreError::Sealing)?;
+    tell(Progress::begins("finding what is there", None));
     let mut opened = open::open_with(&new, Some(master))?;
     if keys_of_backup && is_sealed_otherwise(&opened) {
         return Err(SalvageError::OtherStore);
@@ -183,17 +171,17 @@ pub fn salvage(
     let damaged = copied.damaged_volumes();
     let mut salvaged = Salvaged::of(copied, keys_of_backup);
     if let Some(restored) = &restored {
-        tell(Progress { what: "taking in what the backup has", read: 0, of: None });
+        tell(Progress::begins("taking in what the backup has", None));
         Rescue::new(&restored.opened.records, &mut opened, &damaged, keys_of_backup)?.all(&mut salvaged)?;
     }
     drop(restored);
-    tell(Progress { what: "reading every record", read: 0, of: None });
+    tell(Progress::begins("reading every record", None));
     leave_out_what_is_broken(&mut opened, &mut salvaged)?;
     find_what_is_missing(&opened, &damaged, &mut salvaged)?;
-    salvaged.report = check::check(&opened.records, &mut |_| {}).map_err(StoreError::Read)?;
+    salvaged.report = check::check(&opened.records).map_err(StoreError::Read)?;
     opened.writer.finish().map_err(StoreError::Disk)?;
     drop(opened);
-    building.finish()?;
+    place.finish()?;
     Ok(salvaged)
 }
 
@@ -223,12 +211,10 @@ fn leave_out_what_is_broken(new: &mut Opened, salvaged: &mut Salvaged) -> Result
     for number in volumes.numbers() {
         let within = Within { volumes, number };
         let mut removed = Vec::new();
-        for entry in records.walk_volume(number, &Bound::Unbounded).map_err(StoreError::from_disk)? {
-            let (sled_key, _) = entry.map_err(StoreError::from_disk)?;
-            let Some((prefix, key)) = sled_key.split_first() else { continue };
-            let Some(tree) = Tree::of_prefix(*prefix) else { continue };
-            let read = read_record(&within, records.sealing(), tree, key).map_err(StoreError::from_disk)?;
-            if read.is_err() {
+        for entry in records.walk_volume(number, &Bound::Unbounded)? {
+            let (sled_key, _) = entry?;
+            let Some((tree, key)) = Tree::split(&sled_key) else { continue };
+            if read_record(&within, records.sealing(), tree, key)?.is_err() {
                 salvaged.note_lost(tree, key);
                 removed.push(Change { volume: number, key: sled_key, value: None });
             }
@@ -250,14 +236,11 @@ fn find_what_is_missing(
     }
     let records = &new.records;
     let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
-    for entry in records.walk(Tree::LeadKeys, &[], &[]) {
-        let (key, raw) = entry.map_err(StoreError::from_disk)?;
-        let (Some(lead), Ok(kept)) = (data_key::lead_at(&key[1..]), unframed(&raw)) else {
-            continue;
-        };
-        let volume = data_key::volume_of(kept);
+    for found in records.data_keys(&[], &[]) {
+        let Some((lead, kept)) = found? else { continue };
+        let volume = data_key::volume_of(&kept);
         let may_be_lost = damaged.contains(&volume) || !numbers.contains(&volume);
-        if !data_key::is_destroyed(kept)
+        if !data_key::is_destroyed(&kept)
             && may_be_lost
             && records.get(Tree::Leads, lead.as_bytes())?.is_none()
         {
@@ -284,17 +267,7 @@ fn find_what_is_missing(
 impl Salvaged {
     fn of(copied: source::Copied, keys_of_backup: bool) -> Self {
         let source::Copied { damages, journal } = copied;
-        Self {
-            report: CheckReport::empty(),
-            damages,
-            journal,
-            keys_of_backup,
-            from_backup: BTreeMap::new(),
-            leads_from_backup: 0,
-            lost: BTreeMap::new(),
-            leads_lost: BTreeSet::new(),
-            held_back: BTreeSet::new(),
-        }
+        Self { damages, journal, keys_of_backup, ..Self::default() }
     }
 
     /// Whether nothing is known or thought to be lost.
@@ -320,49 +293,11 @@ impl Salvaged {
     }
 }
 
-/// The store beside its place; removed unless it was moved there.
-struct Building {
-    into: PathBuf,
-    part: PathBuf,
-}
-
-impl Building {
-    fn begin(into: &Path) -> Result<Self, SalvageError> {
-        disk::want_directory(into).map_err(|source| io_error(into, source))?;
-        if let Ok(mut entries) = fs::read_dir(into)
-            && entries.next().is_some()
-        {
-            return Err(SalvageError::NotEmpty { path: into.to_owned() });
-        }
-        let part = beside(into, "part");
-        if part.exists() {
-            return Err(SalvageError::LeftOver { path: part });
-        }
-        disk::make_directory(&part).map_err(|source| io_error(&part, source))?;
-        Ok(Self { into: into.to_owned(), part })
-    }
-
-    fn finish(self) -> Result<(), StoreError> {
-        let moved = fs::rename(&self.part, &self.into);
-        let named = moved.and_then(|()| disk::sync_directory(disk::parent_of(&self.into)));
-        named.map_err(|source| io_error(&self.into, source))
-    }
-}
-
-impl Drop for Building {
-    fn drop(&mut self) {
-        // Once it was moved there is none any more.
-        let _ = fs::remove_dir_all(&self.part);
-    }
-}
-
 /// The store of the backup, as long as it is needed.
 struct Restored {
     opened: Opened,
-    _directory: Temporary,
+    _place: Beside,
 }
-
-struct Temporary(PathBuf);
 
 impl Restored {
     fn of(
@@ -371,37 +306,17 @@ impl Restored {
         master: &MasterKey,
         tell: &mut dyn FnMut(Progress),
     ) -> Result<Self, SalvageError> {
-        let path = beside(into, "backup");
-        if path.exists() {
-            return Err(SalvageError::LeftOver { path });
-        }
-        let mut restore = Restore::begin(&path, master.clone())?;
-        let directory = Temporary(path.clone());
-        let mut piece = vec![0; PIECE_BYTES];
-        loop {
-            match file.read(&mut piece).map_err(SalvageError::Unreadable)? {
-                0 => break,
-                length => restore.push(&piece[..length])?,
-            }
+        let place = Beside::begin_as(into, ".backup")?;
+        let mut restore = Restore::begin(place.path(), master.clone())?;
+        for_each_piece(file, SalvageError::Unreadable, |piece| {
+            restore.push(piece)?;
             let summary = restore.summary();
             let of = Some(summary.store_bytes.max(summary.bytes));
             tell(Progress { what: "reading the backup", read: summary.bytes, of });
-        }
+            Ok(())
+        })?;
         restore.finish()?;
-        let opened = open::open_with(&StoreOptions::new(path), Some(master.clone()))?;
-        Ok(Self { opened, _directory: directory })
+        let opened = open::open_with(&StoreOptions::new(place.path()), Some(master.clone()))?;
+        Ok(Self { opened, _place: place })
     }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn beside(path: &Path, what: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or("offerd".as_ref()).to_owned();
-    name.push(".");
-    name.push(what);
-    path.with_file_name(name)
 }

@@ -8,10 +8,9 @@ use uuid::Uuid;
 use super::super::broken::ReadError;
 use super::super::changes::Change;
 use super::super::commit::Commit;
-use super::super::disk::DiskError;
 use super::super::engine::{Engine, Writer as _};
 use super::super::error::StoreError;
-use super::super::frame::{framed, unframed};
+use super::super::frame::framed;
 use super::super::open::Opened;
 use super::super::raw::read_clear;
 use super::super::records::Records;
@@ -99,14 +98,11 @@ impl<'a> Rescue<'a> {
         let base_is_whole = !self.damaged.contains(&BASE);
         let seen = self.generations.get(&new.slots().slot_of(lead)).copied().unwrap_or(0);
         let newest = new.generation(lead).max(seen);
-        let kept =
-            read_clear(&*records, Tree::LeadKeys, &new.slots().place(lead)).map_err(StoreError::from_disk)?;
+        let kept = read_clear(&*records, Tree::LeadKeys, &new.slots().place(lead))?;
         let volume = match kept {
             Ok(Some(kept)) if data_key::is_destroyed(&kept) => return Ok(Fate::Gone),
             Ok(Some(kept)) => {
-                if let Ok(Some(DataKey::Kept(_))) =
-                    new.data_key(&*records, lead).map_err(StoreError::from_disk)?
-                {
+                if let Ok(Some(DataKey::Kept(_))) = new.data_key(&*records, lead)? {
                     return Ok(Fate::There);
                 }
                 if !base_is_whole && data_key::generation_of(&kept) != Some(newest) {
@@ -121,8 +117,7 @@ impl<'a> Rescue<'a> {
             }
             Ok(None) | Err(_) => data_key::volume_of(kept_then),
         };
-        let Ok(Some(DataKey::Kept(key))) = old.data_key(&**self.old, lead).map_err(StoreError::from_disk)?
-        else {
+        let Ok(Some(DataKey::Kept(key))) = old.data_key(&**self.old, lead)? else {
             return Ok(Fate::Unknown);
         };
         let key_kept = new.kept(lead, &key, volume);
@@ -177,13 +172,8 @@ impl<'a> Rescue<'a> {
             if !self.damaged.contains(&volume) || self.has(tree, &key)? {
                 continue;
             }
-            let stored = read_clear(&**self.old, tree, &key).map_err(StoreError::from_disk)?;
-            let about = stored
-                .ok()
-                .flatten()
-                .and_then(|stored| owner(&stored))
-                .filter(|_| tree.row().seal == Seal::Lead);
-            let commit = match (tree.row().seal, about) {
+            let stored = read_clear(&**self.old, tree, &key)?.ok().flatten();
+            let commit = match (tree.row().seal, stored.as_deref().and_then(owner)) {
                 (Seal::Lead, Some(lead)) if there.contains(&lead) => Commit::new().about(lead),
                 (Seal::Lead, _) => continue,
                 _ => Commit::new(),
@@ -224,12 +214,5 @@ impl<'a> Rescue<'a> {
 
 /// What is kept of the data keys of all leads.
 fn data_keys(records: &Records) -> Result<Vec<(Uuid, Vec<u8>)>, StoreError> {
-    let mut found = Vec::new();
-    for entry in records.walk(Tree::LeadKeys, &[], &[]) {
-        let (key, raw) = entry.map_err(|error: DiskError| StoreError::from_disk(error))?;
-        if let (Some(lead), Ok(kept)) = (data_key::lead_at(&key[1..]), unframed(&raw)) {
-            found.push((lead, kept.to_vec()));
-        }
-    }
-    Ok(found)
+    Ok(records.data_keys(&[], &[]).filter_map(Result::transpose).collect::<Result<_, _>>()?)
 }

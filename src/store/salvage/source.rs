@@ -7,19 +7,19 @@ use std::{
 };
 
 use super::super::{
+    beside::NewFiles,
     changes::Change,
     damage::{Damage, DamageKind},
     damages::Damages,
-    disk::{DiskError, SyncFault},
+    disk::DiskError,
     error::{StoreError, io_error},
-    journal::{Journal, Looked, Replay},
-    manifest::{Manifest, VolumeRow},
+    manifest::VolumeRow,
     open,
-    recovery::{self, Tail},
+    progress::Progress,
+    recovery::{Known, Tail},
     volume_number::{Number, directory_of},
     volumes::{files::Files, volume::for_each_entry},
 };
-use super::Progress;
 
 /// How many bytes of records are written at once.
 const AT_ONCE: usize = 1024 * 1024;
@@ -27,11 +27,7 @@ const AT_ONCE: usize = 1024 * 1024;
 /// What there is to be read.
 pub(super) struct Source {
     store: PathBuf,
-    manifest: Manifest,
-    /// As the manifest had it, before the journal raised it.
-    since: BTreeMap<Number, Vec<super::super::manifest::FileRow>>,
-    replay: Replay,
-    looked: Looked,
+    known: Known,
     damages: Damages,
 }
 
@@ -57,41 +53,36 @@ impl Copied {
 impl Source {
     /// Looks at what there is.
     pub(super) fn of(store: &Path) -> Result<Self, StoreError> {
-        let io = |source| io_error(store, source);
         let damages = Damages::default();
         let found = open::manifest(store, &damages)?;
-        let replay = Replay::of(Journal::directory(store)).map_err(io)?;
-        let looked = replay.look().map_err(io)?;
-        let mut manifest = recovery::listed(store, found, &looked).map_err(io)?;
-        let since = recovery::rows(&manifest);
-        recovery::raise(&mut manifest, &looked);
-        Ok(Self { store: store.to_owned(), manifest, since, replay, looked, damages })
+        let known = Known::of(store, found).map_err(|source| io_error(store, source))?;
+        Ok(Self { store: store.to_owned(), known, damages })
     }
 
     /// Copies every sound entry into the files of a new store, and behind them what the journal holds beside them.
     pub(super) fn copy(&self, into: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Copied, StoreError> {
         let io = |source| io_error(into, source);
-        let mut files = BTreeMap::new();
+        let mut new = NewFiles::of(into);
         let mut tails = BTreeMap::new();
         let mut read = 0;
-        let of = self.manifest.volumes.iter().flat_map(|volume| &volume.files).map(|file| file.bytes).sum();
-        for volume in &self.manifest.volumes {
+        let volumes = &self.known.manifest.volumes;
+        let of = volumes.iter().flat_map(|volume| &volume.files).map(|file| file.bytes).sum();
+        for volume in volumes {
             let from = self.files(volume)?;
-            let to = Files::create(directory_of(into, volume.number), volume.number).map_err(io)?;
+            let to = new.of_volume(volume.number).map_err(io)?;
             let mut gathered = Gathered::default();
             let copied = for_each_entry(&from, &self.damages, |entry| {
                 read += u64::from(entry.locator.length);
                 tell(Progress { what: "reading the records", read, of: Some(of) });
-                gathered.add(&to, Change { volume: volume.number, key: entry.key, value: entry.value })
+                gathered.add(to, Change { volume: volume.number, key: entry.key, value: entry.value })
             });
-            copied.and_then(|()| gathered.write(&to)).map_err(io)?;
-            let known = self.since.get(&volume.number);
-            tails.insert(volume.number, Tail::of(&from, &self.looked, known).map_err(io)?);
-            files.insert(volume.number, to);
+            copied.and_then(|()| gathered.write(to)).map_err(io)?;
+            let since = self.known.since.get(&volume.number);
+            tails.insert(volume.number, Tail::of(&from, &self.known.looked, since).map_err(io)?);
         }
         let journal =
-            self.copy_journal(&files, tails).map_err(|DiskError(reason)| StoreError::Disk(reason))?;
-        self.list(into, &files).map_err(io)?;
+            self.copy_journal(&mut new, tails).map_err(|DiskError(reason)| StoreError::Disk(reason))?;
+        new.list(&volumes.iter().map(|volume| (volume.number, volume.begins)).collect()).map_err(io)?;
         Ok(Copied { damages: self.damages(), journal })
     }
 
@@ -103,48 +94,31 @@ impl Source {
 
     fn copy_journal(
         &self,
-        files: &BTreeMap<Number, Files>,
+        new: &mut NewFiles,
         mut tails: BTreeMap<Number, Tail>,
     ) -> Result<Vec<String>, DiskError> {
-        self.replay.read(|changes| {
-            let mut by_volume: BTreeMap<Number, Vec<Change>> = BTreeMap::new();
-            for change in changes {
-                // What is not wanted is there, or its volume was dropped.
-                let is_wanted = tails.get_mut(&change.volume).is_some_and(|tail| !tail.has(&change));
-                if is_wanted {
-                    by_volume.entry(change.volume).or_default().push(change);
-                }
-            }
-            for (number, changes) in by_volume {
-                files[&number].append(&changes)?;
-            }
-            Ok(())
-        })
-    }
-
-    fn list(&self, into: &Path, files: &BTreeMap<Number, Files>) -> io::Result<()> {
-        let mut manifest = Manifest::default();
-        for volume in &self.manifest.volumes {
-            let files = &files[&volume.number];
-            files.sync()?;
-            manifest.volumes.push(VolumeRow {
-                number: volume.number,
-                begins: volume.begins,
-                files: files.rows(),
-            });
-        }
-        manifest.write(into, &SyncFault::default())
+        let mut damaged = Vec::new();
+        let is_damaged = |file: &Path, _| {
+            damaged.push(file.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        };
+        self.known.replay.read(is_damaged, |mut changes| {
+            // What is not wanted is there, or its volume was dropped.
+            changes.retain(|change| tails.get_mut(&change.volume).is_some_and(|tail| !tail.has(change)));
+            Ok(new.append(changes)?)
+        })?;
+        Ok(damaged)
     }
 
     /// What is damaged. What a power cut has left behind what was durable is none, where the journal has all of it.
     fn damages(&self) -> Vec<Damage> {
         let is_torn = |damage: &Damage| {
             let DamageKind::Bytes { at, .. } = damage.what else { return false };
-            let volume = self.manifest.volumes.iter().find(|volume| Some(volume.number) == damage.volume);
+            let volume =
+                self.known.manifest.volumes.iter().find(|volume| Some(volume.number) == damage.volume);
             let rows = volume.into_iter().flat_map(|volume| &volume.files);
             let name = |number| super::super::record_file::path_of(Path::new(""), number);
             let mut row = rows.filter(|row| damage.file.ends_with(&*name(row.number).to_string_lossy()));
-            self.looked.is_whole && row.next().is_some_and(|row| at >= row.bytes)
+            self.known.looked.is_whole && row.next().is_some_and(|row| at >= row.bytes)
         };
         self.damages.all().into_iter().filter(|damage| !is_torn(damage)).collect()
     }

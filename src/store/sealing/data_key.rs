@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::key::{KEY_LEN, Key, SEAL_LEN};
 use super::key_ring::KeyRing;
+use crate::store::clock::uuid_ms;
 use crate::store::volume_number::{BASE, Number};
 
 const VOLUME: usize = 4;
@@ -25,10 +26,6 @@ pub(in crate::store) enum DataKey {
     /// There was one.
     Destroyed,
 }
-
-/// The data key can be read by no key that there is, or its record is none.
-#[derive(Debug, PartialEq, Eq)]
-pub(in crate::store) struct Unreadable;
 
 /// The lead whose data key is kept there.
 pub(in crate::store) fn lead_at(place: &[u8]) -> Option<Uuid> {
@@ -88,19 +85,16 @@ pub(in crate::store) fn destroyed_at(kept: &[u8]) -> Option<i64> {
 /// stands a volume, it is the time in its uuid; nothing where that has none.
 pub(in crate::store) fn came_s(lead: Uuid, kept: &[u8]) -> Option<Number> {
     let number = volume_of(kept);
-    let in_uuid = || {
-        let has_time = lead.get_version_num() == 7;
-        has_time.then(|| Number::try_from((lead.as_u128() >> 80) / 1000).unwrap_or(Number::MAX))
-    };
+    let in_uuid = || uuid_ms(lead).map(|ms| Number::try_from(ms / 1000).unwrap_or(Number::MAX));
     (number >= FIRST_TIME).then_some(number).or_else(in_uuid)
 }
 
-/// Reads what is kept.
-pub(in crate::store) fn unwrap(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Result<DataKey, Unreadable> {
+/// Reads what is kept; `None` when no key that there is can read it, or it is none.
+pub(in crate::store) fn unwrap(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Option<DataKey> {
     match kept.len() {
-        DESTROYED => Ok(DataKey::Destroyed),
-        KEPT => opened(ring, lead, without_volume(kept)).map(DataKey::Kept).ok_or(Unreadable),
-        _ => Err(Unreadable),
+        DESTROYED => Some(DataKey::Destroyed),
+        KEPT => opened(ring, lead, without_volume(kept)).map(DataKey::Kept),
+        _ => None,
     }
 }
 

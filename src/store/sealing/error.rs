@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use super::master_key::MasterKeyError;
 
-const GIVE: &str = "give it as `store.master_key_file`, as OFFERD_MASTER_KEY or as the systemd credential \
+/// How a master key is given.
+pub const GIVE: &str = "give it as `store.master_key_file`, as OFFERD_MASTER_KEY or as the systemd credential \
                     `offerd-master-key`";
 
 /// Why the keys of a store cannot be used.

@@ -9,7 +9,6 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::super::disk;
@@ -84,33 +83,12 @@ impl KeyFile {
         disk::read_file(&self.path).map_err(|source| self.io(source))
     }
 
-    /// Where it is.
-    pub(in crate::store) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Whether there is one.
-    pub(in crate::store) fn exists(&self) -> bool {
+    pub(in crate::store) fn is_there(&self) -> bool {
         self.path.exists() || self.copy().path.exists()
     }
 
-    /// Opens the keys with the master key.
-    pub(in crate::store) fn open(&self, master: &MasterKey) -> Result<KeyRing, SealingError> {
-        key_text::opened(&self.path, master, &self.read()?)
-    }
-
-    /// The id of the master key that it is sealed with.
-    pub(in crate::store) fn sealed_with(&self) -> Result<String, SealingError> {
-        let told = |file: &Self| key_text::sealed_with(&file.path, &file.read()?);
-        told(self).or_else(|lost| told(&self.copy()).map_err(|_| lost))
-    }
-
     /// Replaces the file and its copy. Once this returns, the new ones survive a power cut, and the old ones are gone.
-    pub(in crate::store) fn write(&self, master: &MasterKey, ring: &KeyRing) -> Result<(), SealingError> {
-        self.restore(&key_text::text(master, ring))
-    }
-
-    /// Makes the file of a store that has none, out of what the file of another held.
     pub(in crate::store) fn restore(&self, text: &[u8]) -> Result<(), SealingError> {
         let copy = self.copy();
         self.replace(text).map_err(|source| self.io(source))?;
@@ -118,18 +96,9 @@ impl KeyFile {
     }
 
     fn replace(&self, text: &[u8]) -> io::Result<()> {
-        let mut fresh = self.path.as_os_str().to_owned();
-        fresh.push(".new");
-        let fresh = PathBuf::from(fresh);
-        discard(&fresh)?;
-        let mut written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
-        written.write_all(text)?;
-        written.sync_all()?;
+        discard(&disk::fresh(&self.path))?;
         let old = OpenOptions::new().write(true).open(&self.path);
-        fs::rename(&fresh, &self.path)?;
-        if let Some(directory) = self.path.parent() {
-            File::open(directory)?.sync_all()?;
-        }
+        disk::replace(&self.path, text)?;
         match old {
             Ok(old) => write_over(&old),
             Err(none) if none.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -144,23 +113,24 @@ impl KeyFile {
 
 impl KeyPlace for KeyFile {
     fn path(&self) -> &Path {
-        self.path()
+        &self.path
     }
 
     fn exists(&self) -> Result<bool, SealingError> {
-        Ok(self.exists())
+        Ok(self.is_there())
     }
 
     fn open(&self, master: &MasterKey) -> Result<KeyRing, SealingError> {
-        self.open(master)
+        key_text::opened(&self.path, master, &self.read()?)
     }
 
     fn sealed_with(&self) -> Result<String, SealingError> {
-        self.sealed_with()
+        let told = |file: &Self| key_text::sealed_with(&file.path, &file.read()?);
+        told(self).or_else(|lost| told(&self.copy()).map_err(|_| lost))
     }
 
     fn write(&self, master: &MasterKey, ring: &KeyRing) -> Result<(), SealingError> {
-        self.write(master, ring)
+        self.restore(&key_text::text(master, ring))
     }
 }
 

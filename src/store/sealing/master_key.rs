@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 
 use super::key::{KEY_LEN, Key};
 use crate::regular_file;
+use crate::store::disk;
 
 /// The variable that may hold the key itself.
 const VARIABLE: &str = "OFFERD_MASTER_KEY";
@@ -171,8 +172,7 @@ impl MasterKey {
         let written = opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all());
         // A part of a key would be in the way of the next try.
         written.inspect_err(|_| drop(fs::remove_file(file)))?;
-        let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
-        fs::File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+        disk::sync_directory(disk::parent_of(file))
     }
 }
 

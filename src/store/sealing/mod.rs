@@ -34,14 +34,14 @@ pub(super) mod passing_key;
 pub(super) mod slots;
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use hmac::{Hmac, KeyInit, Mac};
+use parking_lot::{Mutex, RwLock};
 use sha2::Sha256;
 use uuid::Uuid;
 
 use self::data_key::DataKey;
-pub use self::error::SealingError;
+pub use self::error::{GIVE, SealingError};
 use self::identity_key::{IdentityKey, TERMS};
 use self::key::{Key, SEAL_LEN};
 use self::key_place::KeyPlace;
@@ -126,7 +126,7 @@ impl Sealing {
 
     /// A keyed hash: the same for the same text, and not to be guessed from the store alone.
     pub(super) fn blind(&self, purpose: &str, text: &[u8]) -> [u8; 32] {
-        blind(&self.ring(), purpose, text)
+        blind(&self.ring.read(), purpose, text)
     }
 
     /// A payload as it was before it went to the disk; `None` when the lead that it is about is erased. The outer error
@@ -149,7 +149,7 @@ impl Sealing {
         let owner = Uuid::from_bytes(*owner);
         let opened = |with: &Key| with.open(&context(tree, owner, key), sealed).map(Some).ok_or(Reason::Seal);
         match seal {
-            Seal::Own => return Ok(opened(&self.ring().own)),
+            Seal::Own => return Ok(opened(&self.ring.read().own)),
             // One whose key was destroyed is gone, as one of an erased lead is.
             Seal::Passing => return Ok(self.passing(owner).map_or(Ok(None), |with| opened(&with.key))),
             Seal::Open | Seal::Lead => {}
@@ -178,7 +178,7 @@ impl Sealing {
                 Ok(None) => return Ok(Ok(None)),
                 Err(broken) => return Ok(Err(broken.reason)),
             };
-            if let Ok(data_key) = data_key::unwrap(&self.ring(), lead, &kept) {
+            if let Some(data_key) = data_key::unwrap(&self.ring.read(), lead, &kept) {
                 return Ok(Ok(Some(data_key)));
             }
             // An erasure may have sealed it anew, and forgotten the key before, since it was read; also one of another process. Somebody else
@@ -198,14 +198,14 @@ impl Sealing {
 
     /// The keys with which identities of a company were hashed at some time since.
     pub(super) fn identity_keys(&self, company: Uuid, since_ms: i64) -> Vec<IdentityKey> {
-        let ring = self.ring();
+        let ring = self.ring.read();
         let keys = ring.identities.iter();
         keys.filter(|key| key.company == company && key.ends_ms > since_ms).cloned().collect()
     }
 
     /// Every key with which identities were hashed.
     pub(super) fn all_identity_keys(&self) -> Vec<IdentityKey> {
-        self.ring().identities.clone()
+        self.ring.read().identities.clone()
     }
 
     /// The key with which identities of a company are hashed at a time, begun where there is none. Once this returns it, it survives
@@ -216,27 +216,40 @@ impl Sealing {
         at_ms: i64,
         look_back_ms: i64,
     ) -> Result<IdentityKey, SealingError> {
-        if let Some(key) = self.ring().identity_key(company, at_ms, look_back_ms) {
-            return Ok(key.clone());
+        self.found_or_begun(
+            |ring| ring.identity_key(company, at_ms, look_back_ms).cloned(),
+            |ring| ring.begin_identities(company, at_ms, look_back_ms),
+        )
+    }
+
+    /// A key, begun where there is none. Once this returns it, it survives a power cut.
+    fn found_or_begun<T>(
+        &self,
+        find: impl Fn(&KeyRing) -> Option<T>,
+        begin: impl Fn(&mut KeyRing),
+    ) -> Result<T, SealingError> {
+        if let Some(key) = find(&self.ring.read()) {
+            return Ok(key);
         }
         self.change(|ring| {
             // Others may have begun it.
-            if ring.identity_key(company, at_ms, look_back_ms).is_none() {
-                ring.begin_identities(company, at_ms, look_back_ms);
+            if find(ring).is_none() {
+                begin(ring);
             }
         })?;
-        let ring = self.ring();
-        let key = ring.identity_key(company, at_ms, look_back_ms);
-        Ok(key.expect("it was just begun").clone())
+        Ok(find(&self.ring.read()).expect("it was just begun"))
+    }
+
+    /// A key, also one that others have begun.
+    fn found<T>(&self, find: impl Fn(&KeyRing) -> Option<T>) -> Option<T> {
+        let known = || find(&self.ring.read());
+        known().or_else(|| self.are_others().then(known).flatten())
     }
 
     /// The key that seals what is kept until a term, by its id; `None` when the term has passed.
     pub(super) fn term_key(&self, id: u64) -> Option<Key> {
-        let known = || {
-            let ring = self.ring();
-            ring.identities.iter().find(|key| key.company == TERMS && key.id == id).map(|key| key.key.clone())
-        };
-        known().or_else(|| self.are_others().then(known).flatten())
+        let is_it = |key: &&IdentityKey| key.company == TERMS && key.id == id;
+        self.found(|ring| ring.identities.iter().find(is_it).map(|key| key.key.clone()))
     }
 
     /// Has what a key has hashed be hashed anew, with another one for the same time.
@@ -252,33 +265,23 @@ impl Sealing {
 
     /// A key of what passes, by its id.
     fn passing(&self, id: Uuid) -> Option<PassingKey> {
-        let known = || self.ring().passing(Some(id)).cloned();
-        known().or_else(|| self.are_others().then(known).flatten())
+        self.found(|ring| ring.passing(Some(id)).cloned())
     }
 
     /// Whether there is a key of what passes.
     pub(super) fn has_passing(&self) -> bool {
-        self.ring().passing(None).is_some()
+        self.ring.read().passing(None).is_some()
     }
 
     /// The key that what passes is sealed with, begun where there is none. Once this returns it, it survives a power cut.
     pub(super) fn passing_key(&self) -> Result<PassingKey, SealingError> {
-        if let Some(key) = self.ring().passing(None) {
-            return Ok(key.clone());
-        }
-        self.change(|ring| {
-            // Others may have begun one.
-            if ring.passing(None).is_none() {
-                ring.begin_passing();
-            }
-        })?;
-        Ok(self.ring().passing(None).expect("it was just begun").clone())
+        self.found_or_begun(|ring| ring.passing(None).cloned(), KeyRing::begin_passing)
     }
 
     /// Begins another key that what passes is sealed with from now on.
     pub(super) fn begin_passing(&self) -> Result<PassingKey, SealingError> {
         self.change(KeyRing::begin_passing)?;
-        Ok(self.ring().passing(None).expect("it was just begun").clone())
+        Ok(self.ring.read().passing(None).expect("it was just begun").clone())
     }
 
     /// Forgets all keys of what passes but the last, in memory and in the file. Once this returns, what only they had sealed is
@@ -290,7 +293,7 @@ impl Sealing {
     /// Makes a data key for a lead, and what is to be kept of it and of the volume of the lead's records.
     pub(super) fn new_data_key(&self, lead: Uuid, volume: Number) -> (Key, Vec<u8>) {
         let key = Key::random();
-        let kept = data_key::wrap(&self.ring(), lead, &key, volume);
+        let kept = data_key::wrap(&self.ring.read(), lead, &key, volume);
         (key, kept)
     }
 
@@ -298,7 +301,7 @@ impl Sealing {
     /// them, and not where there is none to be made.
     pub(super) fn renew(&self, slots: &BTreeSet<u16>) -> Result<(), SealingError> {
         // A slot that is in the middle of it has its new key already.
-        if slots.iter().all(|slot| self.ring().is_unfinished(*slot)) {
+        if slots.iter().all(|slot| self.ring.read().is_unfinished(*slot)) {
             return Ok(());
         }
         self.change(|ring| {
@@ -312,12 +315,12 @@ impl Sealing {
 
     /// What is to be kept of a data key that there is, sealed by the wrapping key of now.
     pub(super) fn kept(&self, lead: Uuid, key: &Key, volume: Number) -> Vec<u8> {
-        data_key::wrap(&self.ring(), lead, key, volume)
+        data_key::wrap(&self.ring.read(), lead, key, volume)
     }
 
     /// How many wrapping keys the slot of a lead had before the one of now.
     pub(super) fn generation(&self, lead: Uuid) -> u32 {
-        self.ring().current(self.slots.slot_of(lead)).generation
+        self.ring.read().current(self.slots.slot_of(lead)).generation
     }
 
     /// What is kept of the data keys of a slot, sealed anew, or destroyed, or nothing any more. Those that cannot be read
@@ -327,44 +330,44 @@ impl Sealing {
         kept: HashMap<Uuid, Vec<u8>>,
         without: &Without,
     ) -> Vec<(Uuid, Option<Vec<u8>>)> {
-        let ring = self.ring();
+        let ring = self.ring.read();
         let rewrap = |(lead, kept): (Uuid, Vec<u8>)| {
             let volume = match without {
                 Without::Before(expiry) => data_key::came_s(lead, &kept).unwrap_or_else(|| expiry.at_s()),
                 _ => data_key::volume_of(&kept),
             };
-            match without {
-                Without::Leads(erased, at_ms) if erased.contains(&lead) => {
-                    return Some((lead, Some(data_key::destroyed(*at_ms, volume))));
+            let destroyed_ms = data_key::destroyed_at(&kept);
+            let is_forgotten = match without {
+                Without::Volume(dropped, _) => {
+                    destroyed_ms.is_some() && (BASE + 1..*dropped).contains(&volume)
                 }
-                Without::Volume(dropped, _)
-                    if data_key::is_destroyed(&kept) && (BASE + 1..*dropped).contains(&volume) =>
-                {
-                    return Some((lead, None));
-                }
-                Without::Volume(dropped, at_ms) if volume == *dropped => {
-                    return Some((lead, Some(data_key::destroyed(*at_ms, volume))));
-                }
-                Without::Before(expiry) => match data_key::destroyed_at(&kept) {
-                    Some(at_ms) if at_ms < expiry.forgotten_ms => return Some((lead, None)),
-                    None if volume < expiry.before => {
-                        return Some((lead, Some(data_key::destroyed(expiry.at_ms, volume))));
-                    }
-                    _ => {}
-                },
-                _ => {}
+                Without::Before(expiry) => destroyed_ms.is_some_and(|at_ms| at_ms < expiry.forgotten_ms),
+                Without::Nothing | Without::Leads(..) => false,
+            };
+            if is_forgotten {
+                return Some((lead, None));
             }
-            match data_key::unwrap(&ring, lead, &kept) {
-                Ok(DataKey::Kept(key)) => Some((lead, Some(data_key::wrap(&ring, lead, &key, volume)))),
-                Ok(DataKey::Destroyed) | Err(_) => None,
-            }
+            let destroyed_now = match without {
+                Without::Leads(erased, at_ms) if erased.contains(&lead) => Some(*at_ms),
+                Without::Volume(dropped, at_ms) if volume == *dropped => Some(*at_ms),
+                Without::Before(expiry) if destroyed_ms.is_none() && volume < expiry.before => {
+                    Some(expiry.at_ms)
+                }
+                _ => None,
+            };
+            let kept = match (destroyed_now, data_key::unwrap(&ring, lead, &kept)) {
+                (Some(at_ms), _) => data_key::destroyed(at_ms, volume),
+                (None, Some(DataKey::Kept(key))) => data_key::wrap(&ring, lead, &key, volume),
+                (None, Some(DataKey::Destroyed) | None) => return None,
+            };
+            Some((lead, Some(kept)))
         };
         kept.into_iter().filter_map(rewrap).collect()
     }
 
     /// The slots that a crash has left in the middle of being sealed anew.
     pub(super) fn unfinished(&self) -> Vec<u16> {
-        self.ring().unfinished()
+        self.ring.read().unfinished()
     }
 
     /// Forgets the wrapping keys of slots that seal no more, in memory and in the file. Once this returns, what only they had
@@ -376,37 +379,37 @@ impl Sealing {
     /// Seals the keys with another master key. Once this returns, the one before opens nothing any more, and after a
     /// crash before it one of the two opens everything.
     pub(super) fn exchange_master_key(&self, new: MasterKey) -> Result<(), SealingError> {
-        let mut master = self.master();
+        let mut master = self.master.lock();
         self.take_in(&master)?;
-        self.place.write(&new, &self.ring())?;
+        self.place.write(&new, &self.ring.read())?;
         *master = new;
         Ok(())
     }
 
     /// The id of the master key.
     pub(super) fn master_key_id(&self) -> String {
-        self.master().id()
+        self.master.lock().id()
     }
 
     /// The master key.
     pub(super) fn master_key(&self) -> MasterKey {
-        self.master().clone()
+        self.master.lock().clone()
     }
 
     /// What the file of the keys would hold if they were sealed by this master key; without those of what passes, which a backup
     /// would outlive.
     pub(super) fn key_file_text(&self, master: &MasterKey) -> Vec<u8> {
-        key_text::text(master, &self.ring().without_passing())
+        key_text::text(master, &self.ring.read().without_passing())
     }
 
     /// The store's own key.
     pub(super) fn own(&self) -> Key {
-        self.ring().own.clone()
+        self.ring.read().own.clone()
     }
 
     /// Takes the keys in that others have begun or forgotten since, where the store is shared; whether there were any.
     pub(super) fn refresh(&self) -> Result<bool, SealingError> {
-        self.take_in(&self.master())
+        self.take_in(&self.master.lock())
     }
 
     /// Whether the keys are others by now, where it cannot be said without asking: only who finds nothing under those that are known
@@ -420,33 +423,25 @@ impl Sealing {
 
     fn take_in(&self, master: &MasterKey) -> Result<bool, SealingError> {
         let Some(ring) = self.place.replaced(master)? else { return Ok(false) };
-        *self.ring.write().unwrap_or_else(PoisonError::into_inner) = ring;
+        *self.ring.write() = ring;
         Ok(true)
     }
 
     /// Changes the keys; again where others have changed them meanwhile.
     fn change(&self, change: impl Fn(&mut KeyRing)) -> Result<(), SealingError> {
-        let master = self.master();
+        let master = self.master.lock();
         loop {
-            let mut ring = self.ring().clone();
+            let mut ring = self.ring.read().clone();
             change(&mut ring);
             match self.place.write(&master, &ring) {
                 Err(SealingError::Replaced) => drop(self.take_in(&master)?),
                 Err(error) => return Err(error),
                 Ok(()) => {
-                    *self.ring.write().unwrap_or_else(PoisonError::into_inner) = ring;
+                    *self.ring.write() = ring;
                     return Ok(());
                 }
             }
         }
-    }
-
-    fn ring(&self) -> RwLockReadGuard<'_, KeyRing> {
-        self.ring.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn master(&self) -> MutexGuard<'_, MasterKey> {
-        self.master.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

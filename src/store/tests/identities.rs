@@ -7,7 +7,7 @@ use memchr::memmem;
 use super::*;
 use crate::store::contacts::ContactsOf;
 use crate::store::identities::{Forgetting, IdentityOf};
-use crate::store::sealing::{data_key, key_file::KeyFile, key_ring::KeyRing};
+use crate::store::sealing::{data_key, key_file::KeyFile, key_place::KeyPlace as _, key_ring::KeyRing};
 
 const COMPANY: Uuid = Uuid::from_u128(0xC0);
 const HOUR_MS: i64 = 3_600_000;
@@ -70,7 +70,7 @@ impl Thief {
         assert!(!frames.is_empty(), "the key of every lead was here once");
         frames
             .into_iter()
-            .any(|kept| matches!(data_key::unwrap(&self.ring, lead, kept), Ok(data_key::DataKey::Kept(_))))
+            .any(|kept| matches!(data_key::unwrap(&self.ring, lead, kept), Some(data_key::DataKey::Kept(_))))
     }
 }
 

@@ -52,7 +52,19 @@ fn inline(directory: &Directory) -> Store {
     Store::open_inline_with(&options).expect("the store opens")
 }
 
+impl Shared {
+    /// The records in files, of a store that is known to have them there.
+    pub(in crate::store) fn records(&self) -> &Arc<Records> {
+        &self.files().expect("a store in files").records
+    }
+}
+
 impl Store {
+    /// How many keys were looked up in indexes on this thread.
+    pub(crate) fn look_ups() -> usize {
+        index::LOOK_UPS.get()
+    }
+
     /// Commits and takes the outcome, which an inline store has at once.
     fn commit_now(&self, commit: Commit) -> Outcome {
         self.commit(commit).now_or_never().expect("an inline commit is ready at once")

@@ -99,5 +99,5 @@ fn a_backup_tells_nothing_of_it_and_what_is_restored_of_it_goes() {
     assert_eq!((store.payload(TREE, "key"), store.scan(TREE, []).count()), (None, 0));
     assert!(store.check().unwrap().is_sound());
     forget_but(&store, "key");
-    assert!(store.keys_of(TREE).unwrap().is_empty());
+    assert!(store.keys(TREE, []).unwrap().is_empty());
 }

@@ -28,14 +28,14 @@ struct Part {
 }
 
 impl Volume {
-    /// Reads all of the files, gives `read` the length of each entry, notes what is damaged, and counts the records that the
-    /// index does not find, or finds as they were before. Others may write meanwhile.
-    pub(in crate::store) fn unfound(&self, damages: &Damages, read: &mut dyn FnMut(u64)) -> DiskResult<u64> {
+    /// Reads all of the files, notes what is damaged, and counts the records that the index does not find, or finds as they were
+    /// before. Others may write meanwhile.
+    pub(in crate::store) fn unfound(&self, damages: &Damages) -> DiskResult<u64> {
         // Behind it lies what the index does not know yet.
         let until = self.found_until();
         let mut of = 1;
         loop {
-            if let Some(unfound) = self.unfound_in_parts(of, until, damages, read)? {
+            if let Some(unfound) = self.unfound_in_parts(of, until, damages)? {
                 return Ok(unfound);
             }
             of *= FINER;
@@ -43,16 +43,10 @@ impl Volume {
     }
 
     /// That of all keys, in so many parts; nothing where a part has too many to be remembered.
-    fn unfound_in_parts(
-        &self,
-        of: u64,
-        until: Offset,
-        damages: &Damages,
-        read: &mut dyn FnMut(u64),
-    ) -> DiskResult<Option<u64>> {
+    fn unfound_in_parts(&self, of: u64, until: Offset, damages: &Damages) -> DiskResult<Option<u64>> {
         let mut unfound = 0;
         for nth in 0..of {
-            match self.unfound_in(&Part { nth, of }, until, damages, read)? {
+            match self.unfound_in(&Part { nth, of }, until, damages)? {
                 Some(of_part) => unfound += of_part,
                 None => return Ok(None),
             }
@@ -61,18 +55,11 @@ impl Volume {
     }
 
     /// That of a part of the keys; nothing where they are too many to be remembered.
-    fn unfound_in(
-        &self,
-        part: &Part,
-        until: Offset,
-        damages: &Damages,
-        read: &mut dyn FnMut(u64),
-    ) -> DiskResult<Option<u64>> {
+    fn unfound_in(&self, part: &Part, until: Offset, damages: &Damages) -> DiskResult<Option<u64>> {
         let mut outdated = 0;
         // What the index does not find has to be removed by a later entry.
         let mut pending: HashSet<u64> = HashSet::new();
         for_each_entry(self.files(), damages, |Entry { locator, key, value }| {
-            read(u64::from(locator.length));
             let hash = hash(&key);
             if place(locator) >= until || hash % part.of != part.nth || pending.len() > PENDING {
                 return Ok(());

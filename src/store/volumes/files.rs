@@ -1,26 +1,49 @@
 //! The record files of a volume.
 
-use std::{
-    collections::BTreeMap,
-    io,
-    path::PathBuf,
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
-};
+use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc};
+
+use parking_lot::RwLock;
 
 use super::super::{
     changes::Change,
-    damage::{Damage, DamageKind},
+    damage::DamageKind,
     damages::Damages,
     disk,
     manifest::FileRow,
     record_file::{self, FileNumber, Locator, RecordFile},
-    volume_number::{Number, relative_directory_of},
+    volume_number::{Number, directory_name},
 };
 
 /// The name of a file of a volume, from the directory of the store on.
 pub(in crate::store) fn name(volume: Number, number: FileNumber) -> String {
-    let path = record_file::path_of(&relative_directory_of(volume), number);
+    let path = record_file::path_of(directory_name(volume).as_ref(), number);
     path.to_string_lossy().into_owned()
+}
+
+/// Whether a file cannot be opened though it is there, for a reason that is not its own.
+pub(in crate::store) fn is_refused(error: &io::Error) -> bool {
+    [disk::NOT_A_FILE, io::ErrorKind::PermissionDenied].contains(&error.kind())
+}
+
+/// Notes what is wrong with a file that there must be, as far as opening it shows.
+pub(in crate::store) fn note_faults(
+    volume: Number,
+    row: &FileRow,
+    opened: &io::Result<RecordFile>,
+    damages: &Damages,
+) {
+    let damaged = |what| damages.note_of(Some(volume), name(volume, row.number), what);
+    match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => damaged(DamageKind::Missing),
+        Err(error) if is_refused(error) => {}
+        Err(error) => damaged(DamageKind::Unreadable { at: 0, bytes: row.bytes, why: error.to_string() }),
+        Ok(file) => {
+            if file.len() < row.bytes {
+                damaged(DamageKind::CutShort { bytes: file.len(), wanted: row.bytes });
+            }
+            file.heading_fault().into_iter().for_each(damaged);
+        }
+    }
 }
 
 /// The files of a volume, in the order they were begun. The last one grows.
@@ -54,7 +77,7 @@ impl Files {
             let file = RecordFile::open(&opened.directory, volume, row.number, row.bytes);
             opened.take_in(row, file, damages)?;
         }
-        let last = opened.files().last_key_value().map(|(_, last)| Arc::clone(last));
+        let last = opened.files.read().last_key_value().map(|(_, last)| Arc::clone(last));
         let last_row = rows.last().map_or(0, |row| row.number);
         match last {
             Some(last) if last.number() == last_row && !last.is_cut_short() => {}
@@ -84,28 +107,12 @@ impl Files {
         opened: io::Result<RecordFile>,
         damages: &Damages,
     ) -> io::Result<()> {
-        let damaged =
-            |what| damages.note(Damage { volume: Some(self.volume), file: self.name(row.number), what });
-        let file = match opened {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                damaged(DamageKind::Missing);
-                self.missing.push(*row);
-                return Ok(());
-            }
-            Err(error)
-                if error.kind() != disk::NOT_A_FILE && error.kind() != io::ErrorKind::PermissionDenied =>
-            {
-                damaged(DamageKind::Unreadable { at: 0, bytes: row.bytes, why: error.to_string() });
-                self.missing.push(*row);
-                return Ok(());
-            }
-            file => file?,
-        };
-        if file.len() < row.bytes {
-            damaged(DamageKind::CutShort { bytes: file.len(), wanted: row.bytes });
+        note_faults(self.volume, row, &opened, damages);
+        match opened {
+            Ok(file) => self.insert(file),
+            Err(error) if is_refused(&error) => return Err(error),
+            Err(_) => self.missing.push(*row),
         }
-        file.heading_fault().into_iter().for_each(damaged);
-        self.insert(file);
         Ok(())
     }
 
@@ -150,24 +157,24 @@ impl Files {
 
     /// The file of this number.
     pub(super) fn file(&self, number: FileNumber) -> Option<Arc<RecordFile>> {
-        self.files().get(&number).cloned()
+        self.files.read().get(&number).cloned()
     }
 
     /// All of them, in their order.
     pub(in crate::store) fn all(&self) -> Vec<Arc<RecordFile>> {
-        self.files().values().cloned().collect()
+        self.files.read().values().cloned().collect()
     }
 
     /// The one that grows.
     pub(in crate::store) fn last(&self) -> Arc<RecordFile> {
-        let files = self.files();
+        let files = self.files.read();
         let (_, last) = files.last_key_value().expect("a volume has a file from its beginning on");
         Arc::clone(last)
     }
 
     /// Takes a file out of the volume, which must have another one; its name is left to be removed.
     pub(in crate::store) fn take_out(&self, number: FileNumber) -> PathBuf {
-        self.files.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        self.files.write().remove(&number);
         record_file::path_of(&self.directory, number)
     }
 
@@ -186,12 +193,12 @@ impl Files {
 
     /// How long they are.
     pub(in crate::store) fn bytes(&self) -> u64 {
-        self.files().values().map(|file| file.len()).sum()
+        self.files.read().values().map(|file| file.len()).sum()
     }
 
     /// How they stand in the manifest.
     pub(in crate::store) fn rows(&self) -> Vec<FileRow> {
-        let files = self.files();
+        let files = self.files.read();
         let present = files.values().map(|file| FileRow { number: file.number(), bytes: file.listed() });
         let mut rows: Vec<FileRow> = present.chain(self.missing.iter().copied()).collect();
         rows.sort_by_key(|row| row.number);
@@ -199,10 +206,6 @@ impl Files {
     }
 
     fn insert(&self, file: RecordFile) {
-        self.files.write().unwrap_or_else(PoisonError::into_inner).insert(file.number(), Arc::new(file));
-    }
-
-    fn files(&self) -> RwLockReadGuard<'_, BTreeMap<FileNumber, Arc<RecordFile>>> {
-        self.files.read().unwrap_or_else(PoisonError::into_inner)
+        self.files.write().insert(file.number(), Arc::new(file));
     }
 }

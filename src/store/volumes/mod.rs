@@ -31,16 +31,18 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
 };
 
+use parking_lot::{Mutex, RwLock};
+
 pub(super) use self::place::{Span, place, span, time_ms};
 use self::{files::Files, volume::Volume};
 use super::{
-    changes::Change,
-    damage::{Damage, DamageKind},
+    changes::{Change, by_volume},
+    damage::DamageKind,
     damages::Damages,
     disk::{self, DiskError, DiskResult},
     index::IndexOptions,
@@ -49,7 +51,7 @@ use super::{
     manifest::{FileRow, Manifest, VolumeRow},
     options::StoreOptions,
     record_file::{Locator, RecordFile},
-    volume_number::{BASE, Begins, Number, directory_of, relative_directory_of},
+    volume_number::{BASE, Begins, Number, directory_name, directory_of},
 };
 
 /// The part of the memory for caches that the base gets.
@@ -71,7 +73,7 @@ const BASE_FILE_SHARE: u64 = 16;
 pub(super) struct Volumes {
     options: StoreOptions,
     base: Arc<Volume>,
-    dated: RwLock<BTreeMap<Number, Dated>>,
+    dated: RwLock<BTreeMap<Number, Arc<OnDisk>>>,
     manifest: Mutex<Manifest>,
     damages: Damages,
     /// The latest time in the key of a record, in ms: the next volume begins behind it.
@@ -83,7 +85,7 @@ pub(super) struct Volumes {
 /// Changes that lie in the files of a volume.
 pub(super) struct Appended {
     volume: Arc<Volume>,
-    changes: Vec<Change>,
+    pub(super) changes: Vec<Change>,
     locators: Vec<Locator>,
 }
 
@@ -91,11 +93,6 @@ impl Appended {
     /// Has the volume's index find them.
     pub(super) fn find(&self) -> DiskResult<()> {
         self.volume.find(&self.changes, &self.locators)
-    }
-
-    /// The changes.
-    pub(super) fn into_changes(self) -> Vec<Change> {
-        self.changes
     }
 }
 
@@ -117,18 +114,11 @@ pub(super) enum Standing {
     Dropped,
 }
 
-/// A volume of a span of time.
-struct Dated {
-    begins: Begins,
-    place: Arc<OnDisk>,
-}
-
 /// Where a volume is, and the volume once it is open. It is opened once, and meanwhile others are read.
 struct OnDisk {
-    number: Number,
+    /// With its files as they were when it was not open.
+    row: VolumeRow,
     directory: PathBuf,
-    /// Its files, as they were when it was not open.
-    rows: Vec<FileRow>,
     opened: OnceLock<Arc<Volume>>,
     /// Locked while it is opened or dropped; whether it was dropped.
     dropped: Mutex<bool>,
@@ -153,14 +143,10 @@ impl Volumes {
         damages: Damages,
         lock: Lock,
     ) -> DiskResult<Self> {
-        let mut places = BTreeMap::new();
-        for VolumeRow { number, begins, files } in &manifest.volumes {
-            let place = Arc::new(OnDisk::at(&options.path, *number, files.clone()));
-            places.insert(*number, Dated { begins: *begins, place });
-        }
-        let base = places
-            .remove(&BASE)
-            .map_or_else(|| OnDisk::at(&options.path, BASE, Vec::new()).into(), |base| base.place);
+        let place = |row: VolumeRow| Arc::new(OnDisk::at(&options.path, row));
+        let rows = manifest.volumes.iter().cloned();
+        let mut places: BTreeMap<Number, Arc<OnDisk>> = rows.map(|row| (row.number, place(row))).collect();
+        let base = places.remove(&BASE).unwrap_or_else(|| place(VolumeRow::undated(BASE, Vec::new())));
         let base = base.open(options, BASE_CACHE_SHARE, &damages)?;
         let (manifest, latest_ms) = (Mutex::new(manifest), AtomicU64::default());
         let dated = RwLock::new(places);
@@ -182,23 +168,23 @@ impl Volumes {
         let directory = directory_of(self.store(), number);
         disk::remove_directory(&directory)?;
         let files = Files::create(directory, number)?;
-        let place = OnDisk::at(self.store(), number, files.rows());
+        let place = OnDisk::at(self.store(), VolumeRow { number, begins, files: files.rows() });
         let share = self.options.cache_bytes / YOUNG_CACHE_SHARE;
         let volume = Volume::open(files, place.options(&self.options, share), &self.damages)?;
         let _ = place.opened.set(Arc::new(volume));
-        self.dated_mut().insert(number, Dated { begins, place: Arc::new(place) });
+        self.dated.write().insert(number, Arc::new(place));
         let written = self.write_manifest();
         if written.is_err() {
             // Nothing may be written to what the manifest does not list.
-            self.dated_mut().remove(&number);
+            self.dated.write().remove(&number);
         }
         Ok(written?)
     }
 
     /// Drops a volume with all that is in it. Once this returns, it does not come back.
     pub(super) fn drop_whole(&self, number: Number) -> io::Result<()> {
-        let dated = self.dated_mut().remove(&number);
-        let mut dropped = dated.as_ref().map(|dated| dated.place.lock());
+        let dated = self.dated.write().remove(&number);
+        let mut dropped = dated.as_ref().map(|place| place.dropped.lock());
         dropped.iter_mut().for_each(|dropped| **dropped = true);
         self.write_manifest()?;
         self.damages.keep_to(&self.numbers());
@@ -207,7 +193,7 @@ impl Volumes {
 
     /// Has the manifest say from now on whether there is a journal beside it. Once this returns, it does after a power cut.
     pub(super) fn note_journal(&self, is_there: bool) -> io::Result<()> {
-        self.manifest.lock().unwrap_or_else(PoisonError::into_inner).has_journal = is_there;
+        self.manifest.lock().has_journal = is_there;
         self.write_manifest()
     }
 
@@ -219,26 +205,22 @@ impl Volumes {
             return;
         }
         for file in gone {
-            self.damages.note(Damage { volume: Some(number), file, what: DamageKind::Missing });
+            self.damages.note_of(Some(number), file, DamageKind::Missing);
         }
     }
 
     /// Writes the manifest anew. Once this returns, it lists every file there is.
     pub(super) fn write_manifest(&self) -> io::Result<()> {
-        let mut manifest = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
-        let base = VolumeRow { number: BASE, begins: Begins::default(), files: self.base.files().rows() };
-        let row = |(number, dated): (&Number, &Dated)| VolumeRow {
-            number: *number,
-            begins: dated.begins,
-            files: dated.place.rows(),
-        };
-        manifest.volumes = [base].into_iter().chain(self.dated().iter().map(row)).collect();
+        let mut manifest = self.manifest.lock();
+        let base = VolumeRow::undated(BASE, self.base.files().rows());
+        manifest.volumes =
+            [base].into_iter().chain(self.dated.read().values().map(|place| place.row())).collect();
         manifest.write(self.store(), &self.options.sync_fault)
     }
 
     /// When each dated volume begins.
     pub(super) fn begins(&self) -> BTreeMap<Number, Begins> {
-        self.dated().iter().map(|(number, dated)| (*number, dated.begins)).collect()
+        self.dated.read().values().map(|place| (place.row.number, place.row.begins)).collect()
     }
 
     /// Up to where each volume was written.
@@ -246,19 +228,19 @@ impl Volumes {
         let position =
             |number, file: &RecordFile| Position { volume: number, file: file.number(), bytes: file.len() };
         let base = position(BASE, &self.base.files().last());
-        let of_dated = |(number, dated): (&Number, &Dated)| match dated.place.opened.get() {
-            Some(volume) => Some(position(*number, &volume.files().last())),
-            None => {
-                let last = dated.place.rows.last()?;
-                Some(Position { volume: *number, file: last.number, bytes: last.bytes })
+        let of_dated = |place: &Arc<OnDisk>| match (place.opened.get(), place.row.number) {
+            (Some(volume), number) => Some(position(number, &volume.files().last())),
+            (None, number) => {
+                let last = place.row.files.last()?;
+                Some(Position { volume: number, file: last.number, bytes: last.bytes })
             }
         };
-        [base].into_iter().chain(self.dated().iter().filter_map(of_dated)).collect()
+        [base].into_iter().chain(self.dated.read().values().filter_map(of_dated)).collect()
     }
 
     /// The last volume and when it begins; `None` while there is only the base.
     pub(super) fn last(&self) -> Option<(Number, Begins)> {
-        self.dated().last_key_value().map(|(number, dated)| (*number, dated.begins))
+        self.dated.read().last_key_value().map(|(number, place)| (*number, place.row.begins))
     }
 
     /// The base.
@@ -268,24 +250,27 @@ impl Volumes {
 
     /// The volumes in the order of their spans, the base first.
     pub(super) fn numbers(&self) -> Vec<Number> {
-        [BASE].into_iter().chain(self.dated().keys().copied()).collect()
+        [BASE].into_iter().chain(self.dated.read().keys().copied()).collect()
     }
 
     /// The volume whose span has this time: the base, where none has.
     pub(super) fn at(&self, ms: u64) -> Number {
-        let dated = self.dated();
-        dated.iter().rev().find(|(_, dated)| dated.begins.span_ms <= ms).map_or(BASE, |(number, _)| *number)
+        let dated = self.dated.read();
+        dated
+            .values()
+            .rev()
+            .find(|place| place.row.begins.span_ms <= ms)
+            .map_or(BASE, |place| place.row.number)
     }
 
     /// The dated volumes, in the order of their spans.
     pub(super) fn spans(&self) -> Vec<VolumeSpan> {
-        let dated = self.dated();
-        let span = |(number, dated): (&Number, &Dated)| VolumeSpan {
-            number: *number,
-            begun_at_ms: dated.begins.use_ms,
-            bytes: bytes_in(&directory_of(self.store(), *number)),
+        let span = |place: &Arc<OnDisk>| VolumeSpan {
+            number: place.row.number,
+            begun_at_ms: place.row.begins.use_ms,
+            bytes: bytes_in(&place.directory),
         };
-        dated.iter().map(span).collect()
+        self.dated.read().values().map(span).collect()
     }
 
     /// A volume, opened if it is not; `None` when there is none of this number.
@@ -293,7 +278,7 @@ impl Volumes {
         if number == BASE {
             return Ok(Some(Arc::clone(&self.base)));
         }
-        let place = self.dated().get(&number).map(|dated| Arc::clone(&dated.place));
+        let place = self.dated.read().get(&number).cloned();
         place.map_or(Ok(None), |place| self.opened(&place))
     }
 
@@ -302,7 +287,7 @@ impl Volumes {
         if number == BASE {
             return Standing::Open(Arc::clone(&self.base));
         }
-        match self.dated().get(&number).map(|dated| dated.place.opened()) {
+        match self.dated.read().get(&number).map(|place| place.opened()) {
             Some(Some(volume)) => Standing::Open(volume),
             Some(None) => Standing::Closed,
             None => Standing::Dropped,
@@ -311,7 +296,7 @@ impl Volumes {
 
     /// The record files of a volume, each with its name; one that is not open is not opened for it.
     pub(super) fn record_files(&self, number: Number) -> Vec<(String, Arc<RecordFile>)> {
-        let place = self.dated().get(&number).map(|dated| Arc::clone(&dated.place));
+        let place = self.dated.read().get(&number).cloned();
         let opened = match &place {
             None if number == BASE => Some(&self.base),
             place => place.as_ref().and_then(|place| place.opened.get()),
@@ -320,7 +305,7 @@ impl Volumes {
             let named = |file: Arc<RecordFile>| (volume.files().name(file.number()), file);
             return volume.files().all().into_iter().map(named).collect();
         }
-        let closed = place.iter().flat_map(|place| place.rows.iter().map(|row| (&place.directory, row)));
+        let closed = place.iter().flat_map(|place| place.row.files.iter().map(|row| (&place.directory, row)));
         let open = |(directory, row): (&PathBuf, &FileRow)| {
             // One that is not there is noted when the volume is opened, or was dropped with it.
             let file = RecordFile::open(directory, number, row.number, row.bytes).ok()?;
@@ -337,8 +322,7 @@ impl Volumes {
     /// A volume, for who goes on with the others when one cannot be opened: that is noted as damage.
     pub(super) fn usable(&self, number: Number) -> Option<Arc<Volume>> {
         self.volume(number).unwrap_or_else(|DiskError(why)| {
-            let file = relative_directory_of(number).to_string_lossy().into_owned();
-            self.damages.note(Damage { volume: Some(number), file, what: DamageKind::Unusable(why) });
+            self.damages.note_of(Some(number), directory_name(number), DamageKind::Unusable(why));
             None
         })
     }
@@ -348,8 +332,7 @@ impl Volumes {
         for volume in self.all_open() {
             let Some(Locator { file, at, length }) = volume.damaged_at(sled_key) else { continue };
             let what = DamageKind::Bytes { at, bytes: u64::from(length), between: [None, None] };
-            let (number, file) = (volume.files().volume(), volume.files().name(file));
-            self.damages.note(Damage { volume: Some(number), file, what });
+            self.damages.note_of(Some(volume.files().volume()), volume.files().name(file), what);
         }
     }
 
@@ -357,16 +340,16 @@ impl Volumes {
         if let Some(volume) = place.opened() {
             return Ok(Some(volume));
         }
-        let dropped = place.lock();
+        let dropped = place.dropped.lock();
         if *dropped || place.opened.get().is_some() {
             return Ok(place.opened());
         }
-        let share = if self.is_young(place.number) { YOUNG_CACHE_SHARE } else { OLD_CACHE_SHARE };
+        let share = if self.is_young(place.row.number) { YOUNG_CACHE_SHARE } else { OLD_CACHE_SHARE };
         place.open(&self.options, share, &self.damages).map(Some)
     }
 
     fn is_young(&self, number: Number) -> bool {
-        self.dated().keys().rev().nth(YOUNG - 1).is_none_or(|oldest| *oldest <= number)
+        self.dated.read().keys().rev().nth(YOUNG - 1).is_none_or(|oldest| *oldest <= number)
     }
 
     /// Closes the volumes that are not worked on any more and that nobody has asked for since this was done last, so that they give
@@ -375,39 +358,30 @@ impl Volumes {
     /// # Errors
     /// What kept one from being closed.
     pub(super) fn close_idle(&self) -> DiskResult<()> {
-        let is_idle = |dated: &Dated| {
-            dated.place.opened.get().is_some_and(|volume| !volume.used.swap(false, Ordering::Relaxed))
+        let is_idle = |place: &&Arc<OnDisk>| {
+            place.opened.get().is_some_and(|volume| !volume.used.swap(false, Ordering::Relaxed))
         };
-        let idle: Vec<Number> = {
-            let dated = self.dated();
-            dated
-                .iter()
-                .rev()
-                .skip(YOUNG)
-                .filter(|(_, dated)| is_idle(dated))
-                .map(|(number, _)| *number)
-                .collect()
-        };
+        let number = |place: &Arc<OnDisk>| place.row.number;
+        let idle: Vec<Number> =
+            self.dated.read().values().rev().skip(YOUNG).filter(is_idle).map(number).collect();
         idle.into_iter().try_for_each(|number| self.close_one(number))
     }
 
     fn close_one(&self, number: Number) -> DiskResult<()> {
-        let Some(place) = self.dated().get(&number).map(|dated| Arc::clone(&dated.place)) else {
-            return Ok(());
-        };
+        let Some(place) = self.dated.read().get(&number).cloned() else { return Ok(()) };
         let Some(volume) = place.opened.get() else { return Ok(()) };
         self.options.sync_fault.tell()?;
         volume.files().sync()?;
-        let fresh = Arc::new(OnDisk::at(self.store(), number, volume.files().rows()));
-        let opening = fresh.lock();
+        let fresh = Arc::new(OnDisk::at(self.store(), place.row()));
+        let opening = fresh.dropped.lock();
         drop(place);
         let closed = {
-            let mut dated = self.dated_mut();
-            let Some(Dated { place, .. }) = dated.get_mut(&number) else { return Ok(()) };
+            let mut dated = self.dated.write();
+            let Some(place) = dated.get_mut(&number) else { return Ok(()) };
             // Whoever reads or writes holds the volume; whoever is about to, its place.
             let is_idle = Arc::strong_count(place) == 1
                 && place.opened.get().is_some_and(|volume| Arc::strong_count(volume) == 1)
-                && place.rows() == fresh.rows;
+                && place.row() == fresh.row;
             if !is_idle {
                 return Ok(());
             }
@@ -422,12 +396,8 @@ impl Volumes {
     /// Appends changes, each in its volume, and makes nothing durable: that is the journal's work. Nobody finds them before the
     /// indexes [do](Appended::find).
     pub(super) fn append(&self, changes: Vec<Change>) -> Result<Vec<Appended>, ApplyError> {
-        let mut by_volume: BTreeMap<Number, Vec<Change>> = BTreeMap::new();
-        for change in changes {
-            by_volume.entry(change.volume).or_default().push(change);
-        }
         let mut appended: Vec<Appended> = Vec::new();
-        for (number, changes) in by_volume {
+        for (number, changes) in by_volume(changes) {
             // One that is not there was dropped.
             let Some(volume) = self.volume(number).map_err(ApplyError::Index)? else { continue };
             match volume.files().append(&changes) {
@@ -498,7 +468,7 @@ impl Volumes {
 
     /// How long the record files of the last volume are.
     pub(super) fn last_bytes(&self) -> u64 {
-        let last = self.dated().last_key_value().and_then(|(_, dated)| dated.place.opened());
+        let last = self.dated.read().last_key_value().and_then(|(_, place)| place.opened());
         last.map_or(0, |volume| volume.files().bytes())
     }
 
@@ -521,35 +491,23 @@ impl Volumes {
     }
 
     fn all_open(&self) -> Vec<Arc<Volume>> {
-        let dated = self.dated();
-        let opened = dated.values().filter_map(|dated| dated.place.opened.get().cloned());
+        let dated = self.dated.read();
+        let opened = dated.values().filter_map(|place| place.opened.get().cloned());
         opened.chain([Arc::clone(&self.base)]).collect()
     }
 
     /// The dated volumes that are open.
     #[cfg(test)]
     pub(super) fn open_numbers(&self) -> Vec<Number> {
-        let dated = self.dated();
-        dated
-            .iter()
-            .filter(|(_, dated)| dated.place.opened.get().is_some())
-            .map(|(number, _)| *number)
-            .collect()
-    }
-
-    fn dated(&self) -> RwLockReadGuard<'_, BTreeMap<Number, Dated>> {
-        self.dated.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn dated_mut(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<Number, Dated>> {
-        self.dated.write().unwrap_or_else(PoisonError::into_inner)
+        let dated = self.dated.read();
+        dated.iter().filter(|(_, place)| place.opened.get().is_some()).map(|(number, _)| *number).collect()
     }
 }
 
 impl OnDisk {
-    fn at(store: &Path, number: Number, rows: Vec<FileRow>) -> Self {
-        let directory = directory_of(store, number);
-        Self { number, directory, rows, opened: OnceLock::new(), dropped: Mutex::default() }
+    fn at(store: &Path, row: VolumeRow) -> Self {
+        let directory = directory_of(store, row.number);
+        Self { row, directory, opened: OnceLock::new(), dropped: Mutex::default() }
     }
 
     /// The volume, if it is open.
@@ -559,15 +517,11 @@ impl OnDisk {
         Some(Arc::clone(volume))
     }
 
-    fn lock(&self) -> MutexGuard<'_, bool> {
-        self.dropped.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Opens the volume with its share of the memory for indexes. It is not open, and the caller is the one who opens it.
     fn open(&self, store: &StoreOptions, share: u64, damages: &Damages) -> DiskResult<Arc<Volume>> {
-        let files = Files::open(self.directory.clone(), self.number, &self.rows, damages)?;
+        let files = Files::open(self.directory.clone(), self.row.number, &self.row.files, damages)?;
         let volume = Volume::open(files, self.options(store, store.cache_bytes / share), damages)?;
-        damages.has_opened(self.number);
+        damages.has_opened(self.row.number);
         Ok(Arc::clone(self.opened.get_or_init(|| Arc::new(volume))))
     }
 
@@ -575,8 +529,10 @@ impl OnDisk {
         IndexOptions { volume: &self.directory, cache_bytes, lock_wait: store.lock_wait }
     }
 
-    fn rows(&self) -> Vec<FileRow> {
-        self.opened.get().map_or_else(|| self.rows.clone(), |volume| volume.files().rows())
+    /// As it stands in the manifest.
+    fn row(&self) -> VolumeRow {
+        let files = self.opened.get().map_or_else(|| self.row.files.clone(), |volume| volume.files().rows());
+        VolumeRow { files, ..self.row }
     }
 }
 

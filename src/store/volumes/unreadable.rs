@@ -3,13 +3,15 @@
 use std::{
     collections::BTreeSet,
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
     thread,
     time::Duration,
 };
 
+use parking_lot::Mutex;
+
 use super::super::{
-    damage::{Damage, DamageKind},
+    damage::DamageKind,
     damages::Damages,
     record_file::{FileNumber, Locator, RecordFile},
 };
@@ -31,19 +33,19 @@ impl Unreadable {
 
     /// Takes note that a record could not be read, and has its file be tried until it can be. One place of a file stands for all.
     pub(super) fn note(&self, files: &Files, locator: Locator, error: &io::Error) {
-        let (Some(file), true) = (files.file(locator.file), locked(&self.files).insert(locator.file)) else {
+        let (Some(file), true) = (files.file(locator.file), self.files.lock().insert(locator.file)) else {
             return;
         };
         let (name, why) = (files.name(locator.file), error.to_string());
         let what = DamageKind::Unreadable { at: locator.at, bytes: locator.length.into(), why };
-        self.damages.note(Damage { volume: Some(files.volume()), file: name.clone(), what });
+        self.damages.note_of(Some(files.volume()), &*name, what);
         let (file, damages, failing) = (Arc::downgrade(&file), self.damages.clone(), Arc::clone(&self.files));
         let until_it_can_be_read = move || {
             while is_unreadable(&file, locator) {
                 thread::park_timeout(TRIED_EVERY);
             }
             damages.can_be_read(&name, locator.at);
-            locked(&failing).remove(&locator.file);
+            failing.lock().remove(&locator.file);
         };
         // Without a thread it stays noted until the file is read through.
         let _ = thread::Builder::new().name("store-unreadable".to_owned()).spawn(until_it_can_be_read);
@@ -53,8 +55,4 @@ impl Unreadable {
 /// Whether the disk cannot read what lies there; one that is not open any more is not tried.
 fn is_unreadable(file: &Weak<RecordFile>, locator: Locator) -> bool {
     file.upgrade().is_some_and(|file| !file.can_be_read(locator.at, locator.length.into()))
-}
-
-fn locked(files: &Mutex<BTreeSet<FileNumber>>) -> MutexGuard<'_, BTreeSet<FileNumber>> {
-    files.lock().unwrap_or_else(PoisonError::into_inner)
 }

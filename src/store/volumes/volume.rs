@@ -3,11 +3,10 @@
 use std::{
     io,
     ops::{Bound, ControlFlow},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
 };
+
+use parking_lot::Mutex;
 
 use super::super::{
     changes::Change,
@@ -17,7 +16,7 @@ use super::super::{
     index::{Index, IndexOptions, Range},
     record_file::{Entry, FileNumber, Locator, Met, RecordFile},
     trees::Tree,
-    volume_number::{Number, relative_directory_of},
+    volume_number::{Number, directory_name},
 };
 use super::{files::Files, time_ms, unreadable::Unreadable};
 
@@ -72,8 +71,7 @@ impl Volume {
             // The index may have been made without what could not be read.
             opened.distrust();
             let number = opened.files.volume();
-            let file = relative_directory_of(number).to_string_lossy().into_owned();
-            damages.note(Damage { volume: Some(number), file, what: DamageKind::Partial });
+            damages.note_of(Some(number), directory_name(number), DamageKind::Partial);
         }
         Ok(opened)
     }
@@ -118,13 +116,8 @@ impl Volume {
     }
 
     /// Where the record of a key lies, as the index has it.
-    pub(super) fn place_of(&self, key: &[u8]) -> DiskResult<Option<Locator>> {
+    pub(in crate::store) fn place_of(&self, key: &[u8]) -> DiskResult<Option<Locator>> {
         self.index.get(key)
-    }
-
-    /// Whether that is where the record of a key lies.
-    pub(in crate::store) fn is_live(&self, key: &[u8], locator: Locator) -> DiskResult<bool> {
-        Ok(self.index.get(key)? == Some(locator))
     }
 
     /// Has the index not find a key any more.
@@ -142,15 +135,14 @@ impl Volume {
             }
         }
         if let Some(Locator { file, at, length }) = locators.last() {
-            *self.found_until.lock().unwrap_or_else(PoisonError::into_inner) =
-                (*file, at + u64::from(*length));
+            *self.found_until.lock() = (*file, at + u64::from(*length));
         }
         Ok(())
     }
 
     /// The file and the place in it up to which the index knows what lies there.
     pub(super) fn found_until(&self) -> (FileNumber, u64) {
-        *self.found_until.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.found_until.lock()
     }
 
     /// How many bytes of its files are records that there are.

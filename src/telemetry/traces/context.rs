@@ -4,36 +4,28 @@
 
 use hyper::header::HeaderValue;
 use hyper::{HeaderMap, http::HeaderName};
-use opentelemetry::propagation::{Extractor, TextMapPropagator};
+use opentelemetry::propagation::TextMapPropagator;
 use opentelemetry::trace::{SpanContext, TraceContextExt};
+use opentelemetry_http::HeaderExtractor;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 
 /// The header.
-pub const TRACEPARENT: HeaderName = HeaderName::from_static(NAME);
-
-/// Its name.
-const NAME: &str = "traceparent";
+pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// A span in another process, or one that another process is told of.
 #[derive(Debug, Clone)]
-pub struct TraceContext(SpanContext);
+pub struct TraceContext(pub(super) SpanContext);
 
 impl TraceContext {
     /// The span that a request says it belongs to. A header that cannot be read counts as none, and so do two.
     pub fn of_request(headers: &HeaderMap) -> Option<Self> {
         let mut values = headers.get_all(TRACEPARENT).iter();
         let (value, None) = (values.next()?, values.next()) else { return None };
-        let context = TraceContextPropagator::new().extract(&Header(value.to_str().ok()?));
+        // `tracestate` is left behind.
+        let one = [(TRACEPARENT, value.clone())].into_iter().collect();
+        let context = TraceContextPropagator::new().extract(&HeaderExtractor(&one));
         let found = context.span().span_context().clone();
         found.is_valid().then_some(Self(found))
-    }
-
-    pub(super) fn of_span(span: SpanContext) -> Self {
-        Self(span)
-    }
-
-    pub(super) fn span_context(&self) -> &SpanContext {
-        &self.0
     }
 
     /// The value of the header.
@@ -42,19 +34,6 @@ impl TraceContext {
         let sampled = u8::from(self.0.is_sampled());
         let value = HeaderValue::try_from(format!("00-{trace}-{span}-{sampled:02x}"));
         value.expect("digits and dashes are a header's value")
-    }
-}
-
-/// One header, as the propagator reads it.
-struct Header<'h>(&'h str);
-
-impl Extractor for Header<'_> {
-    fn get(&self, key: &str) -> Option<&str> {
-        (key == NAME).then_some(self.0)
-    }
-
-    fn keys(&self) -> Vec<&str> {
-        vec![NAME]
     }
 }
 

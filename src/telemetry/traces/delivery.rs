@@ -52,10 +52,10 @@ impl Delivery {
     }
 }
 
-/// Starts a delivery to a collector.
-pub(super) fn start(endpoint: &str) -> Result<(Queue, Delivery), String> {
+/// Starts a delivery to a collector, of spans of a resource.
+pub(super) fn start(endpoint: &str, resource: &Resource) -> Result<(Queue, Delivery), String> {
     let connector = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1().build();
-    let exporter = SpanExporter::builder()
+    let mut exporter = SpanExporter::builder()
         .with_http()
         .with_protocol(Protocol::HttpJson)
         .with_endpoint(format!("{}{PATH}", endpoint.trim_end_matches('/')))
@@ -65,30 +65,20 @@ pub(super) fn start(endpoint: &str) -> Result<(Queue, Delivery), String> {
         .map_err(|error| error.to_string())?;
     let (sender, spans) = mpsc::channel(QUEUE);
     let (stop, stopping) = oneshot::channel();
-    // The queue tells the exporter whose spans they are before the first comes.
-    let (of_whom, resource) = oneshot::channel();
-    let task = tokio::spawn(async move {
-        let mut exporter = exporter;
-        if let Ok(resource) = resource.await {
-            exporter.set_resource(&resource);
-        }
-        deliver(spans, exporter, stopping).await;
-    });
-    Ok((Queue { sender, of_whom: Some(of_whom) }, Delivery { stop, task }))
+    exporter.set_resource(resource);
+    let task = tokio::spawn(deliver(spans, exporter, stopping));
+    Ok((Queue(sender), Delivery { stop, task }))
 }
 
 /// Takes spans that have ended. What does not fit is dropped and counted: nobody waits.
 #[derive(Debug)]
-pub(super) struct Queue {
-    sender: mpsc::Sender<SpanData>,
-    of_whom: Option<oneshot::Sender<Resource>>,
-}
+pub(super) struct Queue(mpsc::Sender<SpanData>);
 
 impl SpanProcessor for Queue {
     fn on_start(&self, _: &mut Span, _: &Context) {}
 
     fn on_end(&self, span: SpanData) {
-        if self.sender.try_send(span).is_err() {
+        if self.0.try_send(span).is_err() {
             counter!(TRACE_SPANS_DROPPED, "reason" => "queue_full").increment(1);
         }
     }
@@ -100,13 +90,6 @@ impl SpanProcessor for Queue {
 
     fn shutdown_with_timeout(&self, _: Duration) -> OTelSdkResult {
         Ok(())
-    }
-
-    fn set_resource(&mut self, resource: &Resource) {
-        if let Some(of_whom) = self.of_whom.take() {
-            // A delivery that is gone sends nothing.
-            let _ = of_whom.send(resource.clone());
-        }
     }
 }
 
@@ -169,7 +152,7 @@ mod tests {
     #[test]
     fn a_full_queue_drops_what_comes_and_nobody_waits() {
         let (sender, mut spans) = mpsc::channel(2);
-        let queue = Queue { sender, of_whom: None };
+        let queue = Queue(sender);
         let tracer = SdkTracerProvider::builder().with_span_processor(queue).build().tracer("test");
         for name in ["one", "two", "three"] {
             tracer.start(name).end();
@@ -182,7 +165,7 @@ mod tests {
     #[test]
     fn a_request_has_so_many_spans_and_no_more() {
         let (sender, mut spans) = mpsc::channel(QUEUE);
-        let queue = Queue { sender, of_whom: None };
+        let queue = Queue(sender);
         let tracer = SdkTracerProvider::builder().with_span_processor(queue).build().tracer("test");
         (0..BATCH + 1).for_each(|_| tracer.start("span").end());
         assert_eq!((next_batch(&mut spans).len(), next_batch(&mut spans).len()), (BATCH, 1));

@@ -35,17 +35,16 @@ impl Traces {
     /// # Errors
     /// What is wrong with the endpoint.
     pub fn to(endpoint: &str, sampled_percent: u8) -> Result<(Self, Delivery), String> {
-        let (queue, delivery) = delivery::start(endpoint)?;
+        let resource = Resource::builder_empty()
+            .with_service_name("offerd")
+            .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
+            .build();
+        let (queue, delivery) = delivery::start(endpoint, &resource)?;
         let provider = SdkTracerProvider::builder()
             .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(
                 f64::from(sampled_percent) / 100.0,
             ))))
-            .with_resource(
-                Resource::builder_empty()
-                    .with_service_name("offerd")
-                    .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
-                    .build(),
-            )
+            .with_resource(resource)
             .with_span_processor(queue)
             .build();
         Ok((Self(Some(provider.tracer(SCOPE))), delivery))
@@ -54,7 +53,7 @@ impl Traces {
     /// Begins the trace of a lead, or goes on with that of its caller.
     pub fn lead(&self, caller: Option<&TraceContext>) -> LeadTrace {
         let Some(tracer) = &self.0 else { return LeadTrace(None) };
-        let parent = caller.map_or_else(Context::new, |caller| under(caller.span_context()));
+        let parent = caller.map_or_else(Context::new, |caller| under(&caller.0));
         let builder = SpanBuilder::from_name("rate table").with_kind(SpanKind::Server);
         let span = tracer.build_with_context(builder, &parent);
         LeadTrace(Some(Box::new((tracer.clone(), span))))
@@ -101,7 +100,7 @@ pub struct AskTrace(Option<Box<Span>>);
 impl AskTrace {
     /// What the partner is told, so that it can go on with the trace.
     pub fn context(&self) -> Option<TraceContext> {
-        self.0.as_ref().map(|span| TraceContext::of_span(span.span_context().clone()))
+        self.0.as_ref().map(|span| TraceContext(span.span_context().clone()))
     }
 
     /// Tells something of the ask. Nothing of a person.

@@ -132,12 +132,12 @@ async fn a_new_pair_is_shown_to_new_connections_and_a_bad_one_to_nobody() {
 
     let second = pair.renew();
     connect(server.address, &first, &[]).await.expect("nobody has read the files yet");
-    identity.reload().unwrap();
+    identity.read_again().unwrap().show();
     connect(server.address, &second, &[]).await.unwrap();
     connect(server.address, &first, &[]).await.expect_err("the old one is no longer shown");
 
     std::fs::write(&pair.certificate, "nonsense").unwrap();
-    identity.reload().unwrap_err();
+    assert!(identity.read_again().is_err());
     connect(server.address, &second, &[]).await.expect("the last good pair stays");
 
     open.write_all(b"GET /hello HTTP/1.1\r\nHost: test\r\n\r\n").await.unwrap();

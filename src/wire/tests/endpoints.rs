@@ -1,4 +1,4 @@
-//! What a endpoint lets through.
+//! What an endpoint lets through.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const BREAKER: BreakerRules = BreakerRules {
 };
 
 fn wire(max_ejected_percent: u8, simulate_only: bool) -> Wire {
-    Wire::new(PanelRules { max_ejected_percent, simulate_only }).unwrap()
+    Wire::new(PanelRules { max_ejected_percent, simulate_only })
 }
 
 fn endpoint(wire: &Wire) -> Endpoint {
@@ -136,7 +136,7 @@ async fn no_more_of_the_panel_than_allowed_is_ejected() {
     assert_eq!(eject(&endpoints[0]), BreakerState::Open);
     assert_eq!(eject(&endpoints[1]), BreakerState::Open);
     assert_eq!(eject(&endpoints[2]), BreakerState::Closed);
-    // A endpoint that goes makes room, of the four that are left.
+    // An endpoint that goes makes room, of the four that are left.
     let mut endpoints = endpoints;
     drop(endpoints.remove(0));
     assert_eq!(eject(&endpoints[1]), BreakerState::Open);

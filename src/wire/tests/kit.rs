@@ -106,7 +106,7 @@ pub(super) fn once() -> EndpointRules {
 }
 
 pub(super) fn pool(rules: PoolRules) -> Pool {
-    Wire::new(PanelRules::default()).unwrap().pool("lender", rules).unwrap()
+    Wire::new(PanelRules::default()).pool("lender", rules).unwrap()
 }
 
 pub(super) fn endpoint(rules: PoolRules) -> Endpoint {

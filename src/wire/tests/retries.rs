@@ -86,8 +86,8 @@ async fn a_connection_that_was_closed_while_idle_costs_no_call() {
 
 #[tokio::test]
 async fn what_happens_is_counted() {
-    let metrics = crate::telemetry::metrics::install();
-    let wire = crate::wire::Wire::new(crate::wire::PanelRules::default()).unwrap();
+    let metrics = crate::telemetry::recorder::install();
+    let wire = crate::wire::Wire::new(crate::wire::PanelRules::default());
     let endpoint = wire
         .pool("counted", near())
         .unwrap()
@@ -101,7 +101,7 @@ async fn what_happens_is_counted() {
     endpoint.call(idempotent(&server), far()).await.unwrap();
     send(&endpoint, server.url()).await.unwrap();
     assert_eq!(endpoint.call(post("nowhere"), far()).await.unwrap_err(), CallError::BadUrl);
-    let rendered = metrics.render();
+    let rendered = metrics.figures().text();
     for line in [
         "offerd_wire_connections_total{pool=\"counted\"} 2",
         "offerd_wire_requests_total{pool=\"counted\"} 3",

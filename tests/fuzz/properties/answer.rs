@@ -109,7 +109,7 @@ fn is_figure(figure: f64) -> bool {
 }
 
 fn facts(lead: &Lead) -> Facts<'_> {
-    Facts::new(lead, NaiveDate::from_ymd_opt(2026, 11, 21).expect("a day"), CreditBands::CURRENT)
+    Facts::new(lead, NaiveDate::from_ymd_opt(2026, 11, 21).expect("a day"), CreditBands::Current)
 }
 
 /// What tables know of a seat of the sample catalogue.

@@ -46,7 +46,7 @@ fn reads_back(lead: &Lead) {
         attribute.read(lead);
     }
     let day = NaiveDate::from_ymd_opt(2026, 11, 21).expect("a day");
-    for bands in [CreditBands::CURRENT, CreditBands::V1] {
+    for bands in [CreditBands::Current, CreditBands::V1] {
         let facts = Facts::new(lead, day, bands);
         for path in Subject::paths() {
             facts.get(&Subject::named(path).expect("a path names a subject"));

@@ -58,7 +58,7 @@ const SECRET: &str = "hunter2-hunter2";
 
 fn finds_who_fits(book: &Book, lead: &Lead) {
     let today = NaiveDate::from_ymd_opt(2026, 11, 21).expect("a day");
-    let facts = Facts::new(lead, today, CreditBands::CURRENT);
+    let facts = Facts::new(lead, today, CreditBands::Current);
     let found: Vec<(usize, Vec<usize>)> =
         book.fitting(&facts).into_iter().map(|fit| (fit.position, fit.offers)).collect();
     let seats = book.seats().iter().enumerate().filter(|(_, seat)| !seat.paused && seat.rule.holds(&facts));

@@ -160,7 +160,7 @@ async fn lead(context: Context<App>) -> Result<Reply, Failure> {
 
 async fn parameters(context: Context<App>) -> Result<Reply, Failure> {
     let found = query::read(&context.request, |query| {
-        let limit = query.required("limit", query::integer(1..=100));
+        let limit = query.required("limit", query::integer::<i64>(1..=100));
         let name = query.optional("name", query::text);
         Some((limit?, name.map(str::len)))
     })?;

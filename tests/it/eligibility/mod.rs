@@ -37,7 +37,7 @@ fn found(book: &Book, body: &Value) -> Vec<usize> {
     let lead =
         Lead::read(body.to_string().as_bytes()).unwrap_or_else(|refusal| panic!("{body}: {refusal:?}"));
     let today: NaiveDate = TODAY.parse().unwrap();
-    let facts = Facts::new(&lead, today, CreditBands::CURRENT);
+    let facts = Facts::new(&lead, today, CreditBands::Current);
     book.fitting(&facts).into_iter().map(|fit| fit.position).collect()
 }
 

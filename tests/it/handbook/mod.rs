@@ -159,7 +159,7 @@ fn its_partner_files_are_good() {
             .filter_map(move |block| block.strip_prefix(fence))
             .collect::<Vec<_>>()
     };
-    let whole = blocks("toml partners/alderbrook.toml\n")[0];
+    let whole = blocks("toml partners/alderbrook_savings.toml\n")[0];
     let (identity, _) = whole.split_once("[products").expect("it is whole");
     let over_http = blocks("toml\n").into_iter().find(|file| file.contains("[products.loan.http]"));
     let over_http = over_http.expect("one is asked over HTTP");

@@ -11,7 +11,7 @@ use super::section::Section;
 use super::view::{Page, View, fields};
 use super::visit::Visit;
 use crate::model::ProductType;
-use crate::partners::declared::PayoutStep;
+use crate::partners::declared::{Payout, PayoutStep};
 use crate::partners::listing::{Listed, Search};
 use crate::sheet::figures;
 use crate::web::Failure;
@@ -81,27 +81,28 @@ fn choices(chosen: Option<ProductType>) -> Vec<Value> {
 
 /// An offer.
 fn row(listed: &Listed) -> Value {
+    let (seat, offer) = (&listed.seat, listed.offer());
     fields! {
-        earns => earns(listed),
-        partner => listed.partner,
-        partner_name => listed.partner_name,
-        product => listed.product_type.as_str().replace('_', " "),
-        sub_type => listed.sub_type.map(|sub_type| sub_type.as_str().replace('_', " ")).unwrap_or_default(),
-        name => listed.name,
-        by_partner => listed.by_partner,
-        second_look => listed.second_look,
-        paused => listed.paused,
-        conversion => listed.conversion_probability,
-        conditions => listed.conditions,
+        earns => earns(&offer.payout),
+        partner => seat.identity.key,
+        partner_name => seat.identity.partner.name,
+        product => seat.product_type.as_str().replace('_', " "),
+        sub_type => offer.sub_type.map(|sub_type| sub_type.as_str().replace('_', " ")).unwrap_or_default(),
+        name => offer.name,
+        by_partner => seat.http.is_some(),
+        second_look => seat.second_look,
+        paused => seat.paused,
+        conversion => offer.conversion_probability,
+        conditions => listed.conditions(),
     }
 }
 
 /// What an offer earns, and for what: `$4.50 per click`.
-fn earns(listed: &Listed) -> String {
+fn earns(payout: &Payout) -> String {
     let percent = |percent: f64| format!("{percent} %");
-    let sums = [listed.fixed.map(figures::dollars), listed.percent.map(percent)];
+    let sums = [payout.fixed.map(figures::dollars), payout.percent.map(percent)];
     let sums: Vec<String> = sums.into_iter().flatten().collect();
-    let step = match listed.earned_on {
+    let step = match payout.on {
         PayoutStep::Click => "per click",
         PayoutStep::Applied => "when applied for",
         PayoutStep::Approved => "when approved",

@@ -10,8 +10,8 @@ use super::form::{self, WITH_SPECIMEN, lead, sections};
 use crate::admin::console::section::Section;
 use crate::admin::console::view::{Page, View, fields};
 use crate::admin::console::visit::Visit;
-use crate::hindsight::dry_run::{DryRunOffer, DryRunSeat, dry_run};
-use crate::hindsight::explanation::Refusal;
+use crate::hindsight::dry_run::dry_run;
+use crate::hindsight::judgement::{OfferJudgement, Refusal, SeatJudgement};
 use crate::matching::suppressions::Digests;
 use crate::model::ProductType;
 use crate::partners::quote::Spread;
@@ -74,18 +74,18 @@ fn product(name: Option<&str>) -> Result<ProductType, Failure> {
     name.map_or(Ok(ProductType::Loan), |name| ProductType::from_wire(name).ok_or_else(wrong))
 }
 
-fn verdict(seats: Vec<DryRunSeat>) -> Value {
+fn verdict(seats: Vec<SeatJudgement>) -> Value {
     let (wanted, others): (Vec<_>, Vec<_>) = seats.into_iter().partition(|seat| seat.wanted);
     let offers = wanted.iter().flat_map(|seat| seat.offers.iter().map(move |offer| (seat, offer)));
     let mut matched: Vec<_> = offers.filter(|(_, offer)| offer.matched).collect();
     // The one worth most first.
     matched.sort_by(|(one, offer), (other, behind)| {
-        let worth = |offer: &DryRunOffer| offer.score.unwrap_or(f64::MAX);
+        let worth = |offer: &OfferJudgement| offer.score.unwrap_or(f64::MAX);
         one.second_look.cmp(&other.second_look).then(worth(behind).total_cmp(&worth(offer)))
     });
-    let row = |(seat, offer): (&DryRunSeat, &DryRunOffer)| {
+    let row = |(seat, offer): (&SeatJudgement, &OfferJudgement)| {
         fields! {
-            partner => seat.name,
+            partner => seat.seat.identity.partner.name,
             offer => offer.name,
             second_look => seat.second_look,
             apr => offer.apr.map(|apr| written(apr, |value| format!("{value:.2} %"))),
@@ -103,10 +103,10 @@ fn verdict(seats: Vec<DryRunSeat>) -> Value {
 }
 
 /// What is against a partner, or against the offers of one that is asked.
-fn against(seat: &DryRunSeat) -> Vec<Value> {
+fn against(seat: &SeatJudgement) -> Vec<Value> {
     let row = |offer: Option<&String>, refusals: &[Refusal]| {
         let reasons: Vec<_> = refusals.iter().map(|refusal| (&refusal.wanted, &refusal.found)).collect();
-        fields! { partner => seat.name, offer, reasons }
+        fields! { partner => seat.seat.identity.partner.name, offer, reasons }
     };
     if !seat.asked {
         return vec![row(None, &seat.refusals)];

@@ -173,7 +173,7 @@ fn listed(tokens: &Tokens, leads: &[FoundLead]) -> Value {
     let mut companies: Vec<Uuid> = leads.iter().map(|lead| lead.company_uuid).collect();
     companies.sort_unstable();
     companies.dedup();
-    let name = |uuid: Uuid| tokens.company(uuid).map_or_else(|| uuid.to_string(), |company| company.name);
+    let name = |uuid: Uuid| tokens.name_of(uuid);
     let said = |(word, is): &(String, bool)| format!("{word}: {}", if *is { "yes" } else { "no" });
     let consent = |agreed: &Agreed| {
         fields! {

@@ -72,11 +72,10 @@ pub(super) fn rows(engine: &Engine, tables: impl IntoIterator<Item = Uuid>) -> V
         }
         products.sort_unstable();
         products.dedup();
-        let company = tokens.company(head.company);
         Some(fields! {
             uuid,
             lead => head.lead,
-            company => company.map_or_else(|| head.company.to_string(), |company| company.name),
+            company => tokens.name_of(head.company),
             test => head.test,
             created_at => head.created_at,
             products,

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::admin::console::view::fields;
 use crate::rate_table::table::Table;
-use crate::records::{Unavailable, offer_ids, reading};
+use crate::records::{Unavailable, public_ids, reading};
 use crate::store::entities::{LeadRecord, Payout};
 use crate::store::{FeedKey, Store, Tree};
 
@@ -32,7 +32,7 @@ pub(super) fn money(
 ) -> Result<Value, Unavailable> {
     let mut clicks = 0;
     for number in table.numbers() {
-        clicks += reading::clicks(store, offer_ids::place(uuid, number))?.unwrap_or(0);
+        clicks += reading::count(store, Tree::Clicks, public_ids::place(uuid, number))?.unwrap_or(0);
     }
     let actions = reading::actions(store, lead.uuid);
     let moments = actions.iter().flat_map(|action| [Some(action.created_at), action.deleted_at]).flatten();
@@ -52,15 +52,13 @@ pub(super) fn money(
 
 /// What a lead has earned by what was done at these moments, in dollars. One that cannot be read was reported, and is left out.
 fn payouts(store: &Store, lead: &LeadRecord, moments: &[i64]) -> f64 {
-    let mut cents: BTreeMap<Vec<u8>, f64> = BTreeMap::new();
+    let mut cents: BTreeMap<FeedKey, f64> = BTreeMap::new();
     for at in moments {
         let around = AROUND.as_millis() as i64;
         let us = |ms: i64| u64::try_from(ms).unwrap_or(0) * 1000;
-        let start = FeedKey::first_at(lead.company, us(at - around)).to_bytes();
-        let records = store.scan_from(Tree::LeadPayouts, start, lead.company).filter_map(Result::ok);
-        let is_near = |key: &[u8]| FeedKey::parse(key).is_some_and(|key| key.arrival_us <= us(at + around));
-        for (key, bytes) in records.take_while(|(key, _)| is_near(key)).take(RECORDS_MOST) {
-            let payouts: Vec<Payout> = store.decode(Tree::LeadPayouts, &key, &bytes).unwrap_or_default();
+        let records = store.feed_from::<Payout>(Tree::LeadPayouts, lead.company, us(at - around));
+        let near = records.filter_map(Result::ok).take_while(|(key, _)| key.arrival_us <= us(at + around));
+        for (key, payouts) in near.take(RECORDS_MOST) {
             let of_lead = payouts.iter().filter(|payout| payout.lead == lead.uuid);
             cents.insert(key, of_lead.map(|payout| payout.cents).sum());
         }

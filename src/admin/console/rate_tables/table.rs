@@ -63,9 +63,8 @@ impl TablePage {
         uuid: Uuid,
         (revealed, tags): (&[&str], &[String]),
     ) -> Result<Option<Self>, Unavailable> {
-        let offer = reading::offer(&engine.records, uuid)?;
-        let uuid = offer.map_or(uuid, |(table, _)| table);
-        let Some(table) = reading::table(&engine.records, uuid)? else { return Ok(None) };
+        let Some((table, _)) = reading::named(&engine.records, uuid)? else { return Ok(None) };
+        let uuid = table.head().uuid;
         let explained = explanation(&engine.records, &engine.book(), uuid)?;
         let explained = explained.and_then(|explained| explained.rate_tables.into_iter().next());
         let Some(explained) = explained else { return Ok(None) };
@@ -79,7 +78,7 @@ impl TablePage {
             .filter_map(|seat| table.seats().get(usize::from(seat)))
             .map(|seat| (&seat.key[..], seat.product_type))
             .collect();
-        let company = Tokens::of(engine.records.store.clone()).company(head.company);
+        let company = Tokens::of(engine.records.store.clone()).name_of(head.company);
         let timeline = Timeline::of(&explained, Utc::now().timestamp_millis());
         let (not_wanted, judged): (Vec<_>, Vec<_>) =
             explained.seats.iter().partition(|seat| seat.why == Reason::NotWanted);
@@ -87,7 +86,7 @@ impl TablePage {
         let fields = fields! {
             uuid,
             lead => head.lead,
-            company => company.map_or_else(|| head.company.to_string(), |company| company.name),
+            company,
             test => head.test,
             created_at => head.created_at,
             deadline => time((head.deadline - head.created_at) as f64),

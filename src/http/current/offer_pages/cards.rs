@@ -8,7 +8,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::model::{
-    CreditCardOffer, LoanOffer, Money, MortgageOffer, Partner, PendingResponse, Percent, RateTable,
+    CreditCardOffer, LoanOffer, Money, MortgageOffer, Offer, PendingResponse, Percent, RateTable,
     SavingsOffer, SpecialOffer, TermUnit,
 };
 use crate::sheet::figures;
@@ -149,65 +149,60 @@ fn loan(offer: LoanOffer) -> Card {
     }
 }
 
+/// The card of an offer as far as all kinds with details have it, and its details.
+fn with_details<D>(offer: Offer<D>) -> (Card, D) {
+    let disclaimers =
+        said([offer.disclaimer, offer.product_sub_type_disclaimer, Some(offer.partner.disclaimer)]);
+    let title = words(offer.product_sub_type.as_str());
+    (Card { uuid: offer.uuid, url: offer.url, title, disclaimers, ..of(offer.partner.name) }, offer.details)
+}
+
 fn credit_card(offer: CreditCardOffer) -> Card {
-    let details = offer.details;
+    let (card, details) = with_details(offer);
     let fee = range(details.min_annual_fee, details.max_annual_fee, money);
     let purchase = range(details.min_purchase_apr, details.max_purchase_apr, percent);
+    let transfer = details.balance_transfer_intro_apr_text.or(details.balance_transfer_apr_text);
+    let firm = firmness(details.pre_approved, details.pre_qualified, details.pre_selected);
     Card {
-        uuid: offer.uuid,
-        url: offer.url,
-        title: details.card_name.unwrap_or_else(|| words(offer.product_sub_type.as_str())),
-        badges: firmness(details.pre_approved, details.pre_qualified, details.pre_selected)
-            .into_iter()
-            .collect(),
+        title: details.card_name.unwrap_or(card.title),
+        badges: firm.into_iter().collect(),
         about: details.intro_offer_text,
         figures: figures([
             ("Purchase APR", details.purchase_apr_text.or(purchase)),
             ("Intro APR", details.purchase_intro_apr_text),
-            (
-                "Balance transfers",
-                details.balance_transfer_intro_apr_text.or(details.balance_transfer_apr_text),
-            ),
+            ("Balance transfers", transfer),
             ("Annual fee", fee),
         ]),
         features: details.details.unwrap_or_default(),
         more: details.additional_details.unwrap_or_default(),
         rates_url: details.rates_url.filter(|url| url.starts_with("https://") || url.starts_with("http://")),
-        disclaimers: said_by(&offer.partner, offer.disclaimer, offer.product_sub_type_disclaimer),
-        ..of(offer.partner.name)
+        ..card
     }
 }
 
 fn savings(offer: SavingsOffer) -> Card {
-    let details = offer.details;
+    let (card, details) = with_details(offer);
     let as_of = DateTime::from_timestamp_millis(details.effective_as_of.millis()).as_ref().map(day);
     let introductory = details.introductory_rate.zip(details.introductory_period_months);
+    let introductory = introductory.map(|(rate, months)| format!("{} for {months} months", percent(rate)));
     Card {
-        uuid: offer.uuid,
-        url: offer.url,
-        title: details.name.unwrap_or_else(|| words(offer.product_sub_type.as_str())),
+        title: details.name.unwrap_or(card.title),
         about: details.description,
         figures: figures([
             ("APY", Some(percent(details.annual_percent_yield))),
-            (
-                "Intro rate",
-                introductory.map(|(rate, months)| format!("{} for {months} months", percent(rate))),
-            ),
+            ("Intro rate", introductory),
             ("Minimum deposit", Some(money(details.minimum_deposit))),
             ("Monthly fee", Some(money(details.monthly_fee))),
             ("As of", as_of),
         ]),
         features: details.details.into_iter().collect(),
-        disclaimers: said_by(&offer.partner, offer.disclaimer, offer.product_sub_type_disclaimer),
-        ..of(offer.partner.name)
+        ..card
     }
 }
 
 fn mortgage(offer: MortgageOffer) -> Card {
-    let details = offer.details;
+    let (card, details) = with_details(offer);
     Card {
-        uuid: offer.uuid,
-        url: offer.url,
         title: words(details.loan_type.as_str()),
         figures: figures([
             ("APR", Some(percent(details.apr))),
@@ -215,8 +210,7 @@ fn mortgage(offer: MortgageOffer) -> Card {
             ("Monthly payment", Some(money(details.monthly_payment))),
             ("Closing costs", Some(money(details.net_closing_costs))),
         ]),
-        disclaimers: said_by(&offer.partner, offer.disclaimer, offer.product_sub_type_disclaimer),
-        ..of(offer.partner.name)
+        ..card
     }
 }
 
@@ -254,10 +248,6 @@ fn firmness(approved: bool, qualified: bool, selected: bool) -> Option<&'static 
 fn figures<const N: usize>(given: [(&'static str, Option<String>); N]) -> Vec<(&'static str, String)> {
     let given = given.into_iter().filter_map(|(name, figure)| Some((name, figure?)));
     given.filter(|(_, figure)| !figure.is_empty()).collect()
-}
-
-fn said_by(partner: &Partner, of_offer: Option<String>, of_kind: Option<String>) -> Vec<String> {
-    said([of_offer, of_kind, Some(partner.disclaimer.clone())])
 }
 
 fn said<const N: usize>(given: [Option<String>; N]) -> Vec<String> {

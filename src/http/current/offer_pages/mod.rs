@@ -1,7 +1,7 @@
 //! `GET /offers/{page}`, `GET /offers/{page}/embed`, `GET /offers/{page}/events`, `GET /offers/{page}/{offer}/seen.gif`: the page of a
 //! rate table, which shows a person its offers as they arrive.
 //!
-//! Its address is the whole right to it ([`page_ids`](crate::records::page_ids)): it gives the offers of one table, and nothing of
+//! Its address is the whole right to it ([`public_ids`](crate::records::public_ids)): it gives the offers of one table, and nothing of
 //! the person, the lead or the table's uuid. It is made here whole, so it works without a script; with one, what has
 //! changed is put in its place. Displays and clicks are recorded as those of any client.
 
@@ -198,7 +198,7 @@ fn root_of(app: &App, params: &Params) -> String {
 fn find(app: &App, params: &Params) -> Result<Found, Failure> {
     let engine = app.matchmaker.engine();
     let page = params.uuid("page").ok();
-    let Some(table) = page.and_then(|page| engine.records.templates.page_ids.read(page)) else {
+    let Some(table) = page.and_then(|page| engine.records.templates.ids.read_page(page)) else {
         return Ok(Found::Unknown);
     };
     let store = &engine.records.store;

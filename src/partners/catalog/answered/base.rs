@@ -4,41 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use super::super::{FiguresBy, Pricing, common_faults, known_to, text_of, variants};
-use super::{Figures, Unfit};
+use super::super::{CatalogOffer, FiguresBy, Pricing, common_faults, known_to, variants};
+use super::Figures;
+use super::unfit::Unfit;
 use crate::declaration::{Checker, Fault, Source};
 use crate::model::ProductType;
 use crate::partners::eligibility::Rule;
 use crate::partners::identity::Institution;
-use crate::partners::template::Template;
-use crate::partners::{Facts, Identity, declared};
-
-/// What the file says of an offer.
-#[derive(Debug)]
-pub struct Base {
-    said: toml::Table,
-    /// Where a click leads; empty where answers alone say it.
-    landing_url: String,
-    product_type: ProductType,
-    identity: Arc<Identity>,
-    is_own: bool,
-}
-
-/// An offer as answers complete it.
-pub(super) struct Completed {
-    pub(super) pricing: Pricing,
-    pub(super) payout: declared::Payout,
-    pub(super) conversion_probability: f64,
-    pub(super) consumer_rating: Option<f64>,
-    pub(super) text: Template,
-}
-
-impl Completed {
-    /// How it is priced, what it earns and how likely, and what consumers think of it.
-    pub(super) fn said(&self) -> (&Pricing, declared::Payout, f64, Option<f64>) {
-        (&self.pricing, self.payout, self.conversion_probability, self.consumer_rating)
-    }
-}
+use crate::partners::template::Imprint;
+use crate::partners::{Facts, declared};
 
 /// Stands in the place of a file.
 static NO_FILE: LazyLock<Source> =
@@ -54,56 +28,35 @@ const NEEDED: [(&str, [&str; 2]); 2] =
 /// How faults begin that repeat no value before they tell what was found.
 const FAULTS_WITHOUT_VALUES: [&str; 4] = ["is missing", "must be", "is one of two", "is for"];
 
-impl Base {
-    /// What the file says of an offer of its catalog.
-    pub(in crate::partners) fn of_catalog(
-        mut said: toml::Table,
-        offer: &declared::Offer,
-        product_type: ProductType,
-        identity: &Arc<Identity>,
-    ) -> Self {
-        // Whom it is for is settled before anybody is asked.
-        said.remove("eligibility");
-        let landing_url = offer.landing_url.clone();
-        Self { said, landing_url, product_type, identity: Arc::clone(identity), is_own: false }
+/// What the file says of offers that are a partner's own, completed by stand-ins as if it were said of an offer of a catalog.
+pub(in crate::partners::catalog) fn said_of_own(
+    mut said: toml::Table,
+    own: &declared::Own,
+    product_type: ProductType,
+) -> toml::Table {
+    said.insert("key".to_owned(), own.key.clone().into());
+    said.entry("landing_url").or_insert_with(|| UNSAID_PLACE.into());
+    for (key, stand_in) in stand_ins(product_type) {
+        said.insert(key.to_owned(), stand_in);
     }
+    said
+}
 
-    /// What the file says of offers that are a partner's own.
-    pub(in crate::partners) fn of_own(
-        mut said: toml::Table,
-        own: &declared::Own,
-        product_type: ProductType,
-        identity: &Arc<Identity>,
-    ) -> Self {
-        let landing_url = own.landing_url.clone().unwrap_or_default();
-        said.insert("key".to_owned(), own.key().into());
-        said.entry("landing_url").or_insert_with(|| UNSAID_PLACE.into());
-        for (key, stand_in) in stand_ins(product_type) {
-            said.insert(key.to_owned(), stand_in);
-        }
-        Self { said, landing_url, product_type, identity: Arc::clone(identity), is_own: true }
-    }
-
-    /// Whether no offer of the file stands behind it.
-    pub(in crate::partners) fn is_own(&self) -> bool {
-        self.is_own
-    }
-
-    /// The offer that answered figures make of it. `name` is the offer's, `term` that of a loan of the catalog.
+impl CatalogOffer {
+    /// The offer that answered figures make of it, of which the file says this.
     ///
     /// # Errors
     /// Why they make none.
     pub(super) fn completed(
         &self,
+        said: &toml::Table,
         figures: &Figures,
-        name: &str,
-        term: Option<i32>,
         facts: &Facts,
-    ) -> Result<Completed, Unfit> {
-        let mut said = self.said.clone();
+    ) -> Result<Self, Unfit> {
+        let mut said = said.clone();
         figures.put_into(&mut said);
         if self.product_type == ProductType::Loan {
-            let term = term.or_else(|| figures.term());
+            let term = self.pricing.term().or_else(|| figures.term());
             let is_open = said.get("term_unit").and_then(toml::Value::as_str) == Some("open");
             let term = term.or(is_open.then_some(0)).ok_or("it has no term")?;
             said.insert("terms".to_owned(), vec![term].into());
@@ -115,77 +68,76 @@ impl Base {
             }
         }
         let institution = said.remove("institution").and_then(|given| given.try_into::<Institution>().ok());
-        let other = institution.map(|institution| self.identity.standing_for(&institution));
+        let other = institution.map(|institution| Arc::new(self.identity.standing_for(&institution)));
         let identity = other.as_ref().unwrap_or(&self.identity);
-        let (offer, pricing) = self.read(said).map_err(|faults| unfit(&faults))?;
+        let (offer, pricing) = read(said, self.product_type).map_err(|faults| unfit(&faults))?;
         if known_to(&offer, &pricing).is_some_and(|known| !Rule::always().and_all(&[known]).holds(facts)) {
             return Err(Unfit::for_others("its kind is one that only leads of `newerValues` are offered"));
         }
-        let mut imprint = offer.imprint(None);
-        imprint.name = name.to_owned();
-        imprint.landing_url.clone_from(&self.landing_url);
-        let text = text_of(&pricing, &offer, identity).with_imprint(imprint);
-        let declared::Offer { payout, conversion_probability, consumer_rating, .. } = offer;
-        Ok(Completed { pricing, payout, conversion_probability, consumer_rating, text })
+        let (name, landing_url) = (self.name.clone(), self.declared_url().to_owned());
+        let imprint = Imprint { name, landing_url, ..offer.imprint(None) };
+        Ok(Self::for_all(&offer, imprint, self.product_type, identity, pricing))
     }
+}
 
-    /// What an offer of a partner's own lacks that no answer brings, whose figures are `answered`: where it would be said, and what
-    /// is wrong.
-    pub(in crate::partners) fn lacks(&self, answered: &BTreeMap<String, String>) -> Vec<(String, String)> {
-        let is_answered = |key: &str| {
-            let of_key =
-                |name: &String| name == key || name.split_once('.').is_some_and(|(row, _)| row == key);
-            answered.keys().any(of_key)
-        };
-        let missing = |what: &str| {
-            let message = format!("must have {what}: no offer of the file stands behind it that says so");
-            ("answer.offer".to_owned(), message)
-        };
-        let mut lacks = Vec::new();
-        let mut said = self.said.clone();
-        if self.product_type == ProductType::Loan {
-            said.insert("terms".to_owned(), vec![1].into());
-            if !is_answered("term") && !is_answered("term_unit") {
-                lacks.push(missing("`term`, or an open `term_unit`"));
-            }
+/// What an offer of a partner's own lacks that no answer brings, whose figures are `answered`: where it would be said, and what
+/// is wrong.
+pub(in crate::partners::catalog) fn lacks(
+    own: &declared::Own,
+    said: &toml::Table,
+    product_type: ProductType,
+    answered: &BTreeMap<String, String>,
+) -> Vec<(String, String)> {
+    let is_answered = |key: &str| {
+        let of_key = |name: &String| name == key || name.split_once('.').is_some_and(|(row, _)| row == key);
+        answered.keys().any(of_key)
+    };
+    let missing = |what: &str| {
+        let message = format!("must have {what}: no offer of the file stands behind it that says so");
+        ("answer.offer".to_owned(), message)
+    };
+    let mut lacks = Vec::new();
+    let mut offer = said.clone();
+    if product_type == ProductType::Loan {
+        offer.insert("terms".to_owned(), vec![1].into());
+        if !is_answered("term") && !is_answered("term_unit") {
+            lacks.push(missing("`term`, or an open `term_unit`"));
         }
-        if self.landing_url.is_empty() && !is_answered("landing_url") {
-            lacks.push(missing("`landing_url`, here or in `answer.own`"));
-        }
-        for (object, attributes) in NEEDED {
-            let lacking = attributes.map(|name| format!("{object}.{name}"));
-            let lacking = lacking.iter().filter(|name| !answered.contains_key(*name));
-            if is_answered(object) && !answered.contains_key(object) {
-                lacks.extend(lacking.map(|name| missing(&format!("`\"{name}\"`"))));
-            }
-        }
-        for Fault { key, message, .. } in self.read(said).err().into_iter().flatten() {
-            let root = key.split(['.', '[']).next().unwrap_or_default();
-            if message.starts_with("is missing") && !is_answered(root) {
-                lacks.push(missing(&format!("`{root}`")));
-            } else if self.said.contains_key(root)
-                && !stand_ins(self.product_type).any(|(key, _)| key == root)
-            {
-                lacks.push((format!("answer.own.{key}"), message));
-            }
-        }
-        lacks
     }
-
-    /// Reads and checks what is said.
-    fn read(&self, said: toml::Table) -> Result<(declared::Offer, Pricing), Vec<Fault>> {
-        let fault = |key: String, message: &str| NO_FILE.fault(&key, message.trim());
-        let offer = serde_path_to_error::deserialize::<_, declared::Offer>(said)
-            .map_err(|error| vec![fault(error.path().to_string(), error.inner().message())])?;
-        let mut check = Checker::new(&NO_FILE);
-        common_faults(&offer, &mut check);
-        let pricing = variants(&offer, self.product_type, FiguresBy::Partner, &mut check).pop();
-        let faults = check.into_faults();
-        match pricing {
-            Some(pricing) if faults.is_empty() => Ok((offer, pricing)),
-            _ if faults.is_empty() => Err(vec![fault(String::new(), "is missing something")]),
-            _ => Err(faults),
+    if own.landing_url.as_ref().is_none_or(String::is_empty) && !is_answered("landing_url") {
+        lacks.push(missing("`landing_url`, here or in `answer.own`"));
+    }
+    for (object, attributes) in NEEDED {
+        let lacking = attributes.map(|name| format!("{object}.{name}"));
+        let lacking = lacking.iter().filter(|name| !answered.contains_key(*name));
+        if is_answered(object) && !answered.contains_key(object) {
+            lacks.extend(lacking.map(|name| missing(&format!("`\"{name}\"`"))));
         }
+    }
+    for Fault { key, message, .. } in read(offer, product_type).err().into_iter().flatten() {
+        let root = key.split(['.', '[']).next().unwrap_or_default();
+        if message.starts_with("is missing") && !is_answered(root) {
+            lacks.push(missing(&format!("`{root}`")));
+        } else if said.contains_key(root) && !stand_ins(product_type).any(|(key, _)| key == root) {
+            lacks.push((format!("answer.own.{key}"), message));
+        }
+    }
+    lacks
+}
+
+/// Reads and checks what is said.
+fn read(said: toml::Table, product_type: ProductType) -> Result<(declared::Offer, Pricing), Vec<Fault>> {
+    let fault = |key: String, message: &str| NO_FILE.fault(&key, message.trim());
+    let offer = serde_path_to_error::deserialize::<_, declared::Offer>(said)
+        .map_err(|error| vec![fault(error.path().to_string(), error.inner().message())])?;
+    let mut check = Checker::new(&NO_FILE);
+    common_faults(&offer, &mut check);
+    let pricing = variants(&offer, product_type, FiguresBy::Partner, &mut check).pop();
+    let faults = check.into_faults();
+    match pricing {
+        Some(pricing) if faults.is_empty() => Ok((offer, pricing)),
+        _ if faults.is_empty() => Err(vec![fault(String::new(), "is missing something")]),
+        _ => Err(faults),
     }
 }
 

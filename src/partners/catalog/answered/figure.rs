@@ -1,7 +1,6 @@
 //! Every figure that a partner may answer for an offer, and what names it.
 
-use super::kind::{Field, Kind};
-use super::scales::{DOLLARS, FEE_RATE, PERCENT};
+use super::kind::{DOLLARS, FEE_RATE, Fields, Kind, PERCENT};
 use super::{card, policy};
 use crate::model::{
     AprType, CompoundingMethod, FederalInsuranceType, IncentiveType, IncentiveUnit, MortgageAdjustmentType,
@@ -13,8 +12,8 @@ use crate::model::{
 pub(super) struct Row {
     name: &'static str,
     kind: Kind,
-    /// The product types whose offers have it; none stands for all.
-    of: &'static [ProductType],
+    /// Whether offers of a product type have it.
+    of: fn(ProductType) -> bool,
     place: Place,
 }
 
@@ -31,69 +30,51 @@ enum Place {
 #[derive(Debug, Clone, Copy)]
 pub struct Figure {
     row: &'static Row,
-    attribute: Option<&'static Field>,
+    attribute: Option<(&'static str, &'static Kind)>,
 }
 
-const LOAN: &[ProductType] = &[ProductType::Loan];
-const MORTGAGE: &[ProductType] = &[ProductType::Mortgage];
-const SAVINGS: &[ProductType] = &[ProductType::Savings];
-const CARD: &[ProductType] = &[ProductType::CreditCard];
-const LIFE: &[ProductType] = &[ProductType::LifeInsurance];
-const LENT: &[ProductType] = &[ProductType::Loan, ProductType::Mortgage];
-const FIRM: &[ProductType] = &[ProductType::Loan, ProductType::CreditCard];
-const RATED: &[ProductType] = &[ProductType::Mortgage, ProductType::Savings];
-const UNLENT: &[ProductType] = &[
-    ProductType::CreditCard,
-    ProductType::Mortgage,
-    ProductType::Savings,
-    ProductType::Insurance,
-    ProductType::LifeInsurance,
-    ProductType::AutoInsurance,
-    ProductType::Other,
-    ProductType::Generic,
-];
-const SPECIFIED: &[ProductType] =
-    &[ProductType::Loan, ProductType::CreditCard, ProductType::Mortgage, ProductType::Savings];
-const NAMED: &[ProductType] = &[
-    ProductType::Savings,
-    ProductType::Insurance,
-    ProductType::LifeInsurance,
-    ProductType::AutoInsurance,
-    ProductType::Other,
-    ProductType::Generic,
-];
+const ALL: fn(ProductType) -> bool = |_| true;
+const LOAN: fn(ProductType) -> bool = |of| of == ProductType::Loan;
+const MORTGAGE: fn(ProductType) -> bool = |of| of == ProductType::Mortgage;
+const SAVINGS: fn(ProductType) -> bool = |of| of == ProductType::Savings;
+const CARD: fn(ProductType) -> bool = |of| of == ProductType::CreditCard;
+const LIFE: fn(ProductType) -> bool = |of| of == ProductType::LifeInsurance;
+const LENT: fn(ProductType) -> bool = |of| LOAN(of) || MORTGAGE(of);
+const FIRM: fn(ProductType) -> bool = |of| LOAN(of) || CARD(of);
+const RATED: fn(ProductType) -> bool = |of| MORTGAGE(of) || SAVINGS(of);
+const UNLENT: fn(ProductType) -> bool = |of| !LOAN(of);
+const UNNAMED: fn(ProductType) -> bool = |of| !of.is_special();
+const NAMED: fn(ProductType) -> bool = |of| SAVINGS(of) || of.is_special();
 
 /// Something that is given for opening an account.
 const INCENTIVE: Kind = Kind::Object(
     "IncentiveDetails",
-    &[
-        Field { name: "amount", kind: DOLLARS },
-        Field { name: "unit", kind: Kind::Word(IncentiveUnit::WIRE) },
-        Field { name: "display", kind: Kind::Text },
-        Field { name: "type", kind: Kind::Word(IncentiveType::WIRE) },
-    ],
+    Fields(&[
+        (DOLLARS, &["amount"]),
+        (Kind::Word(IncentiveUnit::WIRE), &["unit"]),
+        (Kind::Text, &["display"]),
+        (Kind::Word(IncentiveType::WIRE), &["type"]),
+    ]),
 );
 
 /// Who makes the offer.
-const INSTITUTION: &[Field] = &[
-    Field { name: "uuid", kind: Kind::Uuid },
-    Field { name: "name", kind: Kind::Text },
-    Field { name: "description", kind: Kind::Text },
-    Field { name: "disclaimer", kind: Kind::Text },
-    Field { name: "imageUrl", kind: Kind::Url },
-];
+const INSTITUTION: Fields = Fields(&[
+    (Kind::Uuid, &["uuid"]),
+    (Kind::Text, &["name", "description", "disclaimer"]),
+    (Kind::Url, &["imageUrl"]),
+]);
 
 /// Every figure there is.
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
     // Which offer of the catalog it is; the only one where there is one.
-    Row { name: "key", kind: Kind::Text, of: &[], place: Place::Quote },
+    Row { name: "key", kind: Kind::Text, of: ALL, place: Place::Quote },
     // Which of its terms; of a mortgage how many months.
     Row { name: "term", kind: Kind::Whole(0, 600), of: LENT, place: Place::Quote },
     // Where a click leads, in place of the offer's `landing_url`.
-    Row { name: "landing_url", kind: Kind::Text, of: &[], place: Place::Quote },
+    Row { name: "landing_url", kind: Kind::Text, of: ALL, place: Place::Quote },
     // Until when it stands, where that is not as long as others do.
-    Row { name: "expires_at", kind: Kind::Instant, of: &[], place: Place::Quote },
+    Row { name: "expires_at", kind: Kind::Instant, of: ALL, place: Place::Quote },
     Row { name: "pre_approved", kind: Kind::Flag, of: FIRM, place: Place::Quote },
     Row { name: "pre_qualified", kind: Kind::Flag, of: FIRM, place: Place::Quote },
     Row { name: "pre_selected", kind: Kind::Flag, of: CARD, place: Place::Quote },
@@ -128,16 +109,16 @@ const ROWS: &[Row] = &[
     Row { name: "annual_percent_yield", kind: PERCENT, of: SAVINGS, place: Place::Quote },
 
     // Who makes it, where the partner is a marketplace.
-    Row { name: "institution", kind: Kind::Object("who makes an offer", INSTITUTION), of: &[], place: Place::Offer },
-    Row { name: "sub_type", kind: Kind::Word(ProductSubType::WIRE), of: &[], place: Place::Offer },
+    Row { name: "institution", kind: Kind::Object("who makes an offer", INSTITUTION), of: ALL, place: Place::Offer },
+    Row { name: "sub_type", kind: Kind::Word(ProductSubType::WIRE), of: ALL, place: Place::Offer },
     Row { name: "disclaimer", kind: Kind::Text, of: UNLENT, place: Place::Offer },
-    Row { name: "sub_type_disclaimer", kind: Kind::Text, of: SPECIFIED, place: Place::Offer },
+    Row { name: "sub_type_disclaimer", kind: Kind::Text, of: UNNAMED, place: Place::Offer },
     Row { name: "consumer_rating", kind: Kind::Number(0.0, 100.0), of: RATED, place: Place::Offer },
     Row { name: "name", kind: Kind::Text, of: NAMED, place: Place::Offer },
     Row { name: "description", kind: Kind::Text, of: NAMED, place: Place::Offer },
     // What is earned at the step that the file says, in place of its `payout`: dollars.
-    Row { name: "payout", kind: Kind::Number(0.0, 1_000_000.0), of: &[], place: Place::Offer },
-    Row { name: "conversion_probability", kind: Kind::Number(0.0, 1.0), of: &[], place: Place::Offer },
+    Row { name: "payout", kind: Kind::Number(0.0, 1_000_000.0), of: ALL, place: Place::Offer },
+    Row { name: "conversion_probability", kind: Kind::Number(0.0, 1.0), of: ALL, place: Place::Offer },
 
     Row { name: "term_unit", kind: Kind::Word(TermUnit::WIRE), of: LOAN, place: Place::Offer },
     Row { name: "apr_type", kind: Kind::Word(AprType::WIRE), of: LOAN, place: Place::Offer },
@@ -177,7 +158,7 @@ impl Figure {
         let (name, attribute) = name.split_once('.').map_or((name, None), |(row, name)| (row, Some(name)));
         let row = rows(product_type).find(|row| row.name == name)?;
         let Some(attribute) = attribute else { return Some(Self { row, attribute: None }) };
-        let found = row.attributes().iter().find(|field| field.name == attribute)?;
+        let found = row.attributes().find(|(name, _)| *name == attribute)?;
         Some(Self { row, attribute: Some(found) })
     }
 
@@ -189,7 +170,7 @@ impl Figure {
     /// The names of the attributes of those that are objects.
     pub fn dotted_names(product_type: ProductType) -> impl Iterator<Item = String> {
         rows(product_type)
-            .flat_map(|row| row.attributes().iter().map(move |field| format!("{}.{}", row.name, field.name)))
+            .flat_map(|row| row.attributes().map(move |(name, _)| format!("{}.{name}", row.name)))
     }
 
     /// Its name in the table.
@@ -199,12 +180,12 @@ impl Figure {
 
     /// Its name within the object that it is an attribute of.
     pub(super) fn attribute(self) -> Option<&'static str> {
-        self.attribute.map(|field| field.name)
+        self.attribute.map(|(name, _)| name)
     }
 
     /// What a value of it must be.
     pub(super) fn kind(self) -> &'static Kind {
-        self.attribute.map_or(&self.row.kind, |field| &field.kind)
+        self.attribute.map_or(&self.row.kind, |(_, kind)| kind)
     }
 
     /// Whether it stands in place of what the file says of an offer.
@@ -219,13 +200,14 @@ impl Figure {
 }
 
 impl Row {
-    fn attributes(&self) -> &'static [Field] {
-        if let Kind::Object(_, fields) = self.kind { fields } else { &[] }
+    fn attributes(&self) -> impl Iterator<Item = (&'static str, &'static Kind)> {
+        let fields = if let Kind::Object(_, fields) = self.kind { fields } else { Fields(&[]) };
+        fields.each()
     }
 }
 
 fn rows(product_type: ProductType) -> impl Iterator<Item = &'static Row> {
-    ROWS.iter().filter(move |row| row.of.is_empty() || row.of.contains(&product_type))
+    ROWS.iter().filter(move |row| (row.of)(product_type))
 }
 
 #[cfg(test)]
@@ -254,7 +236,7 @@ mod tests {
     fn attributes_of_objects_are_those_of_the_model() {
         let known = [KnownKeys::of::<CreditCardOfferDetails>(), KnownKeys::of::<LifeInsuranceOfferDetails>()];
         for (known, fields) in known.iter().zip([card::FIELDS, policy::FIELDS]) {
-            let keys = fields.iter().map(|field| (field.name.to_owned(), serde_json::Value::Null));
+            let keys = fields.each().map(|(name, _)| (name.to_owned(), serde_json::Value::Null));
             let body = serde_json::Value::Object(keys.collect()).to_string();
             assert_eq!(known.unknown(body.as_bytes()), []);
         }

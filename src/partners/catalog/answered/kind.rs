@@ -3,10 +3,10 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::Unfit;
+use super::unfit::Unfit;
 use crate::declaration::{did_you_mean, nearest};
 use crate::model::{Timestamp, one_of};
-use crate::partners::checker::is_absolute_url;
+use crate::partners::base_url::is_absolute_url;
 
 /// Longest text that an answer may bring, bytes.
 const TEXT_BYTES_MAX: usize = 4096;
@@ -33,20 +33,36 @@ pub(super) enum Kind {
     /// A list; of what is no list, a list of it alone, as in XML.
     List(&'static Kind),
     /// An object of these attributes, by the name of what it is.
-    Object(&'static str, &'static [Field]),
+    Object(&'static str, Fields),
     /// An object whose attributes nobody has settled.
     Free,
 }
 
-/// An attribute of an object.
-#[derive(Debug)]
-pub(super) struct Field {
-    pub(super) name: &'static str,
-    pub(super) kind: Kind,
+/// The attributes of an object, by what they must be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fields(pub(super) &'static [(Kind, &'static [&'static str])]);
+
+impl Fields {
+    /// Each attribute.
+    pub(super) fn each(self) -> impl Iterator<Item = (&'static str, &'static Kind)> {
+        self.0.iter().flat_map(|(kind, names)| names.iter().map(move |name| (*name, kind)))
+    }
 }
 
 /// Why a value is not of its kind.
 type Refused<T> = Result<T, Unfit>;
+
+/// An amount of money.
+pub(super) const DOLLARS: Kind = Kind::Number(0.0, 100_000_000.0);
+
+/// A rate: percents are percents, 12.5 and not 0.125.
+pub(super) const PERCENT: Kind = Kind::Number(0.0, 400.0);
+
+/// An origination fee, percent of the amount.
+pub(super) const FEE_RATE: Kind = Kind::Number(0.0, 50.0);
+
+/// Several texts.
+pub(super) const TEXTS: Kind = Kind::List(&Kind::Text);
 
 impl Kind {
     /// Reads a value.
@@ -54,42 +70,47 @@ impl Kind {
     /// # Errors
     /// What is wanted, to follow the key.
     pub(super) fn read(&self, value: &Value) -> Refused<toml::Value> {
-        match self {
+        let read = match self {
             Self::Number(least, most) => {
-                let wanted = || format!("must be a number from {least} to {most}, got {}", found(value));
                 let number = number(value).filter(|number| (least..=most).contains(&number));
-                number.map(toml::Value::Float).ok_or_else(|| wanted().into())
+                number.map(toml::Value::Float)
             }
             Self::Whole(least, most) => {
                 let whole = number(value).filter(|number| number.fract() == 0.0).map(|number| number as i64);
-                let whole = whole.filter(|whole| (least..=most).contains(&whole));
-                let wanted =
-                    || format!("must be a whole number from {least} to {most}, got {}", found(value));
-                whole.map(toml::Value::Integer).ok_or_else(|| wanted().into())
+                whole.filter(|whole| (least..=most).contains(&whole)).map(toml::Value::Integer)
             }
-            Self::Flag => flag(value).map(toml::Value::Boolean).ok_or_else(|| "must be true or false".into()),
-            Self::Text => Ok(text(value)?.into()),
-            Self::Url => {
-                let url = text(value)?;
-                let is_url = is_absolute_url(&url);
-                is_url.then(|| url.into()).ok_or_else(|| "must be an absolute http or https URL".into())
-            }
+            Self::Flag => flag(value).map(toml::Value::Boolean),
+            Self::Text => Some(text(value)?.into()),
+            Self::Url => Some(text(value)?).filter(|url| is_absolute_url(url)).map(toml::Value::from),
             Self::Uuid => {
                 let uuid = value.as_str().and_then(|text| Uuid::parse_str(text.trim()).ok());
-                uuid.map(|uuid| uuid.to_string().into()).ok_or_else(|| "must be a UUID".into())
+                uuid.map(|uuid| uuid.to_string().into())
             }
             Self::Instant => {
                 let instant = value.as_str().and_then(|text| Timestamp::parse(text.trim()));
-                let instant = instant.ok_or("must be an ISO 8601 date-time")?;
-                Ok(instant.to_string().into())
+                instant.map(|instant| instant.to_string().into())
             }
-            Self::Word(words) => word(value, words),
-            Self::List(kind) => list(value, kind),
-            Self::Object(noun, fields) => object(value, noun, fields),
-            Self::Free if value.is_object() => {
-                toml::Value::try_from(value).map_err(|_| "must be an object without null".into())
+            Self::Word(words) => Some(word(value, words)?),
+            Self::List(kind) => Some(list(value, kind)?),
+            Self::Object(noun, fields) => Some(object(value, noun, *fields)?),
+            Self::Free => value.is_object().then(|| toml::Value::try_from(value).ok()).flatten(),
+        };
+        read.ok_or_else(|| format!("must be {}", self.wanted(value)).into())
+    }
+
+    /// What is wanted in place of a value.
+    fn wanted(&self, value: &Value) -> String {
+        match self {
+            Self::Number(least, most) => format!("a number from {least} to {most}, got {}", found(value)),
+            Self::Whole(least, most) => {
+                format!("a whole number from {least} to {most}, got {}", found(value))
             }
-            Self::Free => Err("must be an object".into()),
+            Self::Flag => "true or false".to_owned(),
+            Self::Url => "an absolute http or https URL".to_owned(),
+            Self::Uuid => "a UUID".to_owned(),
+            Self::Instant => "an ISO 8601 date-time".to_owned(),
+            Self::Free if value.is_object() => "an object without null".to_owned(),
+            _ => "an object".to_owned(),
         }
     }
 }
@@ -159,19 +180,19 @@ fn list(value: &Value, kind: &Kind) -> Refused<toml::Value> {
     given.map(read).collect::<Refused<Vec<_>>>().map(toml::Value::Array)
 }
 
-fn object(value: &Value, noun: &str, fields: &'static [Field]) -> Refused<toml::Value> {
+fn object(value: &Value, noun: &str, fields: Fields) -> Refused<toml::Value> {
     let object = value.as_object().ok_or_else(|| Unfit::from(format!("must be an object: {noun}")))?;
     let mut table = toml::Table::new();
     for (name, value) in object.iter().filter(|(_, value)| !value.is_null()) {
-        let Some(field) = fields.iter().find(|field| field.name == name) else {
-            let hint = did_you_mean(nearest(name, fields.iter().map(|field| field.name)));
+        let Some((known, kind)) = fields.each().find(|(known, _)| known == name) else {
+            let hint = did_you_mean(nearest(name, fields.each().map(|(known, _)| known)));
             return Err(Unfit::told(
                 format!("has an attribute that {noun} has not{hint}"),
                 format!("has the attribute `{name}`, which {noun} has not{hint}"),
             ));
         };
-        let read = field.kind.read(value).map_err(|unfit| unfit.within(&format!(".{}", field.name)))?;
-        table.insert(field.name.to_owned(), read);
+        let read = kind.read(value).map_err(|unfit| unfit.within(&format!(".{known}")))?;
+        table.insert(known.to_owned(), read);
     }
     Ok(toml::Value::Table(table))
 }
@@ -183,10 +204,10 @@ mod tests {
 
     const OBJECT: Kind = Kind::Object(
         "Thing",
-        &[
-            Field { name: "fee", kind: Kind::Number(0.0, 100.0) },
-            Field { name: "words", kind: Kind::List(&Kind::Word(&["daily", "weekly"])) },
-        ],
+        Fields(&[
+            (Kind::Number(0.0, 100.0), &["fee"]),
+            (Kind::List(&Kind::Word(&["daily", "weekly"])), &["words"]),
+        ]),
     );
 
     #[test]

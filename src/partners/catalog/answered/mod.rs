@@ -4,33 +4,30 @@
 //! wants, what stands in place of the words of the file ([`base`]). An offer of a partner's own has no offer of the catalog behind it.
 //! [`figure`] lists what may be answered, [`kind`] reads it, and [`money`] looks whether it can be right.
 
-mod base;
+pub(super) mod base;
 mod card;
 mod figure;
 mod kind;
 mod money;
 mod policy;
-mod scales;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod unfit;
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
-pub use base::Base;
 pub use figure::Figure;
 pub use money::{MoneyRules, PaymentBy};
+pub use unfit::Unfit;
 
-use self::base::Completed;
-use super::{CatalogOffer, Pricing, STATIC_SUITABILITY, scored};
+use super::{CatalogOffer, Pricing, Quoted};
 use crate::model::{ProductType, Timestamp};
 use crate::partners::Facts;
-use crate::partners::base_url::SAMPLE_PAGES;
-use crate::partners::checker::is_absolute_url;
-use crate::partners::quote::{Quote, Terms};
-use crate::partners::ranking::Merits;
+use crate::partners::base_url::{SAMPLE_PAGES, is_absolute_url};
+use crate::partners::quote::Quote;
 
 /// The figures that an offer cannot do without, each in any of its ways.
 const REQUIRED: &[(ProductType, &[&str])] = &[
@@ -39,48 +36,8 @@ const REQUIRED: &[(ProductType, &[&str])] = &[
     (ProductType::Savings, &["rate"]),
 ];
 
-/// Why figures make no quote.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unfit {
-    /// Why, without what they say.
-    pub reason: String,
-    /// Why, with what they say: for whoever may see it.
-    pub detail: String,
-    /// Whether there is nothing wrong with them: the offer is not meant for such leads.
-    pub for_others: bool,
-}
-
-impl Unfit {
-    /// Why figures make no quote, without what they say and with it.
-    fn told(reason: String, detail: String) -> Self {
-        Self { reason, detail, for_others: false }
-    }
-
-    /// Why an offer is not meant for such leads.
-    fn for_others(reason: impl Into<Self>) -> Self {
-        Self { for_others: true, ..reason.into() }
-    }
-
-    /// The same of something at a place within what is told.
-    #[must_use]
-    fn within(self, place: &str) -> Self {
-        let told = |why: String| match why.starts_with(['.', '[']) {
-            true => format!("{place}{why}"),
-            false => format!("{place} {why}"),
-        };
-        Self { reason: told(self.reason), detail: told(self.detail), ..self }
-    }
-}
-
-impl<T: Into<String>> From<T> for Unfit {
-    fn from(reason: T) -> Self {
-        let reason = reason.into();
-        Self { detail: reason.clone(), reason, for_others: false }
-    }
-}
-
 /// The figures of one offer, as a partner answers them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Figures {
     rules: Arc<MoneyRules>,
     given: Vec<(Figure, toml::Value)>,
@@ -118,29 +75,10 @@ impl Figures {
             return Err("it names several offers of the file; `key` and `term` tell them apart".into());
         }
         let completed = self.completed(offer, facts)?;
-        let by_file = || {
-            let CatalogOffer { pricing, payout, conversion_probability, consumer_rating, .. } = &**offer;
-            (pricing, *payout, *conversion_probability, *consumer_rating)
-        };
-        let (pricing, payout, declared_conversion, consumer_rating) =
-            completed.as_ref().map_or_else(by_file, Completed::said);
-        let (mut terms, suitability, amount) = self.terms(facts, pricing, offer.is_own())?;
-        let dollars = payout.dollars(amount);
-        match &mut terms {
-            Terms::Loan(terms) => terms.payout = dollars,
-            Terms::Special(terms) => terms.payout = dollars,
-            Terms::Card(_) | Terms::Mortgage(_) | Terms::Savings(_) => {}
-        }
-        let doubt = self.rules.judge(self, facts, &terms, pricing, amount)?;
-        let merits = Merits {
-            place: offer.place(),
-            payout_on: payout.on,
-            payout: dollars,
-            suitability,
-            declared_conversion,
-            consumer_rating,
-        };
-        let mut quote = scored(offer.text.fingerprint, facts, terms, &merits);
+        let said = completed.as_ref().unwrap_or(offer);
+        let quoted = self.quoted(facts, &said.pricing, offer.is_own())?;
+        let doubt = self.rules.judge(self, facts, &quoted, &said.pricing)?;
+        let mut quote = offer.scored(facts, said, quoted);
         quote.landing_url = self.landing_url(offer)?;
         quote.expires_at = self.instant("expires_at");
         quote.doubt = doubt;
@@ -150,13 +88,13 @@ impl Figures {
     }
 
     /// The offer that they complete, where they say more than what is of a quote.
-    fn completed(&self, offer: &CatalogOffer, facts: &Facts) -> Result<Option<Completed>, Unfit> {
+    fn completed(&self, offer: &CatalogOffer, facts: &Facts) -> Result<Option<CatalogOffer>, Unfit> {
         let is_loan = matches!(offer.pricing, Pricing::Loan(_));
         let is_wanted = offer.is_own()
             || self.given.iter().any(|(figure, _)| figure.is_of_offer())
             || is_loan && self.of_payment().is_some();
-        let base = offer.base.as_ref().filter(|_| is_wanted);
-        base.map(|base| base.completed(self, &offer.name, offer.term(), facts)).transpose()
+        let said = offer.said.as_ref().filter(|_| is_wanted);
+        said.map(|said| offer.completed(said, self, facts)).transpose()
     }
 
     /// Puts in what stands in place of the words of the file.
@@ -193,7 +131,7 @@ impl Figures {
         }
         let of_key = offers.iter().filter(|offer| key.as_ref().is_none_or(|key| offer.key() == key));
         let terms: Vec<String> =
-            of_key.filter_map(|offer| offer.term()).map(|term| term.to_string()).collect();
+            of_key.filter_map(|offer| offer.pricing.term()).map(|term| term.to_string()).collect();
         match (key, &terms[..]) {
             (_, [_, ..]) => format!("its term is none of the file for the lead; {}", there(&terms)).into(),
             (Some(key), []) => {
@@ -215,56 +153,34 @@ impl Figures {
     }
 
     fn names_term_of(&self, offer: &CatalogOffer) -> bool {
-        self.term().zip(offer.term()).is_none_or(|(wanted, term)| wanted == term)
+        self.term().zip(offer.pricing.term()).is_none_or(|(wanted, term)| wanted == term)
     }
 
-    /// Terms, suitability, and the amount that they are for.
-    fn terms(
-        &self,
-        facts: &Facts,
-        pricing: &Pricing,
-        is_own: bool,
-    ) -> Result<(Terms, f64, Option<f64>), Unfit> {
-        Ok(match pricing {
-            Pricing::Loan(loan) => {
-                let (terms, amount) = self.loan(facts, loan.months(), (!is_own).then(|| loan.amount()))?;
-                let suitability = terms::firmness(terms.pre_approved, terms.pre_qualified, false);
-                (Terms::Loan(terms), suitability, Some(amount))
-            }
-            Pricing::Card(_) => {
-                let terms = self.card();
-                let suitability =
-                    terms::firmness(terms.pre_approved, terms.pre_qualified, terms.pre_selected);
-                (Terms::Card(terms), suitability, None)
-            }
+    /// What they make of an offer that is priced so.
+    fn quoted(&self, facts: &Facts, pricing: &Pricing, is_own: bool) -> Result<Quoted, Unfit> {
+        match pricing {
+            Pricing::Loan(loan) => self.loan(facts, loan.months(), (!is_own).then_some(loan.amount)),
+            Pricing::Card(_) => Ok(self.card()),
             Pricing::Mortgage(mortgage) => {
-                let reference_amount = (!is_own).then(|| mortgage.reference_amount());
-                let (terms, amount) = self.mortgage(facts, mortgage.terms(), reference_amount)?;
-                (Terms::Mortgage(terms), STATIC_SUITABILITY, Some(amount))
+                self.mortgage(facts, mortgage.terms(), (!is_own).then_some(mortgage.reference_amount))
             }
-            Pricing::Savings(savings) => {
-                (Terms::Savings(self.savings(savings.compounding())?), STATIC_SUITABILITY, None)
-            }
-            Pricing::Special(special) => (Terms::Special(special.quote(0.0)), STATIC_SUITABILITY, None),
-            Pricing::Own => return Err("it is no whole offer".into()),
-        })
+            Pricing::Savings(savings) => self.savings(savings.compounding),
+            Pricing::Special(special) => Ok(special.quote()),
+            Pricing::Own => Err("it is no whole offer".into()),
+        }
     }
 
     /// Where a click leads: an absolute URL or, of a sample partner, the page that stands for it and that its file names.
     fn landing_url(&self, offer: &CatalogOffer) -> Result<Option<String>, Unfit> {
-        let declared = offer.text.imprint.as_ref().map(|imprint| imprint.landing_url.as_str());
+        let declared = offer.declared_url();
         let Some(url) = self.text("landing_url") else {
-            let is_said = declared.is_some_and(|url| !url.is_empty());
-            return if is_said {
-                Ok(None)
-            } else {
-                Err("it has no landing url, and the file has none".into())
-            };
+            let is_said = !declared.is_empty();
+            return is_said.then_some(None).ok_or("it has no landing url, and the file has none".into());
         };
         let page = |url: &str| {
             url.split('?').next().filter(|page| page.starts_with(SAMPLE_PAGES)).map(str::to_owned)
         };
-        if is_absolute_url(url) || page(url).is_some_and(|own| declared.and_then(page) == Some(own)) {
+        if is_absolute_url(url) || page(url).is_some_and(|own| page(declared) == Some(own)) {
             return Ok(Some(url.to_owned()));
         }
         Err("its landing url is no absolute http or https URL".into())

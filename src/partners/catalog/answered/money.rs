@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Figures, Unfit};
+use super::Figures;
+use super::unfit::Unfit;
 use crate::model::State;
-use crate::partners::catalog::Pricing;
+use crate::partners::catalog::{Pricing, Quoted};
 use crate::partners::quote::{LoanTerms, MortgageTerms, Spread, Terms};
 use crate::partners::template::Template;
 use crate::partners::{Facts, finance, zip_state};
@@ -63,18 +64,6 @@ const A_FRACTION: &str = "like a fraction that is taken for a percentage; `answe
 /// What is told of a payment that is shown although it does not quite fit.
 const DOUBTED_PAYMENT: &str = "its monthly payment is more than 2 % from what its amount, rate and term make";
 
-impl Default for MoneyRules {
-    fn default() -> Self {
-        Self {
-            low_apr: false,
-            bounds: BTreeMap::new(),
-            rate_caps: BTreeMap::new(),
-            payment: None,
-            max_text_bytes: Self::MAX_TEXT_BYTES,
-        }
-    }
-}
-
 impl MoneyRules {
     /// The longest text of an offer where the file does not say it, bytes.
     pub const MAX_TEXT_BYTES: usize = 16 * 1024;
@@ -87,9 +76,8 @@ impl MoneyRules {
         &self,
         figures: &Figures,
         facts: &Facts,
-        terms: &Terms,
+        (terms, _, amount): &Quoted,
         pricing: &Pricing,
-        amount: Option<f64>,
     ) -> Result<Option<&'static str>, Unfit> {
         let (rates, apr) = match terms {
             Terms::Loan(terms) => (vec![terms.apr], Some(terms.apr)),

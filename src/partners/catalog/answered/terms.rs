@@ -1,12 +1,10 @@
 //! What a quote has of answered figures.
 
-use super::super::{
-    PRE_APPROVED_SUITABILITY, PRE_QUALIFIED_SUITABILITY, PRE_SELECTED_SUITABILITY, STATIC_SUITABILITY,
-    hundredths, mortgage, thousandths,
-};
-use super::{Figures, Unfit};
+use super::super::{Quoted, STATIC_SUITABILITY, hundredths, mortgage, suitability, thousandths};
+use super::Figures;
+use super::unfit::Unfit;
 use crate::model::{CompoundingMethod, MortgageAdjustmentType};
-use crate::partners::quote::{CardTerms, LoanTerms, MortgageTerms, SavingsTerms, Spread};
+use crate::partners::quote::{CardTerms, LoanTerms, MortgageTerms, SavingsTerms, Spread, Terms};
 use crate::partners::{Facts, finance};
 
 impl Figures {
@@ -16,7 +14,7 @@ impl Figures {
         facts: &Facts,
         months: Option<u32>,
         declared: Option<(f64, f64)>,
-    ) -> Result<(LoanTerms, f64), Unfit> {
+    ) -> Result<Quoted, Unfit> {
         let requested = facts.loan_amount();
         let max_amount = self.number("max_amount").or(requested).or(declared.map(|(_, most)| most));
         let max_amount = max_amount.ok_or("it has no `max_amount`, and the lead names no amount")?;
@@ -56,16 +54,16 @@ impl Figures {
         if min_amount > max_amount || spreads.into_iter().flatten().any(|spread| spread.min > spread.max) {
             return Err("its ends are the wrong way round".into());
         }
-        Ok((terms, amount))
+        let suitability = suitability(terms.pre_approved, terms.pre_qualified, false);
+        Ok((Terms::Loan(terms), suitability, Some(amount)))
     }
 
     /// How firm a card is.
-    pub(super) fn card(&self) -> CardTerms {
-        CardTerms {
-            pre_qualified: self.flag("pre_qualified"),
-            pre_approved: self.flag("pre_approved"),
-            pre_selected: self.flag("pre_selected"),
-        }
+    pub(super) fn card(&self) -> Quoted {
+        let [pre_qualified, pre_approved, pre_selected] =
+            ["pre_qualified", "pre_approved", "pre_selected"].map(|name| self.flag(name));
+        let suitability = suitability(pre_approved, pre_qualified, pre_selected);
+        (Terms::Card(CardTerms { pre_qualified, pre_approved, pre_selected }), suitability, None)
     }
 
     /// The terms of a mortgage, and the amount that they are for.
@@ -74,7 +72,7 @@ impl Figures {
         facts: &Facts,
         declared: MortgageTerms,
         reference_amount: Option<f64>,
-    ) -> Result<(MortgageTerms, f64), Unfit> {
+    ) -> Result<Quoted, Unfit> {
         let amount = facts.mortgage_loan_amount().or(reference_amount);
         let amount = amount.ok_or("the lead names no amount, and the file has no `reference_amount`")?;
         let interest_rate = self.number("interest_rate").ok_or("it has no interest rate")?;
@@ -96,31 +94,22 @@ impl Figures {
             adjustment_type: adjustment.unwrap_or_else(|| mortgage::adjustment(price_adjustment)),
             ..declared
         };
-        Ok((terms, amount))
+        Ok((Terms::Mortgage(terms), STATIC_SUITABILITY, Some(amount)))
     }
 
     /// The terms of a savings product.
-    pub(super) fn savings(&self, compounding: CompoundingMethod) -> Result<SavingsTerms, Unfit> {
+    pub(super) fn savings(&self, compounding: CompoundingMethod) -> Result<Quoted, Unfit> {
         let rate = self.number("rate").ok_or("it has no rate")?;
         let given = self.number("annual_percent_yield");
         let computed = || finance::annual_percentage_yield(rate, compounding);
         let annual_percent_yield = hundredths(given.unwrap_or_else(computed));
-        Ok(SavingsTerms { rate: thousandths(rate), annual_percent_yield })
+        let terms = SavingsTerms { rate: thousandths(rate), annual_percent_yield };
+        Ok((Terms::Savings(terms), STATIC_SUITABILITY, None))
     }
 
     fn spread(&self, one: &str, low: &str, high: &str) -> Option<Spread> {
         let (one, low, high) = (self.number(one), self.number(low), self.number(high));
         Some(Spread { min: low.or(one).or(high)?, max: high.or(one).or(low)? })
-    }
-}
-
-/// Suitability by how firm an offer is.
-pub(super) fn firmness(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> f64 {
-    match (pre_approved, pre_qualified, pre_selected) {
-        (true, _, _) => PRE_APPROVED_SUITABILITY,
-        (_, true, _) => PRE_QUALIFIED_SUITABILITY,
-        (_, _, true) => PRE_SELECTED_SUITABILITY,
-        _ => STATIC_SUITABILITY,
     }
 }
 

@@ -11,9 +11,9 @@ use uuid::Uuid;
 use crate::model::{
     CreditBands, CreditCardOffer, Lead, LoanOffer, MortgageOffer, SavingsOffer, SpecialOffer,
 };
-use crate::partners::http::answer::Dropped;
+use crate::partners::catalog::Unfit;
 use crate::partners::http::{Answered, Asked, Exchange, Given, Reading, Received};
-use crate::partners::template::{OfferPlace, write_offer};
+use crate::partners::offer_json::{OfferPlace, write_offer};
 use crate::partners::{Book, Facts};
 
 const PARTNER: &str = r#"[partner]
@@ -63,7 +63,7 @@ fn answered(file: &str, offers: &Value, lead: &Value) -> (Reading, Vec<Value>) {
     let book = load(file).unwrap_or_else(|faults| panic!("{faults}"));
     let lead = Lead::read(lead.to_string().as_bytes()).unwrap_or_else(|_| panic!("it is a lead"));
     let now = Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).unwrap();
-    let facts = Facts::new(&lead, now.date_naive(), CreditBands::CURRENT);
+    let facts = Facts::new(&lead, now.date_naive(), CreditBands::Current);
     let asked = Asked { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
     let body = json!({ "offers": offers }).to_string();
@@ -93,7 +93,7 @@ fn ten_thousand() -> Value {
 /// The reason why the only offer is not shown.
 fn dropped(file: &str, offer: Value) -> String {
     let (reading, shown) = answered(file, &json!([offer, {"good": true}]), &ten_thousand());
-    let [Dropped { position: 0, reason, detail, .. }, ..] = &reading.dropped[..] else {
+    let [Unfit { position: 0, reason, detail, .. }, ..] = &reading.dropped[..] else {
         panic!("{shown:?} {:?}", reading.dropped)
     };
     assert!(!reason.contains("canary"), "{reason}");

@@ -1,0 +1,26 @@
+//! `GET /leads/universities`, `GET /uiUtil/featuredFinancialInstitutions`
+
+use crate::http::App;
+use crate::reference;
+use crate::web::{Context, Failure, Reply, query};
+
+/// Most names in an answer.
+pub const UNIVERSITIES_MAX: i64 = 100;
+
+/// Lists the universities whose name holds a fragment, page by page.
+pub async fn universities(context: Context<App>) -> Result<Reply, Failure> {
+    let (name, offset, limit) = query::read(&context.request, |query| {
+        let name = query.optional("name", query::text);
+        let offset = query.optional("offset", query::integer(0..=i64::MAX)).unwrap_or(0);
+        let limit = query.required("limit", query::integer(1..=UNIVERSITIES_MAX));
+        Some((name, offset, limit?))
+    })?;
+    let universities = context.app.universities.search(name, offset, limit);
+    Reply::json(&universities.collect::<Vec<_>>())
+}
+
+/// Lists the featured institutions of the partners as they are loaded now.
+pub async fn featured_institutions(context: Context<App>) -> Result<Reply, Failure> {
+    let engine = context.app.matchmaker.engine();
+    Reply::json(&reference::featured_institutions(&engine.book(), &engine.base_url))
+}

@@ -1,0 +1,50 @@
+//! A thread of its own, for what waits for no lead, and no lead for it.
+
+use std::thread::{self, JoinHandle};
+
+use tokio::runtime::Builder;
+use tokio::sync::watch;
+use tracing::error;
+
+/// A thread that runs a future until it is stopped.
+#[derive(Debug)]
+pub struct Worker {
+    name: &'static str,
+    stop: watch::Sender<bool>,
+    thread: JoinHandle<()>,
+}
+
+impl Worker {
+    /// Starts the thread; the future is made on it.
+    ///
+    /// # Errors
+    /// That there is none to be had.
+    pub fn start<W: Future<Output = ()>>(
+        name: &'static str,
+        work: impl FnOnce() -> W + Send + 'static,
+    ) -> Result<Self, String> {
+        let failed = |error| format!("the thread of {name} could not be started: {error}");
+        let (stop, mut stopping) = watch::channel(false);
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = work() => {}
+                    // A sender that is gone means the same.
+                    _ = stopping.wait_for(|stop| *stop) => {}
+                }
+            });
+            // Whatever reads or resolves is not waited for.
+            runtime.shutdown_background();
+        });
+        Ok(Self { name, stop, thread: thread.map_err(failed)? })
+    }
+
+    /// Ends it at once; what was under way is sent again after the next start.
+    pub fn stop(self) {
+        self.stop.send_replace(true);
+        if self.thread.join().is_err() {
+            error!("the thread of {} panicked", self.name);
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Checks of needs and eligibility tables: from attribute paths and words to conditions.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use crate::declaration::{Checker, did_you_mean, nearest};
+use crate::model::AttributeKind;
+use crate::partners::declared::{self, Eligibility};
+use crate::partners::eligibility::{Condition, MAX_ALTERNATIVES, Rule, Test, days, too_many};
+use crate::partners::facts::Subject;
+use crate::partners::limits::declared::date;
+use crate::partners::zipcode_prefixes::ZipcodePrefixes;
+
+impl Checker<'_> {
+    /// Checks the attributes that a lead must have.
+    pub fn needs(&mut self, needs: &[String]) -> Rule {
+        let mut conditions = Vec::new();
+        for (nth, path) in needs.iter().enumerate() {
+            if let Some(subject) = self.subject(&format!("needs[{nth}]"), path) {
+                conditions.push(Condition::new(subject, Test::Present));
+            }
+        }
+        Rule::always().and_all(&conditions)
+    }
+
+    /// Checks an eligibility table standing under `eligibility`; `None` when it has faults.
+    pub fn rule(&mut self, eligibility: &Eligibility) -> Option<Rule> {
+        let before = self.count();
+        let rule = self.within("eligibility", |check| check.conjunction(eligibility));
+        (self.count() == before).then_some(rule)
+    }
+
+    fn conjunction(&mut self, eligibility: &Eligibility) -> Rule {
+        let mut conditions = Vec::new();
+        for (path, condition) in &eligibility.all {
+            let key = format!("\"{path}\"");
+            let key = if path.contains('.') { key.as_str() } else { path.as_str() };
+            if let Some(subject) = self.subject(key, path) {
+                conditions.extend(self.within(key, |check| check.condition(subject, condition)));
+            }
+        }
+        let mut rule = Rule::always().and_all(&conditions);
+        let mut either = Vec::new();
+        for (nth, one) in eligibility.any.iter().enumerate() {
+            either.push(self.within(&format!("any[{nth}]"), |check| check.conjunction(one)));
+        }
+        if !either.is_empty() {
+            let either = Rule::any(either);
+            let unfolded = rule.alternatives().len() * either.alternatives().len();
+            if unfolded > MAX_ALTERNATIVES {
+                self.at("any", too_many(unfolded));
+                return rule;
+            }
+            rule = rule.and(&either);
+        }
+        rule
+    }
+
+    fn subject(&mut self, key: &str, path: &str) -> Option<Subject> {
+        let subject = Subject::named(path);
+        if subject.is_none() {
+            let hint = did_you_mean(nearest(path, Subject::paths()));
+            self.at(key, format!("`{path}` is no attribute of a lead{hint}"));
+        }
+        subject
+    }
+
+    /// The conditions of one that is declared.
+    fn condition(&mut self, subject: Subject, declared: &declared::Condition) -> Vec<Condition> {
+        let (kind, zipcode) = (subject.kind(), subject.zipcode());
+        let wanted: Vec<&str> = words_for(kind, zipcode.is_some()).collect();
+        let before = self.count();
+        let tests = self.tests(kind, declared);
+        let begins = if zipcode.is_some() { self.prefixes(declared) } else { Vec::new() };
+        self.wrong_words(&wanted, declared);
+        if tests.is_empty() && begins.is_empty() && self.count() == before {
+            self.at("", format!("must have a condition: {}", wanted.join(", ")));
+        }
+        let on = |subject: &Subject, tests: Vec<Test>| -> Vec<Condition> {
+            let or_missing = declared.or_missing;
+            tests.into_iter().map(|test| Condition { subject: subject.clone(), test, or_missing }).collect()
+        };
+        let of_digits = zipcode.map(|zipcode| on(&zipcode, begins)).unwrap_or_default();
+        [on(&subject, tests), of_digits].concat()
+    }
+
+    /// The tests of one declared condition on a value as a whole.
+    fn tests(&mut self, kind: AttributeKind, declared: &declared::Condition) -> Vec<Test> {
+        let declared::Condition { r#in, not_in, any_of, none_of, .. } = declared;
+        let mut tests: Vec<Test> = declared.present.then_some(Test::Present).into_iter().collect();
+        match kind {
+            AttributeKind::Category(names) => {
+                tests.extend(self.mask("in", r#in, names).map(Test::Category));
+                let refused = self.mask("not_in", not_in, names);
+                tests.extend(refused.map(|mask| Test::Category(!mask & (u64::MAX >> (64 - names.len())))));
+            }
+            AttributeKind::Text => {
+                tests.extend(self.texts("in", r#in).map(Test::Text));
+                tests.extend(self.texts("not_in", not_in).map(Test::NotText));
+            }
+            AttributeKind::Set(names) => {
+                tests.extend(self.mask("any_of", any_of, names).map(Test::AnyOf));
+                tests.extend(self.mask("none_of", none_of, names).map(Test::NoneOf));
+            }
+            AttributeKind::Texts => {
+                tests.extend(self.texts("any_of", any_of).map(Test::SomeText));
+                tests.extend(self.texts("none_of", none_of).map(Test::NoText));
+            }
+            AttributeKind::Uuid => {
+                tests.extend(self.uuids("in", r#in).map(Test::Uuid));
+                tests.extend(self.uuids("not_in", not_in).map(Test::NotUuid));
+            }
+            AttributeKind::Flag => tests.extend(declared.is.map(Test::Flag)),
+            AttributeKind::Number | AttributeKind::Date => {
+                let min = self.bound("min", &declared.min, kind);
+                let max = self.bound("max", &declared.max, kind);
+                if min.is_some() || max.is_some() {
+                    let (min, max) = (min.unwrap_or(f64::NEG_INFINITY), max.unwrap_or(f64::INFINITY));
+                    if min > max {
+                        self.at("min", "is greater than `max`, so no value fits");
+                    }
+                    tests.push(Test::Range { min, max });
+                }
+            }
+        }
+        tests
+    }
+
+    /// The tests of a declared condition on how a zipcode begins.
+    fn prefixes(&mut self, declared: &declared::Condition) -> Vec<Test> {
+        let mut read = |key: &str, prefixes: &Option<Vec<String>>| {
+            let prefixes = prefixes.as_ref()?;
+            let known = self.each(key, prefixes, |prefix| {
+                let known = ZipcodePrefixes::is_prefix(prefix).then(|| prefix.to_owned());
+                known.ok_or_else(|| format!("must be one to five digits, got `{prefix}`"))
+            });
+            ZipcodePrefixes::new(&known).map(Arc::new)
+        };
+        let wanted = read("prefix_in", &declared.prefix_in).map(Test::Zipcode);
+        let refused = read("prefix_not_in", &declared.prefix_not_in).map(Test::NotZipcode);
+        wanted.into_iter().chain(refused).collect()
+    }
+
+    /// Faults for words that do not go with the kind of attribute.
+    fn wrong_words(&mut self, wanted: &[&str], declared: &declared::Condition) {
+        let given = [
+            ("in", declared.r#in.is_some()),
+            ("not_in", declared.not_in.is_some()),
+            ("any_of", declared.any_of.is_some()),
+            ("none_of", declared.none_of.is_some()),
+            ("prefix_in", declared.prefix_in.is_some()),
+            ("prefix_not_in", declared.prefix_not_in.is_some()),
+            ("is", declared.is.is_some()),
+            ("min", declared.min.is_some()),
+            ("max", declared.max.is_some()),
+        ];
+        for (word, _) in given.iter().filter(|(word, given)| *given && !wanted.contains(word)) {
+            self.at(word, format!("does not go with this attribute; wanted: {}", wanted.join(", ")));
+        }
+    }
+
+    fn mask(&mut self, key: &str, values: &Option<Vec<String>>, names: &[&str]) -> Option<u64> {
+        let ordinals = self.each(key, values.as_ref()?, |value| {
+            let ordinal = names.iter().position(|name| *name == value);
+            ordinal.ok_or_else(|| format!("must be one of {}, got `{value}`", names.join(", ")))
+        });
+        Some(ordinals.into_iter().fold(0, |mask, ordinal| mask | 1_u64 << ordinal))
+    }
+
+    /// What is read of each of some values, and a fault for each other.
+    fn each<T>(&mut self, key: &str, values: &[String], read: impl Fn(&str) -> Result<T, String>) -> Vec<T> {
+        let mut known = Vec::new();
+        for (nth, value) in values.iter().enumerate() {
+            match read(value) {
+                Ok(value) => known.push(value),
+                Err(fault) => self.at(&format!("{key}[{nth}]"), fault),
+            }
+        }
+        if values.is_empty() {
+            self.at(key, "is empty, so it means nothing");
+        }
+        known
+    }
+
+    fn texts(&mut self, key: &str, values: &Option<Vec<String>>) -> Option<Vec<String>> {
+        let values = values.as_ref()?;
+        if values.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
+            self.at(key, "must be texts that are not empty");
+        }
+        Some(values.iter().map(|value| value.to_lowercase()).collect())
+    }
+
+    fn uuids(&mut self, key: &str, values: &Option<Vec<String>>) -> Option<Vec<Uuid>> {
+        Some(self.each(key, values.as_ref()?, |value| {
+            let uuid = value.parse::<Uuid>().ok().filter(|uuid| !uuid.is_nil());
+            uuid.ok_or_else(|| format!("must be a uuid, got `{value}`"))
+        }))
+    }
+
+    fn bound(&mut self, key: &str, value: &Option<toml::Value>, kind: AttributeKind) -> Option<f64> {
+        let value = value.as_ref()?;
+        let number = match (kind, value) {
+            (AttributeKind::Number, toml::Value::Integer(number)) => Some(*number as f64),
+            (AttributeKind::Number, toml::Value::Float(number)) if number.is_finite() => Some(*number),
+            (AttributeKind::Date, value) => date(value).map(days),
+            _ => None,
+        };
+        if number.is_none() {
+            let wanted = if matches!(kind, AttributeKind::Date) { "a date `YYYY-MM-DD`" } else { "a number" };
+            self.at(key, format!("must be {wanted}, got `{value}`"));
+        }
+        number
+    }
+}
+
+fn words_for(kind: AttributeKind, is_zipcode: bool) -> impl Iterator<Item = &'static str> {
+    let words: &[&str] = match kind {
+        AttributeKind::Category(_) | AttributeKind::Text | AttributeKind::Uuid => {
+            &["in", "not_in", "present"]
+        }
+        AttributeKind::Set(_) | AttributeKind::Texts => &["any_of", "none_of", "present"],
+        AttributeKind::Flag => &["is", "present"],
+        AttributeKind::Number | AttributeKind::Date => &["min", "max", "present"],
+    };
+    let of_zipcodes: &[&str] = if is_zipcode { &["prefix_in", "prefix_not_in"] } else { &[] };
+    words.iter().chain(of_zipcodes).copied()
+}

@@ -1,0 +1,237 @@
+//! Checks of single values: names, figures, URLs, bands, card details.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::declaration::{Checker, is_key};
+use crate::model::{CreditCardOfferDetails, LifeInsuranceOfferDetails, ProductSubType, ProvidedCreditRating};
+use crate::partners::band::Band;
+use crate::partners::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES, absolute, is_absolute_url};
+use crate::partners::declared;
+
+/// What is filled into a landing url.
+const LANDING_MACROS: [&str; 2] = ["clickId", "leadUuid"];
+
+impl Checker<'_> {
+    /// Wants a name that can stand in a file name, a metric and a path.
+    pub fn key(&mut self, key: &str, name: &str) {
+        if !is_key(name) {
+            self.at(key, format!("must be lower-case letters, digits, `-` and `_`, got `{name}`"));
+        }
+    }
+
+    /// Wants an absolute URL, or one on the daemon's own address, which has a page for it where it is of the samples.
+    pub fn url(&mut self, key: &str, url: &str) {
+        let path = url.strip_prefix(BASE_URL);
+        if path.is_some_and(|path| !path.starts_with('/'))
+            || !is_absolute_url(&absolute(url, "http://daemon"))
+        {
+            let found = url.escape_debug();
+            self.at(
+                key,
+                format!("must be an absolute http or https URL, or begin with `{BASE_URL}/`, got `{found}`"),
+            );
+        }
+        if let Some(sample) = path.and_then(|path| path.strip_prefix(SAMPLES)).filter(|_| self.is_of_file()) {
+            self.sample(key, sample.split(['?', '#']).next().unwrap_or_default());
+        }
+    }
+
+    /// Whether it is a file that is checked, and not what one said that has no faults, changed since.
+    fn is_of_file(&self) -> bool {
+        !self.source().file().as_os_str().is_empty()
+    }
+
+    /// Wants a path below that of the samples to be one that the daemon serves for the partner.
+    fn sample(&mut self, key: &str, sample: &str) {
+        let file = self.file_name();
+        let partner = file.strip_suffix(".toml").unwrap_or(&file);
+        let page = sample.strip_prefix(partner).and_then(|rest| rest.strip_prefix('/'));
+        let served = page
+            .is_some_and(|page| page == LOGO || self.has_offer(page.strip_suffix(PICTURE).unwrap_or(page)));
+        if !served {
+            let of_partner = format!("{BASE_URL}{SAMPLES}{partner}");
+            self.at(
+                key,
+                format!(
+                    "the daemon serves `{of_partner}/{LOGO}` and, by the key of each offer in this file, `{of_partner}/KEY` and \
+                     `{of_partner}/KEY{PICTURE}`, got `{}`",
+                    sample.escape_debug()
+                ),
+            );
+        }
+    }
+
+    /// Whether an offer of the file has this key.
+    fn has_offer(&self, key: &str) -> bool {
+        let products = self.source().table().get("products").and_then(toml::Value::as_table);
+        let offers =
+            products.into_iter().flatten().filter_map(|(_, product)| product.get("offers")?.as_array());
+        offers.flatten().any(|offer| offer.get("key").and_then(toml::Value::as_str) == Some(key))
+    }
+
+    /// Wants a URL with no other macros than those that are filled in.
+    pub fn landing_url(&mut self, url: &str) {
+        self.url("landing_url", url);
+        let path = url.strip_prefix(BASE_URL).unwrap_or(url);
+        for macro_name in path.split('{').skip(1).filter_map(|rest| rest.split('}').next()) {
+            if !LANDING_MACROS.contains(&macro_name) {
+                let known = LANDING_MACROS.map(|name| format!("`{{{name}}}`")).join(", ");
+                self.at("landing_url", format!("has no macro `{{{macro_name}}}`; there are {known}"));
+            }
+        }
+    }
+
+    /// Wants one of some sub-types.
+    pub fn sub_type(
+        &mut self,
+        found: Option<ProductSubType>,
+        wanted: &[ProductSubType],
+    ) -> Option<ProductSubType> {
+        let names: Vec<&str> = wanted.iter().map(|sub_type| sub_type.as_str()).collect();
+        match found {
+            Some(sub_type) if wanted.contains(&sub_type) => return found,
+            Some(sub_type) => {
+                self.at(
+                    "sub_type",
+                    format!("must be one of {}, got `{}`", names.join(", "), sub_type.as_str()),
+                );
+            }
+            None => self.at("sub_type", format!("is missing: one of {}", names.join(", "))),
+        }
+        None
+    }
+
+    /// Wants a range that is not empty, inside bounds; open ends take the bounds' values.
+    pub fn range(
+        &mut self,
+        key: &str,
+        range: Option<declared::Range>,
+        least: f64,
+        greatest: f64,
+    ) -> Option<(f64, f64)> {
+        let Some(range) = range else {
+            self.at(key, "is missing");
+            return None;
+        };
+        let (min, max) = (range.min.unwrap_or(least), range.max.unwrap_or(greatest));
+        if min > max {
+            self.at(key, format!("is empty: from {min} to {max}"));
+            return None;
+        }
+        self.between(key, Some(min), least, greatest);
+        self.between(key, Some(max), least, greatest);
+        Some((min, max))
+    }
+
+    /// Checks bands; each with the terms that it is for. `amount` is what a band without an amount is for.
+    pub(in crate::partners) fn bands(
+        &mut self,
+        bands: &[declared::Band],
+        amount: (f64, f64),
+    ) -> Vec<(Band, Option<Vec<i32>>)> {
+        let checked = bands.iter().enumerate().map(|(nth, band)| {
+            self.within(&format!("bands[{nth}]"), |check| (check.band(band, amount), band.terms.clone()))
+        });
+        checked.collect()
+    }
+
+    fn band(&mut self, band: &declared::Band, amount: (f64, f64)) -> Band {
+        let ratings = band.ratings.as_deref().unwrap_or(ProvidedCreditRating::ALL);
+        let own_amount = band.amount.and_then(|range| self.range("amount", Some(range), amount.0, amount.1));
+        let loan_to_value =
+            band.loan_to_value.and_then(|range| self.range("loan_to_value", Some(range), 0.0, 1000.0));
+        let rate = self.span("rate", band.rate, 0.0, 400.0);
+        let fee_rate = band.fee_rate.map_or((0.0, 0.0), |fee| self.span("fee_rate", fee, 0.0, 50.0));
+        self.between("fee_fixed", band.fee_fixed, 0.0, own_amount.unwrap_or(amount).0.max(1.0) / 2.0);
+        self.between("price_adjustment", band.price_adjustment, -10.0, 10.0);
+        Band {
+            ratings: ratings.iter().fold(0, |all, rating| all | 1 << rating.ordinal()),
+            amount: own_amount.unwrap_or(amount),
+            loan_to_value: loan_to_value.unwrap_or((0.0, f64::INFINITY)),
+            rate,
+            fee_rate,
+            fee_fixed: band.fee_fixed.unwrap_or(0.0),
+            price_adjustment: band.price_adjustment.unwrap_or(0.0),
+        }
+    }
+
+    fn span(&mut self, key: &str, figures: declared::Figures, least: f64, greatest: f64) -> (f64, f64) {
+        let (low, high) = figures.span();
+        if low > high {
+            self.at(key, format!("is empty: from {low} to {high}"));
+        }
+        self.between(key, Some(low), least, greatest);
+        self.between(key, Some(high), least, greatest);
+        (low, high)
+    }
+
+    /// Reads card details in the specification's words. `decided` are the keys that the service itself fills in.
+    pub fn card(&mut self, table: &toml::Table, decided: &[&str]) -> Option<CreditCardOfferDetails> {
+        let mut table = table.clone();
+        for key in decided {
+            if table.insert((*key).to_owned(), false.into()).is_some() {
+                self.at(&format!("card.{key}"), "is decided for each lead; leave it out");
+            }
+        }
+        let details: CreditCardOfferDetails = self.details("card", "CreditCardOfferDetails", &table)?;
+        self.url("card.cardImageUrl", &details.card_image_url);
+        if let Some(url) = details.rates_url.as_ref().filter(|url| url.starts_with(BASE_URL)) {
+            self.url("card.ratesUrl", url);
+        }
+        Some(details)
+    }
+
+    /// Reads what a policy of life insurance covers and costs, in the API's words.
+    pub fn policy(&mut self, table: &toml::Table) -> Option<LifeInsuranceOfferDetails> {
+        let details: LifeInsuranceOfferDetails =
+            self.details("policy", "LifeInsuranceOfferDetails", table)?;
+        self.between("policy.policyAmount", Some(details.policy_amount as f64), 1.0, 1e9);
+        if details.term_length.is_some() != details.term_unit.is_some() {
+            self.at("policy.termLength", "is one of two: a term has `termLength` and `termUnit`");
+        }
+        Some(details)
+    }
+
+    /// Reads a table under `key` that says details in the API's own words.
+    fn details<T: DeserializeOwned + Serialize>(
+        &mut self,
+        key: &str,
+        noun: &str,
+        table: &toml::Table,
+    ) -> Option<T> {
+        let details = match serde_path_to_error::deserialize::<_, T>(table.clone()) {
+            Ok(details) => details,
+            Err(error) => {
+                let path = error.path().to_string();
+                let at = if path == "." { key.to_owned() } else { format!("{key}.{path}") };
+                self.at(&at, error.into_inner().message().trim().to_owned());
+                return None;
+            }
+        };
+        let taken = serde_json::to_value(&details).unwrap_or_default();
+        self.unknown_keys(key, noun, &toml::Value::Table(table.clone()), &taken);
+        Some(details)
+    }
+
+    /// Keys that the details did not take in, however deep they stand.
+    fn unknown_keys(&mut self, key: &str, noun: &str, given: &toml::Value, taken: &serde_json::Value) {
+        match given {
+            toml::Value::Table(table) => {
+                for (name, within) in table {
+                    let at = format!("{key}.{name}");
+                    match taken.get(name) {
+                        Some(taken) => self.unknown_keys(&at, noun, within, taken),
+                        None => self.at(&at, format!("is not an attribute of {noun}")),
+                    }
+                }
+            }
+            toml::Value::Array(elements) => {
+                for (nth, element) in elements.iter().enumerate() {
+                    self.unknown_keys(&format!("{key}[{nth}]"), noun, element, &taken[nth]);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! An offer as a client sees it: the JSON of its template, then what depends on the lead and on what shows it.
+
+use uuid::Uuid;
+
+use super::json_object::{JsonObject, Plain};
+use super::quote::{LoanTerms, MortgageTerms, Quote, Spread, Terms};
+use super::template::{OFFER_MS, Template};
+use crate::model::{Money, Percent, Timestamp};
+
+/// What an offer has of the table or list that shows it, which never changes while it is there.
+#[derive(Debug, Clone, Copy)]
+pub struct OfferPlace<'a> {
+    /// The offer's uuid.
+    pub uuid: Uuid,
+    /// The address that records a click on it.
+    pub url: &'a str,
+    /// Its position in its list, from 1.
+    pub rank: usize,
+    /// When the table was made, Unix milliseconds.
+    pub made_at: i64,
+}
+
+/// Writes an offer as the client sees it.
+pub fn write_offer(out: &mut Vec<u8>, template: &Template, quote: &Quote, place: OfferPlace<'_>) {
+    template.write(out, quote.ranked.as_ref().map(|ranked| ranked.parts.conversion));
+    let mut offer = JsonObject::go_on(out);
+    match &quote.terms {
+        Terms::Loan(terms) => {
+            offer.set("uuid", &place.uuid).set("url", place.url);
+            loan(&mut offer, terms);
+            offer.set("recommendationScore", &Plain(quote.score)).set("payout", &money(terms.payout));
+        }
+        Terms::Card(terms) => {
+            offer.set("preQualified", &terms.pre_qualified).set("preApproved", &terms.pre_approved);
+            offer.set("preSelected", &terms.pre_selected).close();
+        }
+        Terms::Mortgage(terms) => {
+            mortgage(offer.open("details"), terms);
+            offer.close();
+        }
+        Terms::Savings(terms) => {
+            offer.set("rate", &percent(terms.rate));
+            offer.set("annualPercentYield", &percent(terms.annual_percent_yield)).close();
+        }
+        Terms::Special(terms) => {
+            offer.set("uuid", &place.uuid).set("url", place.url);
+            offer.set("recommendationScore", &Plain(quote.score)).set("payout", &money(terms.payout));
+        }
+    }
+    if let Terms::Card(_) | Terms::Mortgage(_) | Terms::Savings(_) = &quote.terms {
+        let expires_at = Timestamp::from_millis(template.stands_until(quote, place.made_at));
+        offer.set("uuid", &place.uuid).set("url", place.url).set("recommendationScore", &Plain(quote.score));
+        offer.set("rank", &place.rank).set("expiresAt", &expires_at.unwrap_or_default());
+    }
+    offer.close();
+}
+
+fn loan(offer: &mut JsonObject<'_>, terms: &LoanTerms) {
+    let dollars = |spread: Option<Spread>, figure: fn(Spread) -> f64| spread.map(figure).map(money);
+    let [least, mean, most]: [fn(Spread) -> f64; 3] =
+        [|spread| spread.min, Spread::mean, |spread| spread.max];
+    offer
+        .set("preQualified", &terms.pre_qualified)
+        .set("preApproved", &terms.pre_approved)
+        .set("maxAmount", &terms.max_amount)
+        .set("minAmount", &terms.min_amount)
+        .set("maxApr", &percent(terms.apr.max))
+        .set("minApr", &percent(terms.apr.min))
+        .set("meanApr", &percent(terms.apr.mean()))
+        .set("feeRate", &percent(terms.fee_rate.max))
+        .set("maxFeeRate", &percent(terms.fee_rate.max))
+        .set("minFeeRate", &percent(terms.fee_rate.min))
+        .set("feeFixed", &dollars(terms.fee_fixed, most))
+        .set("maxFeeFixed", &dollars(terms.fee_fixed, most))
+        .set("minFeeFixed", &dollars(terms.fee_fixed, least))
+        .set("monthlyPayment", &dollars(terms.monthly_payment, most))
+        .set("maxMonthlyPayment", &dollars(terms.monthly_payment, most))
+        .set("minMonthlyPayment", &dollars(terms.monthly_payment, least))
+        .set("meanMonthlyPayment", &dollars(terms.monthly_payment, mean))
+        .set("maxTotalPayment", &dollars(terms.total_payment, most))
+        .set("minTotalPayment", &dollars(terms.total_payment, least))
+        .set("meanTotalPayment", &dollars(terms.total_payment, mean));
+}
+
+fn mortgage(details: &mut JsonObject<'_>, terms: &MortgageTerms) {
+    details
+        .set("interestRate", &percent(terms.interest_rate))
+        .set("loanType", &terms.loan_type)
+        .set("priceAdjustment", &percent(terms.price_adjustment))
+        .set("monthlyPayment", &money(terms.monthly_payment))
+        .set("netClosingCosts", &money(terms.net_closing_costs))
+        .set("apr", &percent(terms.apr))
+        .set("loanTerm", &terms.loan_term)
+        .set("adjustmentType", &terms.adjustment_type);
+}
+
+impl Template {
+    /// Until when an offer stands whose table was made then, Unix milliseconds both: as long as others do, or as its partner says, if
+    /// that is earlier.
+    pub fn stands_until(&self, quote: &Quote, made_at: i64) -> i64 {
+        let own = self.imprint.as_ref().and_then(|imprint| imprint.valid_for_ms);
+        let until = made_at.saturating_add(own.map_or(OFFER_MS, |own| own.min(OFFER_MS)));
+        quote.expires_at.map_or(until, |own| own.min(until))
+    }
+}
+
+/// Dollars as they are shown. Prices are checked when the book is loaded, so none is too large.
+pub fn money(dollars: f64) -> Money {
+    Money::from_f64(dollars).unwrap_or_default()
+}
+
+/// A percentage as it is shown.
+pub fn percent(percent: f64) -> Percent {
+    Percent::from_f64(percent).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::partners::declared;
+    use crate::partners::quote::CardTerms;
+    use crate::partners::template::Imprint;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn an_offer_stands_as_long_as_others_or_as_its_partner_says(made_at: u32, own: Option<u32>, answered: Option<u32>) {
+            let (made_at, own, answered) = (i64::from(made_at), own.map(i64::from), answered.map(i64::from));
+            let payout = declared::Payout { on: declared::PayoutStep::Click, fixed: None, percent: None };
+            let imprint = Imprint { name: String::new(), landing_url: String::new(), payout, valid_for_ms: own };
+            let template = Template::of_offer(imprint, |_| {});
+            let quote = Quote {
+                text: template.fingerprint,
+                score: 0.0,
+                terms: Terms::Card(CardTerms::default()),
+                landing_url: None,
+                expires_at: answered,
+                own: None,
+                doubt: None,
+                ranked: None,
+            };
+            let said = [Some(made_at + OFFER_MS), own.map(|own| made_at + own), answered];
+            prop_assert_eq!(Some(template.stands_until(&quote, made_at)), said.into_iter().flatten().min());
+            let read = Template::read(template.fingerprint, &template.stored()).unwrap();
+            prop_assert_eq!(read.stands_until(&quote, made_at), template.stands_until(&quote, made_at));
+        }
+    }
+}

@@ -60,7 +60,6 @@ use self::admin_client::AdminClient;
 use self::trouble::Trouble;
 use crate::config::{Settings, StoreSettings};
 use crate::daemon;
-use crate::partners::Book;
 use crate::store::{SealingError, Store, StoreError, StoreOptions};
 use crate::telemetry::logging;
 
@@ -344,10 +343,4 @@ fn unopened(settings: &Settings, error: &StoreError) -> String {
         }
         _ => format!("{told}; `offerd doctor` looks at what is wrong"),
     }
-}
-
-/// The settings and the book, which must be good.
-fn settings_and_book(config: Option<&Path>) -> Result<(Settings, Book), Trouble> {
-    let loaded = daemon::load(config)?;
-    Ok((loaded.settings, loaded.book))
 }

@@ -38,6 +38,9 @@ const MOST_CARS: usize = 1_000_000;
 /// Faults of a file that are told one by one; of a file of another kind every row has one.
 const FAULTS_TOLD: usize = 20;
 
+const NO_CSV: &str =
+    "cannot be read as CSV: want as many cells as there are columns, those with a comma in quotes";
+
 /// The list, in the order of year, make, model and trim.
 #[derive(Debug, Default)]
 pub struct Vehicles {
@@ -102,23 +105,17 @@ impl Vehicles {
         let columns = Columns::of(reader.headers().ok())?;
         let mut reading = Reading::default();
         for (nth, row) in reader.records().enumerate() {
-            // What cannot be read has no line of its own; it stands behind those before it.
-            let line = |row: &csv::StringRecord| row.position().map(|at| at.line() as usize);
             if reading.entries.len() > MOST_CARS {
-                reading.fault(
-                    None,
-                    "",
-                    format!("has more than {MOST_CARS} cars, the most that are taken in"),
-                );
+                let message = format!("has more than {MOST_CARS} cars, the most that are taken in");
+                reading.fault(None, "", message);
                 break;
             }
+            let at = row.as_ref().map_or_else(csv::Error::position, csv::StringRecord::position);
+            // What cannot be read may have no line of its own; it stands behind those before it.
+            let line = at.map_or(nth + 2, |at| at.line() as usize);
             match row {
-                Ok(row) => reading.take(line(&row).unwrap_or(nth + 2), &row, &columns),
-                Err(failure) => {
-                    let line = failure.position().map(|at| at.line() as usize);
-                    let message = "cannot be read as CSV: want as many cells as there are columns, those with a comma in quotes";
-                    reading.fault(line.or(Some(nth + 2)), "", message);
-                }
+                Ok(row) => reading.take(line, &row, &columns),
+                Err(_) => reading.fault(Some(line), "", NO_CSV),
             }
         }
         reading.end()
@@ -289,26 +286,19 @@ impl Reading {
         }
         let mut uuids: BTreeMap<Uuid, usize> = BTreeMap::new();
         let mut numbers: BTreeMap<i64, usize> = BTreeMap::new();
-        let mut twice = Vec::new();
         for (line, uuid, number) in self.entries.values().copied() {
             let taken = [("uuid", uuids.insert(uuid, line)), ("ucgVehicleId", numbers.insert(number, line))];
             for (column, other) in taken.into_iter().filter_map(|(column, other)| Some((column, other?))) {
                 let message = format!("is that of line {other} too; give both lines ids of their own");
-                twice.push((Some(line), column.to_owned(), message));
+                self.faults.push((Some(line), column.to_owned(), message));
             }
         }
-        self.faults.extend(twice);
         if !self.faults.is_empty() {
             self.faults.sort_by_key(|(line, ..)| *line);
             return Err(self.faults);
         }
-        let entry = |((year, make, model, trim), (_, uuid, ucg_vehicle_id))| VehicleDetails {
-            year,
-            make,
-            model,
-            trim,
-            uuid,
-            ucg_vehicle_id,
+        let entry = |((year, make, model, trim), (_, uuid, ucg_vehicle_id)): (Car, (usize, Uuid, i64))| {
+            VehicleDetails { year, make, model, trim, uuid, ucg_vehicle_id }
         };
         Ok(Vehicles::of(self.entries.into_iter().map(entry).collect()))
     }

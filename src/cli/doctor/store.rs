@@ -142,25 +142,23 @@ fn may_change(store: &Path) -> bool {
 
 /// What the daemon that has it says.
 async fn held(daemon: &AdminClient) -> Finding {
-    match daemon.call(Method::GET, "/readyz").await {
-        Ok(answer) if answer.status.is_success() => match answer.text().strip_prefix("ready, degraded: ") {
-            None => match daemon.ask(Method::GET, "/audit/verdict").await {
-                Ok(AuditVerdict { broken: Some(broken), .. }) => {
-                    CHECK.wrong(format!("open in the running daemon, and {AUDIT}: {broken}"), CHANGED)
-                }
-                _ => CHECK.good("open in the running daemon, which takes leads"),
-            },
-            Some(degraded) => {
-                let found =
-                    format!("open in the running daemon, which takes leads, and is degraded: {degraded}");
-                CHECK.wrong(found, DAMAGED)
-            }
-        },
-        Ok(answer) => {
-            let found = format!("the running daemon is not ready for leads: {}", answer.text().trim_end());
-            CHECK.wrong(found, "do what that says; the daemon's log has more")
+    let answer = match daemon.call(Method::GET, "/readyz").await {
+        Ok(answer) => answer,
+        Err(error) => return CHECK.wrong(error, "look at the daemon's log"),
+    };
+    if !answer.status.is_success() {
+        let found = format!("the running daemon is not ready for leads: {}", answer.text().trim_end());
+        return CHECK.wrong(found, "do what that says; the daemon's log has more");
+    }
+    if let Some(degraded) = answer.text().strip_prefix("ready, degraded: ") {
+        let found = format!("open in the running daemon, which takes leads, and is degraded: {degraded}");
+        return CHECK.wrong(found, DAMAGED);
+    }
+    match daemon.ask(Method::GET, "/audit/verdict").await {
+        Ok(AuditVerdict { broken: Some(broken), .. }) => {
+            CHECK.wrong(format!("open in the running daemon, and {AUDIT}: {broken}"), CHANGED)
         }
-        Err(error) => CHECK.wrong(error, "look at the daemon's log"),
+        _ => CHECK.good("open in the running daemon, which takes leads"),
     }
 }
 

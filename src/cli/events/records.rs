@@ -53,7 +53,9 @@ pub fn read<'f>(
              `jq -c .` writes an object so, `jq -c '.[]'` those of an array"
                 .to_owned(),
         ),
-        Format::Ndjson => Ok(Box::new(ndjson_records(input, partner))),
+        Format::Ndjson => Ok(Box::new(Lines::of(input, |_| false).map(move |(line, text)| {
+            Record::of(line, text.and_then(|text| object(&text)), partner)
+        }))),
     }
 }
 
@@ -111,17 +113,10 @@ fn fields(text: &[u8]) -> Result<csv::StringRecord, String> {
     record.ok_or_else(|| "cannot be read as CSV in UTF-8".to_owned())
 }
 
-fn ndjson_records<'f>(
-    input: impl BufRead + 'f,
-    partner: Option<&'f str>,
-) -> impl Iterator<Item = Record> + 'f {
-    Lines::of(input, |_| false).map(move |(line, text)| {
-        let object = text.and_then(|text| {
-            let object = serde_json::from_slice(&text).ok().filter(Value::is_object);
-            object.ok_or_else(|| "is not a JSON object".to_owned())
-        });
-        Record::of(line, object, partner)
-    })
+/// The object of one line.
+fn object(text: &[u8]) -> Result<Value, String> {
+    let object = serde_json::from_slice(text).ok().filter(Value::is_object);
+    object.ok_or_else(|| "is not a JSON object".to_owned())
 }
 
 impl Record {

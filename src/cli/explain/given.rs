@@ -36,14 +36,11 @@ pub async fn explain(settings: &Settings, book: &Book, arguments: &Arguments) ->
         let sections = wanted(&seats, arguments).map(|seat| (seat.asked, section(seat, arguments.matched)));
         print_all(sections.filter(|(_, section)| !arguments.matched || section.has_offers()));
         page::print(summary(&seats));
-        let experiments = Experiments::load(settings, Some(book)).map_err(|faults| told(&faults))?;
+        let told = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        let experiments = Experiments::load(settings, Some(book)).map_err(told)?;
         experiments.all().iter().filter_map(|rule| drawn(rule, &lead)).for_each(page::print);
     }
     Ok(())
-}
-
-fn told(faults: &[Fault]) -> String {
-    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// Which variants leads like this one draw of a rule that runs; whose company submits it is not known.

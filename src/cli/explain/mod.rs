@@ -9,6 +9,7 @@ mod stored;
 
 use super::partners::known;
 use super::prelude::*;
+use crate::daemon;
 use crate::partners::Book;
 
 /// `offerd explain`
@@ -43,8 +44,8 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
             )));
         }
     }
-    let (settings, book) = super::settings_and_book(config)?;
-    Ok(given::explain(&settings, &book, arguments).await?)
+    let loaded = daemon::load(config)?;
+    Ok(given::explain(&loaded.settings, &loaded.book, arguments).await?)
 }
 
 impl Arguments {

@@ -9,6 +9,7 @@ mod timing;
 use serde_json::{Value, json};
 
 use super::prelude::*;
+use crate::daemon;
 use crate::hindsight::timing::SeatTiming;
 use crate::matching::limiter::SeatStanding;
 use crate::matching::pausing::Pausable;
@@ -63,13 +64,10 @@ pub struct Which {
 pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
     match command {
         Command::Try(arguments) => {
-            let (settings, book) = super::settings_and_book(config)?;
-            Ok(attempt::run(&settings, &book, &arguments).await?)
+            let loaded = daemon::load(config)?;
+            Ok(attempt::run(&loaded.settings, &loaded.book, &arguments).await?)
         }
-        Command::Cases(arguments) => {
-            let (_, book) = super::settings_and_book(config)?;
-            Ok(cases::run(&book, &arguments)?)
-        }
+        Command::Cases(arguments) => Ok(cases::run(&daemon::load(config)?.book, &arguments)?),
         Command::Standing(command) => {
             let admin = AdminClient::find_with_partners(&super::settings(config)?).await?;
             Ok(execute(&admin, command).await?)

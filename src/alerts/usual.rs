@@ -66,8 +66,7 @@ impl Usual {
     /// What a store holds of it.
     pub(super) fn load(store: &Store, now_ms: i64) -> Self {
         let (mut hours, mut own) = (BTreeMap::<i64, Hour>::new(), BTreeMap::new());
-        for (key, hour) in kept_from(store, 0) {
-            let Some(number) = number_of(&key) else { continue };
+        for (number, key, hour) in kept_from(store, 0) {
             hours.entry(number).or_default().add(hour);
             if key == own_key(store, number) && number >= now_ms / HOUR_MS - 1 {
                 own.insert(number, hour);
@@ -133,8 +132,8 @@ impl Usual {
         let first = now_ms / HOUR_MS - 1;
         let mut lately: BTreeMap<i64, Hour> =
             self.own.range(first..).map(|(at, hour)| (*at, *hour)).collect();
-        for (key, hour) in kept_from(store, first) {
-            if let Some(number) = number_of(&key).filter(|number| key != own_key(store, *number)) {
+        for (number, key, hour) in kept_from(store, first) {
+            if key != own_key(store, number) {
                 lately.entry(number).or_default().add(hour);
             }
         }
@@ -156,9 +155,8 @@ impl Usual {
         let first = this - WEEK * WEEKS;
         self.hours = self.hours.split_off(&first);
         // They stand in the order of their hours, whoever has written them.
-        let old = kept_from(store, 0).map(|(key, _)| key);
-        let old = old.take_while(|key| number_of(key).is_some_and(|number| number < first));
-        old.for_each(|key| ledger.remove(key));
+        let old = kept_from(store, 0).take_while(|(number, ..)| *number < first);
+        old.for_each(|(_, key, _)| ledger.remove(key));
     }
 
     /// How many leads are usual in the time since the last one came.
@@ -190,13 +188,14 @@ impl Hour {
     }
 }
 
-/// What a store holds of the hours from one on, by its key.
-fn kept_from(store: &Store, hour: i64) -> impl Iterator<Item = (Vec<u8>, Hour)> + use<> {
+/// What a store holds of the hours from one on, each with its number and its key.
+fn kept_from(store: &Store, hour: i64) -> impl Iterator<Item = (i64, Vec<u8>, Hour)> + use<> {
     let kept = store.scan_from(Tree::Alerts, key(hour), [HOUR]).filter_map(Result::ok);
     let store = store.clone();
     kept.filter_map(move |(key, bytes)| {
+        let number = u32::from_be_bytes(*key.get(1..)?.first_chunk()?);
         let hour = store.decode(Tree::Alerts, &key, &bytes).ok()?;
-        Some((key, hour))
+        Some((i64::from(number), key, hour))
     })
 }
 
@@ -207,11 +206,6 @@ fn key(hour: i64) -> Vec<u8> {
 /// Under which this process keeps what it has counted.
 fn own_key(store: &Store, hour: i64) -> Vec<u8> {
     store.own_key(&key(hour))
-}
-
-/// The hour of a key.
-fn number_of(key: &[u8]) -> Option<i64> {
-    key.get(1..)?.first_chunk().map(|number| i64::from(u32::from_be_bytes(*number)))
 }
 
 #[cfg(test)]

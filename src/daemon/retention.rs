@@ -12,7 +12,7 @@ use crate::config::{AuditSettings, StoreSettings};
 use crate::matching::Engine;
 use crate::records::transcripts;
 use crate::store::audit::AuditLog;
-use crate::store::{Commit, Expired};
+use crate::store::{Commit, Dropped, Expired};
 use crate::telemetry::metrics::{STORE_BYTES, STORE_VOLUMES_DROPPED, TRANSCRIPTS};
 
 /// How often it is looked for, at least.
@@ -126,15 +126,9 @@ async fn drop_old(engine: &Engine, retention: Duration) {
             engine.kept.forget_all();
         }
         match dropped {
-            Ok(Some(dropped)) => {
+            Ok(Some(Dropped { volume, leads, records, bytes })) => {
                 metrics::counter!(STORE_VOLUMES_DROPPED).increment(1);
-                info!(
-                    volume = dropped.volume,
-                    leads = dropped.leads,
-                    records = dropped.records,
-                    bytes = dropped.bytes,
-                    "dropped what is older than `store.retention`"
-                );
+                info!(volume, leads, records, bytes, "dropped what is older than `store.retention`");
             }
             Ok(None) => return,
             Err(failure) => {

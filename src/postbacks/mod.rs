@@ -10,8 +10,8 @@
 //! 3. The `outbox` says which delivery is due: of each lead only the oldest, so that a receiver hears of a lead in the order of arrival.
 //! 4. A `message` is made of the event as the newer form of the feed tells it, signed or filled in (`url_template`), and sent over the
 //!    [wire](crate::wire) (`sender`).
-//! 5. An answer of 2xx removes the delivery. Anything else is tried again [later](crate::outbox::Backoff), and after `give_up_after` the delivery is a
-//!    dead letter (`dead_letters`), which lets the next of its lead pass and can be sent again.
+//! 5. An answer of 2xx removes the delivery. Anything else is tried again [later](crate::outbox::Backoff), and after
+//!    `give_up_after` the delivery is a dead letter (`dead_letters`), which lets the next of its lead pass and can be sent again.
 //!
 //! Where several processes share a store, the one that leads sends; how all of it stands is in the store, for any of them to show.
 //!

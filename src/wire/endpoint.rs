@@ -16,6 +16,7 @@ use super::figures::Figures;
 use super::late::{LateEar, LateWatch};
 use super::pool::{Pool, Prepared};
 use super::retry::{RetryBudget, RetryRules};
+use super::window::CallTally;
 
 /// Limits of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -234,29 +235,21 @@ impl Inner {
         let now = Instant::now();
         let mut breaker = self.breaker.lock();
         let Some(turn) = breaker.judge(now, ok, || self.pool.panel().eject()) else { return };
-        let tally = breaker.tally(now);
+        let CallTally { calls, failed } = breaker.tally(now);
         self.figures.breaker(breaker.state());
         drop(breaker);
         let (pool, endpoint, simulated) = (self.pool.name(), &*self.name, self.pool.panel().simulates());
         match turn {
             Turn::Opened(open_for) => {
                 let open_for = open_for.as_secs_f64();
-                tracing::warn!(
-                    pool,
-                    endpoint,
-                    simulated,
-                    open_for,
-                    calls = tally.calls,
-                    failed = tally.failed,
-                    "breaker opened"
-                );
+                tracing::warn!(pool, endpoint, simulated, open_for, calls, failed, "breaker opened");
             }
             Turn::Held => {
                 tracing::warn!(
                     pool,
                     endpoint,
-                    calls = tally.calls,
-                    failed = tally.failed,
+                    calls,
+                    failed,
                     "breaker stays closed: as much of the panel as allowed is ejected"
                 );
             }

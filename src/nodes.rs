@@ -168,11 +168,8 @@ impl Node {
 
 /// What is not as it should be of the nodes that are alive.
 fn warnings(nodes: &[Node]) -> Vec<String> {
-    let alive: Vec<Alive<'_>> = nodes
-        .iter()
-        .filter(|node| node.ended.is_none())
-        .filter_map(|node| Some((node, node.told.as_ref()?)))
-        .collect();
+    let alive = nodes.iter().filter(|node| node.ended.is_none());
+    let alive: Vec<Alive<'_>> = alive.filter_map(|node| Some((node, node.told.as_ref()?))).collect();
     let differing = differences(&alive).into_iter().chain(same_names(&alive));
     differing.chain(alive.iter().copied().flat_map(troubles)).collect()
 }

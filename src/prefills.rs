@@ -107,9 +107,7 @@ impl Prefills {
             return prefills;
         }
         let (now_ms, lifetime_ms) = (prefills.store.now_ms(), millis(rules.lifetime));
-        for (key, payload) in prefills.store.scan(Tree::Prefills, []).filter_map(Result::ok) {
-            let record: Option<PrefillRecord> =
-                prefills.store.decode_json(Tree::Prefills, &key, &payload).ok();
+        for (key, record) in stored(&prefills.store, []) {
             // Whatever the clock shows, none is kept for longer than it would be from now on.
             let left_ms = record.map_or(0, |record| (record.until_ms - now_ms).clamp(0, lifetime_ms));
             let (Some(company), Some(token)) = (id_at(&key, 0), id_at(&key, 16)) else { continue };
@@ -134,14 +132,15 @@ impl Prefills {
     /// How long it may be until there is room again, when the company has as many as it may.
     pub fn place(&self, company: Uuid) -> Result<Room, Duration> {
         let most = self.rules.per_company;
-        if !self.store.is_shared() {
-            let share = self.shares.take(company, 1, most);
-            return share.map(|share| Room(company, share)).ok_or_else(|| self.next_place(company));
-        }
-        // Where it cannot be counted it cannot be written either, which tells why.
-        let is_full =
-            most > 0 && self.store.count(Tree::Prefills, company).is_ok_and(|count| count >= most as u64);
-        let share = self.shares.take(company, 1, 0).filter(|_| !is_full);
+        let share = match self.store.is_shared() {
+            true => {
+                // Where it cannot be counted it cannot be written either, which tells why.
+                let count = self.store.count(Tree::Prefills, company);
+                let is_full = most > 0 && count.is_ok_and(|count| count >= most as u64);
+                self.shares.take(company, 1, 0).filter(|_| !is_full)
+            }
+            false => self.shares.take(company, 1, most),
+        };
         share.map(|share| Room(company, share)).ok_or_else(|| self.next_place(company))
     }
 
@@ -280,14 +279,10 @@ impl Prefills {
         let mut ended_before = self.ended.lock();
         let has_ended = *ended_before != ended;
         *ended_before = ended;
-        let records = self.store.scan(Tree::Prefills, []).filter_map(Result::ok);
-        let decoded = |(key, payload): (Vec<u8>, Vec<u8>)| {
-            self.store.decode_json::<PrefillRecord>(Tree::Prefills, &key, &payload)
-        };
-        let mut records = records.map(decoded);
+        let is_over = |record: Option<PrefillRecord>| record.is_none_or(|record| self.is_over(&record));
         self.has_ended.swap(false, Ordering::Relaxed)
             || has_ended
-            || records.any(|record| record.map_or(true, |record| self.is_over(&record)))
+            || stored(&self.store, []).any(|(_, record)| is_over(record))
     }
 
     /// Has the process that leads know that one ends by this commit.
@@ -339,12 +334,17 @@ pub fn prefills_of(
     company: Uuid,
     is_wanted: impl Fn(Uuid) -> bool,
 ) -> impl Iterator<Item = (Vec<u8>, Lead)> {
-    let prefills = store.scan(Tree::Prefills, company).filter_map(Result::ok);
+    let prefills = stored(store, company).filter_map(|(key, record)| Some((key, record?.lead)));
+    prefills.filter(move |(_, prefill)| prefill.uuid.is_some_and(&is_wanted))
+}
+
+/// Those in the store whose keys begin so, each with its record where that can be read.
+fn stored(store: &Store, prefix: impl AsRef<[u8]>) -> impl Iterator<Item = (Vec<u8>, Option<PrefillRecord>)> {
     let read = move |(key, payload): (Vec<u8>, Vec<u8>)| {
-        let record: PrefillRecord = store.decode_json(Tree::Prefills, &key, &payload).ok()?;
-        Some((key, record.lead))
+        let record = store.decode_json(Tree::Prefills, &key, &payload).ok();
+        (key, record)
     };
-    prefills.filter_map(read).filter(move |(_, prefill)| prefill.uuid.is_some_and(&is_wanted))
+    store.scan(Tree::Prefills, prefix).filter_map(Result::ok).map(read)
 }
 
 /// Under which a prefill is kept.

@@ -9,7 +9,8 @@ use crate::model::{ApiError, ErrorType, Timestamp};
 /// # Errors
 /// The time is missing, cannot be read, or is too recent (specification, Errors 5 and 6).
 pub fn start(name: &str, given: Option<&str>, latest: ArrivalTime) -> Result<ArrivalTime, ApiError> {
-    let given = given.filter(|text| !text.is_empty()).ok_or_else(|| missing(name))?;
+    let missing = || ApiError::at(name, ErrorType::Missing, format!("{name} must be specified"));
+    let given = given.filter(|text| !text.is_empty()).ok_or_else(missing)?;
     let start = time(name, given)?.max(ArrivalTime::FIRST);
     // The latest time is told to the millisecond, rounded down, so that it is acceptable as it is written.
     let millis = i64::try_from(latest.0 / 1000).unwrap_or(i64::MAX);
@@ -30,10 +31,6 @@ fn time(name: &str, given: &str) -> Result<ArrivalTime, ApiError> {
     let malformed =
         || ApiError::at(name, ErrorType::Malformed, format!("{name} must be an ISO 8601 date-time"));
     ArrivalTime::parse(given).ok_or_else(malformed)
-}
-
-fn missing(name: &str) -> ApiError {
-    ApiError::at(name, ErrorType::Missing, format!("{name} must be specified"))
 }
 
 fn unfit(name: &str, given: &str, requirement: String) -> ApiError {

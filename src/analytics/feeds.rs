@@ -15,10 +15,7 @@ use crate::telemetry::metrics::FEED_PAGES_CUT;
 
 /// Up to where the feeds may be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Horizon {
-    hourly: ArrivalTime,
-    prompt: ArrivalTime,
-}
+pub struct Horizon([ArrivalTime; 2]);
 
 impl Horizon {
     /// As it is when the time of arrivals is `now`: for who knows that nothing arrives before that.
@@ -27,15 +24,12 @@ impl Horizon {
     }
 
     fn by(latest: impl Fn(Form) -> ArrivalTime) -> Self {
-        Self { hourly: latest(Form::Hourly), prompt: latest(Form::Prompt) }
+        Self([Form::Hourly, Form::Prompt].map(latest))
     }
 
     /// The time from which on nothing may be told yet.
     pub fn latest(self, form: Form) -> ArrivalTime {
-        match form {
-            Form::Hourly => self.hourly,
-            Form::Prompt => self.prompt,
-        }
+        self.0[form as usize]
     }
 }
 
@@ -61,7 +55,7 @@ impl Feeds {
     /// The store cannot be read.
     pub async fn horizon(&self) -> Result<Horizon, StoreError> {
         let aged = Horizon::by(|form| ArrivalTime(self.store.aged_us(form.minimum_age())));
-        if aged.hourly.max(aged.prompt).0 > self.store.closed_us()? + 1 {
+        if aged.0[0].max(aged.0[1]).0 > self.store.closed_us()? + 1 {
             // A store that does not write tells nothing new; its state says why.
             let _ = self.store.commit(Commit::new().mark_time()).await;
         }

@@ -73,10 +73,8 @@ fn shares(variants: &[DeclaredVariant], most: usize, checker: &mut Checker<'_>) 
         checker.at("variants", message);
     }
     if variants.is_empty() {
-        checker.at(
-            "variants",
-            "must have at least one, as `[[variants]]`; the leads that get none are the control",
-        );
+        let message = "must have at least one, as `[[variants]]`; the leads that get none are the control";
+        checker.at("variants", message);
     }
     let mut names = BTreeSet::from([CONTROL]);
     for (nth, DeclaredVariant { name, percent, .. }) in variants.iter().enumerate() {
@@ -96,10 +94,8 @@ fn shares(variants: &[DeclaredVariant], most: usize, checker: &mut Checker<'_>) 
     let given: f64 =
         variants.iter().map(|variant| variant.percent).filter(|percent| percent.is_finite()).sum();
     if given >= 100.0 && !variants.iter().any(|variant| variant.percent >= 100.0) {
-        checker.at(
-            "variants",
-            format!("must leave leads for the control: together below 100 percent, got {given}"),
-        );
+        let message = format!("must leave leads for the control: together below 100 percent, got {given}");
+        checker.at("variants", message);
     }
 }
 

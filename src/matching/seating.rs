@@ -7,11 +7,12 @@ use super::configuration::Configuration;
 use super::engine::Engine;
 use super::limiter::Round;
 use crate::model::ProductType;
-use crate::partners::{Facts, Fingerprint, Fit, Seat};
+use crate::partners::{Fingerprint, Fit, Seat};
 use crate::rate_table::denied::Denied;
 use crate::rate_table::record::{KeptOut, MAX_KEPT_OUT};
 use crate::rate_table::seating::SeatingPlan;
 use crate::rate_table::treatment::{Treatment, leaving_out};
+use crate::records::reading;
 use crate::store::entities::LeadRecord;
 use crate::telemetry::metrics::SEATS_CUT;
 
@@ -31,10 +32,7 @@ pub struct Seating {
 impl Seating {
     /// Seats those who fit a lead, and counts those who are asked at once.
     pub fn of(engine: &Engine, configuration: &Configuration, record: &LeadRecord) -> Self {
-        let facts = Facts::new(&record.lead, Utc::now().date_naive(), record.bands)
-            .with_newer_values(record.newer_values)
-            .submitted_by(record.company)
-            .of_lead(record.uuid);
+        let facts = reading::facts(record, Utc::now());
         let (book, most) = (&configuration.book, configuration.rules.partners_per_lead);
         let mut round = None;
         let judge = |seats: &[&Seat]| {

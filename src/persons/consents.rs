@@ -86,16 +86,13 @@ pub fn agreed(record: &LeadRecord) -> Vec<Agreed> {
     let all = consents::stated(record);
     let latest = all.len().saturating_sub(1);
     let agreed = all.into_iter().enumerate().map(|(nth, stated)| {
-        let LeadLegalInformation { consents_to_fcra, consents_to_tcpa, consents_to_sms, .. } =
-            stated.legal_information;
-        let asked = [("FCRA", consents_to_fcra), ("TCPA", consents_to_tcpa), ("SMS", consents_to_sms)];
+        let said = stated.legal_information;
+        let asked =
+            [("FCRA", said.consents_to_fcra), ("TCPA", said.consents_to_tcpa), ("SMS", said.consents_to_sms)];
         Agreed {
             stated_at: Timestamp::at(stated.stated_at),
             to: asked.into_iter().filter_map(|(word, is)| Some((word.to_owned(), is?))).collect(),
-            version: stated
-                .legal_information
-                .batch_consent_version
-                .map(|version| version.as_str().to_owned()),
+            version: said.batch_consent_version.map(|version| version.as_str().to_owned()),
             superseded: nth < latest,
         }
     });

@@ -162,6 +162,7 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
     let lead_actions = history::lead_actions(&engine.records, &record)?;
     let (company, since) = (record.company, record.created_at);
     let events = reading::feed_since::<Happening>(store, Tree::LeadEvents, company, since);
+    let events = events.filter(|event| event.lead == lead && event.taken_back_at.is_none());
     let payouts = reading::feed_since::<Payout>(store, Tree::LeadPayouts, company, since);
     let tags = reading::sealed_feed_of::<Tag>(store, Tree::LeadClientTags, &record);
     let session = record.lead.session_uuid;
@@ -177,10 +178,7 @@ pub fn dossier(engine: &Engine, lead: Uuid) -> Result<Option<Dossier>, Unavailab
         status: history::status(&lead_actions),
         lead_actions,
         rate_tables,
-        lead_events: events
-            .filter(|event| event.lead == lead && event.taken_back_at.is_none())
-            .map(Event::from)
-            .collect(),
+        lead_events: events.map(Event::from).collect(),
         lead_payouts: payouts.filter(|payout| payout.lead == lead).map(Earned::from).collect(),
         client_tags: tags.map(Tagged::from).collect(),
         partner_reports: reports(engine, lead),

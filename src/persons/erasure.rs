@@ -208,16 +208,8 @@ pub async fn take_in(engine: &Arc<Engine>) -> Result<(), String> {
     engine.kept.forget_all();
     let looking = Arc::clone(engine);
     let look = move || -> Result<BTreeSet<Uuid>, ReadError> {
-        let mut erased = looking.live.leads();
-        let mut failed = None;
-        erased.retain(|lead| match looking.records.store.is_erased(*lead) {
-            Ok(is_erased) => is_erased,
-            Err(failure) => {
-                failed.get_or_insert(failure);
-                false
-            }
-        });
-        failed.map_or(Ok(erased), Err)
+        let erased = |lead| looking.records.store.is_erased(lead).map(|is| is.then_some(lead)).transpose();
+        looking.live.leads().into_iter().filter_map(erased).collect()
     };
     let erased = tokio::task::spawn_blocking(look).await.map_err(|panic| panic.to_string())?;
     let erased = erased.map_err(|failure| failure.to_string())?;
@@ -303,13 +295,12 @@ async fn destroy(
             for lead in leads {
                 // What is sealed could be left where it is; it would only take space.
                 let records = sealed.remove(lead).into_iter().flatten();
-                commit = records.fold(commit, |commit, (tree, key)| commit.remove(tree, key));
                 // Their key, which is none of the lead's, is destroyed in the minutes of any prefill.
-                let prefills = prefills.remove(lead).into_iter().flatten();
-                commit = prefills.fold(commit, |commit, key| commit.remove(Tree::Prefills, key));
-                let tables = of[lead].tables.iter();
-                commit =
-                    tables.fold(commit, |commit, table| commit.remove(Tree::OpenTables, table.as_bytes()));
+                let prefills = prefills.remove(lead).into_iter().flatten().map(|key| (Tree::Prefills, key));
+                let tables =
+                    of[lead].tables.iter().map(|table| (Tree::OpenTables, table.as_bytes().to_vec()));
+                let records = records.chain(prefills).chain(tables);
+                commit = records.fold(commit, |commit, (tree, key)| commit.remove(tree, key));
             }
             store.commit(commit)
         });
@@ -349,12 +340,8 @@ fn prefills(store: &Store, gone: &[Gone]) -> ByLead<Vec<Vec<u8>>> {
 
 /// Each company with the time at which the first of its leads was made, Unix milliseconds.
 fn companies(gone: &[Gone]) -> BTreeMap<Uuid, i64> {
-    let mut companies = BTreeMap::new();
-    for one in gone {
-        let earliest = companies.entry(one.company).or_insert(one.created_at);
-        *earliest = one.created_at.min(*earliest);
-    }
-    companies
+    // They come in the order in which they were made.
+    gone.iter().rev().map(|one| (one.company, one.created_at)).collect()
 }
 
 /// The records that are sealed by the data keys of leads; of each lead, also where there are none.

@@ -45,12 +45,8 @@ impl Counts {
         for record in store.scan(Tree::Ranking, []) {
             let (key, bytes) = record.map_err(super::unreadable)?;
             let Some((whose, day)) = key::read(&key) else { continue };
-            counts.put(
-                whose,
-                day,
-                &store.decode(Tree::Ranking, &key, &bytes).map_err(super::unreadable)?,
-                most,
-            );
+            let now = store.decode(Tree::Ranking, &key, &bytes).map_err(super::unreadable)?;
+            counts.put(whose, day, &now, most);
         }
         Ok(counts)
     }

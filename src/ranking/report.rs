@@ -101,16 +101,7 @@ impl Rankings {
             let known = known.filter(|known| wanted.partner.as_ref().is_none_or(|key| key == known.partner));
             rows.extend(known.map(|known| Row::of(&company, &known)));
         }
-        let place = |row: &Row| {
-            (
-                row.company.clone(),
-                row.product_type,
-                row.partner.clone(),
-                row.offer.clone(),
-                row.rating.clone(),
-            )
-        };
-        rows.sort_by_cached_key(place);
+        rows.sort_by(|one: &Row, other| one.place().cmp(&other.place()));
         let rows_cut = rows.len().saturating_sub(ROWS_MAX);
         rows.truncate(ROWS_MAX);
         RankingReport {
@@ -125,6 +116,10 @@ impl Rankings {
 }
 
 impl Row {
+    fn place(&self) -> impl Ord {
+        (&self.company, self.product_type, &self.partner, &self.offer, &self.rating)
+    }
+
     fn of(company: &str, known: &Known<'_>) -> Self {
         let Estimate { rate, from, seen, beta } = known.estimate;
         let [low, high] = INTERVAL.map(|share| quantile(beta, share).unwrap_or(rate));

@@ -50,12 +50,8 @@ impl OpenTable {
     /// Has another process see to it, unless somebody else was quicker, or it is complete by now.
     pub fn taken_over_by(self, node: Uuid) -> Commit {
         let taken = Self { node, ..self };
-        let key = self.uuid.as_bytes();
-        Commit::new().unchanged(Tree::OpenTables, key, self.to_bytes()).put(
-            Tree::OpenTables,
-            key,
-            taken.to_bytes(),
-        )
+        let guarded = Commit::new().unchanged(Tree::OpenTables, self.uuid, self.to_bytes());
+        guarded.put(Tree::OpenTables, self.uuid, taken.to_bytes())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate, Utc};
 use serde::de::DeserializeOwned;
 use tracing::{error, warn};
 use uuid::Uuid;
@@ -214,6 +214,12 @@ pub fn held(store: &Store, lead: Uuid) -> Result<Held, Unavailable> {
         }
         Err(failure @ ReadError::Disk(_)) => Err(broken(failure)),
     }
+}
+
+/// What the rules of partners read of a lead, as of a moment.
+pub fn facts(record: &LeadRecord, at: DateTime<Utc>) -> Facts<'_> {
+    let facts = Facts::new(&record.lead, at.date_naive(), record.bands);
+    facts.with_newer_values(record.newer_values).submitted_by(record.company).of_lead(record.uuid)
 }
 
 /// The credit rating of a lead: as given, or that of its score.

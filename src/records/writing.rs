@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
 use uuid::Uuid;
 
 use super::open_tables::OpenTable;
@@ -45,7 +46,7 @@ pub fn new_lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commi
             .identify(lead.company, *identity, lead.created_at, *look_back_ms);
     }
     let commit = commit.put(Tree::Leads, lead.uuid.as_bytes(), codec::encode_json(lead));
-    with_tags(commit, lead.company, &new_tags(lead, None))
+    with_all(commit, Tree::LeadClientTags, lead.company, &new_tags(lead, None))
 }
 
 /// A lead that has grown, unless it has changed meanwhile.
@@ -54,7 +55,7 @@ pub fn grown_lead(earlier: &LeadRecord, grown: &LeadRecord) -> Commit {
         .about(grown.uuid)
         .unchanged(Tree::Leads, earlier.uuid.as_bytes(), codec::encode_json(earlier))
         .put(Tree::Leads, grown.uuid.as_bytes(), codec::encode_json(grown));
-    with_tags(commit, grown.company, &new_tags(grown, Some(earlier)))
+    with_all(commit, Tree::LeadClientTags, grown.company, &new_tags(grown, Some(earlier)))
 }
 
 /// Counts one more in a tree under a key, unless another was counted since `before` was.
@@ -63,22 +64,14 @@ pub fn one_more(commit: Commit, tree: Tree, key: impl AsRef<[u8]>, before: Optio
     commit.as_found(tree, &key, before.map(u64::to_be_bytes)).put(tree, key, count.to_vec())
 }
 
-/// Adds what happened to a lead of the company, at one instant.
-fn with_events(commit: Commit, company: Uuid, happened: &[Happening]) -> Commit {
-    if happened.is_empty() {
-        return commit;
-    }
-    commit.append(Tree::LeadEvents, company, codec::encode(happened))
+/// Adds to a feed of the company what is new at one instant, if anything is.
+fn with_all<T: Serialize>(commit: Commit, feed: Tree, company: Uuid, new: &[T]) -> Commit {
+    if new.is_empty() { commit } else { commit.append(feed, company, codec::encode(new)) }
 }
 
 /// Adds something that happened to a lead of the company.
 pub fn with_event(commit: Commit, company: Uuid, happening: Happening) -> Commit {
-    with_events(commit, company, &[happening])
-}
-
-/// Adds how a lead of the company was tagged, if it was.
-fn with_tags(commit: Commit, company: Uuid, tags: &[Tag]) -> Commit {
-    if tags.is_empty() { commit } else { commit.append(Tree::LeadClientTags, company, codec::encode(tags)) }
+    with_all(commit, Tree::LeadEvents, company, &[happening])
 }
 
 /// The lead that something happens to, as the feeds record it.
@@ -141,7 +134,9 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
             let submitted = about.happening(EventType::AppSubmitted, head.created_at);
             happened.push(Happening { cause: Some(head.uuid), ..submitted });
             let commit = with_head(commit.about(head.lead), head, (!write.settles).then_some(node));
-            if is_new { commit } else { listed(commit, head) }
+            // The record of a lead names its first table only.
+            let key = key_under(head.lead, head.uuid);
+            if is_new { commit } else { commit.put(Tree::LeadTables, key, Vec::new()) }
         }
     };
     if !write.record.answers.is_empty() {
@@ -149,7 +144,7 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
         commit = commit.put(Tree::Answers, key, codec::encode(&write.record));
     }
     happened.extend(write.record.answers.iter().filter_map(|answer| of_answer(table, &about, answer)));
-    commit = with_events(commit, head.company, &happened);
+    commit = with_all(commit, Tree::LeadEvents, head.company, &happened);
     commit = with_sales(commit, table, &write.sales);
     if let Some(asks) = &write.asks {
         commit = commit.put(Tree::Asks, head.uuid.as_bytes(), codec::encode(asks));
@@ -184,7 +179,7 @@ fn with_sales(commit: Commit, table: &Table, sales: &[Sale]) -> Commit {
 
 /// Adds a payout of the company.
 pub fn with_payout(commit: Commit, company: Uuid, payout: Payout) -> Commit {
-    commit.append(Tree::LeadPayouts, company, codec::encode::<[_]>(&[payout]))
+    with_all(commit, Tree::LeadPayouts, company, &[payout])
 }
 
 /// The institution of a seat: uuid and name.
@@ -209,18 +204,10 @@ pub fn payout(uuid: Uuid, (lead, seat): (Uuid, &SeatTemplate), booked_at: Timest
 /// Adds a table to the commit of its lead, and who sees to it. One that is complete as it is was never open.
 fn with_head(commit: Commit, head: &TableHead, seen_to_by: Option<Uuid>) -> Commit {
     let commit = commit.put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head));
-    match seen_to_by {
-        None => commit,
-        Some(node) => {
-            let open = OpenTable::new(head.uuid, head.deadline, node);
-            commit.put(Tree::OpenTables, head.uuid.as_bytes(), open.to_bytes())
-        }
-    }
-}
-
-/// Adds that a lead has a table that its record does not name.
-fn listed(commit: Commit, head: &TableHead) -> Commit {
-    commit.put(Tree::LeadTables, key_under(head.lead, head.uuid), Vec::new())
+    seen_to_by.into_iter().fold(commit, |commit, node| {
+        let open = OpenTable::new(head.uuid, head.deadline, node);
+        commit.put(Tree::OpenTables, head.uuid.as_bytes(), open.to_bytes())
+    })
 }
 
 /// How far the calls of an ask have come.
@@ -241,9 +228,10 @@ pub fn later(
     let commit = Commit::new().as_found(Tree::Calls, &key, before.map(codec::encode));
     let commit = commit.about(head.lead).put(Tree::Calls, key, codec::encode(after));
     let about = About { lead: head.lead, created_at: lead_created_at, test: head.test };
-    let happened = event
-        .map(|(event_type, at)| at_seat(&table.seats()[usize::from(seat)], about.happening(event_type, at)));
-    with_sales(with_events(commit, head.company, happened.as_slice()), table, sale.as_slice())
+    let seat = &table.seats()[usize::from(seat)];
+    let happened = event.map(|(event_type, at)| at_seat(seat, about.happening(event_type, at)));
+    let commit = with_all(commit, Tree::LeadEvents, head.company, happened.as_slice());
+    with_sales(commit, table, sale.as_slice())
 }
 
 /// What happened at the institution of a seat.

@@ -273,10 +273,8 @@ impl Reading<'_> {
         let mut filters: Vec<(Dimension, String)> = Vec::new();
         for text in &self.all("where") {
             let Some((name, value)) = text.split_once('=') else {
-                self.fault(
-                    "where",
-                    format!("must be a dimension and its value, such as state=CA, got `{text}`"),
-                );
+                let wanted = format!("must be a dimension and its value, such as state=CA, got `{text}`");
+                self.fault("where", wanted);
                 continue;
             };
             let Some(dimension) = self.dimension("where", name.trim(), tags) else { continue };
@@ -321,13 +319,9 @@ impl Reading<'_> {
             None => {
                 let mut names: Vec<String> = by.iter().map(ToString::to_string).collect();
                 names.extend(Figure::ALL.map(|figure| figure.name().to_owned()));
-                self.fault(
-                    "sort",
-                    format!(
-                        "must be one of {}, with `-` before it for the greatest first and, with compare=true, `Change` behind a figure, got `{given}`",
-                        names.join(", ")
-                    ),
-                );
+                let orders = format!("{}, with `-` before it for the greatest first", names.join(", "));
+                let changes = "with compare=true, `Change` behind a figure";
+                self.fault("sort", format!("must be one of {orders} and, {changes}, got `{given}`"));
                 usual
             }
         }

@@ -99,10 +99,8 @@ impl Reading {
         let one = if happening.taken_back_at.is_some() { -1 } else { 1 };
         match happening.event_type {
             EventType::AppSubmitted if !lead.has_offers => {
-                let answers = happening
-                    .cause
-                    .into_iter()
-                    .flat_map(|table| reading::answers(&self.records.store, table));
+                let tables = happening.cause.into_iter();
+                let answers = tables.flat_map(|table| reading::answers(&self.records.store, table));
                 let mut answers = answers.filter_map(Result::ok).flatten();
                 lead.has_offers = answers.any(|answer| !answer.outcome.quotes().is_empty());
             }

@@ -208,13 +208,12 @@ fn of_table(
     table: &Table,
 ) -> Result<TableExplanation, Unavailable> {
     let head = table.head();
+    let second_look_at = reading::asks(&records.store, head.uuid)?.second_look_at;
     Ok(TableExplanation {
         uuid: head.uuid,
         created_at: Timestamp::at(head.created_at),
         deadline: Timestamp::at(head.deadline),
-        second_look_at: reading::asks(&records.store, head.uuid)?
-            .second_look_at
-            .and_then(Timestamp::from_millis),
+        second_look_at: second_look_at.and_then(Timestamp::from_millis),
         pending: !table.progress().settled(),
         same_files: head.book == book.fingerprint(),
         same_lead: record.updated_at <= head.created_at,

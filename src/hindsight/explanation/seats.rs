@@ -58,10 +58,7 @@ pub fn of_table(
     let told = KnownTable::of(records, book, table)?;
     let created_at = DateTime::from_timestamp_millis(table.head().created_at).unwrap_or_default();
     let at = (!table.head().test).then_some(created_at);
-    let facts = Facts::new(&record.lead, created_at.date_naive(), record.bands)
-        .with_newer_values(record.newer_values)
-        .submitted_by(record.company)
-        .of_lead(record.uuid);
+    let facts = reading::facts(record, created_at);
     let counted = |seat: &Seat| {
         let by = told.kept_out(seat)?;
         // What the file shows too is named once.

@@ -24,6 +24,7 @@ use crate::rate_table::record::{Answer, TableHead};
 use crate::rate_table::seating::{SeatingPlan, denied_by_file, verdicts};
 use crate::rate_table::table::Table;
 use crate::rate_table::treatment::leaving_out;
+use crate::records::reading;
 use crate::store::entities::LeadRecord;
 
 /// What the store has of a table.
@@ -62,11 +63,7 @@ impl Stored<'_> {
     pub fn again(&self, book: &Book, most: Most) -> TableOutcome {
         let head = self.table.head();
         let created_at = DateTime::from_timestamp_millis(head.created_at).unwrap_or_default();
-        let facts = Facts::new(&self.record.lead, created_at.date_naive(), self.record.bands)
-            .with_newer_values(self.record.newer_values)
-            .submitted_by(self.record.company)
-            .of_lead(self.record.uuid)
-            .ranked_by(self.ranked_by.as_ref());
+        let facts = reading::facts(self.record, created_at).ranked_by(self.ranked_by.as_ref());
         let judge = |seats: &[&Seat]| {
             let denied = seats.iter().map(|seat| self.denied(seat, created_at)).collect();
             verdicts(seats, most.seats, head.lead, denied)

@@ -95,14 +95,12 @@ impl Redaction {
         match value {
             Value::Array(values) => values.iter_mut().for_each(|value| self.mask(value, is_request)),
             Value::Object(members) => {
-                *members = std::mem::take(members)
-                    .into_iter()
-                    .enumerate()
-                    .map(|(nth, (name, mut value))| {
-                        self.mask(&mut value, is_request);
-                        (if self.is_name(&name) { name } else { format!("{MASKED}{nth}") }, value)
-                    })
-                    .collect::<Map<String, Value>>();
+                let named = std::mem::take(members).into_iter().enumerate();
+                let masked = named.map(|(nth, (name, mut value))| {
+                    self.mask(&mut value, is_request);
+                    (if self.is_name(&name) { name } else { format!("{MASKED}{nth}") }, value)
+                });
+                *members = masked.collect::<Map<String, Value>>();
             }
             Value::Null => {}
             _ if is_request => *value = MASKED.into(),

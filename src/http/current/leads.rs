@@ -59,11 +59,10 @@ fn view(context: &Context<App>, record: LeadRecord, newer_steps: bool) -> Result
         actions.retain(|action| LeadActionType::SPECIFIED.contains(&action.action_type));
     }
     let LeadRecord { uuid, company, test, created_at, updated_at, lead, .. } = record;
-    let instant = |millis| Timestamp::at(millis);
     let provider = caller.company_name.to_string();
-    let mut view = LeadView::new(uuid, company, provider, test, instant(created_at), lead);
+    let mut view = LeadView::new(uuid, company, provider, test, Timestamp::at(created_at), lead);
     let changes = actions.iter().map(|action| action.deleted_at.unwrap_or(action.created_at));
-    view.updated_at = changes.fold(instant(updated_at), Timestamp::max);
+    view.updated_at = changes.fold(Timestamp::at(updated_at), Timestamp::max);
     view.status = history::status(&actions);
     view.lead_actions = actions;
     match caller.kind {

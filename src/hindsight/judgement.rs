@@ -174,7 +174,7 @@ fn of_offer(
         if seat.http.is_some() {
             return Ok(None);
         }
-        return offer.quote(facts).map(Some).map_err(|_| vec![no_band()]);
+        return offer.quote(facts).map(Some).ok_or_else(|| vec![no_band()]);
     }
     against.retain(|refusal| !against_seat.contains(refusal));
     Err(against)

@@ -125,7 +125,7 @@ fn taken_in(
     let answers: Vec<Answer> = (0..)
         .zip(&fits)
         .map(|(seat, fit)| {
-            let offers = fit.offers.iter().filter_map(|offer| fit.seat.offers[*offer].quote(&facts).ok());
+            let offers = fit.offers.iter().filter_map(|offer| fit.seat.offers[*offer].quote(&facts));
             Answer { seat, at, outcome: Outcome::Offers(offers.collect()), cause: None }
         })
         .collect();

@@ -19,7 +19,7 @@ pub use diff::DeclarationsDiff;
 pub use directory::{declared_in, files_in, text_of};
 pub use duration::HumanDuration;
 pub use fault::Fault;
-pub use read::{Reading, did_you_mean, nearest, read, read_table};
+pub use read::{Reading, SECRET_TABLES, did_you_mean, nearest, read, read_table};
 pub use source::{Source, parent, quoted};
 pub(crate) use table::table;
 pub use table::{Reload, Rows, Table, missing};

@@ -22,7 +22,7 @@ const STAND_INS: usize = 10;
 pub(super) const BETWEEN: &str = "\u{1e}";
 
 /// Keys below which no refused value is repeated: what is put in the wrong place there may be a secret.
-const KEPT: [&str; 4] = ["secrets", "auth", "headers", "query"];
+pub const SECRET_TABLES: [&str; 4] = ["secrets", "auth", "headers", "query"];
 
 /// How alike a name must be that is suggested, in thousandths.
 const NEAR: u32 = 800;
@@ -110,7 +110,7 @@ pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Tabl
 
 /// Whether a place is where secrets are written.
 fn is_kept(place: &[Step]) -> bool {
-    place.iter().any(|step| matches!(step, Step::Key(key) if KEPT.contains(&key.as_str())))
+    place.iter().any(|step| matches!(step, Step::Key(key) if SECRET_TABLES.contains(&key.as_str())))
 }
 
 /// The word that stands at a place: a text, or the key itself where a table stands.

@@ -204,11 +204,11 @@ impl OfferJudgement {
         let is_met = refusals.is_empty() && against_seat.is_empty();
         refusals.retain(|refusal| !against_seat.contains(refusal));
         let quote = (is_met && seat.http.is_none()).then(|| offer.quote(facts));
-        let has_no_band = matches!(quote, Some(Err(_)));
+        let has_no_band = matches!(quote, Some(None));
         if has_no_band {
-            refusals.push(Refusal::new("a band of terms for this rating, amount and term", "none fits"));
+            refusals.push(no_band());
         }
-        let quote = quote.and_then(Result::ok);
+        let quote = quote.flatten();
         let (apr, payment) = quote.as_ref().map(|quote| costs(&quote.terms)).unwrap_or_default();
         let (matched, score) = (is_met && !has_no_band, quote.map(|quote| quote.score));
         Self { name: offer.name.clone(), matched, score, apr, payment, refusals }

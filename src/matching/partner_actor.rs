@@ -69,7 +69,7 @@ impl PartnerActor {
 /// The answer of a seat's catalog with offers of it that fit, `most` at most.
 pub(super) fn catalog_answer(seat: &Seat, offers: &[usize], most: usize, question: &Question) -> Outcome {
     let facts = question.facts();
-    let quotes = offers.iter().filter_map(|offer| seat.offers[*offer].quote(&facts).ok());
+    let quotes = offers.iter().filter_map(|offer| seat.offers[*offer].quote(&facts));
     let quotes = best(seat, quotes.collect(), most);
     if quotes.is_empty() { Outcome::NoOffers(NoOfferReason::Declined) } else { Outcome::Offers(quotes) }
 }

@@ -66,7 +66,7 @@ fn best<'a>(
     };
     let offers = fit.offers.iter().map(|offer| &fit.seat.offers[*offer]).filter(affordable);
     let mut quoted: Vec<_> =
-        offers.filter_map(|offer| offer.preview(facts).ok().map(|quote| (offer, quote))).collect();
+        offers.filter_map(|offer| offer.preview(facts).map(|quote| (offer, quote))).collect();
     quoted.sort_by(|(_, one), (_, two)| two.score.total_cmp(&one.score));
     quoted.truncate(most);
     quoted

@@ -197,19 +197,13 @@ impl CatalogOffer {
         }
     }
 
-    /// The offer for one lead, or why no band of its terms fits.
-    ///
-    /// # Errors
-    /// [`NoTerms`] when the lead fits the rule but none of the bands.
-    pub fn quote(&self, facts: &Facts) -> Result<Quote, NoTerms> {
+    /// The offer for one lead; `None` when the lead fits the rule but none of the bands.
+    pub fn quote(&self, facts: &Facts) -> Option<Quote> {
         self.quote_to(facts, Personal::Yes)
     }
 
     /// The offer for anyone like the lead: static, whatever the partner would answer to the person.
-    ///
-    /// # Errors
-    /// [`NoTerms`] when none of the bands fits.
-    pub fn preview(&self, facts: &Facts) -> Result<Quote, NoTerms> {
+    pub fn preview(&self, facts: &Facts) -> Option<Quote> {
         self.quote_to(facts, Personal::No)
     }
 
@@ -221,9 +215,8 @@ impl CatalogOffer {
         }
     }
 
-    fn quote_to(&self, facts: &Facts, personal: Personal) -> Result<Quote, NoTerms> {
-        let quoted = self.pricing.quote(facts, personal).ok_or(NoTerms)?;
-        Ok(self.scored(facts, self, quoted))
+    fn quote_to(&self, facts: &Facts, personal: Personal) -> Option<Quote> {
+        self.pricing.quote(facts, personal).map(|quoted| self.scored(facts, self, quoted))
     }
 
     /// A quote with what it earns, as `said` of the offer, and its score: by the ranking that the lead's offers have, or else its expected
@@ -342,10 +335,6 @@ enum Personal {
     Yes,
     No,
 }
-
-/// A lead fits an offer's rule but none of its bands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoTerms;
 
 /// Suitability of an offer that is not personal (facts, Firmness, counts 0.95 for pre-approved, 0.80 for pre-qualified).
 const STATIC_SUITABILITY: f64 = 0.5;

@@ -1,7 +1,7 @@
 //! What mappings may name, and what is wrong with a name that there is not.
 
 use super::expression::is_of_known_words;
-use crate::declaration::{did_you_mean, nearest};
+use crate::declaration::{SECRET_TABLES, did_you_mean, nearest};
 use crate::model::Attribute;
 
 /// What requests may use.
@@ -31,9 +31,6 @@ const OF_TOKENS: [&str; 4] = ["test", "now", "nonce", "secret"];
 
 /// What expressions about an answer may use beside that, but for what is for requests only.
 const OF_ANSWERS: [&str; 3] = ["status", "header", "response"];
-
-/// Tables whose mappings are not repeated: what is put in the wrong place there may be a secret.
-const KEPT: [&str; 4] = ["secrets", "auth", "headers", "query"];
 
 /// The hint for whoever forgot the inner quotes.
 const QUOTES: &str = "a text needs quotes of its own: `\"'abc'\"`";
@@ -95,7 +92,7 @@ pub(super) struct Known<'a> {
 
 /// Whether a mapping stands where its words may not be repeated.
 fn is_kept(key: &str) -> bool {
-    key.split('.').next().is_some_and(|table| KEPT.contains(&table))
+    key.split('.').next().is_some_and(|table| SECRET_TABLES.contains(&table))
 }
 
 /// A fault of a mapping that cannot be compiled, as far as it may be shown.

@@ -36,9 +36,7 @@ pub(in crate::partners::catalog) fn said_of_own(
 ) -> toml::Table {
     said.insert("key".to_owned(), own.key.clone().into());
     said.entry("landing_url").or_insert_with(|| UNSAID_PLACE.into());
-    for (key, stand_in) in stand_ins(product_type) {
-        said.insert(key.to_owned(), stand_in);
-    }
+    said.extend(stand_ins(product_type));
     said
 }
 
@@ -118,7 +116,7 @@ pub(in crate::partners::catalog) fn lacks(
         let root = key.split(['.', '[']).next().unwrap_or_default();
         if message.starts_with("is missing") && !is_answered(root) {
             lacks.push(missing(&format!("`{root}`")));
-        } else if said.contains_key(root) && !stand_ins(product_type).any(|(key, _)| key == root) {
+        } else if said.contains_key(root) && !stand_ins(product_type).contains_key(root) {
             lacks.push((format!("answer.own.{key}"), message));
         }
     }
@@ -142,17 +140,13 @@ fn read(said: toml::Table, product_type: ProductType) -> Result<(declared::Offer
 }
 
 /// What stands in an offer of a partner's own in the place of what a catalog must say and no answer needs.
-fn stand_ins(product_type: ProductType) -> impl Iterator<Item = (&'static str, toml::Value)> {
-    let amount = |most: i64| {
-        let ends = [("min".to_owned(), 1.into()), ("max".to_owned(), most.into())];
-        ("amount", toml::Value::Table(ends.into_iter().collect()))
-    };
+fn stand_ins(product_type: ProductType) -> toml::Table {
     let stand_ins = match product_type {
-        ProductType::Loan => vec![amount(10_000_000)],
-        ProductType::Mortgage => vec![amount(100_000_000), ("reference_amount", 1.into())],
-        _ => Vec::new(),
+        ProductType::Loan => "amount = { min = 1, max = 10_000_000 }",
+        ProductType::Mortgage => "amount = { min = 1, max = 100_000_000 }\nreference_amount = 1",
+        _ => "",
     };
-    stand_ins.into_iter()
+    stand_ins.parse().expect("it is TOML")
 }
 
 /// Why what is answered makes no offer, as the first fault tells it.

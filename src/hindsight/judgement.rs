@@ -206,7 +206,7 @@ impl OfferJudgement {
         let quote = (is_met && seat.http.is_none()).then(|| offer.quote(facts));
         let has_no_band = matches!(quote, Some(None));
         if has_no_band {
-            refusals.push(no_band());
+            refusals.push(Refusal::new("a band of terms for this rating, amount and term", "none fits"));
         }
         let quote = quote.flatten();
         let (apr, payment) = quote.as_ref().map(|quote| costs(&quote.terms)).unwrap_or_default();

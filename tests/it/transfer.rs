@@ -115,6 +115,7 @@ async fn a_killed_import_leaves_no_store() {
     input.write_all(&lines[..lines.len() / 2]).unwrap();
     let part = elsewhere.store().with_extension("part");
     while !part.join("lock").exists() {
+        assert_eq!(importing.try_wait().unwrap(), None, "it ended before it had begun");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     assert!(!elsewhere.store().exists(), "nobody can open it before it is whole");

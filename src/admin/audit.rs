@@ -10,7 +10,7 @@ use hyper::HeaderMap;
 use tracing::error;
 
 use super::App;
-use super::unwritten::unwritten;
+use super::command::unwritten;
 use crate::store::audit::AuditEntry;
 use crate::store::users::Role;
 use crate::store::{Commit, CommitError};
@@ -47,26 +47,21 @@ impl Actor {
     pub(super) fn of_command(context: &Context<App>) -> Self {
         Self { who: operator(&context.request.headers), role: None, from: "command".to_owned() }
     }
-
-    fn entry(&self, note: Note) -> AuditEntry {
-        let Self { who, role, from } = self.clone();
-        let Note { action, object, reason } = note;
-        AuditEntry { who, role, from, action, object, reason }
-    }
 }
 
-/// What is recorded of what somebody does.
-#[derive(Debug, Clone)]
-pub(super) struct Note {
+/// The record of an action: an entry of the audit and a line of the log. `note!` makes one.
+pub(super) struct Note<'l> {
     action: &'static str,
     object: Option<String>,
     reason: Option<String>,
+    /// Writes the line of the log, given who acts.
+    line: Box<dyn FnOnce(&str) + Send + 'l>,
 }
 
-impl Note {
+impl<'l> Note<'l> {
     /// An action.
-    pub(super) fn of(action: &'static str) -> Self {
-        Self { action, object: None, reason: None }
+    pub(super) fn new(action: &'static str, line: impl FnOnce(&str) + Send + 'l) -> Self {
+        Self { action, object: None, reason: None, line: Box::new(line) }
     }
 
     /// What it is done to.
@@ -74,38 +69,48 @@ impl Note {
         Self { object: Some(object.to_string()), ..self }
     }
 
-    /// Why.
-    pub(super) fn because(self, reason: &str) -> Self {
-        Self { reason: Some(reason.to_owned()), ..self }
+    /// Why, where that is said.
+    pub(super) fn because<'r>(self, reason: impl Into<Option<&'r str>>) -> Self {
+        Self { reason: reason.into().map(str::to_owned), ..self }
     }
 }
 
 impl App {
-    /// Records something; what comes after this is done only if it is recorded.
+    /// Records something, and logs it; what comes after this is done only if it is recorded.
     ///
     /// # Errors
     /// That it could not be.
-    pub(super) async fn note(&self, actor: &Actor, note: Note) -> Result<(), Failure> {
+    pub(super) async fn note(&self, actor: &Actor, note: Note<'_>) -> Result<(), Failure> {
         let noted = self.commit(actor, note, Commit::new()).await;
         noted.map_err(|failure| {
             unwritten("the record in the audit, without which this is not done,", &failure)
         })
     }
 
-    /// Records something that is done in any case.
-    pub(super) async fn note_if_can(&self, actor: &Actor, note: Note) {
-        let action = note.action;
-        if let Err(failure) = self.commit(actor, note, Commit::new()).await {
+    /// Records and logs something that is done in any case.
+    pub(super) async fn note_if_can(&self, actor: &Actor, note: Note<'_>) {
+        let Note { action, line, .. } = note;
+        if let Err(failure) = self.commit(actor, Note { line: Box::new(|_| ()), ..note }, Commit::new()).await
+        {
             error!(%failure, action, "what was done could not be recorded in the audit");
         }
+        line(&actor.who);
     }
 
-    /// Commits something together with the record of it.
+    /// Commits something together with the record of it, and logs it.
     ///
     /// # Errors
     /// Why the store did not take it.
-    pub(super) async fn commit(&self, actor: &Actor, note: Note, commit: Commit) -> Result<(), CommitError> {
-        self.audit.commit(commit, actor.entry(note)).await
+    pub(super) async fn commit(
+        &self,
+        actor: &Actor,
+        note: Note<'_>,
+        commit: Commit,
+    ) -> Result<(), CommitError> {
+        let Actor { who, role, from } = actor.clone();
+        let Note { action, object, reason, line } = note;
+        let entry = AuditEntry { who, role, from, action, object, reason };
+        self.audit.commit(commit, entry).await.inspect(|()| line(&actor.who))
     }
 }
 
@@ -114,27 +119,26 @@ fn is_of_a_name(letter: &char) -> bool {
     letter.is_ascii_alphanumeric() || " ()-_.@+$\\".contains(*letter)
 }
 
-/// Writes one line of the audit log: `audit!(context, "token.create", id = %id)`. The log adds the time, the request's id
-/// and the listener.
-macro_rules! audit {
-    ($context:expr, $action:literal, $($fields:tt)+) => {
-        $crate::admin::audit::audit_by!(
-            $crate::admin::audit::operator(&$context.request.headers),
-            $action,
-            $($fields)+
-        )
+/// The record of an action, with the fields and the message of its log line: `note!("token.create", id = %id, "token created")`.
+/// Without these it is in the audit alone. The log adds the time, the request's id and the listener.
+macro_rules! note {
+    ($action:expr) => {
+        $crate::admin::audit::Note::new($action, |_| ())
+    };
+    ($action:expr, $($fields:tt)+) => {
+        $crate::admin::audit::Note::new($action, |who| $crate::admin::audit::audit_by!(who, $action, $($fields)+))
     };
 }
 
-/// The same where it is known by name who acts, as when a command works on a stopped daemon's store.
+/// Writes a line of the audit log alone, for an action that is recorded elsewhere or at another moment.
 macro_rules! audit_by {
     ($who:expr, $action:expr, $($fields:tt)+) => {
         ::tracing::info!(target: $crate::telemetry::logging::AUDIT, who = $who, action = $action, $($fields)+)
     };
 }
 
-pub(super) use audit;
 pub(crate) use audit_by;
+pub(super) use note;
 
 #[cfg(test)]
 mod tests {

@@ -1,12 +1,10 @@
 //! `GET /audit`, `GET /audit/verdict`: what `offerd audit` calls; and what the console reads of the audit.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 use tracing::error;
 
 use super::App;
-use super::command::{blocking, unavailable};
+use super::command::{WHOLE, parameter, unavailable};
 use crate::sheet::{Sheet, sheet};
 use crate::store::ReadError;
 use crate::store::audit::{AuditFilter, AuditRecord};
@@ -17,6 +15,9 @@ pub const PAGE: usize = 1000;
 
 /// Most records that are looked at for one answer.
 pub(super) const LOOKED_AT: usize = 20_000;
+
+/// What the log says where the audit is not known.
+const UNREAD: &str = "the audit could not be read";
 
 /// Records, the oldest first.
 #[derive(Debug, Serialize, Deserialize)]
@@ -30,32 +31,28 @@ pub struct AuditPage {
 
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     let (after, filter) = wanted(&context)?;
-    let audit = context.app.audit.clone();
-    let read = move || audit.after(after, &filter, PAGE, LOOKED_AT);
-    let (records, next) = blocking("the audit could not be read", read).await?.map_err(unread)?;
+    let read = move |app: &App| app.audit.after(after, &filter, PAGE, LOOKED_AT);
+    let (records, next) = context.app.reading(UNREAD, read).await?.map_err(unread)?;
     Reply::json(&AuditPage { records, next })
 }
 
 /// Behind which number, and which records.
 fn wanted(context: &Context<App>) -> Result<(u64, AuditFilter), Failure> {
     let text = |name| context.request.query_value(name).map(str::to_owned);
-    let number = |name| {
-        let wrong = |_| Failure::bad_attribute(name, "must be a whole number that is not negative");
-        text(name).map_or(Ok(0), |number| number.parse::<u64>().map_err(wrong))
-    };
-    let since = i64::try_from(number("since")?).unwrap_or(i64::MAX);
-    Ok((number("after")?, AuditFilter { since, who: text("who"), action: text("action") }))
+    let since: u64 = parameter(context, "since", WHOLE)?.unwrap_or(0);
+    let since = i64::try_from(since).unwrap_or(i64::MAX);
+    let filter = AuditFilter { since, who: text("who"), action: text("action") };
+    Ok((parameter(context, "after", WHOLE)?.unwrap_or(0), filter))
 }
 
 pub(super) async fn verdict(context: Context<App>) -> Result<Reply, Failure> {
-    let app = Arc::clone(&context.app);
-    let read = blocking("the audit could not be read", move || app.audit.verify()).await?;
-    Reply::json(&read.map_err(unread)?)
+    let read = |app: &App| app.audit.verify();
+    Reply::json(&context.app.reading(UNREAD, read).await?.map_err(unread)?)
 }
 
 /// That the disk cannot be read.
 pub(super) fn unread(failure: ReadError) -> Failure {
-    error!(%failure, "the audit could not be read");
+    error!(%failure, "{UNREAD}");
     unavailable("the audit cannot be read; the log tells why".to_owned())
 }
 

@@ -92,12 +92,9 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
 
 /// Compares the variants of one, as JSON, or as CSV for who accepts that or asks for it by `format=csv`.
 pub(super) async fn compare(context: Context<App>) -> Result<Reply, Failure> {
-    let query = |name: &str| {
-        context.request.query.iter().find(|(known, _)| known == name).map(|(_, value)| &value[..])
-    };
-    if let Some((name, _)) =
-        context.request.query.iter().find(|(name, _)| name != "leads" && name != "format")
-    {
+    let pairs = &context.request.query;
+    let query = |name: &str| pairs.iter().find(|(known, _)| known == name).map(|(_, value)| &value[..]);
+    if let Some((name, _)) = pairs.iter().find(|(name, _)| name != "leads" && name != "format") {
         return Err(Failure::bad_attribute(name, "is no parameter; `leads` and `format` are".to_owned()));
     }
     let test = is_test(query("leads"))?;

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::admin_client::AdminClient;
 use super::trouble::{BAD_CONFIGURATION, Trouble};
 use super::{page, progress};
-use crate::admin::key_ring::{Holder, Listed};
+use crate::admin::tokens::{Holder, Listed};
 use crate::config::Settings;
 use crate::daemon;
 use crate::declaration::Fault;

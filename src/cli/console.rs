@@ -8,8 +8,8 @@ use hyper::Method;
 use super::admin_client::AdminClient;
 use super::trouble::Trouble;
 use super::{page, values};
+use crate::admin::console::links::ConsoleLink;
 use crate::admin::console::secret::NewSecret;
-use crate::admin::console::sign_in::ConsoleLink;
 use crate::config::Settings;
 
 /// `offerd console`

@@ -10,7 +10,7 @@ use hyper::Method;
 use super::admin_client::AdminClient;
 use super::trouble::Trouble;
 use super::{page, values};
-use crate::admin::console::sign_in::ConsoleLink;
+use crate::admin::console::links::ConsoleLink;
 use crate::admin::users::{ListedUser, NewUser, RemovedUser, UserChange};
 use crate::config::Settings;
 use crate::sheet::{Sheet, sheet};

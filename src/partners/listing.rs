@@ -1,5 +1,7 @@
 //! The offers of a book as a list to look through.
 
+use serde::Serialize;
+
 use super::book::Book;
 use super::catalog::CatalogOffer;
 use super::declared::PayoutStep;
@@ -16,7 +18,7 @@ pub struct Search {
 }
 
 /// An offer in the list.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Listed {
     /// Key of the partner.
     pub partner: String,

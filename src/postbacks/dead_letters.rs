@@ -31,6 +31,7 @@ pub struct DeadLetter {
 
 /// An event that was sent, was not acknowledged, and is sent again.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct WaitingLetter {
     /// The lead that it is of.
     pub lead_uuid: Uuid,

@@ -1,4 +1,4 @@
-//! The audit: who changed what may be done here, or saw what is masked, and when. Each is a record in the store ([`AuditLog`](crate::store::audit::AuditLog)) and a line
+//! The audit, and `GET /audit`, `GET /audit/verdict`, which `offerd audit` calls: who changed what may be done here, or saw what is masked, and when. Each is a record in the store ([`AuditLog`](crate::store::audit::AuditLog)) and a line
 //! of the log with the target `audit`, so that a filter such as `audit=info` collects nothing else; never with a secret.
 //!
 //! The record is written in one commit with what it tells, where that is a commit; before it is done, where it shows what is masked,
@@ -7,14 +7,16 @@
 use std::fmt::Display;
 
 use hyper::HeaderMap;
+use serde::{Deserialize, Serialize};
 use tracing::error;
 
 use super::App;
-use super::command::unwritten;
-use crate::store::audit::AuditEntry;
+use super::command::{WHOLE, parameter, unavailable, unwritten};
+use crate::sheet::{Sheet, sheet};
+use crate::store::audit::{AuditEntry, AuditFilter, AuditRecord};
 use crate::store::users::Role;
-use crate::store::{Commit, CommitError};
-use crate::web::{Context, Failure};
+use crate::store::{Commit, CommitError, ReadError};
+use crate::web::{Context, Failure, Reply};
 
 /// Where the command line says who runs it. Whoever has the admin key is believed: the key stands in a file that only the
 /// daemon's own user may read.
@@ -140,6 +142,67 @@ macro_rules! audit_by {
 pub(crate) use audit_by;
 pub(super) use note;
 
+/// Most records of one answer.
+pub const PAGE: usize = 1000;
+
+/// Most records that are looked at for one answer.
+pub(super) const LOOKED_AT: usize = 20_000;
+
+/// What the log says where the audit is not known.
+const UNREAD: &str = "the audit could not be read";
+
+/// Records, the oldest first.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct AuditPage {
+    /// The records.
+    pub records: Vec<AuditRecord>,
+    /// Behind which number to go on; nothing at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
+    let (after, filter) = wanted(&context)?;
+    let read = move |app: &App| app.audit.after(after, &filter, PAGE, LOOKED_AT);
+    let (records, next) = context.app.reading(UNREAD, read).await?.map_err(unread)?;
+    Reply::json(&AuditPage { records, next })
+}
+
+/// Behind which number, and which records.
+fn wanted(context: &Context<App>) -> Result<(u64, AuditFilter), Failure> {
+    let text = |name| context.request.query_value(name).map(str::to_owned);
+    let since: u64 = parameter(context, "since", WHOLE)?.unwrap_or(0);
+    let since = i64::try_from(since).unwrap_or(i64::MAX);
+    let filter = AuditFilter { since, who: text("who"), action: text("action") };
+    Ok((parameter(context, "after", WHOLE)?.unwrap_or(0), filter))
+}
+
+pub(super) async fn verdict(context: Context<App>) -> Result<Reply, Failure> {
+    let read = |app: &App| app.audit.verify();
+    Reply::json(&context.app.reading(UNREAD, read).await?.map_err(unread)?)
+}
+
+/// That the disk cannot be read.
+pub(super) fn unread(failure: ReadError) -> Failure {
+    error!(%failure, "{UNREAD}");
+    unavailable("the audit cannot be read; the log tells why".to_owned())
+}
+
+/// The records as a file for spreadsheets has them.
+pub fn sheet(records: &[AuditRecord]) -> Sheet {
+    sheet!(records, record => {
+        "number": Count => record.number,
+        "at": Time => record.at,
+        "who" => &record.who,
+        "role" => record.role.map(|role| role.word()),
+        "from" => &record.from,
+        "action" => &record.action,
+        "object" => record.object.as_ref(),
+        "reason" => record.reason.as_ref(),
+        "previous" => &record.previous,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,5 +220,23 @@ mod tests {
         assert_eq!(of(b"\xff"), "admin key");
         assert_eq!(of(&[b'x'; 200]).len(), NAME_CHARS);
         assert_eq!(operator(&HeaderMap::new()), "admin key");
+    }
+
+    #[test]
+    fn a_reason_is_no_formula_and_breaks_no_line() {
+        let record = AuditRecord {
+            number: 7,
+            at: 0,
+            who: "user alice".to_owned(),
+            role: None,
+            from: "command".to_owned(),
+            action: "reload".to_owned(),
+            object: None,
+            reason: Some("=1+1\n\"x\"".to_owned()),
+            previous: "00".to_owned(),
+        };
+        let text = sheet(&[record]).csv().unwrap();
+        let (_, line) = text.split_once('\n').unwrap();
+        assert_eq!(line, "7,1970-01-01T00:00:00.000Z,user alice,,command,reload,,\"'=1+1\n\"\"x\"\"\",00\n");
     }
 }

@@ -15,7 +15,6 @@
 
 pub mod alerts;
 pub mod audit;
-pub mod audit_trail;
 pub mod backup;
 mod chronicle;
 mod command;
@@ -232,8 +231,8 @@ const ROUTES: &[Row] = routes! {
     POST "/users/{name}" Confidential All [users::update] "Changes role, password or standing of a user.";
     DELETE "/users/{name}" Confidential All [users::delete] "Removes a user.";
     POST "/users/{name}/invitation" Confidential All [users::invite] "Makes a link for a user.";
-    GET "/audit" Confidential All [audit_trail::list] "Lists the records of the audit.";
-    GET "/audit/verdict" Confidential All [audit_trail::verdict] "Walks the chain of the audit.";
+    GET "/audit" Confidential All [audit::list] "Lists the records of the audit.";
+    GET "/audit/verdict" Confidential All [audit::verdict] "Walks the chain of the audit.";
     GET "/partners" Confidential All [partners::list] "Lists partners with their state and counts.";
     GET "/partners/timing" Confidential All [partners::timing] "Reports the response times of partners.";
     POST "/partners/pause" Confidential All [partners::pause] "Pauses a partner.";

@@ -10,7 +10,7 @@ use super::admin_client::AdminClient;
 use super::page::{self, Format};
 use super::trouble::Trouble;
 use super::values;
-use crate::admin::audit_trail::{self, AuditPage};
+use crate::admin::audit::{self, AuditPage};
 use crate::sheet::{Sheet, sheet};
 use crate::store::audit::{AuditRecord, AuditVerdict};
 
@@ -69,7 +69,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
             let records = list.records(&admin).await?;
             admin.close()?;
             let people = || page::print_sheet(&sheet(&records));
-            list.format.show(&records, || audit_trail::sheet(&records), people)?;
+            list.format.show(&records, || audit::sheet(&records), people)?;
             Ok(())
         }
         Command::Verify { head, json } => {

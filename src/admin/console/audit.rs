@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chrono::Utc;
 
-use super::super::audit_trail::{LOOKED_AT, sheet, unread};
+use super::super::audit::{LOOKED_AT, sheet, unread};
 use super::super::command::csv_file;
 use super::choices::choices;
 use super::view::{Page, Section, View, Visit, fields, sealed};

@@ -48,7 +48,7 @@ pub(in crate::admin) fn invitation(app: &App, user: &UserRecord) -> ConsoleLink 
 /// Where the console is, with a link to sign in once where that is asked for.
 pub(super) fn link_of(app: &App, person: Person, invites: bool, life: Duration) -> ConsoleLink {
     let base = &app.run_file.admin;
-    if !app.console.sessions.required() {
+    if !app.console.sessions.rules.required {
         return ConsoleLink { url: format!("{base}{HOME}"), sign_in: false, expires_in_s: None };
     }
     let code = app.console.sessions.link(person, invites, life);

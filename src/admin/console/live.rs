@@ -31,7 +31,7 @@ pub(super) async fn showing(visit: &Arc<Visit>, show: Show) -> Result<Reply, Fai
 /// Keeps a page fresh until its reader leaves or the daemon stops.
 async fn stream(visit: Arc<Visit>, show: Show) -> Result<Reply, Failure> {
     let first = show(&visit).await?;
-    if let Some(path) = first.elsewhere() {
+    if let Some(path) = &first.elsewhere {
         return see(path);
     }
     let permit = Arc::clone(&visit.app.console.streams).try_acquire_owned();
@@ -57,9 +57,9 @@ async fn stream(visit: Arc<Visit>, show: Show) -> Result<Reply, Failure> {
 async fn keep(visit: Arc<Visit>, show: Show, first: View, sender: &mpsc::Sender<Bytes>) {
     let mut view = Some(first);
     while visit.may_stay() {
-        let fresh = view.as_ref().and_then(View::fresh);
+        let fresh = view.as_ref().and_then(|view| view.fresh);
         let Ok(standing) = visit.standing() else { return };
-        let main = view.map(View::into_main).unwrap_or_default();
+        let main = view.map(|view| view.main).unwrap_or_default();
         if sender.send(event(&format!("{standing}\n{main}"))).await.is_err() {
             return;
         }

@@ -64,7 +64,7 @@ impl SessionRules {
 
 /// Signs in whoever has a link or a password.
 pub(super) struct Sessions {
-    rules: SessionRules,
+    pub(super) rules: SessionRules,
     attempts: Attempts,
     state: Mutex<State>,
 }
@@ -160,16 +160,6 @@ impl Sessions {
     pub(super) fn new(mut rules: SessionRules) -> Self {
         let state = Mutex::new(State { secret: rules.passwords.secret.take(), ..State::default() });
         Self { attempts: Attempts::new(rules.attempts), rules, state }
-    }
-
-    /// Whether anybody has to sign in.
-    pub(super) fn required(&self) -> bool {
-        self.rules.required
-    }
-
-    /// How long a session lasts at most.
-    pub(super) fn life(&self) -> Duration {
-        self.rules.life
     }
 
     /// Whether there is anything that can be typed without a name: a password, or the secret.

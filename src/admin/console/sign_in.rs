@@ -91,7 +91,7 @@ pub(super) fn signed_in(
     (cookie, _): (String, Arc<Session>),
     next: &str,
 ) -> Result<Reply, Failure> {
-    let seconds = visit.app.console.sessions.life().as_secs();
+    let seconds = visit.app.console.sessions.rules.life.as_secs();
     Ok(see(next)?.header(SET_COOKIE, cookie_of(&cookie, seconds, visit.is_secure())?))
 }
 
@@ -148,7 +148,7 @@ fn form(visit: &Visit, status: StatusCode, trouble: Option<&str>) -> Result<Repl
         next,
         users => Users::of(visit.app.store.clone()).are_any().unwrap_or(true),
         typed => visit.app.console.sessions.takes_typed(),
-        required => visit.app.console.sessions.required(),
+        required => visit.app.console.sessions.rules.required,
         trouble,
     };
     visit.bare("Sign in", "sign_in.html", fields)?.with_status(status).reply(visit)

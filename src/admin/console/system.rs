@@ -80,7 +80,7 @@ fn page(app: &App, reload: Option<Value>) -> Result<Value, Failure> {
         integrations => app.run_file.integrations,
         admin => app.run_file.admin,
         base_url => app.engine.base_url.to_string(),
-        signs_in => app.console.sessions.required(),
+        signs_in => app.console.sessions.rules.required,
         book => book(app, &reading),
         settings_set => set.into_iter().map(setting).collect::<Vec<_>>(),
         settings_default => default.into_iter().map(setting).collect::<Vec<_>>(),

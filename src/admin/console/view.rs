@@ -50,11 +50,12 @@ pub(super) struct View {
     title: String,
     section: Option<Section>,
     status: StatusCode,
-    fresh: Option<Duration>,
+    /// How often it is rendered anew.
+    pub(super) fresh: Option<Duration>,
     /// The inside of `<main>`.
-    main: String,
+    pub(super) main: String,
     /// The path to look at instead.
-    elsewhere: Option<String>,
+    pub(super) elsewhere: Option<String>,
 }
 
 impl Visit {
@@ -108,21 +109,6 @@ impl View {
     /// No page, but where there is one.
     pub(super) fn at(path: String) -> Self {
         Self { elsewhere: Some(path), ..Self::default() }
-    }
-
-    /// Where there is a page instead of this.
-    pub(super) fn elsewhere(&self) -> Option<&str> {
-        self.elsewhere.as_deref()
-    }
-
-    /// How often it is rendered anew.
-    pub(super) fn fresh(&self) -> Option<Duration> {
-        self.fresh
-    }
-
-    /// The inside of `<main>`.
-    pub(super) fn into_main(self) -> String {
-        self.main
     }
 
     /// The whole page.

@@ -102,7 +102,7 @@ impl Visit {
 
     /// Whether nobody has to sign in.
     pub(super) fn is_unguarded(&self) -> bool {
-        !self.app.console.sessions.required()
+        !self.app.console.sessions.rules.required
     }
 
     /// The session that this is part of.

@@ -192,7 +192,7 @@
 //!
 //! # Invariants
 //!
-//! - Imports go along the arrows only, and within a directory no more than four files import each other in a circle; `tests/it/architecture.rs`
+//! - Imports go along the arrows only, and within a room, sub-folders included, few files import each other in a circle; `tests/it/architecture.rs`
 //!   holds both.
 //! - Only `store/index.rs` names sled, only `store/postgres` the client of a database, only `web` names warp, only `wire` and `web` name rustls, only `matching` (and `daemon`, which starts the
 //!   threads) names actix.

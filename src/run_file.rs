@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::private_file;
 
 /// Where a daemon listens, and the key that opens its admin listener to whoever may read its store.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunFile {
     /// Address of the api listener, as a URL.

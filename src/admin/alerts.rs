@@ -1,12 +1,11 @@
-//! `GET /alerts`, `POST /alerts/test`: what `offerd alerts` calls.
+//! `GET /alerts`, `POST /alerts/test`: what `offerd alerts` calls; and what the console does of it.
 
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::audit::{Actor, Note, audit};
+use super::audit::{Actor, note};
 use super::command::{ORDER_BYTES, order};
-use crate::alerts::{check_receiver, try_out};
-use crate::config::Settings;
+use crate::alerts::{Tried, check_receiver, try_out};
 use crate::web::{Context, Failure, Reply};
 
 /// Who is to be told a test.
@@ -25,17 +24,20 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
 /// Tells a test, and how each receiver took it.
 pub(super) async fn test(mut context: Context<App>) -> Result<Reply, Failure> {
     let test: Test = order(&mut context, ORDER_BYTES).await?;
-    let settings = context.app.settings();
-    refuse_stranger(&settings, test.receiver.as_deref())?;
-    let note = Note::of("alerts.test").about(test.receiver.as_deref().unwrap_or("every receiver"));
-    context.app.note_if_can(&Actor::of_command(&context), note).await;
-    audit!(context, "alerts.test", "test of alerts sent");
-    let tried = try_out(&settings.alerts, test.receiver.as_deref(), context.app.store.now_ms()).await;
-    context.app.alerts.tried(&tried, context.app.store.now_ms());
-    Reply::json(&tried)
+    let actor = Actor::of_command(&context);
+    Reply::json(&tested(&context.app, &actor, test.receiver.as_deref()).await?)
 }
 
-/// Refuses a test for a receiver that there is not.
-pub(super) fn refuse_stranger(settings: &Settings, receiver: Option<&str>) -> Result<(), Failure> {
-    check_receiver(&settings.alerts, receiver).map_err(|told| Failure::bad_attribute("receiver", told))
+/// Tells one receiver a test, or all of them.
+///
+/// # Errors
+/// That there is no such receiver.
+pub(super) async fn tested(app: &App, actor: &Actor, receiver: Option<&str>) -> Result<Vec<Tried>, Failure> {
+    let settings = app.settings();
+    check_receiver(&settings.alerts, receiver).map_err(|told| Failure::bad_attribute("receiver", told))?;
+    let note = note!("alerts.test", "test of alerts sent").about(receiver.unwrap_or("every receiver"));
+    app.note_if_can(actor, note).await;
+    let tried = try_out(&settings.alerts, receiver, app.store.now_ms()).await;
+    app.alerts.tried(&tried, app.store.now_ms());
+    Ok(tried)
 }

@@ -1,4 +1,4 @@
-//! The audit: who changed what may be done here, or saw what is masked, and when. Each is a record in the store ([`AuditLog`](crate::store::audit::AuditLog)) and a line
+//! The audit, and `GET /audit`, `GET /audit/verdict`, which `offerd audit` calls: who changed what may be done here, or saw what is masked, and when. Each is a record in the store ([`AuditLog`](crate::store::audit::AuditLog)) and a line
 //! of the log with the target `audit`, so that a filter such as `audit=info` collects nothing else; never with a secret.
 //!
 //! The record is written in one commit with what it tells, where that is a commit; before it is done, where it shows what is masked,
@@ -7,14 +7,16 @@
 use std::fmt::Display;
 
 use hyper::HeaderMap;
+use serde::{Deserialize, Serialize};
 use tracing::error;
 
 use super::App;
-use super::unwritten::unwritten;
-use crate::store::audit::AuditEntry;
+use super::command::{WHOLE, parameter, unavailable, unwritten};
+use crate::sheet::{Sheet, sheet};
+use crate::store::audit::{AuditEntry, AuditFilter, AuditRecord};
 use crate::store::users::Role;
-use crate::store::{Commit, CommitError};
-use crate::web::{Context, Failure};
+use crate::store::{Commit, CommitError, ReadError};
+use crate::web::{Context, Failure, Reply};
 
 /// Where the command line says who runs it. Whoever has the admin key is believed: the key stands in a file that only the
 /// daemon's own user may read.
@@ -47,26 +49,21 @@ impl Actor {
     pub(super) fn of_command(context: &Context<App>) -> Self {
         Self { who: operator(&context.request.headers), role: None, from: "command".to_owned() }
     }
-
-    fn entry(&self, note: Note) -> AuditEntry {
-        let Self { who, role, from } = self.clone();
-        let Note { action, object, reason } = note;
-        AuditEntry { who, role, from, action, object, reason }
-    }
 }
 
-/// What is recorded of what somebody does.
-#[derive(Debug, Clone)]
-pub(super) struct Note {
+/// The record of an action: an entry of the audit and a line of the log. `note!` makes one.
+pub(super) struct Note<'l> {
     action: &'static str,
     object: Option<String>,
     reason: Option<String>,
+    /// Writes the line of the log, given who acts.
+    line: Box<dyn FnOnce(&str) + Send + 'l>,
 }
 
-impl Note {
+impl<'l> Note<'l> {
     /// An action.
-    pub(super) fn of(action: &'static str) -> Self {
-        Self { action, object: None, reason: None }
+    pub(super) fn new(action: &'static str, line: impl FnOnce(&str) + Send + 'l) -> Self {
+        Self { action, object: None, reason: None, line: Box::new(line) }
     }
 
     /// What it is done to.
@@ -74,38 +71,48 @@ impl Note {
         Self { object: Some(object.to_string()), ..self }
     }
 
-    /// Why.
-    pub(super) fn because(self, reason: &str) -> Self {
-        Self { reason: Some(reason.to_owned()), ..self }
+    /// Why, where that is said.
+    pub(super) fn because<'r>(self, reason: impl Into<Option<&'r str>>) -> Self {
+        Self { reason: reason.into().map(str::to_owned), ..self }
     }
 }
 
 impl App {
-    /// Records something; what comes after this is done only if it is recorded.
+    /// Records something, and logs it; what comes after this is done only if it is recorded.
     ///
     /// # Errors
     /// That it could not be.
-    pub(super) async fn note(&self, actor: &Actor, note: Note) -> Result<(), Failure> {
+    pub(super) async fn note(&self, actor: &Actor, note: Note<'_>) -> Result<(), Failure> {
         let noted = self.commit(actor, note, Commit::new()).await;
         noted.map_err(|failure| {
             unwritten("the record in the audit, without which this is not done,", &failure)
         })
     }
 
-    /// Records something that is done in any case.
-    pub(super) async fn note_if_can(&self, actor: &Actor, note: Note) {
-        let action = note.action;
-        if let Err(failure) = self.commit(actor, note, Commit::new()).await {
+    /// Records and logs something that is done in any case.
+    pub(super) async fn note_if_can(&self, actor: &Actor, note: Note<'_>) {
+        let Note { action, line, .. } = note;
+        if let Err(failure) = self.commit(actor, Note { line: Box::new(|_| ()), ..note }, Commit::new()).await
+        {
             error!(%failure, action, "what was done could not be recorded in the audit");
         }
+        line(&actor.who);
     }
 
-    /// Commits something together with the record of it.
+    /// Commits something together with the record of it, and logs it.
     ///
     /// # Errors
     /// Why the store did not take it.
-    pub(super) async fn commit(&self, actor: &Actor, note: Note, commit: Commit) -> Result<(), CommitError> {
-        self.audit.commit(commit, actor.entry(note)).await
+    pub(super) async fn commit(
+        &self,
+        actor: &Actor,
+        note: Note<'_>,
+        commit: Commit,
+    ) -> Result<(), CommitError> {
+        let Actor { who, role, from } = actor.clone();
+        let Note { action, object, reason, line } = note;
+        let entry = AuditEntry { who, role, from, action, object, reason };
+        self.audit.commit(commit, entry).await.inspect(|()| line(&actor.who))
     }
 }
 
@@ -114,27 +121,87 @@ fn is_of_a_name(letter: &char) -> bool {
     letter.is_ascii_alphanumeric() || " ()-_.@+$\\".contains(*letter)
 }
 
-/// Writes one line of the audit log: `audit!(context, "token.create", id = %id)`. The log adds the time, the request's id
-/// and the listener.
-macro_rules! audit {
-    ($context:expr, $action:literal, $($fields:tt)+) => {
-        $crate::admin::audit::audit_by!(
-            $crate::admin::audit::operator(&$context.request.headers),
-            $action,
-            $($fields)+
-        )
+/// The record of an action, with the fields and the message of its log line: `note!("token.create", id = %id, "token created")`.
+/// Without these it is in the audit alone. The log adds the time, the request's id and the listener.
+macro_rules! note {
+    ($action:expr) => {
+        $crate::admin::audit::Note::new($action, |_| ())
+    };
+    ($action:expr, $($fields:tt)+) => {
+        $crate::admin::audit::Note::new($action, |who| $crate::admin::audit::audit_by!(who, $action, $($fields)+))
     };
 }
 
-/// The same where it is known by name who acts, as when a command works on a stopped daemon's store.
+/// Writes a line of the audit log alone, for an action that is recorded elsewhere or at another moment.
 macro_rules! audit_by {
     ($who:expr, $action:expr, $($fields:tt)+) => {
         ::tracing::info!(target: $crate::telemetry::logging::AUDIT, who = $who, action = $action, $($fields)+)
     };
 }
 
-pub(super) use audit;
 pub(crate) use audit_by;
+pub(super) use note;
+
+/// Most records of one answer.
+pub const PAGE: usize = 1000;
+
+/// Most records that are looked at for one answer.
+pub(super) const LOOKED_AT: usize = 20_000;
+
+/// What the log says where the audit is not known.
+const UNREAD: &str = "the audit could not be read";
+
+/// Records, the oldest first.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct AuditPage {
+    /// The records.
+    pub records: Vec<AuditRecord>,
+    /// Behind which number to go on; nothing at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
+    let (after, filter) = wanted(&context)?;
+    let read = move |app: &App| app.audit.after(after, &filter, PAGE, LOOKED_AT);
+    let (records, next) = context.app.reading(UNREAD, read).await?.map_err(unread)?;
+    Reply::json(&AuditPage { records, next })
+}
+
+/// Behind which number, and which records.
+fn wanted(context: &Context<App>) -> Result<(u64, AuditFilter), Failure> {
+    let text = |name| context.request.query_value(name).map(str::to_owned);
+    let since: u64 = parameter(context, "since", WHOLE)?.unwrap_or(0);
+    let since = i64::try_from(since).unwrap_or(i64::MAX);
+    let filter = AuditFilter { since, who: text("who"), action: text("action") };
+    Ok((parameter(context, "after", WHOLE)?.unwrap_or(0), filter))
+}
+
+pub(super) async fn verdict(context: Context<App>) -> Result<Reply, Failure> {
+    let read = |app: &App| app.audit.verify();
+    Reply::json(&context.app.reading(UNREAD, read).await?.map_err(unread)?)
+}
+
+/// That the disk cannot be read.
+pub(super) fn unread(failure: ReadError) -> Failure {
+    error!(%failure, "{UNREAD}");
+    unavailable("the audit cannot be read; the log tells why".to_owned())
+}
+
+/// The records as a file for spreadsheets has them.
+pub fn sheet(records: &[AuditRecord]) -> Sheet {
+    sheet!(records, record => {
+        "number": Count => record.number,
+        "at": Time => record.at,
+        "who" => &record.who,
+        "role" => record.role.map(|role| role.word()),
+        "from" => &record.from,
+        "action" => &record.action,
+        "object" => record.object.as_ref(),
+        "reason" => record.reason.as_ref(),
+        "previous" => &record.previous,
+    })
+}
 
 #[cfg(test)]
 mod tests {
@@ -153,5 +220,23 @@ mod tests {
         assert_eq!(of(b"\xff"), "admin key");
         assert_eq!(of(&[b'x'; 200]).len(), NAME_CHARS);
         assert_eq!(operator(&HeaderMap::new()), "admin key");
+    }
+
+    #[test]
+    fn a_reason_is_no_formula_and_breaks_no_line() {
+        let record = AuditRecord {
+            number: 7,
+            at: 0,
+            who: "user alice".to_owned(),
+            role: None,
+            from: "command".to_owned(),
+            action: "reload".to_owned(),
+            object: None,
+            reason: Some("=1+1\n\"x\"".to_owned()),
+            previous: "00".to_owned(),
+        };
+        let text = sheet(&[record]).csv().unwrap();
+        let (_, line) = text.split_once('\n').unwrap();
+        assert_eq!(line, "7,1970-01-01T00:00:00.000Z,user alice,,command,reload,,\"'=1+1\n\"\"x\"\"\",00\n");
     }
 }

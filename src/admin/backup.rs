@@ -11,7 +11,7 @@ use futures_util::stream;
 use tracing::error;
 
 use super::App;
-use super::audit::{Actor, Note, audit_by, operator};
+use super::audit::{Actor, audit_by, note, operator};
 use super::command::our_fault;
 use crate::alerts;
 use crate::records::projection::Steps;
@@ -21,13 +21,8 @@ use crate::web::{Context, Failure, Reply};
 /// Seconds after which it may be tried again when another backup is being taken.
 const RETRY_AFTER_S: u32 = 10;
 
-/// A backup that goes on with each piece.
-struct UnderWay {
-    backup: Backup,
-    steps: Steps,
-    who: Arc<str>,
-    app: Arc<App>,
-}
+/// A backup that goes on with each piece, and who takes it.
+type UnderWay = (Backup, Steps, Arc<str>, Arc<App>);
 
 pub(super) async fn backup(context: Context<App>) -> Result<Reply, Failure> {
     let who: Arc<str> = operator(&context.request.headers).into();
@@ -36,21 +31,18 @@ pub(super) async fn backup(context: Context<App>) -> Result<Reply, Failure> {
         BackupError::InDatabase => Failure::bad_request(BackupError::InDatabase.to_string()),
         error => our_fault("a backup could not be begun")(error),
     })?;
-    context.app.note_if_can(&Actor::of_command(&context), Note::of("backup")).await;
+    context.app.note_if_can(&Actor::of_command(&context), note!("backup")).await;
     told("backup.begin", &who);
-    let under_way = UnderWay { backup, steps: Steps::new(context.app.rests), who, app: context.app };
+    let under_way = (backup, Steps::new(context.app.rests), who, context.app);
     let pieces = stream::unfold(Some(under_way), |under_way| async { go_on(under_way?).await });
     Ok(Reply::stream("application/octet-stream", pieces))
 }
 
 /// Takes the next step.
-async fn go_on(under_way: UnderWay) -> Option<(io::Result<Bytes>, Option<UnderWay>)> {
-    let UnderWay { mut backup, mut steps, who, app } = under_way;
+async fn go_on((mut backup, mut steps, who, app): UnderWay) -> Option<(io::Result<Bytes>, Option<UnderWay>)> {
     let stepped = steps.take(move || backup.step().map(|piece| (piece, backup))).await;
     match stepped.map_err(io::Error::other).and_then(|stepped| stepped.map_err(io::Error::other)) {
-        Ok((Some(piece), backup)) => {
-            Some((Ok(Bytes::from(piece)), Some(UnderWay { backup, steps, who, app })))
-        }
+        Ok((Some(piece), backup)) => Some((Ok(Bytes::from(piece)), Some((backup, steps, who, app)))),
         Ok((None, backup)) => {
             told("backup.take", &who);
             if let Err(failure) = alerts::note_backup(&app.store, &who, backup.missed()).await {

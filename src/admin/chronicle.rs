@@ -1,24 +1,18 @@
 //! What was done lately, for who looks at it on a page: the last check of the store, since the start.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::Utc;
+use serde::Serialize;
 
 use super::store::StoreReport;
 
-/// The last of each thing.
+/// The last check of the store.
 #[derive(Debug, Default)]
-pub struct Chronicle(Mutex<Lately>);
-
-/// What was done last.
-#[derive(Debug, Clone, Default)]
-pub struct Lately {
-    /// The last check of the store.
-    pub check: Option<Check>,
-}
+pub struct Chronicle(Mutex<Option<Check>>);
 
 /// A check of the store.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Check {
     /// When it began, Unix milliseconds.
     pub at: i64,
@@ -27,7 +21,7 @@ pub struct Check {
 }
 
 /// What a check found.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Found {
     /// Whether everything is as it was written.
     pub sound: bool,
@@ -42,18 +36,18 @@ pub struct Found {
 }
 
 impl Chronicle {
-    /// What was done last.
-    pub fn lately(&self) -> Lately {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The last check, if there was one.
+    pub fn check(&self) -> Option<Check> {
+        self.last().clone()
     }
 
     /// A check begins. Returns whether it may: only one goes on at a time.
     pub fn check_begins(&self) -> bool {
-        let mut lately = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if lately.check.as_ref().is_some_and(|check| check.found.is_none()) {
+        let mut last = self.last();
+        if last.as_ref().is_some_and(|check| check.found.is_none()) {
             return false;
         }
-        lately.check = Some(Check { at: Utc::now().timestamp_millis(), found: None });
+        *last = Some(Check { at: Utc::now().timestamp_millis(), found: None });
         true
     }
 
@@ -66,9 +60,13 @@ impl Chronicle {
             leads_broken: report.leads_broken,
             damaged: report.damaged.len(),
         });
-        let mut lately = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = lately.check.as_ref().map_or_else(|| Utc::now().timestamp_millis(), |check| check.at);
-        lately.check = Some(Check { at, found: Some(found) });
+        let mut last = self.last();
+        let at = last.as_ref().map_or_else(|| Utc::now().timestamp_millis(), |check| check.at);
+        *last = Some(Check { at, found: Some(found) });
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<Check>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -81,7 +79,7 @@ mod tests {
         let chronicle = Chronicle::default();
         assert!(chronicle.check_begins() && !chronicle.check_begins());
         chronicle.check_ended(Err("the disk".to_owned()));
-        let check = chronicle.lately().check.unwrap();
+        let check = chronicle.check().unwrap();
         assert!(matches!(check.found, Some(Err(cause)) if cause == "the disk"));
         assert!(chronicle.check_begins());
     }

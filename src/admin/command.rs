@@ -1,15 +1,20 @@
 //! What the handlers of commands share: the order that a command sends, work that blocks, and work that goes on step by step.
 
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
 use hyper::header::{ACCEPT, CONTENT_DISPOSITION, HeaderValue};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
 use tracing::{Instrument, error};
 
 use super::App;
+use crate::records::Unavailable;
 use crate::sheet::Sheet;
 use crate::store::ReadError;
 use crate::web::{Context, Failure, Reply};
@@ -23,6 +28,12 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Seconds after which a command may be given again.
 const RETRY_AFTER_S: u32 = 5;
+
+/// Seconds after which something may be tried again that could not be written.
+const WRITTEN_AFTER_S: u32 = 10;
+
+/// What the system says of a full disk.
+const FULL: &str = "(os error 28)";
 
 /// Reads what a command orders.
 ///
@@ -38,12 +49,37 @@ pub async fn order<T: DeserializeOwned>(context: &mut Context<App>, most_bytes: 
 ///
 /// # Errors
 /// That it did, or what came of it.
-pub async fn seen_through<T: Send + 'static>(
-    app: &App,
+pub async fn seen_through<T: Send + 'static, F: Future<Output = Result<T, Failure>> + Send + 'static>(
+    app: &Arc<App>,
     failed: &'static str,
-    work: impl Future<Output = Result<T, Failure>> + Send + 'static,
+    work: impl FnOnce(Arc<App>) -> F,
 ) -> Result<T, Failure> {
-    app.going_on.begin(work).await.map_err(our_fault(failed))?
+    app.going_on.begin(work(Arc::clone(app))).await.map_err(our_fault(failed))?
+}
+
+impl App {
+    /// Reads on a thread that may block; `failed` is what the log says where it panics.
+    ///
+    /// # Errors
+    /// That it did.
+    pub(super) async fn reading<T: Send + 'static>(
+        self: &Arc<Self>,
+        failed: &'static str,
+        read: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        let app = Arc::clone(self);
+        blocking(failed, move || read(&app)).await
+    }
+}
+
+/// An answer of JSON lines.
+pub fn json_lines<T: Serialize + 'static>(lines: impl Stream<Item = T> + Send + Sync + 'static) -> Reply {
+    let written = |line: T| {
+        let mut json = serde_json::to_vec(&line).expect("a line has string keys");
+        json.push(b'\n');
+        Ok(Bytes::from(json))
+    };
+    Reply::stream("application/x-ndjson", lines.map(written))
 }
 
 /// What goes on by itself, whoever waits for it: the runtime is not to end before it has.
@@ -66,6 +102,18 @@ impl GoingOn {
         drop(self.0.write().await);
     }
 }
+
+/// A parameter of the query, if it is given.
+///
+/// # Errors
+/// That it is not what is `wanted`.
+pub fn parameter<T: FromStr>(context: &Context<App>, name: &str, wanted: &str) -> Result<Option<T>, Failure> {
+    let wrong = |_| Failure::bad_attribute(name, wanted);
+    context.request.query_value(name).map(|text| text.parse().map_err(wrong)).transpose()
+}
+
+/// What a number must be that counts, or is a moment.
+pub const WHOLE: &str = "must be a whole number that is not negative";
 
 /// Whether CSV is asked for rather than JSON: by `format`, else by what is accepted.
 ///
@@ -97,9 +145,45 @@ pub fn unread(failure: ReadError) -> Failure {
     unavailable(failure.to_string())
 }
 
+/// 503: the store cannot be read; the log has the cause.
+pub fn store_unread(_: Unavailable) -> Failure {
+    unavailable("the store cannot be read; the log tells why".to_owned())
+}
+
 /// 503: what was asked for cannot be had just now.
 pub fn unavailable(message: String) -> Failure {
     let mut failure = Failure::overloaded(RETRY_AFTER_S);
     failure.errors[0].message = Some(message);
     failure
+}
+
+/// 503: something that an operator asked for could not be written. The answer has the cause, which names nobody; the log too.
+pub fn unwritten(what: &str, cause: &impl std::fmt::Display) -> Failure {
+    error!(%cause, what, "what an operator asked for could not be written");
+    let mut failure = Failure::overloaded(WRITTEN_AFTER_S);
+    let cause = cause.to_string();
+    failure.errors[0].message = match cause.contains(FULL) {
+        true => format!(
+            "{what} was not written: the disk is full; make room on the disk of `store.path`, and do it again"
+        )
+        .into(),
+        false => format!("{what} was not written: {cause}").into(),
+    };
+    failure
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_as_that_with_what_was_not_written_and_what_to_do() {
+        let told = |code| {
+            let error = std::io::Error::from_raw_os_error(code);
+            unwritten("the token", &error).errors[0].message.clone().unwrap()
+        };
+        let full = "the token was not written: the disk is full; make room on the disk of `store.path`, and do it again";
+        assert_eq!(told(28), full);
+        assert_eq!(told(5), "the token was not written: Input/output error (os error 5)");
+    }
 }

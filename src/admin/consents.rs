@@ -2,32 +2,31 @@
 
 use std::ops::Range;
 
-use uuid::Uuid;
-
 use super::App;
-use super::audit::{Actor, Note};
-use super::command::{blocking, unavailable};
+use super::audit::{Actor, note};
+use super::command::{WHOLE, parameter, store_unread};
 use crate::persons::consents::{Place, Wanted, page};
-use crate::records::Unavailable;
 use crate::web::{Context, Failure, Reply};
+
+/// What names a company.
+const UUID: &str = "must be a uuid";
 
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     let wanted = Wanted {
-        company: uuid(&context, "company")?,
+        company: parameter(&context, "company", UUID)?,
         came: came(&context)?,
         test: context.request.query_value("leads") == Some("test"),
     };
-    let from = match uuid(&context, "nextCompany")? {
-        Some(company) => Some(Place { company, from_us: number(&context, "nextUs")?.unwrap_or(0) }),
+    let from = match parameter(&context, "nextCompany", UUID)? {
+        Some(company) => Some(Place { company, from_us: parameter(&context, "nextUs", WHOLE)?.unwrap_or(0) }),
         None => {
             // Once for all pages.
             noted(&context.app, &Actor::of_command(&context)).await?;
             None
         }
     };
-    let store = context.app.store.clone();
-    let read = blocking("the consents could not be read", move || page(&store, &wanted, from)).await?;
-    Reply::json(&read.map_err(unread)?)
+    let read = move |app: &App| page(&app.store, &wanted, from);
+    Reply::json(&context.app.reading("the consents could not be read", read).await?.map_err(store_unread)?)
 }
 
 /// Records that somebody looks at consents, of the console too.
@@ -35,30 +34,15 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
 /// # Errors
 /// That it could not be recorded.
 pub(super) async fn noted(app: &App, actor: &Actor) -> Result<(), Failure> {
-    app.note(actor, Note::of("consents.read")).await
-}
-
-/// 503: the log tells why.
-pub(super) fn unread(_: Unavailable) -> Failure {
-    unavailable("the store cannot be read; the log tells why".to_owned())
+    app.note(actor, note!("consents.read")).await
 }
 
 fn came(context: &Context<App>) -> Result<Range<u64>, Failure> {
-    let (from, until) =
-        (number(context, "from")?.unwrap_or(0), number(context, "until")?.unwrap_or(u64::MAX));
+    let from = parameter(context, "from", WHOLE)?.unwrap_or(0);
+    let until = parameter(context, "until", WHOLE)?.unwrap_or(u64::MAX);
     if until < from {
         let wanted = format!("must not be before `from`, which is {from}, got {until}");
         return Err(Failure::bad_attribute("until", wanted));
     }
     Ok(from..until)
-}
-
-fn number(context: &Context<App>, name: &str) -> Result<Option<u64>, Failure> {
-    let wrong = |_| Failure::bad_attribute(name, "must be a whole number that is not negative");
-    context.request.query_value(name).map(|text| text.parse().map_err(wrong)).transpose()
-}
-
-fn uuid(context: &Context<App>, name: &str) -> Result<Option<Uuid>, Failure> {
-    let wrong = |_| Failure::bad_attribute(name, "must be a uuid");
-    context.request.query_value(name).map(|text| text.parse().map_err(wrong)).transpose()
 }

@@ -7,18 +7,17 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use chrono::Utc;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use metrics::{counter, gauge};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 use uuid::Uuid;
 
 use super::App;
-use super::audit::audit_by;
-use super::command::{our_fault, unavailable};
+use super::audit::{audit_by, note};
+use super::command::{json_lines, our_fault, unavailable};
 use super::persons::{Wish, about, carried_out, left_alone_by_all, ordered};
 use crate::ids;
 use crate::model::Timestamp;
@@ -61,21 +60,29 @@ struct Begun {
     ended: JoinHandle<Result<Receipt, Failure>>,
 }
 
-/// What is still to be told of an erasure.
-enum Untold {
-    Begun(Progress, Begun),
-    Erased(Receipt),
-}
-
 pub(super) async fn erase(mut context: Context<App>) -> Result<Reply, Failure> {
     let (wish, suppress) = ordered(&mut context).await?;
-    let mut begun = begin(&context.app, wish, suppress)?;
+    let Begun { mut progress, ended } = begin(&context.app, wish, suppress)?;
     // What keeps it from beginning is the answer; what comes later can only be a line of it.
-    let Some(first) = begun.progress.recv().await else {
-        let ended = begun.ended().await?;
-        return Ok(Reply::stream("application/x-ndjson", lines(Untold::Erased(ended))));
+    let Some(first) = progress.recv().await else {
+        return Ok(json_lines(stream::iter(told(Ok(gone_on(ended.await)?)))));
     };
-    Ok(Reply::stream("application/x-ndjson", lines(Untold::Begun(first, begun))))
+    let more = stream::unfold(progress, |mut progress| async { Some((progress.recv().await?, progress)) });
+    let lines = stream::iter([first]).chain(more).map(ErasureLine::Progress);
+    let ended = stream::once(ended).flat_map(|ended| stream::iter(told(gone_on(ended))));
+    Ok(json_lines(lines.chain(ended)))
+}
+
+/// The lines that end an answer.
+fn told(ended: Result<Receipt, Failure>) -> Vec<ErasureLine> {
+    match ended {
+        Ok(mut receipt) => {
+            let leads = std::mem::take(&mut receipt.leads);
+            let some = leads.chunks(LEADS_PER_RECORD).map(|some| ErasureLine::Erased(some.to_vec()));
+            some.chain([ErasureLine::Receipt(receipt)]).collect()
+        }
+        Err(failure) => vec![ErasureLine::Failed(words(&failure))],
+    }
 }
 
 /// Erases all leads of a person, and has them be left alone from now on where that is wished, too.
@@ -83,22 +90,21 @@ pub(super) async fn erase(mut context: Context<App>) -> Result<Reply, Failure> {
 /// # Errors
 /// Why not all of them are erased, or that this could not be recorded, so that none of a round is.
 pub(super) async fn erased(app: &Arc<App>, wish: Wish, suppress: bool) -> Result<Receipt, Failure> {
-    begin(app, wish, suppress)?.ended().await
+    gone_on(begin(app, wish, suppress)?.ended.await)
 }
 
 /// Has an erasure begin, which goes on whatever becomes of who has asked for it.
 fn begin(app: &Arc<App>, wish: Wish, suppress: bool) -> Result<Begun, Failure> {
     wish.who()?;
     let (told, progress) = unbounded_channel();
-    let (here, app) = (app, Arc::clone(app));
-    let work = async move { erase_in_rounds(&app, &wish, suppress, &told).await };
-    Ok(Begun { progress, ended: here.going_on.begin(work) })
+    let begun = Arc::clone(app);
+    let work = async move { erase_in_rounds(&begun, &wish, suppress, &told).await };
+    Ok(Begun { progress, ended: app.going_on.begin(work) })
 }
 
-impl Begun {
-    async fn ended(self) -> Result<Receipt, Failure> {
-        self.ended.await.map_err(our_fault("an erasure could not go on"))?
-    }
+/// The outcome of an erasure's task.
+fn gone_on(ended: Result<Result<Receipt, Failure>, JoinError>) -> Result<Receipt, Failure> {
+    ended.map_err(our_fault("an erasure could not go on"))?
 }
 
 /// Leads that an erasure has before it, as the metric counts them.
@@ -124,7 +130,7 @@ impl Drop for Left {
 }
 
 async fn erase_in_rounds(
-    app: &App,
+    app: &Arc<App>,
     wish: &Wish,
     suppress: bool,
     told: &UnboundedSender<Progress>,
@@ -166,7 +172,8 @@ async fn erase_in_rounds(
     }
     if found.is_empty() {
         for action in ["person.erase", "person.erased"] {
-            app.note(&wish.by, wish.note(action).about(named(receipt_uuid, &[]))).await?;
+            let note = note!(action).because(wish.reason.as_deref());
+            app.note(&wish.by, note.about(named(receipt_uuid, &[]))).await?;
         }
     }
     let (leads, reason) = (receipt.leads.len(), &wish.reason);
@@ -184,13 +191,14 @@ async fn erase_in_rounds(
 
 /// Erases the leads of a round, with a record in the audit before and behind it.
 async fn erase_round(
-    app: &App,
+    app: &Arc<App>,
     wish: &Wish,
     (receipt, round): (Uuid, &[Uuid]),
     (mut progress, told): (Progress, &UnboundedSender<Progress>),
 ) -> Result<Vec<Erasure>, Failure> {
     for leads in round.chunks(LEADS_PER_RECORD) {
-        app.note(&wish.by, wish.note("person.erase").about(named(receipt, leads))).await?;
+        let note = note!("person.erase").because(wish.reason.as_deref());
+        app.note(&wish.by, note.about(named(receipt, leads))).await?;
     }
     let (leads, told) = (round.to_vec(), told.clone());
     let erased = carried_out(app, move |engine, runtime| {
@@ -203,7 +211,8 @@ async fn erase_round(
     let erased = erased.await?;
     let gone: Vec<Uuid> = erased.iter().map(|lead| lead.lead_uuid).collect();
     for leads in gone.chunks(LEADS_PER_RECORD) {
-        app.note_if_can(&wish.by, wish.note("person.erased").about(named(receipt, leads))).await;
+        let note = note!("person.erased").because(wish.reason.as_deref());
+        app.note_if_can(&wish.by, note.about(named(receipt, leads))).await;
     }
     Ok(erased)
 }
@@ -231,38 +240,6 @@ fn cut_short(failure: Failure, receipt: Uuid, Progress { done, of }: Progress) -
 fn words(failure: &Failure) -> String {
     let words = failure.errors.iter().filter_map(|error| error.message.as_deref());
     words.collect::<Vec<_>>().join("; ")
-}
-
-/// The lines of an answer.
-fn lines(untold: Untold) -> impl futures_util::Stream<Item = std::io::Result<Bytes>> + Send + Sync {
-    stream::unfold(Some(untold), |untold| async {
-        let (line, untold) = next(untold?).await;
-        let mut json = serde_json::to_vec(&line).expect("a line has string keys");
-        json.push(b'\n');
-        Some((Ok(Bytes::from(json)), untold))
-    })
-}
-
-/// The next line, and what is to be told behind it.
-async fn next(untold: Untold) -> (ErasureLine, Option<Untold>) {
-    match untold {
-        Untold::Begun(progress, mut begun) => {
-            let line = ErasureLine::Progress(progress);
-            match begun.progress.recv().await {
-                Some(progress) => (line, Some(Untold::Begun(progress, begun))),
-                None => match begun.ended().await {
-                    Ok(receipt) => (line, Some(Untold::Erased(receipt))),
-                    Err(failure) => (ErasureLine::Failed(words(&failure)), None),
-                },
-            }
-        }
-        Untold::Erased(receipt) if receipt.leads.is_empty() => (ErasureLine::Receipt(receipt), None),
-        Untold::Erased(mut receipt) => {
-            let rest = receipt.leads.split_off(LEADS_PER_RECORD.min(receipt.leads.len()));
-            let some = std::mem::replace(&mut receipt.leads, rest);
-            (ErasureLine::Erased(some), Some(Untold::Erased(receipt)))
-        }
-    }
 }
 
 #[cfg(test)]

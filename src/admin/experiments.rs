@@ -65,6 +65,12 @@ pub struct VariantStanding {
 }
 
 impl RuleStanding {
+    /// A rule that draws leads of all companies, at any time.
+    fn new(rule: &str, state: RuleState, variants: Vec<VariantStanding>) -> Self {
+        let (companies, tags) = (Vec::new(), BTreeMap::new());
+        Self { rule: rule.to_owned(), state, starts: None, ends: None, companies, tags, variants }
+    }
+
     /// From when to when it runs, as far as its file says.
     pub fn time(&self) -> String {
         let minute = |at: DateTime<Utc>| figures::minute(at.timestamp_millis());
@@ -92,12 +98,9 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
 
 /// Compares the variants of one, as JSON, or as CSV for who accepts that or asks for it by `format=csv`.
 pub(super) async fn compare(context: Context<App>) -> Result<Reply, Failure> {
-    let query = |name: &str| {
-        context.request.query.iter().find(|(known, _)| known == name).map(|(_, value)| &value[..])
-    };
-    if let Some((name, _)) =
-        context.request.query.iter().find(|(name, _)| name != "leads" && name != "format")
-    {
+    let pairs = &context.request.query;
+    let query = |name: &str| pairs.iter().find(|(known, _)| known == name).map(|(_, value)| &value[..]);
+    if let Some((name, _)) = pairs.iter().find(|(name, _)| name != "leads" && name != "format") {
         return Err(Failure::bad_attribute(name, "is no parameter; `leads` and `format` are".to_owned()));
     }
     let test = is_test(query("leads"))?;
@@ -126,17 +129,9 @@ pub(super) async fn standings(app: &Arc<App>) -> Result<Vec<RuleStanding>, Failu
     for (rule, variant) in labels.filter(|(rule, _)| configuration.experiments.named(rule).is_none()) {
         removed.entry(rule).or_default().insert(variant);
     }
-    let removed = removed.into_iter().map(|(rule, variants)| RuleStanding {
-        rule: rule.to_owned(),
-        state: RuleState::Removed,
-        starts: None,
-        ends: None,
-        companies: Vec::new(),
-        tags: BTreeMap::new(),
-        variants: variants
-            .into_iter()
-            .map(|name| variant(rule, (name, None), String::new(), &leads))
-            .collect(),
+    let removed = removed.into_iter().map(|(rule, names)| {
+        let variants = names.into_iter().map(|name| variant(rule, (name, None), String::new(), &leads));
+        RuleStanding::new(rule, RuleState::Removed, variants.collect())
     });
     Ok(declared.chain(removed).collect())
 }
@@ -149,16 +144,14 @@ fn standing(rule: &Rule, leads: &Counted) -> RuleStanding {
         Treatment { rule: rule.name.clone(), variant: name.to_owned(), changes }.about()
     };
     let variants = rule.shares();
+    let variants =
+        variants.map(|(name, percent)| variant(&rule.name, (name, Some(percent)), about(name), leads));
     RuleStanding {
-        rule: rule.name.clone(),
-        state: rule.state(Utc::now()),
         starts: rule.starts,
         ends: rule.ends,
         companies: rule.companies.values().cloned().collect(),
         tags: rule.tags.clone(),
-        variants: variants
-            .map(|(name, percent)| variant(&rule.name, (name, Some(percent)), about(name), leads))
-            .collect(),
+        ..RuleStanding::new(&rule.name, rule.state(Utc::now()), variants.collect())
     }
 }
 

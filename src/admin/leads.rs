@@ -7,10 +7,11 @@ use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use super::App;
-use super::audit::{Actor, Note, audit_by};
-use super::command::{blocking, seen_through, unavailable};
+use super::audit::{Actor, audit_by, note};
+use super::command::{seen_through, unavailable};
 use super::reports;
 use crate::hindsight::explanation::explanation;
+use crate::matching::Engine;
 use crate::persons::{dossier, erasure};
 use crate::records::Unavailable;
 use crate::records::reading::{self, Held};
@@ -20,13 +21,13 @@ const UNAVAILABLE: &str = "the store cannot be read or written; the log tells wh
 
 pub(super) async fn erase(context: Context<App>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("uuid")?;
-    let (app, by) = (Arc::clone(&context.app), Actor::of_command(&context));
-    let erasure = seen_through(&context.app, "a lead could not be erased", async move {
-        let (engine, runtime) = (Arc::clone(&app.engine), Handle::current());
+    let by = Actor::of_command(&context);
+    let erasure = seen_through(&context.app, "a lead could not be erased", async move |app| {
+        let runtime = Handle::current();
         known(&app, lead)?;
         reports::settle(&app).await;
-        app.note(&by, Note::of("lead.erase").about(lead)).await?;
-        let erasure = found(lead, move || runtime.block_on(erasure::erase(&engine, lead))).await?;
+        app.note(&by, note!("lead.erase").about(lead)).await?;
+        let erasure = found(&app, lead, move |engine| runtime.block_on(erasure::erase(engine, lead))).await?;
         audit_by!(&by.who, "lead.erase", %lead, "personal data of a lead erased");
         Ok(erasure)
     });
@@ -35,12 +36,11 @@ pub(super) async fn erase(context: Context<App>) -> Result<Reply, Failure> {
 
 pub(super) async fn export(context: Context<App>) -> Result<Reply, Failure> {
     let lead = context.params.uuid("uuid")?;
-    let (app, by) = (Arc::clone(&context.app), Actor::of_command(&context));
-    let dossier = seen_through(&context.app, "what is held on a lead could not be read", async move {
-        let engine = Arc::clone(&app.engine);
-        let dossier = found(lead, move || dossier::dossier(&engine, lead)).await?;
-        app.note(&by, Note::of("lead.export").about(lead)).await?;
-        audit_by!(&by.who, "lead.export", %lead, "personal data of a lead exported");
+    let by = Actor::of_command(&context);
+    let dossier = seen_through(&context.app, "what is held on a lead could not be read", async move |app| {
+        let dossier = found(&app, lead, move |engine| dossier::dossier(engine, lead)).await?;
+        let note = note!("lead.export", %lead, "personal data of a lead exported").about(lead);
+        app.note(&by, note).await?;
         Ok(dossier)
     });
     Reply::json(&dossier.await?)
@@ -49,9 +49,8 @@ pub(super) async fn export(context: Context<App>) -> Result<Reply, Failure> {
 /// Explains a lead, or a rate table by its own uuid or an offer's: every rule of the book is walked.
 pub(super) async fn explain(context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
-    let engine = Arc::clone(&context.app.engine);
-    let explain = move || explanation(&engine.records, &engine.book(), uuid);
-    Reply::json(&found(uuid, explain).await?)
+    let explain = move |engine: &Engine| explanation(&engine.records, &engine.book(), uuid);
+    Reply::json(&found(&context.app, uuid, explain).await?)
 }
 
 /// That there is such a lead, or its key: what is not done is not recorded.
@@ -65,10 +64,11 @@ fn known(app: &App, lead: Uuid) -> Result<(), Failure> {
 
 /// What was found of a lead. It is looked for on a thread that may block: the feeds may be long.
 async fn found<T: Send + 'static>(
+    app: &Arc<App>,
     lead: Uuid,
-    look: impl FnOnce() -> Result<Option<T>, Unavailable> + Send + 'static,
+    look: impl FnOnce(&Engine) -> Result<Option<T>, Unavailable> + Send + 'static,
 ) -> Result<T, Failure> {
-    let looked = blocking("what is held on a lead could not be read", look).await?;
+    let looked = app.reading("what is held on a lead could not be read", |app| look(&app.engine)).await?;
     let found = looked.map_err(|_| unavailable(UNAVAILABLE.to_owned()))?;
     found.ok_or_else(|| Failure::unknown_uuid("Lead", lead))
 }

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::audit::{Actor, Note, audit};
-use super::command::{ORDER_BYTES, blocking, order};
-use super::unwritten::unwritten;
+use super::audit::{Actor, note};
+use super::command::{ORDER_BYTES, order, unwritten};
 use crate::store::{MasterKey, SealingError, Store};
 use crate::web::{Context, Failure, Reply};
 
@@ -47,14 +46,13 @@ pub(super) async fn sealed_with(context: Context<App>) -> Result<Reply, Failure>
 /// Reads and writes files on a thread that may block.
 pub(super) async fn rotate(mut context: Context<App>) -> Result<Reply, Failure> {
     let rotation: Rotation = order(&mut context, ORDER_BYTES).await?;
-    let store = context.app.store.clone();
-    match blocking(FAILED, move || rotation.apply(&store)).await? {
+    match context.app.reading(FAILED, move |app| rotation.apply(&app.store)).await? {
         Ok(rotated) => {
             let Rotated { old_key, new_key } = &rotated;
             if old_key != new_key {
-                let note = Note::of("key.rotate").about(format!("{old_key} by {new_key}"));
+                let note = note!("key.rotate", old_key, new_key, "master key rotated");
+                let note = note.about(format!("{old_key} by {new_key}"));
                 context.app.note_if_can(&Actor::of_command(&context), note).await;
-                audit!(context, "key.rotate", old_key, new_key, "master key rotated");
             }
             Reply::json(&rotated)
         }

@@ -15,7 +15,6 @@
 
 pub mod alerts;
 pub mod audit;
-pub mod audit_trail;
 pub mod backup;
 mod chronicle;
 mod command;
@@ -24,7 +23,6 @@ pub mod console;
 pub mod erasing;
 pub mod experiments;
 mod health;
-pub mod key_ring;
 pub mod leads;
 pub mod master_key;
 mod nodes;
@@ -32,7 +30,6 @@ pub mod partner_events;
 mod partners;
 pub mod password;
 mod password_hash;
-mod pausing;
 pub mod persons;
 pub mod postbacks;
 mod ranking;
@@ -45,7 +42,6 @@ pub mod store;
 pub mod suppressions;
 pub mod tokens;
 pub mod transcripts;
-mod unwritten;
 pub mod users;
 
 use std::sync::{Arc, LazyLock};
@@ -64,14 +60,14 @@ pub use stopped::StoppedAdmin;
 use self::chronicle::Chronicle;
 use self::command::GoingOn;
 use self::console::{Console, SessionRules};
-use self::key_ring::KeyRing;
-use self::password::Password;
+use self::password::Passwords;
 use self::password_hash::PasswordHashes;
+use self::tokens::KeyRing;
 use crate::alerts::Board;
 use crate::config::Settings;
 use crate::matching::Engine;
 use crate::postbacks::Subscriptions;
-use crate::reload::Reloader;
+use crate::reload::{Reloader, channel as reload_requests};
 use crate::reports::Reports;
 use crate::run_file::RunFile;
 use crate::store::audit::AuditLog;
@@ -85,48 +81,19 @@ use crate::web::{
     Reply, Route, Router, Surface, Token, Welcome, routes, service,
 };
 
-/// What the admin pages are made with.
-pub struct Parts {
+/// What the admin pages work with. `new` makes it for a store at rest; `running` adds what a daemon has.
+pub struct App {
     /// Whether leads are taken.
     pub health: Arc<Health>,
-    /// Every metric.
-    pub metrics: Handle,
-    /// Matches leads.
-    pub engine: Arc<Engine>,
-    /// What is counted.
-    pub reports: Reports,
-    /// Takes in settings and partner files anew.
-    pub reloader: Reloader,
-    /// Where the listeners are, and the key that opens the commands.
-    pub run_file: RunFile,
-    /// The settings in force, whatever is reloaded.
-    pub settings: watch::Receiver<Arc<Settings>>,
-    /// Which events are pushed to whom, whatever is reloaded.
-    pub subscriptions: watch::Receiver<Arc<Subscriptions>>,
-    /// Which alerts fire.
-    pub alerts: Board,
-    /// The last lines of the log.
-    pub tail: Tail,
-    /// What was made to sign in to the console with, if it was.
-    pub secret: Option<Password>,
-    /// What the operator has set to sign in with, beside links.
-    pub password: Option<Password>,
-    /// Which listener has which path.
-    pub elsewhere: Arc<Elsewhere>,
-}
-
-/// What the admin pages work with.
-pub struct App {
-    health: Arc<Health>,
     metrics: Handle,
     key_ring: KeyRing,
     password_hashes: PasswordHashes,
     audit: AuditLog,
     store: Store,
     /// Made when it is asked for: of a stopped daemon's store not every command needs it.
-    engine: LazyLock<Arc<Engine>, Box<dyn FnOnce() -> Arc<Engine> + Send>>,
+    engine: Late<Arc<Engine>>,
     /// Likewise; nothing where what is counted cannot be read.
-    reports: LazyLock<Option<Reports>, Box<dyn FnOnce() -> Option<Reports> + Send>>,
+    reports: Late<Option<Reports>>,
     reloader: Reloader,
     /// One replay at a time.
     replays: Arc<Semaphore>,
@@ -148,10 +115,63 @@ pub struct App {
     elsewhere: Arc<Elsewhere>,
 }
 
+/// A value that is made on first use.
+type Late<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
+
 impl App {
+    /// The admin pages of a store. `engine` and `reports` are called on first use.
+    pub fn new(
+        store: Store,
+        settings: watch::Receiver<Arc<Settings>>,
+        run_file: RunFile,
+        passwords: Passwords,
+        engine: impl FnOnce() -> Arc<Engine> + Send + 'static,
+        reports: impl FnOnce() -> Option<Reports> + Send + 'static,
+    ) -> Self {
+        let in_force = Arc::clone(&settings.borrow());
+        Self {
+            health: Arc::new(Health::new(store.clone())),
+            metrics: Handle::default(),
+            key_ring: KeyRing::of(store.clone()),
+            password_hashes: PasswordHashes::default(),
+            audit: AuditLog::of(store.clone()),
+            engine: LazyLock::new(Box::new(engine)),
+            reports: LazyLock::new(Box::new(reports)),
+            // Nobody takes in what has changed: whatever comes next reads the files anew.
+            reloader: reload_requests().0,
+            replays: Arc::new(Semaphore::new(1)),
+            index: index_page(&run_file),
+            run_file,
+            settings,
+            subscriptions: watch::channel(Arc::new(Subscriptions::none(&in_force.postbacks))).1,
+            alerts: Board::of(&store),
+            tail: Tail::default(),
+            chronicle: Chronicle::default(),
+            going_on: GoingOn::default(),
+            console: Console::new(SessionRules::of(&in_force, passwords)),
+            rests: false,
+            elsewhere: Arc::default(),
+            store,
+        }
+    }
+
+    /// The same for a running daemon: its metrics, its reloader, its subscriptions to events, its alerts, the last lines of its log, and
+    /// the paths of its listeners.
+    pub fn running(
+        self,
+        metrics: Handle,
+        reloader: Reloader,
+        subscriptions: watch::Receiver<Arc<Subscriptions>>,
+        alerts: Board,
+        tail: Tail,
+        elsewhere: Arc<Elsewhere>,
+    ) -> Self {
+        Self { metrics, reloader, subscriptions, alerts, tail, elsewhere, rests: true, ..self }
+    }
+
     /// What this daemon is named by on paper that leaves it: its version, and where clients reach it.
     fn named(&self) -> String {
-        let base_url = self.settings.borrow().api.base_url.clone();
+        let base_url = self.settings().api.base_url.clone();
         let address = base_url.unwrap_or_else(|| self.run_file.api.clone());
         match address.is_empty() {
             true => format!("offerd {}, on a store at rest", env!("CARGO_PKG_VERSION")),
@@ -159,53 +179,10 @@ impl App {
         }
     }
 
-    /// The admin pages of a daemon.
-    pub fn new(parts: Parts) -> Self {
-        let Parts {
-            health,
-            metrics,
-            engine,
-            reports,
-            reloader,
-            run_file,
-            settings,
-            subscriptions,
-            alerts,
-            tail,
-            secret,
-            password,
-            elsewhere,
-        } = parts;
-        let sessions = SessionRules::of(&settings.borrow(), secret, password);
-        Self {
-            key_ring: KeyRing::of(engine.records.store.clone()),
-            password_hashes: PasswordHashes::default(),
-            audit: AuditLog::of(engine.records.store.clone()),
-            store: engine.records.store.clone(),
-            replays: Arc::new(Semaphore::new(1)),
-            index: index_page(&run_file),
-            console: Console::new(sessions),
-            chronicle: Chronicle::default(),
-            going_on: GoingOn::default(),
-            health,
-            metrics,
-            engine: LazyLock::new(Box::new(move || engine)),
-            reports: LazyLock::new(Box::new(move || Some(reports))),
-            reloader,
-            run_file,
-            settings,
-            subscriptions,
-            alerts,
-            tail,
-            rests: true,
-            elsewhere,
-        }
-    }
-
     /// A link that signs in to the console once, for whoever makes the first start: the first administrator, who is asked for a
     /// name and a password.
     pub fn first_link(&self) -> String {
-        console::sign_in::first_link(self)
+        console::links::first_link(self)
     }
 
     /// Whether leads are taken in, and partners asked about them.
@@ -255,8 +232,8 @@ const ROUTES: &[Row] = routes! {
     POST "/users/{name}" Confidential All [users::update] "Changes role, password or standing of a user.";
     DELETE "/users/{name}" Confidential All [users::delete] "Removes a user.";
     POST "/users/{name}/invitation" Confidential All [users::invite] "Makes a link for a user.";
-    GET "/audit" Confidential All [audit_trail::list] "Lists the records of the audit.";
-    GET "/audit/verdict" Confidential All [audit_trail::verdict] "Walks the chain of the audit.";
+    GET "/audit" Confidential All [audit::list] "Lists the records of the audit.";
+    GET "/audit/verdict" Confidential All [audit::verdict] "Walks the chain of the audit.";
     GET "/partners" Confidential All [partners::list] "Lists partners with their state and counts.";
     GET "/partners/timing" Confidential All [partners::timing] "Reports the response times of partners.";
     POST "/partners/pause" Confidential All [partners::pause] "Pauses a partner.";

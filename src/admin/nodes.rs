@@ -7,7 +7,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use tracing::error;
 
 use super::App;
-use super::command::{blocking, unavailable};
+use super::command::unavailable;
 use crate::nodes::{NodeTold, Nodes};
 use crate::web::{Context, Failure, Reply};
 
@@ -21,10 +21,8 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
 
 /// The same, read on a thread that may block.
 pub(super) async fn nodes(app: &Arc<App>) -> Result<Nodes, Failure> {
-    let asked = Arc::clone(app);
-    let nodes =
-        blocking("nodes could not be listed", move || Nodes::of(&asked.store, &asked.settings())).await?;
-    nodes.map_err(|failure| {
+    let read = |app: &App| Nodes::of(&app.store, &app.settings());
+    app.reading("nodes could not be listed", read).await?.map_err(|failure| {
         error!(%failure, "nodes could not be listed");
         unavailable(format!("The nodes could not be listed: {failure}"))
     })

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::App;
-use super::audit::{Actor, Note, audit};
+use super::audit::{Actor, note};
 use super::command::order;
 use crate::conversions::attribution::attribute;
 use crate::conversions::partner_events::{CLOCKS_APART, Recorded, ReportRefused, report_all};
@@ -110,9 +110,8 @@ pub(super) async fn take_in(mut context: Context<App>) -> Result<Reply, Failure>
     let outcomes = import(&context.app.engine, &imported).await;
     let new = outcomes.iter().filter(|outcome| **outcome == Outcome::New).count();
     if new > 0 {
-        let note = Note::of("events.import").about(format!("{new} reports"));
+        let note = note!("events.import", new, "partner reports imported").about(format!("{new} reports"));
         context.app.note_if_can(&Actor::of_command(&context), note).await;
-        audit!(context, "events.import", new, "partner reports imported");
     }
     Reply::json(&outcomes)
 }

@@ -1,15 +1,15 @@
 //! `GET /partners`, `GET /partners/timing`, `POST /partners/pause`, `POST /partners/resume`:
-//! what `offerd partners` calls.
+//! what `offerd partners` calls; and pauses for the console.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
-use super::audit::Actor;
-use super::command::{ORDER_BYTES, blocking, order, unread};
-use super::{App, pausing};
+use super::App;
+use super::audit::{Actor, note};
+use super::command::{ORDER_BYTES, order, unread, unwritten};
 use crate::hindsight::timing::timings;
 use crate::matching::limiter::State;
-use crate::matching::pausing::Pausable;
+use crate::matching::pausing::{self, Pausable};
+use crate::store::pauses::{Pause, Resumed};
 use crate::web::{Context, Failure, Reply, query};
 
 /// The worst first, and those who are as well as each other as the files have them. Who is not asked for want of its suppression list
@@ -25,19 +25,55 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
 /// Reads on a thread that may block: there may be many tables.
 pub(super) async fn timing(context: Context<App>) -> Result<Reply, Failure> {
     let since = query::read(&context.request, |query| query.required("since", query::integer(0..=i64::MAX)))?;
-    let engine = Arc::clone(&context.app.engine);
-    let read = move || timings(&engine.records, &engine.configuration(), &engine.statistics, since);
-    Reply::json(&blocking("timings could not be read", read).await?.map_err(unread)?)
+    let read = move |app: &App| {
+        timings(&app.engine.records, &app.engine.configuration(), &app.engine.statistics, since)
+    };
+    Reply::json(&context.app.reading("timings could not be read", read).await?.map_err(unread)?)
 }
 
 pub(super) async fn pause(mut context: Context<App>) -> Result<Reply, Failure> {
     let what: Pausable = order(&mut context, ORDER_BYTES).await?;
     let actor = Actor::of_command(&context);
-    Reply::json(&pausing::pause(&context.app, &what, &actor).await?)
+    Reply::json(&paused(&context.app, &what, &actor).await?)
 }
 
 pub(super) async fn resume(mut context: Context<App>) -> Result<Reply, Failure> {
     let what: Pausable = order(&mut context, ORDER_BYTES).await?;
     let actor = Actor::of_command(&context);
-    Reply::json(&pausing::resume(&context.app, &what, &actor).await?)
+    Reply::json(&resumed(&context.app, &what, &actor).await?)
+}
+
+/// Takes out what is in the book, until it is resumed.
+///
+/// # Errors
+/// That it is not in the book, or our fault.
+pub(super) async fn paused(app: &App, what: &Pausable, actor: &Actor) -> Result<Pause, Failure> {
+    if let Some((attribute, fault)) = what.fault(&app.engine.book()) {
+        return Err(Failure::bad_attribute(attribute, fault));
+    }
+    let (partner, product_type) = named(what);
+    let note = note!("partner.pause", partner, product_type, "partner paused").about(object(what));
+    let pause = pausing::pause(&app.engine, what, async |commit| app.commit(actor, note, commit).await).await;
+    pause.map_err(|failure| unwritten("the pause", &failure))
+}
+
+/// Ends a pause, of what is not in the book any more too.
+///
+/// # Errors
+/// Our fault.
+pub(super) async fn resumed(app: &App, what: &Pausable, actor: &Actor) -> Result<Resumed, Failure> {
+    let (partner, product_type) = named(what);
+    let note = note!("partner.resume", partner, product_type, "partner resumed").about(object(what));
+    let resumed =
+        pausing::resume(&app.engine, what, async |commit| app.commit(actor, note, commit).await).await;
+    resumed.map_err(|failure| unwritten("the end of the pause", &failure))
+}
+
+fn object(what: &Pausable) -> String {
+    let (partner, product_type) = named(what);
+    product_type.map_or_else(|| partner.to_owned(), |product_type| format!("{partner} {product_type}"))
+}
+
+fn named(what: &Pausable) -> (&str, Option<&'static str>) {
+    (&what.partner, what.product_type.map(|product| product.as_str()))
 }

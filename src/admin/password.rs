@@ -23,6 +23,15 @@ const FILE_BYTES_MAX: u64 = 4096;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password([u8; 32]);
 
+/// The secret and the password that open the console.
+#[derive(Default)]
+pub struct Passwords {
+    /// What was made by us to sign in with, if it was.
+    pub secret: Option<Password>,
+    /// What the operator has set for everybody to sign in with, if they have.
+    pub password: Option<Password>,
+}
+
 impl Password {
     /// The password that was given: by `file`, or else by the systemd credential `offerd-console-password`. `None` when there is
     /// none in either place.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 
 use super::App;
-use super::audit::{Actor, Note, audit_by};
-use super::command::{ORDER_BYTES, blocking, order, seen_through, unavailable};
+use super::audit::{Actor, note};
+use super::command::{ORDER_BYTES, order, seen_through, unavailable};
 use super::reasons::{names_nobody, names_them, reason_given};
 use super::suppressions::{digest, leave_alone, load, not_left_alone};
 use crate::matching::Engine;
@@ -107,14 +107,6 @@ impl Wish {
         }
         Ok(Who { kind, digest })
     }
-
-    pub(super) fn note(&self, action: &'static str) -> Note {
-        let note = Note::of(action);
-        match &self.reason {
-            Some(reason) => note.because(reason),
-            None => note,
-        }
-    }
 }
 
 /// The leads of a person.
@@ -122,13 +114,11 @@ impl Wish {
 /// # Errors
 /// Why they cannot be told, or that this could not be recorded.
 pub(super) async fn found(app: &Arc<App>, wish: Wish) -> Result<Vec<FoundLead>, Failure> {
-    let (here, app) = (app, Arc::clone(app));
-    seen_through(here, UNREAD, async move {
+    seen_through(app, UNREAD, async move |app| {
         let found = about(&app, &wish).await?.found;
-        let note = wish.note("person.find").about(format!("{} leads", found.len()));
-        app.note(&wish.by, note).await?;
-        let (leads, reason) = (found.len(), &wish.reason);
-        audit_by!(&wish.by.who, "person.find", leads, reason, "leads of a person looked up");
+        let (leads, reason) = (found.len(), wish.reason.as_deref());
+        let note = note!("person.find", leads, reason, "leads of a person looked up").because(reason);
+        app.note(&wish.by, note.about(format!("{leads} leads"))).await?;
         Ok(found)
     })
     .await
@@ -139,20 +129,19 @@ pub(super) async fn found(app: &Arc<App>, wish: Wish) -> Result<Vec<FoundLead>, 
 /// # Errors
 /// Why it cannot be told, or that this could not be recorded.
 pub(super) async fn copied(app: &Arc<App>, wish: Wish) -> Result<request::Copy, Failure> {
-    let (here, app) = (app, Arc::clone(app));
-    seen_through(here, UNREAD, async move {
+    seen_through(app, UNREAD, async move |app| {
         let found = about(&app, &wish).await?.found;
         let copy = carried_out(&app, move |engine, _| request::copy(engine, &found)).await?;
-        let (leads, reason) = (copy.leads.len(), &wish.reason);
-        app.note(&wish.by, wish.note("person.export").about(format!("{leads} leads"))).await?;
-        audit_by!(&wish.by.who, "person.export", leads, reason, "personal data of all leads of a person");
+        let (leads, reason) = (copy.leads.len(), wish.reason.as_deref());
+        let note = note!("person.export", leads, reason, "personal data of all leads of a person");
+        app.note(&wish.by, note.about(format!("{leads} leads")).because(reason)).await?;
         Ok(copy)
     })
     .await
 }
 
 /// What is found of a person, whom the reason does not name. Where leads of theirs may be damaged it is refused, unless that is accepted.
-pub(super) async fn about(app: &App, wish: &Wish) -> Result<About, Failure> {
+pub(super) async fn about(app: &Arc<App>, wish: &Wish) -> Result<About, Failure> {
     let (who, reason) = (wish.who()?, wish.reason.clone().unwrap_or_default());
     let about = carried_out(app, move |engine, runtime| {
         let is_told = |lead: &Lead| names_nobody(&reason, [lead]).is_err();
@@ -173,23 +162,16 @@ pub(super) async fn about(app: &App, wish: &Wish) -> Result<About, Failure> {
 }
 
 /// Has a person be left alone by everything that leads name them by, and says by how much of what.
-pub(super) async fn left_alone_by_all(app: &App, wish: &Wish, named: &Named) -> Result<Listed, Failure> {
+pub(super) async fn left_alone_by_all(app: &Arc<App>, wish: &Wish, named: &Named) -> Result<Listed, Failure> {
     for (kind, digests) in named.iter().filter(|(_, digests)| !digests.is_empty()) {
         leave_alone(&app.engine, *kind, &Vec::from_iter(digests.iter().copied())).await?;
     }
-    load(Arc::clone(&app.engine)).await?;
-    let (listed, reason) = (Listed::of(named), &wish.reason);
-    app.note_if_can(&wish.by, wish.note("person.suppress").about(listed.told())).await;
+    load(app).await?;
+    let (listed, reason) = (Listed::of(named), wish.reason.as_deref());
     let Listed { emails, phones, names } = listed;
-    audit_by!(
-        &wish.by.who,
-        "person.suppress",
-        emails,
-        phones,
-        names,
-        reason,
-        "a person is asked about nowhere any more"
-    );
+    let note =
+        note!("person.suppress", emails, phones, names, reason, "a person is asked about nowhere any more");
+    app.note_if_can(&wish.by, note.about(listed.told()).because(reason)).await;
     Ok(listed)
 }
 
@@ -198,25 +180,16 @@ pub(super) async fn left_alone_by_all(app: &App, wish: &Wish, named: &Named) -> 
 /// # Errors
 /// What is wrong with the key or with the store.
 pub(super) async fn suppressed(app: &Arc<App>, wish: Wish) -> Result<(), Failure> {
-    let (here, app) = (app, Arc::clone(app));
-    let failed = "a person could not be left alone";
-    seen_through(here, failed, async move { left_alone_now(&app, &wish).await }).await
-}
-
-async fn left_alone_now(app: &App, wish: &Wish) -> Result<(), Failure> {
-    named_nowhere(app, wish).await?;
-    let Wish { by, kind, digest, reason, .. } = wish;
-    leave_alone(&app.engine, *kind, &[*digest]).await?;
-    load(Arc::clone(&app.engine)).await?;
-    app.note_if_can(by, wish.note("person.suppress")).await;
-    audit_by!(
-        &by.who,
-        "person.suppress",
-        kind = kind.word(),
-        reason,
-        "a person is asked about nowhere any more"
-    );
-    Ok(())
+    seen_through(app, "a person could not be left alone", async move |app| {
+        named_nowhere(&app, &wish).await?;
+        leave_alone(&app.engine, wish.kind, &[wish.digest]).await?;
+        load(&app).await?;
+        let (kind, reason) = (wish.kind.word(), wish.reason.as_deref());
+        let note = note!("person.suppress", kind, reason, "a person is asked about nowhere any more");
+        app.note_if_can(&wish.by, note.because(reason)).await;
+        Ok(())
+    })
+    .await
 }
 
 /// Ends that; true if it was so.
@@ -224,29 +197,22 @@ async fn left_alone_now(app: &App, wish: &Wish) -> Result<(), Failure> {
 /// # Errors
 /// What is wrong with the key or with the store.
 pub(super) async fn unsuppressed(app: &Arc<App>, wish: Wish) -> Result<bool, Failure> {
-    let (here, app) = (app, Arc::clone(app));
-    seen_through(here, "it could not be ended that a person is left alone", async move {
+    seen_through(app, "it could not be ended that a person is left alone", async move |app| {
         named_nowhere(&app, &wish).await?;
-        let Wish { by, kind, digest, reason, .. } = &wish;
-        let (store, key_file) = (&app.engine.records.store, app.engine.suppressions.key_file());
-        let done = left_alone::ask_again(store, key_file, *kind, digest).await;
+        let key_file = app.engine.suppressions.key_file();
+        let done = left_alone::ask_again(&app.store, key_file, wish.kind, &wish.digest).await;
         let was_suppressed = done.map_err(not_left_alone)?;
-        load(Arc::clone(&app.engine)).await?;
-        app.note_if_can(by, wish.note("person.unsuppress")).await;
-        audit_by!(
-            &by.who,
-            "person.unsuppress",
-            kind = kind.word(),
-            reason,
-            "a person may be asked about again"
-        );
+        load(&app).await?;
+        let (kind, reason) = (wish.kind.word(), wish.reason.as_deref());
+        let note = note!("person.unsuppress", kind, reason, "a person may be asked about again");
+        app.note_if_can(&wish.by, note.because(reason)).await;
         Ok(was_suppressed)
     })
     .await
 }
 
 /// That the reason does not name whom the leads are about that are found by now. It says nothing where they cannot be looked for.
-async fn named_nowhere(app: &App, wish: &Wish) -> Result<(), Failure> {
+async fn named_nowhere(app: &Arc<App>, wish: &Wish) -> Result<(), Failure> {
     let is_contact = KINDS.contains(&wish.kind);
     let wish = Wish { despite_damage: true, ..wish.clone() };
     match (is_contact && wish.reason.is_some()).then_some(about(app, &wish)) {
@@ -263,11 +229,11 @@ const UNREAD: &str = "what is held on a person could not be read";
 
 /// Carries a request out on a thread that may block: feeds may be long.
 pub(super) async fn carried_out<T: Send + 'static>(
-    app: &App,
+    app: &Arc<App>,
     work: impl FnOnce(&Engine, Handle) -> Result<T, NotDone> + Send + 'static,
 ) -> Result<T, Failure> {
-    let (engine, runtime) = (Arc::clone(&app.engine), Handle::current());
-    let done = blocking(UNREAD, move || work(&engine, runtime)).await?;
+    let runtime = Handle::current();
+    let done = app.reading(UNREAD, move |app| work(&app.engine, runtime)).await?;
     done.map_err(|failure| {
         unavailable(match failure {
             NotDone::Indexing => {

@@ -1,58 +1,79 @@
 //! `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry`, `POST /postbacks/{name}/test`: what
-//! `offerd postbacks` calls.
+//! `offerd postbacks` calls; and what the console does of it.
 
 use std::sync::Arc;
 
 use super::App;
-use super::audit::{Actor, Note, audit};
-use super::command::{ORDER_BYTES, blocking, order, our_fault, unavailable};
-use super::unwritten::unwritten;
-use crate::postbacks::{self, Retry, Subscription};
-use crate::web::{Context, Failure, Reply};
+use super::audit::{Actor, note};
+use super::command::{ORDER_BYTES, order, our_fault, unavailable, unwritten};
+use crate::postbacks::{self, Retried, Retry, Subscription, Trial};
+use crate::web::{Context, Failure, Params, Reply};
 
 /// What the log says where that is not known.
-const UNREAD: &str = "what is held of postbacks could not be read";
+pub(super) const UNREAD: &str = "what is held of postbacks could not be read";
 
 /// How all of them stand.
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
-    let (store, subscriptions) = (context.app.store.clone(), context.app.subscriptions());
-    let read = move || postbacks::standings(&store, &subscriptions);
-    Reply::json(&blocking(UNREAD, read).await?.map_err(our_fault(UNREAD))?)
+    let read = |app: &App| postbacks::standings(&app.store, &app.subscriptions());
+    Reply::json(&context.app.reading(UNREAD, read).await?.map_err(our_fault(UNREAD))?)
 }
 
 /// What was given up of one.
 pub(super) async fn dead(context: Context<App>) -> Result<Reply, Failure> {
-    let subscription = named(&context)?;
-    let store = context.app.store.clone();
-    let read = move || postbacks::dead_letters(&store, &subscription);
-    Reply::json(&blocking(UNREAD, read).await?.map_err(our_fault(UNREAD))?)
+    let subscription = named(&context.app, &context.params)?;
+    let read = move |app: &App| postbacks::dead_letters(&app.store, &subscription);
+    Reply::json(&context.app.reading(UNREAD, read).await?.map_err(our_fault(UNREAD))?)
 }
 
 /// Sends what was given up again.
 pub(super) async fn retry(mut context: Context<App>) -> Result<Reply, Failure> {
     let which: Retry = order(&mut context, ORDER_BYTES).await?;
-    let subscription = named(&context)?;
-    let retried = postbacks::retry(&context.app.store, &subscription, which).await;
-    let retried = retried.map_err(|cause| unwritten("what is to be sent again", &cause))?;
-    let put_back = retried.put_back;
-    let note = Note::of("postbacks.retry").about(format!("{}: {put_back} letters", subscription.name));
-    context.app.note_if_can(&Actor::of_command(&context), note).await;
-    audit!(context, "postbacks.retry", subscription = subscription.name, put_back, "dead letters put back");
-    Reply::json(&retried)
+    let subscription = named(&context.app, &context.params)?;
+    let actor = Actor::of_command(&context);
+    Reply::json(&retried(&context.app, &actor, &subscription, which).await?)
 }
 
 /// Sends a test event and shows the answer.
 pub(super) async fn test(context: Context<App>) -> Result<Reply, Failure> {
-    let subscription = named(&context)?;
-    let note = Note::of("postbacks.test").about(&subscription.name);
-    context.app.note_if_can(&Actor::of_command(&context), note).await;
-    audit!(context, "postbacks.test", subscription = subscription.name, "test event sent");
-    let trial = postbacks::try_out(&subscription).await.map_err(unavailable)?;
-    Reply::json(&trial)
+    let subscription = named(&context.app, &context.params)?;
+    let trial = tried(&context.app, &Actor::of_command(&context), &subscription).await;
+    Reply::json(&trial.map_err(unavailable)?)
 }
 
-fn named(context: &Context<App>) -> Result<Arc<Subscription>, Failure> {
-    let name = context.params.get("name").unwrap_or_default();
-    let known = context.app.subscriptions().named(name).cloned();
+/// Sends what was given up of a subscription again.
+///
+/// # Errors
+/// That it could not be written that it is.
+pub(super) async fn retried(
+    app: &App,
+    actor: &Actor,
+    subscription: &Subscription,
+    which: Retry,
+) -> Result<Retried, Failure> {
+    let retried = postbacks::retry(&app.store, subscription, which).await;
+    let retried = retried.map_err(|cause| unwritten("what is to be sent again", &cause))?;
+    let (subscription, put_back) = (&subscription.name, retried.put_back);
+    let note = note!("postbacks.retry", subscription, put_back, "dead letters put back");
+    app.note_if_can(actor, note.about(format!("{subscription}: {put_back} letters"))).await;
+    Ok(retried)
+}
+
+/// Sends a test event to a subscription.
+///
+/// # Errors
+/// Why it was not sent.
+pub(super) async fn tried(app: &App, actor: &Actor, subscription: &Subscription) -> Result<Trial, String> {
+    let name = &subscription.name;
+    let note = note!("postbacks.test", subscription = name, "test event sent").about(name);
+    app.note_if_can(actor, note).await;
+    postbacks::try_out(subscription).await
+}
+
+/// The subscription that a path names.
+///
+/// # Errors
+/// That there is none of this name.
+pub(super) fn named(app: &App, params: &Params) -> Result<Arc<Subscription>, Failure> {
+    let known = app.subscriptions().named(params.get("name").unwrap_or_default()).cloned();
     known.ok_or_else(|| Failure::unknown("There is no subscription of this name"))
 }

@@ -4,14 +4,13 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::stream;
 use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::error;
 
 use super::App;
-use super::command::{blocking, order};
+use super::command::{json_lines, order};
 use crate::hindsight::replay::{Progress, Replay, ReplayReport, Wish, book_of};
 use crate::records::projection::Steps;
 use crate::web::{Context, Failure, Reply};
@@ -44,41 +43,27 @@ pub enum ReplayLine {
     Failed(String),
 }
 
-/// A replay that goes on with each line.
-struct UnderWay {
-    replay: Replay,
-    steps: Steps,
-    /// Held until it ends.
-    permit: OwnedSemaphorePermit,
-}
+/// A replay that goes on with each line; no other begins until it ends.
+type UnderWay = (Replay, Steps, OwnedSemaphorePermit);
 
 pub(super) async fn replay(mut context: Context<App>) -> Result<Reply, Failure> {
     let order: ReplayOrder = order(&mut context, MAX_BODY_BYTES).await?;
     let permit = Arc::clone(&context.app.replays).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
-    let engine = Arc::clone(&context.app.engine);
-    let begin = move || {
+    let begin = move |app: &App| {
         let book = book_of(order.partner_files)?;
-        Replay::new(&engine.records, book, &engine.configuration().rules, &order.wish)
+        Replay::new(&app.engine.records, book, &app.engine.configuration().rules, &order.wish)
     };
-    let replay = blocking("a replay could not be begun", begin).await?.map_err(Failure::bad_request)?;
-    let under_way = UnderWay { replay, steps: Steps::new(context.app.rests), permit };
-    let lines = stream::unfold(Some(under_way), |under_way| async {
-        let (line, under_way) = go_on(under_way?).await;
-        let mut json = serde_json::to_vec(&line).expect("a line has string keys");
-        json.push(b'\n');
-        Some((Ok(Bytes::from(json)), under_way))
-    });
-    Ok(Reply::stream("application/x-ndjson", lines))
+    let replay = context.app.reading("a replay could not be begun", begin).await?;
+    let replay = replay.map_err(Failure::bad_request)?;
+    let under_way = (replay, Steps::new(context.app.rests), permit);
+    Ok(json_lines(stream::unfold(Some(under_way), |under_way| async { Some(go_on(under_way?).await) })))
 }
 
 /// Takes the next step.
-async fn go_on(under_way: UnderWay) -> (ReplayLine, Option<UnderWay>) {
-    let UnderWay { mut replay, mut steps, permit } = under_way;
+async fn go_on((mut replay, mut steps, permit): UnderWay) -> (ReplayLine, Option<UnderWay>) {
     match steps.take(move || (replay.step(), replay)).await {
-        Ok((true, replay)) => {
-            (ReplayLine::Progress(replay.progress()), Some(UnderWay { replay, steps, permit }))
-        }
+        Ok((true, replay)) => (ReplayLine::Progress(replay.progress()), Some((replay, steps, permit))),
         Ok((false, replay)) => (ReplayLine::Report(replay.report()), None),
         Err(error) => {
             error!(%error, "a replay could not go on");

@@ -4,14 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::stream;
 use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::{error, warn};
 
 use super::App;
-use super::command::{blocking, csv_file, unavailable, wants_csv};
+use super::command::{blocking, csv_file, json_lines, our_fault, unavailable, wants_csv};
 use crate::model::{ApiError, ErrorType};
 use crate::nodes::NodeTold;
 use crate::reports::query::{Query, QueryFaults};
@@ -125,14 +124,9 @@ pub(super) async fn rebuild(context: Context<App>) -> Result<Reply, Failure> {
     let permit = Arc::clone(&context.app.replays).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
     let begun = Rebuild::begin(reports(&context.app)?, context.app.rests).await;
-    let rebuild = begun.map_err(super::command::our_fault("a count could not be made anew"))?;
-    let lines = stream::unfold(Some((rebuild, permit)), |under_way| async {
-        let (line, under_way) = go_on(under_way?).await;
-        let mut json = serde_json::to_vec(&line).expect("a line has string keys");
-        json.push(b'\n');
-        Some((Ok(Bytes::from(json)), under_way))
-    });
-    Ok(Reply::stream("application/x-ndjson", lines))
+    let rebuild = begun.map_err(our_fault("a count could not be made anew"))?;
+    let under_way = Some((rebuild, permit));
+    Ok(json_lines(stream::unfold(under_way, |under_way| async { Some(go_on(under_way?).await) })))
 }
 
 /// Refuses what the process that counts does alone: in a database the one that leads, or a command while none is there.
@@ -141,8 +135,7 @@ fn refuse_unless_it_leads(app: &App) -> Result<(), Failure> {
     if store.leads() || store.is_alone() {
         return Ok(());
     }
-    let nodes =
-        store.nodes().map_err(super::command::our_fault("who counts for reports could not be read"))?;
+    let nodes = store.nodes().map_err(our_fault("who counts for reports could not be read"))?;
     let leads = nodes.into_iter().find(|node| node.leads && node.ended_ms.is_none());
     let told = leads.map_or_else(
         || "No node leads just now, and only the one that leads counts anew; try again".to_owned(),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tracing::error;
 
 use super::App;
-use super::command::{blocking, unavailable};
+use super::command::unavailable;
 use crate::store::audit::AuditLog;
 use crate::store::{CheckReport, ReadError, Store};
 use crate::web::{Context, Failure, Reply};
@@ -55,9 +55,8 @@ pub struct Broken {
 
 /// Reads on a thread that may block: it takes as long as reading the whole store.
 pub(super) async fn check(context: Context<App>) -> Result<Reply, Failure> {
-    let store = context.app.store.clone();
-    let report = blocking("the store could not be checked", move || StoreReport::of(&store)).await?;
-    let report = report.map_err(|error| {
+    let read = |app: &App| StoreReport::of(&app.store);
+    let report = context.app.reading("the store could not be checked", read).await?.map_err(|error| {
         error!(%error, "the store could not be checked");
         unavailable(format!("The store could not be checked: {error}"))
     })?;

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::audit::{Actor, Note, audit};
-use super::command::{ORDER_BYTES, blocking, order, unavailable};
-use super::unwritten::unwritten;
+use super::audit::{Actor, note};
+use super::command::{ORDER_BYTES, order, unavailable, unwritten};
 use crate::matching::Engine;
 use crate::matching::suppressions::Digests;
 use crate::model::{Lead, SuppressionDigest, SuppressionKind};
@@ -111,7 +110,7 @@ pub(super) async fn add(mut context: Context<App>) -> Result<Reply, Failure> {
     if !last {
         return Reply::json(&Added { entries: None });
     }
-    load(Arc::clone(&context.app.engine)).await?;
+    load(&context.app).await?;
     let lists = context.app.engine.suppressions.now();
     let entries = match name == EVERYWHERE {
         true => {
@@ -119,9 +118,8 @@ pub(super) async fn add(mut context: Context<App>) -> Result<Reply, Failure> {
         }
         false => lists.entries(&name),
     };
-    let note = Note::of("suppressions.add").about(&name);
+    let note = note!("suppressions.add", list = name, entries, "suppression list added to").about(&name);
     context.app.note_if_can(&Actor::of_command(&context), note).await;
-    audit!(context, "suppressions.add", list = name, entries, "suppression list added to");
     Reply::json(&Added { entries: Some(entries) })
 }
 
@@ -134,10 +132,9 @@ pub(super) async fn remove(context: Context<App>) -> Result<Reply, Failure> {
     };
     let found = found.map_err(|failure| unwritten("the end of the suppression list", &failure))?;
     if found {
-        load(Arc::clone(&context.app.engine)).await?;
-        let note = Note::of("suppressions.remove").about(&name);
+        load(&context.app).await?;
+        let note = note!("suppressions.remove", list = name, "suppression list removed").about(&name);
         context.app.note_if_can(&Actor::of_command(&context), note).await;
-        audit!(context, "suppressions.remove", list = name, "suppression list removed");
     }
     let partners = naming_partners(&context.app.engine.book(), &name);
     Reply::json(&Removed { found, partners })
@@ -201,9 +198,9 @@ pub(super) async fn naming(mut context: Context<App>) -> Result<Reply, Failure> 
 }
 
 /// Takes in what the store has by now, on a thread that may block.
-pub(super) async fn load(engine: Arc<Engine>) -> Result<(), Failure> {
-    let work = move || engine.suppressions.load(&engine.records.store);
-    let loaded = blocking("the suppression lists could not be read", work).await?;
+pub(super) async fn load(app: &Arc<App>) -> Result<(), Failure> {
+    let read = |app: &App| app.engine.suppressions.load(&app.store);
+    let loaded = app.reading("the suppression lists could not be read", read).await?;
     loaded.map_err(|failure| {
         tracing::error!(%failure, "the suppression lists could not be read");
         unavailable("the suppression lists were changed, and could not be read again".to_owned())

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::App;
-use super::audit::{Actor, Note, audit};
-use super::command::{ORDER_BYTES, blocking, order, unavailable};
+use super::audit::{Actor, note};
+use super::command::{ORDER_BYTES, order, store_unread};
 use super::reasons::{names_nobody, reason_given};
 use crate::hindsight::transcript::{TableTranscript, of_table};
 use crate::records::reading;
@@ -31,14 +31,29 @@ pub(super) async fn redacted(context: Context<App>) -> Result<Reply, Failure> {
 pub(super) async fn reveal(mut context: Context<App>) -> Result<Reply, Failure> {
     let uuid = context.params.uuid("uuid")?;
     let Reveal { partner, reason } = order(&mut context, ORDER_BYTES).await?;
-    let transcript = found(&context.app, uuid, partner, true).await?;
-    let reason = reason_to_reveal(&context.app, transcript.lead, &reason).await?;
-    let partners = partners_of(&transcript);
+    let actor = Actor::of_command(&context);
+    Reply::json(&revealed(&context.app, &actor, uuid, partner, &reason).await?)
+}
+
+/// The transcripts of a table, or of one partner, whole. That they are seen, and why, stands in the audit.
+///
+/// # Errors
+/// Those of [`found`] and [`reason_to_reveal`], or that it could not be recorded.
+pub(super) async fn revealed(
+    app: &Arc<App>,
+    actor: &Actor,
+    uuid: Uuid,
+    partner: Option<String>,
+    reason: &str,
+) -> Result<TableTranscript, Failure> {
+    let transcript = found(app, uuid, partner, true).await?;
     let TableTranscript { rate_table, lead, .. } = transcript;
-    let note = Note::of("transcript.reveal").about(object(&transcript)).because(reason);
-    context.app.note(&Actor::of_command(&context), note).await?;
-    audit!(context, "transcript.reveal", %rate_table, %lead, partners, reason, "transcript revealed");
-    Reply::json(&transcript)
+    let reason = reason_to_reveal(app, lead, reason).await?;
+    let partners = partners_of(&transcript);
+    let object = format!("{partners} in rate table {rate_table} of lead {lead}");
+    let note = note!("transcript.reveal", %rate_table, %lead, partners, reason, "transcript revealed");
+    app.note(actor, note.about(object).because(reason)).await?;
+    Ok(transcript)
 }
 
 /// A reason for which something of a lead is revealed.
@@ -51,21 +66,14 @@ pub(super) async fn reason_to_reveal<'r>(
     reason: &'r str,
 ) -> Result<&'r str, Failure> {
     let reason = reason_given(reason)?;
-    let store = app.store.clone();
-    let read = blocking("a lead could not be read", move || reading::lead(&store, lead)).await?;
-    let record = read.map_err(|_| unavailable("the store cannot be read; the log tells why".to_owned()))?;
+    let read = move |app: &App| reading::lead(&app.store, lead);
+    let record = app.reading("a lead could not be read", read).await?.map_err(store_unread)?;
     names_nobody(reason, record.as_ref().map(|record| &record.lead))?;
     Ok(reason)
 }
 
-/// What the audit names a transcript by.
-pub(super) fn object(transcript: &TableTranscript) -> String {
-    let TableTranscript { rate_table, lead, .. } = transcript;
-    format!("{} in rate table {rate_table} of lead {lead}", partners_of(transcript))
-}
-
 /// Whose transcripts they are, each once.
-pub(super) fn partners_of(transcript: &TableTranscript) -> String {
+fn partners_of(transcript: &TableTranscript) -> String {
     let mut partners: Vec<&str> = transcript.asks.iter().map(|ask| &ask.partner[..]).collect();
     partners.dedup();
     partners.join(", ")
@@ -81,13 +89,11 @@ pub(super) async fn found(
     partner: Option<String>,
     whole: bool,
 ) -> Result<TableTranscript, Failure> {
-    let engine = Arc::clone(&app.engine);
-    let look = move || {
-        let configuration = engine.configuration();
+    let look = move |app: &App| {
+        let configuration = app.engine.configuration();
         let kept = configuration.rules.transcripts.kept;
-        of_table(&engine.records, &configuration.book, uuid, (partner.as_deref(), whole), kept)
+        of_table(&app.engine.records, &configuration.book, uuid, (partner.as_deref(), whole), kept)
     };
-    let found = blocking("transcripts could not be read", look).await?;
-    let found = found.map_err(|_| unavailable("the store cannot be read; the log tells why".to_owned()))?;
+    let found = app.reading("transcripts could not be read", look).await?.map_err(store_unread)?;
     found.ok_or_else(|| Failure::unknown_uuid("Rate table", uuid))
 }

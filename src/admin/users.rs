@@ -5,10 +5,9 @@ use serde::{Deserialize, Serialize};
 use tracing::error;
 
 use super::App;
-use super::audit::{Actor, Note, audit_by};
-use super::command::{ORDER_BYTES, order, unread};
-use super::console::sign_in::{ConsoleLink, invitation};
-use super::unwritten::unwritten;
+use super::audit::{Actor, note};
+use super::command::{ORDER_BYTES, order, unread, unwritten};
+use super::console::links::{ConsoleLink, invitation};
 use crate::store::users::{Role, USERS, UserRecord, Users};
 use crate::store::{CommitError, ReadError};
 use crate::web::{Context, Failure, Reply};
@@ -130,15 +129,15 @@ pub(super) async fn add(app: &App, actor: &Actor, new: NewUser) -> Result<UserRe
         None => None,
     };
     let user = UserRecord::new(&name, role, password);
-    let note = Note::of("user.add").about(format!("{} as {}", user.name, role.word()));
-    let removed = find_also_removed(app, &name)?;
+    let (name, word) = (&user.name, role.word());
+    let note = note!("user.add", user = name, role = word, "user added").about(format!("{name} as {word}"));
+    let removed = find_also_removed(app, name)?;
     app.commit(actor, note, user.added(removed.as_ref())).await.map_err(|failure| match failure {
         CommitError::Guard { .. } => {
-            Failure::bad_attribute("name", format!("there is a user `{}` already", user.name))
+            Failure::bad_attribute("name", format!("there is a user `{name}` already"))
         }
         failure => unwritten("the user", &failure),
     })?;
-    audit_by!(&actor.who, "user.add", user = user.name, role = role.word(), "user added");
     Ok(user)
 }
 
@@ -166,10 +165,10 @@ pub(super) async fn change(
         UserChange { disabled: Some(false), .. } => "user.enable",
         UserChange { .. } => "user.role",
     };
-    let note = Note::of(action).about(format!("{} as {}", user.name, user.role.word()));
+    let (name, word) = (&user.name, user.role.word());
+    let note = note!(action, user = name, role = word, "user changed").about(format!("{name} as {word}"));
     app.commit(actor, note, user.replaces(&known)).await.map_err(changed_meanwhile)?;
     app.console.end_sessions_of(&user.name);
-    audit_by!(&actor.who, action, user = user.name, role = user.role.word(), "user changed");
     Ok(user)
 }
 
@@ -179,10 +178,9 @@ pub(super) async fn change(
 /// Our fault.
 pub(super) async fn remove(app: &App, actor: &Actor, name: &str) -> Result<bool, Failure> {
     let Some(known) = find(app, name)? else { return Ok(false) };
-    let note = Note::of("user.remove").about(&known.name);
+    let note = note!("user.remove", user = known.name, "user removed").about(&known.name);
     app.commit(actor, note, known.removal()).await.map_err(changed_meanwhile)?;
     app.console.end_sessions_of(&known.name);
-    audit_by!(&actor.who, "user.remove", user = known.name, "user removed");
     Ok(true)
 }
 
@@ -197,8 +195,8 @@ pub(super) async fn invited(app: &App, actor: &Actor, name: &str) -> Result<Cons
             format!("`{}` is disabled; `offerd user enable {}` lets them in again", user.name, user.name);
         return Err(Failure::bad_attribute("name", message));
     }
-    app.note(actor, Note::of("user.invite").about(&user.name)).await?;
-    audit_by!(&actor.who, "user.invite", user = user.name, "link for a user made");
+    let note = note!("user.invite", user = user.name, "link for a user made").about(&user.name);
+    app.note(actor, note).await?;
     Ok(invitation(app, &user))
 }
 

@@ -2,7 +2,7 @@
 
 use super::page::Format;
 use super::prelude::*;
-use crate::admin::audit_trail::{self, AuditPage};
+use crate::admin::audit::{self, AuditPage};
 use crate::store::audit::{AuditRecord, AuditVerdict};
 
 /// What to do with the audit.
@@ -44,7 +44,7 @@ pub async fn run(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
         Command::List(list) => {
             let records = list.records(admin).await?;
             let people = || page::print_sheet(&sheet(&records));
-            Ok(list.format.show(&records, || audit_trail::sheet(&records), people)?)
+            Ok(list.format.show(&records, || audit::sheet(&records), people)?)
         }
         Command::Verify { head, json } => {
             let verdict: AuditVerdict = admin.ask(Method::GET, "/audit/verdict").await?;

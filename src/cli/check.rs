@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::prelude::*;
 use super::trouble::BAD_CONFIGURATION;
-use crate::admin::key_ring::{Holder, Listed};
+use crate::admin::tokens::{Holder, Listed};
 use crate::daemon;
 use crate::declaration::Fault;
 use crate::nodes;

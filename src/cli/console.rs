@@ -1,8 +1,8 @@
 //! `offerd console`
 
 use super::prelude::*;
+use crate::admin::console::links::ConsoleLink;
 use crate::admin::console::secret::NewSecret;
-use crate::admin::console::sign_in::ConsoleLink;
 
 /// `offerd console`
 #[derive(Debug, Args)]

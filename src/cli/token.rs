@@ -2,8 +2,7 @@
 
 use super::partners::known;
 use super::prelude::*;
-use crate::admin::key_ring::{Created, Holder, KeyRing, Listed, New};
-use crate::admin::tokens::Revoked;
+use crate::admin::tokens::{Created, Holder, KeyRing, Listed, New, Revoked};
 use crate::model::TokenKind;
 use crate::partners::Book;
 use crate::store::partner_keys::{NewPartnerKey, PartnerKeyKind};

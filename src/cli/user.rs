@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::prelude::*;
-use crate::admin::console::sign_in::ConsoleLink;
+use crate::admin::console::links::ConsoleLink;
 use crate::admin::users::{ListedUser, NewUser, RemovedUser, UserChange};
 use crate::store::users::{Role, Users};
 

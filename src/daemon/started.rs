@@ -20,7 +20,7 @@ use super::signals::{Request, Signals};
 use super::threads::EngineThreads;
 use super::{Ending, Fatal, Loaded, Telling, notify, retention, suppression_key, watchdog};
 use crate::admin::console::secret;
-use crate::admin::password::Password;
+use crate::admin::password::{Password, Passwords};
 use crate::admin::{self, Admin, Health};
 use crate::alerts::{self, Board};
 use crate::bootstrap::{self, SignIn};
@@ -100,27 +100,24 @@ impl Started {
         let matchmaker = Matchmaker::new(engine, threads.arbiters());
         let engine = going_on(&matchmaker).await;
         let (reports, written) = (counts(&engine, &settings)?, written(&run_file, &settings)?);
-        let health = Arc::new(Health::new(store.clone()));
         let (reloader, reloads) = reload_requests();
         let (in_force, settings_in_force) = watch::channel(Arc::new(settings.clone()));
         let (pushed, subscribed) = subscribed(&store, subscriptions).await?;
         let (board, alerts) = keep_alerts(&engine, &settings_in_force, &metrics, &shown)?;
-        let (admin_app, sign_in) = admin_app(&settings, |secret, password| admin::Parts {
-            health: Arc::clone(&health),
-            metrics,
-            engine: Arc::clone(&engine),
-            reports: reports.clone(),
-            reloader,
-            run_file: run_file.clone(),
-            settings: settings_in_force,
-            subscriptions: subscribed.clone(),
-            alerts: board,
-            tail: filter.tail(),
-            secret,
-            password,
-            elsewhere: elsewhere(),
-        })?;
-        let admin = admin::start(admin, admin_app);
+        let (passwords, made) = passwords(&settings)?;
+        let (matching, counted) = (Arc::clone(&engine), Some(reports.clone()));
+        let pages = admin::App::new(
+            store.clone(),
+            settings_in_force,
+            run_file.clone(),
+            passwords,
+            move || matching,
+            move || counted,
+        );
+        let pages = pages.running(metrics, reloader, subscribed.clone(), board, filter.tail(), elsewhere());
+        let health = Arc::clone(&pages.health);
+        let sign_in = made.map(|secret| SignIn { secret, link: pages.first_link() });
+        let admin = admin::start(admin, pages);
 
         let reception = watch::Sender::new(http::welcome(&settings.api));
         let (vehicles, app) = public_app(vehicles, &matchmaker, &tokens, &settings, &run_file);
@@ -344,18 +341,6 @@ async fn give_caps_back(engine: &Engine) {
     }
 }
 
-/// The admin pages, made of what opens the console; and what an operator is greeted with who has just begun.
-fn admin_app(
-    settings: &Settings,
-    parts: impl FnOnce(Option<Password>, Option<Password>) -> admin::Parts,
-) -> Result<(admin::App, Option<SignIn>), Fatal> {
-    let password = Password::find(settings.console.password_file.as_deref())?;
-    let (secret, shown_secret) = console_secret(settings, password.is_some())?;
-    let app = admin::App::new(parts(secret, password));
-    let sign_in = shown_secret.map(|secret| SignIn { secret, link: app.first_link() });
-    Ok((app, sign_in))
-}
-
 /// The subscriptions in force: what arrives from here on is told by those that are new.
 async fn subscribed(
     store: &Store,
@@ -477,17 +462,22 @@ fn traces(settings: &Settings) -> Result<(Traces, Option<Delivery>), Fatal> {
     Ok((traces, Some(delivery)))
 }
 
-/// The secret that the console takes, and itself where it has just been made: by the first start of a sandbox that has no
+/// What opens the console, and the secret itself where it has just been made: by the first start of a sandbox that has no
 /// password. Elsewhere standard output is a log that is kept, and `offerd console` prints a link.
-fn console_secret(settings: &Settings, password: bool) -> Result<(Option<Password>, Option<String>), Fatal> {
+fn passwords(settings: &Settings) -> Result<(Passwords, Option<String>), Fatal> {
     let store = &settings.store.path;
+    let password = Password::find(settings.console.password_file.as_deref())?;
     let known = secret::find(store);
-    if known.is_some() || password || !settings.tokens.bootstrap || !settings.console_asks_to_sign_in() {
-        return Ok((known, None));
+    if known.is_some()
+        || password.is_some()
+        || !settings.tokens.bootstrap
+        || !settings.console_asks_to_sign_in()
+    {
+        return Ok((Passwords { secret: known, password }, None));
     }
     let made =
         secret::make(store).map_err(|error| format!("the console's secret could not be written: {error}"))?;
-    Ok((Some(Password::of_secret(&made.secret)), Some(made.secret)))
+    Ok((Passwords { secret: Some(Password::of_secret(&made.secret)), password }, Some(made.secret)))
 }
 
 async fn stopped(mut stopping: watch::Receiver<bool>) {

@@ -2,8 +2,6 @@
 
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::slug;
-
 /// What of Markdown the chapters use beyond its core.
 pub const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_DEFINITION_LIST);
 
@@ -58,4 +56,10 @@ fn destination(url: &str, link: impl Fn(&str) -> String) -> Option<String> {
         None => link(name),
         Some(fragment) => format!("{}#{fragment}", link(name)),
     })
+}
+
+/// The heading in lower case, with a hyphen for whatever is neither a letter nor a digit: `#until-when`.
+pub fn slug(heading: &str) -> String {
+    let words = heading.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect::<Vec<_>>().join("-")
 }

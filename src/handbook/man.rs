@@ -7,8 +7,8 @@
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 use roff::{Inline, Roff, bold, italic, line_break, roman};
 
+use super::Manual;
 use super::html::OPTIONS;
-use super::{Manual, chapter};
 
 /// First line of a page with tables.
 pub const PREAMBLE: &str = "'\\\" t\n";
@@ -24,30 +24,20 @@ pub fn page(manual: &Manual, version: &str) -> String {
     roff.control("TH", [manual.name, &section, "", &source, "offerd"]);
     roff.control("SH", ["NAME"]);
     roff.text([roman(format!("{} - {}", manual.name, manual.about))]);
-    for name in manual.chapters {
-        write(&mut roff, &markdown(name));
-    }
+    manual.chapters().for_each(|chapter| write(&mut roff, &chapter.markdown()));
     roff.control("SH", ["SEE ALSO"]);
-    roff.text([
-        bold("offerd"),
-        roman("(8), "),
-        bold("offerd.toml"),
-        roman("(5), "),
-        bold("offerd-partner"),
-        roman("(5)"),
-    ]);
+    let others = [("offerd", "(8), "), ("offerd.toml", "(5), "), ("offerd-partner", "(5)")];
+    roff.text(
+        others.into_iter().flat_map(|(name, section)| [bold(name), roman(section)]).collect::<Vec<_>>(),
+    );
     format!("{PREAMBLE}{}", roff.render())
 }
 
 /// The chapters of a page, to go below what else it has.
 pub fn chapters(manual: &Manual) -> String {
     let mut roff = Roff::new();
-    manual.chapters.iter().for_each(|name| write(&mut roff, &markdown(name)));
+    manual.chapters().for_each(|chapter| write(&mut roff, &chapter.markdown()));
     roff.render()
-}
-
-fn markdown(name: &str) -> String {
-    chapter(name).expect("a manual names chapters that there are").markdown()
 }
 
 fn write(roff: &mut Roff, markdown: &str) {

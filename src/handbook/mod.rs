@@ -9,9 +9,8 @@ mod man;
 mod metrics;
 mod partner_keys;
 mod settings;
-mod slug;
 
-pub use slug::slug;
+pub use html::slug;
 
 /// A chapter.
 #[derive(Debug, Clone, Copy)]
@@ -20,16 +19,12 @@ pub struct Chapter {
     pub name: &'static str,
     /// Its title.
     pub title: &'static str,
-    source: Source,
-}
-
-/// Where the text below the title comes from.
-#[derive(Debug, Clone, Copy)]
-enum Source {
-    /// A file, which begins with the title.
-    File(&'static str),
-    /// A file, and what is generated to go below it.
-    FileAnd(&'static str, fn() -> String),
+    /// The man page that it stands in.
+    manual: &'static str,
+    /// Its file, which begins with the title.
+    text: &'static str,
+    /// What is generated to go below that.
+    generated: &'static [fn() -> String],
 }
 
 /// A man page that is made of chapters.
@@ -41,74 +36,50 @@ pub struct Manual {
     pub section: u8,
     /// What it is of, in a line.
     pub about: &'static str,
-    /// Names of its chapters, in order.
-    pub chapters: &'static [&'static str],
 }
 
-/// A chapter of a file beside this one.
+/// A chapter of a man page, in a file beside this one.
 macro_rules! chapter {
-    ($name:literal, $title:literal) => {
-        Chapter { name: $name, title: $title, source: Source::File(include_str!(concat!($name, ".md"))) }
-    };
-    ($name:literal, $title:literal, $generated:path) => {
+    ($manual:ident, $name:literal, $title:literal $(, $generated:path)?) => {
         Chapter {
             name: $name,
             title: $title,
-            source: Source::FileAnd(include_str!(concat!($name, ".md")), $generated),
+            manual: $manual,
+            text: include_str!(concat!($name, ".md")),
+            generated: &[$($generated)?],
         }
     };
 }
 
+const DAEMON: &str = "offerd";
+const SETTINGS: &str = "offerd.toml";
+const PARTNER_FILE: &str = "offerd-partner";
+
 /// Every chapter, in the order of reading.
 pub const CHAPTERS: &[Chapter] = &[
-    chapter!("operator", "First hour as an operator"),
-    chapter!("client", "First hour as a client developer"),
-    chapter!("moving", "Moving here from another provider"),
-    chapter!("partner", "First hour as a partner"),
-    chapter!("tuning", "Tuning timeouts, load and ranking"),
-    chapter!("durability", "What survives what"),
-    chapter!("backup", "Back up and restore"),
-    chapter!("privacy", "Personal data and its keys"),
-    chapter!("metrics", "What each metric means", metrics::markdown),
-    chapter!("errors", "What each error means"),
-    chapter!("upgrade", "Upgrade"),
-    chapter!("sizing", "Sizing"),
-    chapter!("growing", "Grow past one machine"),
-    chapter!("figures", "Measured figures"),
-    chapter!("settings", "Settings", settings::markdown),
-    chapter!("partner-file", "The partner file", partner_keys::markdown),
+    chapter!(DAEMON, "operator", "First hour as an operator"),
+    chapter!(DAEMON, "client", "First hour as a client developer"),
+    chapter!(DAEMON, "moving", "Moving here from another provider"),
+    chapter!(DAEMON, "partner", "First hour as a partner"),
+    chapter!(DAEMON, "tuning", "Tuning timeouts, load and ranking"),
+    chapter!(DAEMON, "durability", "What survives what"),
+    chapter!(DAEMON, "backup", "Back up and restore"),
+    chapter!(DAEMON, "privacy", "Personal data and its keys"),
+    chapter!(DAEMON, "metrics", "What each metric means", metrics::markdown),
+    chapter!(DAEMON, "errors", "What each error means"),
+    chapter!(DAEMON, "upgrade", "Upgrade"),
+    chapter!(DAEMON, "sizing", "Sizing"),
+    chapter!(DAEMON, "growing", "Grow past one machine"),
+    chapter!(DAEMON, "figures", "Measured figures"),
+    chapter!(SETTINGS, "settings", "Settings", settings::markdown),
+    chapter!(PARTNER_FILE, "partner-file", "The partner file", partner_keys::markdown),
 ];
 
 /// The man pages that are made of chapters. The first goes below what the command line tells of itself.
 pub const MANUALS: &[Manual] = &[
-    Manual {
-        name: "offerd",
-        section: 8,
-        about: "a matching engine daemon for financial offers",
-        chapters: &[
-            "operator",
-            "client",
-            "moving",
-            "partner",
-            "tuning",
-            "durability",
-            "backup",
-            "privacy",
-            "metrics",
-            "errors",
-            "upgrade",
-            "sizing",
-            "growing",
-            "figures",
-        ],
-    },
-    Manual { name: "offerd.toml", section: 5, about: "settings of offerd", chapters: &["settings"] },
-    Manual {
-        name: "offerd-partner",
-        section: 5,
-        about: "file that declares a partner of offerd",
-        chapters: &["partner-file"],
-    },
+    Manual { name: DAEMON, section: 8, about: "a matching engine daemon for financial offers" },
+    Manual { name: SETTINGS, section: 5, about: "settings of offerd" },
+    Manual { name: PARTNER_FILE, section: 5, about: "file that declares a partner of offerd" },
 ];
 
 /// The chapter of a name.
@@ -119,10 +90,8 @@ pub fn chapter(name: &str) -> Option<&'static Chapter> {
 impl Chapter {
     /// The whole chapter in Markdown, its title first.
     pub fn markdown(&self) -> String {
-        match self.source {
-            Source::File(text) => text.to_owned(),
-            Source::FileAnd(text, generated) => format!("{text}\n{}", generated()),
-        }
+        let generated = self.generated.iter().map(|generated| format!("\n{}", generated()));
+        self.text.to_owned() + &generated.collect::<String>()
     }
 
     /// The chapter as the inside of a page: its title as `h1`, the other headings with ids (`slug`), no scripts, no styles.
@@ -133,6 +102,12 @@ impl Chapter {
 }
 
 impl Manual {
+    /// Its chapters, in order.
+    fn chapters(&self) -> impl Iterator<Item = &'static Chapter> {
+        let name = self.name;
+        CHAPTERS.iter().filter(move |chapter| chapter.manual == name)
+    }
+
     /// The whole page in roff.
     pub fn roff(&self, version: &str) -> String {
         man::page(self, version)

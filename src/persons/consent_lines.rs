@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use chrono::{Days, NaiveDate, NaiveTime};
+use serde::Serialize;
 
 use super::consents::{Consent, ConsentPage};
 use crate::model::{LeadLegalInformation, Timestamp};
@@ -25,7 +26,7 @@ pub struct Came {
 }
 
 /// How often something was stated.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Summary {
     /// What.
     pub statement: LeadLegalInformation,

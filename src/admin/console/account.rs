@@ -1,36 +1,34 @@
 //! `GET`, `POST /console/account`: who one is, and the password that one signs in with.
 
-use std::sync::Arc;
-
 use hyper::StatusCode;
 
 use super::super::users::{self, NewUser, UserChange};
+use super::links::HOME;
 use super::session::Person;
-use super::sign_in::{HOME, signed_in};
-use super::view::{View, fields};
-use super::visit::Visit;
+use super::sign_in::signed_in;
+use super::view::{View, Visit, fields};
 use crate::store::users::Role;
 use crate::web::{Failure, Reply};
 
 /// Shows the page.
-pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
-    view(&visit, None, StatusCode::OK)
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+    view(visit, None, StatusCode::OK)
 }
 
 /// Sets the user's password, or adds whoever has signed in without a name as an administrator. Both end what was begun before, this
 /// session too, for which there is another one.
-pub(super) async fn set(visit: Arc<Visit>) -> Result<Reply, Failure> {
-    match changed(&visit).await {
+pub(super) async fn set(visit: &Visit) -> Result<Reply, Failure> {
+    match changed(visit).await {
         Ok(person) => {
             if let Some(session) = visit.session() {
                 visit.app.console.sessions.sign_out(session);
             }
-            signed_in(&visit, visit.app.console.sessions.begin(person, false), HOME)
+            signed_in(visit, visit.app.console.sessions.begin(person, false), HOME)
         }
         Err(failure) => {
             let trouble = failure.errors.iter().find_map(|error| error.message.clone());
             let trouble = trouble.unwrap_or_else(|| "that cannot be done".to_owned());
-            view(&visit, Some(trouble), failure.status)?.reply(&visit)
+            view(visit, Some(trouble), failure.status)?.reply(visit)
         }
     }
 }
@@ -97,7 +95,6 @@ fn is_only_by_proxy(visit: &Visit) -> Result<bool, Failure> {
 fn view(visit: &Visit, trouble: Option<String>, status: StatusCode) -> Result<View, Failure> {
     let role = visit.role().unwrap_or(Role::Viewer);
     let fields = fields! {
-        csrf => visit.csrf(),
         user => visit.user(),
         who => visit.signed_in().unwrap_or("nobody: nobody has to sign in"),
         role => role.word(),
@@ -107,5 +104,5 @@ fn view(visit: &Visit, trouble: Option<String>, status: StatusCode) -> Result<Vi
         may_begin => visit.user().is_none() && role == Role::Administrator,
         trouble,
     };
-    View::bare("Account", "account.html", status, &fields)
+    Ok(visit.bare("Account", "account.html", fields)?.with_status(status))
 }

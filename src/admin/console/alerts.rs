@@ -1,44 +1,24 @@
 //! `GET /console/alerts`: which alerts fire, and who is told; `POST …/test`.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use minijinja::value::Value;
 
-use super::super::alerts::refuse_stranger;
-use super::super::audit::Note;
-use super::section::Section;
-use super::view::{Page, View, fields};
-use super::visit::{Visit, audit};
-use crate::alerts::{AlertStanding, Severity, Standing, Tried, try_out};
+use super::super::alerts::tested;
+use super::view::{Page, Section, View, Visit, fields};
+use crate::alerts::{AlertStanding, Severity, Standing, Tried};
 use crate::web::Failure;
-
-/// Where the page is.
-const PATH: &str = "/console/alerts";
 
 const PAGE: Page = Page::new(Section::Alerts, "alerts.html").fresh(Duration::from_secs(10));
 
 /// Shows the page.
-pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
-    page(&visit, None)
-}
-
-/// Leads to the page from where its form is sent.
-pub(super) async fn back(_: Arc<Visit>) -> Result<View, Failure> {
-    Ok(View::at(PATH.to_owned()))
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+    page(visit, None)
 }
 
 /// Tells everybody a test, or who is named, and shows what came of it.
-pub(super) async fn test(visit: Arc<Visit>) -> Result<View, Failure> {
-    let settings = visit.app.settings();
-    let receiver = visit.field("receiver").filter(|name| !name.is_empty());
-    refuse_stranger(&settings, receiver)?;
-    let note = Note::of("alerts.test").about(receiver.unwrap_or("every receiver"));
-    visit.app.note_if_can(&visit.actor(), note).await;
-    audit!(visit, "alerts.test", "test of alerts sent");
-    let tried = try_out(&settings.alerts, receiver, visit.app.store.now_ms()).await;
-    visit.app.alerts.tried(&tried, visit.app.store.now_ms());
-    page(&visit, Some(tried))
+pub(super) async fn test(visit: &Visit) -> Result<View, Failure> {
+    page(visit, Some(tested(&visit.app, &visit.actor(), visit.field("receiver")).await?))
 }
 
 /// The page, with what came of a test that was just sent from it.

@@ -1,15 +1,13 @@
 //! `GET /console/audit`, `GET /console/audit/download`: who did what, when and why, the newest first.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
 
-use super::super::audit_trail::{LOOKED_AT, sheet, unread};
+use super::super::audit::{LOOKED_AT, sheet, unread};
 use super::super::command::csv_file;
-use super::section::Section;
-use super::view::{Page, View, fields, sealed};
-use super::visit::Visit;
+use super::choices::choices;
+use super::view::{Page, Section, View, Visit, fields, sealed};
 use crate::store::audit::{AuditFilter, AuditRecord};
 use crate::web::{Failure, Reply};
 
@@ -32,19 +30,18 @@ const SPANS: [Span; 4] = [
 const PAGE: Page = Page::new(Section::Audit, "audit.html");
 
 /// Shows a page of records.
-pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let before = visit.query_value("before").and_then(|before| before.parse::<u64>().ok());
-    let (records, older) = read(&visit, before, SHOWN).await?;
-    let chosen = chosen(&visit);
-    let span = |(nth, (value, words, _)): (usize, &Span)| fields! { value, words, chosen => nth == chosen };
+    let (records, older) = read(visit, before, SHOWN).await?;
+    let spans = SPANS.map(|(value, words, _)| (value, words));
     visit.view(
         PAGE,
         fields! {
             records,
             who => visit.query_value("who").unwrap_or_default(),
             action => visit.query_value("action").unwrap_or_default(),
-            spans => SPANS.iter().enumerate().map(span).collect::<Vec<_>>(),
-            filters => filters(&visit),
+            spans => choices(spans, Some(chosen(visit).0)),
+            filters => filters(visit),
             older,
             is_older => before.is_some(),
             downloaded => DOWNLOADED,
@@ -53,8 +50,8 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
 }
 
 /// The same as a file, as many as it may have.
-pub(super) async fn download(visit: Arc<Visit>) -> Result<Reply, Failure> {
-    let (records, _) = read(&visit, None, DOWNLOADED).await?;
+pub(super) async fn download(visit: &Visit) -> Result<Reply, Failure> {
+    let (records, _) = read(visit, None, DOWNLOADED).await?;
     csv_file(&sheet(&records), "audit").map(sealed)
 }
 
@@ -66,7 +63,7 @@ async fn read(
 ) -> Result<(Vec<AuditRecord>, Option<u64>), Failure> {
     let text =
         |name| visit.query_value(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-    let span = SPANS[chosen(visit)].2;
+    let (.., span) = chosen(visit);
     let since =
         span.map_or(0, |span| Utc::now().timestamp_millis().saturating_sub_unsigned(span.as_millis() as u64));
     let filter = AuditFilter { since, who: text("who"), action: text("action") };
@@ -74,9 +71,9 @@ async fn read(
 }
 
 /// Which span is chosen: a week, unless the address says otherwise.
-fn chosen(visit: &Visit) -> usize {
-    let wanted = visit.query_value("time").unwrap_or("week");
-    SPANS.iter().position(|(value, ..)| *value == wanted).unwrap_or(1)
+fn chosen(visit: &Visit) -> Span {
+    let wanted = visit.query_value("time");
+    SPANS.into_iter().find(|(value, ..)| wanted == Some(value)).unwrap_or(SPANS[1])
 }
 
 fn filters(visit: &Visit) -> String {

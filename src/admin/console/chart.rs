@@ -3,17 +3,18 @@
 //! The crate draws in fixed colours. Those of [`ink`] stand for the colours of the theme, which the style sheet puts in their
 //! place, so that a chart is right in light and dark.
 
+use std::borrow::Cow;
+
 use minijinja::context;
 use minijinja::value::Value;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
-use tracing::error;
 
 use super::templates::render;
 use crate::sheet::figures::known;
-use crate::web::Failure;
+use crate::web::{Failure, our_fault};
 
 /// What is drawn upon.
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -48,18 +49,18 @@ pub(super) const WIDE: (u32, u32) = (860, 250);
 pub(super) const LEAST_TOP: f64 = 4.0;
 
 /// How broad lines are drawn, all of them.
-pub(super) const BREADTH: u32 = 2;
+const BREADTH: u32 = 2;
 
 /// How large a point upon such a line is drawn.
-pub(super) const DOT: u32 = 3;
+const DOT: u32 = 3;
 
 /// How long the dashes of a series are, by its place: the first is drawn through, and those that lie upon it let it be seen.
-pub(super) fn dashes(nth: usize) -> Option<i32> {
+fn dashes(nth: usize) -> Option<i32> {
     [None, Some(12), Some(6), Some(2)].get(nth % 4).copied().flatten()
 }
 
 /// The gap between two dashes.
-pub(super) const GAP: i32 = 5;
+const GAP: i32 = 5;
 
 /// What stands around a drawing.
 #[derive(Debug, Default)]
@@ -106,10 +107,7 @@ fn drawing(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<(), Fault>) 
         let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
         draw(&area).and_then(|()| area.present().map_err(Fault::from))
     };
-    drawn.map_err(|fault| {
-        error!(%fault, "a chart could not be drawn");
-        Failure::internal()
-    })?;
+    drawn.map_err(our_fault("a chart could not be drawn"))?;
     // The outermost element is the template's, which names what is shown.
     let inside = svg.split_once('>').map_or("", |(_, inside)| inside);
     let inside = inside.rsplit_once("</svg>").map_or(inside, |(inside, _)| inside);
@@ -119,14 +117,28 @@ fn drawing(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Result<(), Fault>) 
 /// A line of a chart; it breaks where there was no value.
 pub(super) struct Line {
     /// Its name.
-    pub(super) name: &'static str,
+    pub(super) name: Cow<'static, str>,
     /// Place and value, in the order of the places.
     pub(super) points: Vec<(f64, Option<f64>)>,
 }
 
+impl Line {
+    /// A line with a value for each day or month.
+    pub(super) fn of_days(name: impl Into<Cow<'static, str>>, values: impl IntoIterator<Item = f64>) -> Self {
+        let points = (0_u32..).map(f64::from).zip(values.into_iter().map(Some));
+        Self { name: name.into(), points: points.collect() }
+    }
+}
+
+/// At most so many rows stand in the table beside lines over minutes.
+const ROWS: usize = 12;
+
+/// Labels on the axis of days or months at most.
+const LABELS: usize = 8;
+
 /// Lines over minutes up to now. `chart` has their title; its table is made of their points.
 pub(super) fn lines(
-    mut chart: Chart,
+    chart: Chart,
     size: (u32, u32),
     lines: &[Line],
     write: fn(f64) -> String,
@@ -136,53 +148,96 @@ pub(super) fn lines(
     let top = if most > 0.0 { most * 1.15 } else { 1.0 };
     let places = lines.iter().flat_map(|line| line.points.iter().map(|(place, _)| *place));
     let first = places.fold(-5.0, f64::min);
-    if lines.len() > 1 {
-        chart.series = lines.iter().map(|line| line.name.to_owned()).collect();
-    }
-    chart.columns = vec!["Minutes ago".to_owned()];
-    chart.columns.extend(lines.iter().map(|line| line.name.to_owned()));
-    chart.rows = rows(lines, write);
+    let points = lines.first().map_or(&[][..], |line| &line.points);
+    let step = points.len().div_ceil(ROWS).max(1);
+    let minutes = points.first().map_or(0.0, |(place, _)| place.abs());
+    let decimals = if minutes < ROWS as f64 { 1 } else { 0 };
+    let label = |nth: usize| format!("{:.decimals$}", points[nth].0.abs());
+    let chart = chart.told("Minutes ago", lines, (0..points.len()).rev().step_by(step), label, write);
     let names = ["Minutes ago", chart.unit];
     chart.drawn(size, |area| {
         let mut axes = axes(area, names, first..0.0, 0.0..top, 6, &minutes_ago, &|value| write(*value))?;
-        for ((nth, line), color) in lines.iter().enumerate().zip(ink::SERIES.iter().cycle()) {
-            let (style, dash) = (color.stroke_width(BREADTH), dashes(nth));
-            for piece in line.points.split(|(_, value)| value.is_none()) {
-                let piece: Vec<(f64, f64)> =
-                    piece.iter().filter_map(|(place, value)| Some((*place, (*value)?))).collect();
-                if lines.len() == 1 {
-                    axes.draw_series(AreaSeries::new(piece.iter().copied(), 0.0, color.mix(0.12)))?;
-                }
-                match piece[..] {
-                    // A line of one point would not be seen.
-                    [alone] => drop(axes.draw_series([Circle::new(alone, DOT, color.filled())])?),
-                    _ => match dash {
-                        None => drop(axes.draw_series(LineSeries::new(piece, style))?),
-                        Some(dash) => drop(axes.draw_series(DashedLineSeries::new(piece, dash, GAP, style))?),
-                    },
-                }
-            }
-        }
-        Ok(())
+        strokes(&mut axes, lines, false)
     })
 }
 
-/// At most so many rows stand in the table beside lines.
-const ROWS: usize = 12;
+/// Lines over `days` or months, which are written as they are. `chart` has their title; its table is made of their values, latest first.
+///
+/// # Errors
+/// Our fault.
+pub(super) fn days(
+    chart: Chart,
+    size: (u32, u32),
+    days: &[String],
+    lines: &[Line],
+    write: fn(f64) -> String,
+) -> Result<Value, Failure> {
+    let values = || lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, value)| *value));
+    // Payouts that were taken back may be more than what was paid.
+    let (least, most) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
+    let range = least * 1.15..(most * 1.15).max(LEAST_TOP);
+    let last = days.len().saturating_sub(1).max(1) as f64;
+    let label = |place: &f64| days.get(place.round() as usize).cloned().unwrap_or_default();
+    let chart = chart.told("Time", lines, (0..days.len()).rev(), |nth| days[nth].clone(), write);
+    let names = ["Time", chart.unit];
+    chart.drawn(size, |area| {
+        let labels = days.len().min(LABELS);
+        let mut axes = axes(area, names, 0.0..last, range, labels, &label, &|value| write(*value))?;
+        strokes(&mut axes, lines, true)
+    })
+}
 
-fn rows(lines: &[Line], write: fn(f64) -> String) -> Vec<Vec<String>> {
-    let Some(first) = lines.first() else { return Vec::new() };
-    let step = first.points.len().div_ceil(ROWS).max(1);
-    let nths = (0..first.points.len()).rev().step_by(step);
-    let minutes = first.points.first().map_or(0.0, |(place, _)| place.abs());
-    let decimals = if minutes < ROWS as f64 { 1 } else { 0 };
-    let row = |nth: usize| {
-        let mut cells = vec![format!("{:.decimals$}", first.points[nth].0.abs())];
-        let value = |line: &Line| known(line.points.get(nth).and_then(|(_, value)| *value), write);
-        cells.extend(lines.iter().map(value));
-        cells
-    };
-    nths.map(row).collect()
+impl Chart {
+    /// The same with the names of its lines and a table of their figures: a row for each of `places`, by its label.
+    fn told(
+        mut self,
+        axis: &str,
+        lines: &[Line],
+        places: impl Iterator<Item = usize>,
+        label: impl Fn(usize) -> String,
+        write: fn(f64) -> String,
+    ) -> Self {
+        let names = || lines.iter().map(|line| line.name.to_string());
+        if lines.len() > 1 {
+            self.series = names().collect();
+        }
+        self.columns = std::iter::once(axis.to_owned()).chain(names()).collect();
+        let row = |nth| {
+            let value = |line: &Line| known(line.points.get(nth).and_then(|(_, value)| *value), write);
+            std::iter::once(label(nth)).chain(lines.iter().map(value)).collect()
+        };
+        self.rows = places.map(row).collect();
+        self
+    }
+}
+
+/// Draws lines. `dotted` marks each point; else only a line of one point, which would not be seen, is a dot. A single line has its area
+/// filled.
+fn strokes(
+    axes: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<RangedCoordf64, RangedCoordf64>>,
+    lines: &[Line],
+    dotted: bool,
+) -> Result<(), Fault> {
+    for ((nth, line), color) in lines.iter().enumerate().zip(ink::SERIES.iter().cycle()) {
+        let style = color.stroke_width(BREADTH);
+        for piece in line.points.split(|(_, value)| value.is_none()) {
+            let piece: Vec<(f64, f64)> =
+                piece.iter().filter_map(|(place, value)| Some((*place, (*value)?))).collect();
+            if lines.len() == 1 {
+                axes.draw_series(AreaSeries::new(piece.iter().copied(), 0.0, color.mix(0.12)))?;
+            }
+            let has_dots = dotted || piece.len() == 1;
+            let dots = piece.iter().filter(|_| has_dots).map(|at| Circle::new(*at, DOT, color.filled()));
+            let dots: Vec<_> = dots.collect();
+            match dashes(nth) {
+                _ if has_dots && !dotted => {}
+                None => drop(axes.draw_series(LineSeries::new(piece, style))?),
+                Some(dash) => drop(axes.draw_series(DashedLineSeries::new(piece, dash, GAP, style))?),
+            }
+            axes.draw_series(dots)?;
+        }
+    }
+    Ok(())
 }
 
 fn minutes_ago(place: &f64) -> String {
@@ -268,8 +323,9 @@ mod tests {
     #[test]
     fn a_chart_is_told_in_words_and_figures_too() {
         let points = (0..30).map(|nth| (f64::from(nth) - 29.0, Some(f64::from(nth)))).collect();
-        let drawn =
-            lines(chart(), HALF, &[Line { name: "leads", points }], figures::rate).unwrap().to_string();
+        let drawn = lines(chart(), HALF, &[Line { name: "leads".into(), points }], figures::rate)
+            .unwrap()
+            .to_string();
         assert!(drawn.contains("role=\"img\"") && drawn.contains("Leads &lt;a second&gt;"), "{drawn}");
         assert!(drawn.contains("<table") && drawn.contains("<td>29.0</td>"), "{drawn}");
         assert!(!drawn.contains("style="), "the policy would refuse that: {drawn}");
@@ -277,7 +333,10 @@ mod tests {
 
     #[test]
     fn a_series_does_not_hide_another_of_the_same_values_and_all_are_as_broad() {
-        let line = |name| Line { name, points: vec![(-1.0, Some(2.0)), (0.0, Some(2.0))] };
+        let line = |name: &'static str| Line {
+            name: name.into(),
+            points: vec![(-1.0, Some(2.0)), (0.0, Some(2.0))],
+        };
         let drawn = lines(chart(), HALF, &[line("one"), line("other")], figures::rate).unwrap().to_string();
         let of = |color: &str| drawn.matches(&format!("stroke=\"#{color}\" stroke-width=\"2\"")).count();
         assert_eq!(of("010000"), 1, "drawn through: {drawn}");
@@ -285,10 +344,20 @@ mod tests {
     }
 
     #[test]
+    fn each_day_is_a_row_of_the_figures_and_no_day_or_one_can_be_drawn() {
+        for count in [0, 1, 31] {
+            let labels: Vec<String> = (0..count).map(|nth| format!("day {nth}")).collect();
+            let line = Line::of_days("Leads", (0..count).map(f64::from));
+            let drawn = days(chart(), HALF, &labels, &[line], figures::count).unwrap().to_string();
+            assert_eq!(drawn.matches("<td>day ").count(), usize::try_from(count).unwrap(), "{drawn}");
+        }
+    }
+
+    #[test]
     fn axes_are_named() {
         let chart = Chart { unit: "leads a second", ..chart() };
         let drawn =
-            lines(chart, HALF, &[Line { name: "one", points: vec![(0.0, Some(1.0))] }], figures::rate);
+            lines(chart, HALF, &[Line { name: "one".into(), points: vec![(0.0, Some(1.0))] }], figures::rate);
         let drawn = drawn.unwrap().to_string();
         assert!(drawn.contains("Minutes ago") && drawn.contains("leads a second"), "{drawn}");
     }
@@ -296,7 +365,7 @@ mod tests {
     #[test]
     fn nothing_can_be_drawn_too() {
         for points in [vec![], vec![(0.0, None)], vec![(-1.0, Some(0.0)), (0.0, None)]] {
-            assert!(lines(chart(), WIDE, &[Line { name: "leads", points }], figures::rate).is_ok());
+            assert!(lines(chart(), WIDE, &[Line { name: "leads".into(), points }], figures::rate).is_ok());
         }
         assert!(sparkline(&[]).is_ok() && sparkline(&[None, Some(1.0)]).is_ok());
     }

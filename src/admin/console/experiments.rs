@@ -1,14 +1,10 @@
 //! `GET /console/experiments`: how rules stand and, of one, what became of its variants; `GET /console/experiments/download`, the
 //! same as a file for spreadsheets.
 
-use std::sync::Arc;
-
 use minijinja::value::Value;
 
 use super::super::experiments::{RuleStanding, as_csv, compared, is_test, standings};
-use super::section::Section;
-use super::view::{Page, View, fields, sealed};
-use super::visit::Visit;
+use super::view::{Page, Section, View, Visit, fields, sealed};
 use crate::experiments::RuleState;
 use crate::hindsight::comparison::{Comparison, Difference, Figure, LEAST_LEADS, Outcome, VariantFigures};
 use crate::sheet::figures::known;
@@ -17,7 +13,7 @@ use crate::web::{Failure, Reply};
 const PAGE: Page = Page::new(Section::Experiments, "experiments.html");
 
 /// Shows the page.
-pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let test = is_test(visit.query_value("leads"))?;
     let shown = match visit.query_value("rule").filter(|rule| !rule.is_empty()) {
         Some(rule) => Some(shown(&compared(&visit.app, rule, test).await?)),
@@ -29,17 +25,14 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
 }
 
 /// Gives a comparison as a file.
-pub(super) async fn download(visit: Arc<Visit>) -> Result<Reply, Failure> {
+pub(super) async fn download(visit: &Visit) -> Result<Reply, Failure> {
     let test = is_test(visit.query_value("leads"))?;
     let rule = visit.query_value("rule").unwrap_or_default();
     as_csv(&compared(&visit.app, rule, test).await?).map(sealed)
 }
 
 fn rule(standing: &RuleStanding) -> Value {
-    let class = match standing.state {
-        RuleState::Running => "good",
-        RuleState::NotStarted | RuleState::Ended | RuleState::Removed => "idle",
-    };
+    let class = if standing.state == RuleState::Running { "good" } else { "idle" };
     let pill = (class, standing.state.words());
     fields! { pill, time => standing.time(), of => standing.whose(), ..standing }
 }

@@ -2,7 +2,6 @@
 //! its time zones.
 
 use std::ops::Range as Places;
-use std::sync::Arc;
 
 use chrono::{Days, Months, Utc};
 use minijinja::value::Value;
@@ -10,12 +9,10 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::super::reports::{failed, reports};
-use super::chart::{Chart, HALF};
-use super::days::{Plot, days};
+use super::chart::{Chart, HALF, Line, days};
+use super::choices::{choices, products};
 use super::reports::address;
-use super::section::Section;
-use super::view::{Page, View, fields};
-use super::visit::Visit;
+use super::view::{Page, Section, View, Visit, fields};
 use crate::model::ProductType;
 use crate::reports::dimension::Slot;
 use crate::reports::figures::{Figure, Figures};
@@ -58,9 +55,6 @@ const CHARTS: [(&str, &str, &str, Places<usize>); 4] = [
 
 const PAGE: Page = Page::new(Section::Funnel, "funnel.html");
 
-/// Something to choose: its value, its name, and whether it is chosen.
-type Choice = (String, String, bool);
-
 /// A row of a table: its name, what leads to its figures alone, and these.
 type Row = (String, String, [String; FIGURES.len()]);
 
@@ -81,9 +75,9 @@ struct Stage {
 type Table = (&'static str, &'static str, &'static str, Vec<Row>, Option<String>);
 
 /// Shows the page.
-pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let counted = reports(&visit.app)?;
-    let query = asked_for(&visit, &counted)?;
+    let query = asked_for(visit, &counted)?;
     let (wish, test) = (query.clone(), query.test);
     let read = visit.reading(move |_| {
         let by = |by, test| counted.report_or_empty(&Query { by, test, ..wish.clone() });
@@ -96,12 +90,11 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     companies.sort_by(|one, other| one.1.cmp(&other.1));
     let sum = by_time.total;
     let payouts = sum.payouts.unwrap_or_default();
-    let products = ProductType::ALL.iter().map(|product| (product.to_string(), words(*product)));
     let is_elsewhere = by_time.rows.is_empty() && others > 0;
     visit.view(PAGE, fields! {
-        times => choices(TIMES.map(|(value, name, ..)| (value.into(), name.into())), Some(time(&visit).0)),
-        companies => choices(companies.clone(), query.only(|by| *by == Dimension::Company)),
-        products => choices(products, query.only(|by| *by == product())),
+        times => choices(TIMES.map(|(value, words, ..)| (value, words)), Some(time(visit).0)),
+        companies => choices(companies.iter().cloned(), query.only(|by| *by == Dimension::Company)),
+        products => products(query.only(|by| *by == product()).and_then(ProductType::from_wire)),
         test,
         first => query.range.first.to_string(),
         last => query.range.last.to_string(),
@@ -114,9 +107,9 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
         payout_per_lead => ratio(payouts, sum.leads),
         charts => charts(&query, &by_time)?,
         columns => FIGURES.map(|(name, _)| name),
-        tables => tables(&visit, [&by_product, &by_company], &companies),
+        tables => tables(visit, [&by_product, &by_company], &companies),
         behind => by_time.uncounted_from,
-        elsewhere => is_elsewhere.then(|| (others, with(&visit, "leads", if test { "live" } else { "test" }))),
+        elsewhere => is_elsewhere.then(|| (others, with(visit, "leads", if test { "live" } else { "test" }))),
     })
 }
 
@@ -245,10 +238,9 @@ fn charts(query: &Query, report: &Report) -> Result<Vec<(String, Value)>, Failur
             source: format!("{source}, counted into reports"),
             ..Chart::default()
         };
-        let plot =
-            |(name, of): &Named| Plot { name: (*name).into(), values: figures.iter().map(of).collect() };
-        let plots: Vec<Plot> = FIGURES[lines.clone()].iter().map(plot).collect();
-        days(chart, HALF, &periods, &plots, writing(lines.start)).map(|drawn| (heading, drawn))
+        let line = |(name, of): &Named| Line::of_days(*name, figures.iter().map(of));
+        let drawn: Vec<Line> = FIGURES[lines.clone()].iter().map(line).collect();
+        days(chart, HALF, &periods, &drawn, writing(lines.start)).map(|drawn| (heading, drawn))
     };
     CHARTS.into_iter().map(chart).collect()
 }
@@ -256,11 +248,6 @@ fn charts(query: &Query, report: &Report) -> Result<Vec<(String, Value)>, Failur
 /// How a figure is written, by its place.
 fn writing(place: usize) -> fn(f64) -> String {
     if place == PAYOUTS { figures::dollars } else { figures::count }
-}
-
-/// Values with their names.
-fn choices(all: impl IntoIterator<Item = (String, String)>, chosen: Option<&str>) -> Vec<Choice> {
-    all.into_iter().map(|(value, name)| (value.clone(), name, chosen == Some(&value))).collect()
 }
 
 fn words(product: ProductType) -> String {

@@ -1,26 +1,22 @@
 //! `GET /console/handbook`, `GET /console/handbook/{chapter}`: the chapters, as they are in the man pages.
 
-use std::sync::Arc;
-
 use minijinja::value::Value;
 
-use super::section::Section;
-use super::view::{Page, View, fields};
-use super::visit::Visit;
+use super::view::{Page, Section, View, Visit, fields};
 use crate::handbook::{CHAPTERS, Chapter, chapter};
 use crate::web::Failure;
 
 const PAGE: Page = Page::new(Section::Handbook, "handbook.html");
 
 /// Shows the first chapter.
-pub(super) async fn begin(visit: Arc<Visit>) -> Result<View, Failure> {
-    view(&visit, &CHAPTERS[0])
+pub(super) async fn begin(visit: &Visit) -> Result<View, Failure> {
+    view(visit, &CHAPTERS[0])
 }
 
 /// Shows a chapter.
-pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let named = chapter(visit.params.get("chapter").unwrap_or_default());
-    view(&visit, named.ok_or_else(Failure::not_found_path)?)
+    view(visit, named.ok_or_else(Failure::not_found_path)?)
 }
 
 fn view(visit: &Visit, shown: &Chapter) -> Result<View, Failure> {

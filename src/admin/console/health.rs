@@ -22,6 +22,9 @@ const FAILING_FOR_MS: i64 = 60_000;
 /// The metrics of records that cannot be read.
 const RECORDS_FROM: &str = "offerd_store_broken_records_total, offerd_store_damage";
 
+/// The metrics of requests and leads that are turned away.
+const REFUSED_FROM: &str = "offerd_http_requests_refused_total, offerd_submits_refused_total";
+
 /// Something that is well or not.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Check {
@@ -34,76 +37,68 @@ pub(super) struct Check {
     source: &'static str,
 }
 
+/// How something is: its class, a word or two, and figures.
+type Judged = (&'static str, &'static str, String);
+
 /// Everything that is looked at; `first` and `last` are a minute apart.
 pub(super) fn checks(app: &App, first: &Reading, last: &Reading) -> Vec<Check> {
-    vec![
-        leads(app),
-        store(app),
-        disk(app, last),
-        limited(
-            "Store queue",
-            last.queue,
-            app.settings().store.queue,
-            "commits waiting",
-            metrics::STORE_QUEUE_DEPTH,
-        ),
-        records(app, last),
-        clock(app),
-        limited(
-            "Rate tables",
-            last.open_tables,
-            app.engine.configuration().rules.live_tables,
-            "open",
-            metrics::OPEN_TABLES,
-        ),
-        refused(first, last),
-        partners(app),
-        partners_health(app),
-        breakers(app),
-        postbacks(app),
-        reload(last),
-    ]
-    .into_iter()
-    .chain(nodes(app))
-    .collect()
+    let queue = limited(last.queue, app.settings().store.queue, "commits waiting");
+    let tables = limited(last.open_tables, app.engine.configuration().rules.live_tables, "open");
+    let judged = [
+        ("Leads", "/readyz", Some(leads(app))),
+        ("Store", "/readyz", Some(store(app))),
+        ("Disk", metrics::STORE_FREE_BYTES, Some(disk(app, last))),
+        ("Store queue", metrics::STORE_QUEUE_DEPTH, Some(queue)),
+        ("Records", RECORDS_FROM, Some(records(app, last))),
+        ("Clock", metrics::STORE_CLOCK_OFFSET, Some(clock(app))),
+        ("Rate tables", metrics::OPEN_TABLES, Some(tables)),
+        ("Requests", REFUSED_FROM, Some(refused(first, last))),
+        ("Partners", "offerd partners list", Some(partners(app))),
+        ("Partners’ health", metrics::PARTNER_HEALTH, Some(partners_health(app))),
+        ("Breakers", metrics::WIRE_BREAKER_STATE, Some(breakers(app))),
+        ("Postbacks", metrics::POSTBACK_LAG, Some(postbacks(app))),
+        ("Settings", metrics::RELOADED_AT, Some(reload(last))),
+        ("Nodes", metrics::NODES_ALIVE, nodes(app)),
+    ];
+    let check = |(name, source, judged): (_, _, Option<Judged>)| {
+        judged.map(|(class, state, figures)| Check { name, class, state, figures, source })
+    };
+    judged.into_iter().filter_map(check).collect()
 }
 
 /// The nodes, where the store is one that they share.
-fn nodes(app: &App) -> Option<Check> {
+fn nodes(app: &App) -> Option<Judged> {
     let settings = app.settings();
     settings.store.database()?;
-    let (class, state, figures) = match Nodes::of(&app.store, &settings) {
+    Some(match Nodes::of(&app.store, &settings) {
         Ok(nodes) if nodes.warnings.is_empty() => {
             ("good", "alike", format!("{} alive", app.store.known_alive()))
         }
         Ok(nodes) => ("warn", "look at them", nodes.warnings.join(". ")),
         Err(error) => ("bad", "not known", error.to_string()),
-    };
-    Some(Check { name: "Nodes", class, state, figures, source: metrics::NODES_ALIVE })
+    })
 }
 
-fn leads(app: &App) -> Check {
-    let (class, state, figures) = match app.ready() {
+fn leads(app: &App) -> Judged {
+    match app.ready() {
         Ok(()) => match app.health.degraded() {
             Some(degraded) => ("warn", "taken in, degraded", degraded.to_string()),
             None => ("good", "taken in", "ready".to_owned()),
         },
         Err(reason) => ("bad", "refused", reason),
-    };
-    Check { name: "Leads", class, state, figures, source: "/readyz" }
+    }
 }
 
-fn store(app: &App) -> Check {
-    let (class, state, figures) = match app.engine.records.store.health() {
+fn store(app: &App) -> Judged {
+    match app.store.health() {
         store::Health::Sound => ("good", "writes", "synced before it is acknowledged".to_owned()),
         store::Health::Short(reason) => ("warn", "short of room", reason),
         store::Health::Stalled(reason) => ("bad", "hangs", reason),
         store::Health::Failed(reason) => ("bad", "failed", reason),
-    };
-    Check { name: "Store", class, state, figures, source: "/readyz" }
+    }
 }
 
-fn disk(app: &App, last: &Reading) -> Check {
+fn disk(app: &App, last: &Reading) -> Judged {
     let reserve = app.settings().store.reserve_bytes as f64;
     let (class, state) = match last.free_bytes {
         Some(free) if free < reserve => ("bad", "full"),
@@ -113,27 +108,21 @@ fn disk(app: &App, last: &Reading) -> Check {
     };
     let figures =
         format!("{} free, {} kept back", known(last.free_bytes, figures::bytes), figures::bytes(reserve));
-    Check { name: "Disk", class, state, figures, source: metrics::STORE_FREE_BYTES }
+    (class, state, figures)
 }
 
-fn limited(name: &'static str, used: f64, limit: usize, what: &str, source: &'static str) -> Check {
+fn limited(used: f64, limit: usize, what: &str) -> Judged {
     let share = used / (limit as f64).max(1.0);
     let (class, state) = match share {
         full if full >= 1.0 => ("bad", "full"),
         much if much >= WORTH_A_LOOK => ("warn", "filling"),
         _ => ("good", "room"),
     };
-    Check {
-        name,
-        class,
-        state,
-        figures: format!("{} of {} {what}", figures::count(used), figures::count(limit as f64)),
-        source,
-    }
+    (class, state, format!("{} of {} {what}", figures::count(used), figures::count(limit as f64)))
 }
 
-fn records(app: &App, last: &Reading) -> Check {
-    let damages = app.engine.records.store.damages();
+fn records(app: &App, last: &Reading) -> Judged {
+    let damages = app.store.damages();
     let (class, state) = match (damages.is_empty(), last.broken > 0.0) {
         (false, _) => ("bad", "damaged"),
         (true, true) => ("bad", "broken ones"),
@@ -142,22 +131,22 @@ fn records(app: &App, last: &Reading) -> Check {
     let broken = figures::count(last.broken);
     let figures =
         format!("{broken} unreadable and {} places of files damaged since the start", damages.len());
-    Check { name: "Records", class, state, figures, source: RECORDS_FROM }
+    (class, state, figures)
 }
 
-fn clock(app: &App) -> Check {
-    let (class, state) = match app.engine.records.store.clock_standing() {
+fn clock(app: &App) -> Judged {
+    let (class, state) = match app.store.clock_standing() {
         ClockStanding::Followed => ("good", "believed"),
         ClockStanding::Ahead(_) => ("bad", "not believed"),
         ClockStanding::Behind(_) => ("warn", "behind"),
     };
     let figures =
         app.health.remark().unwrap_or_else(|| "leads arrive by the clock of this machine".to_owned());
-    Check { name: "Clock", class, state, figures, source: metrics::STORE_CLOCK_OFFSET }
+    (class, state, figures)
 }
 
-fn postbacks(app: &App) -> Check {
-    let (store, subscriptions) = (&app.engine.records.store, app.subscriptions());
+fn postbacks(app: &App) -> Judged {
+    let (store, subscriptions) = (&app.store, app.subscriptions());
     let latest_ms = store.now_ms() - FAILING_FOR_MS;
     let failing = postbacks::failing(store, &subscriptions).into_iter();
     let failing: Vec<String> =
@@ -167,23 +156,17 @@ fn postbacks(app: &App) -> Check {
         [] => figures::counted(subscriptions.all().len(), "subscription"),
         failing => format!("calls fail for a minute or longer: {}", failing.join(", ")),
     };
-    Check { name: "Postbacks", class, state, figures, source: metrics::POSTBACK_LAG }
+    (class, state, figures)
 }
 
-fn refused(first: &Reading, last: &Reading) -> Check {
+fn refused(first: &Reading, last: &Reading) -> Judged {
     let count = last.refused - first.refused;
     let (class, state) = if count > 0.0 { ("warn", "turned away") } else { ("good", "all let in") };
     let figures = format!("{} turned away in the last minute", figures::count(count));
-    Check {
-        name: "Requests",
-        class,
-        state,
-        figures,
-        source: "offerd_http_requests_refused_total, offerd_submits_refused_total",
-    }
+    (class, state, figures)
 }
 
-fn partners(app: &App) -> Check {
+fn partners(app: &App) -> Judged {
     let standings = app.engine.standings();
     let of = |states: &[State]| standings.iter().filter(|standing| states.contains(&standing.state)).count();
     let (active, all) = (of(&[State::Active]), standings.len());
@@ -199,10 +182,10 @@ fn partners(app: &App) -> Check {
     };
     let figures =
         format!("{active} of {all} asked, {paused} paused, {capped} at a cap, {closed} outside schedule");
-    Check { name: "Partners", class, state, figures, source: "offerd partners list" }
+    (class, state, figures)
 }
 
-fn partners_health(app: &App) -> Check {
+fn partners_health(app: &App) -> Judged {
     let standings = app.engine.standings();
     let of = |wanted: Health| standings.iter().filter(|standing| standing.health.health == wanted).count();
     let unwell = [Health::Silent, Health::Failing, Health::Slow, Health::DecliningMore];
@@ -216,10 +199,10 @@ fn partners_health(app: &App) -> Check {
     };
     let counts = unwell.map(|health| format!("{} {}", of(health), health.words()));
     let figures = format!("{}, of {}", counts.join(", "), standings.len());
-    Check { name: "Partners’ health", class, state, figures, source: metrics::PARTNER_HEALTH }
+    (class, state, figures)
 }
 
-fn breakers(app: &App) -> Check {
+fn breakers(app: &App) -> Judged {
     let configuration = app.engine.configuration();
     let states: Vec<BreakerState> = configuration
         .book
@@ -236,10 +219,10 @@ fn breakers(app: &App) -> Check {
         _ => ("bad", "open"),
     };
     let figures = format!("{open} open, {half} half open, of {} lines", states.len());
-    Check { name: "Breakers", class, state, figures, source: metrics::WIRE_BREAKER_STATE }
+    (class, state, figures)
 }
 
-fn reload(last: &Reading) -> Check {
+fn reload(last: &Reading) -> Judged {
     // What is in force is what was taken in before, and not what the files say.
     let (class, state) = if last.refused_last { ("warn", "last one refused") } else { ("good", "in force") };
     let at = last.reloaded_at.map(|seconds| seconds * 1000.0);
@@ -248,5 +231,5 @@ fn reload(last: &Reading) -> Check {
         known(at, |ms| figures::moment(ms as i64)),
         figures::count(last.reloads_refused)
     );
-    Check { name: "Settings", class, state, figures, source: metrics::RELOADED_AT }
+    (class, state, figures)
 }

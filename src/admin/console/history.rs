@@ -138,10 +138,9 @@ impl History {
 }
 
 /// Takes a reading now, and keeps it: what was just done is then shown at once, and in its order.
-pub(in crate::admin) async fn read(app: Arc<App>) {
-    let reader = Arc::clone(&app);
+pub(in crate::admin) async fn read(app: &Arc<App>) {
     // With many partners there is much to read.
-    if let Ok(reading) = tokio::task::spawn_blocking(move || Reading::of(&reader)).await {
+    if let Ok(reading) = app.reading("the metrics could not be read", Reading::of).await {
         app.console.history.add(reading);
     }
 }
@@ -153,7 +152,7 @@ pub(in crate::admin) async fn watch(app: Arc<App>) {
     let mut kept = kept_history::begin(&app).await;
     loop {
         ticks.tick().await;
-        read(Arc::clone(&app)).await;
+        read(&app).await;
         kept.keep(&app).await;
     }
 }

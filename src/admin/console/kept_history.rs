@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::spawn_blocking;
 use tracing::debug;
 use uuid::Uuid;
 
@@ -21,6 +20,9 @@ const WRITE_WITHIN: Duration = Duration::from_secs(2);
 
 const MINUTE_MS: i64 = 60_000;
 
+/// What the log says if the records cannot be read.
+const UNREAD: &str = "what is kept for charts could not be read";
+
 /// The minute that was kept last.
 pub(super) struct Keeping(i64);
 
@@ -36,10 +38,9 @@ struct Kept {
 
 /// Takes in what was kept by a process before this one, and removes what is too old.
 pub(super) async fn begin(app: &Arc<App>) -> Keeping {
-    let reader = Arc::clone(app);
     let now = minute_of(chrono::Utc::now().timestamp_millis());
-    let found = spawn_blocking(move || {
-        let records = reader.store.scan(Tree::Charts, []).filter_map(Result::ok);
+    let found = app.reading(UNREAD, |app| {
+        let records = app.store.scan(Tree::Charts, []).filter_map(Result::ok);
         records.filter_map(|(key, bytes)| Kept::parse(&key, &bytes)).collect::<Vec<_>>()
     });
     let found = found.await.unwrap_or_default();
@@ -77,8 +78,7 @@ impl Keeping {
             return;
         }
         self.0 = minute;
-        let reader = Arc::clone(app);
-        let today = spawn_blocking(move || Today::now(&reader)).await.ok().flatten();
+        let today = app.reading(UNREAD, Today::now).await.ok().flatten();
         if let Some(today) = today {
             app.console.days.add(reading.at, today);
         }

@@ -2,30 +2,36 @@
 //! and with each of them a sign of life. The script puts what has changed in place, and says so when the signs stay out.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use futures_util::stream;
 use tokio::sync::mpsc;
 
-use super::history;
-use super::view::{View, sealed, see};
-use super::visit::{Show, Visit};
+use super::view::{BEAT, View, Visit, sealed, see};
 use crate::web::{Failure, Reply};
 
 /// Pages that are kept open at once; more are whole as they were loaded.
 pub(super) const STREAMS: usize = 32;
 
-/// Longest time between two signs of life.
-pub(super) const BEAT: Duration = history::EVERY;
-
 /// Seconds after which a stream that was turned away may be asked for again.
 const RETRY_AFTER_S: u32 = 30;
 
+/// Shows a page; `page!` makes one of an `async fn`.
+pub(super) type Show = for<'v> fn(&'v Visit) -> BoxFuture<'v, Result<View, Failure>>;
+
+/// Answers with a page or, where it is asked for, with the page anew every few seconds.
+pub(super) async fn showing(visit: &Arc<Visit>, show: Show) -> Result<Reply, Failure> {
+    match visit.streams {
+        true => stream(Arc::clone(visit), show).await,
+        false => show(visit).await?.reply(visit),
+    }
+}
+
 /// Keeps a page fresh until its reader leaves or the daemon stops.
-pub(super) async fn stream(visit: Arc<Visit>, show: Show) -> Result<Reply, Failure> {
-    let first = show(Arc::clone(&visit)).await?;
-    if let Some(path) = first.elsewhere() {
+async fn stream(visit: Arc<Visit>, show: Show) -> Result<Reply, Failure> {
+    let first = show(&visit).await?;
+    if let Some(path) = &first.elsewhere {
         return see(path);
     }
     let permit = Arc::clone(&visit.app.console.streams).try_acquire_owned();
@@ -51,15 +57,15 @@ pub(super) async fn stream(visit: Arc<Visit>, show: Show) -> Result<Reply, Failu
 async fn keep(visit: Arc<Visit>, show: Show, first: View, sender: &mpsc::Sender<Bytes>) {
     let mut view = Some(first);
     while visit.may_stay() {
-        let fresh = view.as_ref().and_then(View::fresh);
+        let fresh = view.as_ref().and_then(|view| view.fresh);
         let Ok(standing) = visit.standing() else { return };
-        let main = view.map(View::into_main).unwrap_or_default();
+        let main = view.map(|view| view.main).unwrap_or_default();
         if sender.send(event(&format!("{standing}\n{main}"))).await.is_err() {
             return;
         }
         tokio::time::sleep(fresh.unwrap_or(BEAT)).await;
         view = match fresh {
-            Some(_) => match show(Arc::clone(&visit)).await {
+            Some(_) => match show(&visit).await {
                 Ok(next) => Some(next),
                 Err(_) => return,
             },
@@ -70,15 +76,8 @@ async fn keep(visit: Arc<Visit>, show: Show, first: View, sender: &mpsc::Sender<
 
 /// A message of the name `page`, line by line as the format wants it.
 fn event(main: &str) -> Bytes {
-    let mut event = String::with_capacity(main.len() + main.len() / 8 + 16);
-    event.push_str("event: page\n");
-    for line in main.lines() {
-        event.push_str("data: ");
-        event.push_str(line);
-        event.push('\n');
-    }
-    event.push('\n');
-    event.into()
+    let lines: String = main.lines().map(|line| format!("data: {line}\n")).collect();
+    format!("event: page\n{lines}\n").into()
 }
 
 #[cfg(test)]

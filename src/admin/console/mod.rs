@@ -8,13 +8,13 @@
 //!    (`timeouts`) is read from stored tables, for one page at a time, since it is what the command tells.
 //! 2. Its template stands in `templates/`, is listed in `templates`, and makes the inside of `<main>`; `layout.html` is
 //!    around it. An element that changes by itself has an `id` and the attribute `data-live`.
-//! 3. An `async fn(Arc<Visit>) -> Result<View, Failure>` gathers the fields and gives `visit.view(PAGE, fields! { .. })`. A row of
+//! 3. An `async fn(&Visit) -> Result<View, Failure>` gathers the fields and gives `visit.view(PAGE, fields! { .. })`. A row of
 //!    `ROUTES` puts it under its path with `page!`, and the least role that may look at it. What changes something is an
-//!    `async fn(Arc<Visit>) -> Result<Reply, Failure>` under `act!`, its row a `POST`; it ends with `view::see`. A form, or a
+//!    `async fn(&Visit) -> Result<Reply, Failure>` under `act!`, its row a `POST`; it ends with `view::see`. A form, or a
 //!    link, that not every reader of the page may use stands in its template under `{% if may.operator %}` or the like.
 //!
 //! # What every page gets
-//! `visit::enter` lets in who is signed in, where that is asked for, and has the role that the row wants, and holds every form
+//! `enter` lets in who is signed in, where that is asked for, and has the role that the row wants, and holds every form
 //! against forgery. `view` sets the
 //! headers: nothing is loaded from elsewhere, framed, or kept. Who asks for a page with `Accept: text/event-stream` gets it anew
 //! every few seconds (`live`); without that, or without a script, it is whole as it is.
@@ -31,8 +31,9 @@ mod attention;
 mod audit;
 mod catalogue;
 mod chart;
+mod choices;
 mod consents;
-mod days;
+mod enter;
 mod experiments;
 mod format;
 mod funnel;
@@ -41,6 +42,7 @@ mod health;
 pub(super) mod history;
 mod kept_history;
 mod latency;
+pub mod links;
 mod live;
 mod nodes;
 mod now;
@@ -57,7 +59,7 @@ mod reports;
 pub mod secret;
 mod section;
 mod session;
-pub mod sign_in;
+mod sign_in;
 mod standing;
 mod system;
 mod templates;
@@ -74,10 +76,10 @@ use hyper::Method;
 use tokio::sync::{Semaphore, watch};
 use uuid::Uuid;
 
+use self::enter::{act, back, guarded, page};
 use self::rate_tables::transcript;
 pub(super) use self::session::SessionRules;
 use self::session::Sessions;
-use self::visit::{act, page};
 use super::App;
 use crate::store::ReadError;
 use crate::store::users::{Role, Users};
@@ -87,12 +89,12 @@ use crate::web::{Editions, Handler, Route, Scope, handler};
 #[rustfmt::skip]
 pub(super) const ROUTES: &[Row] = &[
     get("/console", "What happens now.", page!(Viewer, now::show)),
-    get("/console/", "Leads to what happens now.", page!(Viewer, nowhere::begin)),
+    get("/console/", "Leads to what happens now.", back!(Viewer, "/console")),
     get("/console/{page}", "There is no such page.", page!(Viewer, nowhere::show)),
     get("/console/{page}/{part}", "There is no such page.", page!(Viewer, nowhere::show)),
     get("/console/{page}/{part}/{more}", "There is no such page.", page!(Viewer, nowhere::show)),
     get("/console/alerts", "What is wrong.", page!(Viewer, alerts::show)),
-    get("/console/alerts/test", "Leads back to alerts.", page!(Viewer, alerts::back)),
+    get("/console/alerts/test", "Leads back to alerts.", back!(Viewer, "/console/alerts")),
     post("/console/alerts/test", "Tells everybody a test.", page!(Operator, alerts::test)),
     get("/console/rateTables", "Finds rate tables.", page!(Operator, rate_tables::list)),
     get("/console/rateTables/{uuid}", "Tells of a rate table.", page!(Operator, rate_tables::show)),
@@ -114,32 +116,32 @@ pub(super) const ROUTES: &[Row] = &[
     get("/console/experiments", "Which variants are tried, and what came of them.", page!(Analyst, experiments::show)),
     get("/console/experiments/download", "The same as a file.", act!(Analyst, experiments::download)),
     get("/console/postbacks", "What is pushed to companies.", page!(Operator, postbacks::show)),
-    get("/console/postbacks/{name}/test", "Leads back to postbacks.", page!(Operator, postbacks::back)),
+    get("/console/postbacks/{name}/test", "Leads back to postbacks.", back!(Operator, "/console/postbacks")),
     post("/console/postbacks/{name}/test", "Sends a test event.", page!(Operator, postbacks::test)),
-    get("/console/postbacks/{name}/retry", "Leads back to postbacks.", page!(Operator, postbacks::back)),
+    get("/console/postbacks/{name}/retry", "Leads back to postbacks.", back!(Operator, "/console/postbacks")),
     post("/console/postbacks/{name}/retry", "Sends again what was given up.", page!(Operator, postbacks::retry)),
     get("/console/persons", "What a person may ask for.", page!(Operator, persons::show)),
     post("/console/persons", "Finds the leads of a person.", page!(Operator, persons::find)),
-    get("/console/persons/export", "Leads back to the persons.", page!(Operator, persons::back)),
+    get("/console/persons/export", "Leads back to the persons.", back!(Operator, "/console/persons")),
     post("/console/persons/export", "Gives all that is held on a person.", act!(Operator, persons::export)),
-    get("/console/persons/erase", "Leads back to the persons.", page!(Operator, persons::back)),
+    get("/console/persons/erase", "Leads back to the persons.", back!(Operator, "/console/persons")),
     post("/console/persons/erase", "Erases all leads of a person.", page!(Operator, persons::erase)),
-    get("/console/persons/suppress", "Leads back to the persons.", page!(Operator, persons::back)),
+    get("/console/persons/suppress", "Leads back to the persons.", back!(Operator, "/console/persons")),
     post("/console/persons/suppress", "Leaves a person alone.", page!(Operator, persons::suppress)),
-    get("/console/persons/unsuppress", "Leads back to the persons.", page!(Operator, persons::back)),
+    get("/console/persons/unsuppress", "Leads back to the persons.", back!(Operator, "/console/persons")),
     post("/console/persons/unsuppress", "Ends that.", page!(Operator, persons::unsuppress)),
     get("/console/consents", "Asks whose consents, and of when.", page!(Operator, consents::show)),
     post("/console/consents", "Who agreed to what, and when.", page!(Operator, consents::summary)),
-    get("/console/consents/download", "Leads back to the consents.", page!(Operator, consents::back)),
+    get("/console/consents/download", "Leads back to the consents.", back!(Operator, "/console/consents")),
     post("/console/consents/download", "The same as a file.", act!(Operator, consents::download)),
     get("/console/catalogue", "What is on offer.", page!(Viewer, catalogue::show)),
     get("/console/catalogue/try", "Asks for a lead to try.", page!(Viewer, catalogue::trial::ask)),
     post("/console/catalogue/try", "Tells what matches a lead.", page!(Viewer, catalogue::trial::show)),
     get("/console/nodes", "The daemons that share the store.", page!(Operator, nodes::show)),
     get("/console/system", "The daemon itself.", page!(Operator, system::show)),
-    get("/console/system/reload", "Leads back to the daemon.", page!(Operator, system::back)),
+    get("/console/system/reload", "Leads back to the daemon.", back!(Operator, "/console/system")),
     post("/console/system/reload", "Takes in settings and partner files anew.", page!(Operator, system::reload)),
-    get("/console/system/check", "Leads back to the daemon.", page!(Operator, system::back)),
+    get("/console/system/check", "Leads back to the daemon.", back!(Operator, "/console/system")),
     post("/console/system/check", "Reads every record of the store.", act!(Operator, system::check)),
     get("/console/handbook", "How to do all this.", page!(Viewer, handbook::begin)),
     get("/console/handbook/{chapter}", "A chapter of the handbook.", page!(Viewer, handbook::show)),
@@ -147,17 +149,17 @@ pub(super) const ROUTES: &[Row] = &[
     post("/console/account", "Sets a password, or makes a user of oneself.", act!(Viewer, account::set)),
     get("/console/people", "Who uses the console.", page!(Administrator, people::show)),
     post("/console/people", "Adds a user.", page!(Administrator, people::add)),
-    get("/console/people/{name}", "Leads back to the people.", page!(Administrator, people::back)),
+    get("/console/people/{name}", "Leads back to the people.", back!(Administrator, "/console/people")),
     post("/console/people/{name}", "Changes or removes a user.", page!(Administrator, people::change)),
     get("/console/audit", "Who did what, when and why.", page!(Administrator, audit::show)),
     get("/console/audit/download", "The same as a file.", act!(Administrator, audit::download)),
-    get("/console/signIn", "Where one signs in.", open_to_all(handler!(sign_in::show))),
-    post("/console/signIn", "Signs in.", open_to_all(handler!(sign_in::sign_in))),
-    get("/console/signOut", "Leads to what happens now.", page!(Viewer, nowhere::begin)),
+    get("/console/signIn", "Where one signs in.", act!(all, sign_in::show)),
+    post("/console/signIn", "Signs in.", act!(all, sign_in::sign_in)),
+    get("/console/signOut", "Leads to what happens now.", back!(Viewer, "/console")),
     post("/console/signOut", "Signs out.", act!(Viewer, sign_in::sign_out)),
     by_command("/console/links", "Makes a link to sign in with.", handler!(sign_in::link)),
     by_command("/console/secret", "Makes a new secret to sign in with.", handler!(secret::renew)),
-    get("/console/assets/{file}", "What pages are drawn with.", open_to_all(handler!(assets::show))),
+    get("/console/assets/{file}", "What pages are drawn with.", (None, handler!(assets::show))),
 ];
 
 /// A path of the console.
@@ -179,11 +181,6 @@ const fn post(path: &'static str, about: &'static str, guarded: Guarded) -> Row 
     row(Method::POST, Scope::None, path, about, guarded)
 }
 
-/// For who has not signed in too.
-const fn open_to_all(handler: Handler<App>) -> Guarded {
-    (None, handler)
-}
-
 /// For the command line, with the key of the run file.
 const fn by_command(path: &'static str, about: &'static str, handler: Handler<App>) -> Row {
     row(Method::POST, Scope::Confidential, path, about, (None, handler))
@@ -197,12 +194,6 @@ const fn row(
     (role, handler): Guarded,
 ) -> Row {
     Row { route: Route { method, path, scope, editions: Editions::All, about, handler }, role }
-}
-
-/// The least role that may look at a path.
-fn role_for(path: &str) -> Option<Role> {
-    let shown = |row: &&Row| row.route.path == path && row.route.method == Method::GET;
-    ROUTES.iter().find(shown).and_then(|row| row.role)
 }
 
 /// Every path of the console with its method, and the least role that may ask; nothing where no role is asked for.
@@ -243,6 +234,12 @@ impl Console {
             scans: Arc::new(Semaphore::new(1)),
             stop: watch::channel(false).0,
         }
+    }
+
+    /// The least role that may look at a path.
+    fn least_role(&self, path: &str) -> Option<Role> {
+        let shown = |row: &&Row| row.route.path == path && row.route.method == Method::GET;
+        ROUTES.iter().find(shown).and_then(|row| row.role)
     }
 
     /// Ends what a user has begun, whose right has changed.

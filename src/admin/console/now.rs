@@ -1,6 +1,5 @@
 //! `GET /console`: what happens now, on one screen.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use minijinja::value::Value;
@@ -10,10 +9,8 @@ use super::attention::attention;
 use super::chart::{self, Chart, Line, sparkline};
 use super::health::checks;
 use super::history::{self, Reading};
-use super::section::Section;
 use super::trend;
-use super::view::{Page, View, fields};
-use super::visit::Visit;
+use super::view::{Page, Section, View, Visit, fields};
 use crate::sheet::figures::{self, known};
 use crate::store::users::Role;
 use crate::telemetry::figures::Distribution;
@@ -58,11 +55,11 @@ struct Lately<'r> {
 }
 
 /// Shows the page.
-pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let sees_money = visit.role() >= Some(Role::Analyst);
     if visit.app.console.history.lately(MINUTE).is_empty() {
         // The process has listened for less than a moment, and nobody has read its metrics yet.
-        history::read(Arc::clone(&visit.app)).await;
+        history::read(&visit.app).await;
     }
     let fields = visit
         .reading(move |app| {
@@ -84,97 +81,26 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
 
 /// The tiles, from the lead to the disk.
 fn tiles(lately: &Lately, limit: usize) -> Result<Vec<Tile>, Failure> {
-    let leads = tiles_of_leads(lately, limit)?;
-    let requests = tiles_of_requests(lately)?;
-    let commits = tiles_of_commits(lately)?;
-    Ok(leads.into_iter().chain(requests).chain(commits).collect())
-}
-
-fn tiles_of_leads(lately: &Lately, limit: usize) -> Result<[Tile; 4], Failure> {
-    let offered = share(lately.grown(|reading| reading.offered), lately.grown(|reading| reading.asked));
-    Ok([
-        Tile {
-            name: "Leads taken in",
-            figure: lately.rate(|reading| reading.leads),
-            unit: "a second",
-            note: format!("{} in the last minute", lately.count(|reading| reading.leads)),
-            spark: lately.spark_rate(|reading| reading.leads)?,
-            metric: "offerd_http_requests_total, status 200",
-        },
-        Tile {
-            name: "Submit, 99 of 100 within",
-            note: halves_of_all(&lately.times(|reading| &reading.submits)),
-            ..lately.within(|reading| &reading.submits, metrics::HTTP_REQUEST_SECONDS)?
-        },
-        Tile {
-            name: "Open rate tables",
-            figure: figures::count(lately.last.open_tables),
-            unit: "",
-            note: format!("of {} at most", figures::count(limit as f64)),
-            spark: lately.spark_level(|reading| reading.open_tables)?,
-            metric: metrics::OPEN_TABLES,
-        },
-        Tile {
-            name: "Asks of partners ended",
-            figure: lately.rate(|reading| reading.asked),
-            unit: "a second",
-            note: format!("{} with offers", known(offered, figures::percent)),
-            spark: lately.spark_rate(|reading| reading.asked)?,
-            metric: metrics::PARTNER_OUTCOMES,
-        },
-    ])
-}
-
-fn tiles_of_requests(lately: &Lately) -> Result<[Tile; 4], Failure> {
-    Ok([
-        Tile {
-            name: "Requests",
-            figure: lately.rate(|reading| reading.requests),
-            unit: "a second",
-            note: format!("{} turned away in the last minute", lately.count(|reading| reading.refused)),
-            spark: lately.spark_rate(|reading| reading.requests)?,
-            metric: metrics::HTTP_REQUESTS,
-        },
-        Tile {
-            name: "Answered 4xx",
-            figure: lately.count(|reading| reading.faulty),
-            unit: "in a minute",
-            note: lately.part_of_answers(|reading| reading.faulty),
-            spark: lately.spark_rate(|reading| reading.faulty)?,
-            metric: "offerd_http_requests_total, status 4xx",
-        },
-        Tile {
-            name: "Answered 5xx",
-            figure: lately.count(|reading| reading.failed),
-            unit: "in a minute",
-            note: lately.part_of_answers(|reading| reading.failed),
-            spark: lately.spark_rate(|reading| reading.failed)?,
-            metric: "offerd_http_requests_total, status 5xx",
-        },
-        Tile {
-            name: "Poll, 99 of 100 within",
-            note: halves_of_all(&lately.times(|reading| &reading.polls)),
-            ..lately.within(|reading| &reading.polls, metrics::HTTP_REQUEST_SECONDS)?
-        },
-    ])
-}
-
-fn tiles_of_commits(lately: &Lately) -> Result<[Tile; 2], Failure> {
-    Ok([
-        Tile {
-            name: "Commit, 99 of 100 within",
-            note: halves(&lately.times(|reading| &reading.commits)),
-            ..lately.within(|reading| &reading.commits, metrics::STORE_COMMIT_SECONDS)?
-        },
-        Tile {
-            name: "Commits waiting",
-            figure: figures::count(lately.last.queue),
-            unit: "",
-            note: format!("{} written a second", lately.rate(|reading| reading.commits.count())),
-            spark: lately.spark_level(|reading| reading.queue)?,
-            metric: metrics::STORE_QUEUE_DEPTH,
-        },
-    ])
+    let taken_in = format!("{} in the last minute", lately.count(|at| at.leads));
+    let room = format!("of {} at most", figures::count(limit as f64));
+    let offered = share(lately.grown(|at| at.offered), lately.grown(|at| at.asked));
+    let offered = format!("{} with offers", known(offered, figures::percent));
+    let turned_away = format!("{} turned away in the last minute", lately.count(|at| at.refused));
+    let written = format!("{} written a second", lately.rate(|at| at.commits.count()));
+    let times = metrics::HTTP_REQUEST_SECONDS;
+    let tiles = [
+        lately.growing("Leads taken in", |at| at.leads, taken_in, "offerd_http_requests_total, status 200"),
+        lately.within("Submit, 99 of 100 within", |at| &at.submits, halves_of_all, times),
+        lately.standing("Open rate tables", |at| at.open_tables, room, metrics::OPEN_TABLES),
+        lately.growing("Asks of partners ended", |at| at.asked, offered, metrics::PARTNER_OUTCOMES),
+        lately.growing("Requests", |at| at.requests, turned_away, metrics::HTTP_REQUESTS),
+        lately.answers("Answered 4xx", |at| at.faulty, "offerd_http_requests_total, status 4xx"),
+        lately.answers("Answered 5xx", |at| at.failed, "offerd_http_requests_total, status 5xx"),
+        lately.within("Poll, 99 of 100 within", |at| &at.polls, halves_of_all, times),
+        lately.within("Commit, 99 of 100 within", |at| &at.commits, halves, metrics::STORE_COMMIT_SECONDS),
+        lately.standing("Commits waiting", |at| at.queue, written, metrics::STORE_QUEUE_DEPTH),
+    ];
+    tiles.into_iter().collect()
 }
 
 impl Lately<'_> {
@@ -192,32 +118,57 @@ impl Lately<'_> {
         known(self.last.per_second(self.first, figure), figures::rate)
     }
 
-    /// What part of all answers of the last minute a figure is.
-    fn part_of_answers(&self, figure: fn(&Reading) -> f64) -> String {
-        match share(self.grown(figure), self.grown(|reading| reading.requests)) {
+    /// The tile of a figure that grows.
+    fn growing(
+        &self,
+        name: &'static str,
+        figure: fn(&Reading) -> f64,
+        note: String,
+        metric: &'static str,
+    ) -> Result<Tile, Failure> {
+        let spark = spark(trend::rate(self.quarter, SPARKS, figure))?;
+        Ok(Tile { name, figure: self.rate(figure), unit: "a second", note, spark, metric })
+    }
+
+    /// The tile of a figure as it stands.
+    fn standing(
+        &self,
+        name: &'static str,
+        figure: fn(&Reading) -> f64,
+        note: String,
+        metric: &'static str,
+    ) -> Result<Tile, Failure> {
+        let spark = spark(trend::level(self.quarter, SPARKS, figure))?;
+        Ok(Tile { name, figure: figures::count(figure(self.last)), unit: "", note, spark, metric })
+    }
+
+    /// The tile of some of all answers of the last minute, and what part of them they are.
+    fn answers(
+        &self,
+        name: &'static str,
+        figure: fn(&Reading) -> f64,
+        metric: &'static str,
+    ) -> Result<Tile, Failure> {
+        let note = match share(self.grown(figure), self.grown(|at| at.requests)) {
             Some(share) => format!("{} of all answers", figures::percent(share)),
             None => "nothing was answered".to_owned(),
-        }
+        };
+        let tile = self.growing(name, figure, note, metric)?;
+        Ok(Tile { figure: self.count(figure), unit: "in a minute", ..tile })
     }
 
-    /// The times of the last minute.
-    fn times(&self, figure: fn(&Reading) -> &Distribution) -> Distribution {
-        figure(self.last).since(figure(self.first))
-    }
-
-    /// A tile of the time within which 99 of 100 were through, for who names it.
-    fn within(&self, figure: fn(&Reading) -> &Distribution, metric: &'static str) -> Result<Tile, Failure> {
+    /// The tile of the time within which 99 of 100 were through, in the last minute.
+    fn within(
+        &self,
+        name: &'static str,
+        figure: fn(&Reading) -> &Distribution,
+        note: fn(&Distribution) -> String,
+        metric: &'static str,
+    ) -> Result<Tile, Failure> {
         let spark = spark(trend::quantile(self.quarter, SPARKS, 0.99, figure))?;
-        let figure = known(self.times(figure).quantile(0.99), figures::seconds);
-        Ok(Tile { name: "", figure, unit: "", note: String::new(), spark, metric })
-    }
-
-    fn spark_rate(&self, figure: fn(&Reading) -> f64) -> Result<Value, Failure> {
-        spark(trend::rate(self.quarter, SPARKS, figure))
-    }
-
-    fn spark_level(&self, figure: fn(&Reading) -> f64) -> Result<Value, Failure> {
-        spark(trend::level(self.quarter, SPARKS, figure))
+        let times = figure(self.last).since(figure(self.first));
+        let figure = known(times.quantile(0.99), figures::seconds);
+        Ok(Tile { name, figure, unit: "", note: note(&times), spark, metric })
     }
 }
 
@@ -249,8 +200,8 @@ fn charts(hour: &[Reading]) -> Result<Vec<(&'static str, Value)>, Failure> {
         ..Chart::default()
     };
     let flow_lines = [
-        Line { name: "leads taken in", points: trend::rate(hour, POINTS, |reading| reading.leads) },
-        Line { name: "rate tables completed", points: trend::rate(hour, POINTS, |reading| reading.settled) },
+        Line { name: "leads taken in".into(), points: trend::rate(hour, POINTS, |at| at.leads) },
+        Line { name: "rate tables completed".into(), points: trend::rate(hour, POINTS, |at| at.settled) },
     ];
     let times = Chart {
         id: "times".to_owned(),
@@ -264,9 +215,9 @@ fn charts(hour: &[Reading]) -> Result<Vec<(&'static str, Value)>, Failure> {
         ..Chart::default()
     };
     let times_lines = [
-        Line { name: "submits", points: trend::quantile(hour, POINTS, 0.99, |reading| &reading.submits) },
-        Line { name: "polls", points: trend::quantile(hour, POINTS, 0.99, |reading| &reading.polls) },
-        Line { name: "commits", points: trend::quantile(hour, POINTS, 0.99, |reading| &reading.commits) },
+        Line { name: "submits".into(), points: trend::quantile(hour, POINTS, 0.99, |at| &at.submits) },
+        Line { name: "polls".into(), points: trend::quantile(hour, POINTS, 0.99, |at| &at.polls) },
+        Line { name: "commits".into(), points: trend::quantile(hour, POINTS, 0.99, |at| &at.commits) },
     ];
     Ok(vec![
         ("Flow", chart::lines(flow, chart::HALF, &flow_lines, figures::rate)?),

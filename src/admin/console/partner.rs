@@ -1,14 +1,11 @@
 //! `GET /console/partners/{partner}`: one partner, product type by product type; `POST …/pause` and `…/resume`.
 
-use std::sync::Arc;
-
 use minijinja::value::Value;
 
-use super::super::{App, pausing};
-use super::section::Section;
+use super::super::App;
+use super::super::partners::{paused, resumed};
 use super::standing::{SeatLook, of_seats};
-use super::view::{Page, View, fields, see};
-use super::visit::Visit;
+use super::view::{Page, Section, View, Visit, fields, see};
 use super::{history, latency};
 use crate::conversions::preview_click;
 use crate::matching::ask_statistics::{AskTally, TROUBLES_KEPT};
@@ -27,37 +24,36 @@ const PREVIEW_DAYS: u32 = 30;
 const PAGE: Page = Page::new(Section::Partners, "partner.html").fresh(history::EVERY);
 
 /// Shows the page.
-pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let key = visit.params.get("partner").unwrap_or_default().to_owned();
     let (name, fields) = visit.reading(move |app| page(app, &key)).await??;
     Ok(visit.view(PAGE, fields)?.titled(name))
 }
 
 /// Leads to the page from where its forms are sent.
-pub(super) async fn back(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn back(visit: &Visit) -> Result<View, Failure> {
     Ok(View::at(path_of(visit.params.get("partner").unwrap_or_default())))
 }
 
 /// Takes the partner, or one product type of it, out until it is resumed.
-pub(super) async fn pause(visit: Arc<Visit>) -> Result<Reply, Failure> {
-    let what = pausable(&visit)?;
-    pausing::pause(&visit.app, &what, &visit.actor()).await?;
+pub(super) async fn pause(visit: &Visit) -> Result<Reply, Failure> {
+    let what = pausable(visit)?;
+    paused(&visit.app, &what, &visit.actor()).await?;
     see(&path_of(&what.partner))
 }
 
 /// Ends a pause.
-pub(super) async fn resume(visit: Arc<Visit>) -> Result<Reply, Failure> {
-    let what = pausable(&visit)?;
-    pausing::resume(&visit.app, &what, &visit.actor()).await?;
+pub(super) async fn resume(visit: &Visit) -> Result<Reply, Failure> {
+    let what = pausable(visit)?;
+    resumed(&visit.app, &what, &visit.actor()).await?;
     see(&path_of(&what.partner))
 }
 
 fn pausable(visit: &Visit) -> Result<Pausable, Failure> {
     let unknown = || Failure::bad_attribute("productType", "must be a product type");
-    let product_type = match visit.field("productType") {
-        Some(word) => Some(ProductType::from_wire(word).ok_or_else(unknown)?),
-        None => None,
-    };
+    let product_type = visit.field("productType");
+    let product_type =
+        product_type.map(|word| ProductType::from_wire(word).ok_or_else(unknown)).transpose()?;
     Ok(Pausable { partner: visit.params.get("partner").unwrap_or_default().to_owned(), product_type })
 }
 
@@ -73,17 +69,17 @@ fn page(app: &App, key: &str) -> Result<(String, Value), Failure> {
         of_seats(&app.engine).into_iter().filter(|look| look.seat.identity.key == key).collect();
     let Some(first) = seats.first() else { return Err(Failure::unknown("There is no such partner")) };
     let pauses = Pauses::of(app.engine.records.store.clone()).list();
-    let paused = |product: Option<ProductType>| {
+    let is_paused = |product: Option<ProductType>| {
         pauses.iter().any(|pause| pause.partner == key && pause.product_type == product)
     };
-    let views = seats.iter().map(|look| seat_view(app, look, paused(Some(look.seat.product_type))));
+    let views = seats.iter().map(|look| seat_view(app, look, is_paused(Some(look.seat.product_type))));
     let partner = &first.seat.identity.partner;
     let fields = fields! {
         key,
         name => partner.name,
         description => partner.description,
         // Whether all of it is paused from the command line, or from here.
-        paused => paused(None),
+        paused => is_paused(None),
         troubles_kept => TROUBLES_KEPT,
         meanings => RejectReason::WIRE,
         seats => views.collect::<Result<Vec<_>, _>>()?,

@@ -2,16 +2,13 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde::Serialize;
 
 use super::super::App;
 use super::history;
-use super::section::Section;
 use super::standing::{Breaker, Cap, Pill, SeatLook, of_seats};
-use super::view::{Page, View, fields};
-use super::visit::Visit;
+use super::view::{Page, Section, View, Visit, fields};
 use crate::matching::ask_statistics::{ASKS_SHOWN, AskTally, Summary};
 use crate::matching::late_asks::LateAsk;
 use crate::partner_health::Health;
@@ -39,7 +36,7 @@ struct Row {
 }
 
 /// Shows the page.
-pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let wanted = visit.query_value("q").map(str::to_owned);
     let looked_for = wanted.as_deref().unwrap_or_default().to_lowercase();
     let all = visit.reading(rows).await?;

@@ -1,16 +1,9 @@
 //! `GET`, `POST /console/people`, `POST /console/people/{name}`: who uses the console, and what is done about them.
 
-use std::sync::Arc;
-
 use super::super::users::{self, NewUser, UserChange};
-use super::section::Section;
-use super::view::{Page, View, fields};
-use super::visit::Visit;
+use super::view::{Page, Section, View, Visit, fields};
 use crate::store::users::{Role, UserRecord};
 use crate::web::Failure;
-
-/// Where the page is.
-const PATH: &str = "/console/people";
 
 const PAGE: Page = Page::new(Section::People, "people.html");
 
@@ -23,26 +16,21 @@ struct Outcome {
 }
 
 /// Shows the page.
-pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
-    page(&visit, Ok(Outcome::default())).await
-}
-
-/// Leads to the page from where its forms are sent.
-pub(super) async fn back(_: Arc<Visit>) -> Result<View, Failure> {
-    Ok(View::at(PATH.to_owned()))
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+    page(visit, Ok(Outcome::default())).await
 }
 
 /// Adds a user, and shows the link that invites them.
-pub(super) async fn add(visit: Arc<Visit>) -> Result<View, Failure> {
-    let done = added(&visit).await;
-    page(&visit, done).await
+pub(super) async fn add(visit: &Visit) -> Result<View, Failure> {
+    let done = added(visit).await;
+    page(visit, done).await
 }
 
 /// Does about a user what the form says.
-pub(super) async fn change(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn change(visit: &Visit) -> Result<View, Failure> {
     let name = visit.params.get("name").unwrap_or_default().to_owned();
-    let done = changed(&visit, &name).await;
-    page(&visit, done).await
+    let done = changed(visit, &name).await;
+    page(visit, done).await
 }
 
 async fn added(visit: &Visit) -> Result<Outcome, Failure> {

@@ -1,10 +1,6 @@
 //! `GET /console/ranking`: by what offers are ranked, and what was learnt of clicks, as `offerd ranking` tells it.
 
-use std::sync::Arc;
-
-use super::section::Section;
-use super::view::{Page, View, fields};
-use super::visit::Visit;
+use super::view::{Page, Section, View, Visit, fields};
 use crate::admin::ranking;
 use crate::store::tokens::Tokens;
 use crate::web::Failure;
@@ -12,7 +8,7 @@ use crate::web::Failure;
 const PAGE: Page = Page::new(Section::Reports, "ranking.html");
 
 /// Shows the page.
-pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let pairs: Vec<(String, String)> = ["company", "partner", "leads"]
         .into_iter()
         .filter_map(|name| Some((name.to_owned(), visit.query_value(name)?.to_owned())))

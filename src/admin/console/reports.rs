@@ -2,18 +2,15 @@
 //! `GET /console/reports/download`, the same as a file for spreadsheets.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use chrono::{NaiveDate, Utc};
 use minijinja::value::Value;
 use uuid::Uuid;
 
 use super::super::reports::{as_csv, asked, failed, made, reports};
-use super::chart::{Chart, WIDE};
-use super::days::{Plot, days};
-use super::section::Section;
-use super::view::{Page, View, fields, sealed};
-use super::visit::Visit;
+use super::chart::{Chart, Line, WIDE, days};
+use super::choices::choices;
+use super::view::{Page, Section, View, Visit, fields, sealed};
 use crate::reports::dimension::Slot;
 use crate::reports::figures::{Figure, Figures};
 use crate::reports::query::{Order, OrderBy, Query, QueryFaults, Range};
@@ -41,16 +38,16 @@ const CHART: &str = "chart";
 const PAGE: Page = Page::new(Section::Reports, "reports.html");
 
 /// Shows the page. What is wrong with what was asked stands above the form, which keeps it.
-pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let counted = reports(&visit.app)?;
-    let query = asked_for(&visit, &counted);
-    let form = form(&given(&visit), &counted, query.as_ref().ok());
+    let query = asked_for(visit, &counted);
+    let form = form(&given(visit), &counted, query.as_ref().ok());
     let made = match query {
         Ok(query) => asked(counted, query.clone()).await?.map(|report| (query, report)),
         Err(faults) => Err(ReportFault::Query(faults)),
     };
     let (faults, shown) = match made {
-        Ok((query, report)) => (Vec::new(), Some(shown(&visit, &query, &report)?)),
+        Ok((query, report)) => (Vec::new(), Some(shown(visit, &query, &report)?)),
         Err(ReportFault::Query(faults)) => {
             (faults.into_iter().map(|(name, wanted)| format!("{name} {wanted}")).collect(), None)
         }
@@ -60,7 +57,7 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
 }
 
 /// Gives the whole report as a file.
-pub(super) async fn download(visit: Arc<Visit>) -> Result<Reply, Failure> {
+pub(super) async fn download(visit: &Visit) -> Result<Reply, Failure> {
     let mut pairs = visit.query.clone();
     pairs.retain(|(name, _)| name != CHART);
     as_csv(&made(&visit.app, &pairs).await?).map(sealed)
@@ -102,29 +99,26 @@ fn form(given: &[(String, String)], reports: &Reports, query: Option<&Query>) ->
     };
     let by: Vec<&str> = all("by").flat_map(|value| value.split(',')).collect();
     let names = Dimension::names(&reports.tags());
-    let choice = |value: &str, chosen: bool| fields! { value, chosen };
-    let choices = |place: usize| -> Vec<Value> {
-        names.iter().map(|name| choice(name, by.get(place) == Some(&name.as_str()))).collect()
-    };
+    let by = |place: usize| choices(names.iter().map(|name| (name, name)), by.get(place).copied());
     let value = |name| all(name).next_back().cloned().unwrap_or_default();
     let range = query.map(|query| query.range);
     let day = |name, shown: Option<NaiveDate>| shown.map_or_else(|| value(name), |day| day.to_string());
     let is_by_figure = query.is_some_and(|query| matches!(query.order.by, OrderBy::Figure(_)));
     let filter = |place| all("where").nth(place).cloned().unwrap_or_default();
     let zone = value("zone");
-    let zones = reports.rules().zones.iter().map(|known| choice(known.name(), zone == known.name()));
+    let zones = reports.rules().zones.iter().map(|known| (known.name(), known.name()));
     fields! {
         from => day("from", range.map(|range| range.first)),
         to => day("to", range.map(|range| range.last)),
         // Ranges to choose with one click: words, address, and whether it is shown.
         presets => query.map(|query| presets(given, query)).unwrap_or_default(),
-        by => [choices(0), choices(1)],
+        by => [by(0), by(1)],
         filters => [filter(0), filter(1)],
-        zones => zones.collect::<Vec<_>>(),
+        zones => choices(zones, Some(&zone)),
         test => value("leads") == "test",
         compare => value("compare") == "true",
-        // The figures that can be drawn: name, words, and whether it was chosen.
-        figures => Figure::ALL.map(|figure| (figure.name(), figure.heading(), figure.name() == value(CHART))),
+        // The figures that can be drawn.
+        figures => choices(Figure::ALL.map(|figure| (figure.name(), figure.heading())), Some(&value(CHART))),
         // The figure that the rows are ordered by, which another question keeps.
         sort => Some(value("sort")).filter(|_| is_by_figure),
         dimensions => names.join(", "),
@@ -255,22 +249,18 @@ fn columns(visit: &Visit, query: &Query) -> Vec<Value> {
         pairs.retain(|(known, _)| known != "sort");
         pairs.push(("sort".to_owned(), format!("{}{name}", if turned { "-" } else { "" })));
         let sorted = is_sorted.then_some(if descending { "descending" } else { "ascending" });
-        (address("/console/reports", &pairs), sorted)
+        fields! { link => address("/console/reports", &pairs), sorted }
     };
-    let column =
-        |title: &str, (link, sorted): (String, Option<&str>), change: Option<Value>, is_figure: bool| {
-            fields! { title, link, is_figure, sorted, change }
-        };
     let dimensions = query.by.iter().enumerate().map(|(place, by)| {
-        let name = by.to_string();
-        column(&name, link(&name, OrderBy::Dimension(place)), None, false)
+        let title = by.to_string();
+        let change = None::<Value>;
+        let link = link(&title, OrderBy::Dimension(place));
+        fields! { title, is_figure => false, change, ..link }
     });
     let figures = Figure::ALL.into_iter().map(|figure| {
-        let change = query.compare.then(|| {
-            let (link, sorted) = link(&figure.change(), OrderBy::Change(figure));
-            fields! { link, sorted }
-        });
-        column(figure.heading(), link(figure.name(), OrderBy::Figure(figure)), change, true)
+        let title = figure.heading();
+        let change = query.compare.then(|| link(&figure.change(), OrderBy::Change(figure)));
+        fields! { title, is_figure => true, change, ..link(figure.name(), OrderBy::Figure(figure)) }
     });
     dimensions.chain(figures).collect()
 }
@@ -391,13 +381,13 @@ fn chart(figure: Figure, query: &Query, report: &Report, place: usize) -> Result
         }
     }
     names.sort_by(|one, two| two.1.total_cmp(&one.1));
-    let plot = |(name, _): &(String, f64)| {
+    let line = |(name, _): &(String, f64)| {
         let of_name = || report.rows.iter().filter(|row| other(row) == *name);
         let at = |time: &String| of_name().find(|row| row.by[place] == *time).map_or(0.0, value);
         let name = if name.is_empty() { figure.heading().to_owned() } else { name.clone() };
-        Plot { name: name.into(), values: times.iter().map(at).collect() }
+        Line::of_days(name, times.iter().map(at))
     };
-    let plots: Vec<Plot> = names.iter().take(LINES).map(plot).collect();
+    let lines: Vec<Line> = names.iter().take(LINES).map(line).collect();
     let heading = heading(figure, report);
     let chart = Chart {
         id: "report".into(),
@@ -406,5 +396,5 @@ fn chart(figure: Figure, query: &Query, report: &Report, place: usize) -> Result
         source: "lead_events, lead_payouts and rate_tables, counted into reports".to_owned(),
         ..Chart::default()
     };
-    days(chart, WIDE, &times, &plots, writing(figure)).map(|drawn| (heading, drawn))
+    days(chart, WIDE, &times, &lines, writing(figure)).map(|drawn| (heading, drawn))
 }

@@ -10,14 +10,17 @@ use tracing::warn;
 use uuid::Uuid;
 
 use super::super::App;
-use super::super::audit::{Actor, Note, audit};
+use super::super::audit::{Actor, note};
+use super::super::command::unwritten;
 use super::super::password::Password;
-use super::super::unwritten::unwritten;
 use crate::private_file;
 use crate::web::{Context, Failure, Reply};
 
 /// The file of its digest, in the directory of the store.
 const FILE: &str = "console.secret";
+
+/// What the log says where none could be made.
+const UNMADE: &str = "the console's new secret could not be made";
 
 /// Bytes of a secret.
 const BYTES: usize = 16;
@@ -54,15 +57,11 @@ pub fn make(store: &Path) -> io::Result<NewSecret> {
 
 /// `POST /console/secret`: a new secret; who has signed in with the old one, or otherwise, has to again.
 pub(super) async fn renew(context: Context<App>) -> Result<Reply, Failure> {
-    let store = context.app.settings().store.path.clone();
-    let made = tokio::task::spawn_blocking(move || make(&store)).await;
-    let made = made
-        .map_err(io::Error::other)
-        .and_then(|made| made)
-        .map_err(|error| unwritten("the console's new secret", &error))?;
+    let made = context.app.reading(UNMADE, |app| make(&app.settings().store.path)).await?;
+    let made = made.map_err(|error| unwritten("the console's new secret", &error))?;
     context.app.console.sessions.replace_secret(Password::of_secret(&made.secret));
-    context.app.note_if_can(&Actor::of_command(&context), Note::of("console.secret")).await;
-    audit!(context, "console.secret", "the console's secret was replaced, and all its sessions ended");
+    let note = note!("console.secret", "the console's secret was replaced, and all its sessions ended");
+    context.app.note_if_can(&Actor::of_command(&context), note).await;
     Reply::json(&made)
 }
 

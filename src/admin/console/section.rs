@@ -2,9 +2,7 @@
 
 use minijinja::value::Value;
 
-use super::role_for;
 use super::templates::fields;
-use crate::store::users::Role;
 
 /// A section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,77 +39,50 @@ pub(super) enum Section {
     Handbook,
 }
 
-impl Section {
-    /// Every section.
-    pub(super) const ALL: &[Self] = &[
-        Self::Now,
-        Self::Alerts,
-        Self::Partners,
-        Self::RateTables,
-        Self::Funnel,
-        Self::Reports,
-        Self::Experiments,
-        Self::Postbacks,
-        Self::Persons,
-        Self::Catalogue,
-        Self::Nodes,
-        Self::System,
-        Self::People,
-        Self::Audit,
-        Self::Handbook,
-    ];
+/// Every section with its name and where it begins, in the order in which they are declared.
+const SECTIONS: [(Section, &str, &str); 15] = [
+    (Section::Now, "Now", "/console"),
+    (Section::Alerts, "Alerts", "/console/alerts"),
+    (Section::Partners, "Partners", "/console/partners"),
+    (Section::RateTables, "Rate tables", "/console/rateTables"),
+    (Section::Funnel, "Funnel", "/console/funnel"),
+    (Section::Reports, "Reports", "/console/reports"),
+    (Section::Experiments, "Experiments", "/console/experiments"),
+    (Section::Postbacks, "Postbacks", "/console/postbacks"),
+    (Section::Persons, "Data requests", "/console/persons"),
+    (Section::Catalogue, "Catalogue", "/console/catalogue"),
+    (Section::Nodes, "Nodes", "/console/nodes"),
+    (Section::System, "System", "/console/system"),
+    (Section::People, "Users", "/console/people"),
+    (Section::Audit, "Audit", "/console/audit"),
+    (Section::Handbook, "Handbook", "/console/handbook"),
+];
 
+impl Section {
     /// Its name.
     pub(super) fn title(self) -> &'static str {
-        match self {
-            Self::Now => "Now",
-            Self::Alerts => "Alerts",
-            Self::Partners => "Partners",
-            Self::RateTables => "Rate tables",
-            Self::Funnel => "Funnel",
-            Self::Reports => "Reports",
-            Self::Experiments => "Experiments",
-            Self::Postbacks => "Postbacks",
-            Self::Persons => "Data requests",
-            Self::Catalogue => "Catalogue",
-            Self::Nodes => "Nodes",
-            Self::System => "System",
-            Self::People => "Users",
-            Self::Audit => "Audit",
-            Self::Handbook => "Handbook",
-        }
+        SECTIONS[self as usize].1
     }
 
     /// Where it begins.
     pub(super) fn path(self) -> &'static str {
-        match self {
-            Self::Now => "/console",
-            Self::Alerts => "/console/alerts",
-            Self::Partners => "/console/partners",
-            Self::RateTables => "/console/rateTables",
-            Self::Funnel => "/console/funnel",
-            Self::Reports => "/console/reports",
-            Self::Experiments => "/console/experiments",
-            Self::Postbacks => "/console/postbacks",
-            Self::Persons => "/console/persons",
-            Self::Catalogue => "/console/catalogue",
-            Self::Nodes => "/console/nodes",
-            Self::System => "/console/system",
-            Self::People => "/console/people",
-            Self::Audit => "/console/audit",
-            Self::Handbook => "/console/handbook",
-        }
+        SECTIONS[self as usize].2
     }
 
-    /// The navigation, seen from a section or from none: of those that a role may see, and that say something of this store.
-    pub(super) fn entries(current: Option<Self>, role: Role, is_shared: bool) -> Vec<Value> {
-        let is_seen = |section: &Self| {
-            role_for(section.path()).is_none_or(|least| least <= role)
-                && (is_shared || *section != Self::Nodes)
-        };
-        let entry = |section: Self| {
-            fields! { title => section.title(), path => section.path(), current => Some(section) == current }
-        };
-        Self::ALL.iter().copied().filter(is_seen).map(entry).collect()
+    /// The navigation, seen from a section or from none: of those that its reader may see, and that say something of this store.
+    pub(super) fn entries(current: Option<Self>, is_seen: impl Fn(Self) -> bool) -> Vec<Value> {
+        let seen = SECTIONS.into_iter().filter(|(section, ..)| is_seen(*section));
+        let entry = |(section, title, path)| fields! { title, path, current => Some(section) == current };
+        seen.map(entry).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_stand_in_the_order_in_which_they_are_declared() {
+        assert!(SECTIONS.iter().enumerate().all(|(nth, (section, ..))| *section as usize == nth));
     }
 }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use self::attempts::Attempts;
 pub(super) use self::attempts::{Attempt, AttemptRules};
-use super::super::password::Password;
+use super::super::password::{Password, Passwords};
 use crate::config::Settings;
 use crate::store::users::{Role, UserRecord};
 
@@ -41,19 +41,13 @@ pub(in crate::admin) struct SessionRules {
     pub(in crate::admin) idle: Duration,
     /// How many attempts may fail.
     pub(in crate::admin) attempts: AttemptRules,
-    /// What was made by us to sign in with, if it was.
-    pub(in crate::admin) secret: Option<Password>,
-    /// What the operator has set for everybody to sign in with, if they have.
-    pub(in crate::admin) password: Option<Password>,
+    /// What is typed to sign in without a name.
+    pub(in crate::admin) passwords: Passwords,
 }
 
 impl SessionRules {
     /// Those of the settings.
-    pub(in crate::admin) fn of(
-        settings: &Settings,
-        secret: Option<Password>,
-        password: Option<Password>,
-    ) -> Self {
+    pub(in crate::admin) fn of(settings: &Settings, passwords: Passwords) -> Self {
         let console = &settings.console;
         Self {
             required: settings.console_asks_to_sign_in(),
@@ -63,18 +57,14 @@ impl SessionRules {
                 per_name: console.sign_ins_failed_per_name,
                 in_all: console.sign_ins_failed,
             },
-            secret,
-            password,
+            passwords,
         }
     }
 }
 
 /// Signs in whoever has a link or a password.
 pub(super) struct Sessions {
-    required: bool,
-    life: Duration,
-    idle: Duration,
-    password: Option<Password>,
+    pub(super) rules: SessionRules,
     attempts: Attempts,
     state: Mutex<State>,
 }
@@ -167,25 +157,14 @@ impl NotSignedIn {
 
 impl Sessions {
     /// Nobody is signed in yet.
-    pub(super) fn new(rules: SessionRules) -> Self {
-        let SessionRules { required, life, idle, attempts, secret, password } = rules;
-        let state = Mutex::new(State { secret, ..State::default() });
-        Self { required, life, idle, password, attempts: Attempts::new(attempts), state }
-    }
-
-    /// Whether anybody has to sign in.
-    pub(super) fn required(&self) -> bool {
-        self.required
-    }
-
-    /// How long a session lasts at most.
-    pub(super) fn life(&self) -> Duration {
-        self.life
+    pub(super) fn new(mut rules: SessionRules) -> Self {
+        let state = Mutex::new(State { secret: rules.passwords.secret.take(), ..State::default() });
+        Self { attempts: Attempts::new(rules.attempts), rules, state }
     }
 
     /// Whether there is anything that can be typed without a name: a password, or the secret.
     pub(super) fn takes_typed(&self) -> bool {
-        self.password.is_some() || self.state().secret.is_some()
+        self.rules.passwords.password.is_some() || self.state().secret.is_some()
     }
 
     /// Takes another secret, and ends all sessions: of the old one nobody knows who has it.
@@ -201,12 +180,8 @@ impl Sessions {
         let code = secret();
         let mut state = self.state();
         state.links.retain(|_, link| link.since.elapsed() < link.life);
-        if state.links.len() >= LINKS
-            && let Some(oldest) = state.links.iter().min_by_key(|(_, link)| link.since).map(|(hash, _)| *hash)
-        {
-            state.links.remove(&oldest);
-        }
-        state.links.insert(hash(&code), Link { person, invites, life, since: Instant::now() });
+        let link = Link { person, invites, life, since: Instant::now() };
+        admit(&mut state.links, LINKS, (hash(&code), link), |link| link.since);
         code
     }
 
@@ -234,7 +209,7 @@ impl Sessions {
             Proof::Typed(given) if is(state.secret.as_ref(), given) => {
                 Some((Person::of_machine("secret".to_owned()), false))
             }
-            Proof::Typed(given) => (passwords_too && is(self.password.as_ref(), given))
+            Proof::Typed(given) => (passwords_too && is(self.rules.passwords.password.as_ref(), given))
                 .then(|| (Person::of_machine("password".to_owned()), false)),
         }
     }
@@ -261,13 +236,7 @@ impl Sessions {
             Arc::new(Session { person, csrf: secret(), invited, hash, since, used: Mutex::new(since) });
         let mut state = self.state();
         state.sessions.retain(|_, session| self.lasts(session));
-        if state.sessions.len() >= SESSIONS
-            && let Some(oldest) =
-                state.sessions.values().min_by_key(|session| session.since).map(|session| session.hash)
-        {
-            state.sessions.remove(&oldest);
-        }
-        state.sessions.insert(hash, Arc::clone(&session));
+        admit(&mut state.sessions, SESSIONS, (hash, Arc::clone(&session)), |session| session.since);
         (cookie, session)
     }
 
@@ -288,10 +257,7 @@ impl Sessions {
 
     /// Ends all sessions and links of a user, whose right has changed.
     pub(super) fn end_of(&self, user: &str) {
-        let mut state = self.state();
-        let is_theirs = |person: &Person| person.user.as_deref() == Some(user);
-        state.sessions.retain(|_, session| !is_theirs(&session.person));
-        state.links.retain(|_, link| !is_theirs(&link.person));
+        self.retain(|person| person.user.as_deref() != Some(user));
     }
 
     /// The users who have begun something.
@@ -304,17 +270,20 @@ impl Sessions {
 
     /// Ends what users have begun who are not as they were then; those of whom nothing was read go on.
     pub(super) fn end_outdated(&self, now: &BTreeMap<String, Option<UserRecord>>) {
-        let goes_on = |person: &Person| match person.user.as_ref().and_then(|user| now.get(user)) {
+        self.retain(|person| match person.user.as_ref().and_then(|user| now.get(user)) {
             Some(user) => person.is_as(user.as_ref()),
             None => true,
-        };
+        });
+    }
+
+    fn retain(&self, goes_on: impl Fn(&Person) -> bool) {
         let mut state = self.state();
         state.sessions.retain(|_, session| goes_on(&session.person));
         state.links.retain(|_, link| goes_on(&link.person));
     }
 
     fn lasts(&self, session: &Session) -> bool {
-        session.since.elapsed() < self.life && session.last_used().elapsed() < self.idle
+        session.since.elapsed() < self.rules.life && session.last_used().elapsed() < self.rules.idle
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -333,8 +302,17 @@ impl Session {
     }
 }
 
+/// Adds an entry; where there are `most` of them already, the oldest goes.
+fn admit<T>(all: &mut HashMap<Hash, T>, most: usize, (hash, one): (Hash, T), since: impl Fn(&T) -> Instant) {
+    let oldest = all.iter().min_by_key(|(_, one)| since(one)).map(|(hash, _)| *hash);
+    if let Some(oldest) = oldest.filter(|_| all.len() >= most) {
+        all.remove(&oldest);
+    }
+    all.insert(hash, one);
+}
+
 /// A text that nobody guesses.
-pub(super) fn secret() -> String {
+fn secret() -> String {
     format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
 }
 

@@ -1,83 +1,46 @@
 //! `GET` and `POST /console/signIn`, `POST /console/signOut`, and `POST /console/links`, which is for `offerd console`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, SET_COOKIE};
 use metrics::counter;
-use minijinja::context;
-use serde::{Deserialize, Serialize};
-use tracing::{error, info};
+use tracing::info;
 
 use super::super::App;
-use super::super::audit::{Actor, Note, audit, operator};
+use super::super::audit::{Actor, Note, note, operator};
 use super::super::users;
-use super::session::{INVITATION_LIFE, LINK_LIFE, NotSignedIn, Person, Proof, Session};
-use super::view::{View, see};
-use super::visit::{COOKIE_NAME, Visit, audited, enter_unasked};
-use crate::store::users::{UserRecord, Users};
+use super::enter::COOKIE_NAME;
+use super::links::{HOME, SIGN_IN, link_of};
+use super::session::{LINK_LIFE, NotSignedIn, Person, Proof, Session};
+use super::view::{Visit, fields, see};
+use super::visit::audited;
+use crate::store::users::Users;
 use crate::telemetry::logging::AUDIT;
 use crate::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
-use crate::web::{Context, Failure, Reply};
-
-/// Where the console begins.
-pub(super) const HOME: &str = "/console";
+use crate::web::{Context, Failure, Reply, our_fault};
 
 /// Where who was invited sets a password.
 const ACCOUNT: &str = "/console/account";
 
-/// Where to sign in.
-pub(super) const PATH: &str = "/console/signIn";
-
-/// What `offerd console` is answered.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ConsoleLink {
-    /// Where to look.
-    pub url: String,
-    /// Whether one has to sign in there, which the link does.
-    pub sign_in: bool,
-    /// How long the link may be used, seconds; nothing where there is no need to sign in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_in_s: Option<u64>,
-}
-
-impl ConsoleLink {
-    /// The same as it is reached from elsewhere, where that is not the address of the listener itself.
-    pub fn reached_at(self, own: &str, at: Option<&str>) -> Self {
-        let url = at.map_or_else(|| self.url.clone(), |at| self.url.replacen(own, at, 1));
-        Self { url, ..self }
-    }
-}
-
 /// The page to sign in on; the code of a link stands in its form already.
-pub(super) async fn show(context: Context<App>) -> Result<Reply, Failure> {
-    let visit = match enter_unasked(context).await {
-        Ok(visit) => visit,
-        Err(turned_away) => return turned_away,
-    };
-    form(&visit, StatusCode::OK, None)
+pub(super) async fn show(visit: &Visit) -> Result<Reply, Failure> {
+    form(visit, StatusCode::OK, None)
 }
 
 /// Signs in.
-pub(super) async fn sign_in(context: Context<App>) -> Result<Reply, Failure> {
-    let visit = match enter_unasked(context).await {
-        Ok(visit) => visit,
-        Err(turned_away) => return turned_away,
-    };
-    match begun(&visit).await? {
+pub(super) async fn sign_in(visit: &Visit) -> Result<Reply, Failure> {
+    match begun(visit).await? {
         Ok((cookie, session)) => {
-            let who = audited(&session.person.who);
-            let actor = Actor { who: who.clone(), role: Some(session.person.role), from: visit.from() };
-            visit.app.note_if_can(&actor, Note::of("console.sign_in")).await;
-            info!(target: AUDIT, who, action = "console.sign_in", "signed in to the console");
+            let Person { who, role, .. } = &session.person;
+            let actor = Actor { who: audited(who), role: Some(*role), from: visit.from() };
+            visit.app.note_if_can(&actor, note!("console.sign_in", "signed in to the console")).await;
             let next = visit.field("next").filter(|next| is_within(next));
             // Whoever was invited sets a password first.
             let next = if session.invited { ACCOUNT } else { next.unwrap_or(HOME) };
-            signed_in(&visit, (cookie, session), next)
+            signed_in(visit, (cookie, session), next)
         }
-        Err(refused) => refuse(&visit, refused).await,
+        Err(refused) => refuse(visit, refused).await,
     }
 }
 
@@ -128,7 +91,7 @@ pub(super) fn signed_in(
     (cookie, _): (String, Arc<Session>),
     next: &str,
 ) -> Result<Reply, Failure> {
-    let seconds = visit.app.console.sessions.life().as_secs();
+    let seconds = visit.app.console.sessions.rules.life.as_secs();
     Ok(see(next)?.header(SET_COOKIE, cookie_of(&cookie, seconds, visit.is_secure())?))
 }
 
@@ -137,7 +100,7 @@ async fn refuse(visit: &Visit, refused: NotSignedIn) -> Result<Reply, Failure> {
     match refused {
         NotSignedIn::Wrong => {
             // Those that are too many are only counted: nobody is to fill the log by guessing.
-            let note = Note::of("console.sign_in_refused");
+            let note = note!("console.sign_in_refused");
             visit.app.note_if_can(&visit.stranger(), tried(visit).into_iter().fold(note, Note::about)).await;
             info!(target: AUDIT, action = "console.sign_in_refused", "nobody was signed in to the console");
             form(visit, StatusCode::FORBIDDEN, Some("That is wrong, was used before, or is too old."))
@@ -157,13 +120,13 @@ fn tried(visit: &Visit) -> Option<String> {
 }
 
 /// Signs out.
-pub(super) async fn sign_out(visit: Arc<Visit>) -> Result<Reply, Failure> {
+pub(super) async fn sign_out(visit: &Visit) -> Result<Reply, Failure> {
     if let Some(session) = visit.session() {
         visit.app.console.sessions.sign_out(session);
-        visit.app.note_if_can(&visit.actor(), Note::of("console.sign_out")).await;
-        info!(target: AUDIT, who = visit.who(), action = "console.sign_out", "signed out of the console");
+        let note = note!("console.sign_out", "signed out of the console");
+        visit.app.note_if_can(&visit.actor(), note).await;
     }
-    Ok(see(PATH)?.header(SET_COOKIE, cookie_of("", 0, visit.is_secure())?))
+    Ok(see(SIGN_IN)?.header(SET_COOKIE, cookie_of("", 0, visit.is_secure())?))
 }
 
 /// Answers where the console is, with a link to sign in where that is asked for.
@@ -171,49 +134,24 @@ pub(super) async fn link(context: Context<App>) -> Result<Reply, Failure> {
     let person = Person::of_machine(format!("link of {}", operator(&context.request.headers)));
     let link = link_of(&context.app, person, false, LINK_LIFE);
     if link.sign_in {
-        context.app.note_if_can(&Actor::of_command(&context), Note::of("console.link")).await;
-        audit!(context, "console.link", "link to the console made");
+        let note = note!("console.link", "link to the console made");
+        context.app.note_if_can(&Actor::of_command(&context), note).await;
     }
     Reply::json(&link)
 }
 
-/// The link of a first start: to become the first administrator with.
-pub(in crate::admin) fn first_link(app: &App) -> String {
-    link_of(app, Person::of_machine("link of the first start".to_owned()), true, LINK_LIFE).url
-}
-
-/// A link that signs a user in once, and has them set a password.
-pub(in crate::admin) fn invitation(app: &App, user: &UserRecord) -> ConsoleLink {
-    link_of(app, Person::of(user), true, INVITATION_LIFE)
-}
-
-/// Where the console is, with a link to sign in once where that is asked for.
-fn link_of(app: &App, person: Person, invites: bool, life: Duration) -> ConsoleLink {
-    let base = &app.run_file.admin;
-    if !app.console.sessions.required() {
-        return ConsoleLink { url: format!("{base}{HOME}"), sign_in: false, expires_in_s: None };
-    }
-    let code = app.console.sessions.link(person, invites, life);
-    ConsoleLink {
-        url: format!("{base}{PATH}?code={code}"),
-        sign_in: true,
-        expires_in_s: Some(life.as_secs()),
-    }
-}
-
 fn form(visit: &Visit, status: StatusCode, trouble: Option<&str>) -> Result<Reply, Failure> {
     let next = visit.query_value("next").or_else(|| visit.field("next")).filter(|next| is_within(next));
-    let fields = context! {
-        csrf => visit.csrf(),
+    let fields = fields! {
         code => visit.query_value("code"),
         name => visit.field("name"),
         next,
         users => Users::of(visit.app.store.clone()).are_any().unwrap_or(true),
         typed => visit.app.console.sessions.takes_typed(),
-        required => visit.app.console.sessions.required(),
+        required => visit.app.console.sessions.rules.required,
         trouble,
     };
-    View::bare("Sign in", "sign_in.html", status, &fields)?.reply(visit)
+    visit.bare("Sign in", "sign_in.html", fields)?.with_status(status).reply(visit)
 }
 
 /// Whether a path leads to a page of ours, and nowhere else.
@@ -226,10 +164,7 @@ fn cookie_of(value: &str, seconds: u64, secure: bool) -> Result<HeaderValue, Fai
     let secure = if secure { "; Secure" } else { "" };
     let cookie =
         format!("{COOKIE_NAME}={value}; Path=/console; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
-    HeaderValue::try_from(cookie).map_err(|_| {
-        error!("a cookie cannot be written in a header");
-        Failure::internal()
-    })
+    HeaderValue::try_from(cookie).map_err(our_fault("a cookie cannot be written in a header"))
 }
 
 #[cfg(test)]

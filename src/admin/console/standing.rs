@@ -112,33 +112,21 @@ fn health(health: Health) -> Pill {
 }
 
 fn caps(standing: &SeatStanding) -> Vec<Cap> {
-    let cap = |name, used: f64, most: Option<f64>, dollars| {
+    let at = standing;
+    let asks = [
+        ("asks this minute", Some(at.asked_this_minute), at.per_minute),
+        ("asks today", Some(at.asked_today), at.per_day),
+        ("asks this week", at.asked_this_week, at.per_week),
+        ("asks this month", at.asked_this_month, at.per_month),
+    ];
+    let asks =
+        asks.map(|(name, used, most)| (name, f64::from(used.unwrap_or(0)), most.map(f64::from), false));
+    let payouts = ("payouts today", at.owed_today, at.per_day_budget, true);
+    let cap = |(name, used, most, dollars): (_, f64, Option<f64>, _)| {
         let most = most.filter(|most| *most > 0.0)?;
         Some(Cap { name, used, most, share: used / most, dollars })
     };
-    let caps = [
-        cap(
-            "asks this minute",
-            standing.asked_this_minute.into(),
-            standing.per_minute.map(Into::into),
-            false,
-        ),
-        cap("asks today", standing.asked_today.into(), standing.per_day.map(Into::into), false),
-        cap(
-            "asks this week",
-            standing.asked_this_week.unwrap_or(0).into(),
-            standing.per_week.map(Into::into),
-            false,
-        ),
-        cap(
-            "asks this month",
-            standing.asked_this_month.unwrap_or(0).into(),
-            standing.per_month.map(Into::into),
-            false,
-        ),
-        cap("payouts today", standing.owed_today, standing.per_day_budget, true),
-    ];
-    caps.into_iter().flatten().collect()
+    asks.into_iter().chain([payouts]).filter_map(cap).collect()
 }
 
 impl From<EndpointState> for Breaker {

@@ -10,45 +10,26 @@ use super::format;
 use crate::sheet::figures;
 use crate::web::{Failure, templates};
 
-/// The templates, by the names of their files. The engine escapes whatever it writes, since the names end in `.html`.
-const TEMPLATES: &[(&str, &str)] = &[
-    ("layout.html", include_str!("templates/layout.html")),
-    ("standing.html", include_str!("templates/standing.html")),
-    ("chart.html", include_str!("templates/chart.html")),
-    ("sparkline.html", include_str!("templates/sparkline.html")),
-    ("failure.html", include_str!("templates/failure.html")),
-    ("now.html", include_str!("templates/now.html")),
-    ("alerts.html", include_str!("templates/alerts.html")),
-    ("funnel.html", include_str!("templates/funnel.html")),
-    ("ranking.html", include_str!("templates/ranking.html")),
-    ("reports.html", include_str!("templates/reports.html")),
-    ("catalogue.html", include_str!("templates/catalogue.html")),
-    ("trial.html", include_str!("templates/trial.html")),
-    ("rate_tables.html", include_str!("templates/rate_tables.html")),
-    ("rate_table.html", include_str!("templates/rate_table.html")),
-    ("transcript.html", include_str!("templates/transcript.html")),
-    ("partner.html", include_str!("templates/partner.html")),
-    ("timeouts.html", include_str!("templates/timeouts.html")),
-    ("partners.html", include_str!("templates/partners.html")),
-    ("audit.html", include_str!("templates/audit.html")),
-    ("people.html", include_str!("templates/people.html")),
-    ("persons.html", include_str!("templates/persons.html")),
-    ("receipt.html", include_str!("templates/receipt.html")),
-    ("consents.html", include_str!("templates/consents.html")),
-    ("account.html", include_str!("templates/account.html")),
-    ("experiments.html", include_str!("templates/experiments.html")),
-    ("postbacks.html", include_str!("templates/postbacks.html")),
-    ("sign_in.html", include_str!("templates/sign_in.html")),
-    ("handbook.html", include_str!("templates/handbook.html")),
-    ("nodes.html", include_str!("templates/nodes.html")),
-    ("system.html", include_str!("templates/system.html")),
-];
+/// Templates from their files, by name.
+macro_rules! embedded {
+    ($($name:ident)+) => {
+        &[$((concat!(stringify!($name), ".html"), include_str!(concat!("templates/", stringify!($name), ".html")))),+]
+    };
+}
+
+/// All of them. The engine escapes whatever it writes, since the names end in `.html`.
+const TEMPLATES: &[(&str, &str)] = embedded! {
+    layout standing chart sparkline failure now alerts funnel ranking reports catalogue trial rate_tables
+    rate_table transcript partner timeouts partners audit people persons receipt consents account
+    experiments postbacks sign_in handbook nodes system
+};
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = templates::environment(TEMPLATES);
     environment.add_filter("count", format::figure(figures::count));
     environment.add_filter("rate", format::figure(figures::rate));
     environment.add_filter("seconds", format::figure(figures::seconds));
+    environment.add_filter("millis", format::figure(|millis| figures::seconds(millis / 1000.0)));
     environment.add_filter("percent", format::figure(figures::percent));
     environment.add_filter("bytes", format::figure(figures::bytes));
     environment.add_filter("dollars", format::figure(figures::dollars));

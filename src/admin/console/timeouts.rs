@@ -8,9 +8,8 @@ use chrono::Utc;
 use minijinja::value::Value;
 
 use super::super::command::unread;
-use super::section::Section;
-use super::view::{Page, View, fields};
-use super::visit::Visit;
+use super::choices::choices;
+use super::view::{Page, Section, View, Visit, fields};
 use crate::hindsight::timing::{OtherTimeout, SeatTiming, timings};
 use crate::matching::Engine;
 use crate::store::ReadError;
@@ -24,33 +23,33 @@ const TIMES: [(&str, &str, Duration); 3] = [
 ];
 
 /// The one that is looked back on unless another is chosen.
-const USUAL: usize = 1;
+const USUAL: (&str, &str, Duration) = TIMES[1];
 
 const PAGE: Page = Page::new(Section::Partners, "timeouts.html");
 
 /// Shows the page.
-pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let key = visit.params.get("partner").unwrap_or_default().to_owned();
     let book = visit.app.engine.book();
     let seat = book.seats().iter().find(|seat| seat.identity.key == key);
     let seat = seat.ok_or_else(|| Failure::unknown("There is no such partner"))?;
     let name = seat.identity.partner.name.clone();
     let wanted = visit.query_value("time");
-    let chosen = TIMES.iter().position(|(time, ..)| wanted == Some(*time)).unwrap_or(USUAL);
+    let chosen = TIMES.into_iter().find(|(time, ..)| wanted == Some(time)).unwrap_or(USUAL);
 
     // It reads all tables of that time.
     let permit = Arc::clone(&visit.app.console.scans).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(5))?;
-    let (of, back) = (key.clone(), TIMES[chosen].2);
+    let (of, (chosen, words, back)) = (key.clone(), chosen);
     let seats = visit.reading(move |app| {
         let seats = seats(&app.engine, &of, back);
         drop(permit);
         seats
     });
-    let times = TIMES.iter().enumerate().map(|(nth, (time, words, _))| (*time, *words, nth == chosen));
-    let (times, seats): (Vec<_>, _) = (times.collect(), seats.await?.map_err(unread)?);
+    let seats = seats.await?.map_err(unread)?;
+    let times = choices(TIMES.map(|(time, words, _)| (time, words)), Some(chosen));
     let title = format!("Timeouts of {name}");
-    Ok(visit.view(PAGE, fields! { key, name, times, back => TIMES[chosen].1, seats })?.titled(title))
+    Ok(visit.view(PAGE, fields! { key, name, times, back => words, seats })?.titled(title))
 }
 
 /// The seats of a partner, as far back as is asked for. It blocks.
@@ -60,28 +59,10 @@ fn seats(engine: &Engine, partner: &str, back: Duration) -> Result<Vec<Value>, R
     Ok(timings.iter().filter(|timing| timing.partner == partner).map(seat).collect())
 }
 
-/// What a seat did, with times in seconds.
+/// What a seat did, with other timeouts in words.
 fn seat(timing: &SeatTiming) -> Value {
-    let seconds = |millis: Option<u64>| millis.map(|millis| millis as f64 / 1000.0);
     let other = |other: &OtherTimeout| {
-        fields! {
-            timeout => other.timeout_ms as f64 / 1000.0,
-            percent => other.percent,
-            offers => other.offers_told(),
-            change => other.change_told(),
-            half => seconds(other.tables_p50_ms),
-            most => seconds(other.tables_p95_ms),
-        }
+        fields! { offers => other.offers_told(), change => other.change_told(), ..other }
     };
-    fields! {
-        product => timing.product_type.as_str(),
-        times => [
-            ("half", seconds(timing.p50_ms)),
-            ("95 of 100", seconds(timing.p95_ms)),
-            ("99 of 100", seconds(timing.p99_ms)),
-        ],
-        seen_to => seconds(timing.seen_to_ms),
-        others => timing.timeouts.iter().map(other).collect::<Vec<_>>(),
-        timing,
-    }
+    fields! { others => timing.timeouts.iter().map(other).collect::<Vec<_>>(), timing }
 }

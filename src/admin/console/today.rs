@@ -52,9 +52,8 @@ impl Today {
         let reports: &Reports = app.reports.as_ref()?;
         let zone = *reports.rules().zones.first()?;
         let today = Utc::now().with_timezone(&zone).date_naive();
-        let pair = |name: &str, value: String| (name.to_owned(), value);
-        let pairs =
-            [pair("from", today.to_string()), pair("to", today.to_string()), pair("by", "day".to_owned())];
+        let pairs = [("from", today.to_string()), ("to", today.to_string()), ("by", "day".to_owned())];
+        let pairs = pairs.map(|(name, value)| (name.to_owned(), value));
         let total = reports.totals(&reports.query(&pairs).ok()?)?;
         Some(Self {
             day: today.num_days_from_ce(),

@@ -10,14 +10,16 @@ use hyper::header::{
 };
 use minijinja::context;
 use minijinja::value::Value;
-use tracing::error;
 
-use super::live;
-use super::section::Section;
+use super::history;
+pub(super) use super::section::Section;
 pub(super) use super::templates::fields;
 use super::templates::render;
-use super::visit::Visit;
-use crate::web::{Failure, Reply};
+pub(super) use super::visit::Visit;
+use crate::web::{Failure, Reply, our_fault};
+
+/// Longest time between two signs of life of a page that is kept open.
+pub(super) const BEAT: Duration = history::EVERY;
 
 /// All that a page may do: be drawn with our style sheet, our script and our images, listen to us, and send forms to us.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -43,52 +45,60 @@ impl Page {
 }
 
 /// A rendered page.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct View {
     title: String,
     section: Option<Section>,
     status: StatusCode,
-    fresh: Option<Duration>,
+    /// How often it is rendered anew.
+    pub(super) fresh: Option<Duration>,
     /// The inside of `<main>`.
-    main: String,
+    pub(super) main: String,
     /// The path to look at instead.
-    elsewhere: Option<String>,
+    pub(super) elsewhere: Option<String>,
+}
+
+impl Visit {
+    /// A page rendered for this visit. Its template is given the fields, `csrf` for its forms, and what its reader `may`.
+    ///
+    /// # Errors
+    /// Our fault.
+    pub(super) fn view(&self, page: Page, fields: Value) -> Result<View, Failure> {
+        let main = render(page.template, &context! { csrf => self.csrf(), may => self.may(), ..fields })?;
+        let title = page.section.title().to_owned();
+        Ok(View { title, section: Some(page.section), fresh: page.fresh, main, ..View::default() })
+    }
+
+    /// A page outside the sections.
+    ///
+    /// # Errors
+    /// Our fault.
+    pub(super) fn bare(&self, title: &str, template: &str, fields: Value) -> Result<View, Failure> {
+        let main = render(template, &context! { csrf => self.csrf(), ..fields })?;
+        Ok(View { title: title.to_owned(), main, ..View::default() })
+    }
 }
 
 impl View {
-    /// A page rendered for a visit. Its template is given the fields, `csrf` for its forms, and what its reader `may`.
-    pub(super) fn of(visit: &Visit, page: Page, fields: Value) -> Result<Self, Failure> {
-        let main = render(page.template, &context! { csrf => visit.csrf(), may => visit.may(), ..fields })?;
-        let title = page.section.title().to_owned();
-        let (section, status) = (Some(page.section), StatusCode::OK);
-        Ok(Self { title, section, status, fresh: page.fresh, main, elsewhere: None })
-    }
-
     /// The same under another title than that of its section.
     pub(super) fn titled(self, title: impl Into<String>) -> Self {
         Self { title: title.into(), ..self }
     }
 
     /// A page that shows a failure.
-    pub(super) fn failure(section: Option<Section>, failure: &Failure) -> Result<Self, Failure> {
+    pub(super) fn failure(failure: &Failure) -> Result<Self, Failure> {
         let status = failure.status;
-        let reason = status.canonical_reason().unwrap_or("Failure");
+        let title = status.canonical_reason().unwrap_or("Failure");
         let messages: Vec<&str> =
             failure.errors.iter().filter_map(|error| error.message.as_deref()).collect();
-        let fields = context! { status => status.as_u16(), reason, message => messages.join("; ") };
+        let fields = context! { status => status.as_u16(), reason => title, message => messages.join("; ") };
         let main = render("failure.html", &fields)?;
-        Ok(Self { title: reason.to_owned(), section, status, fresh: None, main, elsewhere: None })
+        Ok(Self { title: title.to_owned(), status, main, ..Self::default() })
     }
 
-    /// A page outside the sections.
-    pub(super) fn bare(
-        title: &str,
-        template: &str,
-        status: StatusCode,
-        fields: &Value,
-    ) -> Result<Self, Failure> {
-        let main = render(template, fields)?;
-        Ok(Self { title: title.to_owned(), section: None, status, fresh: None, main, elsewhere: None })
+    /// The same with another status.
+    pub(super) fn with_status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
     }
 
     /// The same with the status of what failed before it was shown, if anything has.
@@ -98,23 +108,7 @@ impl View {
 
     /// No page, but where there is one.
     pub(super) fn at(path: String) -> Self {
-        let (title, main) = (String::new(), String::new());
-        Self { title, section: None, status: StatusCode::SEE_OTHER, fresh: None, main, elsewhere: Some(path) }
-    }
-
-    /// Where there is a page instead of this.
-    pub(super) fn elsewhere(&self) -> Option<&str> {
-        self.elsewhere.as_deref()
-    }
-
-    /// How often it is rendered anew.
-    pub(super) fn fresh(&self) -> Option<Duration> {
-        self.fresh
-    }
-
-    /// The inside of `<main>`.
-    pub(super) fn into_main(self) -> String {
-        self.main
+        Self { elsewhere: Some(path), ..Self::default() }
     }
 
     /// The whole page.
@@ -124,12 +118,15 @@ impl View {
             return see(&path);
         }
         let is_shared = visit.app.settings().store.database().is_some();
+        let is_seen = |seen: Section| {
+            visit.app.console.least_role(seen.path()) <= visit.role() && (is_shared || seen != Section::Nodes)
+        };
         let fields = context! {
             title,
-            sections => visit.role().map(|role| Section::entries(section, role, is_shared)),
+            sections => visit.role().map(|_| Section::entries(section, is_seen)),
             main => Value::from_safe_string(main),
             // What shows a failure, or asks to sign in, is not kept open.
-            beat => section.map(|_| live::BEAT.as_secs()),
+            beat => section.map(|_| BEAT.as_secs()),
             live => fresh.is_some(),
             standing => Value::from_safe_string(visit.standing()?),
             who => visit.signed_in(),
@@ -164,9 +161,6 @@ pub(super) fn sealed(reply: Reply) -> Reply {
 /// # Errors
 /// Our fault: a path that is none.
 pub(super) fn see(path: &str) -> Result<Reply, Failure> {
-    let path = HeaderValue::try_from(path).map_err(|_| {
-        error!("a path cannot be written in a header");
-        Failure::internal()
-    })?;
+    let path = HeaderValue::try_from(path).map_err(our_fault("a path cannot be written in a header"))?;
     Ok(sealed(Reply::empty(StatusCode::SEE_OTHER).header(LOCATION, path)))
 }

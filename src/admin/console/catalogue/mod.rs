@@ -3,13 +3,10 @@
 mod form;
 pub(super) mod trial;
 
-use std::sync::Arc;
-
 use minijinja::value::Value;
 
-use super::section::Section;
-use super::view::{Page, View, fields};
-use super::visit::Visit;
+use super::choices::products;
+use super::view::{Page, Section, View, Visit, fields};
 use crate::model::ProductType;
 use crate::partners::declared::{Payout, PayoutStep};
 use crate::partners::listing::{Listed, Search};
@@ -22,16 +19,13 @@ const ON_A_PAGE: usize = 50;
 const PAGE: Page = Page::new(Section::Catalogue, "catalogue.html");
 
 /// Shows a page of the offers that are looked for.
-pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let wrong = |name: &str| Failure::bad_request(format!("`{name}` is not what this page offers"));
-    let product_type = match visit.query_value("product") {
-        Some(name) => Some(ProductType::from_wire(name).ok_or_else(|| wrong("product"))?),
-        None => None,
-    };
-    let page = match visit.query_value("page") {
-        Some(page) => page.parse::<u16>().ok().filter(|page| *page > 0).ok_or_else(|| wrong("page"))?,
-        None => 1,
-    };
+    let product_type = visit.query_value("product");
+    let product_type = product_type.map(|name| ProductType::from_wire(name).ok_or_else(|| wrong("product")));
+    let product_type = product_type.transpose()?;
+    let page = visit.query_value("page").map_or(Some(1), |page| page.parse::<u16>().ok());
+    let page = page.filter(|page| *page > 0).ok_or_else(|| wrong("page"))?;
     let words = visit.query_value("q").unwrap_or_default().to_owned();
     let search = Search { words: words.clone(), product_type };
     let skipped = usize::from(page - 1) * ON_A_PAGE;
@@ -46,7 +40,7 @@ pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
     visit.view(
         PAGE,
         fields! {
-            products => choices(product_type),
+            products => products(product_type),
             partners => book.partners().len(),
             offers => book.offers(),
             found,
@@ -67,18 +61,6 @@ fn link(words: &str, product_type: Option<ProductType>, page: u16) -> String {
     format!("/console/catalogue?{}", query.finish())
 }
 
-/// The product types to choose.
-fn choices(chosen: Option<ProductType>) -> Vec<Value> {
-    let choice = |product: &ProductType| {
-        fields! {
-            value => product.as_str(),
-            name => product.as_str().replace('_', " "),
-            chosen => Some(*product) == chosen,
-        }
-    };
-    ProductType::ALL.iter().map(choice).collect()
-}
-
 /// An offer.
 fn row(listed: &Listed) -> Value {
     let (seat, offer) = (&listed.seat, listed.offer());
@@ -86,13 +68,13 @@ fn row(listed: &Listed) -> Value {
         earns => earns(&offer.payout),
         partner => seat.identity.key,
         partner_name => seat.identity.partner.name,
-        product => seat.product_type.as_str().replace('_', " "),
-        sub_type => offer.sub_type.map(|sub_type| sub_type.as_str().replace('_', " ")).unwrap_or_default(),
+        product_type => seat.product_type,
+        sub_type => offer.sub_type,
         name => offer.name,
         by_partner => seat.http.is_some(),
         second_look => seat.second_look,
         paused => seat.paused,
-        conversion => offer.conversion_probability,
+        conversion_probability => offer.conversion_probability,
         conditions => listed.conditions(),
     }
 }

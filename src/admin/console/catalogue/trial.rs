@@ -1,15 +1,11 @@
 //! `GET`, `POST /console/catalogue/try`: a lead that is not submitted, and what matches it and why not the rest.
 
-use std::sync::Arc;
-
 use chrono::Utc;
 use minijinja::value::Value;
 
-use super::choices;
 use super::form::{self, WITH_SPECIMEN, lead, sections};
-use crate::admin::console::section::Section;
-use crate::admin::console::view::{Page, View, fields};
-use crate::admin::console::visit::Visit;
+use crate::admin::console::choices::products;
+use crate::admin::console::view::{Page, Section, View, Visit, fields};
 use crate::hindsight::dry_run::dry_run;
 use crate::hindsight::judgement::{OfferJudgement, Refusal, SeatJudgement};
 use crate::matching::suppressions::Digests;
@@ -21,13 +17,13 @@ use crate::web::Failure;
 const PAGE: Page = Page::new(Section::Catalogue, "trial.html");
 
 /// The form, with what suits a product.
-pub(in crate::admin::console) async fn ask(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(in crate::admin::console) async fn ask(visit: &Visit) -> Result<View, Failure> {
     let product = product(visit.query_value("product"))?;
-    view(&visit, product, true, &sections(product, |_| None), (None, Vec::new()))
+    view(visit, product, true, &sections(product, |_| None), (None, Vec::new()))
 }
 
 /// What matches the lead of the form that was sent. It is forgotten when it is answered.
-pub(in crate::admin::console) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(in crate::admin::console) async fn show(visit: &Visit) -> Result<View, Failure> {
     let product = product(visit.field("product"))?;
     let specimen = visit.field(WITH_SPECIMEN).is_some();
     let given = |path: &str| Some(visit.field(path).unwrap_or_default().to_owned());
@@ -46,7 +42,7 @@ pub(in crate::admin::console) async fn show(visit: Arc<Visit>) -> Result<View, F
         }
         Err(faults) => (None, faults),
     };
-    view(&visit, product, specimen, &sections, outcome)
+    view(visit, product, specimen, &sections, outcome)
 }
 
 /// The form, with what came of it: a verdict, or what is wrong that is not about a field.
@@ -59,7 +55,7 @@ fn view(
 ) -> Result<View, Failure> {
     let fields = fields! {
         product => product.as_str(),
-        products => choices(Some(product)),
+        products => products(Some(product)),
         specimen,
         faulty => sections.iter().flat_map(|section| &section.fields).any(|field| field.fault.is_some()),
         sections,

@@ -3,24 +3,17 @@
 
 mod read;
 
-use std::sync::Arc;
-
 use chrono::{Days, NaiveDate, Utc};
 use minijinja::value::Value;
 
 use self::read::{LINES, Read, counted, listed, sheet};
-use super::section::Section;
-use super::view::{Page, View, fields, sealed};
-use super::visit::Visit;
+use super::choices::choices;
+use super::view::{Page, Section, View, Visit, fields, sealed};
 use crate::admin::App;
 use crate::admin::command::csv_file;
 use crate::persons::consent_lines::Summary;
-use crate::store::entities::CompanyRecord;
 use crate::store::tokens::Tokens;
 use crate::web::{Failure, Reply};
-
-/// Where the page is.
-const PATH: &str = "/console/consents";
 
 /// Statements that the page shows; the file has all.
 const SHOWN: usize = 100;
@@ -31,32 +24,27 @@ const USUAL: Days = Days::new(29);
 const PAGE: Page = Page::new(Section::Persons, "consents.html");
 
 /// Asks whose consents are wanted, and of when.
-pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
-    view(&visit, Ok(None)).await
-}
-
-/// Leads to the page from where its form is sent.
-pub(super) async fn back(_: Arc<Visit>) -> Result<View, Failure> {
-    Ok(View::at(PATH.to_owned()))
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+    view(visit, Ok(None)).await
 }
 
 /// Counts each statement.
-pub(super) async fn summary(visit: Arc<Visit>) -> Result<View, Failure> {
-    let shown = counted(&visit).await.map(|(summaries, read)| Some(shown(&summaries, read)));
-    view(&visit, shown).await
+pub(super) async fn summary(visit: &Visit) -> Result<View, Failure> {
+    let shown = counted(visit).await.map(|(summaries, read)| Some(shown(&summaries, read)));
+    view(visit, shown).await
 }
 
 /// The same as a file, or a line of each lead and statement.
-pub(super) async fn download(visit: Arc<Visit>) -> Result<Reply, Failure> {
+pub(super) async fn download(visit: &Visit) -> Result<Reply, Failure> {
     let file = match visit.field("lines") {
-        Some("each") => listed(&visit).await.map(|lines| (lines, "consents-each")),
-        _ => counted(&visit)
+        Some("each") => listed(visit).await.map(|lines| (lines, "consents-each")),
+        _ => counted(visit)
             .await
             .map(|(summaries, _)| (summaries.iter().map(Summary::fields).collect(), "consents")),
     };
     match file {
         Ok((lines, name)) => csv_file(&sheet(&lines), name).map(sealed),
-        Err(failure) => view(&visit, Err(failure)).await?.reply(&visit),
+        Err(failure) => view(visit, Err(failure)).await?.reply(visit),
     }
 }
 
@@ -90,43 +78,15 @@ async fn view(visit: &Visit, shown: Result<Option<Value>, Failure>) -> Result<Vi
 fn companies(app: &App, chosen: &str) -> Vec<Value> {
     let mut all = Tokens::of(app.store.clone()).companies();
     all.sort_by(|one, other| one.name.cmp(&other.name));
-    let company = |one: &CompanyRecord| {
-        fields! { uuid => one.uuid, name => one.name, chosen => one.uuid.to_string() == chosen }
-    };
-    all.iter().map(company).collect()
+    choices(all.into_iter().map(|one| (one.uuid, one.name)), Some(chosen))
 }
 
 /// What the page counts.
 fn shown(summaries: &[Summary], read: Read) -> Value {
     fields! {
-        rows => summaries.iter().take(SHOWN).map(row).collect::<Vec<_>>(),
+        rows => summaries.iter().take(SHOWN).collect::<Vec<_>>(),
         left_out => summaries.len().saturating_sub(SHOWN),
         consents => read.consents,
         gone => read.gone,
-    }
-}
-
-fn row(summary: &Summary) -> Value {
-    let stated = &summary.statement;
-    let said = [
-        ("FCRA", stated.consents_to_fcra),
-        ("TCPA", stated.consents_to_tcpa),
-        ("SMS", stated.consents_to_sms),
-    ];
-    let texts = [
-        ("FCRA", &stated.fcra_language),
-        ("TCPA", &stated.tcpa_language),
-        ("all in one", &stated.batch_consent_language),
-    ];
-    fields! {
-        leads => summary.leads,
-        superseded => summary.superseded,
-        first => summary.first.millis(),
-        last => summary.last.millis(),
-        // To what a yes or a no is said.
-        said => said.into_iter().filter_map(|(name, said)| Some((name, said?))).collect::<Vec<_>>(),
-        version => stated.batch_consent_version.as_ref().map(|version| version.as_str()),
-        // What was shown, word for word.
-        texts => texts.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?))).collect::<Vec<_>>(),
     }
 }

@@ -7,7 +7,8 @@ use uuid::Uuid;
 
 use super::Visit;
 use crate::admin::App;
-use crate::admin::consents::{noted, unread};
+use crate::admin::command::store_unread;
+use crate::admin::consents::noted;
 use crate::persons::consent_lines::{Came, Fields, STATEMENTS, Summaries, Summary, TooMany, each};
 use crate::persons::consents::{ConsentPage, Wanted, page};
 use crate::sheet::{Kind, Sheet};
@@ -94,7 +95,7 @@ fn walk<T: Default>(
 ) -> Result<(T, Read), Failure> {
     let (mut made, mut read, mut next) = (T::default(), Read::default(), None);
     loop {
-        let page = page(&app.store, wanted, next).map_err(unread)?;
+        let page = page(&app.store, wanted, next).map_err(store_unread)?;
         read.consents += page.consents.len();
         read.gone += page.gone;
         if read.consents > most {

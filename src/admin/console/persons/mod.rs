@@ -2,9 +2,8 @@
 //! address or a number, all that is held on them is given as a file, all of it is erased, and they are left alone.
 
 mod asked;
-mod receipt;
 
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hyper::StatusCode;
 use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
@@ -12,78 +11,70 @@ use minijinja::value::Value;
 use uuid::Uuid;
 
 use self::asked::Asked;
-use self::receipt::RECEIPT;
-use super::section::Section;
-use super::view::{Page, View, fields, sealed};
-use super::visit::Visit;
+use super::view::{Page, Section, View, Visit, fields, sealed};
 use crate::admin::command::our_fault;
 use crate::admin::erasing;
 use crate::admin::persons::{self, Wish};
 use crate::model::SuppressionKind;
-use crate::persons::consents::Agreed;
-use crate::persons::request::FoundLead;
+use crate::persons::request::{FoundLead, Listed};
 use crate::store::tokens::Tokens;
 use crate::web::{Failure, Reply};
 
 /// Leads that the page lists; what is done is done with all of them.
 const LISTED: usize = 100;
 
-/// Where the page is.
-const PATH: &str = "/console/persons";
-
 const PAGE: Page = Page::new(Section::Persons, "persons.html");
 
-/// Asks whom it is about.
-pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
-    page(&visit, Ok(None)).await
-}
+/// The receipt of an erasure: a page to print, and the same as JSON. It names nobody, and is kept nowhere: who loads it again has nothing
+/// more erased, and the audit has its number.
+const RECEIPT: Page = Page::new(Section::Persons, "receipt.html");
 
-/// Leads to the page from where its forms are sent.
-pub(super) async fn back(_: Arc<Visit>) -> Result<View, Failure> {
-    Ok(View::at(PATH.to_owned()))
+/// Asks whom it is about.
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
+    page(visit, Ok(None)).await
 }
 
 /// Shows the leads of a person, and what can be done.
-pub(super) async fn find(visit: Arc<Visit>) -> Result<View, Failure> {
-    let asked = asked(&visit).map(|_| None);
-    page(&visit, asked).await
+pub(super) async fn find(visit: &Visit) -> Result<View, Failure> {
+    let asked = asked(visit).map(|_| None);
+    page(visit, asked).await
 }
 
 /// Gives everything that is held on a person as a file.
-pub(super) async fn export(visit: Arc<Visit>) -> Result<Reply, Failure> {
-    match exported(&visit).await {
+pub(super) async fn export(visit: &Visit) -> Result<Reply, Failure> {
+    match exported(visit).await {
         Ok(file) => Ok(file),
-        Err(failure) => page(&visit, Err(failure)).await?.reply(&visit),
+        Err(failure) => page(visit, Err(failure)).await?.reply(visit),
     }
 }
 
 /// Erases all leads of a person, and shows the receipt.
-pub(super) async fn erase(visit: Arc<Visit>) -> Result<View, Failure> {
-    match erased(&visit).await {
+pub(super) async fn erase(visit: &Visit) -> Result<View, Failure> {
+    match erased(visit).await {
         Ok(receipt) => Ok(visit.view(RECEIPT, receipt)?.titled("Receipt of an erasure")),
-        Err(failure) => page(&visit, Err(failure)).await,
+        Err(failure) => page(visit, Err(failure)).await,
     }
 }
 
 /// Has a person be left alone.
-pub(super) async fn suppress(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn suppress(visit: &Visit) -> Result<View, Failure> {
     let done = async || {
-        persons::suppressed(&visit.app, asked(&visit)?.wish(&visit)?).await?;
+        persons::suppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
         Ok(Some("No partner is asked about whoever is submitted with this from now on.".to_owned()))
     };
     let done = done().await;
-    page(&visit, done).await
+    page(visit, done).await
 }
 
 /// Ends that.
-pub(super) async fn unsuppress(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn unsuppress(visit: &Visit) -> Result<View, Failure> {
     let done = async || {
-        let was_suppressed = persons::unsuppressed(&visit.app, asked(&visit)?.wish(&visit)?).await?;
+        let was_suppressed = persons::unsuppressed(&visit.app, asked(visit)?.wish(visit)?).await?;
         let (ended, never) = ("They may be asked about again.", "They were not left alone by this.");
         Ok(Some(if was_suppressed { ended } else { never }.to_owned()))
     };
     let done = done().await;
-    page(&visit, done).await
+    page(visit, done).await
 }
 
 async fn exported(visit: &Visit) -> Result<Reply, Failure> {
@@ -104,7 +95,10 @@ async fn erased(visit: &Visit) -> Result<Value, Failure> {
     }
     let suppress = visit.field("suppress").is_some();
     let receipt = erasing::erased(&visit.app, wish.clone(), suppress).await?;
-    receipt::fields_of(receipt, wish.is_left_alone(&visit.app.engine))
+    let json = serde_json::to_string_pretty(&receipt).map_err(our_fault("a receipt could not be written"))?;
+    let listed = receipt.left_alone.map(Listed::told);
+    // Whether what was typed is on the list, since now or before.
+    Ok(fields! { receipt, json, listed, left_alone => wish.is_left_alone(&visit.app.engine) })
 }
 
 fn asked(visit: &Visit) -> Result<Asked, Failure> {
@@ -170,33 +164,14 @@ fn words(failure: &Failure) -> String {
 
 /// The leads of a person, the latest of them in rows.
 fn listed(tokens: &Tokens, leads: &[FoundLead]) -> Value {
-    let mut companies: Vec<Uuid> = leads.iter().map(|lead| lead.company_uuid).collect();
-    companies.sort_unstable();
-    companies.dedup();
-    let name = |uuid: Uuid| tokens.name_of(uuid);
-    let said = |(word, is): &(String, bool)| format!("{word}: {}", if *is { "yes" } else { "no" });
-    let consent = |agreed: &Agreed| {
-        fields! {
-            stated_at => agreed.stated_at.millis(),
-            to => agreed.to.iter().map(said).collect::<Vec<_>>().join(", "),
-            version => agreed.version,
-            superseded => agreed.superseded,
-        }
-    };
-    let row = |lead: &FoundLead| {
-        fields! {
-            uuid => lead.lead_uuid,
-            company => name(lead.company_uuid),
-            created_at => lead.created_at.millis(),
-            products => lead.product_types.iter().map(|product| product.as_str()).collect::<Vec<_>>(),
-            test => lead.test,
-            consents => lead.consents.iter().map(consent).collect::<Vec<_>>(),
-        }
-    };
+    let companies: BTreeSet<Uuid> = leads.iter().map(|lead| lead.company_uuid).collect();
+    let name = |uuid: &Uuid| tokens.name_of(*uuid);
+    let names = companies.iter().map(|uuid| (uuid.to_string(), name(uuid)));
     fields! {
         count => leads.len(),
-        leads => leads.iter().rev().take(LISTED).map(row).collect::<Vec<_>>(),
+        leads => leads.iter().rev().take(LISTED).collect::<Vec<_>>(),
         companies => companies.len(),
+        names => names.collect::<BTreeMap<_, _>>(),
         tests => leads.iter().filter(|lead| lead.test).count(),
     }
 }

@@ -6,12 +6,12 @@ use chrono::{Days, NaiveDate, NaiveTime, Utc};
 use minijinja::value::Value;
 use uuid::Uuid;
 
-use super::search::{Ended, Reach, Sought, Wish, search};
+use super::search::{Ended, Sought, Wish, search};
+use crate::admin::console::choices::{choices, products};
 use crate::admin::console::view::fields;
 use crate::config::ConsoleSettings;
 use crate::matching::Engine;
 use crate::model::ProductType;
-use crate::partners::Identity;
 use crate::records::Unavailable;
 use crate::store::entities::CompanyRecord;
 use crate::store::tokens::Tokens;
@@ -42,7 +42,7 @@ pub(super) fn sought(
     let told: Vec<_> = asked.iter().filter(is_told).cloned().collect();
     let sought = if faults.is_empty() {
         let now_ms = Utc::now().timestamp_millis() + CLOCK_STEPS_MS;
-        search(engine, &wish, Reach::of(settings), now_ms)?
+        search(engine, &wish, settings, now_ms)?
     } else {
         Sought::default()
     };
@@ -75,31 +75,21 @@ fn all_choices(
     wish: &Wish,
     companies: Vec<CompanyRecord>,
 ) -> Value {
-    let company = |one: CompanyRecord| (one.uuid.to_string(), one.name, wish.company == Some(one.uuid));
-    let product = |one: &ProductType| {
-        (one.as_str().to_owned(), one.as_str().replace('_', " "), wish.product == Some(*one))
-    };
     let book = engine.book();
-    let partner = |one: &&Identity| {
-        (one.key.clone(), one.partner.name.clone(), wish.partner.as_ref() == Some(&one.key))
-    };
     let mut partners = book.partners();
     partners.sort_by(|one, other| one.partner.name.cmp(&other.partner.name));
     // Of one that has left there are tables still; it stays what is looked for.
     let gone = wish.partner.iter().filter(|key| partners.iter().all(|one| one.key != **key));
-    let gone: Vec<_> = gone.map(|key| (key.clone(), format!("{key} (has no file)"), true)).collect();
-    let outcome = |(one, word, words): &(Ended, &str, &str)| {
-        ((*word).to_owned(), (*words).to_owned(), wish.outcome == Some(*one))
-    };
-    let slow = |(seconds, words): &(&str, &str)| {
-        ((*seconds).to_owned(), (*words).to_owned(), value(asked, "slow") == Some(*seconds))
-    };
+    let gone = gone.map(|key| (key.clone(), format!("{key} (has no file)")));
+    let partners = partners.iter().map(|one| (one.key.clone(), one.partner.name.clone())).chain(gone);
+    let company = wish.company.map(|uuid| uuid.to_string());
+    let outcome = Ended::ALL.into_iter().find(|(one, ..)| wish.outcome == Some(*one));
     fields! {
-        companies => choices(companies.into_iter().map(company)),
-        products => choices(ProductType::ALL.iter().map(product)),
-        partners => choices(partners.iter().map(partner).chain(gone)),
-        outcomes => choices(Ended::ALL.iter().map(outcome)),
-        slow => choices(SLOW.iter().map(slow)),
+        companies => choices(companies.into_iter().map(|one| (one.uuid, one.name)), company.as_deref()),
+        products => products(wish.product),
+        partners => choices(partners, wish.partner.as_deref()),
+        outcomes => choices(Ended::ALL.map(|(_, word, words)| (word, words)), outcome.map(|(_, word, _)| word)),
+        slow => choices(SLOW, value(asked, "slow")),
     }
 }
 
@@ -184,9 +174,4 @@ impl<'a> Reader<'a> {
 
 fn one_of<'w>(words: impl Iterator<Item = &'w str>) -> String {
     format!("one of {}", words.collect::<Vec<_>>().join(", "))
-}
-
-/// Things to choose: value, words, and whether it is chosen.
-fn choices(all: impl Iterator<Item = (String, String, bool)>) -> Vec<Value> {
-    all.map(|(value, words, chosen)| fields! { value, words, chosen }).collect()
 }

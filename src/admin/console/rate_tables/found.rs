@@ -14,13 +14,8 @@ use crate::store::tokens::Tokens;
 pub(super) enum Found {
     /// A table, by its own uuid or as the only one of a lead.
     Table(Uuid),
-    /// An offer, and the table that it stands in.
-    Offer {
-        /// The table.
-        table: Uuid,
-        /// The offer.
-        offer: Uuid,
-    },
+    /// An offer, by the table that it stands in.
+    Offer(Uuid),
     /// A lead: its tables.
     Lead(Vec<Value>),
     /// Something of a lead that is erased.
@@ -47,7 +42,7 @@ pub(super) fn find(engine: &Engine, uuid: Uuid) -> Result<Found, Unavailable> {
     if let Some(found) = reading::table(&engine.records, table)? {
         return Ok(match number {
             None => Found::Table(table),
-            Some(number) if found.offer(number).is_some() => Found::Offer { table, offer: uuid },
+            Some(number) if found.offer(number).is_some() => Found::Offer(table),
             Some(_) => Found::Nothing,
         });
     }

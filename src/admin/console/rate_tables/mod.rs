@@ -13,17 +13,13 @@ mod table;
 mod timeline;
 pub(super) mod transcript;
 
-use std::sync::Arc;
-
 use minijinja::value::Value;
 use uuid::Uuid;
 
 use self::found::{Found, find, rows};
 pub(super) use self::person::words;
 use self::table::TablePage;
-use super::section::Section;
-use super::view::{Page, View, fields};
-use super::visit::Visit;
+use super::view::{Page, Section, View, Visit, fields};
 use crate::records::Unavailable;
 use crate::web::Failure;
 
@@ -33,9 +29,9 @@ const RETRY_AFTER_S: u32 = 5;
 const PAGE: Page = Page::new(Section::RateTables, "rate_tables.html");
 
 /// The latest tables or, where a uuid is looked for, what it names: where a table's page is, those of a lead as a list.
-pub(super) async fn list(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn list(visit: &Visit) -> Result<View, Failure> {
     let Some(wanted) = visit.query_value("find").map(|wanted| wanted.trim().to_owned()) else {
-        return sought(&visit).await;
+        return sought(visit).await;
     };
     let nothing = |trouble: &str| {
         let (lead, filters) = (None::<Uuid>, None::<Value>);
@@ -48,7 +44,7 @@ pub(super) async fn list(visit: Arc<Visit>) -> Result<View, Failure> {
     match found.map_err(|_| Failure::overloaded(RETRY_AFTER_S))? {
         Found::Table(table) => Ok(View::at(path_of(table))),
         // The page opens and marks the offer that its address names.
-        Found::Offer { table, offer } => Ok(View::at(format!("{}#offer-{offer}", path_of(table)))),
+        Found::Offer(table) => Ok(View::at(format!("{}#offer-{uuid}", path_of(table)))),
         Found::Lead(rows) => {
             let trouble = rows.is_empty().then_some("The lead has no rate table.");
             visit.view(PAGE, fields! { wanted, trouble, lead => uuid, rows, filters => None::<Value> })
@@ -71,23 +67,23 @@ async fn sought(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// One table.
-pub(super) async fn show(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     let uuid = visit.params.uuid("uuid")?;
-    page(&visit, uuid, Vec::new()).await?.view(&visit, None)
+    page(visit, uuid, Vec::new()).await?.view(visit, None)
 }
 
 /// Leads to the table, with nothing revealed, whoever opens the form's address as a page.
-pub(super) async fn masked(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn masked(visit: &Visit) -> Result<View, Failure> {
     Ok(View::at(path_of(visit.params.uuid("uuid")?)))
 }
 
 /// One table, with the attributes of its lead that are asked for.
-pub(super) async fn reveal(visit: Arc<Visit>) -> Result<View, Failure> {
+pub(super) async fn reveal(visit: &Visit) -> Result<View, Failure> {
     let uuid = visit.params.uuid("uuid")?;
-    let masked = page(&visit, uuid, Vec::new()).await?;
+    let masked = page(visit, uuid, Vec::new()).await?;
     let revealed = visit.reveal(masked.lead).await?;
     let reason = visit.field("reason").map(str::to_owned);
-    page(&visit, uuid, revealed).await?.view(&visit, reason)
+    page(visit, uuid, revealed).await?.view(visit, reason)
 }
 
 /// Where a table's page is.

@@ -18,26 +18,25 @@ const ARRAYS: [(&str, &str); 5] = [
 /// What is shown of an offer, if it has it: its least and its most (or the one figure, twice), name, and unit. The first of
 /// a name that an offer has is shown.
 const TERMS: &[([&str; 2], &str, Unit)] = &[
-    (["apr", "apr"], "APR", Unit::Percent),
-    (["minApr", "maxApr"], "APR", Unit::Percent),
-    (["minPurchaseApr", "maxPurchaseApr"], "APR", Unit::Percent),
-    (["annualPercentYield", "annualPercentYield"], "APY", Unit::Percent),
-    (["interestRate", "interestRate"], "rate", Unit::Percent),
-    (["minMonthlyPayment", "maxMonthlyPayment"], "a month", Unit::Dollars),
-    (["monthlyPayment", "monthlyPayment"], "a month", Unit::Dollars),
-    (["netClosingCosts", "netClosingCosts"], "closing costs", Unit::Dollars),
-    (["minAmount", "maxAmount"], "amount", Unit::Dollars),
-    (["minAnnualFee", "maxAnnualFee"], "annual fee", Unit::Dollars),
-    (["minimumDeposit", "minimumDeposit"], "least deposit", Unit::Dollars),
-    (["monthlyFee", "monthlyFee"], "monthly fee", Unit::Dollars),
+    (["apr", "apr"], "APR", PERCENT),
+    (["minApr", "maxApr"], "APR", PERCENT),
+    (["minPurchaseApr", "maxPurchaseApr"], "APR", PERCENT),
+    (["annualPercentYield", "annualPercentYield"], "APY", PERCENT),
+    (["interestRate", "interestRate"], "rate", PERCENT),
+    (["minMonthlyPayment", "maxMonthlyPayment"], "a month", DOLLARS),
+    (["monthlyPayment", "monthlyPayment"], "a month", DOLLARS),
+    (["netClosingCosts", "netClosingCosts"], "closing costs", DOLLARS),
+    (["minAmount", "maxAmount"], "amount", DOLLARS),
+    (["minAnnualFee", "maxAnnualFee"], "annual fee", DOLLARS),
+    (["minimumDeposit", "minimumDeposit"], "least deposit", DOLLARS),
+    (["monthlyFee", "monthlyFee"], "monthly fee", DOLLARS),
 ];
 
-/// The unit of a figure.
-#[derive(Clone, Copy)]
-enum Unit {
-    Percent,
-    Dollars,
-}
+/// How a figure is written, and its suffix.
+type Unit = (fn(f64) -> String, &'static str);
+
+const PERCENT: Unit = (|share| format!("{share:.2}"), " %");
+const DOLLARS: Unit = (figures::dollars, "");
 
 /// An array of offers.
 #[derive(Debug, Serialize)]
@@ -113,7 +112,7 @@ fn terms(offer: &Value, details: &Value) -> Vec<(&'static str, String)> {
     }
     for (ends, name, unit) in TERMS {
         let [least, most] = ends.map(|attribute| offer[attribute].as_f64().or(details[attribute].as_f64()));
-        if let Some(range) = unit.range(least, most)
+        if let Some(range) = range(*unit, least, most)
             && !told.iter().any(|(known, _)| known == name)
         {
             told.push((name, range));
@@ -122,25 +121,16 @@ fn terms(offer: &Value, details: &Value) -> Vec<(&'static str, String)> {
     told
 }
 
-impl Unit {
-    /// From the least to the most, as far as they are known.
-    fn range(self, least: Option<f64>, most: Option<f64>) -> Option<String> {
-        let range = match [least, most].map(|value| value.map(|value| self.figure(value))) {
-            [None, None] => return None,
-            [Some(from), None] => format!("from {from}"),
-            [None, Some(to)] => format!("up to {to}"),
-            [Some(from), Some(to)] if from == to => from,
-            [Some(from), Some(to)] => format!("{from}–{to}"),
-        };
-        Some(if matches!(self, Self::Percent) { format!("{range} %") } else { range })
-    }
-
-    fn figure(self, value: f64) -> String {
-        match self {
-            Self::Percent => format!("{value:.2}"),
-            Self::Dollars => figures::dollars(value),
-        }
-    }
+/// From the least to the most, as far as they are known.
+fn range((write, behind): Unit, least: Option<f64>, most: Option<f64>) -> Option<String> {
+    let range = match [least, most].map(|value| value.map(write)) {
+        [None, None] => return None,
+        [Some(from), None] => format!("from {from}"),
+        [None, Some(to)] => format!("up to {to}"),
+        [Some(from), Some(to)] if from == to => from,
+        [Some(from), Some(to)] => format!("{from}–{to}"),
+    };
+    Some(range + behind)
 }
 
 #[cfg(test)]

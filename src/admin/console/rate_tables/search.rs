@@ -74,22 +74,6 @@ pub(super) struct Wish {
     pub before: Option<Uuid>,
 }
 
-/// How far one search goes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Reach {
-    /// Tables that it looks at.
-    looked_at: usize,
-    /// Those of them whose answers it reads.
-    read: usize,
-}
-
-impl Reach {
-    /// As it is set.
-    pub(super) fn of(settings: &ConsoleSettings) -> Self {
-        Self { looked_at: settings.tables_looked_at, read: settings.tables_read }
-    }
-}
-
 /// What was found.
 #[derive(Debug, Default)]
 pub(super) struct Sought {
@@ -106,7 +90,12 @@ pub(super) struct Sought {
 ///
 /// # Errors
 /// [`Unavailable`], once reported, when a record cannot be read.
-pub(super) fn search(engine: &Engine, wish: &Wish, reach: Reach, now_ms: i64) -> Result<Sought, Unavailable> {
+pub(super) fn search(
+    engine: &Engine,
+    wish: &Wish,
+    settings: &ConsoleSettings,
+    now_ms: i64,
+) -> Result<Sought, Unavailable> {
     let store = &engine.records.store;
     let mut before = match (wish.before, wish.to_ms) {
         (Some(table), _) => table,
@@ -129,7 +118,7 @@ pub(super) fn search(engine: &Engine, wish: &Wish, reach: Reach, now_ms: i64) ->
                 sought.next = Some(table);
                 return Ok(sought);
             }
-            if sought.looked_at >= reach.looked_at || read >= reach.read {
+            if sought.looked_at >= settings.tables_looked_at || read >= settings.tables_read {
                 counter!(CONSOLE_SEARCHES_STOPPED).increment(1);
                 (sought.next, sought.stopped_at) = (Some(table), Some(head.created_at));
                 return Ok(sought);
@@ -185,7 +174,7 @@ fn fits(engine: &Engine, wish: &Wish, head: &TableHead, read: &mut usize) -> Res
         // A lead that nobody was asked about asks for what it asks for all the same.
         let Some(product) = wish.product.filter(|_| wish.partner.is_none()) else { return Ok(false) };
         *read += 1;
-        if !asks_for(&engine.records.store, head.lead, product)? {
+        if !asked_for(&engine.records.store, head.lead)?.contains(&product) {
             return Ok(false);
         }
     }
@@ -211,12 +200,7 @@ fn fits(engine: &Engine, wish: &Wish, head: &TableHead, read: &mut usize) -> Res
         && wish.slow.is_none_or(is_slow))
 }
 
-/// Whether a lead asks for a product; one that is erased asks for none.
-fn asks_for(store: &Store, lead: Uuid, product: ProductType) -> Result<bool, Unavailable> {
-    Ok(asked_for(store, lead)?.contains(&product))
-}
-
-/// What a lead asks for: all where it does not say.
+/// What a lead asks for: all where it does not say, nothing where it is erased.
 ///
 /// # Errors
 /// [`Unavailable`], once reported.

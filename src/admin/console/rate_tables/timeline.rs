@@ -3,6 +3,8 @@
 //! Each partner that had a place at the table has a lane. A track shows the time that it was given, a bar the time that it
 //! took, and words what came of it. This file finds the places; the template draws them.
 
+use std::cmp::Ordering;
+
 use serde::Serialize;
 
 use crate::hindsight::explanation::{SeatExplanation, TableExplanation};
@@ -92,29 +94,21 @@ impl Timeline {
         let after = |at: Timestamp| (at.millis() - made_at).max(0) as f64;
         let deadline = after(table.deadline);
         let so_far = ((now_ms - made_at).max(0) as f64).min(deadline);
-        let mut seats: Vec<&SeatExplanation> = table.seats.iter().filter(|seat| seat.seated).collect();
-        let spans = |seat: &SeatExplanation| Span::of(seat, &after, so_far);
-        seats.sort_by(|one, other| {
-            let key = |seat: &SeatExplanation| {
-                let span = spans(seat);
-                (
-                    seat.second_look,
-                    span.map_or(f64::MAX, |span| span.asked),
-                    span.map_or(f64::MAX, |span| span.ended),
-                )
-            };
-            let (one, other) = (key(one), key(other));
-            one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)).then(one.2.total_cmp(&other.2))
-        });
+        let seated = table.seats.iter().filter(|seat| seat.seated);
+        let mut seats: Vec<Seated> = seated.map(|seat| (seat, Span::of(seat, &after, so_far))).collect();
+        let order = |(seat, span): &Seated| {
+            (seat.second_look, span.map_or([f64::MAX; 2], |span| [span.asked, span.ended]))
+        };
+        seats.sort_by(|one, other| order(one).partial_cmp(&order(other)).unwrap_or(Ordering::Equal));
 
-        let last = seats.iter().filter_map(|seat| spans(seat)).map(|span| span.ended).fold(0.0, f64::max);
+        let last = seats.iter().filter_map(|(_, span)| *span).map(|span| span.ended).fold(0.0, f64::max);
         // A deadline that is far is not drawn: the description has it.
         let near = last * 2.0 >= deadline;
         let end = if near { last.max(deadline) * 1.03 } else { last * 1.08 };
         let scale = Scale { last_ms: end.max(SHORTEST_MS) };
         let second_look = table.second_look_at.map(after);
         let lanes: Vec<Lane> =
-            seats.iter().zip(0_u16..).map(|(seat, nth)| Lane::of(seat, nth, spans(seat), scale)).collect();
+            seats.iter().zip(0_u16..).map(|((seat, span), nth)| Lane::of(seat, nth, *span, scale)).collect();
         let height = TOP + LANE * lanes.len() as f64 + BOTTOM;
         Self {
             width: WIDTH,
@@ -144,6 +138,9 @@ struct Span {
     budget: Option<f64>,
     ended: f64,
 }
+
+/// A seat that had a place at the table, and its span.
+type Seated<'t> = (&'t SeatExplanation, Option<Span>);
 
 impl Span {
     /// `None` of a seat that was not asked.
@@ -241,13 +238,13 @@ fn tone(why: Reason) -> &'static str {
 
 fn description(
     table: &TableExplanation,
-    seats: &[&SeatExplanation],
+    seats: &[Seated],
     last: f64,
     deadline: f64,
     second_look: Option<f64>,
 ) -> String {
-    let asked = seats.iter().filter(|seat| seat.why.was_asked()).count();
-    let offered = seats.iter().filter(|seat| seat.why == Reason::Offers).count();
+    let asked = seats.iter().filter(|(seat, _)| seat.why.was_asked()).count();
+    let offered = seats.iter().filter(|(seat, _)| seat.why == Reason::Offers).count();
     let ended = if table.pending { "still open after" } else { "complete after" };
     let second_look =
         second_look.map(|at| format!(" Second look began after {}.", time(at))).unwrap_or_default();

@@ -8,8 +8,10 @@ fn sessions_lasting(life: Duration, idle: Duration) -> Sessions {
         life,
         idle,
         attempts: RULES,
-        secret: Some(Password::of_secret("made by us")),
-        password: Some(Password::new("correct horse battery").unwrap()),
+        passwords: Passwords {
+            secret: Some(Password::of_secret("made by us")),
+            password: Some(Password::new("correct horse battery").unwrap()),
+        },
     })
 }
 
@@ -111,7 +113,8 @@ fn sessions_and_links_are_bounded() {
 
 #[test]
 fn without_a_password_or_a_secret_none_is_right() {
-    let none = Sessions { password: None, ..sessions() };
+    let mut none = sessions();
+    none.rules.passwords.password = None;
     none.state().secret = None;
     assert_eq!(none.sign_in(&Proof::Typed("")).err(), Some(NotSignedIn::Wrong));
 }

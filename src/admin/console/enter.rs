@@ -1,0 +1,246 @@
+//! The entry to every page: finds out who visits, checks their role and that a form is ours, and answers with the page or the refusal.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use hyper::header::{ACCEPT, COOKIE, HOST, HeaderName, ORIGIN};
+use hyper::{HeaderMap, Method, StatusCode};
+
+use super::super::App;
+use super::links::SIGN_IN;
+use super::proxy;
+use super::view::{View, Visit, sealed, see};
+use super::visit::Proxied;
+use crate::store::users::Role;
+use crate::web::{Context, Failure, Reply};
+
+/// Longest body of a form.
+const FORM_BYTES: usize = 64 * 1024;
+
+/// Longest time that its arrival may take.
+const FORM_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What browsers say of where a request comes from.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// The cookie that holds a session.
+pub(super) const COOKIE_NAME: &str = "offerd_console";
+
+/// Answers a visit; the macros below make one of an `async fn`.
+pub(super) type Act = for<'v> fn(&'v Arc<Visit>) -> BoxFuture<'v, Result<Reply, Failure>>;
+
+/// Puts an answer into the route table, for those who have at least a role, or for everybody.
+macro_rules! guarded {
+    ($least:expr, $visit:pat => $answer:expr) => {
+        ($least, |context| {
+            ::std::boxed::Box::pin($crate::admin::console::enter::acting(context, $least, |$visit| {
+                ::std::boxed::Box::pin($answer)
+            }))
+        })
+    };
+}
+
+/// Puts an `async fn(&Visit) -> Result<Reply, Failure>` into the route table, for those who have at least a role, or for `all`.
+macro_rules! act {
+    (all, $act:path) => {
+        guarded!(None, visit => $act(visit))
+    };
+    ($least:ident, $act:path) => {
+        guarded!(Some($crate::store::users::Role::$least), visit => $act(visit))
+    };
+}
+
+/// Puts an `async fn(&Visit) -> Result<View, Failure>` into the route table, for those who have at least a role.
+macro_rules! page {
+    ($least:ident, $show:path) => {
+        guarded!(Some($crate::store::users::Role::$least), visit => {
+            $crate::admin::console::live::showing(visit, |visit| ::std::boxed::Box::pin($show(visit)))
+        })
+    };
+}
+
+/// Redirects the address that a form is sent to, when it is opened, to the form's page.
+macro_rules! back {
+    ($least:ident, $path:literal) => {
+        guarded!(Some($crate::store::users::Role::$least), _ => async {
+            $crate::admin::console::view::see($path)
+        })
+    };
+}
+
+pub(super) use {act, back, guarded, page};
+
+/// Does what a form says, or shows why not.
+pub(super) async fn acting(context: Context<App>, least: Option<Role>, act: Act) -> Result<Reply, Failure> {
+    let visit = match enter(context, least).await {
+        Ok(visit) => Arc::new(visit),
+        Err(turned_away) => return turned_away,
+    };
+    match act(&visit).await {
+        Ok(reply) => Ok(reply),
+        Err(failure) => View::failure(&failure)?.reply(&visit),
+    }
+}
+
+/// Lets a request in, or gives what it is answered instead: who has to sign in is sent to where that is done, who has too little
+/// a role is told which one is wanted.
+async fn enter(mut context: Context<App>, least: Option<Role>) -> Result<Visit, Result<Reply, Failure>> {
+    let mut form = None;
+    if context.request.method == Method::POST {
+        let fields = context.request.read_form(FORM_BYTES, FORM_TIMEOUT).await;
+        form = Some(fields.map_err(Err)?);
+    }
+    let Context { app, mut request, params, .. } = context;
+    let headers = &request.headers;
+    let accepts = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    let streams = request.method == Method::GET && accepts == Some("text/event-stream");
+    let mut session = cookie(headers).and_then(|cookie| app.console.sessions.of(cookie));
+    // A page that refreshes itself is nobody who does something.
+    if let Some(session) = session.as_ref().filter(|_| !streams) {
+        session.touch();
+    }
+    let address = request.client(&app.settings().limits.trusted_proxies);
+    let named = proxy::named(&app, &request);
+    let query = std::mem::take(&mut request.query);
+    let (proxied, believed) = match named {
+        Ok(person) => (person.map(|person| Proxied::of(&app, person)), Ok(())),
+        Err(failure) => {
+            session = None;
+            (None, Err(failure))
+        }
+    };
+    let visit = Visit { app, query, params, form, session, proxied, address, streams };
+    let checked = believed.and_then(|()| is_genuine(&visit, &request.headers));
+    match checked.and_then(|()| may_enter(&visit, least)) {
+        Ok(true) => Ok(visit),
+        // A redirection would not reach who reads a stream.
+        Ok(false) if visit.streams => Err(Ok(sealed(Reply::empty(StatusCode::NO_CONTENT)))),
+        Ok(false) => {
+            let next: String = form_urlencoded::byte_serialize(request.uri.path().as_bytes()).collect();
+            Err(see(&format!("{SIGN_IN}?next={next}")))
+        }
+        Err(failure) => Err(View::failure(&failure).and_then(|view| view.reply(&visit))),
+    }
+}
+
+/// Whether the visitor may enter; false if they have to sign in first.
+fn may_enter(visit: &Visit, least: Option<Role>) -> Result<bool, Failure> {
+    let Some(least) = least else { return Ok(true) };
+    match visit.role() {
+        None => Ok(false),
+        Some(role) if role >= least => Ok(true),
+        Some(role) => Err(not_for(role, least)),
+    }
+}
+
+fn not_for(role: Role, least: Role) -> Failure {
+    let (is, wanted) = (role.word(), least.word());
+    let more = if least < Role::Administrator { " or one who may more" } else { "" };
+    let article = |word: &str| if word.starts_with(['a', 'o']) { "an" } else { "a" };
+    Failure::forbidden(&format!(
+        "this is for {} {wanted}{more}, and you are signed in as {} {is}; an administrator can change your role",
+        article(wanted),
+        article(is)
+    ))
+}
+
+/// Checks that the request names us, and that its form is from a page of ours.
+fn is_genuine(visit: &Visit, headers: &HeaderMap) -> Result<(), Failure> {
+    if visit.is_unguarded() && visit.proxied.is_none() && !is_local(headers) {
+        return Err(Failure::forbidden(
+            "the console is open on loopback only by the names of loopback; \
+             for another name set `console.sign_in` to \"always\"",
+        ));
+    }
+    if visit.form.is_some() && !(is_ours(headers) && visit.has_csrf()) {
+        return Err(Failure::forbidden(
+            "this form was not sent from the console, or is too old; load the page again",
+        ));
+    }
+    Ok(())
+}
+
+/// The cookie of a session, if one was sent.
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let mut cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    cookies.find_map(|cookies| {
+        let mut pairs = cookies.split(';').filter_map(|pair| pair.trim().split_once('='));
+        pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value)
+    })
+}
+
+/// Whether a request names us as loopback is named. A name that somebody else owns and has pointed at loopback would make their
+/// page one of ours.
+fn is_local(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(HOST) else { return true };
+    let host = host.to_str().unwrap_or_default();
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').map_or("", |(address, _)| address),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    name.parse::<IpAddr>().is_ok() || name == "localhost" || name.ends_with(".localhost")
+}
+
+/// Whether a browser says that a form was sent by a page of ours. One that says nothing has only the form itself to show.
+fn is_ours(headers: &HeaderMap) -> bool {
+    let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let site = text(&SEC_FETCH_SITE).is_none_or(|site| site == "same-origin");
+    let origin = text(&ORIGIN).is_none_or(|origin| {
+        let host = origin.split_once("://").map(|(_, host)| host);
+        text(&HOST).is_none_or(|own| host == Some(own))
+    });
+    site && origin
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::header::HeaderValue;
+
+    #[test]
+    fn a_name_that_anybody_may_own_is_not_loopback() {
+        let local = |host: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_static(host));
+            is_local(&headers)
+        };
+        for host in
+            ["127.0.0.1:8082", "localhost:8082", "localhost", "[::1]:8082", "offerd.localhost:1", "10.0.0.7"]
+        {
+            assert!(local(host), "{host}");
+        }
+        for host in ["evil.example:8082", "localhost.evil.example", "127.0.0.1.evil.example:8082", "", "[::1"]
+        {
+            assert!(!local(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_cookie_is_found_among_others() {
+        let mut headers = HeaderMap::new();
+        headers.append(COOKIE, HeaderValue::from_static("a=1; xofferd_console=2; offerd_console=3"));
+        assert_eq!(cookie(&headers), Some("3"));
+        assert_eq!(cookie(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn a_form_of_another_site_is_told_from_ours() {
+        let ours = |pairs: &[(HeaderName, &'static str)]| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in pairs {
+                headers.insert(name, HeaderValue::from_static(value));
+            }
+            is_ours(&headers)
+        };
+        let host = (HOST, "localhost:8082");
+        assert!(ours(std::slice::from_ref(&host)));
+        assert!(ours(&[host.clone(), (ORIGIN, "http://localhost:8082"), (SEC_FETCH_SITE, "same-origin")]));
+        assert!(!ours(&[host.clone(), (ORIGIN, "http://localhost:8083")]));
+        assert!(!ours(&[host.clone(), (ORIGIN, "null")]));
+        for site in ["same-site", "cross-site", "none"] {
+            assert!(!ours(&[host.clone(), (SEC_FETCH_SITE, site)]), "{site}");
+        }
+    }
+}

@@ -7,7 +7,7 @@ use super::marker::{self, Marker};
 use super::side::{Payload, Side, Source, Target, tree_of};
 use super::spans;
 use crate::store::changes::Change;
-use crate::store::engine::{Walk, Writer as _};
+use crate::store::engine::{Walk, Writer as _, walk_or_error};
 use crate::store::error::{StoreError, io_error};
 use crate::store::frame::framed;
 use crate::store::open::{self, Opened};
@@ -90,10 +90,7 @@ impl Side for Files {
 
     fn entries(&self, part: u32, after: Vec<u8>) -> Walk {
         let from = if after.is_empty() { Bound::Unbounded } else { Bound::Excluded(after) };
-        match self.opened().records.walk_volume(part, &from) {
-            Ok(walk) => Box::new(walk),
-            Err(error) => Box::new(std::iter::once(Err(error))),
-        }
+        walk_or_error(self.opened().records.walk_volume(part, &from))
     }
 
     fn payloads(&self, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, CopyError> {

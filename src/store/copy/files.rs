@@ -70,12 +70,8 @@ impl Files {
 
     /// Whether there is no record but what the keys are of.
     fn has_none(&self) -> Result<bool, CopyError> {
-        for number in self.parts() {
-            if self.walk(number, Vec::new()).next().transpose()?.is_some() {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        let first = self.parts().into_iter().find_map(|part| self.walk(part, Vec::new()).next());
+        Ok(first.transpose()?.is_none())
     }
 }
 
@@ -103,11 +99,8 @@ impl Side for Files {
 
     fn bytes(&self) -> Result<u64, CopyError> {
         let volumes = self.opened().records.volumes();
-        let mut sum = 0;
-        for number in volumes.numbers() {
-            sum += volumes.volume(number)?.map_or(0, |volume| volume.live_bytes());
-        }
-        Ok(sum)
+        let live = |number| Ok(volumes.volume(number)?.map_or(0, |volume| volume.live_bytes()));
+        volumes.numbers().into_iter().map(live).sum()
     }
 
     fn keys(&self) -> Result<Option<Vec<u8>>, CopyError> {

@@ -12,8 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::page::dollars;
 use super::prelude::*;
 use crate::model::{
-    CreditCardOffer, Lead, LoanOffer, Money, MortgageOffer, PendingResponse, RateTable, SavingsOffer,
-    SpecialOffer, Unreadable,
+    CreditCardOffer, Lead, LoanOffer, Money, MortgageOffer, RateTable, SavingsOffer, SpecialOffer, Unreadable,
 };
 use crate::regular_file;
 use crate::run_file::RunFile;
@@ -144,7 +143,7 @@ async fn complete(client: &AdminClient, mut table: RateTable) -> Result<RateTabl
         })?;
         progress.show(&table);
     }
-    progress.end();
+    progress.bar.finish_and_clear();
     match table.pending_responses.is_empty() {
         true => Ok(table),
         false => Err(format!(
@@ -157,57 +156,48 @@ async fn complete(client: &AdminClient, mut table: RateTable) -> Result<RateTabl
 /// The partners answering, on standard error.
 struct Progress {
     bar: ProgressBar,
-    /// Institution and product type.
-    pending: Vec<(String, String)>,
+    pending: Vec<Outstanding>,
 }
+
+/// An institution, and the same with the product type that it is asked about.
+type Outstanding = (String, String);
 
 impl Progress {
     fn start(table: &RateTable) -> Self {
-        let pending = names(&table.pending_responses);
-        let bar = if std::io::stderr().is_terminal() && !pending.is_empty() {
-            ProgressBar::new(pending.len() as u64)
-        } else {
-            ProgressBar::hidden()
+        let count = outstanding(table).len() as u64;
+        let bar = match std::io::stderr().is_terminal() && count > 0 {
+            true => ProgressBar::new(count),
+            false => ProgressBar::hidden(),
         };
-        let style = ProgressStyle::with_template(
-            "{spinner} {bar:24} {pos}/{len} outstanding partners answered  {wide_msg}",
-        );
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let template = "{spinner} {bar:24} {pos}/{len} outstanding partners answered  {wide_msg}";
+        bar.set_style(ProgressStyle::with_template(template).expect("the template is well-formed"));
         bar.enable_steady_tick(Duration::from_millis(100));
-        bar.set_message(listed(&pending));
         bar.println(format!("  {} offers at once", table.offer_count()));
-        Self { bar, pending }
+        let mut progress = Self { bar, pending: Vec::new() };
+        progress.show(table);
+        progress
     }
 
     fn show(&mut self, table: &RateTable) {
-        let pending = names(&table.pending_responses);
-        for (institution, product) in self.pending.iter().filter(|one| !pending.contains(one)) {
+        let pending = outstanding(table);
+        for (institution, asked) in self.pending.iter().filter(|one| !pending.contains(one)) {
             let offers = offers_of(table, institution);
             let mark = if offers > 0 { "✓" } else { "–" };
-            self.bar.println(format!("  {mark} {institution} ({product}): {offers} offers in the table"));
+            self.bar.println(format!("  {mark} {asked}: {offers} offers in the table"));
             self.bar.inc(1);
         }
-        self.bar.set_message(listed(&pending));
+        self.bar.set_message(pending.iter().map(|(_, asked)| asked.as_str()).collect::<Vec<_>>().join(", "));
         self.pending = pending;
     }
-
-    fn end(&self) {
-        self.bar.finish_and_clear();
-    }
 }
 
-fn names(pending: &[PendingResponse]) -> Vec<(String, String)> {
-    let products = |one: &PendingResponse| one.product_types.clone().into_iter();
-    pending
-        .iter()
-        .flat_map(|one| products(one).map(|product| (one.partner.name.clone(), product.to_string())))
-        .collect()
-}
-
-fn listed(pending: &[(String, String)]) -> String {
-    let names: Vec<String> =
-        pending.iter().map(|(institution, product)| format!("{institution} ({product})")).collect();
-    names.join(", ")
+fn outstanding(table: &RateTable) -> Vec<Outstanding> {
+    let asked = table.pending_responses.iter().flat_map(|one| {
+        let institution = &one.partner.name;
+        let products = one.product_types.iter();
+        products.map(move |product| (institution.clone(), format!("{institution} ({product})")))
+    });
+    asked.collect()
 }
 
 /// How many offers of an institution the table shows.

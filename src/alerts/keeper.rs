@@ -170,15 +170,14 @@ impl Keeper {
             let look = Look { holds, summary: &summary, now_ms, wait, keep: rule.keep };
             let id = fingerprint(rule.name, &labels);
             let known = ledger.alerts.get(&id).cloned();
-            let was_known = known.is_some();
             let (after, change) = next(known, rule.name, &labels, &look);
             match after {
                 Some(alert) => {
                     tell_log(&alert, change);
                     ledger.note(alert, change, &receivers, settings, now_ms);
                 }
-                None if was_known => ledger.forget(&id),
-                None => {}
+                // One that waited, and whose condition no longer holds.
+                None => drop(ledger.alerts.remove(&id)),
             }
         }
     }

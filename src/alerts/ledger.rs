@@ -149,11 +149,6 @@ impl Ledger {
         self.alerts.insert(id, alert);
     }
 
-    /// An alert that waited, and whose condition holds no more.
-    pub(super) fn forget(&mut self, id: &str) {
-        self.alerts.remove(id);
-    }
-
     fn push(&mut self, name: &str, message: Message, most: usize) {
         let queue = self.queues.entry(name.to_owned()).or_default();
         let number = queue.messages.back().map_or(0, |(last, _)| last + 1);

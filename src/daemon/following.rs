@@ -55,10 +55,8 @@ async fn read_again(
 ) {
     let take_in = async || {
         let engine = Arc::clone(&engine);
-        match spawn_blocking(move || read(&engine)).await {
-            Ok(read) => read.map_err(|failure| failure.to_string()),
-            Err(panic) => Err(panic.to_string()),
-        }
+        let read = spawn_blocking(move || read(&engine)).await.map_err(|panic| panic.to_string());
+        read.and_then(|read| read.map_err(|failure| failure.to_string()))
     };
     engine.records.store.follow(topic, seen, take_in).await;
 }

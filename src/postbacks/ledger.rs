@@ -112,7 +112,9 @@ impl Ledger {
         let now_ms = self.store.now_ms();
         let mut deliveries = self.deliveries(What::PutBack)?;
         deliveries.truncate(room);
-        let mut commit = deliveries.iter().fold(self.guarded(before), |commit, (place, _)| {
+        let cursor = self.keys.all(What::Cursor);
+        let guarded = Commit::new().unchanged(Tree::Postbacks, &cursor, codec::encode(&before));
+        let mut commit = deliveries.iter().fold(guarded, |commit, (place, _)| {
             commit.remove(Tree::Postbacks, self.keys.one(What::PutBack, *place))
         });
         let (mut after, mut more) = (before, deliveries.len() == room);
@@ -131,17 +133,12 @@ impl Ledger {
         if after == before && deliveries.is_empty() {
             return Ok(None);
         }
-        commit = commit.put(Tree::Postbacks, self.keys.all(What::Cursor), codec::encode(&after));
+        commit = commit.put(Tree::Postbacks, cursor, codec::encode(&after));
         for (place, delivery) in &deliveries {
             let key = self.keys.one(What::Outstanding, *place);
             commit = commit.put(Tree::Postbacks, key, codec::encode(delivery));
         }
         Ok(Some(Taken { commit, deliveries, more }))
-    }
-
-    /// A commit that is written only if the cursor is where it was.
-    fn guarded(&self, cursor: Cursor) -> Commit {
-        Commit::new().unchanged(Tree::Postbacks, self.keys.all(What::Cursor), codec::encode(&cursor))
     }
 
     /// The deliveries of a record of the feed.

@@ -9,7 +9,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use super::measure::Measures;
 
 /// A group: the numbers of its values in the dimensions of the report; 0 where there are fewer than two.
-pub type Group = (u32, u32);
+pub type Group = [u32; 2];
 
 /// The least number that a dimension's values have, and how many numbers there are from it on.
 pub type Bounds = (u32, u32);
@@ -20,7 +20,7 @@ pub enum Groups {
     /// Of all that there can be.
     Table { bounds: [Bounds; 2], sums: Vec<Measures> },
     /// Of those that there are.
-    Found(HashMap<Group, Measures, BuildHasherDefault<OfGroup>>),
+    Found(HashMap<(u32, u32), Measures, BuildHasherDefault<OfGroup>>),
 }
 
 /// Spreads the numbers of a group, which nobody outside chooses.
@@ -61,7 +61,7 @@ impl Groups {
     pub fn sum(&mut self, group: Group) -> &mut Measures {
         match self {
             Self::Table { bounds, sums } => &mut sums[place(bounds, group).expect("it is within bounds")],
-            Self::Found(found) => found.entry(group).or_default(),
+            Self::Found(found) => found.entry(group.into()).or_default(),
         }
     }
 
@@ -76,7 +76,7 @@ impl Groups {
             Self::Table { bounds, sums } => {
                 place(bounds, group).map(|place| std::mem::take(&mut sums[place])).unwrap_or_default()
             }
-            Self::Found(found) => found.remove(&group).unwrap_or_default(),
+            Self::Found(found) => found.remove(&group.into()).unwrap_or_default(),
         }
     }
 
@@ -86,20 +86,23 @@ impl Groups {
             Self::Table { bounds: [(first, _), (second, width)], sums } => {
                 let group = move |nth: usize| {
                     let (row, column) = (nth / width as usize, nth % width as usize);
-                    (first + row as u32, second + column as u32)
+                    [first + row as u32, second + column as u32]
                 };
                 let each = sums.into_iter().enumerate().filter(|(_, sum)| !sum.is_empty());
                 Box::new(each.map(move |(nth, sum)| (group(nth), sum)))
             }
-            Self::Found(found) => Box::new(found.into_iter().filter(|(_, sum)| !sum.is_empty())),
+            Self::Found(found) => {
+                let some = found.into_iter().filter(|(_, sum)| !sum.is_empty());
+                Box::new(some.map(|(group, sum)| (group.into(), sum)))
+            }
         }
     }
 }
 
 /// The place of a group in a table, where it is within its bounds.
-fn place([(first, rows), (second, width)]: &[Bounds; 2], group: Group) -> Option<usize> {
-    let row = group.0.checked_sub(*first).filter(|row| row < rows)?;
-    let column = group.1.checked_sub(*second).filter(|column| column < width)?;
+fn place([(first, rows), (second, width)]: &[Bounds; 2], [one, other]: Group) -> Option<usize> {
+    let row = one.checked_sub(*first).filter(|row| row < rows)?;
+    let column = other.checked_sub(*second).filter(|column| column < width)?;
     Some(row as usize * *width as usize + column as usize)
 }
 
@@ -119,14 +122,14 @@ mod tests {
             let bounds = [(100, 7), (20, 5)];
             let all = [Groups::within(bounds, 35), Groups::within(bounds, 34)].map(|mut groups| {
                 for (one, other, count) in &added {
-                    groups.sum((100 + one, 20 + other)).add(&Measures::of(Measure::Leads, *count));
+                    groups.sum([100 + one, 20 + other]).add(&Measures::of(Measure::Leads, *count));
                 }
-                groups.take((102, 21));
-                groups.take((99, 0));
+                groups.take([102, 21]);
+                groups.take([99, 0]);
                 groups.each().map(|(group, sum)| (group, sum.get(Measure::Leads))).collect::<BTreeMap<_, _>>()
             });
             prop_assert_eq!(&all[0], &all[1]);
-            prop_assert!(all[0].values().all(|count| *count != 0) && !all[0].contains_key(&(102, 21)));
+            prop_assert!(all[0].values().all(|count| *count != 0) && !all[0].contains_key(&[102, 21]));
         }
     }
 }

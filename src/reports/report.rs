@@ -136,13 +136,11 @@ fn moved(groups: Groups, query: &Query, earlier: Range) -> Groups {
         };
         u32::try_from(day.num_days_from_ce()).ok()
     };
-    let group = |(one, other): Group| -> Option<Group> {
-        Some(if place == 0 { (moved(one)?, other) } else { (one, moved(other)?) })
-    };
     let mut all = Groups::default();
-    for (at, measures) in groups.each() {
-        if let Some(at) = group(at) {
-            all.sum(at).add(&measures);
+    for (mut group, measures) in groups.each() {
+        if let Some(number) = moved(group[place]) {
+            group[place] = number;
+            all.sum(group).add(&measures);
         }
     }
     all
@@ -185,20 +183,19 @@ impl Telling<'_> {
     }
 
     fn compare(&self, place: usize, one: &Draft, other: &Draft) -> Ordering {
-        let number = |draft: &Draft| if place == 0 { draft.group.0 } else { draft.group.1 };
+        let numbers = [one, other].map(|draft| draft.group[place]);
         match self.query.by.get(place) {
             Some(by) if !by.is_time() => {
-                let label = |draft| self.labels[place].get(number(draft) as usize);
-                label(one).cmp(&label(other))
+                let [one, other] = numbers.map(|number| self.labels[place].get(number as usize));
+                one.cmp(&other)
             }
-            _ => number(one).cmp(&number(other)),
+            _ => numbers[0].cmp(&numbers[1]),
         }
     }
 
     fn row(&self, draft: &Draft) -> Row {
-        let numbers = [draft.group.0, draft.group.1];
         let places = self.query.by.iter().enumerate();
-        let by: Vec<String> = places.map(|(place, by)| self.value(place, by, numbers[place])).collect();
+        let by: Vec<String> = places.map(|(place, by)| self.value(place, by, draft.group[place])).collect();
         let figures = self.figures(&draft.now, &by);
         let before = self.query.compare.then(|| self.figures(&draft.before(), &by));
         Row { by, figures, before }

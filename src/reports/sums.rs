@@ -112,7 +112,7 @@ impl<'a> Sums<'a> {
         let mut groups = Groups::default();
         for (company, _) in self.companies {
             let Some(roles) = self.roles(kind, *company, false) else { continue };
-            let grouping = Grouping { roles, base: (0, 0), time: None };
+            let grouping = Grouping { roles, base: [0, 0], time: None };
             for stretch in cover(range) {
                 self.sum(*company, kind, &stretch, &grouping, &mut groups)?;
             }
@@ -123,9 +123,9 @@ impl<'a> Sums<'a> {
     /// How cells of a company become groups; `None` where it has none of what the report is confined to.
     fn grouping(&mut self, kind: Kind, company: Uuid, name: &str) -> Option<Grouping> {
         let roles = self.roles(kind, company, true)?;
-        let mut base = (0, 0);
+        let mut base = [0, 0];
         if let Some(place) = self.query.place(|by| *by == Dimension::Company) {
-            set(&mut base, place, self.labels[place].id(name, usize::MAX));
+            base[place] = self.labels[place].id(name, usize::MAX);
         }
         let time = self.query.place(Dimension::is_time);
         let time = time.map(|place| (place, self.query.by[place].clone()));
@@ -223,7 +223,7 @@ impl Grouping {
     fn base_at(&self, period: NaiveDate) -> Group {
         let mut base = self.base;
         if let Some((place, time)) = &self.time {
-            set(&mut base, *place, number(time.period(period)));
+            base[*place] = number(time.period(period));
         }
         base
     }
@@ -236,7 +236,7 @@ impl Grouping {
                 Role::Only(only) if *only == id => {}
                 Role::Only(_) => return,
                 Role::Place(place, labels) => match labels.get(id as usize) {
-                    Some(label) if *label != u32::MAX => set(&mut group, *place, *label),
+                    Some(label) if *label != u32::MAX => group[*place] = *label,
                     _ => return,
                 },
             }
@@ -249,10 +249,6 @@ impl Grouping {
 /// The number of a day.
 fn number(day: NaiveDate) -> u32 {
     u32::try_from(day.num_days_from_ce()).unwrap_or(0)
-}
-
-fn set(group: &mut Group, place: usize, id: u32) {
-    if place == 0 { group.0 = id } else { group.1 = id }
 }
 
 fn fault(reason: impl std::fmt::Display) -> SumFault {

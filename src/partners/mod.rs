@@ -2,7 +2,7 @@
 //!
 //! [`declared`] is what a file may say; [`check`] makes [`partner::Seat`]s of it; [`book::Book`] compiles their rules
 //! ([`eligibility`]) to bitsets ([`index`]) and keeps their [`catalog`] offers, whose [`template`] is prepared at load and
-//! whose [`quote`] is made per lead; [`mod@http`] asks partners that live elsewhere, and [`case`] runs the files that say what
+//! whose [`quote`] is made per lead; [`offer_json`] writes both as clients see them; [`mod@http`] asks partners that live elsewhere, and [`case`] runs the files that say what
 //! all that should come to. [`mod@base_url`] is how a file names the daemon itself. [`approval`] estimates from the rules how likely they
 //! are to lend, [`ranking`] makes scores of what is known of offers. [`limits`] say when and how often a seat is asked. [`diff`] lists what is different in another book.
 

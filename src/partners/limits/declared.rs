@@ -117,6 +117,9 @@ pub enum Exclusive {
 }
 
 /// Reads `exclusive`: `true`, `false` or the name of a group.
+///
+/// # Errors
+/// That it is none of them.
 pub fn exclusive(value: toml::Value) -> Result<Option<Exclusive>, Refusal> {
     match value {
         toml::Value::Boolean(alone) => Ok(alone.then_some(Exclusive::Product)),

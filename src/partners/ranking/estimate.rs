@@ -122,16 +122,10 @@ pub struct Known<'a> {
 }
 
 /// What was seen at all places of a kind, and at each.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Level<T, K: Hash + Eq> {
     seen: Seen,
     each: HashMap<K, T>,
-}
-
-impl<T, K: Hash + Eq> Default for Level<T, K> {
-    fn default() -> Self {
-        Self { seen: Seen::default(), each: HashMap::new() }
-    }
 }
 
 impl Seen {

@@ -137,7 +137,7 @@ async fn erase_in_rounds(
 ) -> Result<Receipt, Failure> {
     let about = about(app, wish).await?;
     let left_alone = if suppress { Some(left_alone_by_all(app, wish, &about.named).await?) } else { None };
-    let companies = request::companies(&app.engine, &about.found);
+    let companies = request::companies(&app.engine, &about.found).into_values().collect();
     super::reports::settle(app).await;
     let found = about.found.into_iter().map(|found| found.lead_uuid);
     // Of those whose records are damaged the keys go, too.

@@ -234,12 +234,5 @@ pub(super) async fn carried_out<T: Send + 'static>(
 ) -> Result<T, Failure> {
     let runtime = Handle::current();
     let done = app.reading(UNREAD, move |app| work(&app.engine, runtime)).await?;
-    done.map_err(|failure| {
-        unavailable(match failure {
-            NotDone::Indexing => {
-                "leads are still coming into the index of persons, so that some could be missed; ask again in a minute".to_owned()
-            }
-            NotDone::Unavailable => "the store cannot be read or written; the log tells why".to_owned(),
-        })
-    })
+    done.map_err(|failure| unavailable(failure.to_string()))
 }

@@ -1,6 +1,7 @@
 //! What a person may ask for: which leads are about them, a copy of all that is held, and that all of it is erased.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
@@ -111,6 +112,17 @@ pub enum NotDone {
     Unavailable,
 }
 
+impl fmt::Display for NotDone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Indexing => {
+                "leads are still coming into the index of persons, so that some could be missed; ask again in a minute"
+            }
+            Self::Unavailable => "the store cannot be read or written; the log tells why",
+        })
+    }
+}
+
 impl From<Unavailable> for NotDone {
     fn from(Unavailable: Unavailable) -> Self {
         Self::Unavailable
@@ -177,11 +189,11 @@ pub fn copy(engine: &Engine, leads: &[FoundLead]) -> Result<Copy, NotDone> {
     Ok(Copy { exported_at: Utc::now().into(), leads: dossiers })
 }
 
-/// The names of the companies whose leads they are, each once.
-pub fn companies(engine: &Engine, leads: &[FoundLead]) -> Vec<String> {
+/// The names of the companies whose leads they are.
+pub fn companies(engine: &Engine, leads: &[FoundLead]) -> BTreeMap<Uuid, String> {
     let tokens = Tokens::of(engine.records.store.clone());
     let companies: BTreeSet<Uuid> = leads.iter().map(|found| found.company_uuid).collect();
-    companies.into_iter().map(|uuid| tokens.name_of(uuid)).collect()
+    companies.into_iter().map(|uuid| (uuid, tokens.name_of(uuid))).collect()
 }
 
 /// The uuids of the leads that are about somebody. They are brought into the index first, as far as they are in no index yet.

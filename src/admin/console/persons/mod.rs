@@ -3,21 +3,18 @@
 
 mod asked;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use hyper::StatusCode;
 use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
 use minijinja::value::Value;
-use uuid::Uuid;
 
 use self::asked::Asked;
 use super::view::{Page, Section, View, Visit, fields, sealed};
+use crate::admin::App;
 use crate::admin::command::our_fault;
 use crate::admin::erasing;
 use crate::admin::persons::{self, Wish};
 use crate::model::SuppressionKind;
-use crate::persons::request::{FoundLead, Listed};
-use crate::store::tokens::Tokens;
+use crate::persons::request::{self, FoundLead, Listed};
 use crate::web::{Failure, Reply};
 
 /// Leads that the page lists; what is done is done with all of them.
@@ -145,7 +142,7 @@ async fn page(visit: &Visit, outcome: Result<Option<String>, Failure>) -> Result
 
 async fn found_leads(visit: &Visit, wish: &Wish) -> Result<Value, Failure> {
     let leads = persons::found(&visit.app, wish.clone()).await?;
-    visit.reading(move |app| listed(&Tokens::of(app.store.clone()), &leads)).await
+    visit.reading(move |app| listed(app, &leads)).await
 }
 
 /// What a failure says, with what it is about.
@@ -163,15 +160,13 @@ fn words(failure: &Failure) -> String {
 }
 
 /// The leads of a person, the latest of them in rows.
-fn listed(tokens: &Tokens, leads: &[FoundLead]) -> Value {
-    let companies: BTreeSet<Uuid> = leads.iter().map(|lead| lead.company_uuid).collect();
-    let name = |uuid: &Uuid| tokens.name_of(*uuid);
-    let names = companies.iter().map(|uuid| (uuid.to_string(), name(uuid)));
+fn listed(app: &App, leads: &[FoundLead]) -> Value {
+    let names = request::companies(&app.engine, leads);
     fields! {
         count => leads.len(),
         leads => leads.iter().rev().take(LISTED).collect::<Vec<_>>(),
-        companies => companies.len(),
-        names => names.collect::<BTreeMap<_, _>>(),
+        companies => names.len(),
+        names,
         tests => leads.iter().filter(|lead| lead.test).count(),
     }
 }

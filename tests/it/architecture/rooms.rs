@@ -8,9 +8,6 @@ use std::path::Path;
 /// The most files of a room that may import each other in a circle.
 const LOOP_MAX: usize = 4;
 
-/// Rooms that have a larger circle still, and how large it may be.
-const LARGER: &[(&str, usize)] = &[("http", 6), ("partners", 10), ("store", 5)];
-
 /// A module by the names on its path.
 type Module = Vec<String>;
 
@@ -21,9 +18,7 @@ type Room = BTreeMap<String, BTreeSet<String>>;
 fn within_a_room_few_files_import_in_circles() {
     let mut wrong = Vec::new();
     for (name, room) in rooms(&modules()) {
-        let larger = LARGER.iter().find(|(larger, _)| *larger == name);
-        let most = larger.map_or(LOOP_MAX, |(_, most)| *most);
-        for circle in circles(&room).iter().filter(|circle| circle.len() > most) {
+        for circle in circles(&room).iter().filter(|circle| circle.len() > LOOP_MAX) {
             wrong.push(told(&name, circle, &room));
         }
     }

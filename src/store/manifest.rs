@@ -96,14 +96,9 @@ impl Manifest {
             return Ok(Found::Nothing);
         }
         let damage = read.iter().find(|(_, found)| !matches!(found, Some(Some(_)))).map(|(name, _)| *name);
-        let has_copy = read.iter().all(|(_, found)| found.is_some());
         let sound: Result<Vec<Self>, u32> =
             read.into_iter().filter_map(|(_, found)| found.flatten()).collect();
         Ok(match sound.map(|all| all.into_iter().max_by_key(|manifest| manifest.revision)) {
-            // A first start has ended before it wrote the copy.
-            Ok(Some(manifest)) if manifest.revision == 1 && !has_copy => {
-                Found::Manifest { manifest, damage: None }
-            }
             Ok(Some(manifest)) => Found::Manifest { manifest, damage },
             Ok(None) => Found::Damaged,
             Err(format) => Found::Other(format),

@@ -125,7 +125,8 @@ pub(super) fn manifest(path: &Path, damages: &Damages) -> Result<Option<Manifest
         }
         Found::Other(found) => Err(StoreError::Format { path: path.to_owned(), found }),
         Found::Manifest { manifest, damage } => {
-            if let Some(file) = damage {
+            // Where nothing is stored yet, a start has ended before it wrote the copy.
+            if let Some(file) = damage.filter(|_| recovery::has_records(path)) {
                 damages.note_of(None, file, DamageKind::Spare);
             }
             Ok(Some(manifest))

@@ -7,7 +7,7 @@ use fastrand::Rng;
 use super::volumes::{HOUR_MS, Hourly, submit};
 use super::*;
 use crate::store::disk::SyncFault;
-use crate::store::manifest::{FileRow, Manifest, VolumeRow};
+use crate::store::manifest::{FileRow, Found, Manifest, VolumeRow};
 use crate::store::record_file;
 use crate::store::volume_number::{BASE, directory_of};
 
@@ -48,8 +48,10 @@ fn files_that_were_being_made_when_nothing_was_stored_are_no_damage() {
     let begun: [(&str, fn(&Path)); 4] = [
         ("an empty file", |store| empty_file(store, BASE)),
         ("a heading", heading),
-        ("a manifest without its copy", |store| {
+        ("a manifest without its copy, for the second time", |store| {
             manifest(store);
+            let Found::Manifest { mut manifest, .. } = Manifest::read(store).unwrap() else { panic!("none") };
+            manifest.write(store, &SyncFault::default()).unwrap();
             fs::remove_file(store.join("manifest.copy")).unwrap();
         }),
         ("an empty file of a volume", |store| {

@@ -1,5 +1,8 @@
 //! `DELETE /leads/{uuid}`, `GET /leads/{uuid}`, `GET /leads/{uuid}/explanation`: what `offerd lead erase`, `offerd lead export`
 //! and `offerd explain UUID` call.
+//!
+//! As with [persons](super::erasing), the audit has a record before an erasure (`lead.erase`) and one behind it (`lead.erased`): where the
+//! second is missing, the lead may not be erased.
 
 use std::sync::Arc;
 
@@ -28,6 +31,7 @@ pub(super) async fn erase(context: Context<App>) -> Result<Reply, Failure> {
         reports::settle(&app).await;
         app.note(&by, note!("lead.erase").about(lead)).await?;
         let erasure = found(&app, lead, move |engine| runtime.block_on(erasure::erase(engine, lead))).await?;
+        app.note_if_can(&by, note!("lead.erased").about(lead)).await;
         audit_by!(&by.who, "lead.erase", %lead, "personal data of a lead erased");
         Ok(erasure)
     });

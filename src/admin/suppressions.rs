@@ -77,6 +77,9 @@ pub struct Removed {
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     let engine = &context.app.engine;
     let (lists, book) = (engine.suppressions.now(), engine.book());
+    if let Some(why) = lists.unread() {
+        return Err(unavailable(why.to_owned()));
+    }
     let told =
         |name: &str, list: &SuppressionList, entries: usize, partners: Vec<String>| ListedSuppressions {
             name: name.to_owned(),

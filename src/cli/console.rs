@@ -21,6 +21,7 @@ pub struct Arguments {
 
 /// Prints the address, or a new secret.
 pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
+    page::can_print()?;
     let settings = super::settings_to_find_the_daemon(config)?;
     if arguments.new_secret {
         return new_secret(&settings, arguments.json).await;

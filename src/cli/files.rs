@@ -95,6 +95,14 @@ impl Input {
     }
 }
 
+/// Checks that what [`give`] is to print can be printed, before it is gathered.
+///
+/// # Errors
+/// Why it cannot, in a sentence.
+pub fn can_give(file: Option<&Path>) -> std::result::Result<(), String> {
+    if named(file).is_some() { Ok(()) } else { page::can_print() }
+}
+
 /// Prints a document, or writes it into a file that only its owner reads; `what` is in it.
 ///
 /// # Errors

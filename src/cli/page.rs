@@ -195,6 +195,33 @@ pub fn tell(line: impl std::fmt::Display) {
     let _ = writeln!(std::io::stderr().lock(), "{}", without_moves(&line.to_string(), escaped));
 }
 
+/// Checks that standard output can be written. Whoever shows something only once asks before it is made.
+///
+/// # Errors
+/// Why it cannot be written, in a sentence.
+pub fn can_print() -> Result<(), String> {
+    let why = unwritable().map_or(Ok(()), Err);
+    why.map_err(|why| format!("standard output cannot be written: {why}; nothing was done"))
+}
+
+/// What keeps standard output from being written, as far as that shows before the first byte.
+fn unwritable() -> Option<String> {
+    use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat, fstatvfs, stat};
+    let stdout = std::io::stdout();
+    let found = fstat(&stdout).ok()?;
+    let is_read_too = fcntl_getfl(&stdout).is_ok_and(|flags| flags & OFlags::RWMODE == OFlags::RDWR);
+    // Rust opens `/dev/null` for reading and writing in place of a closed descriptor; `>/dev/null` opens it for writing only.
+    if is_read_too && stat("/dev/null").is_ok_and(|null| null.st_rdev == found.st_rdev) {
+        return Some("it is closed".to_owned());
+    }
+    let is_file = FileType::from_raw_mode(found.st_mode).is_file();
+    if is_file && fstatvfs(&stdout).is_ok_and(|disk| disk.f_blocks > 0 && disk.f_bfree == 0) {
+        return Some("the disk of its file is full".to_owned());
+    }
+    // Writes nothing; `/dev/full` and a descriptor that is only read refuse even that.
+    rustix::io::write(&stdout, &[]).err().map(|error| std::io::Error::from(error).to_string())
+}
+
 /// Prints a text and a line end, whatever it quotes. A reader that has seen enough (`| head`) is no failure.
 pub fn print(text: impl std::fmt::Display) {
     use std::io::{ErrorKind, Write};

@@ -142,6 +142,7 @@ async fn find(admin: &AdminClient, order: &PersonOrder, json: bool) -> Result<()
 }
 
 async fn export(admin: &AdminClient, order: &PersonOrder, out: Option<&Path>) -> Result<(), Trouble> {
+    files::can_give(out)?;
     let waiting = progress::waiting("gathering all that is held");
     let held: Box<RawValue> = admin.post("/persons/export", order).await?;
     drop(waiting);

@@ -14,6 +14,10 @@ use crate::partners::is_key;
 /// Lines that are told one by one when they are bad; of the others only how many there are.
 const MOST_TOLD: u64 = 20;
 
+/// What is said where the store is damaged: a list that is not shown does not let anybody pass.
+const DAMAGED: &str = "the store is damaged: lists that cannot be read are not shown, and partners that name one are asked about nobody; \
+                       `offerd store check` names what is damaged";
+
 /// What to do with suppression lists.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -77,7 +81,9 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
             let admin = AdminClient::find_with_partners(settings).await?;
             let lists: Vec<ListedSuppressions> = admin.ask(Method::GET, "/suppressions").await?;
             page::show(&lists, json, || page::print_sheet(&sheet(&lists)))?;
-            admin.warn_of_damage().await;
+            if admin.knows_of_damage().await {
+                return Err(DAMAGED.into());
+            }
         }
         Command::Remove { name } => {
             let admin = AdminClient::find_with_partners(settings).await?;

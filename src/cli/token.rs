@@ -66,6 +66,7 @@ enum Kind {
 pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
     match command {
         Command::Create(create) => {
+            page::can_print()?;
             let json = create.json;
             // Before there may be a store, so that none is made for a token that cannot be.
             let wanted = create.wanted(settings)?;

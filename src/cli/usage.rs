@@ -1,6 +1,6 @@
 //! What a command line that cannot be understood is answered: one sentence, and what to do next.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use clap::error::ErrorKind;
 use clap::{Command, Error};
@@ -10,16 +10,21 @@ use clap::{Command, Error};
 pub fn end(error: &Error, command: &Command, words: impl Iterator<Item = String>) -> ! {
     use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     if matches!(error.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand | DisplayVersion) {
-        std::process::exit(if is_printed(error) || error.use_stderr() { error.exit_code() } else { 1 });
+        let failure = printed(error).err().filter(|_| !error.use_stderr());
+        let Some(failure) = failure else { std::process::exit(error.exit_code()) };
+        tell!("offerd: standard output cannot be written: {failure}");
+        std::process::exit(1);
     }
     tell!("offerd: {}", sentence(error, command, words));
     std::process::exit(error.exit_code());
 }
 
-/// Whether what was asked for could be printed. A reader that has seen enough (`| head`) is no failure.
-fn is_printed(error: &Error) -> bool {
-    let printed = error.print().and_then(|()| std::io::stdout().flush());
-    printed.map_or_else(|failure| failure.kind() == std::io::ErrorKind::BrokenPipe, |()| true)
+/// Prints what was asked for. A reader that has seen enough (`| head`) is no failure.
+fn printed(error: &Error) -> io::Result<()> {
+    match error.print().and_then(|()| io::stdout().flush()) {
+        Err(failure) if failure.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed,
+    }
 }
 
 /// What is wrong, and where to read how it is written.

@@ -91,6 +91,9 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
         Command::Add(Add { name, role, with }) => {
             let password = with.password()?;
             let admin = AdminClient::find_or_make(settings).await?;
+            if password.is_none() && !admin.is_stopped() {
+                page::can_print()?;
+            }
             let added: ListedUser = admin.post("/users", &NewUser { name, role, password }).await?;
             tell!("added {} as {}", added.name, added.role.word());
             match added.has_password {
@@ -148,6 +151,7 @@ impl With {
             );
             return Ok(());
         }
+        page::can_print()?;
         let path = format!("/users/{name}/invitation");
         let link: ConsoleLink = admin.ask(Method::POST, &path).await?;
         if let Some(seconds) = link.expires_in_s {

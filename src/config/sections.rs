@@ -188,7 +188,7 @@ table! {
         /// Networks that no rate of requests holds for.
         exempt: Vec<IpNet> = networks,
         /// Networks of proxies whose `X-Forwarded-For` is believed.
-        trusted_proxies: Vec<IpNet> = networks,
+        trusted_proxies: Vec<IpNet> = proxies,
         /// Requests under way.
         requests: usize = count(1, 10_000_000),
         /// Those of one company; 0 for no limit of its own.
@@ -300,7 +300,7 @@ table! {
         /// Memory for the cache.
         cache_bytes: u64 = count(1_048_576, i64::MAX),
         /// How much of the disk has to be free for new leads to be taken in, in bytes.
-        reserve_bytes: u64 = count(0, i64::MAX),
+        reserve_bytes: u64 = count(0, 1 << 40),
         /// How long the disk may take for one write before no new leads are taken in.
         stall_after: Duration = span(MILLISECOND, CENTURY),
         /// Time between two readings of all record files; zero for none.
@@ -646,6 +646,19 @@ fn is_half_the_world(network: &IpNet) -> bool {
         IpNet::V4(network) => network.prefix_len() < 8,
         IpNet::V6(network) => network.prefix_len() < 16,
     }
+}
+
+/// Networks of proxies. Whoever comes from one may say whom they forward for.
+fn proxies(names: OneOrMany) -> Checked<Vec<IpNet>> {
+    let networks = networks(names)?;
+    let wide = networks.iter().filter(|network| is_half_the_world(network));
+    let wide = wide.map(|wide| {
+        format!(
+            "must be networks that only proxies come from, such as `10.0.0.0/24`: none wider than /8, or /16 of IPv6, from which many \
+             others come too and could forge `X-Forwarded-For`; got `{wide}`"
+        )
+    });
+    unless(wide.collect(), networks)
 }
 
 /// A proxy that signs people in. Whoever could send its header from elsewhere would be whom they like.

@@ -288,6 +288,20 @@ fn a_page_of_a_feed_may_not_be_bounded_below_its_usual_size() {
 }
 
 #[test]
+fn nobody_but_proxies_is_believed_to_forward_and_no_disk_is_all_reserve() {
+    let found = faults("[limits]\ntrusted_proxies = ['10.0.0.0/8', '0.0.0.0/0', '::/0', 'fd00::/16']\n", &[]);
+    assert_eq!(found.len(), 2, "{found:?}");
+    for (fault, wide) in found.iter().zip(["`0.0.0.0/0`", "`::/0`"]) {
+        assert!(fault.contains("limits.trusted_proxies") && fault.contains("none wider than /8"), "{fault}");
+        assert!(fault.ends_with(wide), "{fault}");
+    }
+    let reserve = |bytes: u64| faults(&format!("[store]\nreserve_bytes = {bytes}\n"), &[]);
+    assert!(reserve(1 << 40).is_empty());
+    let found = reserve((1 << 40) + 1);
+    assert!(found.len() == 1 && found[0].contains("store.reserve_bytes"), "{found:?}");
+}
+
+#[test]
 fn limits_and_tls_are_read_and_their_faults_told() {
     let file = "[limits]\nrequests_per_second_per_company = 0\nburst_per_address = 7\n\
                 trusted_proxies = '10.0.0.0/8'\n[admin]\n\

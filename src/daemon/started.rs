@@ -380,10 +380,19 @@ async fn welcome(
     sign_in: Option<SignIn>,
 ) -> Result<(), Fatal> {
     if settings.tokens.bootstrap && tokens.companies().is_empty() {
-        let made = bootstrap::welcome(tokens, run_file, sign_in.as_ref()).await;
-        if !made.map_err(|error| format!("no first tokens: {error}"))? {
-            info!("another node has made the first tokens, and has shown them");
-            sign_in.iter().for_each(|sign_in| bootstrap::show_secret(run_file, sign_in));
+        let is_first_start = !tokens.has_any_company();
+        match bootstrap::welcome(tokens, run_file, sign_in.as_ref()).await {
+            Ok(true) => {}
+            Ok(false) => {
+                info!("another node has made the first tokens, and has shown them");
+                sign_in.iter().for_each(|sign_in| bootstrap::show_secret(run_file, sign_in));
+            }
+            Err(error) if is_first_start => return Err(format!("no first tokens: {error}")),
+            // The records of companies are damaged, and everything else goes on.
+            Err(error) => {
+                error!(%error, "no first tokens are made; `offerd token create` makes one");
+                sign_in.iter().for_each(|sign_in| bootstrap::show_secret(run_file, sign_in));
+            }
         }
     } else if let Some(sign_in) = &sign_in {
         bootstrap::show_secret(run_file, sign_in);

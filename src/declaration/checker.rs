@@ -8,6 +8,12 @@ use super::fault::Fault;
 use super::read::{Reading, read};
 use super::source::{Source, quoted};
 
+/// Longest name that is shown.
+const NAME_CHARS: usize = 200;
+
+/// Longest other text.
+const TEXT_CHARS: usize = 10_000;
+
 /// Collects the faults of one file; knows the place that is being checked.
 #[derive(Debug)]
 pub struct Checker<'s> {
@@ -122,6 +128,42 @@ impl<'s> Checker<'s> {
     pub fn given(&mut self, key: &str, given: bool) {
         if !given {
             self.at(key, "is missing");
+        }
+    }
+
+    /// Wants a list to be given, with something in it.
+    pub fn filled(&mut self, key: &str, is_filled: bool) {
+        let is_written = self.table().is_some_and(|table| table.contains_key(key));
+        match is_written && !is_filled {
+            true => self.at(key, "must not be empty"),
+            false => self.given(key, is_filled),
+        }
+    }
+
+    /// Wants each text in a value to be no longer than a text that is shown, and without control characters but line breaks.
+    pub fn shown_texts(&mut self, key: &str, value: &toml::Value) {
+        match value {
+            toml::Value::String(text) => {
+                let is_name = key.rsplit('.').next() == Some("name");
+                let (most, length) = (if is_name { NAME_CHARS } else { TEXT_CHARS }, text.chars().count());
+                if length > most {
+                    self.at(key, format!("must have {most} characters at most, got {length}"));
+                }
+                if text.contains(|letter: char| letter.is_control() && !matches!(letter, '\n' | '\r')) {
+                    self.at(key, "must have no control characters other than line breaks");
+                }
+            }
+            toml::Value::Array(elements) => {
+                for (nth, element) in elements.iter().enumerate() {
+                    self.shown_texts(&format!("{key}[{nth}]"), element);
+                }
+            }
+            toml::Value::Table(table) => {
+                for (name, within) in table {
+                    self.shown_texts(&format!("{key}.{}", quoted(name)), within);
+                }
+            }
+            _ => {}
         }
     }
 

@@ -257,7 +257,10 @@ impl Refused {
             {
                 let counted = if opening == "invalid length " { "an array of " } else { "" };
                 let got = if kept { String::new() } else { format!(", got {counted}{found}") };
-                return told(format!("must be {}{got}", plain(wanted)));
+                // It is an integer, and too great or too small.
+                let bounds = bounds(wanted).filter(|_| found.starts_with("integer "));
+                let range = bounds.map(|(least, greatest)| format!(" from {least} to {greatest}"));
+                return told(format!("must be {}{}{got}", plain(wanted), range.unwrap_or_default()));
             }
         }
         if !text.starts_with("must be one of") {
@@ -279,6 +282,17 @@ fn plain(wanted: &str) -> &str {
         "a map" => "a table",
         wanted if wanted.starts_with("struct ") => "a table",
         wanted => wanted,
+    }
+}
+
+/// The least and the greatest value of one of Rust's types of integers.
+fn bounds(integer: &str) -> Option<(i128, i128)> {
+    let (sign, bits) = integer.split_at_checked(1)?;
+    let bits = bits.replace("size", "64").parse::<u32>().ok().filter(|bits| (1..=64).contains(bits))?;
+    match sign {
+        "i" => Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1)),
+        "u" => Some((0, (1 << bits) - 1)),
+        _ => None,
     }
 }
 
@@ -361,7 +375,7 @@ mod tests {
                 "shop.toml:1: `name` must be a string, got integer `7`",
                 "shop.toml:3: `open` is not a known key; did you mean `opens_after`?",
                 "shop.toml:2: `opens_after` must have a unit, such as `5s` or `5ms`, got `5`",
-                "shop.toml:9: `shelves[0].height` must be an integer, got integer `-1`",
+                "shop.toml:9: `shelves[0].height` must be an integer from 0 to 4294967295, got integer `-1`",
                 "shop.toml:11: `shelves[0].hieght` is not a known key; did you mean `height`?",
                 "shop.toml:10: `shelves[0].kind` must be one of wood, steel, got `stele`; did you mean `steel`?",
             ]

@@ -164,7 +164,7 @@ impl Authenticate for App {
     }
 
     fn is_in_doubt(&self, token: &Token) -> bool {
-        self.tokens.is_in_doubt(token.as_str())
+        self.tokens.is_in_doubt(token.as_str()) || self.partner_keys.is_in_doubt(token.as_str())
     }
 
     fn signing_key(&self, id: Uuid) -> Option<SigningKey> {

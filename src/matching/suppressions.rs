@@ -30,6 +30,8 @@ pub struct Suppressions {
 pub struct Lists {
     named: BTreeMap<String, List>,
     left_alone: LeftAlone,
+    /// Why none of them could be read, if that is so; a sentence.
+    unread: Option<String>,
 }
 
 /// One list.
@@ -84,7 +86,8 @@ impl Suppressions {
                  what is damaged, and `offerd store salvage` brings back what can be read"
             );
             tracing::error!("{told}");
-            let unknown = Lists { left_alone: LeftAlone::Locked(told), ..Lists::default() };
+            let left_alone = LeftAlone::Locked(told.clone());
+            let unknown = Lists { left_alone, unread: Some(told), ..Lists::default() };
             *suppressions.lists.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(unknown);
         }
         suppressions
@@ -103,7 +106,7 @@ impl Suppressions {
         let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         let read = SuppressionLists::of(store.clone()).read()?.into_iter();
         let named = read.map(|(name, (about, digests))| (name, List { about, digests })).collect();
-        let loaded = Lists { named, left_alone: LeftAlone::read(store, &self.key_file)? };
+        let loaded = Lists { named, left_alone: LeftAlone::read(store, &self.key_file)?, unread: None };
         for (name, list) in &loaded.named {
             gauge!(SUPPRESSION_ENTRIES, "list" => name.clone()).set(list.digests.len() as f64);
         }
@@ -173,6 +176,11 @@ impl Lists {
         let listed = self.named.iter().filter(|(_, list)| is_on(list)).map(|(name, _)| name.clone());
         let left_alone = self.against_all(digests.lead) == Some(Suppressed::LeftAlone);
         OnLists { listed: listed.collect(), known: self.named.keys().cloned().collect(), left_alone }
+    }
+
+    /// Why none of them could be read, if that is so; a sentence.
+    pub fn unread(&self) -> Option<&str> {
+        self.unread.as_deref()
     }
 
     /// Every list, with how many are on it.

@@ -118,14 +118,15 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
 pub(super) fn manifest(path: &Path, damages: &Damages) -> Result<Option<Manifest>, StoreError> {
     match Manifest::read(path).map_err(|source| io_error(path, source))? {
         found if is_foreign(path, &found) => Err(StoreError::Foreign { path: path.to_owned() }),
-        Found::Nothing if !recovery::has_files(path) => Ok(None),
+        Found::Nothing if !recovery::has_records(path) => Ok(None),
         Found::Nothing | Found::Damaged => {
             damages.note_of(None, "manifest", DamageKind::Unlisted);
             Ok(None)
         }
         Found::Other(found) => Err(StoreError::Format { path: path.to_owned(), found }),
         Found::Manifest { manifest, damage } => {
-            if let Some(file) = damage {
+            // Where nothing is stored yet, a start has ended before it wrote the copy.
+            if let Some(file) = damage.filter(|_| recovery::has_records(path)) {
                 damages.note_of(None, file, DamageKind::Spare);
             }
             Ok(Some(manifest))

@@ -89,6 +89,14 @@ pub(super) fn has_files(store: &Path) -> bool {
     })
 }
 
+/// Whether something was written to a record file. Where nothing was, a first start has ended before it stored anything.
+pub(super) fn has_records(store: &Path) -> bool {
+    let mut numbers = [BASE].into_iter().chain(volumes_in(store).unwrap_or_default());
+    // What cannot be looked at may hold some.
+    numbers
+        .any(|number| written_files_in(&directory_of(store, number)).map_or(true, |files| !files.is_empty()))
+}
+
 /// What is known of a store before anything is done to it.
 pub(super) struct Known {
     /// What there must be, as long as the journal knows it to be.
@@ -118,7 +126,8 @@ fn listed(store: &Path, found: Option<Manifest>, looked: &Looked) -> io::Result<
     let is_lost = found.is_none();
     let mut manifest = match found {
         Some(manifest) => manifest,
-        None => Manifest::of_files(store)?,
+        None if has_records(store) => Manifest::of_files(store)?,
+        None => Manifest::default(),
     };
     let mut undated: BTreeSet<Number> = BTreeSet::new();
     if is_lost {

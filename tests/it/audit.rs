@@ -58,6 +58,7 @@ async fn what_operators_do_is_recorded_with_who_where_from_and_why_and_survives_
             "partner.resume",
             "token.create",
             "lead.erase",
+            "lead.erased",
             "reload"
         ]
     );
@@ -73,9 +74,12 @@ async fn what_operators_do_is_recorded_with_who_where_from_and_why_and_survives_
     assert!(listed(&daemon, &["--action", "part"]).is_empty(), "a word is a word");
     assert!(!told(&daemon.command(&["audit", "list"])).contains("536-22"), "nothing of a person is in it");
     let csv = told(&daemon.command(&["audit", "list", "--format", "csv", "--action", "lead"]));
-    assert!(csv.contains("number,at,who") && csv.contains("lead.erase"), "{csv}");
+    assert!(
+        csv.contains("number,at,who") && csv.contains(",lead.erase,") && csv.contains(",lead.erased,"),
+        "{csv}"
+    );
     let verified = daemon.command(&["audit", "verify"]);
-    assert!(verified.status.success() && told(&verified).contains("9 records"), "{}", told(&verified));
+    assert!(verified.status.success() && told(&verified).contains("10 records"), "{}", told(&verified));
 }
 
 #[tokio::test]

@@ -197,6 +197,52 @@ async fn a_command_whose_output_cannot_be_written_has_failed() {
     }
 }
 
+/// What nobody could read is not made, and what was there before still holds.
+#[tokio::test]
+async fn what_is_shown_only_once_is_not_made_where_standard_output_cannot_be_written() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    let lead = table["leadUuid"].as_str().unwrap();
+    let standing = || {
+        let lists = [["token", "list"], ["user", "list"]];
+        let secret = std::fs::read(daemon.store().join("console.secret")).unwrap();
+        (secret, lists.map(|list| stdout(&daemon.command(&list))))
+    };
+    let before = standing();
+    for command in [
+        "offerd console",
+        "offerd console --new-secret",
+        "offerd token create --company Acme --kind publishable",
+        "offerd user add olga --role operator",
+        &format!("offerd lead export {lead}"),
+    ] {
+        for (to, why) in [(">&-", "it is closed"), (">/dev/full", "No space left")] {
+            let output = daemon.shell(&format!("{command} {to}")).output().unwrap();
+            let told = stderr(&output);
+            assert_eq!(output.status.code(), Some(1), "{command} {to}: {told}");
+            assert!(
+                told.contains(&format!("standard output cannot be written: {why}")),
+                "{command} {to}: {told}"
+            );
+        }
+    }
+    assert_eq!(standing(), before);
+    let audited = stdout(&daemon.command(&["audit", "list", "--action", "lead.export", "--format", "json"]));
+    assert!(!audited.contains("lead.export"), "{audited}");
+    // It is thrown away on purpose, or prints nothing.
+    for line in [
+        "offerd token create --company Acme --kind publishable >/dev/null",
+        "echo 'a long enough password' | offerd user add olga --role operator --password-stdin >&-",
+        &format!("offerd lead export {lead} --out all.json >&-"),
+    ] {
+        let output = daemon.shell(line).output().unwrap();
+        assert!(output.status.success(), "{line}: {}", stderr(&output));
+    }
+    let help = daemon.shell("offerd token --help >/dev/full").output().unwrap();
+    assert_eq!(help.status.code(), Some(1));
+    assert!(stderr(&help).contains("standard output cannot be written: No space left"), "{}", stderr(&help));
+}
+
 #[tokio::test]
 async fn tokens_are_made_while_the_daemon_is_stopped() {
     let daemon = Daemon::with_partners(prompt_partners(1)).start().await;

@@ -90,7 +90,7 @@ fn too_few_files_are_told() {
 
 #[test]
 fn a_disk_without_room_or_leave_is_told() {
-    let huge = u64::from(u32::MAX) << 20;
+    let huge = 1_u64 << 40;
     examined(&plan().setting("store.reserve_bytes", &huge.to_string())).says("disk", "wrong", "less than");
     // Below a file not even root may make a directory.
     let plan = plan();

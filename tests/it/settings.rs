@@ -83,7 +83,7 @@ async fn what_was_made_is_located_below_the_configured_base_url() {
 #[tokio::test]
 async fn with_less_room_on_the_disk_than_is_reserved_no_lead_is_taken_in_and_everyone_is_told() {
     let plan =
-        Daemon::with_partners(prompt_partners(1)).setting("store.reserve_bytes", &i64::MAX.to_string());
+        Daemon::with_partners(prompt_partners(1)).setting("store.reserve_bytes", &(1_u64 << 40).to_string());
     let daemon = plan.start().await;
     for path in ["/leads/rateTables", "/leads"] {
         let refused = daemon.post(path, "{}").await;

@@ -7,6 +7,7 @@ use std::process::Output;
 use fastrand::Rng;
 use hyper::Method;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::console::html;
 use crate::kit::partners::prompt_partners;
@@ -354,6 +355,90 @@ async fn damage_that_was_found_is_known_until_its_place_is_read_whole() {
     let daemon = stopped.start().await;
     let ready = daemon.request(Method::GET, &format!("{}/readyz", daemon.admin), "", "").await;
     assert_eq!(text(&ready.body), "ready\n");
+}
+
+/// Nobody can tell whether a token whose record is lost was revoked, so it is not refused as if it were.
+#[tokio::test]
+async fn a_token_that_damage_may_have_cost_is_not_refused_as_unknown() {
+    let (unknown, path) =
+        ("00000000-0000-4000-8000-000000000001_00000000-0000-4000-8000-000000000002", "/leads/rateTables");
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let (token, url) = (daemon.confidential.clone(), format!("{}{path}", daemon.api));
+    assert_eq!(daemon.request(Method::POST, &url, unknown, "{}").await.status, 401);
+    let listed = daemon.command(&["suppressions", "list"]);
+    assert!(listed.status.success(), "{}", text(&listed.stderr));
+    let (_, stopped) = daemon.terminate();
+    let file = stopped.plan.store().join("base/00000001.records");
+    let mut bytes = fs::read(&file).unwrap();
+    let key = [&b"t"[..], &Sha256::digest(&token)].concat();
+    let place = bytes.windows(key.len()).rposition(|window| window == key).unwrap();
+    bytes[place + key.len() + 20] ^= 1;
+    fs::write(&file, bytes).unwrap();
+
+    let mut stopped = stopped;
+    for round in ["a record that cannot be read", "one that no index finds any more"] {
+        let daemon = stopped.start().await;
+        let url = format!("{}{path}", daemon.api);
+        for token in [&token, unknown] {
+            let answer = daemon.request(Method::POST, &url, token, "{}").await;
+            assert_eq!(answer.status, 503, "{round}: {}", text(&answer.body));
+            assert!(text(&answer.body).contains("cannot be read"), "{round}: {}", text(&answer.body));
+        }
+        let answer = daemon.request(Method::POST, &url, "no token", "{}").await;
+        assert_eq!(answer.status, 401, "{round}: it is none in any case");
+        let listed = daemon.command(&["suppressions", "list"]);
+        assert_eq!(listed.status.code(), Some(1), "{round}: {}", text(&listed.stdout));
+        assert!(text(&listed.stderr).contains("cannot be read"), "{round}: {}", text(&listed.stderr));
+        stopped = daemon.terminate().1;
+        fs::remove_dir_all(stopped.plan.store().join("base/index")).unwrap();
+    }
+}
+
+/// An empty list would look as if nobody had asked to be left alone.
+#[tokio::test]
+async fn lists_that_cannot_be_read_are_not_shown_as_none() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let suppressed = daemon.command(&["person", "suppress", "--email", "maren@quillfeather.example"]);
+    assert!(suppressed.status.success(), "{}", text(&suppressed.stderr));
+    let (_, stopped) = daemon.terminate();
+    let file = stopped.plan.store().join("base/00000001.records");
+    let mut bytes = fs::read(&file).unwrap();
+    let key = b"S_email\0";
+    let place = bytes.windows(key.len()).rposition(|window| window == key).unwrap();
+    bytes[place + key.len() + 20] ^= 1;
+    fs::write(&file, bytes).unwrap();
+
+    let told = |listed: Output| {
+        let (shown, why) = (text(&listed.stdout), text(&listed.stderr));
+        assert_eq!((listed.status.code(), &*shown), (Some(1), ""), "{why}");
+        assert!(why.contains("the suppression lists cannot be read"), "{why}");
+    };
+    told(stopped.plan.command(&["suppressions", "list"]).output().unwrap());
+    let daemon = stopped.start().await;
+    told(daemon.command(&["suppressions", "list"]));
+    told(daemon.command(&["suppressions", "list", "--json"]));
+}
+
+/// A damaged record of the only company is no first start, and keeps nobody from the rest.
+#[tokio::test]
+async fn a_daemon_starts_without_first_tokens_where_its_company_cannot_be_read() {
+    let (_, stopped) = Daemon::with_partners(prompt_partners(1)).start().await.terminate();
+    let file = stopped.plan.store().join("base/00000001.records");
+    let mut bytes = fs::read(&file).unwrap();
+    let name = b"Sandbox";
+    let place = bytes.windows(name.len()).rposition(|window| window == name).unwrap();
+    bytes[place] ^= 1;
+    fs::write(&file, bytes).unwrap();
+
+    let daemon = stopped.start().await;
+    daemon.logged("no first tokens are made").await;
+    let ready = daemon.request(Method::GET, &format!("{}/readyz", daemon.admin), "", "").await;
+    assert_eq!(ready.status, 200, "{}", text(&ready.body));
+    let made = daemon.command(&["token", "create", "--company", "Acme", "--kind", "publishable"]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let token = text(&made.stdout).trim().to_owned();
+    let path = format!("{}/leads/rateTables", daemon.api);
+    assert_eq!(daemon.request(Method::POST, &path, &token, &sample("everything")).await.status, 200);
 }
 
 /// A store that has lost much is told of in a page, and as a whole to who wants it all.

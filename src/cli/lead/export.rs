@@ -18,6 +18,7 @@ pub struct Export {
 
 /// Prints everything that is held on a person, or writes it into a file.
 pub async fn run(settings: &Settings, arguments: &Export) -> Result<(), Trouble> {
+    files::can_give(arguments.out.as_deref())?;
     let admin = AdminClient::find(settings).await?;
     let waiting = progress::waiting("gathering all that is held");
     let lead = arguments.uuid;

@@ -1,5 +1,7 @@
 //! Loans: personal, secured, student refinance, co-applicant, lines of credit.
 
+use std::collections::BTreeSet;
+
 use super::super::declared::{self, Firmness};
 use super::super::eligibility::{Condition, Rule, Test};
 use super::super::facts::{Facts, Subject};
@@ -58,14 +60,18 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
     let amount = check.range("amount", offer.amount, 1.0, 10_000_000.0);
     let unit = offer.term_unit.unwrap_or(TermUnit::Month);
     check.given("apr_type", offer.apr_type.is_some());
-    check.given("terms", !offer.terms.is_empty());
-    check.given("bands", !offer.bands.is_empty() || !priced);
+    check.filled("terms", !offer.terms.is_empty());
+    check.filled("bands", !offer.bands.is_empty() || !priced);
     if sub_type.is_some_and(|one| one == ProductSubType::LineOfCredit || SECURED.contains(&one)) {
         check.given("sub_type_disclaimer", offer.sub_type_disclaimer.is_some());
     }
     let (shortest, longest) = if unit == TermUnit::Open { (0.0, 0.0) } else { (1.0, 600.0) };
+    let mut seen = BTreeSet::new();
     for term in &offer.terms {
         check.between("terms", Some(f64::from(*term)), shortest, longest);
+        if !seen.insert(*term) {
+            check.at("terms", format!("{term} stands twice"));
+        }
     }
 
     let bands = check.bands(&offer.bands, amount.unwrap_or_default());

@@ -36,7 +36,7 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
     let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
     let amount = check.range("amount", offer.amount, 1.0, 100_000_000.0);
     check.given("loan_type", offer.loan_type.is_some());
-    check.given("bands", !offer.bands.is_empty() || figures == FiguresBy::Partner);
+    check.filled("bands", !offer.bands.is_empty() || figures == FiguresBy::Partner);
     check.given("reference_amount", offer.reference_amount.is_some());
     check.between("reference_amount", offer.reference_amount.map(f64::from), 1.0, 100_000_000.0);
     let bands = check.bands(&offer.bands, amount.unwrap_or_default());

@@ -40,7 +40,7 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
     check.sub_type(offer.sub_type, SUB_TYPES);
     check.given("compounding", offer.compounding.is_some());
     check.given("minimum_deposit", offer.minimum_deposit.is_some());
-    check.given("bands", !offer.bands.is_empty() || figures == FiguresBy::Partner);
+    check.filled("bands", !offer.bands.is_empty() || figures == FiguresBy::Partner);
     new_details(offer, check);
     check.given("effective_as_of", offer.effective_as_of.is_some());
     let bands = check.bands(&offer.bands, (0.0, f64::INFINITY));

@@ -12,6 +12,9 @@ use crate::partners::facts::Subject;
 use crate::partners::limits::declared::date;
 use crate::partners::zipcode_prefixes::ZipcodePrefixes;
 
+/// What is said of a path that no lead has.
+pub(super) const NO_ATTRIBUTE: &str = "is no attribute of a lead";
+
 impl Checker<'_> {
     /// Checks the attributes that a lead must have.
     pub fn needs(&mut self, needs: &[String]) -> Rule {
@@ -61,7 +64,7 @@ impl Checker<'_> {
         let subject = Subject::named(path);
         if subject.is_none() {
             let hint = did_you_mean(nearest(path, Subject::paths()));
-            self.at(key, format!("`{path}` is no attribute of a lead{hint}"));
+            self.at(key, format!("`{path}` {NO_ATTRIBUTE}{hint}"));
         }
         subject
     }

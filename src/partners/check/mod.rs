@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::conditions::NO_ATTRIBUTE;
 use super::catalog::{CatalogOffer, FiguresBy};
 use super::declared::{self, DeclaredPartner};
 use super::eligibility::{Condition, Rule, Test};
@@ -39,9 +40,13 @@ pub fn seats(key: &str, source: &Source) -> Result<(Vec<Seat>, Vec<Fault>), Vec<
     };
 
     let identity = check.within("partner", |check| check.identity(key, &declared.partner));
+    if let Some(partner) = source.table().get("partner") {
+        check.shown_texts("partner", partner);
+    }
     let mut seats = Vec::new();
     for (product_type, product) in &declared.products {
         let place = format!("products.{}", product_type.as_str());
+        check.within(&place, Checker::shown_texts_of_offers);
         seats.extend(check.within(&place, |check| check.seat(&identity, *product_type, product)));
     }
     if declared.products.is_empty() {
@@ -50,8 +55,10 @@ pub fn seats(key: &str, source: &Source) -> Result<(Vec<Seat>, Vec<Fault>), Vec<
     let remarks = check.remarks();
     // Where something could not be read there are stand-ins, whose faults are left out.
     let stands_in = |fault: &Fault| {
+        // An attribute that is not known is the first fault of a condition, whatever else is wrong in it.
+        let is_of_name = fault.message.contains(NO_ATTRIBUTE);
         let mut places = unread.iter().map(|known| &known.key).chain(&implied);
-        places.any(|place| within(&fault.key, place) || within(place, &fault.key))
+        places.any(|place| within(&fault.key, place) || !is_of_name && within(place, &fault.key))
     };
     let mut faults: Vec<Fault> =
         check.into_faults().into_iter().filter(|fault| fault.key.is_empty() || !stands_in(fault)).collect();
@@ -65,6 +72,18 @@ fn within(path: &str, other: &str) -> bool {
 }
 
 impl Checker<'_> {
+    /// Checks the texts of offers of the product type at the place that is being checked.
+    fn shown_texts_of_offers(&mut self) {
+        let Some(product) = self.table().cloned() else { return };
+        if let Some(offers) = product.get("offers") {
+            self.shown_texts("offers", offers);
+        }
+        let own = product.get("http").and_then(|http| http.get("answer")?.get("own"));
+        if let Some(own) = own {
+            self.shown_texts("http.answer.own", own);
+        }
+    }
+
     fn identity(&mut self, key: &str, declared: &declared::Identity) -> Identity {
         self.url("image_url", &declared.image_url);
         for (size, url) in &declared.images {

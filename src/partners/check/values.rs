@@ -119,8 +119,7 @@ impl Checker<'_> {
             self.at(key, format!("is empty: from {min} to {max}"));
             return None;
         }
-        self.between(key, Some(min), least, greatest);
-        self.between(key, Some(max), least, greatest);
+        self.both_between(key, (min, max), least, greatest);
         Some((min, max))
     }
 
@@ -161,9 +160,16 @@ impl Checker<'_> {
         if low > high {
             self.at(key, format!("is empty: from {low} to {high}"));
         }
-        self.between(key, Some(low), least, greatest);
-        self.between(key, Some(high), least, greatest);
+        self.both_between(key, (low, high), least, greatest);
         (low, high)
+    }
+
+    /// Wants two figures within bounds. Where they are the same, it is said of one.
+    fn both_between(&mut self, key: &str, (low, high): (f64, f64), least: f64, greatest: f64) {
+        self.between(key, Some(low), least, greatest);
+        if high.to_bits() != low.to_bits() {
+            self.between(key, Some(high), least, greatest);
+        }
     }
 
     /// Reads card details in the specification's words. `decided` are the keys that the service itself fills in.
@@ -233,5 +239,96 @@ impl Checker<'_> {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use crate::partners::Book;
+
+    const FILE: &str = r#"[partner]
+uuid = "3f0c1a52-6d5e-4b8e-9f43-7a1d0a2b3c4d"
+name = "Lender"
+description = "One."
+disclaimer = "None."
+image_url = "https://lender.example/logo.png"
+sub_account_id = 1
+[products.loan]
+timeout = "5s"
+eligibility = {}
+[[products.loan.offers]]
+key = "one"
+sub_type = "personal_loan"
+landing_url = "https://lender.example/"
+payout = { on = "click", fixed = 1.0 }
+conversion_probability = 0.5
+amount = { min = 1000, max = 5000 }
+apr_type = "fixed"
+terms = [36]
+bands = [{ rate = 8.9 }]
+"#;
+
+    /// The faults of the file with something else in the place of a part.
+    fn faults(part: &str, other: &str) -> Vec<String> {
+        assert!(FILE.contains(part), "{part}");
+        let loaded = Book::from_texts([(PathBuf::from("lender.toml"), FILE.replace(part, other))]);
+        loaded.err().unwrap_or_default().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn each_fault_of_a_list_or_a_figure_is_named_once_and_as_what_it_is() {
+        assert!(faults("terms = [36]", "terms = [36, 60]").is_empty());
+        assert!(faults("rate = 8.9", "rate = [8.9, 12]").is_empty());
+        for (part, other, fault) in [
+            ("terms = [36]", "terms = [36, 60, 36]", "36 stands twice"),
+            ("terms = [36]", "terms = []", "must not be empty"),
+            ("terms = [36]", "", "is missing"),
+            (
+                "terms = [36]",
+                "terms = [9223372036854775807]",
+                "must be an integer from -2147483648 to 2147483647, got integer `9223372036854775807`",
+            ),
+            ("bands = [{ rate = 8.9 }]", "bands = []", "must not be empty"),
+            ("bands = [{ rate = 8.9 }]", "", "is missing"),
+            ("rate = 8.9", "rate = -8.9", "must be from 0 to 400, got -8.9"),
+            ("rate = 8.9", "rate = nan", "must be from 0 to 400, got NaN"),
+            ("rate = 8.9", "rate = [8.9, 900]", "must be from 0 to 400, got 900"),
+        ] {
+            let found = faults(part, other);
+            assert!(found.len() == 1 && found[0].ends_with(fault), "{other}: {found:?}");
+        }
+        assert_eq!(faults("rate = 8.9", "rate = [-1, 900]").len(), 2);
+    }
+
+    #[test]
+    fn texts_that_are_shown_are_of_a_length_that_can_be_and_control_nothing() {
+        assert!(faults("One.", r"One.\nAnd another.").is_empty());
+        let name = |length: usize| faults("Lender", &"x".repeat(length));
+        let text = |length: usize| faults("None.", &"ä".repeat(length));
+        assert!(name(200).is_empty() && text(10_000).is_empty());
+        for (found, fault) in [
+            (name(201), "`partner.name` must have 200 characters at most, got 201"),
+            (text(10_001), "`partner.disclaimer` must have 10000 characters at most, got 10001"),
+            (
+                faults("One.", r"One.\u001b[2J"),
+                "`partner.description` must have no control characters other than line breaks",
+            ),
+            (
+                faults("apr_type", "apr_description = \"\\u0000\"\napr_type"),
+                "`products.loan.offers[0].apr_description` must have no control characters other than line breaks",
+            ),
+        ] {
+            assert!(found.len() == 1 && found[0].ends_with(fault), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn an_attribute_that_is_not_known_is_named_before_what_is_wrong_in_its_condition() {
+        let found = faults("eligibility = {}", r#"eligibility = { "nope.x" = { is = 1 } }"#);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].contains("`nope.x` is no attribute of a lead"), "{found:?}");
+        assert!(found[1].contains("must be a boolean"), "{found:?}");
     }
 }

@@ -85,6 +85,12 @@ impl PartnerKeys {
         self.read(token).filter(|record| record.kind == PartnerKeyKind::Partner)
     }
 
+    /// Whether nobody can tell if a bearer token is known: its record cannot be read, or may be one that damage has cost.
+    pub fn is_in_doubt(&self, token: &str) -> bool {
+        let found = self.store.get(Tree::PartnerKeys, digest(token));
+        found.map_or(true, |found| found.is_none() && self.store.may_have_lost(Tree::PartnerKeys))
+    }
+
     /// A signing key by its id.
     pub fn signing_key(&self, id: Uuid) -> Option<PartnerKeyRecord> {
         self.read(&id.to_string()).filter(|record| record.kind == PartnerKeyKind::Signing)

@@ -57,7 +57,10 @@ impl Tokens {
     /// What keeps a new token from being made, if anything.
     pub fn fault(new: &NewToken) -> Option<String> {
         let name = new.company.trim();
-        let fits = !name.is_empty() && name.len() <= COMPANY_NAME_BYTES && !name.contains(char::is_control);
+        if name.contains(char::is_control) {
+            return Some("the company's name must have no control characters".to_owned());
+        }
+        let fits = !name.is_empty() && name.len() <= COMPANY_NAME_BYTES;
         (!fits).then(|| format!("the company's name must be a text of 1 to {COMPANY_NAME_BYTES} bytes"))
     }
 
@@ -154,19 +157,18 @@ impl Tokens {
         Some(found)
     }
 
-    /// Whether the store cannot be asked for a token just now.
+    /// Whether nobody can tell if a token is known: the store cannot be read just now, or has lost records that may be this one's.
     pub fn is_in_doubt(&self, token: &str) -> bool {
         let is_in_doubt = |tree, key: &[u8]| match self.store.get(tree, key) {
             Ok(Some(bytes)) => Ok(bytes),
-            Ok(None) => Err(self.store.is_base_in_doubt()),
-            Err(ReadError::Disk(_)) => Err(true),
-            Err(ReadError::Broken(_)) => Err(false),
+            Ok(None) => Err(self.store.may_have_lost(tree)),
+            Err(ReadError::Disk(_) | ReadError::Broken(_)) => Err(true),
         };
         let record = match is_in_doubt(Tree::Tokens, &digest(token)) {
             Ok(bytes) => codec::decode_json::<TokenRecord>(&bytes),
             Err(is_in_doubt) => return is_in_doubt,
         };
-        record.is_ok_and(|record| is_in_doubt(Tree::Companies, record.company.as_bytes()) == Err(true))
+        record.map_or(true, |record| is_in_doubt(Tree::Companies, record.company.as_bytes()) == Err(true))
     }
 
     /// A company.
@@ -185,6 +187,11 @@ impl Tokens {
         records
             .filter_map(|(key, bytes)| self.store.decode_json(Tree::Companies, &key, &bytes).ok())
             .collect()
+    }
+
+    /// Whether there may be a company, also one whose record cannot be read.
+    pub fn has_any_company(&self) -> bool {
+        self.store.keys(Tree::Companies, []).map_or(true, |keys| !keys.is_empty())
     }
 
     /// A company by its name.
@@ -269,6 +276,14 @@ mod tests {
             test: false,
             duplicate_look_back_minutes: look_back,
         }
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_name_of_a_company_is_said() {
+        let fault = |company: &str| Tokens::fault(&NewToken { company: company.to_owned(), ..new(None) });
+        assert_eq!(fault("Acme"), None);
+        assert!(fault("A\u{1b}[2Jcme").unwrap().contains("control characters"));
+        assert!(fault(" ").unwrap().contains("1 to 200 bytes"));
     }
 
     /// Commands and requests each have tokens of their own.

@@ -6,7 +6,10 @@ use fastrand::Rng;
 
 use super::volumes::{HOUR_MS, Hourly, submit};
 use super::*;
-use crate::store::volume_number::directory_of;
+use crate::store::disk::SyncFault;
+use crate::store::manifest::{FileRow, Found, Manifest, VolumeRow};
+use crate::store::record_file;
+use crate::store::volume_number::{BASE, directory_of};
 
 /// How much of it is done: of every so many bytes of manifests, lists and headings one is flipped, and so many seeded places of
 /// each other file; each file is cut to so many lengths. `OFFERD_DAMAGE=all` does the whole of it, which takes minutes.
@@ -20,6 +23,53 @@ fn extent() -> Extent {
     match std::env::var("OFFERD_DAMAGE").as_deref() {
         Ok("all") => Extent { one_of: 1, places: 500, lengths: 5 },
         _ => Extent { one_of: 127, places: 1, lengths: 1 },
+    }
+}
+
+/// A first start that had no room on the disk leaves files in which nothing was stored.
+#[test]
+fn files_that_were_being_made_when_nothing_was_stored_are_no_damage() {
+    fn empty_file(store: &Path, volume: u32) {
+        let directory = directory_of(store, volume);
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(record_file::path_of(&directory, 1), "").unwrap();
+    }
+    fn heading(store: &Path) {
+        let directory = directory_of(store, BASE);
+        fs::create_dir_all(&directory).unwrap();
+        record_file::RecordFile::create(&directory, BASE, 1).unwrap();
+    }
+    fn manifest(store: &Path) {
+        heading(store);
+        let mut manifest = Manifest::default();
+        manifest.volumes = vec![VolumeRow::undated(BASE, vec![FileRow { number: 1, bytes: 20 }])];
+        manifest.write(store, &SyncFault::default()).unwrap();
+    }
+    let begun: [(&str, fn(&Path)); 4] = [
+        ("an empty file", |store| empty_file(store, BASE)),
+        ("a heading", heading),
+        ("a manifest without its copy, for the second time", |store| {
+            manifest(store);
+            let Found::Manifest { mut manifest, .. } = Manifest::read(store).unwrap() else { panic!("none") };
+            manifest.write(store, &SyncFault::default()).unwrap();
+            fs::remove_file(store.join("manifest.copy")).unwrap();
+        }),
+        ("an empty file of a volume", |store| {
+            manifest(store);
+            empty_file(store, 1);
+        }),
+    ];
+    for (what, begin) in begun {
+        let directory = directory();
+        begin(directory.path());
+        for round in ["first", "second"] {
+            let store = Store::open_inline(directory.path()).unwrap();
+            assert_eq!(store.damages(), [], "{what}, {round}");
+            assert!(store.check().unwrap().is_sound(), "{what}, {round}");
+            store.commit_now(Commit::new().put(Tree::Pauses, round, "paused")).unwrap();
+        }
+        let store = Store::open_inline(directory.path()).unwrap();
+        assert!(store.get(Tree::Pauses, "first").unwrap().is_some(), "{what}");
     }
 }
 

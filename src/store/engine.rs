@@ -3,6 +3,7 @@
 //! All that makes records of raw values is here, once for every engine: what is sealed is opened, and what is
 //! broken is reported. A read may wait for the engine, so it is made where waiting harms nobody.
 
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +28,16 @@ pub(super) type Entry = (Vec<u8>, Vec<u8>);
 
 /// Entries on their way.
 pub(super) type Walk = Box<dyn Iterator<Item = DiskResult<Entry>> + Send>;
+
+/// A walk, or the error that it begins with.
+pub(super) fn walk_or_error(
+    walk: DiskResult<impl Iterator<Item = DiskResult<Entry>> + Send + 'static>,
+) -> Walk {
+    match walk {
+        Ok(walk) => Box::new(walk),
+        Err(error) => Box::new(iter::once(Err(error))),
+    }
+}
 
 /// Leads on their way, each with what is kept of its data key.
 pub(super) type DataKeys = Box<dyn Iterator<Item = DiskResult<Option<(Uuid, Vec<u8>)>>> + Send>;

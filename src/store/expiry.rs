@@ -103,7 +103,7 @@ impl Store {
         now_ms: i64,
     ) -> Result<Option<Expired>, RetentionError> {
         let parts = parts();
-        let last = self.progress()?;
+        let last: Option<Progress> = self.read(Tree::Meta, PROGRESS)?;
         let every_ms = u64::try_from(every.as_millis()).unwrap_or(u64::MAX);
         let mut progress = match last {
             Some(last) if usize::from(last.part) < parts.len() => last,
@@ -134,10 +134,6 @@ impl Store {
         self.commit(Commit::new().put(Tree::Meta, PROGRESS, codec::encode(&progress))).await?;
         let is_all = usize::from(progress.part) == parts.len();
         Ok(Some(Expired { leads: progress.leads, records: progress.records, is_all }))
-    }
-
-    fn progress(&self) -> Result<Option<Progress>, RetentionError> {
-        Ok(self.read(Tree::Meta, PROGRESS)?)
     }
 
     fn found(&self, part: Part, progress: &Progress) -> Result<Found, RetentionError> {

@@ -246,9 +246,7 @@ impl<'a> Group<'a> {
         }
         Ok(Err(CommitError::Guard { index, found }))
     }
-}
 
-impl Group<'_> {
     /// The time and the lead that an identity of a company was kept with since, if it was.
     fn known(&self, company: Uuid, identity: &[u8; 32], since_ms: i64) -> DiskResult<Option<Vec<u8>>> {
         let sealing = self.below.sealing();

@@ -109,6 +109,11 @@ impl FailureLatch {
         self.failure.read().clone()
     }
 
+    /// Whether it failed, and may be sound again without a restart.
+    pub(super) fn can_mend(&self) -> bool {
+        self.failure().is_some_and(|failure| !failure.for_good)
+    }
+
     /// The flag as others see it.
     pub(super) fn health(&self) -> Health {
         self.failure().map_or(Health::Sound, |failure| Health::Failed(failure.reason.clone()))

@@ -9,7 +9,7 @@
 //! is known to survive a power cut. There are two, `manifest` and `manifest.copy`, so that damage to one costs nothing: the
 //! sound one of the higher revision counts. Where both are damaged, what there is is listed from the files themselves.
 
-use std::{fs, io, path::Path};
+use std::{io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
@@ -109,15 +109,8 @@ impl Manifest {
     pub(super) fn of_files(store: &Path) -> io::Result<Self> {
         let mut volumes = Vec::new();
         for number in [BASE].into_iter().chain(volumes_in(store)?) {
-            let mut files: Vec<FileRow> = Vec::new();
-            for entry in fs::read_dir(directory_of(store, number)).into_iter().flatten() {
-                let entry = entry?;
-                let name = entry.file_name();
-                if let Some(number) = name.to_str().and_then(record_file::number_in) {
-                    files.push(FileRow { number, bytes: 0 });
-                }
-            }
-            files.sort_by_key(|file| file.number);
+            let numbers = record_file::numbers_in(&directory_of(store, number))?;
+            let files = numbers.into_iter().map(|number| FileRow { number, bytes: 0 }).collect();
             volumes.push(VolumeRow::undated(number, files));
         }
         Ok(Self { volumes, ..Self::default() })
@@ -163,6 +156,7 @@ impl Manifest {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::path::PathBuf;
 
     use super::*;

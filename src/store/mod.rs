@@ -710,7 +710,7 @@ impl Store {
 
     /// The id of the master key, for messages.
     pub fn master_key_id(&self) -> String {
-        self.shared.engine.sealing().master_key_id()
+        self.shared.engine.sealing().master_key().id()
     }
 
     /// Whether commits are still taken, and new leads with them.

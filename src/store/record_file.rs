@@ -12,6 +12,7 @@
 //! [journal](super::journal).
 
 use std::{
+    collections::BTreeSet,
     fs::{File, OpenOptions},
     io,
     os::unix::fs::{FileExt, OpenOptionsExt},
@@ -475,9 +476,10 @@ pub(super) fn path_of(directory: &Path, number: FileNumber) -> PathBuf {
     directory.join(format!("{number:08}.records"))
 }
 
-/// The number of the file that has this name.
-pub(super) fn number_in(name: &str) -> Option<FileNumber> {
-    name.strip_suffix(".records")?.parse().ok()
+/// The numbers of the files in a directory.
+pub(super) fn numbers_in(directory: &Path) -> io::Result<BTreeSet<FileNumber>> {
+    let names = disk::entries(directory)?.into_iter().map(|entry| entry.file_name());
+    Ok(names.filter_map(|name| name.to_str()?.strip_suffix(".records")?.parse().ok()).collect())
 }
 
 fn heading(volume: Number, number: FileNumber) -> [u8; HEADING as usize] {

@@ -15,7 +15,7 @@ use super::{
     broken::Reported,
     changes::Change,
     disk::{DiskError, DiskResult},
-    engine::{Engine, Entry, Walk},
+    engine::{Engine, Entry, Walk, walk_or_error},
     health::FailureLatch,
     index,
     raw::RawValues,
@@ -273,10 +273,8 @@ impl Engine for Records {
             let is_wanted = move |entry: &DiskResult<Entry>| {
                 entry.as_ref().map_or(true, |(sled_key, _)| sled_key.starts_with(&prefix))
             };
-            match reads.walk(number, &Bound::Included(first.clone())) {
-                Ok(walk) => Box::new(walk.take_while(is_wanted)) as Walk,
-                Err(error) => Box::new(iter::once(Err(error))),
-            }
+            let walk = reads.walk(number, &Bound::Included(first.clone()));
+            walk_or_error(walk.map(|walk| walk.take_while(is_wanted)))
         }))
     }
 

@@ -84,9 +84,9 @@ pub(super) fn recover(
 /// Whether there are record files, of the base or a volume.
 pub(super) fn has_files(store: &Path) -> bool {
     let numbers = [BASE].into_iter().chain(volumes_in(store).unwrap_or_default());
-    numbers
-        .into_iter()
-        .any(|number| record_files_in(&directory_of(store, number)).is_ok_and(|files| !files.is_empty()))
+    numbers.into_iter().any(|number| {
+        record_file::numbers_in(&directory_of(store, number)).is_ok_and(|files| !files.is_empty())
+    })
 }
 
 /// What is known of a store before anything is done to it.
@@ -168,7 +168,7 @@ fn list_what_the_journal_knows(manifest: &mut Manifest, looked: &Looked) -> Vec<
 /// The files of a volume that something was written to: a cut may leave anything of those that were only begun.
 fn written_files_in(directory: &Path) -> io::Result<BTreeSet<u32>> {
     let mut written = BTreeSet::new();
-    for number in record_files_in(directory)? {
+    for number in record_file::numbers_in(directory)? {
         let path = record_file::path_of(directory, number);
         let named = |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
         let length = match fs::metadata(&path) {
@@ -194,7 +194,7 @@ fn remove_dropped(store: &Path, manifest: &Manifest) -> io::Result<()> {
     for volume in &manifest.volumes {
         let directory = directory_of(store, volume.number);
         let first = volume.files.first().map_or(0, |file| file.number);
-        for number in record_files_in(&directory)?.into_iter().filter(|number| *number < first) {
+        for number in record_file::numbers_in(&directory)?.into_iter().filter(|number| *number < first) {
             disk::remove_file(&record_file::path_of(&directory, number))?;
         }
     }
@@ -396,9 +396,4 @@ fn written_ms(store: &Path, volume: &VolumeRow) -> Option<u64> {
     let first = record_file::path_of(&directory_of(store, volume.number), volume.files.first()?.number);
     let written = fs::metadata(first).ok()?.modified().ok()?;
     u64::try_from(written.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
-}
-
-fn record_files_in(directory: &Path) -> io::Result<BTreeSet<u32>> {
-    let names = disk::entries(directory)?.into_iter().map(|entry| entry.file_name());
-    Ok(names.filter_map(|name| record_file::number_in(name.to_str()?)).collect())
 }

@@ -108,10 +108,6 @@ impl Writer {
         }
     }
 
-    fn can_mend(&self) -> bool {
-        self.latch.failure().is_some_and(|failure| !failure.for_good)
-    }
-
     fn renew(&mut self) {
         if self.journal.probe().is_err() {
             return;
@@ -120,7 +116,7 @@ impl Writer {
             return self.latch.fail_for_good(&error.to_string());
         }
         // A checkpoint may have failed meanwhile.
-        if !self.can_mend() {
+        if !self.latch.can_mend() {
             return;
         }
         if let Err(error) = self.journal.renew(&self.records.volumes().positions()) {
@@ -297,14 +293,14 @@ impl engine::Writer for Writer {
 
     /// When a failed disk is to be tried again, if it may be.
     fn try_again_in(&self) -> Option<Duration> {
-        self.can_mend().then_some(self.limits.mend_interval)
+        self.latch.can_mend().then_some(self.limits.mend_interval)
     }
 
     /// Goes on in another file of the journal when the disk takes one. The record files are synced first, so that the old ones are
     /// not needed, and the group that failed cannot come back. If that fails they are kept: a restart reads them.
     fn mend(&mut self) {
         let just_tried = self.tried.is_some_and(|tried| tried.elapsed() < self.limits.mend_interval);
-        if !self.can_mend() || just_tried {
+        if !self.latch.can_mend() || just_tried {
             return;
         }
         self.tried = Some(Instant::now());

@@ -147,7 +147,9 @@ impl Import {
             }
             Tree::Answers => {
                 let record: AnswerRecord = codec::decode(&payload).ok()?;
-                (record.answers.len() == record.asked.len()).then_some(())?;
+                if record.answers.len() != record.asked.len() {
+                    return None;
+                }
             }
             Tree::Companies => {
                 let company: CompanyRecord = codec::decode_json(&payload).ok()?;

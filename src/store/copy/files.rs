@@ -7,7 +7,7 @@ use super::marker::{self, Marker};
 use super::side::{Payload, Side, Source, Target, tree_of};
 use super::spans;
 use crate::store::changes::Change;
-use crate::store::engine::{Walk, Writer as _};
+use crate::store::engine::{Walk, Writer as _, walk_or_error};
 use crate::store::error::{StoreError, io_error};
 use crate::store::frame::framed;
 use crate::store::open::{self, Opened};
@@ -70,12 +70,8 @@ impl Files {
 
     /// Whether there is no record but what the keys are of.
     fn has_none(&self) -> Result<bool, CopyError> {
-        for number in self.parts() {
-            if self.walk(number, Vec::new()).next().transpose()?.is_some() {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        let first = self.parts().into_iter().find_map(|part| self.walk(part, Vec::new()).next());
+        Ok(first.transpose()?.is_none())
     }
 }
 
@@ -90,10 +86,7 @@ impl Side for Files {
 
     fn entries(&self, part: u32, after: Vec<u8>) -> Walk {
         let from = if after.is_empty() { Bound::Unbounded } else { Bound::Excluded(after) };
-        match self.opened().records.walk_volume(part, &from) {
-            Ok(walk) => Box::new(walk),
-            Err(error) => Box::new(std::iter::once(Err(error))),
-        }
+        walk_or_error(self.opened().records.walk_volume(part, &from))
     }
 
     fn payloads(&self, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, CopyError> {
@@ -106,11 +99,8 @@ impl Side for Files {
 
     fn bytes(&self) -> Result<u64, CopyError> {
         let volumes = self.opened().records.volumes();
-        let mut sum = 0;
-        for number in volumes.numbers() {
-            sum += volumes.volume(number)?.map_or(0, |volume| volume.live_bytes());
-        }
-        Ok(sum)
+        let live = |number| Ok(volumes.volume(number)?.map_or(0, |volume| volume.live_bytes()));
+        volumes.numbers().into_iter().map(live).sum()
     }
 
     fn keys(&self) -> Result<Option<Vec<u8>>, CopyError> {

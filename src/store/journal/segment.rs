@@ -178,9 +178,7 @@ impl Contents {
             }
         }
     }
-}
 
-impl Contents {
     /// Takes in the body of a group; `None` when it is none.
     fn take(&mut self, body: &[u8]) -> Option<()> {
         match body.split_first()? {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::client::Client;
-use super::database::{MORE, Pages};
+use super::database::Pages;
 use super::statements::{
-    ALIVE, END_LAPSED, FIRST_KEYS, GET_MANY, KEYS, MAKE, NODES, PUT, PUT_KEYS, REMOVE, SIZES,
+    ALIVE, END_LAPSED, FIRST_KEYS, GET_MANY, KEYS, MAKE, NODES, PUT, PUT_KEYS, REMOVE, SIZES, WALK,
 };
 use super::{nodes, schema};
 use crate::config::PostgresSettings;
@@ -85,7 +85,7 @@ impl Tables {
 
     /// All records from a key on up to another, in the order of their keys.
     pub(in crate::store) fn walk(&self, from: Vec<u8>, until: u8) -> Walk {
-        Box::new(Pages::between(Arc::clone(&self.client), from, vec![until]))
+        Box::new(Pages::<Vec<u8>>::between(Arc::clone(&self.client), WALK, from, vec![until]))
     }
 
     /// The raw values of these keys, with the keys that have one.
@@ -98,19 +98,11 @@ impl Tables {
 
     /// Tells the key and the length of every record.
     pub(in crate::store) fn sizes(&self, tell: &mut dyn FnMut(&[u8], u64)) -> Result<(), StoreError> {
-        let mut from = Vec::new();
-        loop {
-            let first = from.clone();
-            let page: Vec<(Vec<u8>, i32)> = self.client.ask(|connection| async move {
-                let rows = connection.rows(SIZES, &[&first, &vec![END], &MORE]).await?;
-                Ok(rows.into_iter().map(|row| (row.get(0), row.get(1))).collect())
-            })?;
-            page.iter().for_each(|(key, bytes)| tell(key, u64::try_from(*bytes).unwrap_or(0)));
-            match page.last() {
-                Some((last, _)) if page.len() as i64 == MORE => from = [&last[..], &[0]].concat(),
-                _ => return Ok(()),
-            }
+        for size in Pages::<i32>::between(Arc::clone(&self.client), SIZES, Vec::new(), vec![END]) {
+            let (key, bytes) = size?;
+            tell(&key, u64::try_from(bytes).unwrap_or(0));
         }
+        Ok(())
     }
 
     /// Writes and removes records in one transaction. Once this returns, they are durable.

@@ -245,9 +245,7 @@ impl Client {
         });
         answered.recv().unwrap_or_else(|_| Err(Failure::Said(None, "nobody asks it any more".to_owned())))
     }
-}
 
-impl Client {
     /// What says that an answer was late: whoever sees one again takes it back.
     pub(super) fn is_hung(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.is_hung)

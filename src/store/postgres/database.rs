@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::vec;
 
+use tokio_postgres::types::FromSqlOwned;
 use uuid::Uuid;
 
 use super::client::Client;
@@ -11,7 +12,7 @@ use super::nodes::Node;
 use super::statements::{COUNT, GET, WALK};
 use crate::store::broken::{ReadError, Reported};
 use crate::store::disk::{DiskError, DiskResult};
-use crate::store::engine::{Engine, Entry, Walk};
+use crate::store::engine::{Engine, Walk};
 use crate::store::raw::RawValues;
 use crate::store::sealing::Sealing;
 use crate::store::trees::Tree;
@@ -19,7 +20,7 @@ use crate::store::volume_number::{BASE, Number};
 
 /// How many records are read at once: a few first, since most walks are short.
 const FIRST: i64 = 32;
-pub(super) const MORE: i64 = 1024;
+const MORE: i64 = 1024;
 
 /// The records in the database.
 pub(in crate::store) struct Database {
@@ -77,7 +78,7 @@ impl Engine for Database {
         let prefix = tree.sled_key(prefix);
         let from = tree.sled_key(start).max(prefix.clone());
         let (client, until) = (Arc::clone(&self.client), end_of(prefix));
-        Box::new(Pages { most: FIRST, ..Pages::between(client, from, until) })
+        Box::new(Pages::<Vec<u8>> { most: FIRST, ..Pages::between(client, WALK, from, until) })
     }
 
     fn count(&self, tree: Tree, prefix: &[u8]) -> Result<u64, ReadError> {
@@ -91,25 +92,31 @@ impl Engine for Database {
     }
 }
 
-/// A walk, some records at a time.
-pub(super) struct Pages {
+/// A walk, some records at a time: their keys, and what a statement says of each.
+pub(super) struct Pages<T> {
     client: Arc<Client>,
+    statement: &'static str,
     /// Where the next begins, unless there is none.
     from: Option<Vec<u8>>,
     until: Vec<u8>,
     most: i64,
-    read: vec::IntoIter<Entry>,
+    read: vec::IntoIter<(Vec<u8>, T)>,
 }
 
-impl Pages {
+impl<T> Pages<T> {
     /// From one key on up to another.
-    pub(super) fn between(client: Arc<Client>, from: Vec<u8>, until: Vec<u8>) -> Self {
-        Self { client, from: Some(from), until, most: MORE, read: Vec::new().into_iter() }
+    pub(super) fn between(
+        client: Arc<Client>,
+        statement: &'static str,
+        from: Vec<u8>,
+        until: Vec<u8>,
+    ) -> Self {
+        Self { client, statement, from: Some(from), until, most: MORE, read: Vec::new().into_iter() }
     }
 }
 
-impl Iterator for Pages {
-    type Item = DiskResult<Entry>;
+impl<T: FromSqlOwned + Send + 'static> Iterator for Pages<T> {
+    type Item = DiskResult<(Vec<u8>, T)>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -117,9 +124,10 @@ impl Iterator for Pages {
                 return Some(Ok(entry));
             }
             let (from, until, most) = (self.from.take()?, self.until.clone(), self.most);
+            let statement = self.statement;
             let page = self.client.ask(move |connection| async move {
-                let rows = connection.rows(WALK, &[&from, &until, &most]).await?;
-                Ok(rows.into_iter().map(|row| (row.get(0), row.get(1))).collect::<Vec<Entry>>())
+                let rows = connection.rows(statement, &[&from, &until, &most]).await?;
+                Ok(rows.into_iter().map(|row| (row.get(0), row.get(1))).collect::<Vec<(Vec<u8>, T)>>())
             });
             match page {
                 Ok(page) => {

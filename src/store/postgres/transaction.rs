@@ -14,8 +14,8 @@ use super::statements::{
 };
 use crate::store::broken::Reported;
 use crate::store::changes::Change;
-use crate::store::disk::{DiskError, DiskResult};
-use crate::store::engine::{Engine, Entry, Walk};
+use crate::store::disk::DiskResult;
+use crate::store::engine::{Engine, Entry, Walk, walk_or_error};
 use crate::store::raw::RawValues;
 use crate::store::sealing::Sealing;
 use crate::store::topics::topics_of;
@@ -152,9 +152,10 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Why a read failed, if one did.
-    pub(super) fn failure(&self) -> Option<Failure> {
-        self.held.lock().failure.clone()
+    /// Why something failed: because a read did, if one has.
+    pub(super) fn why(&self, error: impl ToString) -> Failure {
+        let failure = self.held.lock().failure.clone();
+        failure.unwrap_or_else(|| Failure::Said(None, error.to_string()))
     }
 }
 
@@ -242,9 +243,6 @@ impl Engine for Transaction<'_> {
             let entries: Vec<Entry> = rows.into_iter().map(|row| (row.get(0), row.get(1))).collect();
             Ok((begun, entries))
         });
-        match entries {
-            Ok(entries) => Box::new(entries.into_iter().map(Ok)),
-            Err(DiskError(reason)) => Box::new(std::iter::once(Err(DiskError(reason)))),
-        }
+        walk_or_error(entries.map(|entries| entries.into_iter().map(Ok)))
     }
 }

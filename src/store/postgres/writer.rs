@@ -78,7 +78,8 @@ impl Writer {
         let transaction = Transaction::begin(&self.database, keys)?;
         if arrives {
             // Whoever gave the last one out: nobody gives out another until this group is written.
-            self.arrivals.go_on_after(last_arrival_us(&transaction)?);
+            let last_us = super::last_arrival_us(&transaction).map_err(|error| transaction.why(error))?;
+            self.arrivals.go_on_after(last_us);
         }
         self.database.note_time(self.arrivals.now_s());
         let last_arrival_us = self.arrivals.last_us();
@@ -86,9 +87,7 @@ impl Writer {
         let mut outcomes = Vec::with_capacity(commits.len());
         for commit in commits {
             let read = group.admit(commit, &mut self.arrivals);
-            outcomes.push(read.map_err(|error| {
-                transaction.failure().unwrap_or_else(|| Failure::Said(None, error.to_string()))
-            })?);
+            outcomes.push(read.map_err(|error| transaction.why(error))?);
         }
         if self.arrivals.last_us() > last_arrival_us {
             group.put(Tree::Meta, LAST_ARRIVAL, &self.arrivals.last_us().to_be_bytes());
@@ -104,10 +103,6 @@ impl Writer {
             self.database.sealing().forget(&rewrapped).map_err(sealing)?;
         }
         Ok(outcomes)
-    }
-
-    fn can_mend(&self) -> bool {
-        self.latch.failure().is_some_and(|failure| !failure.for_good)
     }
 
     /// Finishes what an erasure that failed in its middle has left.
@@ -128,12 +123,6 @@ impl Writer {
 
 fn sealing(error: SealingError) -> Failure {
     Failure::Said(None, error.to_string())
-}
-
-/// The arrival that was given out last, as a transaction sees it.
-fn last_arrival_us(transaction: &Transaction<'_>) -> Result<u64, Failure> {
-    let read = super::last_arrival_us(transaction);
-    read.map_err(|error| transaction.failure().unwrap_or_else(|| Failure::Said(None, error.to_string())))
 }
 
 impl engine::Writer for Writer {
@@ -179,12 +168,12 @@ impl engine::Writer for Writer {
     }
 
     fn try_again_in(&self) -> Option<Duration> {
-        self.can_mend().then_some(self.mend_interval)
+        self.latch.can_mend().then_some(self.mend_interval)
     }
 
     fn mend(&mut self) {
         let just_tried = self.tried.is_some_and(|tried| tried.elapsed() < self.mend_interval);
-        if !self.can_mend() || just_tried {
+        if !self.latch.can_mend() || just_tried {
             return;
         }
         self.tried = Some(Instant::now());

@@ -81,17 +81,13 @@ impl MasterKey {
     /// What is wrong with it.
     pub fn read(file: &Path) -> Result<Self, MasterKeyError> {
         let place = format!("`{}`", file.display());
-        let length = match fs::metadata(file) {
-            Ok(found) => found.len(),
-            Err(error) => return Err(MasterKeyError::Io { place, error }),
-        };
+        let unread = |error| MasterKeyError::Io { place: place.clone(), error };
+        let length = fs::metadata(file).map_err(unread)?.len();
         if length > FILE_BYTES_MAX {
             return Err(MasterKeyError::Malformed { place, length: length as usize });
         }
-        match regular_file::bytes_of(file, FILE_BYTES_MAX) {
-            Ok(bytes) => Self::parse(&String::from_utf8_lossy(&Zeroizing::new(bytes)), place),
-            Err(error) => Err(MasterKeyError::Io { place, error }),
-        }
+        let bytes = regular_file::bytes_of(file, FILE_BYTES_MAX).map_err(unread)?;
+        Self::parse(&String::from_utf8_lossy(&Zeroizing::new(bytes)), place)
     }
 
     /// Makes a new key and writes it to a file that there is not yet, readable by its owner only. Once this returns, the

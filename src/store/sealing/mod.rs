@@ -386,11 +386,6 @@ impl Sealing {
         Ok(())
     }
 
-    /// The id of the master key.
-    pub(super) fn master_key_id(&self) -> String {
-        self.master.lock().id()
-    }
-
     /// The master key.
     pub(super) fn master_key(&self) -> MasterKey {
         self.master.lock().clone()

@@ -35,23 +35,12 @@ impl Volume {
         let until = self.found_until();
         let mut of = 1;
         loop {
-            if let Some(unfound) = self.unfound_in_parts(of, until, damages)? {
+            let parts = (0..of).map(|nth| self.unfound_in(&Part { nth, of }, until, damages));
+            if let Some(unfound) = parts.sum::<DiskResult<Option<u64>>>()? {
                 return Ok(unfound);
             }
             of *= FINER;
         }
-    }
-
-    /// That of all keys, in so many parts; nothing where a part has too many to be remembered.
-    fn unfound_in_parts(&self, of: u64, until: Offset, damages: &Damages) -> DiskResult<Option<u64>> {
-        let mut unfound = 0;
-        for nth in 0..of {
-            match self.unfound_in(&Part { nth, of }, until, damages)? {
-                Some(of_part) => unfound += of_part,
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(unfound))
     }
 
     /// That of a part of the keys; nothing where they are too many to be remembered.

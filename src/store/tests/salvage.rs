@@ -360,7 +360,8 @@ fn an_audit_that_was_begun_anew_is_not_mixed_with_that_of_the_backup() {
     for number in 1..=3 {
         store.commit_now(Commit::new().remove(Tree::Audit, audit_key(number))).unwrap();
     }
-    block_on(AuditLog::of(store.clone()).commit(Commit::new(), reload())).unwrap();
+    let other = AuditEntry { who: "grace".to_owned(), ..reload() };
+    block_on(AuditLog::of(store.clone()).commit(Commit::new(), other)).unwrap();
     drop(store);
     let salvaged = drill.salvage(Some(&drill.backup)).unwrap();
     assert_eq!(salvaged.lost.get(&Tree::Audit), Some(&1), "{salvaged:?}");

@@ -233,6 +233,7 @@ mod tests {
             action: "reload".to_owned(),
             object: None,
             reason: Some("=1+1\n\"x\"".to_owned()),
+            gaps: Vec::new(),
             previous: "00".to_owned(),
         };
         let text = sheet(&[record]).csv().unwrap();

@@ -242,6 +242,8 @@ const ROUTES: &[Row] = routes! {
     POST "/suppressions" Confidential All [suppressions::add] "Adds to a suppression list.";
     POST "/suppressions/naming" Confidential All [suppressions::naming]
         "Lists the suppression lists that name a lead.";
+    POST "/suppressions/confirm" Confidential All [suppressions::confirm]
+        "Takes the suppression lists as a salvage has left them.";
     DELETE "/suppressions/{name}" Confidential All [suppressions::remove] "Removes a suppression list.";
     GET "/experiments" Confidential All [experiments::list] "Lists experiments with their state.";
     GET "/experiments/{rule}" Confidential All [experiments::compare]
@@ -402,11 +404,12 @@ async fn live(_: Context<App>) -> Result<Reply, Failure> {
 async fn ready(context: Context<App>) -> Result<Reply, Failure> {
     match context.app.ready() {
         Ok(()) => {
-            let remark = context.app.health.remark().map(|remark| remark + "\n").unwrap_or_default();
+            let remarks = [context.app.health.remark(), context.app.engine.suppressions.remark()];
+            let remarks: String = remarks.into_iter().flatten().map(|remark| remark + "\n").collect();
             let degraded = context.app.health.degraded();
             let told =
                 degraded.map_or("ready\n".to_owned(), |degraded| format!("ready, degraded: {degraded}\n"));
-            Ok(Reply::bytes("text/plain; charset=utf-8", told + &remark))
+            Ok(Reply::bytes("text/plain; charset=utf-8", told + &remarks))
         }
         Err(reason) => {
             let reply = Reply::bytes("text/plain; charset=utf-8", format!("{reason}\n"));

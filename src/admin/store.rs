@@ -5,7 +5,8 @@ use tracing::error;
 
 use super::App;
 use super::command::unavailable;
-use crate::store::audit::AuditLog;
+use crate::store::audit::{AuditGap, AuditLog, AuditVerdict};
+use crate::store::left_alone::{self, Doubt};
 use crate::store::{CheckReport, ReadError, Store};
 use crate::web::{Context, Failure, Reply};
 
@@ -22,6 +23,9 @@ pub struct StoreReport {
     /// What of the store's files is not as it was written, each in a sentence.
     #[serde(default)]
     pub damaged: Vec<String>,
+    /// What a salvage has lost and recorded, each in a sentence; the store is sound all the same.
+    #[serde(default)]
+    pub known: Vec<String>,
     /// Indexes that did not find all that the files of their volume hold, each in a sentence.
     #[serde(default)]
     pub unfound: Vec<String>,
@@ -65,17 +69,38 @@ pub(super) async fn check(context: Context<App>) -> Result<Reply, Failure> {
 }
 
 impl StoreReport {
-    /// Reads every record, and walks the chain of the audit.
+    /// Reads every record, walks the chain of the audit, and looks whether who is to be left alone is known.
     ///
     /// # Errors
     /// That the disk cannot be read.
     pub(super) fn of(store: &Store) -> Result<Self, ReadError> {
         let mut report = Self::from(store.check()?);
-        if let Some(broken) = AuditLog::of(store.clone()).verify()?.broken {
-            report.sound = false;
-            report.damaged.push(format!("the chain of the audit is broken: {broken}"));
-        }
+        let AuditVerdict { broken, gaps, .. } = AuditLog::of(store.clone()).verify()?;
+        let broken = broken.map(|broken| format!("the chain of the audit is broken: {broken}"));
+        let gap =
+            |gap: AuditGap| format!("the chain of the audit has a gap that a salvage has recorded: {gap}");
+        report.known.extend(gaps.into_iter().map(gap));
+        let unmarked = unless_broken(left_alone::damage(store))?.flatten();
+        let doubt = match unless_broken(Doubt::read(store))?.flatten() {
+            Some(Doubt::MayBeLost(told)) => Some(told),
+            Some(Doubt::OfBackup(told)) => {
+                report.known.push(told);
+                None
+            }
+            None => None,
+        };
+        report
+            .damaged
+            .extend([broken, unmarked, doubt].into_iter().flatten().inspect(|_| report.sound = false));
         Ok(report)
+    }
+}
+
+/// What was read, unless a record is broken, which the check names by itself.
+fn unless_broken<T>(read: Result<T, ReadError>) -> Result<Option<T>, ReadError> {
+    match read {
+        Err(ReadError::Broken(_)) => Ok(None),
+        read => read.map(Some),
     }
 }
 
@@ -94,6 +119,7 @@ impl From<CheckReport> for StoreReport {
                 .collect(),
             leads_broken: report.leads_broken,
             damaged: report.damages.iter().map(ToString::to_string).collect(),
+            known: Vec::new(),
             unfound: report.unfound.iter().map(unfound).collect(),
             broken: broken.collect(),
             unknown_keys: report.unknown_keys,

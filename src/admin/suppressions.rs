@@ -1,4 +1,4 @@
-//! `GET`, `POST /suppressions`, `DELETE /suppressions/{name}`, `POST /suppressions/naming`: what `offerd suppressions` and
+//! `GET`, `POST /suppressions`, `DELETE /suppressions/{name}`, `POST /suppressions/confirm`, `POST /suppressions/naming`: what `offerd suppressions` and
 //! `offerd explain` call.
 
 use std::sync::Arc;
@@ -74,6 +74,13 @@ pub struct Removed {
     pub partners: Vec<String>,
 }
 
+/// Whether there was anything to confirm.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Confirmed {
+    /// Whether there was.
+    pub found: bool,
+}
+
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     let engine = &context.app.engine;
     let (lists, book) = (engine.suppressions.now(), engine.book());
@@ -141,6 +148,19 @@ pub(super) async fn remove(context: Context<App>) -> Result<Reply, Failure> {
     }
     let partners = naming_partners(&context.app.engine.book(), &name);
     Reply::json(&Removed { found, partners })
+}
+
+/// Takes the lists as a salvage has left them.
+pub(super) async fn confirm(context: Context<App>) -> Result<Reply, Failure> {
+    let engine = &context.app.engine;
+    let confirmed = left_alone::confirm(&context.app.store, engine.suppressions.key_file()).await;
+    let found = confirmed.map_err(not_left_alone)?;
+    if found {
+        load(Arc::clone(engine)).await?;
+        let note = note!("suppressions.confirm", "suppression lists confirmed as they are");
+        context.app.note_if_can(&Actor::of_command(&context), note).await;
+    }
+    Reply::json(&Confirmed { found })
 }
 
 /// Adds to a list that partner files name.

@@ -101,13 +101,16 @@ async fn against(
 
 fn tell(verdict: &AuditVerdict, written_down: Option<String>, json: bool) -> Result<(), Trouble> {
     page::show(verdict, json, || {
-        let AuditVerdict { records, head, .. } = verdict;
+        let AuditVerdict { records, head, gaps, .. } = verdict;
         page::print(format!(
             "{}, the last {}:{}",
             page::counted(*records as usize, "record"),
             head.number,
             head.hash
         ));
+        for gap in gaps {
+            page::print(format_args!("a gap that a salvage has recorded: {gap}"));
+        }
     })?;
     match verdict.broken.clone().or(written_down) {
         None => Ok(()),

@@ -133,7 +133,8 @@ fn print(report: &StoreReport, all: bool, json: bool) -> Result<(), String> {
     }));
     let broken =
         report.broken.iter().map(|record| format!("{} {}: {}", record.tree, record.key, record.reason));
-    let named: Vec<String> = report.damaged.iter().chain(&report.unfound).cloned().chain(broken).collect();
+    let told = report.damaged.iter().chain(&report.unfound).chain(&report.known);
+    let named: Vec<String> = told.cloned().chain(broken).collect();
     let shown = if all { named.len() } else { named.len().min(NAMED) };
     named[..shown].iter().for_each(page::print);
     if shown < named.len() {
@@ -164,7 +165,7 @@ async fn salvaged(settings: &Settings, into: &Path, backup: Option<&Path>) -> Re
     let file = opened.as_mut().map(|file| file as &mut dyn Read);
     let mut bar = progress::Bar::begin("");
     let options = StoreOptions::from(&settings.store);
-    let made = salvage(&options, into, file, &mut |step| bar.step(step));
+    let made = salvage(&options, into, file, &operator(), &mut |step| bar.step(step));
     drop(bar);
     let salvaged = made.map_err(|error| why(&error, into, backup))?;
     told("store.salvage", &operator());
@@ -210,6 +211,7 @@ fn print_salvaged(salvaged: &Salvaged, into: &Path, json: bool) -> Result<(), St
     if salvaged.keys_of_backup {
         page::print("`keys` was lost, and taken from the backup");
     }
+    print_base(salvaged);
     let lost = salvaged.leads_lost.len();
     page::print(format_args!(
         "{} leads are there, {} of them from the backup; {lost} are lost",
@@ -222,6 +224,34 @@ fn print_salvaged(salvaged: &Salvaged, into: &Path, json: bool) -> Result<(), St
         ));
     }
     list_leads(salvaged, into)
+}
+
+/// What became of what is about no lead.
+fn print_base(salvaged: &Salvaged) {
+    let named = |tree: &Tree| {
+        let names = salvaged.lost_names.get(tree).map(|names| names.join(", "));
+        names.map_or_else(|| tree.name().to_owned(), |names| format!("{} ({names})", tree.name()))
+    };
+    let untaken: Vec<String> = salvaged.untaken.iter().map(named).collect();
+    if !untaken.is_empty() {
+        page::print(format_args!(
+            "the backup has records that are not there, and were not taken from it, since they may have been removed or changed after it \
+             was taken: {}; make anew what is needed",
+            untaken.join(", ")
+        ));
+    }
+    if salvaged.may_lack_unknown {
+        page::print(
+            "the base of the store is damaged, and no backup tells what it had: what is lost of tokens, users, pauses and other \
+             records that are about no lead is not counted",
+        );
+    }
+    salvaged.audit_gaps.iter().for_each(|gap| {
+        page::print(format_args!("the chain of the audit has a gap, which is recorded in it: {gap}"));
+    });
+    if let Some(doubt) = &salvaged.doubt {
+        page::print(doubt);
+    }
 }
 
 /// Names the leads that are lost, in a file where they are many.
@@ -244,6 +274,8 @@ fn list_leads(salvaged: &Salvaged, into: &Path) -> Result<(), String> {
 
 fn json_of(salvaged: &Salvaged) -> serde_json::Value {
     let Salvaged { report, damages, journal, keys_of_backup, from_backup, lost, .. } = salvaged;
+    let by_name: BTreeMap<&str, _> =
+        salvaged.lost_names.iter().map(|(tree, names)| (tree.name(), names)).collect();
     serde_json::json!({
         "nothingLost": salvaged.is_all(),
         "leads": report.leads_sound,
@@ -256,5 +288,9 @@ fn json_of(salvaged: &Salvaged) -> serde_json::Value {
         "damaged": damages.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "journalDamaged": journal,
         "keysOfBackup": keys_of_backup,
+        "lostNames": by_name,
+        "auditGaps": salvaged.audit_gaps,
+        "suppressionsConfirmed": salvaged.doubt.is_none(),
+        "suppressions": salvaged.doubt.as_ref().map(ToString::to_string),
     })
 }

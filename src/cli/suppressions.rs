@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::files::Input;
 use super::prelude::*;
-use crate::admin::suppressions::{AT_ONCE, Added, Addition, ListedSuppressions, Removed, digest};
+use crate::admin::suppressions::{AT_ONCE, Added, Addition, Confirmed, ListedSuppressions, Removed, digest};
 use crate::model::{SuppressionDigest, SuppressionKind};
 use crate::partners::is_key;
 
@@ -34,6 +34,8 @@ pub enum Command {
         /// Name of the list
         name: String,
     },
+    /// Take the lists as they are, where a salvage of the store could not show that they are whole: partners are asked again
+    Confirm,
 }
 
 /// `suppressions add`
@@ -84,6 +86,17 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
             if admin.knows_of_damage().await {
                 return Err(DAMAGED.into());
             }
+        }
+        Command::Confirm => {
+            let admin = AdminClient::find_with_partners(settings).await?;
+            let confirmed: Confirmed = admin.ask(Method::POST, "/suppressions/confirm").await?;
+            tell!(
+                "{}",
+                match confirmed.found {
+                    true => "the suppression lists are taken as they are",
+                    false => "no salvage has left anything open of the suppression lists",
+                }
+            );
         }
         Command::Remove { name } => {
             let admin = AdminClient::find_with_partners(settings).await?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Lead, SuppressionDigest, SuppressionKind};
 use crate::partners::Seat;
-use crate::store::left_alone::{EVERYWHERE, LeftAlone};
+use crate::store::left_alone::{Doubt, EVERYWHERE, LeftAlone};
 use crate::store::suppressions::{SuppressionList, SuppressionLists};
 use crate::store::{ReadError, Store};
 use crate::telemetry::metrics::SUPPRESSION_ENTRIES;
@@ -32,6 +32,8 @@ pub struct Lists {
     left_alone: LeftAlone,
     /// Why none of them could be read, if that is so; a sentence.
     unread: Option<String>,
+    /// What a salvage has left open of them.
+    doubt: Option<Doubt>,
 }
 
 /// One list.
@@ -51,7 +53,7 @@ pub enum Suppressed {
     Missing(String),
     /// Whom the lead is about asked to be left alone by everybody.
     LeftAlone,
-    /// Some have asked that, and nobody knows who, since the key is not there; a sentence.
+    /// Some have asked that, and nobody knows who, since the key is not there, or a salvage has lost some; a sentence.
     Locked(String),
 }
 
@@ -106,14 +108,15 @@ impl Suppressions {
         let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         let read = SuppressionLists::of(store.clone()).read()?.into_iter();
         let named = read.map(|(name, (about, digests))| (name, List { about, digests })).collect();
-        let loaded = Lists { named, left_alone: LeftAlone::read(store, &self.key_file)?, unread: None };
+        let (left_alone, doubt) = (LeftAlone::read(store, &self.key_file)?, Doubt::read(store)?);
+        let loaded = Lists { named, left_alone, doubt, unread: None };
         for (name, list) in &loaded.named {
             gauge!(SUPPRESSION_ENTRIES, "list" => name.clone()).set(list.digests.len() as f64);
         }
         let left_alone: usize = loaded.left_alone.all().map(|(_, count)| count).sum();
         gauge!(SUPPRESSION_ENTRIES, "list" => EVERYWHERE).set(left_alone as f64);
-        if let LeftAlone::Locked(told) = &loaded.left_alone
-            && self.locked().as_ref() != Some(told)
+        if let Some(told) = loaded.locked()
+            && self.now().locked() != Some(told)
         {
             tracing::error!("{told}");
         }
@@ -125,11 +128,17 @@ impl Suppressions {
         Ok(())
     }
 
-    /// Why nobody is asked about anybody, if the key of who asked to be left alone cannot be used; a sentence.
+    /// Why nobody is asked about anybody, if the key of who asked to be left alone cannot be used, or a salvage may have lost some of
+    /// them; a sentence.
     pub fn locked(&self) -> Option<String> {
-        match &self.now().left_alone {
-            LeftAlone::Locked(told) => Some(told.clone()),
-            LeftAlone::Nobody | LeftAlone::Known(..) => None,
+        self.now().locked().map(str::to_owned)
+    }
+
+    /// What to know of the lists although they are respected; a sentence.
+    pub fn remark(&self) -> Option<String> {
+        match &self.now().doubt {
+            Some(Doubt::OfBackup(told)) => Some(told.clone()),
+            Some(Doubt::MayBeLost(_)) | None => None,
         }
     }
 
@@ -140,16 +149,20 @@ impl Suppressions {
 }
 
 impl Lists {
+    fn locked(&self) -> Option<&str> {
+        match (&self.left_alone, &self.doubt) {
+            (LeftAlone::Locked(told), _) | (_, Some(Doubt::MayBeLost(told))) => Some(told),
+            (LeftAlone::Nobody | LeftAlone::Known(..), Some(Doubt::OfBackup(_)) | None) => None,
+        }
+    }
+
     /// What keeps every partner from being asked about somebody, if anything.
     pub fn against_all(&self, lead: &Lead) -> Option<Suppressed> {
-        let asked = |kind: SuppressionKind| self.left_alone.has_any(kind, &kind.normal_of_lead(lead));
-        match &self.left_alone {
-            LeftAlone::Nobody => None,
-            LeftAlone::Locked(told) => Some(Suppressed::Locked(told.clone())),
-            LeftAlone::Known(..) => {
-                SuppressionKind::ALL.into_iter().any(asked).then_some(Suppressed::LeftAlone)
-            }
+        if let Some(told) = self.locked() {
+            return Some(Suppressed::Locked(told.to_owned()));
         }
+        let asked = |kind: SuppressionKind| self.left_alone.has_any(kind, &kind.normal_of_lead(lead));
+        SuppressionKind::ALL.into_iter().any(asked).then_some(Suppressed::LeftAlone)
     }
 
     /// Who asked to be left alone.
@@ -236,7 +249,7 @@ impl Suppressed {
             Self::LeftAlone => {
                 ("a person who may be asked about", "one who asked to be left alone".to_owned())
             }
-            Self::Locked(told) => ("the key of who asked to be left alone", told.clone()),
+            Self::Locked(told) => ("the list of who asked to be left alone, and its key", told.clone()),
             Self::Missing(name) => (
                 "every suppression list that its file names",
                 format!("no list `{name}`; `offerd suppressions add {name} FILE --kind KIND` makes it"),

@@ -273,6 +273,58 @@ async fn what_is_left_of_a_damaged_store_is_salvaged_and_the_rest_comes_from_a_b
     assert_eq!(daemon.complete(&table).await["offers"], before["offers"]);
 }
 
+/// They are taken from a backup; without one nobody is asked until somebody has confirmed the lists.
+#[tokio::test]
+async fn who_asked_to_be_left_alone_is_not_asked_about_after_a_salvage() {
+    let daemon = Daemon::with_partners(prompt_partners(2)).start().await;
+    let email = "leave.me@example.com";
+    let suppressed = daemon.command(&["person", "suppress", "--email", email]);
+    assert!(suppressed.status.success(), "{}", text(&suppressed.stderr));
+    let backup = daemon.file("of.backup");
+    assert!(daemon.command(&["backup", backup.to_str().unwrap()]).status.success());
+    let into = daemon.file("salvaged");
+    let (_, stopped) = daemon.terminate();
+    let store = stopped.plan.store();
+    let whole = stopped.plan.directory().join("whole");
+    fs::remove_file(store.join("base/00000001.records")).unwrap();
+    fs::rename(&store, &whole).unwrap();
+    let salvage = |more: &[&str]| {
+        fs::rename(&whole, &store).unwrap();
+        let arguments = [&["store", "salvage", "--into", into.to_str().unwrap()], more].concat();
+        let output = stopped.plan.command(&arguments).output().unwrap();
+        fs::rename(&store, &whole).unwrap();
+        fs::rename(&into, &store).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+
+    let told = salvage(&["--backup", backup.to_str().unwrap()]);
+    assert!(told.contains("were salvaged with those of the backup of"), "{told}");
+    assert!(told.contains("were not taken from it") && told.contains("tokens"), "{told}");
+    let checked = stopped.plan.command(&["store", "check"]).output().unwrap();
+    assert!(checked.status.success(), "{}", text(&checked.stdout));
+    assert!(text(&checked.stdout).contains("suppressions confirm"), "{}", text(&checked.stdout));
+    let listed = stopped.plan.command(&["suppressions", "list"]).output().unwrap();
+    assert!(text(&listed.stdout).contains("everywhere"), "{}", text(&listed.stdout));
+
+    fs::remove_dir_all(&store).unwrap();
+    let told = salvage(&[]);
+    assert!(told.contains("a salvage could not show that the suppression lists are whole"), "{told}");
+    let checked = stopped.plan.command(&["store", "check"]).output().unwrap();
+    assert_eq!(checked.status.code(), Some(1), "{}", text(&checked.stdout));
+    assert!(text(&checked.stdout).contains("suppressions confirm"), "{}", text(&checked.stdout));
+    let daemon = stopped.start().await;
+    let ready = async || daemon.request(Method::GET, &format!("{}/readyz", daemon.admin), "", "").await;
+    let answer = ready().await;
+    assert_eq!(answer.status, 503, "{}", text(&answer.body));
+    assert!(text(&answer.body).contains("suppressions confirm"), "{}", text(&answer.body));
+    let confirmed = daemon.command(&["suppressions", "confirm"]);
+    assert!(confirmed.status.success(), "{}", text(&confirmed.stderr));
+    assert_eq!(ready().await.status, 200);
+    let checked = daemon.command(&["store", "check"]);
+    assert!(checked.status.success(), "{}", text(&checked.stdout));
+}
+
 fn flip_in_the_middle(stopped: &Stopped, name: &str) {
     let file = stopped.plan.store().join(name);
     let mut bytes = fs::read(&file).unwrap();

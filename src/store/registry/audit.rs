@@ -3,10 +3,13 @@
 //!
 //! Nothing in it tells of a person whom a lead is about: leads are named by their uuids, which are random.
 
+use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use chrono::Utc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -14,10 +17,10 @@ use super::users::Role;
 use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
 
 /// Where the hash of the last record lies that went.
-const ANCHOR: &[u8] = &[0];
+pub(in crate::store) const ANCHOR: &[u8] = &[0];
 
 /// How the keys of records begin.
-const RECORDS: &[u8] = &[1];
+pub(in crate::store) const RECORDS: &[u8] = &[1];
 
 /// Longest time that one record waits for those before it.
 const TURN: Duration = Duration::from_secs(10);
@@ -51,8 +54,43 @@ pub struct AuditRecord {
     /// Why, where that is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The gaps before it, in the record of a salvage: the chain begins anew behind each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<AuditGap>,
     /// The hash of the record before it, as hexadecimal digits.
     pub previous: String,
+}
+
+/// A place where the chain begins anew, since the records there are lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AuditGap {
+    /// The number of the record before it; 0 where it is at the beginning.
+    pub after: u64,
+    /// The number of the first record behind it.
+    pub next: u64,
+}
+
+impl fmt::Display for AuditGap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { after, next } = *self;
+        let (first, last) = (after + 1, next - 1);
+        match last.checked_sub(after) {
+            Some(0) | None => write!(f, "record {next} was written while record {after} could not be read"),
+            Some(1) => write!(f, "record {first} is lost"),
+            Some(_) => write!(f, "records {first} to {last} are lost"),
+        }
+    }
+}
+
+impl AuditGap {
+    /// What is wrong there, where no salvage has recorded it.
+    fn fault(self) -> String {
+        let wanted = self.after + 1;
+        match self.next == wanted {
+            true => format!("record {wanted} does not follow from the one before it, which was changed"),
+            false => format!("record {wanted} is missing or cannot be read"),
+        }
+    }
 }
 
 /// What is to be recorded.
@@ -110,6 +148,99 @@ pub struct AuditVerdict {
     /// Where the chain is broken for the first time, and how; nothing where it is whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken: Option<String>,
+    /// The gaps that a salvage has recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<AuditGap>,
+}
+
+/// A walk along the chain.
+pub(in crate::store) struct Chain {
+    records: u64,
+    head: AuditHead,
+    /// Each gap, with what was read before it.
+    met: Vec<(AuditGap, u64, AuditHead)>,
+    /// The gaps that records of salvages name.
+    named: BTreeSet<AuditGap>,
+    fault: Option<String>,
+}
+
+impl Chain {
+    /// Begins behind the last record that went, as it lies at [`ANCHOR`].
+    pub(in crate::store) fn behind(anchor: Option<AuditHead>) -> Self {
+        let head = anchor.unwrap_or_else(|| AuditHead { number: 0, hash: BEGINNING.to_owned() });
+        Self { records: 0, head, met: Vec::new(), named: BTreeSet::new(), fault: None }
+    }
+
+    /// Takes in the next record, unless the chain is broken before it.
+    pub(in crate::store) fn take(&mut self, place: &[u8], payload: &[u8], record: Option<AuditRecord>) {
+        if self.fault.is_some() {
+            return;
+        }
+        let (wanted, found) = (self.head.number + 1, number(place));
+        // What was recorded while the one before it could not be read.
+        let begins_anew = |record: &AuditRecord| record.previous == BEGINNING;
+        self.fault = match &record {
+            _ if found < wanted => Some(format!("record {wanted} is missing or cannot be read")),
+            None => Some(format!("record {found} is no record")),
+            Some(record) if record.number != found => {
+                Some(format!("record {found} is record {} in another place", record.number))
+            }
+            Some(record) if found == wanted && record.previous != self.head.hash && !begins_anew(record) => {
+                Some(AuditGap { after: self.head.number, next: found }.fault())
+            }
+            Some(_) => None,
+        };
+        let Some(record) = record.filter(|_| self.fault.is_none()) else { return };
+        if found > wanted || record.previous != self.head.hash {
+            let gap = AuditGap { after: self.head.number, next: found };
+            self.met.push((gap, self.records, self.head.clone()));
+        }
+        // None can know of a gap that comes later.
+        self.named.extend(record.gaps.iter().filter(|gap| gap.next <= found));
+        self.records += 1;
+        self.head = AuditHead { number: found, hash: hash(payload) };
+    }
+
+    /// The gaps that no salvage has recorded.
+    pub(in crate::store) fn unnamed(&self) -> impl Iterator<Item = AuditGap> {
+        self.met.iter().map(|(gap, ..)| *gap).filter(|gap| !self.named.contains(gap))
+    }
+
+    /// What the walk has found.
+    pub(in crate::store) fn verdict(self) -> AuditVerdict {
+        let unnamed = self.unnamed().next();
+        let gaps = self.met.iter().map(|(gap, ..)| *gap).collect();
+        match self.met.into_iter().find(|(gap, ..)| Some(*gap) == unnamed) {
+            Some((gap, records, head)) => {
+                AuditVerdict { records, head, broken: Some(gap.fault()), gaps: Vec::new() }
+            }
+            None => AuditVerdict { records: self.records, head: self.head, broken: self.fault, gaps },
+        }
+    }
+}
+
+/// The key and the payload of the record that a salvage adds behind the last one, by whom, of what it was and with the gaps that it
+/// leaves.
+pub(in crate::store) fn salvage_record(
+    last: Option<&(Vec<u8>, Vec<u8>)>,
+    who: &str,
+    reason: &str,
+    gaps: Vec<AuditGap>,
+) -> (Vec<u8>, Vec<u8>) {
+    let number = last.map_or(0, |(place, _)| number(place)) + 1;
+    let record = AuditRecord {
+        number,
+        at: Utc::now().timestamp_millis(),
+        who: who.to_owned(),
+        role: None,
+        from: "command".to_owned(),
+        action: "store.salvage".to_owned(),
+        object: None,
+        reason: Some(reason.to_owned()),
+        gaps,
+        previous: last.map_or_else(|| BEGINNING.to_owned(), |(_, payload)| hash(payload)),
+    };
+    (key(number), codec::encode_json(&record))
 }
 
 /// The audit of a store. Cheap to clone.
@@ -164,7 +295,8 @@ impl AuditLog {
     fn record(&self, head: AuditHead, entry: AuditEntry) -> AuditRecord {
         let AuditEntry { who, role, from, action, object, reason } = entry;
         let (number, at, action) = (head.number + 1, self.store.now_ms(), action.to_owned());
-        AuditRecord { number, at, who, role, from, action, object, reason, previous: head.hash }
+        let previous = head.hash;
+        AuditRecord { number, at, who, role, from, action, object, reason, gaps: Vec::new(), previous }
     }
 
     /// The last record. It is looked for in steps that double, from one that was seen before.
@@ -240,36 +372,18 @@ impl AuditLog {
         page(records, last + 1, filter, most, looked_at)
     }
 
-    /// Walks the chain from its anchor to its end. Reads all of it.
+    /// Walks the chain from its anchor to its end, over the gaps that a salvage has recorded. Reads all of it.
     ///
     /// # Errors
     /// That the disk cannot be read.
     pub fn verify(&self) -> Result<AuditVerdict, ReadError> {
-        let mut verdict = AuditVerdict { records: 0, head: self.anchor()?, broken: None };
+        let mut chain = Chain::behind(Some(self.anchor()?));
         for read in self.store.scan(Tree::Audit, RECORDS) {
             let (place, payload) = read?;
-            let record = self.store.decode_json::<AuditRecord>(Tree::Audit, &place, &payload).ok();
-            let wanted = verdict.head.number + 1;
-            let fault = match record {
-                _ if *place != key(wanted)[..] => {
-                    Some(format!("record {wanted} is missing or cannot be read"))
-                }
-                None => Some(format!("record {wanted} is no record")),
-                Some(record) if record.number != wanted => {
-                    Some(format!("record {wanted} is record {} in another place", record.number))
-                }
-                Some(record) if record.previous != verdict.head.hash => {
-                    Some(format!("record {wanted} does not follow from the one before it, which was changed"))
-                }
-                Some(_) => None,
-            };
-            if fault.is_some() {
-                return Ok(AuditVerdict { broken: fault, ..verdict });
-            }
-            verdict.records += 1;
-            verdict.head = AuditHead { number: wanted, hash: hash(&payload) };
+            let record = self.store.decode_json(Tree::Audit, &place, &payload).ok();
+            chain.take(&place, &payload, record);
         }
-        Ok(verdict)
+        Ok(chain.verdict())
     }
 
     /// Removes the records that are older than a time, Unix milliseconds, and keeps the hash of the last of them. Tells how many.
@@ -354,7 +468,7 @@ fn key(number: u64) -> Vec<u8> {
     [RECORDS, &number.to_be_bytes()].concat()
 }
 
-fn number(key: &[u8]) -> u64 {
+pub(in crate::store) fn number(key: &[u8]) -> u64 {
     key.strip_prefix(RECORDS).and_then(|rest| rest.try_into().ok()).map_or(0, u64::from_be_bytes)
 }
 

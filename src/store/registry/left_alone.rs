@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use chrono::DateTime;
 use ring::hmac;
 
 use super::suppressions::{NotAdded, SuppressionList, SuppressionLists};
@@ -22,6 +23,9 @@ pub(super) const OURS: char = '_';
 
 /// The list that shows which key is the right one.
 const CHECK: &str = "_key";
+
+/// The list that a salvage leaves where it could not show that the lists are whole: until when they are, in its time of update.
+pub(in crate::store) const SALVAGED: &str = "_salvaged";
 
 /// What is hashed for it.
 const CHECKED: &[u8] = b"offerd suppression key";
@@ -78,7 +82,11 @@ impl LeftAlone {
     }
 
     fn of(lists: Ours, file: &Path) -> Self {
-        let Some((_, check)) = lists.get(CHECK) else { return Self::Nobody };
+        let check = match lists.get(CHECK) {
+            Some((_, check)) if !check.is_empty() => check,
+            _ if lists.keys().all(|name| name == SALVAGED) => return Self::Nobody,
+            _ => return Self::Locked(unmarked(&format!("`{}`", file.display()))),
+        };
         let key = match MasterKey::read(file) {
             Ok(key) => Key::of(&key),
             Err(MasterKeyError::Io { place, error }) => {
@@ -92,7 +100,7 @@ impl LeftAlone {
         if !check.contains(&key.kept(CHECKED)) {
             return Self::Locked(locked(&format!("`{}` is another one's", file.display())));
         }
-        let kinds = lists.into_iter().filter(|(name, _)| name != CHECK);
+        let kinds = lists.into_iter().filter(|(name, _)| name != CHECK && name != SALVAGED);
         Self::Known(key, kinds.map(|(_, list)| list).collect())
     }
 
@@ -119,6 +127,83 @@ fn locked(why: &str) -> String {
     format!(
         "the key of who asked to be left alone cannot be used: {why}; put the file back, or name it as `store.suppression_key_file`; nodes that share a database need the same file each. Until then nobody is asked about anybody; `offerd suppressions remove {EVERYWHERE}` ends the list"
     )
+}
+
+/// That the record of the key is lost, and what to do.
+fn unmarked(file: &str) -> String {
+    format!(
+        "the store is damaged: of the list of who asked to be left alone the record is lost that shows which key is the right one, so that {file} may be it or not. Until then nobody is asked about anybody; `offerd store salvage` takes the record from a backup, or `offerd suppressions confirm` takes that key as the right one"
+    )
+}
+
+/// What a salvage has left open of the suppression lists, until somebody [confirms](confirm) them; each in a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Doubt {
+    /// Who is on them may be lost, so that nobody is asked about anybody.
+    MayBeLost(String),
+    /// They were taken from a backup, and who came later may be lost.
+    OfBackup(String),
+}
+
+impl std::fmt::Display for Doubt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::MayBeLost(told) | Self::OfBackup(told) => f.write_str(told),
+        }
+    }
+}
+
+impl Doubt {
+    /// What there is of a store.
+    ///
+    /// # Errors
+    /// That the store cannot be read.
+    pub fn read(store: &Store) -> Result<Option<Self>, ReadError> {
+        Ok(Self::of(&SuppressionLists::of(store.clone()).read_ours()?))
+    }
+
+    fn of(lists: &Ours) -> Option<Self> {
+        lists.get(SALVAGED).map(|(list, _)| Self::of_time(list.updated_at))
+    }
+
+    /// Where a backup had the lists whole until a time, Unix milliseconds; 0 where none had.
+    pub(in crate::store) fn of_time(until_ms: i64) -> Self {
+        match DateTime::from_timestamp_millis(until_ms).filter(|_| until_ms > 0) {
+            None => Self::MayBeLost(
+                "a salvage could not show that the suppression lists are whole: some of who asked to be left alone may be lost. Until then nobody is asked about anybody; salvage the damaged store again with `--backup FILE`, or add whom you know of, and `offerd suppressions confirm` takes the lists as they are".to_owned(),
+            ),
+            Some(since) => Self::OfBackup(format!(
+                "the suppression lists were salvaged with those of the backup of {}: who was added to them later may be lost; add whom you know of, then `offerd suppressions confirm`",
+                since.format("%Y-%m-%dT%H:%M:%SZ")
+            )),
+        }
+    }
+}
+
+/// What is wrong with the lists of who is left alone that a look at the store alone shows; a sentence.
+///
+/// # Errors
+/// That the store cannot be read.
+pub fn damage(store: &Store) -> Result<Option<String>, ReadError> {
+    let lists = SuppressionLists::of(store.clone()).read_ours()?;
+    let is_marked = lists.get(CHECK).is_some_and(|(_, check)| !check.is_empty());
+    Ok((!is_marked && lists.keys().any(|name| name != SALVAGED)).then(|| unmarked("the one that is there")))
+}
+
+/// Takes the lists as they are, with the key that is there, after a salvage that could not show that they are whole. True if there was
+/// anything to confirm.
+///
+/// # Errors
+/// Why it was not done.
+pub async fn confirm(store: &Store, file: &Path) -> Result<bool, NotLeftAlone> {
+    let lists = SuppressionLists::of(store.clone());
+    let is_unmarked = damage(store).map_err(NotLeftAlone::unread)?.is_some();
+    if is_unmarked {
+        let key = MasterKey::read(file).map_err(|error| NotLeftAlone::Locked(locked(&error.to_string())))?;
+        let check = [Key::of(&key).kept(CHECKED)];
+        lists.add(CHECK, SuppressionKind::Person, &check).await.map_err(NotLeftAlone::by)?;
+    }
+    Ok(lists.remove(SALVAGED).await.map_err(NotLeftAlone::Store)? || is_unmarked)
 }
 
 /// Adds digests to those who asked to be left alone. The key is made when they are the first.
@@ -187,6 +272,12 @@ pub async fn end(store: &Store) -> Result<bool, CommitError> {
     }
     // Last, so that it can be ended again after a failure.
     lists.remove(CHECK).await
+}
+
+/// What a list of ours names people by, by its name.
+pub(super) fn kind_of(list: &str) -> Option<SuppressionKind> {
+    let of_kind = SuppressionKind::ALL.into_iter().find(|kind| name(*kind) == list);
+    of_kind.or_else(|| (list == CHECK).then_some(SuppressionKind::Person))
 }
 
 fn name(kind: SuppressionKind) -> String {
@@ -262,6 +353,22 @@ mod tests {
         let told = LeftAlone::read(&store, &file).unwrap_err().to_string();
         assert!(told.contains("tree `suppressions` is broken") && !told.contains("key of"), "{told}");
         store.commit(put(codec::encode_json(&check.0))).await.unwrap();
+
+        // Nor is the key another one's where the record of it is lost, wholly or in part.
+        for kept in [1, 0] {
+            let keys = store.keys(Tree::Suppressions, format!("{CHECK}\0")).unwrap();
+            store.remove_all(Tree::Suppressions, &keys[kept..]).await.unwrap();
+            let LeftAlone::Locked(told) = read() else { panic!("nobody knows whose key it is") };
+            assert!(told.contains("the store is damaged") && !told.contains("another one's"), "{told}");
+            assert!(told.contains("suppressions confirm") && damage(&store).unwrap().is_some(), "{told}");
+            assert!(confirm(&store, &file).await.unwrap() && !confirm(&store, &file).await.unwrap());
+            assert!(read().has_any(SuppressionKind::Email, [&asked]) && damage(&store).unwrap().is_none());
+        }
+        // What names a list says nothing that its parts do not.
+        for name in [CHECK, "_email"] {
+            store.commit(Commit::new().remove(Tree::Suppressions, format!("{name}\0"))).await.unwrap();
+        }
+        assert!(read().has_any(SuppressionKind::Email, [&asked]));
 
         assert!(ask_again(&store, &file, SuppressionKind::Email, &asked).await.unwrap());
         assert!(!ask_again(&store, &file, SuppressionKind::Email, &asked).await.unwrap());

@@ -2,7 +2,8 @@
 //! whom leads are about and what they are found by, and what is kept for a time of its own.
 //!
 //! Each file reads and writes records of its own trees through a [`Store`], as any caller does. The engine knows nothing
-//! of them, but for `salvage`, which looks for the tables of a lead. Only `identities`, `contacts` and `terms` go deeper, since what they
+//! of them, but for `salvage`, which looks for the tables of a lead, records its gaps in the audit, and marks suppression lists that it
+//! could not show to be whole. Only `identities`, `contacts` and `terms` go deeper, since what they
 //! forget is forgotten with a key.
 
 pub mod audit;

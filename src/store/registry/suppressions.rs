@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
 
-use super::left_alone::{OURS, Ours};
+use super::left_alone::{self, OURS, Ours};
 use crate::ids;
 use crate::model::{SuppressionDigest, SuppressionKind};
 use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
@@ -180,6 +180,10 @@ impl SuppressionLists {
                 match parsed(&key) {
                     // What names a list stands before its parts.
                     Some((name, true)) => {
+                        // What names one of ours says nothing that is not in its key.
+                        if let Some(kind) = left_alone::kind_of(&name) {
+                            found.entry(name.clone()).or_insert_with(|| (unnamed(&name, kind), Vec::new()));
+                        }
                         found.entry(name).and_modify(|(_, all)| all.extend_from_slice(bytes.as_chunks().0));
                     }
                     Some((name, false)) => {
@@ -209,6 +213,18 @@ impl SuppressionLists {
         }
         Ok(found)
     }
+}
+
+/// A list of which only parts are left.
+fn unnamed(name: &str, kind: SuppressionKind) -> SuppressionList {
+    SuppressionList { name: name.to_owned(), kind, created_at: 0, updated_at: 0 }
+}
+
+/// What a salvage leaves where it could not show that the lists are whole, or only until when.
+pub(in crate::store) fn salvaged(now_ms: i64, whole_until_ms: Option<i64>) -> (Vec<u8>, Vec<u8>) {
+    let list = unnamed(left_alone::SALVAGED, SuppressionKind::Person);
+    let list = SuppressionList { created_at: now_ms, updated_at: whole_until_ms.unwrap_or(0), ..list };
+    (key(left_alone::SALVAGED), codec::encode_json(&list))
 }
 
 /// The name of the list in a key, and whether it is that of a part of it.

@@ -5,7 +5,13 @@
 //! 2. Its keys go along as they are. Where they are lost, those of the backup are taken.
 //! 3. The backup is restored into a store of its own, for as long as it takes. What of a lead cannot be read is taken from there
 //!    (`rescue.rs`).
-//! 4. What still cannot be read is left out, and reported. The new store is checked, and moved to its place.
+//! 4. What is about no lead comes back only where a later removal harms nobody: suppression lists and the audit do, tokens and users do
+//!    not. What the backup has and the new store has not is counted as lost.
+//! 5. What still cannot be read is left out, and reported. The new store is checked, and moved to its place.
+//!
+//! # Who is to be left alone stays so
+//! Where entries of suppression lists may be lost, the new store says so ([`Doubt`]): until when they are known by the backup, or that
+//! nobody is to be asked about anybody.
 //!
 //! # Who was erased does not come back
 //! The newest word on a lead is the record of its data key. Where that is damaged too, it follows from the wrapping keys: each
@@ -24,14 +30,18 @@ use std::{
     sync::Arc,
 };
 
+use chrono::Utc;
 use uuid::Uuid;
 
 use self::{rescue::Rescue, source::Source};
 use super::{
     backup::{Restore, RestoreError, for_each_piece},
     beside::{Beside, BesideError},
+    broken::ReadError,
     changes::Change,
     check::{self, CheckReport},
+    codec,
+    commit::Commit,
     damage::{Damage, DamageKind},
     engine::{Engine, Writer as _, read_record},
     error::StoreError,
@@ -41,11 +51,16 @@ use super::{
     owner,
     progress::Progress,
     records::{Records, Within},
-    registry::entities::LeadRecord,
+    registry::{
+        audit::{self, AuditGap, AuditHead, Chain},
+        entities::LeadRecord,
+        left_alone::Doubt,
+        suppressions::{self, SuppressionList},
+    },
     scan::Scan,
     sealing::{GIVE, MasterKey, SealingError, data_key, key_file::KeyFile, key_place::KeyPlace as _},
     trees::{Seal, TREES, Tree, TreeRow},
-    volume_number::Number,
+    volume_number::{BASE, Number},
 };
 
 /// How many records show whether keys are those of a store.
@@ -68,6 +83,16 @@ pub struct Salvaged {
     pub leads_from_backup: u64,
     /// Records that are known to have been there, and are lost, by tree.
     pub lost: BTreeMap<Tree, u64>,
+    /// Trees of which the backup has records that were lost, and were not taken from it.
+    pub untaken: BTreeSet<Tree>,
+    /// Which users and which pauses these are.
+    pub lost_names: BTreeMap<Tree, Vec<String>>,
+    /// Whether records that are about no lead may be lost that no backup tells of.
+    pub may_lack_unknown: bool,
+    /// The gaps of the audit, which a record of it names.
+    pub audit_gaps: Vec<AuditGap>,
+    /// What is left open of the suppression lists.
+    pub doubt: Option<Doubt>,
     /// Leads of which the record is lost.
     pub leads_lost: BTreeSet<Uuid>,
     /// Leads that the backup has, and that did not come back, since they may have been erased meanwhile.
@@ -129,7 +154,7 @@ impl From<BesideError> for SalvageError {
 }
 
 /// Makes a good store in `into` of what is left of the damaged one, which nobody has open and which is not changed. Once this
-/// returns `Ok`, the new store is in its place and survives a power cut.
+/// returns `Ok`, the new store is in its place and survives a power cut. Its audit names who did it, where anything was damaged.
 ///
 /// # Errors
 /// Why there is no new store.
@@ -137,6 +162,7 @@ pub fn salvage(
     options: &StoreOptions,
     into: &Path,
     backup: Option<&mut dyn Read>,
+    who: &str,
     tell: &mut dyn FnMut(Progress),
 ) -> Result<Salvaged, SalvageError> {
     let store = &options.path;
@@ -170,14 +196,20 @@ pub fn salvage(
     }
     let damaged = copied.damaged_volumes();
     let mut salvaged = Salvaged::of(copied, keys_of_backup);
+    let mut lists = Lists::of(&opened, damaged.contains(&BASE) || !salvaged.journal.is_empty())?;
     if let Some(restored) = &restored {
         tell(Progress::begins("taking in what the backup has", None));
-        Rescue::new(&restored.opened.records, &mut opened, &damaged, keys_of_backup)?.all(&mut salvaged)?;
+        lists.note_backup(restored)?;
+        let old = &restored.opened.records;
+        Rescue::new(old, &mut opened, &damaged, keys_of_backup)?.all(lists.may_lack, &mut salvaged)?;
     }
+    salvaged.may_lack_unknown = damaged.contains(&BASE) && restored.is_none();
     drop(restored);
     tell(Progress::begins("reading every record", None));
     leave_out_what_is_broken(&mut opened, &mut salvaged)?;
     find_what_is_missing(&opened, &damaged, &mut salvaged)?;
+    lists.mark(&mut opened, &mut salvaged)?;
+    record_in_audit(&mut opened, damaged.contains(&BASE), who, &mut salvaged)?;
     salvaged.report = check::check(&opened.records).map_err(StoreError::Read)?;
     opened.writer.finish().map_err(StoreError::Disk)?;
     drop(opened);
@@ -220,6 +252,101 @@ fn leave_out_what_is_broken(new: &mut Opened, salvaged: &mut Salvaged) -> Result
             }
         }
         new.writer.write_as_is(removed).map_err(StoreError::Disk)?;
+    }
+    Ok(())
+}
+
+/// What is known of the suppression lists of the new store.
+struct Lists {
+    /// Whether entries may be lost.
+    may_lack: bool,
+    /// What an earlier salvage has left open.
+    marked: Option<SuppressionList>,
+    /// Until when the backup has them, if it has them whole.
+    whole_until_ms: Option<i64>,
+}
+
+impl Lists {
+    fn of(new: &Opened, is_damaged: bool) -> Result<Self, StoreError> {
+        let mark = new.records.get(Tree::Suppressions, &suppressions::salvaged(0, None).0);
+        let marked = mark.ok().flatten().and_then(|kept| codec::decode_json::<SuppressionList>(&kept).ok());
+        let was_lacking = marked.as_ref().is_some_and(|list| list.updated_at == 0);
+        let may_lack = is_damaged || was_lacking || !are_readable(&new.records)?;
+        Ok(Self { may_lack, marked, whole_until_ms: None })
+    }
+
+    fn note_backup(&mut self, backup: &Restored) -> Result<(), StoreError> {
+        let records = &backup.opened.records;
+        let mark = records.get(Tree::Suppressions, &suppressions::salvaged(0, None).0)?;
+        let mark = mark.and_then(|kept| codec::decode_json::<SuppressionList>(&kept).ok());
+        if backup.is_whole && are_readable(records)? {
+            // That of a store that was salvaged has no more than that had.
+            let until = mark.map_or(backup.begun_at, |list| list.updated_at);
+            self.whole_until_ms = Some(until).filter(|until| *until > 0);
+        }
+        Ok(())
+    }
+
+    /// Has the new store say what is left open.
+    fn mark(&self, new: &mut Opened, salvaged: &mut Salvaged) -> Result<(), StoreError> {
+        let mut until = self.marked.as_ref().map(|list| list.updated_at);
+        if self.may_lack {
+            until = Some(self.whole_until_ms.unwrap_or(0));
+            let (key, list) = suppressions::salvaged(Utc::now().timestamp_millis(), self.whole_until_ms);
+            write(new, Commit::new().put(Tree::Suppressions, key, list))?;
+        }
+        salvaged.doubt = until.map(Doubt::of_time);
+        Ok(())
+    }
+}
+
+/// Whether every record of suppression lists can be read.
+fn are_readable(records: &Arc<Records>) -> Result<bool, StoreError> {
+    for record in Scan::new(Arc::<Records>::clone(records), Tree::Suppressions, &[], &[]).naming_broken() {
+        match record {
+            Err(ReadError::Broken(_)) => return Ok(false),
+            record => drop(record?),
+        }
+    }
+    Ok(true)
+}
+
+/// Adds a record of the salvage to the audit where any of it may be lost: it names the gaps, behind which the chain begins anew.
+fn record_in_audit(
+    new: &mut Opened,
+    is_damaged: bool,
+    who: &str,
+    salvaged: &mut Salvaged,
+) -> Result<(), StoreError> {
+    let records = &new.records;
+    let anchor = records.get(Tree::Audit, audit::ANCHOR)?.and_then(|kept| codec::decode_json(&kept).ok());
+    let gone = anchor.as_ref().map_or(0, |anchor: &AuditHead| anchor.number);
+    let mut chain = Chain::behind(anchor);
+    let mut commit = Commit::new();
+    let mut last = None;
+    for record in Scan::new(Arc::<Records>::clone(records), Tree::Audit, audit::RECORDS, audit::RECORDS) {
+        let (place, payload) = record?;
+        // It had gone, and what said so is lost.
+        if audit::number(&place) <= gone {
+            commit = commit.remove(Tree::Audit, place);
+            continue;
+        }
+        chain.take(&place, &payload, codec::decode_json(&payload).ok());
+        last = Some((place, payload));
+    }
+    let gaps: Vec<AuditGap> = chain.unnamed().collect();
+    if !is_damaged && gaps.is_empty() && salvaged.journal.is_empty() && commit.writes.is_empty() {
+        return Ok(());
+    }
+    let reason = "the store was damaged; records of the audit may be lost where the gaps are, and behind the last one before this";
+    let (key, record) = audit::salvage_record(last.as_ref(), who, reason, gaps.clone());
+    salvaged.audit_gaps = gaps;
+    write(new, commit.put(Tree::Audit, key, record))
+}
+
+fn write(new: &mut Opened, commit: Commit) -> Result<(), StoreError> {
+    for outcome in new.writer.execute(&[commit]) {
+        outcome.map_err(|error| StoreError::Disk(error.to_string()))?;
     }
     Ok(())
 }
@@ -277,9 +404,21 @@ impl Salvaged {
             matches!(damage.what, DamageKind::Bytes { at: 0, .. } | DamageKind::Format { .. })
         };
         self.lost.is_empty()
+            && self.doubt.is_none()
             && self.held_back.is_empty()
             && self.journal.is_empty()
             && self.damages.iter().all(|damage| !damage.costs_records() || is_heading(damage))
+    }
+
+    /// Notes a record that a backup has and that was not taken from it.
+    fn note_untaken(&mut self, tree: Tree, key: &[u8]) {
+        *self.lost.entry(tree).or_default() += 1;
+        self.untaken.insert(tree);
+        if matches!(tree, Tree::Users | Tree::Pauses) {
+            let parts = key.split(|byte| *byte == 0).filter(|part| !part.is_empty());
+            let name = parts.map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ");
+            self.lost_names.entry(tree).or_default().push(name);
+        }
     }
 
     fn note_lost(&mut self, tree: Tree, key: &[u8]) {
@@ -296,6 +435,10 @@ impl Salvaged {
 /// The store of the backup, as long as it is needed.
 struct Restored {
     opened: Opened,
+    /// When it was begun, Unix milliseconds.
+    begun_at: i64,
+    /// Whether nothing of its store was damaged then.
+    is_whole: bool,
     _place: Beside,
 }
 
@@ -315,8 +458,9 @@ impl Restored {
             tell(Progress { what: "reading the backup", read: summary.bytes, of });
             Ok(())
         })?;
-        restore.finish()?;
+        let (summary, _) = restore.finish()?;
+        let is_whole = summary.broken.is_empty() && summary.damages == 0;
         let opened = open::open_with(&StoreOptions::new(place.path()), Some(master.clone()))?;
-        Ok(Self { opened, _place: place })
+        Ok(Self { opened, begun_at: summary.begun_at, is_whole, _place: place })
     }
 }

@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::super::broken::ReadError;
 use super::super::changes::Change;
+use super::super::codec;
 use super::super::commit::Commit;
 use super::super::engine::{Engine, Writer as _};
 use super::super::error::StoreError;
@@ -14,11 +15,13 @@ use super::super::frame::framed;
 use super::super::open::Opened;
 use super::super::raw::read_clear;
 use super::super::records::Records;
+use super::super::registry::audit::{self, AuditHead, Chain};
 use super::super::registry::entities::LeadRecord;
-use super::super::scan::Scan;
+use super::super::registry::suppressions;
+use super::super::scan::{Scan, owners};
 use super::super::sealing::data_key::{self, DataKey};
 use super::super::sealing::owner;
-use super::super::trees::{Seal, Tree};
+use super::super::trees::{Kept, Seal, TREES, Tree};
 use super::super::volume_number::{BASE, Number};
 use super::super::volumes::time_ms;
 use super::{SalvageError, Salvaged};
@@ -29,6 +32,9 @@ const AT_ONCE: usize = 128;
 /// What is only ever added to in the base, and may come back: what is not there was not removed.
 const ADDED_TO: [Tree; 5] =
     [Tree::Companies, Tree::Templates, Tree::PaidClicks, Tree::PartnerEvents, Tree::Transcripts];
+
+/// What is not counted where it is missing in the base: it ends within minutes, or is counted otherwise.
+const NOT_COUNTED: [Tree; 4] = [Tree::Meta, Tree::LeadKeys, Tree::OpenTables, Tree::Prefills];
 
 /// Takes what is missing from the store of a backup into the new one.
 pub(super) struct Rescue<'a> {
@@ -69,8 +75,8 @@ impl<'a> Rescue<'a> {
         Ok(Self { old, new, damaged, keys_are_old, generations, waiting: Vec::new() })
     }
 
-    /// Takes all of it.
-    pub(super) fn all(mut self, salvaged: &mut Salvaged) -> Result<(), StoreError> {
+    /// Takes all of it, suppression lists where some of them may be lost.
+    pub(super) fn all(mut self, takes_lists: bool, salvaged: &mut Salvaged) -> Result<(), StoreError> {
         let mut there = BTreeSet::new();
         for (lead, kept) in data_keys(self.old)? {
             if data_key::is_destroyed(&kept) {
@@ -88,7 +94,85 @@ impl<'a> Rescue<'a> {
         for tree in Tree::FEEDS.into_iter().chain(ADDED_TO) {
             self.tree(tree, &there, salvaged)?;
         }
-        self.write()
+        if takes_lists {
+            let mark = suppressions::salvaged(0, None).0;
+            self.missing(Tree::Suppressions, |key| key != mark, salvaged)?;
+        }
+        self.audit(salvaged)?;
+        self.write()?;
+        self.count_lost(&there, salvaged)
+    }
+
+    /// Takes the records of a tree that are missing, of those that are wanted.
+    fn missing(
+        &mut self,
+        tree: Tree,
+        is_wanted: impl Fn(&[u8]) -> bool,
+        salvaged: &mut Salvaged,
+    ) -> Result<(), StoreError> {
+        for record in self.scan(tree, &[]) {
+            let (key, payload) = record?;
+            if is_wanted(&key) && !self.has(tree, &key)? {
+                *salvaged.from_backup.entry(tree).or_default() += 1;
+                self.put(Commit::new().put(tree, key, payload))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what is missing of the audit, where the backup has a whole chain and nothing else under a number that both have.
+    fn audit(&mut self, salvaged: &mut Salvaged) -> Result<(), StoreError> {
+        let mut chain = Chain::behind(anchor(self.old)?);
+        let mut forks = Vec::new();
+        for record in self.scan(Tree::Audit, audit::RECORDS) {
+            let (place, payload) = record?;
+            chain.take(&place, &payload, codec::decode_json(&payload).ok());
+            let ours = match self.new.records.get(Tree::Audit, &place) {
+                Err(ReadError::Broken(_)) => None,
+                ours => ours?,
+            };
+            if ours.is_some_and(|ours| ours != payload) {
+                forks.push(place);
+            }
+        }
+        if !forks.is_empty() || chain.verdict().broken.is_some() {
+            forks.iter().for_each(|place| salvaged.note_untaken(Tree::Audit, place));
+            return Ok(());
+        }
+        let gone = anchor(&self.new.records)?.map_or(0, |anchor| anchor.number);
+        let is_wanted = |key: &[u8]| if key == audit::ANCHOR { gone == 0 } else { audit::number(key) > gone };
+        self.missing(Tree::Audit, is_wanted, salvaged)
+    }
+
+    /// Counts what the backup has of the base and the new store has not. What is there and broken is counted where it is left out.
+    fn count_lost(&self, there: &BTreeSet<Uuid>, salvaged: &mut Salvaged) -> Result<(), StoreError> {
+        if !self.damaged.contains(&BASE) {
+            return Ok(());
+        }
+        let mark = suppressions::salvaged(0, None).0;
+        let gone = anchor(&self.new.records)?.map_or(0, |anchor| anchor.number);
+        let of_base = TREES.iter().filter(|row| row.kept == Kept::Base && !NOT_COUNTED.contains(&row.tree));
+        for row in of_base {
+            let tree = row.tree;
+            let old = Arc::<Records>::clone(self.old);
+            let keys: Box<dyn Iterator<Item = Result<Vec<u8>, ReadError>>> = match row.seal {
+                Seal::Lead => Box::new(owners(old, tree, &[], &[]).filter_map(|owned| {
+                    owned.map(|(lead, key)| there.contains(&lead).then_some(key)).transpose()
+                })),
+                _ => old.keys(tree, &[]),
+            };
+            for key in keys {
+                let key = key?;
+                let has_gone = tree == Tree::Audit && key != audit::ANCHOR && audit::number(&key) <= gone;
+                if key != mark
+                    && !has_gone
+                    && read_clear(&*self.new.records, tree, &key)?.is_ok_and(|found| found.is_none())
+                {
+                    salvaged.note_untaken(tree, &key);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What became of a lead. One that is there, or can be, is given its data key.
@@ -209,6 +293,14 @@ impl<'a> Rescue<'a> {
             outcome.map_err(|error| StoreError::Disk(error.to_string()))?;
         }
         Ok(())
+    }
+}
+
+/// The last record of the audit that went.
+fn anchor(records: &Records) -> Result<Option<AuditHead>, StoreError> {
+    match records.get(Tree::Audit, audit::ANCHOR) {
+        Err(ReadError::Broken(_)) => Ok(None),
+        kept => Ok(kept?.and_then(|kept| codec::decode_json(&kept).ok())),
     }
 }
 

@@ -1,10 +1,15 @@
 //! What a salvage makes of a damaged store, with a backup and without.
 
 use std::collections::BTreeSet;
+use std::future::Future;
 
 use super::backup::taken;
 use super::volumes::{HOUR_MS, Hourly, answers, events, submit};
 use super::*;
+use crate::matching::suppressions::Suppressions;
+use crate::model::SuppressionKind;
+use crate::store::audit::{AuditEntry, AuditFilter, AuditGap, AuditLog};
+use crate::store::left_alone::{Doubt, LeftAlone};
 use crate::store::salvage::{SalvageError, Salvaged, salvage};
 
 /// A store of some hours, of which a backup was taken in the middle.
@@ -42,7 +47,7 @@ impl Drill {
         options.master_key_file = Some(self.directory.path().with_file_name("store.key"));
         let mut backup = backup;
         let file = backup.as_mut().map(|bytes| bytes as &mut dyn std::io::Read);
-        salvage(&options, &self.new_place(), file, &mut |_| {})
+        salvage(&options, &self.new_place(), file, "ada", &mut |_| {})
     }
 
     fn salvaged(&self) -> Store {
@@ -219,4 +224,147 @@ fn the_keys_of_another_store_are_not_taken_from_its_backup() {
     assert!(!drill.new_place().exists());
     let salvaged = drill.salvage(Some(&drill.backup)).unwrap();
     assert!(salvaged.keys_of_backup, "{salvaged:?}");
+}
+
+/// A store with records that are about no lead, of which a backup was taken, and its file of the suppression key.
+fn of_no_lead() -> (Drill, PathBuf) {
+    let drill = drill();
+    let store = drill.hourly.open();
+    let key = left_alone::key_file(None, drill.directory.path());
+    block_on(left_alone::leave_alone(&store, &key, SuppressionKind::Email, &[ASKED])).unwrap();
+    let put = |tree, key: &str| store.commit_now(Commit::new().put(tree, key, "kept")).unwrap();
+    put(Tree::Users, "ada");
+    put(Tree::Pauses, "g3\0loan");
+    for _ in 0..3 {
+        block_on(AuditLog::of(store.clone()).commit(Commit::new(), reload())).unwrap();
+    }
+    let backup = taken(&store, || ());
+    drop(store);
+    (Drill { backup, ..drill }, key)
+}
+
+/// Somebody who asked to be left alone.
+const ASKED: [u8; 32] = [7; 32];
+
+fn reload() -> AuditEntry {
+    AuditEntry::of_machine("ada".to_owned(), "command", "reload")
+}
+
+fn block_on<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+fn is_left_alone(store: &Store, key: &Path) -> bool {
+    LeftAlone::read(store, key).unwrap().has_any(SuppressionKind::Email, [&ASKED])
+}
+
+fn audit_key(number: u64) -> Vec<u8> {
+    [audit::RECORDS, &number.to_be_bytes()].concat()
+}
+
+#[test]
+fn without_the_base_lists_and_audit_come_from_the_backup_and_the_rest_of_it_counts_as_lost() {
+    let (drill, key) = of_no_lead();
+    fs::remove_file(drill.file("base/00000001.records")).unwrap();
+    let salvaged = drill.salvage(Some(&drill.backup)).unwrap();
+    assert!(!salvaged.is_all() && !salvaged.may_lack_unknown && salvaged.audit_gaps.is_empty());
+    for tree in [Tree::Users, Tree::Pauses] {
+        assert_eq!(salvaged.lost.get(&tree), Some(&1), "{tree:?} {salvaged:?}");
+    }
+    assert_eq!(salvaged.lost_names[&Tree::Users], ["ada"]);
+    assert_eq!(salvaged.lost_names[&Tree::Pauses], ["g3 loan"]);
+    for tree in [Tree::Suppressions, Tree::Audit] {
+        assert_eq!(salvaged.lost.get(&tree), None, "{tree:?} {salvaged:?}");
+    }
+    let Some(Doubt::OfBackup(told)) = &salvaged.doubt else { panic!("{:?}", salvaged.doubt) };
+    assert!(told.contains("those of the backup of 20") && told.contains("suppressions confirm"), "{told}");
+    let store = drill.salvaged();
+    assert!(is_left_alone(&store, &key));
+    assert_eq!(Doubt::read(&store).unwrap(), salvaged.doubt);
+    let audit = AuditLog::of(store.clone());
+    let verdict = audit.verify().unwrap();
+    assert_eq!((verdict.records, verdict.broken, verdict.gaps.len()), (4, None, 0));
+    let (last, _) = audit.after(3, &AuditFilter::default(), 9, 9).unwrap();
+    assert_eq!((&*last[0].action, &*last[0].who), ("store.salvage", "ada"));
+    assert!(block_on(left_alone::confirm(&store, &key)).unwrap());
+    assert_eq!(Doubt::read(&store).unwrap(), None);
+    assert!(is_left_alone(&store, &key));
+}
+
+#[test]
+fn lists_that_nobody_can_show_to_be_whole_keep_everybody_from_being_asked_about_until_that_is_confirmed() {
+    let (drill, key) = of_no_lead();
+    fs::remove_file(drill.file("base/00000001.records")).unwrap();
+    let salvaged = drill.salvage(None).unwrap();
+    assert!(salvaged.may_lack_unknown && matches!(salvaged.doubt, Some(Doubt::MayBeLost(_))), "{salvaged:?}");
+    let store = drill.salvaged();
+    let suppressions = Suppressions::of(&store, key.clone());
+    let locked = suppressions.locked().expect("nobody knows who is to be left alone");
+    assert!(locked.contains("--backup FILE") && locked.contains("suppressions confirm"), "{locked}");
+    block_on(left_alone::leave_alone(&store, &key, SuppressionKind::Email, &[ASKED])).unwrap();
+    assert!(block_on(left_alone::confirm(&store, &key)).unwrap());
+    assert!(!block_on(left_alone::confirm(&store, &key)).unwrap());
+    suppressions.load(&store).unwrap();
+    assert_eq!((suppressions.locked(), is_left_alone(&store, &key)), (None, true));
+}
+
+#[test]
+fn a_list_of_which_a_record_is_broken_comes_from_the_backup_or_is_in_doubt() {
+    let (drill, key) = of_no_lead();
+    let lists = || {
+        let store = drill.hourly.open();
+        let keys = store.keys(Tree::Suppressions, "_email\0").unwrap();
+        keys.into_iter().max().unwrap()
+    };
+    tamper(drill.directory.path(), &Tree::Suppressions.sled_key(&lists()), |raw| raw[9] ^= 1);
+    let without = drill.salvage(None).unwrap();
+    assert!(matches!(without.doubt, Some(Doubt::MayBeLost(_))), "{without:?}");
+    assert_eq!(without.lost.get(&Tree::Suppressions), Some(&1));
+    fs::remove_dir_all(drill.new_place()).unwrap();
+    let with = drill.salvage(Some(&drill.backup)).unwrap();
+    assert!(matches!(with.doubt, Some(Doubt::OfBackup(_))), "{with:?}");
+    assert_eq!((with.lost.len(), with.from_backup.get(&Tree::Suppressions)), (0, Some(&1)));
+    assert!(is_left_alone(&drill.salvaged(), &key));
+}
+
+#[test]
+fn a_gap_in_the_audit_is_recorded_and_the_chain_goes_on_behind_it() {
+    let (drill, _) = of_no_lead();
+    tamper(drill.directory.path(), &Tree::Audit.sled_key(&audit_key(2)), |raw| raw[9] ^= 1);
+    let salvaged = drill.salvage(None).unwrap();
+    let gap = AuditGap { after: 1, next: 3 };
+    assert_eq!((&*salvaged.audit_gaps, salvaged.lost.get(&Tree::Audit)), (&[gap][..], Some(&1)));
+    let store = drill.salvaged();
+    let audit = AuditLog::of(store.clone());
+    block_on(audit.commit(Commit::new(), reload())).unwrap();
+    let verdict = audit.verify().unwrap();
+    assert_eq!((verdict.records, verdict.broken, &*verdict.gaps), (4, None, &[gap][..]));
+    assert_eq!((gap.to_string(), verdict.head.number), ("record 2 is lost".to_owned(), 5));
+    // One that no salvage has recorded shows as before.
+    store.commit_now(Commit::new().remove(Tree::Audit, audit_key(3))).unwrap();
+    let broken = audit.verify().unwrap().broken.expect("it shows");
+    assert!(broken.starts_with("record 2 is missing"), "{broken}");
+    drop((store, audit));
+    fs::remove_dir_all(drill.new_place()).unwrap();
+
+    let salvaged = drill.salvage(Some(&drill.backup)).unwrap();
+    assert_eq!((salvaged.audit_gaps.len(), salvaged.from_backup.get(&Tree::Audit)), (0, Some(&1)));
+    let verdict = AuditLog::of(drill.salvaged()).verify().unwrap();
+    assert_eq!((verdict.records, verdict.broken), (3, None));
+}
+
+#[test]
+fn an_audit_that_was_begun_anew_is_not_mixed_with_that_of_the_backup() {
+    let (drill, _) = of_no_lead();
+    let store = drill.hourly.open();
+    for number in 1..=3 {
+        store.commit_now(Commit::new().remove(Tree::Audit, audit_key(number))).unwrap();
+    }
+    let other = AuditEntry { who: "grace".to_owned(), ..reload() };
+    block_on(AuditLog::of(store.clone()).commit(Commit::new(), other)).unwrap();
+    drop(store);
+    let salvaged = drill.salvage(Some(&drill.backup)).unwrap();
+    assert_eq!(salvaged.lost.get(&Tree::Audit), Some(&1), "{salvaged:?}");
+    let verdict = AuditLog::of(drill.salvaged()).verify().unwrap();
+    assert_eq!((verdict.records, verdict.broken), (1, None));
 }

@@ -156,7 +156,7 @@ pub(super) async fn confirm(context: Context<App>) -> Result<Reply, Failure> {
     let confirmed = left_alone::confirm(&context.app.store, engine.suppressions.key_file()).await;
     let found = confirmed.map_err(not_left_alone)?;
     if found {
-        load(Arc::clone(engine)).await?;
+        load(&context.app).await?;
         let note = note!("suppressions.confirm", "suppression lists confirmed as they are");
         context.app.note_if_can(&Actor::of_command(&context), note).await;
     }

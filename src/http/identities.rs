@@ -43,15 +43,18 @@ impl Identities {
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub fn read_again(&self) -> Result<Renewals, Vec<(String, String)>> {
+    pub fn read_again(&self) -> Result<Renewals, Faults> {
         all(self.shown().map(|(listener, identity)| (listener, identity.read_again()))).map(Renewals)
     }
 }
 
-/// What was read for each listener, or every fault, with its key of the settings.
+/// What cannot be read, each with its key of the settings.
+type Faults = Vec<(String, String)>;
+
+/// What was read for each listener, or every fault.
 fn all<T>(
     read: impl Iterator<Item = (&'static str, Result<T, String>)>,
-) -> Result<Vec<(&'static str, T)>, Vec<(String, String)>> {
+) -> Result<Vec<(&'static str, T)>, Faults> {
     let (mut good, mut faults) = (Vec::new(), Vec::new());
     for (listener, read) in read {
         match read {

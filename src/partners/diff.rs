@@ -106,7 +106,7 @@ impl BookDiff {
             both.is_some_and(|(was, is)| !was.same_credentials(is))
         };
         let both = new.iter().filter_map(|(partner, is)| Some((partner, old.get(partner)?, is)));
-        let changed = both.map(|(partner, was, is)| PartnerDiff::between(partner, was, is, &credentials));
+        let changed = both.map(|(partner, was, is)| PartnerDiff::between(partner, was, is, credentials));
         Self {
             added: alone(new, old),
             removed: alone(old, new),

@@ -320,7 +320,7 @@ impl Iterator for VolumeWalk {
                 Err(error) => return Some(Err(error)),
             };
             // The range may be of before a group that was applied since: what the index says now counts.
-            match bounds.told(volume.get(&key)).flatten() {
+            match bounds.told(volume.get(&key)).and_then(|met| met) {
                 Ok(None) => {}
                 Ok(Some(value)) => return Some(Ok((key, value))),
                 Err(error) => return Some(Err(error)),

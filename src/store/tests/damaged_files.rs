@@ -45,7 +45,8 @@ fn files_that_were_being_made_when_nothing_was_stored_are_no_damage() {
         manifest.volumes = vec![VolumeRow::undated(BASE, vec![FileRow { number: 1, bytes: 20 }])];
         manifest.write(store, &SyncFault::default()).unwrap();
     }
-    let begun: [(&str, fn(&Path)); 4] = [
+    type Begin = fn(&Path);
+    let begun: [(&str, Begin); 4] = [
         ("an empty file", |store| empty_file(store, BASE)),
         ("a heading", heading),
         ("a manifest without its copy, for the second time", |store| {

@@ -23,7 +23,7 @@ use super::failure::Failure;
 use super::gate::{Bodies, Room};
 use crate::load_shedder::Permit;
 
-/// One request, which has all that its [`Head`] has. Deliberately not `Debug`: headers hold the token, the body holds a person.
+/// One request, which has all that its `Head` has. Deliberately not `Debug`: headers hold the token, the body holds a person.
 pub struct Request {
     /// The decoded query parameters in their order.
     pub query: Vec<(String, String)>,

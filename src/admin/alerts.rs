@@ -28,13 +28,13 @@ pub(super) async fn test(mut context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&tested(&context.app, &actor, test.receiver.as_deref()).await?)
 }
 
-/// Tells one receiver a test, or all of them.
+/// Sends a test to one receiver, or to all.
 ///
 /// # Errors
 /// That there is no such receiver.
 pub(super) async fn tested(app: &App, actor: &Actor, receiver: Option<&str>) -> Result<Vec<Tried>, Failure> {
     let settings = app.settings();
-    check_receiver(&settings.alerts, receiver).map_err(|told| Failure::bad_attribute("receiver", told))?;
+    check_receiver(&settings.alerts, receiver).map_err(|fault| Failure::bad_attribute("receiver", fault))?;
     let note = note!("alerts.test", "test of alerts sent").about(receiver.unwrap_or("every receiver"));
     app.note_if_can(actor, note).await;
     let tried = try_out(&settings.alerts, receiver, app.store.now_ms()).await;

@@ -178,12 +178,12 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_told_as_that_with_what_was_not_written_and_what_to_do() {
-        let told = |code| {
+        let message = |code| {
             let error = std::io::Error::from_raw_os_error(code);
             unwritten("the token", &error).errors[0].message.clone().unwrap()
         };
         let full = "the token was not written: the disk is full; make room on the disk of `store.path`, and do it again";
-        assert_eq!(told(28), full);
-        assert_eq!(told(5), "the token was not written: Input/output error (os error 5)");
+        assert_eq!(message(28), full);
+        assert_eq!(message(5), "the token was not written: Input/output error (os error 5)");
     }
 }

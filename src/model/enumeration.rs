@@ -71,9 +71,10 @@ macro_rules! enumeration {
         $($meta)*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, utoipa::ToSchema)]
         #[schema(rename_all = "snake_case")]
-        #[allow(missing_docs)]
         pub enum $name {
             $(
+                #[doc = concat!("`", stringify!($variant), "`")]
+                #[doc = ""]
                 $(#[$doc])*
                 $(#[schema(rename = $wire)])?
                 $variant,
@@ -99,6 +100,7 @@ macro_rules! enumeration {
             }
 
             /// Finds the value that is written `text`; upper and lower case differ.
+            // A pattern must be a constant, and each has the name of its value.
             #[allow(non_upper_case_globals)]
             pub fn from_wire(text: &str) -> Option<Self> {
                 $(const $variant: &str = enumeration!(@wire $variant $($wire)?);)+

@@ -153,7 +153,7 @@ pub(super) fn lines(
     let minutes = points.first().map_or(0.0, |(place, _)| place.abs());
     let decimals = if minutes < ROWS as f64 { 1 } else { 0 };
     let label = |nth: usize| format!("{:.decimals$}", points[nth].0.abs());
-    let chart = chart.told("Minutes ago", lines, (0..points.len()).rev().step_by(step), label, write);
+    let chart = chart.with_table("Minutes ago", lines, (0..points.len()).rev().step_by(step), label, write);
     let names = ["Minutes ago", chart.unit];
     chart.drawn(size, |area| {
         let mut axes = axes(area, names, first..0.0, 0.0..top, 6, &minutes_ago, &|value| write(*value))?;
@@ -178,7 +178,7 @@ pub(super) fn days(
     let range = least * 1.15..(most * 1.15).max(LEAST_TOP);
     let last = days.len().saturating_sub(1).max(1) as f64;
     let label = |place: &f64| days.get(place.round() as usize).cloned().unwrap_or_default();
-    let chart = chart.told("Time", lines, (0..days.len()).rev(), |nth| days[nth].clone(), write);
+    let chart = chart.with_table("Time", lines, (0..days.len()).rev(), |nth| days[nth].clone(), write);
     let names = ["Time", chart.unit];
     chart.drawn(size, |area| {
         let labels = days.len().min(LABELS);
@@ -189,7 +189,7 @@ pub(super) fn days(
 
 impl Chart {
     /// The same with the names of its lines and a table of their figures: a row for each of `places`, by its label.
-    fn told(
+    fn with_table(
         mut self,
         axis: &str,
         lines: &[Line],

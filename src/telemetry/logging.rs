@@ -12,6 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Registry, fmt, registry, reload};
 
 use super::requests::RequestSpans;
+use super::standard_error::StandardError;
 use super::tail::Tail;
 
 /// How a log line is written.
@@ -66,8 +67,9 @@ pub fn init(filter: &str, format: LogFormat) -> Filter {
     let filter = filter_of(filter).or_else(|_| filter_of("info")).expect("`info` can be read");
     let (filter, handle) = reload::Layer::new(filter);
     let tail = Tail::default();
+    let stderr = move || StandardError(format);
     // A line that cannot be written is lost; to say so on standard error would be a panic.
-    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(coloured()).log_internal_errors(false);
+    let lines = fmt::layer().with_writer(stderr).with_ansi(coloured()).log_internal_errors(false);
     // Fails only when logging has been started already, by a test in the same process.
     let filtered = registry().with(filter).with(tail.clone());
     let _ = match format {

@@ -117,12 +117,14 @@ metrics! {
     Counter OFFERS_NOT_SHOWN "offerd_offers_not_shown_total" ["partner", "product_type"] "Offers that a partner answered and that are not shown: they cannot be read, or cannot be right, or are longer than answer.max_text_bytes.";
     Counter OFFERS_DOUBTED "offerd_offers_doubted_total" ["partner", "product_type"] "Offers that a partner answered and that are shown although their payment does not quite fit.";
     Counter TRANSCRIPTS "offerd_transcripts_total" ["event"] "Transcripts of asks: kept, cut (of those kept, where transcripts.call_bytes left something out), lost (the store did not take them), removed (transcripts.kept).";
+    Counter LOG_LINES_LOST "offerd_log_lines_lost_total" [] = 0 "Log lines dropped because nobody read standard error within 100 ms.";
     Counter LATE_ANSWERS "offerd_late_answers_total" [] "Answers that came after their seat had an outcome, and were dropped.";
     Counter TABLES_SETTLED "offerd_rate_tables_settled_total" ["test": "no" | "yes", "offers": "no" | "yes"] = 0 "Rate tables completed, whether their lead is a test, and whether they show offers: yes, no.";
     Seconds TABLE_OVERHEAD_SECONDS "offerd_rate_table_overhead_seconds" [] "Time from a lead's arrival to its complete table, less that of the slowest partner of each look.";
     Seconds TABLE_BUDGET_LEFT_SECONDS "offerd_rate_table_budget_left_seconds" [] "Time that was left of matching.deadline when a table was complete.";
     Counter TABLES_RECOVERED "offerd_recovered_rate_tables_total" [] "Rate tables that went on after a restart.";
     Counter RELOADS "offerd_reloads_total" ["result": "ok" | "refused" | "failed"] = 0 "Reloads of settings and partner files: ok, refused, failed.";
+    Gauge RELOAD_REFUSED "offerd_reload_refused" [] "1 where the last reload was refused or failed, so that what is in force is older than the files; else 0.";
     Gauge RELOADED_AT "offerd_last_reload_success_timestamp_seconds" [] "When settings and partner files were last taken in, at the start or by a reload, Unix seconds.";
     Gauge BOOK_FINGERPRINT "offerd_book_fingerprint" [] "A number that is the same for the same partner files: 48 bits of a digest.";
     Counter EXPERIMENT_LEADS "offerd_experiment_leads_total" ["rule", "variant"] "Leads taken in that drew a variant of an experiment, the control too.";

@@ -5,5 +5,6 @@ pub mod logging;
 pub mod metrics;
 pub mod recorder;
 pub mod requests;
+mod standard_error;
 pub mod tail;
 pub mod traces;

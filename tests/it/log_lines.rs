@@ -1,5 +1,9 @@
 //! What log lines tell of the request that they are of.
 
+use std::fs::OpenOptions;
+use std::io::Read;
+use std::process::Command;
+
 use hyper::Method;
 
 use crate::kit::partners::prompt_partners;
@@ -58,4 +62,40 @@ async fn a_filter_may_go_by_requests() {
     let log = daemon.log();
     assert!(log.lines().any(|line| line.contains(id(&wanted)) && line.contains(ANSWERED)), "{log}");
     assert!(!log.contains(id(&other)), "{log}");
+}
+
+/// A pipe that is full and that nobody reads: the daemon answers all the same, counts what it drops, and says so when there is room again.
+#[tokio::test]
+async fn a_reader_that_hangs_stops_the_log_and_not_the_daemon() {
+    const REQUESTS: usize = 600;
+    let plan =
+        Daemon::with_partners(prompt_partners(1)).setting("log.filter", "info,offerd::web::exchange=debug");
+    let log = plan.directory().join("log");
+    assert!(Command::new("mkfifo").arg(&log).status().unwrap().success());
+    let mut pipe = OpenOptions::new().read(true).write(true).open(&log).unwrap();
+    let daemon = plan.start().await;
+    for _ in 0..REQUESTS {
+        assert_eq!(answered(&daemon, &daemon.api).await.status, 404);
+    }
+    let lost = |metrics: &str| -> usize {
+        let line = metrics.lines().find_map(|line| line.strip_prefix("offerd_log_lines_lost_total "));
+        line.expect("lost lines are counted").parse().unwrap()
+    };
+    let lost = lost(&daemon.metrics().await);
+    assert!((1..REQUESTS + 50).contains(&lost), "{lost}");
+
+    let mut read = vec![0; 1 << 20];
+    let length = pipe.read(&mut read).unwrap();
+    assert_eq!(answered(&daemon, &daemon.api).await.status, 404);
+    let more = pipe.read(&mut read[length..]).unwrap();
+    let read = String::from_utf8_lossy(&read[..length + more]);
+    let reported = read.lines().find_map(|line| line.split_once("log lines were lost").map(|(_, rest)| rest));
+    let (_, reported) =
+        reported.and_then(|rest| rest.split_once("lines=")).expect("what is lost is reported");
+    assert!(reported.parse::<usize>().unwrap() >= lost, "{reported}, {lost}");
+
+    let stopped = daemon.kill();
+    std::fs::write(log.with_extension("read"), read.as_bytes()).unwrap();
+    std::fs::rename(log.with_extension("read"), &log).unwrap();
+    drop(stopped);
 }

@@ -21,8 +21,16 @@ const TREND_OF: usize = 8;
 /// What is said of a metric.
 #[derive(Debug)]
 pub(super) enum Condition {
-    /// Of its level, with its labels.
-    Level(&'static str, fn(f64, &Labels, &Sight<'_>) -> bool),
+    /// Of its level, with its labels. Before that what asks Prometheus for the same, with `$` for the metric.
+    Level(
+        &'static str,
+        #[cfg_attr(
+            not(test),
+            expect(dead_code, reason = "`config/prometheus/alerts.yml` is made of it by a test")
+        )]
+        &'static str,
+        fn(f64, &Labels, &Sight<'_>) -> bool,
+    ),
     /// It grows by more than so much a second, over a span.
     Growth(&'static str, Matcher, Duration, f64),
     /// Of what it counted in a span, one in a hundred was above.
@@ -64,7 +72,7 @@ impl Condition {
     /// Takes a reading, and says where the condition holds.
     pub(super) fn look(&self, by: &[&str], seen: &mut Readings, sight: &Sight<'_>) -> Found {
         match self {
-            Self::Level(metric, holds) => levels(metric, by, sight, holds),
+            Self::Level(metric, _, holds) => levels(metric, by, sight, holds),
             Self::Growth(metric, matcher, span, most) => {
                 seen.count(metric, *matcher, by, *span, sight);
                 seen.grown(*span, sight, |grown| grown / span.as_secs_f64() > *most)

@@ -2,8 +2,8 @@
 //!
 //! # From a figure to a message
 //!
-//! 1. A `rule` has a name, how urgent it is, a condition on the metrics, and how long that has to hold: the same as in
-//!    `config/prometheus/alerts.yml`, which a test holds beside them.
+//! 1. A `rule` has a name, how urgent it is, a condition on the metrics, and how long that has to hold:
+//!    `config/prometheus/alerts.yml` is made of the rules.
 //! 2. The `keeper`, a thread of its own, reads the metrics every `alerts.every` and has each `condition` say of each set of labels
 //!    whether it holds. Of leads that stay away and of offers that become fewer it keeps what is `usual`.
 //! 3. The pure machine in `state` says of each alert what changes by that: it waits, it fires, it has ended.

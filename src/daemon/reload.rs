@@ -28,7 +28,7 @@ use crate::reference::Vehicles;
 use crate::reload::{BookFigures, Outcome, Report};
 use crate::store::tokens::Tokens;
 use crate::telemetry::logging::Filter;
-use crate::telemetry::metrics::{BOOK_FINGERPRINT, RELOADED_AT, RELOADS};
+use crate::telemetry::metrics::{BOOK_FINGERPRINT, RELOAD_REFUSED, RELOADED_AT, RELOADS};
 use crate::web::Welcome;
 
 /// What a running daemon was configured with, and all that a reload swaps.
@@ -72,6 +72,7 @@ impl Reloading {
         };
         tell(&outcome);
         counter!(RELOADS, "result" => outcome.word()).increment(1);
+        gauge!(RELOAD_REFUSED).set(if matches!(outcome, Outcome::Reloaded(_)) { 0.0 } else { 1.0 });
         if let Outcome::Reloaded(_) = outcome {
             note_book(&self.engine.book());
         }

@@ -8,7 +8,6 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
-use offerd::alerts::RULES;
 use serde_json::{Value, json};
 
 use crate::console::{csrf, html, send};
@@ -479,39 +478,6 @@ fn a_file_that_would_be_waited_for_is_refused_wherever_settings_name_one() {
         let is_told = |line: &&str| line.contains(key) && line.contains("it is no regular file");
         assert!(text.lines().any(|line| is_told(&line)), "{key}: {text}");
     }
-}
-
-/// Prometheus and the daemon say the same: names, urgency, waits, and where to read on.
-#[test]
-fn the_rules_are_those_that_ship_for_prometheus() {
-    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("config/prometheus/alerts.yml");
-    let file = std::fs::read_to_string(file).unwrap();
-    let field = |block: &str, key: &str| {
-        let line = block.lines().find_map(|line| line.trim().strip_prefix(key)).map(str::trim);
-        line.map(|text| text.trim_matches(['"', '{', '}', ' ']).to_owned())
-    };
-    let span =
-        |text: Option<String>| text.map_or(Duration::ZERO, |text| humantime::parse_duration(&text).unwrap());
-    let shipped: Vec<_> = file
-        .split("- alert: ")
-        .skip(1)
-        .map(|block| {
-            let runbook = field(block, "runbook:").unwrap_or_default();
-            (
-                block.lines().next().unwrap_or_default().to_owned(),
-                field(block, "labels:").unwrap_or_default(),
-                span(field(block, "for:")),
-                span(field(block, "keep_firing_for:")),
-                runbook.rsplit_once('#').map(|(_, part)| part.to_owned()).unwrap_or_default(),
-            )
-        })
-        .filter(|(name, ..)| name != "OfferdDown")
-        .collect();
-    let ours = RULES.iter().map(|rule| {
-        let severity = format!("severity: {}", rule.severity.word());
-        (rule.name.to_owned(), severity, rule.wait, rule.keep, rule.runbook.to_owned())
-    });
-    assert_eq!(ours.collect::<Vec<_>>(), shipped);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -132,7 +132,11 @@ async fn one_fault_anywhere_keeps_everything_as_it_was() {
     assert_eq!(savings_offers(&daemon).await, 1);
     daemon.logged("settings and partners not reloaded; everything stays as it was").await;
     let metrics = daemon.metrics().await;
-    for line in ["offerd_reloads_total{result=\"ok\"} 1", "offerd_reloads_total{result=\"refused\"} 2"] {
+    for line in [
+        "offerd_reloads_total{result=\"ok\"} 1",
+        "offerd_reloads_total{result=\"refused\"} 2",
+        "offerd_reload_refused 1",
+    ] {
         assert!(metrics.lines().any(|found| found == line), "{line} is not in\n{metrics}");
     }
 

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Lead, SuppressionDigest, SuppressionKind};
 use crate::partners::Seat;
-use crate::store::left_alone::{Doubt, EVERYWHERE, LeftAlone};
+use crate::store::left_alone::{Doubt, EVERYWHERE, LeftAlone, MAY_LACK};
 use crate::store::suppressions::{SuppressionList, SuppressionLists};
-use crate::store::{ReadError, Store};
+use crate::store::{ReadError, Store, Tree};
 use crate::telemetry::metrics::SUPPRESSION_ENTRIES;
 
 /// The lists of a store, as of now. Shared by everything that asks.
@@ -34,6 +34,8 @@ pub struct Lists {
     unread: Option<String>,
     /// What a salvage has left open of them.
     doubt: Option<Doubt>,
+    /// Whether damage of the store may have cost entries.
+    may_lack: bool,
 }
 
 /// One list.
@@ -53,7 +55,7 @@ pub enum Suppressed {
     Missing(String),
     /// Whom the lead is about asked to be left alone by everybody.
     LeftAlone,
-    /// Some have asked that, and nobody knows who, since the key is not there, or a salvage has lost some; a sentence.
+    /// Some have asked that, and nobody knows who: the key is not there, or damage or a salvage may have lost some; a sentence.
     Locked(String),
 }
 
@@ -109,7 +111,8 @@ impl Suppressions {
         let read = SuppressionLists::of(store.clone()).read()?.into_iter();
         let named = read.map(|(name, (about, digests))| (name, List { about, digests })).collect();
         let (left_alone, doubt) = (LeftAlone::read(store, &self.key_file)?, Doubt::read(store)?);
-        let loaded = Lists { named, left_alone, doubt, unread: None };
+        let may_lack = store.may_have_lost(Tree::Suppressions);
+        let loaded = Lists { named, left_alone, doubt, may_lack, unread: None };
         for (name, list) in &loaded.named {
             gauge!(SUPPRESSION_ENTRIES, "list" => name.clone()).set(list.digests.len() as f64);
         }
@@ -174,6 +177,7 @@ impl Lists {
     pub fn against(&self, seat: &Seat, digests: &Digests) -> Option<Suppressed> {
         seat.identity.suppress.iter().find_map(|name| match self.named.get(name) {
             None => Some(Suppressed::Missing(name.clone())),
+            Some(_) if self.may_lack => Some(Suppressed::Locked(MAY_LACK.to_owned())),
             Some(list) => list.has_any(digests.of(list.about.kind)).then(|| Suppressed::Listed(name.clone())),
         })
     }

@@ -623,13 +623,13 @@ impl Store {
         self.shared.files().is_some_and(|files| files.records.volumes().base().is_distrusted())
     }
 
-    /// Whether a record of a tree of the base that is not found may be one that damage has cost.
-    pub(super) fn may_have_lost(&self, tree: Tree) -> bool {
-        let costs_records =
-            |files: &Files| files.records.volumes().damages().cost_records_of(volume_number::BASE);
+    /// Whether a record of a tree of the base that is not found may be one that damage has cost, of the base or of the journal.
+    pub fn may_have_lost(&self, tree: Tree) -> bool {
+        // The journal had records of all volumes.
+        let is_of_base = |damage: &Damage| damage.volume.is_none_or(|volume| volume == volume_number::BASE);
         self.is_base_in_doubt()
             || self.broken().contains_key(&tree)
-            || self.shared.files().is_some_and(costs_records)
+            || self.damages().iter().any(|damage| damage.costs_records() && is_of_base(damage))
     }
 
     /// Grows with each change of a topic, before that is acknowledged, in other processes on the store within a quarter of a second:

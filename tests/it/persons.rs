@@ -375,6 +375,41 @@ async fn who_asked_to_be_left_alone_is_asked_about_nowhere_also_after_an_erasure
     assert_eq!(offers(&daemon, EMAIL).await, 1);
 }
 
+/// The damaged bytes may be an entry, of which an index that is made anew knows nothing.
+#[tokio::test]
+async fn over_a_damaged_base_nobody_is_asked_about_anybody_once_somebody_asked_to_be_left_alone() {
+    let asked = async |daemon: &Daemon| {
+        let table = daemon.submit_blocking(lead("else@quillfeather.example", PHONE)).await.json();
+        !table["savingsOffers"].as_array().unwrap().is_empty()
+    };
+    let ready = async |daemon: &Daemon| {
+        let url = format!("{}/readyz", daemon.admin);
+        daemon.request(Method::GET, &url, "", "").await
+    };
+    for suppress in [false, true] {
+        let daemon = daemon().await;
+        if suppress {
+            assert!(daemon.command(&["person", "suppress", "--email", EMAIL]).status.success());
+        }
+        assert!(asked(&daemon).await);
+        let (_, stopped) = daemon.terminate();
+        let base = stopped.plan.store().join("base");
+        std::fs::remove_file(base.join("index.sum")).unwrap();
+        let file = base.join("00000001.records");
+        let mut bytes = std::fs::read(&file).unwrap();
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        std::fs::write(&file, bytes).unwrap();
+
+        let daemon = stopped.start().await;
+        assert_eq!(asked(&daemon).await, !suppress);
+        let answer = ready(&daemon).await;
+        assert_eq!(answer.status, if suppress { 503 } else { 200 });
+        let told = String::from_utf8_lossy(&answer.body).into_owned();
+        assert_eq!(told.contains("some of who asked to be left alone may be lost"), suppress, "{told}");
+    }
+}
+
 #[tokio::test]
 async fn who_agreed_to_what_is_told_with_each_text_that_was_shown_and_its_time() {
     let daemon = daemon().await;

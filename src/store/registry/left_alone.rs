@@ -13,7 +13,7 @@ use ring::hmac;
 use super::suppressions::{NotAdded, SuppressionList, SuppressionLists};
 use crate::model::{SuppressionDigest, SuppressionKind};
 use crate::store::sealing::MasterKeyError;
-use crate::store::{CommitError, MasterKey, ReadError, Store};
+use crate::store::{CommitError, MasterKey, ReadError, Store, Tree};
 
 /// The name under which the command line knows it.
 pub const EVERYWHERE: &str = "everywhere";
@@ -78,7 +78,11 @@ impl LeftAlone {
     /// # Errors
     /// That the store cannot be read, so that nobody knows.
     pub fn read(store: &Store, file: &Path) -> Result<Self, ReadError> {
-        Ok(Self::of(SuppressionLists::of(store.clone()).read_ours()?, file))
+        let read = Self::of(SuppressionLists::of(store.clone()).read_ours()?, file);
+        // Where nobody ever asked for it there is no key.
+        let may_lack =
+            !matches!(read, Self::Locked(_)) && store.may_have_lost(Tree::Suppressions) && file.exists();
+        Ok(if may_lack { Self::Locked(MAY_LACK.to_owned()) } else { read })
     }
 
     fn of(lists: Ours, file: &Path) -> Self {
@@ -121,6 +125,11 @@ impl LeftAlone {
         kinds.iter().map(|(list, digests)| (list, digests.len()))
     }
 }
+
+/// That damage may have cost entries of suppression lists, and what to do.
+pub const MAY_LACK: &str = "the store is damaged where its suppression lists lie, so that some of who asked to be left alone may be lost. Until \
+                            then nobody is asked about anybody; `offerd store check` names what is damaged, and `offerd store salvage` makes a \
+                            whole store";
 
 /// What is wrong with the key, and what to do.
 fn locked(why: &str) -> String {
@@ -314,7 +323,7 @@ pub(super) type Ours = BTreeMap<String, (SuppressionList, Vec<SuppressionDigest>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Commit, StoreOptions, Tree, codec};
+    use crate::store::{Commit, StoreOptions, codec};
 
     #[tokio::test]
     async fn who_asked_is_known_by_the_key_alone_and_without_it_the_list_is_locked() {

@@ -96,8 +96,7 @@ impl AdminClient {
         let made = !super::is_there(&settings.store)?;
         let store = super::open_or_make_store(settings)?;
         if made {
-            let place = super::whole(&settings.store.path);
-            tell!("there was no store at `store.path` ({}); it has been made", place.display());
+            tell!("there was no store at {}; it has been made", settings.store.place());
         }
         Ok(Self::of_store(store, Book::of(Vec::new()), settings))
     }

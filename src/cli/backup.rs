@@ -33,7 +33,7 @@ const BAR: &str = "{bar:30} {binary_bytes} of at most {binary_total_bytes}  {bin
 pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
     let settings = super::settings(config)?;
     let (file, mut scanner, bar) = (&arguments.file, Scanner::new(None), bar());
-    let (making, mut written) = begin(file)?;
+    let (making, mut written) = begin(file, &settings.store.path)?;
     let admin = AdminClient::find(&settings).await?;
     let mut pieces = admin.pieces("/backup").await?;
     loop {
@@ -79,13 +79,20 @@ async fn broken_off(admin: &AdminClient, broke: impl Into<Trouble>) -> Trouble {
 }
 
 /// The file in the making. Dropped before it has its name it leaves none.
-fn begin(file: &Path) -> Result<(Making, File), String> {
+fn begin(file: &Path, store: &Path) -> Result<(Making, File), String> {
     if file == Path::new("-") {
         return Err("a backup goes into a file, not to standard output: give the name of one".to_owned());
     }
     if file.exists() {
         return Err(format!(
             "{} is there already, and a backup is never written over; give another name, or move it away",
+            file.display()
+        ));
+    }
+    let within = std::path::absolute(file).is_ok_and(|file| file.starts_with(super::whole(store)));
+    if within {
+        return Err(format!(
+            "{} is in the directory of the store, with which it would be lost; give another place",
             file.display()
         ));
     }

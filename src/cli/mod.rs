@@ -273,9 +273,9 @@ fn log_as_the_daemon_does(settings: &Settings) {
 fn open_store(settings: &Settings) -> Result<Store, String> {
     if !is_there(&settings.store)? {
         return Err(format!(
-            "there is no store at `store.path` ({}); name the daemon's settings by `--config FILE`, or go to its \
-             directory; a first `offerd serve` makes a store",
-            whole(&settings.store.path).display()
+            "there is no store at {}; name the daemon's settings by `--config FILE`, or go to its directory; a first \
+             `offerd serve` makes a store",
+            settings.store.place()
         ));
     }
     open_or_make_store(settings)
@@ -289,15 +289,15 @@ fn permit(error: &io::Error) -> &'static str {
     }
 }
 
-/// Whether there is a store. In a database there always is: whoever opens it first makes its tables.
+/// Whether there is a store. A database that does not answer counts as one, whose opening then says what is wrong.
 ///
 /// # Errors
-/// That nobody lets us see whether there is.
+/// That the directory of a store may not be looked into.
 fn is_there(store: &StoreSettings) -> Result<bool, String> {
     let cannot =
         |error: io::Error| format!("{} cannot be looked into: {error}; {}", store.place(), permit(&error));
     match store.database() {
-        Some(_) => Ok(true),
+        Some(_) => Ok(!matches!(Store::database_figures(&StoreOptions::from(store)), Ok(None))),
         None => store.path.join("lock").try_exists().map(|_| Store::exists(&store.path)).map_err(cannot),
     }
 }

@@ -19,7 +19,9 @@ pub fn files_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let paths = fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     let is_hidden =
         |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-    let is_toml = |path: &PathBuf| path.extension().is_some_and(|end| end == "toml") && !is_hidden(path);
+    let is_toml = |path: &PathBuf| {
+        path.extension().is_some_and(|end| end.eq_ignore_ascii_case("toml")) && !is_hidden(path)
+    };
     let mut files: Vec<PathBuf> = paths.into_iter().filter(is_toml).collect();
     files.sort();
     Ok(files)

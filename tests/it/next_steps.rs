@@ -21,12 +21,16 @@ fn each_failure_is_one_sentence_with_the_next_step() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     file("lead.json", &sample("personal_loan"));
-    let failures: [(&[&str], &str); 18] = [
+    let failures: [(&[&str], &str); 19] = [
         (&["explain", "abc"], "no file `abc`, and it is no uuid either; give a lead as a JSON file such as"),
         (&["lead", "erase", "abc"], "must be a uuid such as 01a1"),
         (&["token", "revoke", "abc"], "must be a uuid such as 01a1"),
         (&["partners", "timing", "--since", "yesterday"], "such as 7d"),
         (&["replay", "--since", "yesterday"], "such as 7d"),
+        (
+            &["backup", "store/copy"],
+            "is in the directory of the store, with which it would be lost; give another",
+        ),
         (&["backup", "there"], "there is there already, and a backup is never written over; give another"),
         (
             &["backup", "/no-such/x"],

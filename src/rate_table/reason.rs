@@ -3,7 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::denied::Denied;
 use super::outcome::{Failure, NoOfferReason, Outcome};
 use crate::model::PartnerResult;
 
@@ -143,33 +142,6 @@ impl From<&Outcome> for Reason {
     }
 }
 
-impl From<Denied> for Reason {
-    fn from(denied: Denied) -> Self {
-        match denied {
-            Denied::Paused => Self::Paused,
-            Denied::Schedule => Self::Schedule,
-            Denied::PerMinute => Self::PerMinute,
-            Denied::PerDay => Self::PerDay,
-            Denied::Budget => Self::Budget,
-            Denied::Exclusive => Self::Exclusive,
-            Denied::PerWeek => Self::PerWeek,
-            Denied::PerMonth => Self::PerMonth,
-            Denied::Dates => Self::Dates,
-            Denied::Share => Self::Share,
-            Denied::Suppressed => Self::Suppressed,
-            Denied::ListMissing => Self::ListMissing,
-            Denied::Experiment => Self::Experiment,
-        }
-    }
-}
-
-/// What is recorded of a seat that limits kept out; `None` stands for no room.
-impl From<Option<Denied>> for Reason {
-    fn from(by: Option<Denied>) -> Self {
-        by.map_or(Self::NoRoom, Self::from)
-    }
-}
-
 impl Reason {
     /// Whether the partner's time to answer has begun, also where it could not be called.
     pub fn was_asked(self) -> bool {
@@ -193,6 +165,7 @@ impl Reason {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rate_table::denied::Denied;
 
     /// What is stored and read by other programs is the word.
     #[test]

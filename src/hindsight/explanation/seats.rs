@@ -167,24 +167,11 @@ impl<'a> KnownTable<'a> {
         let (wanted, found) = match by {
             Some(Denied::Experiment) => return self.left_out(seat),
             None => ("a place at the rate table", "as many partners were asked as may be"),
-            Some(Denied::Paused) => ("not paused", "paused by command"),
-            Some(Denied::Schedule) => ("hours of its schedule", "closed then"),
-            Some(Denied::PerMinute) => ("fewer asks in the minute than its cap", "the cap was reached"),
-            Some(Denied::PerDay) => ("fewer asks in the day than its cap", "the cap was reached"),
-            Some(Denied::Budget) => ("payouts of the day below its budget", "the budget was reached"),
-            Some(Denied::PerWeek) => ("fewer asks in the week than its cap", "the cap was reached"),
-            Some(Denied::PerMonth) => ("fewer asks in the month than its cap", "the cap was reached"),
-            Some(Denied::Dates) => ("a day between its first and its last", "another day"),
-            Some(Denied::Share) => ("a lead in its share", "not in it"),
-            Some(Denied::Suppressed) => ("a person on none of its suppression lists", "one who is on one"),
-            Some(Denied::ListMissing) => (
-                "every suppression list that its file names",
-                "one that was missing, so that nobody is asked about",
-            ),
-            Some(Denied::Exclusive) => {
-                let taker = self.exclusive(seat.product_type).unwrap_or("another one");
-                ("no exclusive partner that takes the lead", taker)
+            Some(denied @ Denied::Exclusive) => {
+                let (wanted, another) = denied.told();
+                (wanted, self.exclusive(seat.product_type).unwrap_or(another))
             }
+            Some(denied) => denied.told(),
         };
         Refusal::new(wanted, found)
     }

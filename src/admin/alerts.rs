@@ -1,12 +1,7 @@
 //! `GET /alerts`, `POST /alerts/test`: what `offerd alerts` calls; and what the console does of it.
 
-use serde::{Deserialize, Serialize};
-
-use super::App;
-use super::audit::{Actor, note};
-use super::command::{ORDER_BYTES, order};
+use super::prelude::*;
 use crate::alerts::{Tried, check_receiver, try_out};
-use crate::web::{Context, Failure, Reply};
 
 /// Who is to be told a test.
 #[derive(Debug, Default, Serialize, Deserialize)]

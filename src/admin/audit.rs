@@ -185,7 +185,7 @@ pub(super) async fn verdict(context: Context<App>) -> Result<Reply, Failure> {
 /// That the disk cannot be read.
 pub(super) fn unread(failure: ReadError) -> Failure {
     error!(%failure, "{UNREAD}");
-    unavailable("the audit cannot be read; the log tells why".to_owned())
+    unavailable("the audit cannot be read; the log tells why")
 }
 
 /// The records as a file for spreadsheets has them.

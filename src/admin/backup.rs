@@ -4,19 +4,15 @@
 //! it ends.
 
 use std::io;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::stream;
-use tracing::error;
 
-use super::App;
-use super::audit::{Actor, audit_by, note, operator};
-use super::command::our_fault;
+use super::audit::{audit_by, operator};
+use super::prelude::*;
 use crate::alerts;
 use crate::records::projection::Steps;
 use crate::store::backup::{Backup, BackupError};
-use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which it may be tried again when another backup is being taken.
 const RETRY_AFTER_S: u32 = 10;

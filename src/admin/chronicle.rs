@@ -1,8 +1,7 @@
 //! What was done lately, for who looks at it on a page: the last check of the store, since the start.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use chrono::Utc;
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use super::store::StoreReport;
@@ -38,12 +37,12 @@ pub struct Found {
 impl Chronicle {
     /// The last check, if there was one.
     pub fn check(&self) -> Option<Check> {
-        self.last().clone()
+        self.0.lock().clone()
     }
 
     /// A check begins. Returns whether it may: only one goes on at a time.
     pub fn check_begins(&self) -> bool {
-        let mut last = self.last();
+        let mut last = self.0.lock();
         if last.as_ref().is_some_and(|check| check.found.is_none()) {
             return false;
         }
@@ -60,13 +59,9 @@ impl Chronicle {
             leads_broken: report.leads_broken,
             damaged: report.damaged.len(),
         });
-        let mut last = self.last();
+        let mut last = self.0.lock();
         let at = last.as_ref().map_or_else(|| Utc::now().timestamp_millis(), |check| check.at);
         *last = Some(Check { at, found: Some(found) });
-    }
-
-    fn last(&self) -> MutexGuard<'_, Option<Check>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -147,13 +147,13 @@ pub fn unread(failure: ReadError) -> Failure {
 
 /// 503: the store cannot be read; the log has the cause.
 pub fn store_unread(_: Unavailable) -> Failure {
-    unavailable("the store cannot be read; the log tells why".to_owned())
+    unavailable("the store cannot be read; the log tells why")
 }
 
 /// 503: what was asked for cannot be had just now.
-pub fn unavailable(message: String) -> Failure {
+pub fn unavailable(message: impl Into<String>) -> Failure {
     let mut failure = Failure::overloaded(RETRY_AFTER_S);
-    failure.errors[0].message = Some(message);
+    failure.errors[0].message = Some(message.into());
     failure
 }
 

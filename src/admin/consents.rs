@@ -2,11 +2,9 @@
 
 use std::ops::Range;
 
-use super::App;
-use super::audit::{Actor, note};
 use super::command::{WHOLE, parameter, store_unread};
+use super::prelude::*;
 use crate::persons::consents::{Place, Wanted, page};
-use crate::web::{Context, Failure, Reply};
 
 /// What names a company.
 const UUID: &str = "must be a uuid";

@@ -5,26 +5,20 @@
 //! `limits.leads_erased_at_once`: before each the audit says which leads are about to go under which receipt (`person.erase`), and behind it
 //! that they are gone (`person.erased`). So the receipt can be had again from there, and what a crash has cut short shows.
 
-use std::sync::Arc;
-
 use chrono::Utc;
 use futures_util::{StreamExt, stream};
 use metrics::{counter, gauge};
-use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{JoinError, JoinHandle};
-use uuid::Uuid;
 
-use super::App;
-use super::audit::{audit_by, note};
-use super::command::{json_lines, our_fault, unavailable};
+use super::audit::audit_by;
 use super::persons::{Wish, about, carried_out, left_alone_by_all, ordered};
+use super::prelude::*;
 use crate::ids;
 use crate::model::Timestamp;
 use crate::persons::erasure::{self, Erasure};
 use crate::persons::request::{self, Receipt};
 use crate::telemetry::metrics::{ERASURE_LEADS_LEFT, LEADS_ERASED};
-use crate::web::{Context, Failure, Reply};
 
 /// Most leads that one record of the audit names, and one line of an answer tells of.
 const LEADS_PER_RECORD: usize = 500;
@@ -81,7 +75,7 @@ fn told(ended: Result<Receipt, Failure>) -> Vec<ErasureLine> {
             let some = leads.chunks(LEADS_PER_RECORD).map(|some| ErasureLine::Erased(some.to_vec()));
             some.chain([ErasureLine::Receipt(receipt)]).collect()
         }
-        Err(failure) => vec![ErasureLine::Failed(words(&failure))],
+        Err(failure) => vec![ErasureLine::Failed(failure.words())],
     }
 }
 
@@ -161,7 +155,7 @@ async fn erase_in_rounds(
     for round in found.chunks(app.settings().limits.leads_erased_at_once) {
         let progress = Progress { done: receipt.leads.len(), of: found.len() };
         if app.console.is_stopping() {
-            let stopping = unavailable("the daemon stops".to_owned());
+            let stopping = unavailable("the daemon stops");
             return Err(cut_short(stopping, receipt_uuid, progress));
         }
         let erased = erase_round(app, wish, (receipt_uuid, round), (progress, told)).await;
@@ -233,13 +227,8 @@ fn cut_short(failure: Failure, receipt: Uuid, Progress { done, of }: Progress) -
     }
     unavailable(format!(
         "{}; {done} of {of} leads are erased under receipt {receipt}, and the audit names them: ask again for the others",
-        words(&failure)
+        failure.words()
     ))
-}
-
-fn words(failure: &Failure) -> String {
-    let words = failure.errors.iter().filter_map(|error| error.message.as_deref());
-    words.collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

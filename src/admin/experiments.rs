@@ -1,14 +1,12 @@
 //! `GET /experiments`: how rules of experiments stand; `GET /experiments/{rule}`: their variants compared. What `offerd experiment` calls.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use metrics::counter;
-use serde::{Deserialize, Serialize};
 
-use super::App;
-use super::command::{csv_file, our_fault, unavailable, wants_csv};
+use super::command::{csv_file, wants_csv};
+use super::prelude::*;
 use super::reports::{asked, failed, reports};
 use crate::experiments::{Rule, RuleState};
 use crate::hindsight::comparison::{Comparison, Reading};
@@ -17,7 +15,6 @@ use crate::records::projection::Steps;
 use crate::reports::report::Report;
 use crate::sheet::{Sheet, figures, sheet};
 use crate::telemetry::metrics::EXPERIMENT_COMPARISONS;
-use crate::web::{Context, Failure, Reply};
 
 /// How much earlier than a rule began leads of it may have arrived, milliseconds: the clock may have stepped back a little since.
 const SLACK_MS: i64 = 60 * 60 * 1000;
@@ -187,7 +184,7 @@ async fn counted(app: &Arc<App>, leads: &str) -> Result<BTreeMap<String, i64>, F
 pub(super) async fn compared(app: &Arc<App>, rule: &str, test: bool) -> Result<Comparison, Failure> {
     let Ok(_permit) = Arc::clone(&app.replays).try_acquire_owned() else {
         counter!(EXPERIMENT_COMPARISONS, "result" => "busy").increment(1);
-        return Err(unavailable("Another comparison or replay is under way; try again".to_owned()));
+        return Err(unavailable("Another comparison or replay is under way; try again"));
     };
     let known = standings(app).await?.into_iter().find(|standing| standing.rule == rule);
     let Some(known) = known else { return Err(Failure::unknown("There is no experiment of this name")) };

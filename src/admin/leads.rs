@@ -4,21 +4,17 @@
 //! As with [persons](super::erasing), the audit has a record before an erasure (`lead.erase`) and one behind it (`lead.erased`): where the
 //! second is missing, the lead may not be erased.
 
-use std::sync::Arc;
-
 use tokio::runtime::Handle;
-use uuid::Uuid;
 
-use super::App;
-use super::audit::{Actor, audit_by, note};
-use super::command::{seen_through, unavailable};
+use super::audit::audit_by;
+use super::command::seen_through;
+use super::prelude::*;
 use super::reports;
 use crate::hindsight::explanation::explanation;
 use crate::matching::Engine;
 use crate::persons::{dossier, erasure};
 use crate::records::Unavailable;
 use crate::records::reading::{self, Held};
-use crate::web::{Context, Failure, Reply};
 
 const UNAVAILABLE: &str = "the store cannot be read or written; the log tells why";
 
@@ -62,7 +58,7 @@ fn known(app: &App, lead: Uuid) -> Result<(), Failure> {
     match reading::held(&app.store, lead) {
         Ok(Held::Whole(_) | Held::Damaged) => Ok(()),
         Ok(Held::Nothing) => Err(Failure::unknown_uuid("Lead", lead)),
-        Err(Unavailable) => Err(unavailable(UNAVAILABLE.to_owned())),
+        Err(Unavailable) => Err(unavailable(UNAVAILABLE)),
     }
 }
 
@@ -73,6 +69,6 @@ async fn found<T: Send + 'static>(
     look: impl FnOnce(&Engine) -> Result<Option<T>, Unavailable> + Send + 'static,
 ) -> Result<T, Failure> {
     let looked = app.reading("what is held on a lead could not be read", |app| look(&app.engine)).await?;
-    let found = looked.map_err(|_| unavailable(UNAVAILABLE.to_owned()))?;
+    let found = looked.map_err(|_| unavailable(UNAVAILABLE))?;
     found.ok_or_else(|| Failure::unknown_uuid("Lead", lead))
 }

@@ -2,13 +2,8 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-
-use super::App;
-use super::audit::{Actor, note};
-use super::command::{ORDER_BYTES, order, unwritten};
+use super::prelude::*;
 use crate::store::{MasterKey, SealingError, Store};
-use crate::web::{Context, Failure, Reply};
 
 const FAILED: &str = "the master key could not be exchanged";
 

@@ -32,6 +32,7 @@ pub mod password;
 mod password_hash;
 pub mod persons;
 pub mod postbacks;
+mod prelude;
 mod ranking;
 mod reasons;
 mod reload;

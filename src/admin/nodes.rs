@@ -1,15 +1,9 @@
 //! `GET /nodes`: what `offerd nodes` calls; and what this node tells the others.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use tokio::time::{MissedTickBehavior, interval};
-use tracing::error;
 
-use super::App;
-use super::command::unavailable;
+use super::prelude::*;
 use crate::nodes::{NodeTold, Nodes};
-use crate::web::{Context, Failure, Reply};
 
 /// How often this node tells how it does.
 const EVERY: Duration = Duration::from_secs(1);

@@ -1,18 +1,14 @@
 //! `POST /partnerEvents`: what `offerd events import` calls.
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::App;
-use super::audit::{Actor, note};
-use super::command::order;
+use super::prelude::*;
 use crate::conversions::attribution::attribute;
 use crate::conversions::partner_events::{CLOCKS_APART, Recorded, ReportRefused, report_all};
 use crate::declaration::{did_you_mean, nearest};
 use crate::matching::Engine;
 use crate::model::{ApiError, ErrorType, PartnerReport, Timestamp, Unreadable};
 use crate::partners::Book;
-use crate::web::{Context, Failure, Reply};
 
 /// Most reports that are sent at once.
 pub const AT_ONCE: usize = 256;

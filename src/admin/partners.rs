@@ -3,14 +3,12 @@
 
 use std::cmp::Reverse;
 
-use super::App;
-use super::audit::{Actor, note};
-use super::command::{ORDER_BYTES, order, unread, unwritten};
+use super::prelude::*;
 use crate::hindsight::timing::timings;
 use crate::matching::limiter::State;
 use crate::matching::pausing::{self, Pausable};
 use crate::store::pauses::{Pause, Resumed};
-use crate::web::{Context, Failure, Reply, query};
+use crate::web::query;
 
 /// The worst first, and those who are as well as each other as the files have them. Who is not asked for want of its suppression list
 /// is among the worst: nobody meant that.

@@ -2,15 +2,13 @@
 //!
 //! One takes some 20 ms of a core and 19 MiB of memory, by the parameters that OWASP recommends, which stand in each hash.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
 use tokio::sync::Semaphore;
-use tracing::error;
 
-use super::command::our_fault;
 use super::password::Password;
-use crate::web::Failure;
+use super::prelude::*;
 
 /// Passwords that are hashed at once; more wait. How many wait is bounded by how many attempts may fail.
 const AT_ONCE: usize = 2;

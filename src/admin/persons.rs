@@ -1,15 +1,11 @@
 //! `POST /persons/find`, `/persons/export`, `/persons/suppress`, `/persons/unsuppress`: what `offerd person` calls; [`erasing`](super::erasing) is the rest. Whom it is
 //! about stands in the body, as a digest, so that no log of addresses has it. The page *Data requests* of the console does the same by the same functions.
 
-use std::sync::Arc;
-
 use hyper::StatusCode;
-use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 
-use super::App;
-use super::audit::{Actor, note};
-use super::command::{ORDER_BYTES, order, seen_through, unavailable};
+use super::command::seen_through;
+use super::prelude::*;
 use super::reasons::{names_nobody, names_them, reason_given};
 use super::suppressions::{digest, leave_alone, load, not_left_alone};
 use crate::matching::Engine;
@@ -17,7 +13,6 @@ use crate::model::{Lead, SuppressionDigest, SuppressionKind};
 use crate::persons::request::{self, About, FoundLead, Listed, Named, NotDone, Who};
 use crate::records::contacts::KINDS;
 use crate::store::left_alone;
-use crate::web::{Context, Failure, Reply};
 
 /// Whom a request is about.
 #[derive(Debug, Serialize, Deserialize)]

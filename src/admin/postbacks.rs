@@ -1,13 +1,9 @@
 //! `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry`, `POST /postbacks/{name}/test`: what
 //! `offerd postbacks` calls; and what the console does of it.
 
-use std::sync::Arc;
-
-use super::App;
-use super::audit::{Actor, note};
-use super::command::{ORDER_BYTES, order, our_fault, unavailable, unwritten};
+use super::prelude::*;
 use crate::postbacks::{self, Retried, Retry, Subscription, Trial};
-use crate::web::{Context, Failure, Params, Reply};
+use crate::web::Params;
 
 /// What the log says where that is not known.
 pub(super) const UNREAD: &str = "what is held of postbacks could not be read";

@@ -1,12 +1,11 @@
 //! `GET /ranking`: what `offerd ranking` calls.
 
-use super::App;
-use super::command::{blocking, unavailable};
+use super::command::blocking;
+use super::prelude::*;
 use crate::declaration::{did_you_mean, nearest};
 use crate::ranking::Rankings;
 use crate::ranking::report::{RankingReport, Wanted};
 use crate::store::tokens::Tokens;
-use crate::web::{Context, Failure, Reply};
 
 /// Of `company`, `partner` and `leads=test`, as far as they are given.
 pub(super) async fn ranking(context: Context<App>) -> Result<Reply, Failure> {
@@ -43,7 +42,7 @@ pub(super) fn wanted(query: &[(String, String)]) -> Result<Wanted, Failure> {
 /// # Errors
 /// That it cannot be read, or there is no such company or partner.
 pub(super) async fn report(app: &App, wanted: Wanted) -> Result<RankingReport, Failure> {
-    let none = || unavailable("What was learnt of clicks cannot be read; the log tells why".to_owned());
+    let none = || unavailable("What was learnt of clicks cannot be read; the log tells why");
     let rankings: Rankings = app.engine.rankings.clone().ok_or_else(none)?;
     let (company, partner) = (wanted.company.clone(), wanted.partner.clone());
     let report = blocking("what was learnt could not be summed up", move || rankings.report(&wanted)).await?;

@@ -1,14 +1,10 @@
 //! `POST /reload`: what `offerd reload` calls on a running daemon; and what the console does of it.
 
-use std::sync::Arc;
-
 use hyper::StatusCode;
 
-use super::App;
-use super::audit::{Actor, note};
 use super::console::history;
+use super::prelude::*;
 use crate::reload::Outcome;
-use crate::web::{Context, Failure, Reply};
 
 /// 200 with what has changed, 422 with what is wrong in the files, 500 when good files could not be taken in.
 pub(super) async fn reload(context: Context<App>) -> Result<Reply, Failure> {

@@ -2,18 +2,12 @@
 //!
 //! One at a time, on a thread that may block; when the client hangs up it ends.
 
-use std::sync::Arc;
-
 use futures_util::stream;
-use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedSemaphorePermit;
-use tracing::error;
 
-use super::App;
-use super::command::{json_lines, order};
+use super::prelude::*;
 use crate::hindsight::replay::{Progress, Replay, ReplayReport, Wish, book_of};
 use crate::records::projection::Steps;
-use crate::web::{Context, Failure, Reply};
 
 /// Longest body: the partner files.
 const MAX_BODY_BYTES: usize = 64 << 20;

@@ -1,22 +1,17 @@
 //! `GET /report`: what `offerd report` calls, and other tools may; `POST /report/rebuild`, which answers line by line: how far it is,
 //! then what was counted.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use futures_util::stream;
-use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedSemaphorePermit;
-use tracing::{error, warn};
+use tracing::warn;
 
-use super::App;
-use super::command::{blocking, csv_file, json_lines, our_fault, unavailable, wants_csv};
+use super::command::{blocking, csv_file, wants_csv};
+use super::prelude::*;
 use crate::model::{ApiError, ErrorType};
 use crate::nodes::NodeTold;
 use crate::reports::query::{Query, QueryFaults};
 use crate::reports::report::Report;
 use crate::reports::{Rebuild, RebuildProgress, Rebuilt, ReportFault, Reports};
-use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which it may be tried again when another count is made anew.
 const RETRY_AFTER_S: u32 = 10;
@@ -58,7 +53,7 @@ pub(super) fn as_csv(report: &Report) -> Result<Reply, Failure> {
 /// # Errors
 /// That they cannot.
 pub(super) fn reports(app: &App) -> Result<Reports, Failure> {
-    let none = || unavailable("What is counted for reports cannot be read; the log tells why".to_owned());
+    let none = || unavailable("What is counted for reports cannot be read; the log tells why");
     app.reports.clone().ok_or_else(none)
 }
 
@@ -94,12 +89,12 @@ pub(super) async fn asked(reports: Reports, query: Query) -> Result<Result<Repor
 pub(super) fn failed(fault: ReportFault) -> Failure {
     match fault {
         ReportFault::Query(faults) => unfit(faults),
-        ReportFault::Busy => unavailable(
-            "As many reports are made as may be at once (`reports.at_once`); try again".to_owned(),
-        ),
+        ReportFault::Busy => {
+            unavailable("As many reports are made as may be at once (`reports.at_once`); try again")
+        }
         ReportFault::Unreadable(error) => {
             error!(%error, "a report could not be made");
-            unavailable("The store cannot be read; the log tells why".to_owned())
+            unavailable("The store cannot be read; the log tells why")
         }
     }
 }

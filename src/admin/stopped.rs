@@ -1,15 +1,13 @@
 //! The routes for the command line over the store of a stopped daemon, in the process of the command and without a listener: what
 //! a command asks when no daemon runs, by the same requests and with the same answers.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use hyper::{Request, Response};
 use tokio::sync::watch;
-use uuid::Uuid;
 
 use super::password::Passwords;
-use super::{App, surface};
+use super::prelude::*;
+use super::surface;
 use crate::config::Settings;
 use crate::experiments::Rules as Experiments;
 use crate::matching::partner_clients::PartnerClients;

@@ -1,14 +1,9 @@
 //! `POST /store/check`: what `offerd store check` calls.
 
-use serde::{Deserialize, Serialize};
-use tracing::error;
-
-use super::App;
-use super::command::unavailable;
+use super::prelude::*;
 use crate::store::audit::{AuditGap, AuditLog, AuditVerdict};
 use crate::store::left_alone::{self, Doubt};
 use crate::store::{CheckReport, ReadError, Store};
-use crate::web::{Context, Failure, Reply};
 
 /// What a walk over every record of the store found.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,13 +1,7 @@
 //! `GET`, `POST /suppressions`, `DELETE /suppressions/{name}`, `POST /suppressions/confirm`, `POST /suppressions/naming`: what `offerd suppressions` and
 //! `offerd explain` call.
 
-use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
-
-use super::App;
-use super::audit::{Actor, note};
-use super::command::{ORDER_BYTES, order, unavailable, unwritten};
+use super::prelude::*;
 use crate::matching::Engine;
 use crate::matching::suppressions::Digests;
 use crate::model::{Lead, SuppressionDigest, SuppressionKind};
@@ -15,7 +9,6 @@ use crate::partners::{Book, is_key};
 use crate::store::Store;
 use crate::store::left_alone::{self, EVERYWHERE, NotLeftAlone};
 use crate::store::suppressions::{NotAdded, SuppressionList, SuppressionLists};
-use crate::web::{Context, Failure, Reply};
 
 /// Most digests that are sent at once.
 pub const AT_ONCE: usize = 8192;
@@ -85,7 +78,7 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     let engine = &context.app.engine;
     let (lists, book) = (engine.suppressions.now(), engine.book());
     if let Some(why) = lists.unread() {
-        return Err(unavailable(why.to_owned()));
+        return Err(unavailable(why));
     }
     let told =
         |name: &str, list: &SuppressionList, entries: usize, partners: Vec<String>| ListedSuppressions {
@@ -226,7 +219,7 @@ pub(super) async fn load(app: &Arc<App>) -> Result<(), Failure> {
     let loaded = app.reading("the suppression lists could not be read", read).await?;
     loaded.map_err(|failure| {
         tracing::error!(%failure, "the suppression lists could not be read");
-        unavailable("the suppression lists were changed, and could not be read again".to_owned())
+        unavailable("the suppression lists were changed, and could not be read again")
     })
 }
 

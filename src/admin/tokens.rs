@@ -1,16 +1,10 @@
 //! `GET`, `POST /tokens`, `DELETE /tokens/{id}`: what `offerd token` calls. A key ring has the tokens of companies and of partners.
 
-use serde::{Deserialize, Serialize};
-use uuid::Uuid;
-
-use super::App;
-use super::audit::{Actor, note};
-use super::command::{ORDER_BYTES, order, unread, unwritten};
+use super::prelude::*;
 use crate::model::TokenKind;
 use crate::store::partner_keys::{NewPartnerKey, PartnerKeyKind, PartnerKeys};
 use crate::store::tokens::{NewToken, Tokens};
 use crate::store::{Commit, CommitError, ReadError, Store};
-use crate::web::{Context, Failure, Reply};
 
 /// What is to be made.
 #[derive(Debug, Clone, Serialize, Deserialize)]

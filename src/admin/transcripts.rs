@@ -1,17 +1,10 @@
 //! `GET`, `POST /rateTables/{uuid}/transcript`: what `offerd transcript` calls.
 
-use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
-use uuid::Uuid;
-
-use super::App;
-use super::audit::{Actor, note};
-use super::command::{ORDER_BYTES, order, store_unread};
+use super::command::store_unread;
+use super::prelude::*;
 use super::reasons::{names_nobody, reason_given};
 use crate::hindsight::transcript::{TableTranscript, of_table};
 use crate::records::reading;
-use crate::web::{Context, Failure, Reply};
 
 /// What is to be seen whole, and why.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,16 +1,10 @@
 //! `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`: what `offerd user` calls; and what
 //! is done about users, for the console too.
 
-use serde::{Deserialize, Serialize};
-use tracing::error;
-
-use super::App;
-use super::audit::{Actor, note};
-use super::command::{ORDER_BYTES, order, unread, unwritten};
 use super::console::links::{ConsoleLink, invitation};
+use super::prelude::*;
 use crate::store::users::{Role, USERS, UserRecord, Users};
 use crate::store::{CommitError, ReadError};
-use crate::web::{Context, Failure, Reply};
 
 /// Seconds after which a record may be asked for again that could not be read.
 const RETRY_AFTER_S: u32 = 5;

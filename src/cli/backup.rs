@@ -2,17 +2,11 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
-use clap::Args;
-use hyper::Method;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::admin_client::AdminClient;
 use super::files::{Making, cannot_make};
-use super::page;
-use super::progress::Bar;
-use super::trouble::Trouble;
+use super::prelude::*;
 use crate::store::Tree;
 use crate::store::backup::{Scanner, Summary};
 

@@ -1,14 +1,11 @@
 //! `offerd check`
 
-use serde_json::json;
-
 use super::prelude::*;
 use super::trouble::BAD_CONFIGURATION;
 use crate::admin::tokens::{Holder, Listed};
 use crate::daemon;
 use crate::declaration::Fault;
 use crate::nodes;
-use crate::partners::Book;
 use crate::store::Store;
 
 /// `check`
@@ -60,7 +57,7 @@ async fn strangers(
     {
         return Vec::new();
     }
-    let waiting = progress::waiting("asking the daemon which companies have a token");
+    let _waiting = progress::waiting("asking the daemon which companies have a token");
     let tokens = match AdminClient::of_daemon(settings).await {
         Ok(None) => return Vec::new(),
         Ok(Some(daemon)) => daemon.ask::<Vec<Listed>>(Method::GET, "/tokens").await,
@@ -70,7 +67,6 @@ async fn strangers(
         Ok(tokens) => tokens,
         Err(why) => return vec![format!("whether the companies named have tokens is not known: {why}")],
     };
-    drop(waiting);
     let companies = tokens.into_iter().filter_map(|token| match token.holder {
         Holder::Company(name) => Some(name),
         Holder::Partner(_) => None,

@@ -6,7 +6,6 @@ use chrono::NaiveDate;
 
 use super::lines::{Format, Lines};
 use super::prelude::*;
-use super::progress::Bar;
 use crate::persons::consent_lines::{Came, STATEMENTS, Summaries, TooMany, each};
 use crate::persons::consents::{ConsentPage, Place};
 

@@ -42,11 +42,9 @@ pub async fn run(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
             if !is_key(&rule) {
                 return Err(missing().into());
             }
-            let waiting = progress::waiting("reading leads");
             let path = format!("/experiments/{rule}?leads={leads}");
-            let found: Option<Comparison> = admin.find_one(Method::GET, &path).await?;
-            drop(waiting);
-            let comparison = found.ok_or_else(missing)?;
+            let found = progress::during("reading leads", admin.find_one(Method::GET, &path)).await?;
+            let comparison: Comparison = found.ok_or_else(missing)?;
             format.show(
                 &comparison,
                 || as_sheet(&comparison),

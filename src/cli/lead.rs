@@ -8,6 +8,7 @@ use std::io::{IsTerminal, Read};
 
 use hyper::StatusCode;
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::de::DeserializeOwned;
 
 use super::page::dollars;
 use super::prelude::*;
@@ -283,11 +284,14 @@ fn special(offer: &SpecialOffer) -> Row {
     row(&offer.partner_name, named("special", &offer.name), Default::default(), offer.recommendation_score)
 }
 
-/// Why a lead is not found.
-fn unknown(lead: Uuid) -> String {
-    format!(
-        "there is no lead {lead}, or it has been erased; `lead submit` and `explain` tell the uuid of a lead"
-    )
+/// What the daemon answers of a lead, or with when it erases one.
+async fn found<T: DeserializeOwned>(admin: &AdminClient, method: Method, lead: Uuid) -> Result<T, String> {
+    let found = admin.find_one(method, &format!("/leads/{lead}")).await?;
+    found.ok_or_else(|| {
+        format!(
+            "there is no lead {lead}, or it has been erased; `lead submit` and `explain` tell the uuid of a lead"
+        )
+    })
 }
 
 /// What is paid a month; of a range the most, as a rate that is a range has a payment for its higher end.

@@ -2,14 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use serde_json::Value;
 
 use super::files::{Making, cannot_make, named};
-use super::page;
-use crate::sheet::{Kind, Sheet, harmless, records};
+use super::prelude::*;
+use crate::sheet::{harmless, records};
 
 /// Rows of a table at most.
 const ROWS: usize = 1000;

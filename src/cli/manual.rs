@@ -2,14 +2,13 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory};
+use clap::CommandFactory;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use super::trouble::Trouble;
-use super::{Cli, page};
+use super::Cli;
+use super::prelude::*;
 use crate::handbook::MANUALS;
 
 /// `manual`

@@ -51,14 +51,11 @@ mod user;
 mod values;
 
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser};
 
-use self::admin_client::AdminClient;
-use self::trouble::Trouble;
-use crate::config::{Settings, StoreSettings};
+use self::prelude::*;
+use crate::config::StoreSettings;
 use crate::daemon;
 use crate::store::{SealingError, Store, StoreError, StoreOptions};
 use crate::telemetry::logging;

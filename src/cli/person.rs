@@ -132,9 +132,8 @@ pub async fn run(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
 }
 
 async fn find(admin: &AdminClient, order: &PersonOrder, json: bool) -> Result<(), Trouble> {
-    let waiting = progress::waiting("looking them up");
-    let found: Vec<FoundLead> = admin.post("/persons/find", order).await?;
-    drop(waiting);
+    let looked_up = admin.post("/persons/find", order);
+    let found: Vec<FoundLead> = progress::during("looking them up", looked_up).await?;
     Ok(page::show(&found, json, || match found.is_empty() {
         true => page::print(NOBODY),
         false => page::print_sheet(&sheet(&found)),
@@ -143,9 +142,8 @@ async fn find(admin: &AdminClient, order: &PersonOrder, json: bool) -> Result<()
 
 async fn export(admin: &AdminClient, order: &PersonOrder, out: Option<&Path>) -> Result<(), Trouble> {
     files::can_give(out)?;
-    let waiting = progress::waiting("gathering all that is held");
-    let held: Box<RawValue> = admin.post("/persons/export", order).await?;
-    drop(waiting);
+    let gathered = admin.post("/persons/export", order);
+    let held: Box<RawValue> = progress::during("gathering all that is held", gathered).await?;
     let copy: Value = serde_json::from_str(held.get()).map_err(|error| error.to_string())?;
     let what = match copy["leads"].as_array().is_none_or(Vec::is_empty) {
         true => {

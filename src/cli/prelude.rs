@@ -6,10 +6,13 @@ pub(super) use std::time::Duration;
 
 pub(super) use clap::{Args, Subcommand, ValueEnum};
 pub(super) use hyper::Method;
+pub(super) use serde_json::json;
 pub(super) use uuid::Uuid;
 
 pub(super) use super::admin_client::AdminClient;
+pub(super) use super::progress::Bar;
 pub(super) use super::trouble::Trouble;
 pub(super) use super::{files, page, progress, values};
 pub(super) use crate::config::Settings;
+pub(super) use crate::partners::Book;
 pub(super) use crate::sheet::{Color, Kind, Sheet, Value, sheet};

@@ -37,6 +37,12 @@ pub fn waiting(what: &'static str) -> Waiting {
     Waiting(Some((done, spinner)))
 }
 
+/// Waits for some work, and says so as [`waiting`] does.
+pub async fn during<T>(what: &'static str, work: impl Future<Output = T>) -> T {
+    let _waiting = waiting(what);
+    work.await
+}
+
 /// How far something is; on a terminal only, and only when it takes longer than [`PATIENCE`].
 pub struct Bar {
     bar: ProgressBar,

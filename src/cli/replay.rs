@@ -1,10 +1,8 @@
 //! `offerd replay`: stored leads once more with changed partner files.
 
 use super::prelude::*;
-use super::progress::Bar;
 use crate::admin::replay::{ReplayLine, ReplayOrder};
 use crate::hindsight::replay::{Named, OfferCount, ReplayReport, Wish};
-use crate::partners::Book;
 
 /// `offerd replay`
 #[derive(Debug, Args)]

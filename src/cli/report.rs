@@ -3,7 +3,6 @@
 use std::iter;
 
 use super::prelude::*;
-use super::progress::Bar;
 use crate::admin::reports::RebuildLine;
 use crate::reports::figures::{Figure, Figures};
 use crate::reports::report::Report;
@@ -97,10 +96,8 @@ pub async fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Troub
             page::print(format!("{} cells counted, by days of {}", rebuilt.cells, rebuilt.zones.join(", ")));
         })?);
     }
-    let report: Report = {
-        let _waiting = progress::waiting("summing up");
-        admin.ask(Method::GET, &arguments.query()).await?
-    };
+    let query = arguments.query();
+    let report: Report = progress::during("summing up", admin.ask(Method::GET, &query)).await?;
     Ok(arguments.write(&report)?)
 }
 

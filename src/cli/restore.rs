@@ -1,16 +1,9 @@
 //! `offerd restore FILE`
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-
 use super::backup::{bar, json_of, missed, show, told_of};
 use super::operator::operator;
-use super::page;
-use super::progress::Bar;
-use super::trouble::Trouble;
+use super::prelude::*;
 use crate::admin::backup::told;
-use crate::config::Settings;
 use crate::regular_file;
 use crate::store::backup::{BackupFault, Restore, RestoreError, Scanner, Summary, for_each_piece};
 use crate::store::beside::BesideError;

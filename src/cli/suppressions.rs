@@ -3,7 +3,6 @@
 use std::io::{BufRead, BufReader};
 
 use indicatif::ProgressBar;
-use serde_json::json;
 
 use super::files::Input;
 use super::prelude::*;

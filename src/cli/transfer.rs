@@ -5,19 +5,13 @@
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
 
-use clap::Args;
-
-use super::admin_client::AdminClient;
 use super::backup::damage_of;
 use super::files::{Making, cannot_make};
 use super::key;
 use super::operator::operator;
-use super::progress::Bar;
-use super::trouble::Trouble;
+use super::prelude::*;
 use crate::admin::backup::told;
-use crate::config::Settings;
 use crate::regular_file;
 use crate::store::audit::{AuditEntry, AuditLog};
 use crate::store::beside::{Beside, BesideError};

@@ -11,6 +11,7 @@ pub mod click_rates;
 pub mod current;
 pub mod identities;
 pub mod openapi;
+mod prelude;
 pub mod record_ids;
 pub mod routes;
 pub mod v1;

@@ -1,9 +1,10 @@
 //! Whether anything happens on a connection, and whether it may be closed for another one.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::time::sleep;
 
 /// Marks a state as idle; the rest of it says since when.
@@ -174,7 +175,7 @@ impl Activity {
     fn neglected(&self, patience: Duration) -> (usize, Duration) {
         let now_us = self.now_us();
         let (mut neglected, mut left) = (0, patience);
-        for answer in self.answers().iter().filter_map(Weak::upgrade) {
+        for answer in self.answers.lock().iter().filter_map(Weak::upgrade) {
             let waited =
                 answer.owed_since_us().map(|since| Duration::from_micros(now_us.saturating_sub(since)));
             match waited.map(|waited| patience.saturating_sub(waited)) {
@@ -184,11 +185,6 @@ impl Activity {
             }
         }
         (neglected, left.max(LOOK))
-    }
-
-    /// The list is whole at any moment, so a panic elsewhere breaks nothing.
-    fn answers(&self) -> MutexGuard<'_, Vec<Weak<Answer>>> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn idle_now(&self) -> u64 {
@@ -212,7 +208,7 @@ impl UnderWay {
         let activity = Arc::clone(&self.0);
         let answer =
             Arc::new(Answer { under_way: self, owed: AtomicUsize::new(0), moved_us: AtomicU64::new(0) });
-        let mut answers = activity.answers();
+        let mut answers = activity.answers.lock();
         answers.retain(|answer| answer.strong_count() > 0);
         answers.push(Arc::downgrade(&answer));
         answer

@@ -1,11 +1,11 @@
 //! What is counted of the answers of a listener.
 
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use hyper::StatusCode;
 use metrics::{Counter, Histogram};
+use parking_lot::RwLock;
 
 use crate::telemetry::metrics::{HTTP_REQUEST_SECONDS, HTTP_REQUESTS};
 
@@ -47,10 +47,10 @@ impl AnswerMeter {
     /// A route was answered, and that took so long.
     pub(super) fn answered(&self, route: &'static str, status: StatusCode, took: Duration) {
         let kind = (route, status);
-        if let Some(known) = self.kinds.read().unwrap_or_else(PoisonError::into_inner).get(&kind) {
+        if let Some(known) = self.kinds.read().get(&kind) {
             return known.count(took);
         }
-        let mut kinds = self.kinds.write().unwrap_or_else(PoisonError::into_inner);
+        let mut kinds = self.kinds.write();
         kinds.entry(kind).or_insert_with(|| self.look_up(kind)).count(took);
     }
 

@@ -11,10 +11,11 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ipnet::IpNet;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::activity::{Activity, Quiet};
@@ -163,7 +164,7 @@ impl Connections {
 
     /// Closes the longest idle connection, and waits until it is gone. `false` when none is idle.
     pub(super) async fn close_one(&self, within: Within) -> bool {
-        let Some(place) = self.places().take_idle(within) else { return false };
+        let Some(place) = self.places.lock().take_idle(within) else { return false };
         metrics::counter!(
             HTTP_CONNECTIONS_CLOSED,
             "listener" => place.listener,
@@ -182,7 +183,7 @@ impl Connections {
     ) -> Result<OpenConnection, Within> {
         let address = household(peer.0.ip().to_canonical());
         let trusted = is_in(&self.rules.trusted_proxies, peer.0.ip().to_canonical());
-        let mut places = self.places();
+        let mut places = self.places.lock();
         let per_address = if trusted { 0 } else { self.rules.per_address };
         if per_address > 0 && places.crowd(address) >= per_address {
             return Err(Within::Address(address));
@@ -207,10 +208,6 @@ impl Connections {
         drop(places);
         metrics::gauge!(HTTP_CONNECTIONS, "listener" => listener).increment(1.0);
         Ok(OpenConnection { place, connections: Arc::clone(self) })
-    }
-
-    fn places(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -307,7 +304,7 @@ impl OpenConnection {
 impl Drop for OpenConnection {
     fn drop(&mut self) {
         self.place.activity.end();
-        self.connections.places().remove(&self.place);
+        self.connections.places.lock().remove(&self.place);
         self.place.left.notify_one();
         metrics::gauge!(HTTP_CONNECTIONS, "listener" => self.place.listener).decrement(1.0);
     }
@@ -331,7 +328,7 @@ mod tests {
     }
 
     fn next_to_close(connections: &Arc<Connections>, within: Within) -> Option<u64> {
-        let mut places = connections.places();
+        let mut places = connections.places.lock();
         places.idle.clear();
         places.take_idle(within).map(|place| place.id)
     }
@@ -391,7 +388,7 @@ mod tests {
         let of_all = connections.admit("api", 9, from("192.0.2.1")).await.unwrap_err();
         assert_eq!(of_all, Within::Descriptors);
         drop((busy, also_busy, first, second));
-        let places = connections.places();
+        let places = connections.places.lock();
         assert!(places.open.is_empty() && places.of_address.is_empty());
     }
 }

@@ -172,6 +172,12 @@ impl Failure {
         self
     }
 
+    /// What it says, for people.
+    pub fn words(&self) -> String {
+        let words: Vec<&str> = self.errors.iter().filter_map(|error| error.message.as_deref()).collect();
+        words.join("; ")
+    }
+
     /// The one place where a failure becomes an answer.
     pub fn into_response(self) -> Response {
         StockAnswer::from(self).give()

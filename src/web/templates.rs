@@ -1,7 +1,11 @@
 //! What pages are written with, whichever listener shows them.
 
 use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Value;
 use minijinja::{Environment, UndefinedBehavior};
+use tracing::error;
+
+use super::failure::Failure;
 
 /// An engine with these templates, each by the name of its file. It escapes whatever it writes into one whose name ends in `.html`.
 ///
@@ -17,4 +21,16 @@ pub fn environment(templates: &[(&'static str, &'static str)]) -> Environment<'s
         environment.add_template(name, source).expect("templates are well-formed");
     }
     environment
+}
+
+/// What a template makes of a context.
+///
+/// # Errors
+/// Our fault, logged without the context.
+pub fn render(environment: &Environment<'_>, template: &str, context: &Value) -> Result<String, Failure> {
+    let rendered = environment.get_template(template).and_then(|template| template.render(context));
+    rendered.map_err(|fault| {
+        error!(template, line = fault.line(), kind = %fault.kind(), "a page could not be rendered");
+        Failure::internal()
+    })
 }

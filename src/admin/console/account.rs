@@ -4,11 +4,9 @@ use hyper::StatusCode;
 
 use super::super::users::{self, NewUser, UserChange};
 use super::links::HOME;
+use super::prelude::*;
 use super::session::Person;
 use super::sign_in::signed_in;
-use super::view::{View, Visit, fields};
-use crate::store::users::Role;
-use crate::web::{Failure, Reply};
 
 /// Shows the page.
 pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
@@ -17,7 +15,7 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
 
 /// Sets the user's password, or adds whoever has signed in without a name as an administrator. Both end what was begun before, this
 /// session too, for which there is another one.
-pub(super) async fn set(visit: &Visit) -> Result<Reply, Failure> {
+pub(super) async fn set(visit: &Visit) -> Result<View, Failure> {
     match changed(visit).await {
         Ok(person) => {
             if let Some(session) = visit.session() {
@@ -28,7 +26,7 @@ pub(super) async fn set(visit: &Visit) -> Result<Reply, Failure> {
         Err(failure) => {
             let trouble = failure.errors.iter().find_map(|error| error.message.clone());
             let trouble = trouble.unwrap_or_else(|| "that cannot be done".to_owned());
-            view(visit, Some(trouble), failure.status)?.reply(visit)
+            view(visit, Some(trouble), failure.status)
         }
     }
 }
@@ -67,14 +65,16 @@ async fn is_them(visit: &Visit, user: &str) -> Result<(), Failure> {
              by which you set one",
         ));
     }
-    let attempt = visit.app.console.sessions.attempt(user);
-    let attempt = attempt.map_err(|_| Failure::forbidden("too many attempts have failed; wait a minute"))?;
+    let attempts = &visit.app.console.sessions.attempts;
+    let attempt = attempts
+        .begin(user)
+        .map_err(|_| Failure::forbidden("too many attempts have failed; wait a minute"))?;
     let known = users::known(&visit.app, user)?;
     let current = visit.field("current").unwrap_or_default();
     if !visit.app.password_hashes.is(known.password, current).await? {
         return Err(Failure::bad_attribute("current", "that is not your password"));
     }
-    visit.app.console.sessions.succeeded(attempt);
+    attempts.succeeded(attempt);
     Ok(())
 }
 

@@ -1,13 +1,8 @@
 //! `GET /console/alerts`: which alerts fire, and who is told; `POST …/test`.
 
-use std::time::Duration;
-
-use minijinja::value::Value;
-
 use super::super::alerts::tested;
-use super::view::{Page, Section, View, Visit, fields};
+use super::prelude::*;
 use crate::alerts::{AlertStanding, Severity, Standing, Tried};
-use crate::web::Failure;
 
 const PAGE: Page = Page::new(Section::Alerts, "alerts.html").fresh(Duration::from_secs(10));
 

@@ -1,8 +1,7 @@
 //! `GET /console/assets/{file}`: the style sheet, the script and the icon, from within the binary.
 
-use super::super::App;
-use super::view::sealed;
-use crate::web::{Context, Failure, Reply};
+use super::prelude::*;
+use crate::web::Context;
 
 /// What there is: name, type, and text.
 const ASSETS: &[(&str, &str, &str)] = &[

@@ -1,12 +1,9 @@
 //! What needs attention: what comes first on *Now*, and may be all that somebody looks at.
 
-use minijinja::value::Value;
-
-use super::super::App;
 use super::alerts::row;
 use super::health::Check;
+use super::prelude::*;
 use super::standing::{SeatLook, of_seats};
-use super::view::fields;
 use crate::alerts::AlertStanding;
 
 /// Alerts and partners that are shown, the worst; their pages have all.

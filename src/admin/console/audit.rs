@@ -1,15 +1,9 @@
 //! `GET /console/audit`, `GET /console/audit/download`: who did what, when and why, the newest first.
 
-use std::time::Duration;
-
-use chrono::Utc;
-
 use super::super::audit::{LOOKED_AT, sheet, unread};
 use super::super::command::csv_file;
-use super::choices::choices;
-use super::view::{Page, Section, View, Visit, fields, sealed};
+use super::prelude::*;
 use crate::store::audit::{AuditFilter, AuditRecord};
-use crate::web::{Failure, Reply};
 
 /// Records of a page.
 const SHOWN: usize = 50;
@@ -50,9 +44,9 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// The same as a file, as many as it may have.
-pub(super) async fn download(visit: &Visit) -> Result<Reply, Failure> {
+pub(super) async fn download(visit: &Visit) -> Result<View, Failure> {
     let (records, _) = read(visit, None, DOWNLOADED).await?;
-    csv_file(&sheet(&records), "audit").map(sealed)
+    csv_file(&sheet(&records), "audit").map(View::from)
 }
 
 /// Records as they are wanted, and before which to go on.

@@ -6,15 +6,14 @@
 use std::borrow::Cow;
 
 use minijinja::context;
-use minijinja::value::Value;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
+use super::prelude::*;
 use super::templates::render;
-use crate::sheet::figures::known;
-use crate::web::{Failure, our_fault};
+use crate::web::our_fault;
 
 /// What is drawn upon.
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;

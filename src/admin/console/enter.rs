@@ -1,20 +1,16 @@
 //! The entry to every page: finds out who visits, checks their role and that a form is ours, and answers with the page or the refusal.
 
 use std::net::IpAddr;
-use std::sync::Arc;
-use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use hyper::header::{ACCEPT, COOKIE, HOST, HeaderName, ORIGIN};
 use hyper::{HeaderMap, Method, StatusCode};
 
-use super::super::App;
 use super::links::SIGN_IN;
+use super::live::{Show, stream};
+use super::prelude::*;
 use super::proxy;
-use super::view::{View, Visit, sealed, see};
 use super::visit::Proxied;
-use crate::store::users::Role;
-use crate::web::{Context, Failure, Reply};
+use crate::web::Context;
 
 /// Longest body of a form.
 const FORM_BYTES: usize = 64 * 1024;
@@ -28,35 +24,19 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// The cookie that holds a session.
 pub(super) const COOKIE_NAME: &str = "offerd_console";
 
-/// Answers a visit; the macros below make one of an `async fn`.
-pub(super) type Act = for<'v> fn(&'v Arc<Visit>) -> BoxFuture<'v, Result<Reply, Failure>>;
-
-/// Puts an answer into the route table, for those who have at least a role, or for everybody.
-macro_rules! guarded {
-    ($least:expr, $visit:pat => $answer:expr) => {
-        ($least, |context| {
-            ::std::boxed::Box::pin($crate::admin::console::enter::acting(context, $least, |$visit| {
-                ::std::boxed::Box::pin($answer)
-            }))
-        })
-    };
-}
-
-/// Puts an `async fn(&Visit) -> Result<Reply, Failure>` into the route table, for those who have at least a role, or for `all`.
-macro_rules! act {
-    (all, $act:path) => {
-        guarded!(None, visit => $act(visit))
-    };
-    ($least:ident, $act:path) => {
-        guarded!(Some($crate::store::users::Role::$least), visit => $act(visit))
-    };
-}
-
-/// Puts an `async fn(&Visit) -> Result<View, Failure>` into the route table, for those who have at least a role.
+/// Puts an `async fn(&Visit) -> Result<View, Failure>` into the route table, for those who have at least a role, or for `all`.
 macro_rules! page {
+    (all, $show:path) => {
+        page!(@ None, visit => $show(visit))
+    };
     ($least:ident, $show:path) => {
-        guarded!(Some($crate::store::users::Role::$least), visit => {
-            $crate::admin::console::live::showing(visit, |visit| ::std::boxed::Box::pin($show(visit)))
+        page!(@ Some($crate::store::users::Role::$least), visit => $show(visit))
+    };
+    (@ $least:expr, $visit:pat => $view:expr) => {
+        ($least, |context| {
+            ::std::boxed::Box::pin($crate::admin::console::enter::showing(context, $least, |$visit| {
+                ::std::boxed::Box::pin($view)
+            }))
         })
     };
 }
@@ -64,24 +44,29 @@ macro_rules! page {
 /// Redirects the address that a form is sent to, when it is opened, to the form's page.
 macro_rules! back {
     ($least:ident, $path:literal) => {
-        guarded!(Some($crate::store::users::Role::$least), _ => async {
-            $crate::admin::console::view::see($path)
+        page!(@ Some($crate::store::users::Role::$least), _ => async {
+            $crate::admin::console::view::View::at($path)
         })
     };
 }
 
-pub(super) use {act, back, guarded, page};
+pub(super) use {back, page};
 
-/// Does what a form says, or shows why not.
-pub(super) async fn acting(context: Context<App>, least: Option<Role>, act: Act) -> Result<Reply, Failure> {
+/// Answers with a page or, where it is asked for, with the page anew every few seconds; or shows why not.
+pub(super) async fn showing(
+    context: Context<App>,
+    least: Option<Role>,
+    show: Show,
+) -> Result<Reply, Failure> {
     let visit = match enter(context, least).await {
         Ok(visit) => Arc::new(visit),
         Err(turned_away) => return turned_away,
     };
-    match act(&visit).await {
-        Ok(reply) => Ok(reply),
-        Err(failure) => View::failure(&failure)?.reply(&visit),
-    }
+    let shown = match visit.streams {
+        true => stream(Arc::clone(&visit), show).await,
+        false => show(&visit).await.and_then(|view| view.reply(&visit)),
+    };
+    shown.or_else(|failure| View::failure(&failure)?.reply(&visit))
 }
 
 /// Lets a request in, or gives what it is answered instead: who has to sign in is sent to where that is done, who has too little

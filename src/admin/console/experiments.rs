@@ -1,14 +1,10 @@
 //! `GET /console/experiments`: how rules stand and, of one, what became of its variants; `GET /console/experiments/download`, the
 //! same as a file for spreadsheets.
 
-use minijinja::value::Value;
-
 use super::super::experiments::{RuleStanding, as_csv, compared, is_test, standings};
-use super::view::{Page, Section, View, Visit, fields, sealed};
+use super::prelude::*;
 use crate::experiments::RuleState;
 use crate::hindsight::comparison::{Comparison, Difference, Figure, LEAST_LEADS, Outcome, VariantFigures};
-use crate::sheet::figures::known;
-use crate::web::{Failure, Reply};
 
 const PAGE: Page = Page::new(Section::Experiments, "experiments.html");
 
@@ -25,10 +21,10 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// Gives a comparison as a file.
-pub(super) async fn download(visit: &Visit) -> Result<Reply, Failure> {
+pub(super) async fn download(visit: &Visit) -> Result<View, Failure> {
     let test = is_test(visit.query_value("leads"))?;
     let rule = visit.query_value("rule").unwrap_or_default();
-    as_csv(&compared(&visit.app, rule, test).await?).map(sealed)
+    as_csv(&compared(&visit.app, rule, test).await?).map(View::from)
 }
 
 fn rule(standing: &RuleStanding) -> Value {
@@ -48,17 +44,12 @@ fn shown(comparison: &Comparison) -> Value {
         }
     };
     let row = |variant: &VariantFigures| {
-        fields! {
-            variant => variant.variant,
-            leads => variant.leads,
-            cells => variant.figures.iter().map(cell).collect::<Vec<_>>(),
-        }
+        fields! { cells => variant.figures.iter().map(cell).collect::<Vec<_>>(), ..variant }
     };
     fields! {
-        rule => comparison.rule,
         headings => Outcome::ALL.map(Outcome::heading),
         rows => comparison.variants.iter().map(row).collect::<Vec<_>>(),
-        cut => comparison.cut,
+        ..comparison
     }
 }
 

@@ -3,24 +3,17 @@
 
 use std::ops::Range as Places;
 
-use chrono::{Days, Months, Utc};
-use minijinja::value::Value;
-use serde::Serialize;
-use uuid::Uuid;
+use chrono::{Days, Months};
 
 use super::super::reports::{failed, reports};
 use super::chart::{Chart, HALF, Line, days};
-use super::choices::{choices, products};
+use super::prelude::*;
 use super::reports::address;
-use super::view::{Page, Section, View, Visit, fields};
-use crate::model::ProductType;
 use crate::reports::dimension::Slot;
 use crate::reports::figures::{Figure, Figures};
 use crate::reports::query::{Order, OrderBy, Query, Range};
 use crate::reports::report::{Report, Row as Counted};
 use crate::reports::{Dimension, Reports};
-use crate::sheet::figures;
-use crate::web::Failure;
 
 /// Companies that have a row of their own at most; the table says when there are more.
 const COMPANIES: usize = 200;

@@ -1,10 +1,7 @@
 //! `GET /console/handbook`, `GET /console/handbook/{chapter}`: the chapters, as they are in the man pages.
 
-use minijinja::value::Value;
-
-use super::view::{Page, Section, View, Visit, fields};
+use super::prelude::*;
 use crate::handbook::{CHAPTERS, Chapter, chapter};
-use crate::web::Failure;
 
 const PAGE: Page = Page::new(Section::Handbook, "handbook.html");
 

@@ -1,15 +1,12 @@
 //! Whether all is well, and what is not: the lower half of *Now*.
 
-use serde::Serialize;
-
-use super::super::App;
 use super::history::Reading;
+use super::prelude::*;
 use crate::matching::limiter::State;
 use crate::matching::partner_clients::BreakerState;
 use crate::nodes::Nodes;
 use crate::partner_health::Health;
 use crate::postbacks;
-use crate::sheet::figures::{self, known};
 use crate::store::{self, ClockStanding};
 use crate::telemetry::metrics;
 

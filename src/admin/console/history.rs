@@ -3,10 +3,11 @@
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::super::App;
@@ -89,7 +90,7 @@ pub(super) struct History(Arc<Mutex<VecDeque<Reading>>>);
 impl History {
     /// The readings of a span up to now, oldest first; never empty once the first has been taken.
     pub(super) fn last(&self, span: Duration) -> Vec<Reading> {
-        let readings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let readings = self.0.lock();
         let newest = readings.back().map_or(0, |reading| reading.at);
         let span = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
         // Half an interval, because timers are a little late.
@@ -107,7 +108,7 @@ impl History {
 
     /// Takes in what was kept by a process before this one.
     pub(super) fn recall(&self, kept: Vec<Reading>) {
-        let mut readings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut readings = self.0.lock();
         let first = readings.front().map_or(i64::MAX, |reading| reading.at);
         let surplus = (kept.len() + readings.len()).saturating_sub(READINGS);
         for reading in kept.into_iter().skip(surplus).rev().filter(|reading| reading.at < first) {
@@ -116,7 +117,7 @@ impl History {
     }
 
     fn add(&self, mut reading: Reading) {
-        let mut readings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut readings = self.0.lock();
         // Two may be taken at once; the one that was begun later knows more. A clock that was set back begins anew.
         match readings.back().map(|last| last.at - reading.at) {
             Some(ahead) if ahead > EVERY.as_millis() as i64 => readings.clear(),

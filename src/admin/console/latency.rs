@@ -1,15 +1,13 @@
 //! How long a seat's answers take, drawn against the time it is given.
 
-use minijinja::value::Value;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::chart::{self, Chart, Fault, ink};
+use super::prelude::*;
 use crate::matching::ask_statistics::survival::Seen;
 use crate::matching::ask_statistics::{End, EndedAsk};
 use crate::matching::late_asks::LateAsk;
-use crate::sheet::figures;
-use crate::web::Failure;
 
 /// Bars of the chart.
 const BARS: usize = 44;

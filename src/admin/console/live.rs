@@ -1,15 +1,13 @@
 //! A page that is kept open: the inside of its `<main>` as server-sent events, rendered anew every few seconds while it changes,
 //! and with each of them a sign of life. The script puts what has changed in place, and says so when the signs stay out.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use tokio::sync::mpsc;
 
-use super::view::{BEAT, View, Visit, sealed, see};
-use crate::web::{Failure, Reply};
+use super::prelude::*;
+use super::view::BEAT;
 
 /// Pages that are kept open at once; more are whole as they were loaded.
 pub(super) const STREAMS: usize = 32;
@@ -20,19 +18,11 @@ const RETRY_AFTER_S: u32 = 30;
 /// Shows a page; `page!` makes one of an `async fn`.
 pub(super) type Show = for<'v> fn(&'v Visit) -> BoxFuture<'v, Result<View, Failure>>;
 
-/// Answers with a page or, where it is asked for, with the page anew every few seconds.
-pub(super) async fn showing(visit: &Arc<Visit>, show: Show) -> Result<Reply, Failure> {
-    match visit.streams {
-        true => stream(Arc::clone(visit), show).await,
-        false => show(visit).await?.reply(visit),
-    }
-}
-
 /// Keeps a page fresh until its reader leaves or the daemon stops.
-async fn stream(visit: Arc<Visit>, show: Show) -> Result<Reply, Failure> {
+pub(super) async fn stream(visit: Arc<Visit>, show: Show) -> Result<Reply, Failure> {
     let first = show(&visit).await?;
-    if let Some(path) = &first.elsewhere {
-        return see(path);
+    if first.instead.is_some() {
+        return first.reply(&visit);
     }
     let permit = Arc::clone(&visit.app.console.streams).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;

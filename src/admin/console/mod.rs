@@ -9,8 +9,8 @@
 //! 2. Its template stands in `templates/`, is listed in `templates`, and makes the inside of `<main>`; `layout.html` is
 //!    around it. An element that changes by itself has an `id` and the attribute `data-live`.
 //! 3. An `async fn(&Visit) -> Result<View, Failure>` gathers the fields and gives `visit.view(PAGE, fields! { .. })`. A row of
-//!    `ROUTES` puts it under its path with `page!`, and the least role that may look at it. What changes something is an
-//!    `async fn(&Visit) -> Result<Reply, Failure>` under `act!`, its row a `POST`; it ends with `view::see`. A form, or a
+//!    `ROUTES` puts it under its path with `page!`, and the least role that may look at it. What changes something is
+//!    the same, its row a `POST`; it ends with `View::at`. A file is a `Reply` made into a `View`. A form, or a
 //!    link, that not every reader of the page may use stands in its template under `{% if may.operator %}` or the like.
 //!
 //! # What every page gets
@@ -46,12 +46,12 @@ pub mod links;
 mod live;
 mod nodes;
 mod now;
-mod nowhere;
 mod partner;
 mod partners;
 mod people;
 mod persons;
 mod postbacks;
+mod prelude;
 mod proxy;
 mod ranking;
 mod rate_tables;
@@ -69,20 +69,18 @@ mod trend;
 mod view;
 mod visit;
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use hyper::Method;
 use tokio::sync::{Semaphore, watch};
-use uuid::Uuid;
 
-use self::enter::{act, back, guarded, page};
+use self::enter::{back, page};
+use self::prelude::*;
 use self::rate_tables::transcript;
 pub(super) use self::session::SessionRules;
 use self::session::Sessions;
-use super::App;
 use crate::store::ReadError;
-use crate::store::users::{Role, Users};
+use crate::store::users::Users;
 use crate::web::{Editions, Handler, Route, Scope, handler};
 
 /// Every path of the console, each with the role that it wants.
@@ -90,9 +88,9 @@ use crate::web::{Editions, Handler, Route, Scope, handler};
 pub(super) const ROUTES: &[Row] = &[
     get("/console", "What happens now.", page!(Viewer, now::show)),
     get("/console/", "Leads to what happens now.", back!(Viewer, "/console")),
-    get("/console/{page}", "There is no such page.", page!(Viewer, nowhere::show)),
-    get("/console/{page}/{part}", "There is no such page.", page!(Viewer, nowhere::show)),
-    get("/console/{page}/{part}/{more}", "There is no such page.", page!(Viewer, nowhere::show)),
+    get("/console/{page}", "There is no such page.", page!(Viewer, nowhere)),
+    get("/console/{page}/{part}", "There is no such page.", page!(Viewer, nowhere)),
+    get("/console/{page}/{part}/{more}", "There is no such page.", page!(Viewer, nowhere)),
     get("/console/alerts", "What is wrong.", page!(Viewer, alerts::show)),
     get("/console/alerts/test", "Leads back to alerts.", back!(Viewer, "/console/alerts")),
     post("/console/alerts/test", "Tells everybody a test.", page!(Operator, alerts::test)),
@@ -106,15 +104,15 @@ pub(super) const ROUTES: &[Row] = &[
     get("/console/partners/{partner}", "How a partner answers.", page!(Viewer, partner::show)),
     get("/console/partners/{partner}/timeouts", "What other timeouts would mean.", page!(Analyst, timeouts::show)),
     get("/console/partners/{partner}/pause", "Leads back to the partner.", page!(Viewer, partner::back)),
-    post("/console/partners/{partner}/pause", "Takes a partner out.", act!(Operator, partner::pause)),
+    post("/console/partners/{partner}/pause", "Takes a partner out.", page!(Operator, partner::pause)),
     get("/console/partners/{partner}/resume", "Leads back to the partner.", page!(Viewer, partner::back)),
-    post("/console/partners/{partner}/resume", "Ends a pause.", act!(Operator, partner::resume)),
+    post("/console/partners/{partner}/resume", "Ends a pause.", page!(Operator, partner::resume)),
     get("/console/funnel", "How many leads get how far.", page!(Analyst, funnel::show)),
     get("/console/ranking", "What was learnt of clicks.", page!(Analyst, ranking::show)),
     get("/console/reports", "What became of leads, by what one chooses.", page!(Analyst, reports::show)),
-    get("/console/reports/download", "The same as a file.", act!(Analyst, reports::download)),
+    get("/console/reports/download", "The same as a file.", page!(Analyst, reports::download)),
     get("/console/experiments", "Which variants are tried, and what came of them.", page!(Analyst, experiments::show)),
-    get("/console/experiments/download", "The same as a file.", act!(Analyst, experiments::download)),
+    get("/console/experiments/download", "The same as a file.", page!(Analyst, experiments::download)),
     get("/console/postbacks", "What is pushed to companies.", page!(Operator, postbacks::show)),
     get("/console/postbacks/{name}/test", "Leads back to postbacks.", back!(Operator, "/console/postbacks")),
     post("/console/postbacks/{name}/test", "Sends a test event.", page!(Operator, postbacks::test)),
@@ -123,7 +121,7 @@ pub(super) const ROUTES: &[Row] = &[
     get("/console/persons", "What a person may ask for.", page!(Operator, persons::show)),
     post("/console/persons", "Finds the leads of a person.", page!(Operator, persons::find)),
     get("/console/persons/export", "Leads back to the persons.", back!(Operator, "/console/persons")),
-    post("/console/persons/export", "Gives all that is held on a person.", act!(Operator, persons::export)),
+    post("/console/persons/export", "Gives all that is held on a person.", page!(Operator, persons::export)),
     get("/console/persons/erase", "Leads back to the persons.", back!(Operator, "/console/persons")),
     post("/console/persons/erase", "Erases all leads of a person.", page!(Operator, persons::erase)),
     get("/console/persons/suppress", "Leads back to the persons.", back!(Operator, "/console/persons")),
@@ -133,7 +131,7 @@ pub(super) const ROUTES: &[Row] = &[
     get("/console/consents", "Asks whose consents, and of when.", page!(Operator, consents::show)),
     post("/console/consents", "Who agreed to what, and when.", page!(Operator, consents::summary)),
     get("/console/consents/download", "Leads back to the consents.", back!(Operator, "/console/consents")),
-    post("/console/consents/download", "The same as a file.", act!(Operator, consents::download)),
+    post("/console/consents/download", "The same as a file.", page!(Operator, consents::download)),
     get("/console/catalogue", "What is on offer.", page!(Viewer, catalogue::show)),
     get("/console/catalogue/try", "Asks for a lead to try.", page!(Viewer, catalogue::trial::ask)),
     post("/console/catalogue/try", "Tells what matches a lead.", page!(Viewer, catalogue::trial::show)),
@@ -142,21 +140,21 @@ pub(super) const ROUTES: &[Row] = &[
     get("/console/system/reload", "Leads back to the daemon.", back!(Operator, "/console/system")),
     post("/console/system/reload", "Takes in settings and partner files anew.", page!(Operator, system::reload)),
     get("/console/system/check", "Leads back to the daemon.", back!(Operator, "/console/system")),
-    post("/console/system/check", "Reads every record of the store.", act!(Operator, system::check)),
+    post("/console/system/check", "Reads every record of the store.", page!(Operator, system::check)),
     get("/console/handbook", "How to do all this.", page!(Viewer, handbook::begin)),
     get("/console/handbook/{chapter}", "A chapter of the handbook.", page!(Viewer, handbook::show)),
     get("/console/account", "Who one is.", page!(Viewer, account::show)),
-    post("/console/account", "Sets a password, or makes a user of oneself.", act!(Viewer, account::set)),
+    post("/console/account", "Sets a password, or makes a user of oneself.", page!(Viewer, account::set)),
     get("/console/people", "Who uses the console.", page!(Administrator, people::show)),
     post("/console/people", "Adds a user.", page!(Administrator, people::add)),
     get("/console/people/{name}", "Leads back to the people.", back!(Administrator, "/console/people")),
     post("/console/people/{name}", "Changes or removes a user.", page!(Administrator, people::change)),
     get("/console/audit", "Who did what, when and why.", page!(Administrator, audit::show)),
-    get("/console/audit/download", "The same as a file.", act!(Administrator, audit::download)),
-    get("/console/signIn", "Where one signs in.", act!(all, sign_in::show)),
-    post("/console/signIn", "Signs in.", act!(all, sign_in::sign_in)),
+    get("/console/audit/download", "The same as a file.", page!(Administrator, audit::download)),
+    get("/console/signIn", "Where one signs in.", page!(all, sign_in::show)),
+    post("/console/signIn", "Signs in.", page!(all, sign_in::sign_in)),
     get("/console/signOut", "Leads to what happens now.", back!(Viewer, "/console")),
-    post("/console/signOut", "Signs out.", act!(Viewer, sign_in::sign_out)),
+    post("/console/signOut", "Signs out.", page!(Viewer, sign_in::sign_out)),
     by_command("/console/links", "Makes a link to sign in with.", handler!(sign_in::link)),
     by_command("/console/secret", "Makes a new secret to sign in with.", handler!(secret::renew)),
     get("/console/assets/{file}", "What pages are drawn with.", (None, handler!(assets::show))),
@@ -170,7 +168,7 @@ pub(super) struct Row {
     pub(super) role: Option<Role>,
 }
 
-/// What answers, and the least role that may ask; `page!` and `act!` make one.
+/// What answers, and the least role that may ask; `page!` makes one.
 type Guarded = (Option<Role>, Handler<App>);
 
 const fn get(path: &'static str, about: &'static str, guarded: Guarded) -> Row {
@@ -199,6 +197,11 @@ const fn row(
 /// Every path of the console with its method, and the least role that may ask; nothing where no role is asked for.
 pub fn roles() -> impl Iterator<Item = (Method, &'static str, Option<Role>)> {
     ROUTES.iter().map(|row| (row.route.method.clone(), row.route.path, row.role))
+}
+
+/// Answers that there is no such page, where a path was typed or stood in an old link.
+async fn nowhere(_: &Visit) -> Result<View, Failure> {
+    Err(Failure::unknown("There is no such page in the console"))
 }
 
 /// What the console keeps in memory.

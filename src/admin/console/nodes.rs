@@ -1,11 +1,8 @@
 //! `GET /console/nodes`: the nodes that share the store.
 
-use std::time::Duration;
-
-use super::view::{Page, Section, View, Visit, fields};
+use super::prelude::*;
 use crate::admin::nodes;
 use crate::nodes::{Node, Nodes};
-use crate::web::Failure;
 
 const PAGE: Page = Page::new(Section::Nodes, "nodes.html").fresh(Duration::from_secs(2));
 

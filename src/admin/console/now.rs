@@ -1,21 +1,13 @@
 //! `GET /console`: what happens now, on one screen.
 
-use std::time::Duration;
-
-use minijinja::value::Value;
-use serde::Serialize;
-
 use super::attention::attention;
 use super::chart::{self, Chart, Line, sparkline};
 use super::health::checks;
 use super::history::{self, Reading};
+use super::prelude::*;
 use super::trend;
-use super::view::{Page, Section, View, Visit, fields};
-use crate::sheet::figures::{self, known};
-use crate::store::users::Role;
 use crate::telemetry::figures::Distribution;
 use crate::telemetry::metrics;
-use crate::web::Failure;
 
 /// What rates and latencies are taken over.
 pub(super) const MINUTE: Duration = Duration::from_secs(60);
@@ -44,6 +36,12 @@ struct Tile {
     spark: Value,
     metric: &'static str,
 }
+
+/// The name of a tile, and the metric that it shows.
+type Head = (&'static str, &'static str);
+
+/// A figure of a reading.
+type Of = fn(&Reading) -> f64;
 
 /// The readings that tiles are made of.
 struct Lately<'r> {
@@ -87,93 +85,81 @@ fn tiles(lately: &Lately, limit: usize) -> Result<Vec<Tile>, Failure> {
     let offered = format!("{} with offers", known(offered, figures::percent));
     let turned_away = format!("{} turned away in the last minute", lately.count(|at| at.refused));
     let written = format!("{} written a second", lately.rate(|at| at.commits.count()));
-    let times = metrics::HTTP_REQUEST_SECONDS;
+    let leads = ("Leads taken in", "offerd_http_requests_total, status 200");
+    let submits = ("Submit, 99 of 100 within", metrics::HTTP_REQUEST_SECONDS);
+    let polls = ("Poll, 99 of 100 within", metrics::HTTP_REQUEST_SECONDS);
+    let commits = ("Commit, 99 of 100 within", metrics::STORE_COMMIT_SECONDS);
     let tiles = [
-        lately.growing("Leads taken in", |at| at.leads, taken_in, "offerd_http_requests_total, status 200"),
-        lately.within("Submit, 99 of 100 within", |at| &at.submits, halves_of_all, times),
-        lately.standing("Open rate tables", |at| at.open_tables, room, metrics::OPEN_TABLES),
-        lately.growing("Asks of partners ended", |at| at.asked, offered, metrics::PARTNER_OUTCOMES),
-        lately.growing("Requests", |at| at.requests, turned_away, metrics::HTTP_REQUESTS),
-        lately.answers("Answered 4xx", |at| at.faulty, "offerd_http_requests_total, status 4xx"),
-        lately.answers("Answered 5xx", |at| at.failed, "offerd_http_requests_total, status 5xx"),
-        lately.within("Poll, 99 of 100 within", |at| &at.polls, halves_of_all, times),
-        lately.within("Commit, 99 of 100 within", |at| &at.commits, halves, metrics::STORE_COMMIT_SECONDS),
-        lately.standing("Commits waiting", |at| at.queue, written, metrics::STORE_QUEUE_DEPTH),
+        lately.growing(leads, |at| at.leads, taken_in),
+        lately.within(submits, |at| &at.submits, halves_of_all),
+        lately.standing(("Open rate tables", metrics::OPEN_TABLES), |at| at.open_tables, room),
+        lately.growing(("Asks of partners ended", metrics::PARTNER_OUTCOMES), |at| at.asked, offered),
+        lately.growing(("Requests", metrics::HTTP_REQUESTS), |at| at.requests, turned_away),
+        lately.answers(("Answered 4xx", "offerd_http_requests_total, status 4xx"), |at| at.faulty),
+        lately.answers(("Answered 5xx", "offerd_http_requests_total, status 5xx"), |at| at.failed),
+        lately.within(polls, |at| &at.polls, halves_of_all),
+        lately.within(commits, |at| &at.commits, halves),
+        lately.standing(("Commits waiting", metrics::STORE_QUEUE_DEPTH), |at| at.queue, written),
     ];
     tiles.into_iter().collect()
 }
 
 impl Lately<'_> {
     /// By how much a figure has grown in the last minute.
-    fn grown(&self, figure: fn(&Reading) -> f64) -> f64 {
-        figure(self.last) - figure(self.first)
+    fn grown(&self, of: Of) -> f64 {
+        of(self.last) - of(self.first)
     }
 
-    fn count(&self, figure: fn(&Reading) -> f64) -> String {
-        figures::count(self.grown(figure))
+    fn count(&self, of: Of) -> String {
+        figures::count(self.grown(of))
     }
 
     /// The same by the second.
-    fn rate(&self, figure: fn(&Reading) -> f64) -> String {
-        known(self.last.per_second(self.first, figure), figures::rate)
+    fn rate(&self, of: Of) -> String {
+        known(self.last.per_second(self.first, of), figures::rate)
     }
 
     /// The tile of a figure that grows.
-    fn growing(
-        &self,
-        name: &'static str,
-        figure: fn(&Reading) -> f64,
-        note: String,
-        metric: &'static str,
-    ) -> Result<Tile, Failure> {
-        let spark = spark(trend::rate(self.quarter, SPARKS, figure))?;
-        Ok(Tile { name, figure: self.rate(figure), unit: "a second", note, spark, metric })
+    fn growing(&self, head: Head, of: Of, note: String) -> Result<Tile, Failure> {
+        tile(head, (self.rate(of), "a second"), note, trend::rate(self.quarter, SPARKS, of))
     }
 
     /// The tile of a figure as it stands.
-    fn standing(
-        &self,
-        name: &'static str,
-        figure: fn(&Reading) -> f64,
-        note: String,
-        metric: &'static str,
-    ) -> Result<Tile, Failure> {
-        let spark = spark(trend::level(self.quarter, SPARKS, figure))?;
-        Ok(Tile { name, figure: figures::count(figure(self.last)), unit: "", note, spark, metric })
+    fn standing(&self, head: Head, of: Of, note: String) -> Result<Tile, Failure> {
+        tile(head, (figures::count(of(self.last)), ""), note, trend::level(self.quarter, SPARKS, of))
     }
 
     /// The tile of some of all answers of the last minute, and what part of them they are.
-    fn answers(
-        &self,
-        name: &'static str,
-        figure: fn(&Reading) -> f64,
-        metric: &'static str,
-    ) -> Result<Tile, Failure> {
-        let note = match share(self.grown(figure), self.grown(|at| at.requests)) {
+    fn answers(&self, head: Head, of: Of) -> Result<Tile, Failure> {
+        let note = match share(self.grown(of), self.grown(|at| at.requests)) {
             Some(share) => format!("{} of all answers", figures::percent(share)),
             None => "nothing was answered".to_owned(),
         };
-        let tile = self.growing(name, figure, note, metric)?;
-        Ok(Tile { figure: self.count(figure), unit: "in a minute", ..tile })
+        tile(head, (self.count(of), "in a minute"), note, trend::rate(self.quarter, SPARKS, of))
     }
 
     /// The tile of the time within which 99 of 100 were through, in the last minute.
     fn within(
         &self,
-        name: &'static str,
-        figure: fn(&Reading) -> &Distribution,
+        head: Head,
+        of: fn(&Reading) -> &Distribution,
         note: fn(&Distribution) -> String,
-        metric: &'static str,
     ) -> Result<Tile, Failure> {
-        let spark = spark(trend::quantile(self.quarter, SPARKS, 0.99, figure))?;
-        let times = figure(self.last).since(figure(self.first));
+        let times = of(self.last).since(of(self.first));
         let figure = known(times.quantile(0.99), figures::seconds);
-        Ok(Tile { name, figure, unit: "", note: note(&times), spark, metric })
+        tile(head, (figure, ""), note(&times), trend::quantile(self.quarter, SPARKS, 0.99, of))
     }
 }
 
-fn spark(points: Vec<trend::Point>) -> Result<Value, Failure> {
-    sparkline(&points.into_iter().map(|(_, value)| value).collect::<Vec<_>>())
+/// A tile with a drawing of the last quarter of an hour.
+fn tile(
+    (name, metric): Head,
+    (figure, unit): (String, &'static str),
+    note: String,
+    points: Vec<trend::Point>,
+) -> Result<Tile, Failure> {
+    let values: Vec<_> = points.into_iter().map(|(_, value)| value).collect();
+    Ok(Tile { name, figure, unit, note, spark: sparkline(&values)?, metric })
 }
 
 fn halves(distribution: &Distribution) -> String {

@@ -1,11 +1,8 @@
 //! `GET /console/partners/{partner}`: one partner, product type by product type; `POST …/pause` and `…/resume`.
 
-use minijinja::value::Value;
-
-use super::super::App;
 use super::super::partners::{paused, resumed};
+use super::prelude::*;
 use super::standing::{SeatLook, of_seats};
-use super::view::{Page, Section, View, Visit, fields, see};
 use super::{history, latency};
 use crate::conversions::preview_click;
 use crate::matching::ask_statistics::{AskTally, TROUBLES_KEPT};
@@ -13,10 +10,9 @@ use crate::matching::late_asks::LateAsk;
 use crate::matching::pausing::Pausable;
 use crate::matching::preview_ids::PREVIEWED;
 use crate::matching::undeclared_words::UndeclaredWord;
-use crate::model::{ProductType, RejectReason};
+use crate::model::RejectReason;
 use crate::partners::Seat;
 use crate::store::pauses::Pauses;
-use crate::web::{Failure, Reply};
 
 /// For how many days clicks on previews are counted, today among them; the template says so.
 const PREVIEW_DAYS: u32 = 30;
@@ -32,21 +28,21 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
 
 /// Leads to the page from where its forms are sent.
 pub(super) async fn back(visit: &Visit) -> Result<View, Failure> {
-    Ok(View::at(path_of(visit.params.get("partner").unwrap_or_default())))
+    View::at(&path_of(visit.params.get("partner").unwrap_or_default()))
 }
 
 /// Takes the partner, or one product type of it, out until it is resumed.
-pub(super) async fn pause(visit: &Visit) -> Result<Reply, Failure> {
+pub(super) async fn pause(visit: &Visit) -> Result<View, Failure> {
     let what = pausable(visit)?;
     paused(&visit.app, &what, &visit.actor()).await?;
-    see(&path_of(&what.partner))
+    View::at(&path_of(&what.partner))
 }
 
 /// Ends a pause.
-pub(super) async fn resume(visit: &Visit) -> Result<Reply, Failure> {
+pub(super) async fn resume(visit: &Visit) -> Result<View, Failure> {
     let what = pausable(visit)?;
     resumed(&visit.app, &what, &visit.actor()).await?;
-    see(&path_of(&what.partner))
+    View::at(&path_of(&what.partner))
 }
 
 fn pausable(visit: &Visit) -> Result<Pausable, Failure> {

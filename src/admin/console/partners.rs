@@ -3,16 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
-use super::super::App;
 use super::history;
+use super::prelude::*;
 use super::standing::{Breaker, Cap, Pill, SeatLook, of_seats};
-use super::view::{Page, Section, View, Visit, fields};
 use crate::matching::ask_statistics::{ASKS_SHOWN, AskTally, Summary};
 use crate::matching::late_asks::LateAsk;
 use crate::partner_health::Health;
-use crate::web::Failure;
 
 const PAGE: Page = Page::new(Section::Partners, "partners.html").fresh(history::EVERY);
 

@@ -1,9 +1,8 @@
 //! `GET`, `POST /console/people`, `POST /console/people/{name}`: who uses the console, and what is done about them.
 
 use super::super::users::{self, NewUser, UserChange};
-use super::view::{Page, Section, View, Visit, fields};
-use crate::store::users::{Role, UserRecord};
-use crate::web::Failure;
+use super::prelude::*;
+use crate::store::users::UserRecord;
 
 const PAGE: Page = Page::new(Section::People, "people.html");
 
@@ -72,11 +71,8 @@ fn role(visit: &Visit) -> Result<Role, Failure> {
     role.ok_or_else(|| Failure::bad_attribute("role", "must be a role"))
 }
 
-async fn page(visit: &Visit, outcome: Result<Outcome, Failure>) -> Result<View, Failure> {
-    let (Outcome { link, done }, failure) = match outcome {
-        Ok(outcome) => (outcome, None),
-        Err(failure) => (Outcome::default(), Some(failure)),
-    };
+async fn page(visit: &Visit, came: Result<Outcome, Failure>) -> Result<View, Failure> {
+    let (Outcome { link, done }, failure) = outcome(came);
     let messages = failure.iter().flat_map(|failure| &failure.errors);
     let trouble = messages.filter_map(|error| error.message.clone()).next();
     let users = visit.reading(users::all).await??;

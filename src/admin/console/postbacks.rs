@@ -1,16 +1,10 @@
 //! `GET /console/postbacks`: how what is pushed to companies stands; `POST …/{name}/test` and `…/{name}/retry`.
 
-use std::time::Duration;
-
-use minijinja::value::Value;
-
 use super::super::command::our_fault;
 use super::super::postbacks::{UNREAD, named, retried, tried};
-use super::view::{Page, Section, View, Visit, fields};
+use super::prelude::*;
 use crate::postbacks::{self, Delivery, Retry, Standing, Subscription, Trial};
-use crate::sheet::figures;
 use crate::store::{CommitError, Store};
-use crate::web::Failure;
 
 /// Events of a subscription that are shown of those that are sent again, and of those that were given up.
 const LETTERS: usize = 50;

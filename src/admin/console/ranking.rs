@@ -1,9 +1,7 @@
 //! `GET /console/ranking`: by what offers are ranked, and what was learnt of clicks, as `offerd ranking` tells it.
 
-use super::view::{Page, Section, View, Visit, fields};
+use super::prelude::*;
 use crate::admin::ranking;
-use crate::store::tokens::Tokens;
-use crate::web::Failure;
 
 const PAGE: Page = Page::new(Section::Reports, "ranking.html");
 

@@ -3,22 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{NaiveDate, Utc};
-use minijinja::value::Value;
-use uuid::Uuid;
+use chrono::NaiveDate;
 
 use super::super::reports::{as_csv, asked, failed, made, reports};
 use super::chart::{Chart, Line, WIDE, days};
-use super::choices::choices;
-use super::view::{Page, Section, View, Visit, fields, sealed};
+use super::prelude::*;
 use crate::reports::dimension::Slot;
 use crate::reports::figures::{Figure, Figures};
 use crate::reports::query::{Order, OrderBy, Query, QueryFaults, Range};
 use crate::reports::report::{Report, Row};
 use crate::reports::{Dimension, ReportFault, Reports};
-use crate::sheet::figures;
-use crate::store::tokens::Tokens;
-use crate::web::{Failure, Reply};
 
 /// Rows that the page shows; the file has all.
 const ROWS: &str = "200";
@@ -57,10 +51,10 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// Gives the whole report as a file.
-pub(super) async fn download(visit: &Visit) -> Result<Reply, Failure> {
+pub(super) async fn download(visit: &Visit) -> Result<View, Failure> {
     let mut pairs = visit.query.clone();
     pairs.retain(|(name, _)| name != CHART);
-    as_csv(&made(&visit.app, &pairs).await?).map(sealed)
+    as_csv(&made(&visit.app, &pairs).await?).map(View::from)
 }
 
 /// What a report is made of, and every fault of it.

@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use tracing::warn;
-use uuid::Uuid;
 
-use super::super::App;
-use super::super::audit::{Actor, note};
+use super::super::audit::Actor;
 use super::super::command::unwritten;
 use super::super::password::Password;
+use super::prelude::*;
 use crate::private_file;
-use crate::web::{Context, Failure, Reply};
+use crate::web::Context;
 
 /// The file of its digest, in the directory of the store.
 const FILE: &str = "console.secret";

@@ -4,14 +4,15 @@
 mod attempts;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+pub(super) use self::attempts::AttemptRules;
 use self::attempts::Attempts;
-pub(super) use self::attempts::{Attempt, AttemptRules};
 use super::super::password::{Password, Passwords};
 use crate::config::Settings;
 use crate::store::users::{Role, UserRecord};
@@ -65,7 +66,7 @@ impl SessionRules {
 /// Signs in whoever has a link or a password.
 pub(super) struct Sessions {
     pub(super) rules: SessionRules,
-    attempts: Attempts,
+    pub(super) attempts: Attempts,
     state: Mutex<State>,
 }
 
@@ -164,12 +165,12 @@ impl Sessions {
 
     /// Whether there is anything that can be typed without a name: a password, or the secret.
     pub(super) fn takes_typed(&self) -> bool {
-        self.rules.passwords.password.is_some() || self.state().secret.is_some()
+        self.rules.passwords.password.is_some() || self.state.lock().secret.is_some()
     }
 
     /// Takes another secret, and ends all sessions: of the old one nobody knows who has it.
     pub(super) fn replace_secret(&self, secret: Password) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.secret = Some(secret);
         state.sessions.clear();
         state.links.clear();
@@ -178,7 +179,7 @@ impl Sessions {
     /// The code of a new link for somebody, good for one use.
     pub(super) fn link(&self, person: Person, invites: bool, life: Duration) -> String {
         let code = secret();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.links.retain(|_, link| link.since.elapsed() < link.life);
         let link = Link { person, invites, life, since: Instant::now() };
         admit(&mut state.links, LINKS, (hash(&code), link), |link| link.since);
@@ -199,7 +200,7 @@ impl Sessions {
     }
 
     fn proved(&self, proof: &Proof<'_>, passwords_too: bool) -> Option<(Person, bool)> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let is = |known: Option<&Password>, given| known.is_some_and(|known| known.is(given));
         match proof {
             Proof::Code(code) => {
@@ -214,27 +215,13 @@ impl Sessions {
         }
     }
 
-    /// Leave to look at a password of somebody. It counts as failed until it has [succeeded](Self::succeeded), so that no number
-    /// of attempts at once gets round the limit.
-    ///
-    /// # Errors
-    /// That too many have failed.
-    pub(super) fn attempt(&self, name: &str) -> Result<Attempt, NotSignedIn> {
-        self.attempts.begin(name)
-    }
-
-    /// The attempt has not failed.
-    pub(super) fn succeeded(&self, attempt: Attempt) {
-        self.attempts.succeeded(attempt);
-    }
-
     /// Begins a session, and gives what its cookie holds.
     pub(super) fn begin(&self, person: Person, invited: bool) -> (String, Arc<Session>) {
         let cookie = secret();
         let (hash, since) = (hash(&cookie), Instant::now());
         let session =
             Arc::new(Session { person, csrf: secret(), invited, hash, since, used: Mutex::new(since) });
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.sessions.retain(|_, session| self.lasts(session));
         admit(&mut state.sessions, SESSIONS, (hash, Arc::clone(&session)), |session| session.since);
         (cookie, session)
@@ -242,17 +229,17 @@ impl Sessions {
 
     /// The session of a cookie, while it lasts.
     pub(super) fn of(&self, cookie: &str) -> Option<Arc<Session>> {
-        self.state().sessions.get(&hash(cookie)).filter(|session| self.lasts(session)).cloned()
+        self.state.lock().sessions.get(&hash(cookie)).filter(|session| self.lasts(session)).cloned()
     }
 
     /// Whether a session has neither ended nor been ended.
     pub(super) fn holds(&self, session: &Session) -> bool {
-        self.lasts(session) && self.state().sessions.contains_key(&session.hash)
+        self.lasts(session) && self.state.lock().sessions.contains_key(&session.hash)
     }
 
     /// Ends a session.
     pub(super) fn sign_out(&self, session: &Session) {
-        self.state().sessions.remove(&session.hash);
+        self.state.lock().sessions.remove(&session.hash);
     }
 
     /// Ends all sessions and links of a user, whose right has changed.
@@ -262,7 +249,7 @@ impl Sessions {
 
     /// The users who have begun something.
     pub(super) fn users(&self) -> BTreeSet<String> {
-        let state = self.state();
+        let state = self.state.lock();
         let in_sessions = state.sessions.values().map(|session| &session.person);
         let persons = in_sessions.chain(state.links.values().map(|link| &link.person));
         persons.filter_map(|person| person.user.clone()).collect()
@@ -277,28 +264,20 @@ impl Sessions {
     }
 
     fn retain(&self, goes_on: impl Fn(&Person) -> bool) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.sessions.retain(|_, session| goes_on(&session.person));
         state.links.retain(|_, link| goes_on(&link.person));
     }
 
     fn lasts(&self, session: &Session) -> bool {
-        session.since.elapsed() < self.rules.life && session.last_used().elapsed() < self.rules.idle
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        session.since.elapsed() < self.rules.life && session.used.lock().elapsed() < self.rules.idle
     }
 }
 
 impl Session {
     /// Notes that something is done in it.
     pub(super) fn touch(&self) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-    }
-
-    fn last_used(&self) -> Instant {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.used.lock() = Instant::now();
     }
 }
 

@@ -1,35 +1,35 @@
 //! `GET` and `POST /console/signIn`, `POST /console/signOut`, and `POST /console/links`, which is for `offerd console`.
 
-use std::sync::Arc;
-
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, SET_COOKIE};
 use metrics::counter;
 use tracing::info;
 
-use super::super::App;
-use super::super::audit::{Actor, Note, note, operator};
+use super::super::audit::{Actor, Note, operator};
 use super::super::users;
 use super::enter::COOKIE_NAME;
 use super::links::{HOME, SIGN_IN, link_of};
+use super::prelude::*;
 use super::session::{LINK_LIFE, NotSignedIn, Person, Proof, Session};
-use super::view::{Visit, fields, see};
 use super::visit::audited;
 use crate::store::users::Users;
 use crate::telemetry::logging::AUDIT;
 use crate::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
-use crate::web::{Context, Failure, Reply, our_fault};
+use crate::web::{Context, our_fault};
 
 /// Where who was invited sets a password.
 const ACCOUNT: &str = "/console/account";
 
+/// A session with what its cookie holds, or why there is none.
+type Begun = Result<(String, Arc<Session>), NotSignedIn>;
+
 /// The page to sign in on; the code of a link stands in its form already.
-pub(super) async fn show(visit: &Visit) -> Result<Reply, Failure> {
+pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
     form(visit, StatusCode::OK, None)
 }
 
 /// Signs in.
-pub(super) async fn sign_in(visit: &Visit) -> Result<Reply, Failure> {
+pub(super) async fn sign_in(visit: &Visit) -> Result<View, Failure> {
     match begun(visit).await? {
         Ok((cookie, session)) => {
             let Person { who, role, .. } = &session.person;
@@ -45,7 +45,7 @@ pub(super) async fn sign_in(visit: &Visit) -> Result<Reply, Failure> {
 }
 
 /// The session of who shows a link, the secret, or a password.
-async fn begun(visit: &Visit) -> Result<Result<(String, Arc<Session>), NotSignedIn>, Failure> {
+async fn begun(visit: &Visit) -> Result<Begun, Failure> {
     let sessions = &visit.app.console.sessions;
     let typed = visit.field("password").unwrap_or_default();
     match (visit.field("code"), visit.field("name").map(str::trim)) {
@@ -56,13 +56,9 @@ async fn begun(visit: &Visit) -> Result<Result<(String, Arc<Session>), NotSigned
 }
 
 /// The session of a user who shows their password. Who is not there, is kept out or has none takes as long.
-async fn of_user(
-    visit: &Visit,
-    name: &str,
-    password: &str,
-) -> Result<Result<(String, Arc<Session>), NotSignedIn>, Failure> {
+async fn of_user(visit: &Visit, name: &str, password: &str) -> Result<Begun, Failure> {
     let sessions = &visit.app.console.sessions;
-    let attempt = match sessions.attempt(name) {
+    let attempt = match sessions.attempts.begin(name) {
         Ok(attempt) => attempt,
         Err(too_many) => return Ok(Err(too_many)),
     };
@@ -72,7 +68,7 @@ async fn of_user(
     let Some(user) = found.filter(|user| is_right && !user.disabled) else {
         return Ok(Err(NotSignedIn::Wrong));
     };
-    sessions.succeeded(attempt);
+    sessions.attempts.succeeded(attempt);
     let begun = sessions.begin(Person::of(&user), false);
     // Whoever has changed the user meanwhile has ended this session, or is seen now.
     if users::find(&visit.app, name)?.as_ref() != Some(&user) {
@@ -90,12 +86,12 @@ pub(super) fn signed_in(
     visit: &Visit,
     (cookie, _): (String, Arc<Session>),
     next: &str,
-) -> Result<Reply, Failure> {
+) -> Result<View, Failure> {
     let seconds = visit.app.console.sessions.rules.life.as_secs();
-    Ok(see(next)?.header(SET_COOKIE, cookie_of(&cookie, seconds, visit.is_secure())?))
+    Ok(see(next)?.header(SET_COOKIE, cookie_of(&cookie, seconds, visit.is_secure())?).into())
 }
 
-async fn refuse(visit: &Visit, refused: NotSignedIn) -> Result<Reply, Failure> {
+async fn refuse(visit: &Visit, refused: NotSignedIn) -> Result<View, Failure> {
     counter!(CONSOLE_SIGN_INS_REFUSED, "reason" => refused.reason()).increment(1);
     match refused {
         NotSignedIn::Wrong => {
@@ -120,13 +116,13 @@ fn tried(visit: &Visit) -> Option<String> {
 }
 
 /// Signs out.
-pub(super) async fn sign_out(visit: &Visit) -> Result<Reply, Failure> {
+pub(super) async fn sign_out(visit: &Visit) -> Result<View, Failure> {
     if let Some(session) = visit.session() {
         visit.app.console.sessions.sign_out(session);
         let note = note!("console.sign_out", "signed out of the console");
         visit.app.note_if_can(&visit.actor(), note).await;
     }
-    Ok(see(SIGN_IN)?.header(SET_COOKIE, cookie_of("", 0, visit.is_secure())?))
+    Ok(see(SIGN_IN)?.header(SET_COOKIE, cookie_of("", 0, visit.is_secure())?).into())
 }
 
 /// Answers where the console is, with a link to sign in where that is asked for.
@@ -140,7 +136,8 @@ pub(super) async fn link(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&link)
 }
 
-fn form(visit: &Visit, status: StatusCode, trouble: Option<&str>) -> Result<Reply, Failure> {
+/// The form, whole also for who asks for a stream.
+fn form(visit: &Visit, status: StatusCode, trouble: Option<&str>) -> Result<View, Failure> {
     let next = visit.query_value("next").or_else(|| visit.field("next")).filter(|next| is_within(next));
     let fields = fields! {
         code => visit.query_value("code"),
@@ -151,7 +148,7 @@ fn form(visit: &Visit, status: StatusCode, trouble: Option<&str>) -> Result<Repl
         required => visit.app.console.sessions.rules.required,
         trouble,
     };
-    visit.bare("Sign in", "sign_in.html", fields)?.with_status(status).reply(visit)
+    visit.bare("Sign in", "sign_in.html", fields)?.with_status(status).reply(visit).map(View::from)
 }
 
 /// Whether a path leads to a page of ours, and nowhere else.

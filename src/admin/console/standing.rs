@@ -1,9 +1,6 @@
 //! Where seats stand, in the words and colours of the console.
 
-use std::sync::Arc;
-
-use serde::Serialize;
-
+use super::prelude::*;
 use crate::matching::Engine;
 use crate::matching::late_asks::LateAsk;
 use crate::matching::limiter::{SeatStanding, State};

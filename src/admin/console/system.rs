@@ -2,24 +2,19 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
-use minijinja::value::Value;
 use tracing::error;
 
-use super::super::App;
-use super::super::audit::note;
 use super::super::command::unread;
 use super::super::reload::reloaded;
 use super::super::store::StoreReport;
 use super::super::tokens::Listed;
 use super::history::{self, Reading};
-use super::view::{Page, Section, View, Visit, fields, see};
+use super::prelude::*;
 use crate::alerts::last_backup;
 use crate::config::is_reloadable;
 use crate::reload::Outcome;
 use crate::telemetry::tail::{LINES, LogLine};
-use crate::web::{Failure, Reply};
 
 /// Where the page is.
 const PATH: &str = "/console/system";
@@ -46,7 +41,7 @@ pub(super) async fn reload(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// Begins to read every record, unless that goes on already; the page shows how it ends.
-pub(super) async fn check(visit: &Visit) -> Result<Reply, Failure> {
+pub(super) async fn check(visit: &Visit) -> Result<View, Failure> {
     if visit.app.chronicle.check_begins() {
         let note = note!("store.check", "check of the store asked for");
         visit.app.note_if_can(&visit.actor(), note).await;
@@ -60,7 +55,7 @@ pub(super) async fn check(visit: &Visit) -> Result<Reply, Failure> {
             app.chronicle.check_ended(report.as_ref().map_err(Clone::clone));
         }));
     }
-    see(PATH)
+    View::at(PATH)
 }
 
 /// What stands on the page, and what came of a reload that was just asked for from it.

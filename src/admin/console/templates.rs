@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use minijinja::Environment;
 use minijinja::value::Value;
-use tracing::error;
 
 use super::format;
 use crate::sheet::figures;
@@ -57,11 +56,7 @@ pub(super) use fields;
 /// # Errors
 /// Our fault, logged without the context.
 pub(super) fn render(template: &str, context: &Value) -> Result<String, Failure> {
-    let rendered = ENVIRONMENT.get_template(template).and_then(|template| template.render(context));
-    rendered.map_err(|fault| {
-        error!(template, line = fault.line(), kind = %fault.kind(), "a page could not be rendered");
-        Failure::internal()
-    })
+    templates::render(&ENVIRONMENT, template, context)
 }
 
 #[cfg(test)]

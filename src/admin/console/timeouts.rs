@@ -1,19 +1,11 @@
 //! `GET /console/partners/{partner}/timeouts`: what other timeouts of a partner would win, lose and cost, as `offerd partners timing`
 //! tells it.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use chrono::Utc;
-use minijinja::value::Value;
-
 use super::super::command::unread;
-use super::choices::choices;
-use super::view::{Page, Section, View, Visit, fields};
+use super::prelude::*;
 use crate::hindsight::timing::{OtherTimeout, SeatTiming, timings};
 use crate::matching::Engine;
 use crate::store::ReadError;
-use crate::web::Failure;
 
 /// The times that can be looked back on: name in the address, words, and length. The second is what the command looks back on.
 const TIMES: [(&str, &str, Duration); 3] = [

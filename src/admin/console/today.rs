@@ -1,9 +1,9 @@
 //! What today has brought, and what yesterday had brought by the same hour: money first.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
 use chrono::{Datelike, Utc};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::super::App;
@@ -67,12 +67,12 @@ impl Today {
 impl Days {
     /// Takes in what was kept, oldest first.
     pub(super) fn recall(&self, kept: impl Iterator<Item = (i64, Today)>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(kept);
+        self.0.lock().extend(kept);
     }
 
     /// Adds what is now; two days are kept.
     pub(super) fn add(&self, at: i64, today: Today) {
-        let mut days = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut days = self.0.lock();
         days.push_back((at, today));
         while days.front().is_some_and(|(first, _)| at - first > DAY_MS * 2) {
             days.pop_front();
@@ -81,7 +81,7 @@ impl Days {
 
     /// Today beside yesterday until the same hour, and when that was.
     pub(super) fn compared(&self) -> Option<(i64, Vec<Compared>)> {
-        let days = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let days = self.0.lock();
         let (at, today) = *days.back()?;
         let wanted = at - DAY_MS;
         let of_yesterday = days
@@ -156,6 +156,6 @@ mod tests {
     fn two_days_are_kept() {
         let days = Days::default();
         (0..4 * 1440).for_each(|minute| days.add(minute * 60_000, at(1, 0.0)));
-        assert!(days.0.lock().unwrap().len() <= 2 * 1440 + 1);
+        assert!(days.0.lock().len() <= 2 * 1440 + 1);
     }
 }

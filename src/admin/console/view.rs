@@ -44,8 +44,8 @@ impl Page {
     }
 }
 
-/// A rendered page.
-#[derive(Debug, Default)]
+/// A rendered page, or what is answered instead of one.
+#[derive(Default)]
 pub(super) struct View {
     title: String,
     section: Option<Section>,
@@ -54,8 +54,8 @@ pub(super) struct View {
     pub(super) fresh: Option<Duration>,
     /// The inside of `<main>`.
     pub(super) main: String,
-    /// The path to look at instead.
-    pub(super) elsewhere: Option<String>,
+    /// A redirection or a file instead of a page.
+    pub(super) instead: Option<Reply>,
 }
 
 impl Visit {
@@ -89,9 +89,7 @@ impl View {
     pub(super) fn failure(failure: &Failure) -> Result<Self, Failure> {
         let status = failure.status;
         let title = status.canonical_reason().unwrap_or("Failure");
-        let messages: Vec<&str> =
-            failure.errors.iter().filter_map(|error| error.message.as_deref()).collect();
-        let fields = context! { status => status.as_u16(), reason => title, message => messages.join("; ") };
+        let fields = context! { status => status.as_u16(), reason => title, message => failure.words() };
         let main = render("failure.html", &fields)?;
         Ok(Self { title: title.to_owned(), status, main, ..Self::default() })
     }
@@ -106,16 +104,19 @@ impl View {
         Self { status: failure.map_or(self.status, |failure| failure.status), ..self }
     }
 
-    /// No page, but where there is one.
-    pub(super) fn at(path: String) -> Self {
-        Self { elsewhere: Some(path), ..Self::default() }
+    /// No page, but where there is one: what a form that has done its work answers.
+    ///
+    /// # Errors
+    /// Our fault: a path that is none.
+    pub(super) fn at(path: &str) -> Result<Self, Failure> {
+        see(path).map(Self::from)
     }
 
     /// The whole page.
     pub(super) fn reply(self, visit: &Visit) -> Result<Reply, Failure> {
-        let Self { title, section, status, fresh, main, elsewhere } = self;
-        if let Some(path) = elsewhere {
-            return see(&path);
+        let Self { title, section, status, fresh, main, instead } = self;
+        if let Some(reply) = instead {
+            return Ok(reply);
         }
         let is_shared = visit.app.settings().store.database().is_some();
         let is_seen = |seen: Section| {
@@ -142,6 +143,20 @@ impl View {
     }
 }
 
+impl From<Reply> for View {
+    fn from(reply: Reply) -> Self {
+        Self { instead: Some(sealed(reply)), ..Self::default() }
+    }
+}
+
+/// What came of a form, and why nothing did where it failed.
+pub(super) fn outcome<T: Default>(came: Result<T, Failure>) -> (T, Option<Failure>) {
+    match came {
+        Ok(done) => (done, None),
+        Err(failure) => (T::default(), Some(failure)),
+    }
+}
+
 /// The headers that every answer of the console has.
 pub(super) fn sealed(reply: Reply) -> Reply {
     let fixed = HeaderValue::from_static;
@@ -156,7 +171,7 @@ pub(super) fn sealed(reply: Reply) -> Reply {
         .header(HeaderName::from_static("cross-origin-resource-policy"), fixed("same-origin"))
 }
 
-/// Where to look next: what a form that has done its work answers.
+/// Where to look next.
 ///
 /// # Errors
 /// Our fault: a path that is none.

@@ -1,13 +1,11 @@
 //! File limit and disk.
 
-use std::path::Path;
-
 use rustix::fs::{Access, access, statvfs};
 
 use super::{Check, Finding};
-use crate::config::{Settings, StoreSettings};
+use crate::cli::prelude::*;
+use crate::config::StoreSettings;
 use crate::daemon::Descriptors;
-use crate::partners::Book;
 
 /// Listeners that clients and partners connect to, each up to `api.max_connections`.
 const LISTENERS: u64 = 2;

@@ -14,7 +14,6 @@ use serde::Serialize;
 use super::prelude::*;
 use crate::daemon;
 use crate::declaration::Fault;
-use crate::partners::Book;
 
 /// `doctor`
 #[derive(Debug, Args)]
@@ -70,9 +69,7 @@ impl Check {
 
 /// Runs `offerd doctor`.
 pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
-    let waiting = progress::waiting("looking at the machine");
-    let findings = examine(config).await;
-    drop(waiting);
+    let findings = progress::during("looking at the machine", examine(config)).await;
     page::show(&findings, arguments.json, || {
         page::print_sheet(&sheet(&findings));
         page::print(summary(&findings));

@@ -6,11 +6,9 @@ use futures_util::future::join_all;
 use tokio::time::Instant;
 
 use super::{Check, Finding};
-use crate::cli::page;
-use crate::config::Settings;
+use crate::cli::prelude::*;
 use crate::declaration::Fault;
 use crate::matching::partner_clients::{PartnerClient, PartnerClients};
-use crate::partners::Book;
 use crate::wire::{CallError, Phase};
 
 const CHECK: Check = Check("partner");

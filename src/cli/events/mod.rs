@@ -3,14 +3,12 @@
 mod records;
 
 use indicatif::ProgressBar;
-use serde_json::json;
 
 use self::records::{Format, Record};
 use super::files::Input;
 use super::prelude::*;
 use crate::admin::partner_events::{self, AT_ONCE, Imported, Outcome};
 use crate::model::ApiError;
-use crate::partners::Book;
 
 /// What to do with events.
 #[derive(Debug, Subcommand)]

@@ -1,6 +1,6 @@
 //! `offerd lead erase UUID`
 
-use super::unknown;
+use super::found;
 use crate::cli::prelude::*;
 use crate::persons::erasure::Erasure;
 
@@ -18,11 +18,8 @@ pub struct Erase {
 /// Erases a person, and prints what remains.
 pub async fn run(settings: &Settings, arguments: &Erase) -> Result<(), Trouble> {
     let admin = AdminClient::find(settings).await?;
-    let waiting = progress::waiting("erasing");
-    let lead = arguments.uuid;
-    let erased: Option<Erasure> = admin.find_one(Method::DELETE, &format!("/leads/{lead}")).await?;
-    let erasure = erased.ok_or_else(|| unknown(lead))?;
-    drop(waiting);
+    let erased = found(&admin, Method::DELETE, arguments.uuid);
+    let erasure: Erasure = progress::during("erasing", erased).await?;
     Ok(page::show(&erasure, arguments.json, || page::print(told(&erasure)))?)
 }
 

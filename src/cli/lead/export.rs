@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::unknown;
+use super::found;
 use crate::cli::prelude::*;
 
 /// `lead export`
@@ -20,10 +20,8 @@ pub struct Export {
 pub async fn run(settings: &Settings, arguments: &Export) -> Result<(), Trouble> {
     files::can_give(arguments.out.as_deref())?;
     let admin = AdminClient::find(settings).await?;
-    let waiting = progress::waiting("gathering all that is held");
     let lead = arguments.uuid;
-    let held: Option<Box<RawValue>> = admin.find_one(Method::GET, &format!("/leads/{lead}")).await?;
-    let dossier = held.ok_or_else(|| unknown(lead))?;
-    drop(waiting);
+    let looked_up = found(&admin, Method::GET, lead);
+    let dossier: Box<RawValue> = progress::during("gathering all that is held", looked_up).await?;
     Ok(files::give(arguments.out.as_deref(), &dossier, &format!("all that is held on lead {lead}"))?)
 }

@@ -1,12 +1,8 @@
 //! `offerd partners cases [KEY]`: whether the mappings of partners do what their case files say.
 
-use std::path::PathBuf;
-
-use clap::Args;
 use serde::Serialize;
 
-use super::page;
-use crate::partners::Book;
+use crate::cli::prelude::*;
 use crate::partners::case::CaseFile;
 
 /// `partners cases`

@@ -1,10 +1,9 @@
 //! `offerd partners list`: one row a partner and product type.
 
-use crate::cli::page;
+use crate::cli::prelude::*;
 use crate::matching::limiter::{SeatStanding, State};
 use crate::model::RejectReason;
 use crate::partner_health::{Health, Judgement};
-use crate::sheet::{Color, Sheet, Value, sheet};
 
 /// The standings, a row each.
 pub fn sheet(standings: &[SeatStanding]) -> Sheet {

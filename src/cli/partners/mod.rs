@@ -6,7 +6,7 @@ mod list;
 mod masked;
 mod timing;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::prelude::*;
 use crate::daemon;
@@ -14,7 +14,6 @@ use crate::hindsight::timing::SeatTiming;
 use crate::matching::limiter::SeatStanding;
 use crate::matching::pausing::Pausable;
 use crate::model::ProductType;
-use crate::partners::Book;
 use crate::store::pauses::{Pause, Resumed};
 
 /// What to do with partners.
@@ -118,10 +117,9 @@ async fn execute(admin: &AdminClient, command: Standing) -> Result<(), String> {
 }
 
 async fn show_timing(admin: &AdminClient, asked: &timing::Timing) -> Result<(), String> {
-    let waiting = progress::waiting("reading stored rate tables");
-    let mut timings: Vec<SeatTiming> =
-        admin.ask(Method::GET, &format!("/partners/timing?since={}", values::ago(asked.since))).await?;
-    drop(waiting);
+    let path = format!("/partners/timing?since={}", values::ago(asked.since));
+    let read = admin.ask(Method::GET, &path);
+    let mut timings: Vec<SeatTiming> = progress::during("reading stored rate tables", read).await?;
     if let Some(key) = &asked.partner {
         timings.retain(|timing| timing.partner == *key);
         if timings.is_empty() {

@@ -5,24 +5,20 @@
 //! specification's form answers. A `paginationToken` carries all that a page is asked for by, so what stands beside it is
 //! ignored.
 
-use std::sync::Arc;
-
-use hyper::{HeaderMap, StatusCode};
+use hyper::HeaderMap;
 use serde::Serialize;
-use uuid::Uuid;
 
 use super::api_version::{self, API_VERSION, PROMPT_VERSION};
-use super::unreadable;
 use crate::analytics::{
     ArrivalTime, ClientTags, Cursor, EventTypes, Events, Feed, Form, FoundInfo, Horizon, PAGINATION_TOKEN,
     PageRequest, Payouts, bounds,
 };
-use crate::http::App;
-use crate::model::{AnsweredPage, ErrorType, EventType, LeadInfoResponse, Viewer};
+use crate::http::prelude::*;
+use crate::model::{AnsweredPage, EventType, LeadInfoResponse, Viewer};
 use crate::records::reading;
 use crate::store::Tree;
+use crate::web::Request;
 use crate::web::query::{self, Query};
-use crate::web::{Context, Failure, Reply, Request, blocking};
 
 /// Where the first page of the newer form starts.
 const SINCE: &str = "sinceTimestamp";

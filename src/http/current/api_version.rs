@@ -4,8 +4,7 @@ use chrono::NaiveDate;
 use hyper::HeaderMap;
 
 use super::waiting::is_strict;
-use crate::model::{ApiError, ErrorType};
-use crate::web::Failure;
+use crate::http::prelude::*;
 
 /// The header.
 pub const API_VERSION: &str = "API-Version";

@@ -3,13 +3,11 @@
 
 use std::sync::LazyLock;
 
-use bytes::Bytes;
-
 use super::api_version;
 use super::waiting::is_strict;
-use crate::http::App;
-use crate::model::{ApiError, ErrorType, KnownKeys, UnknownKey, Unreadable};
-use crate::web::{Context, Failure, Request};
+use crate::http::prelude::*;
+use crate::model::{KnownKeys, UnknownKey, Unreadable};
+use crate::web::Request;
 
 /// The keys that mean something in a noun, found out when it is first read.
 pub type Known = LazyLock<KnownKeys>;

@@ -1,14 +1,8 @@
 //! `POST /callbacks/{id}`, on the integrations listener: partners that answer an ask by calling us.
 
-use hyper::StatusCode;
-use uuid::Uuid;
-
-use super::unreadable;
-use crate::http::App;
+use crate::http::prelude::*;
 use crate::matching::callbacks::{self, Called};
 use crate::matching::received_call::{Received, receive};
-use crate::model::{ApiError, ErrorType};
-use crate::web::{Context, Failure, Reply};
 
 /// Takes in what a partner answers, once.
 pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {

@@ -1,17 +1,14 @@
 //! `GET /click/{id}`
 
-use std::sync::Arc;
+use hyper::HeaderMap;
+use hyper::header::{ACCEPT, LOCATION};
 
-use hyper::header::{ACCEPT, HeaderValue, LOCATION};
-use hyper::{HeaderMap, StatusCode};
-use uuid::Uuid;
-
-use super::{RETRY_AFTER_S, offer_pages, unreadable};
+use super::{RETRY_AFTER_S, offer_pages};
 use crate::conversions::click::{Click, Unrecorded, click};
 use crate::conversions::preview_click::preview_click;
-use crate::http::App;
+use crate::http::prelude::*;
 use crate::matching::preview_end::{self, UNTIL};
-use crate::web::{Context, Failure, Reply, list};
+use crate::web::list;
 
 /// Seconds after which a person may try again when many open one offer at once.
 const RETRY_AFTER_CROWDED_S: u32 = 1;

@@ -1,11 +1,8 @@
 //! `GET /demo`, `GET /demo/{file}`: a page on which a lead can be sent by hand and its offers be watched as they arrive. Only
 //! a sandbox has it.
 
-use hyper::header::HeaderValue;
-
 use crate::config::Settings;
-use crate::http::App;
-use crate::web::{Context, Failure, Reply};
+use crate::http::prelude::*;
 
 /// The page. It holds no token: whoever opens it brings one, in the part of the address that is not sent.
 const PAGE: &str = include_str!("demo/page.html");

@@ -1,14 +1,13 @@
 //! `GET /openapi.json`, `GET /openapi-all.json`, `GET /docs`, `GET /docs/{file}`
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use bytes::Bytes;
-use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
+use hyper::header::CONTENT_SECURITY_POLICY;
 use tracing::error;
 use utoipa_swagger_ui::Config;
 
-use crate::http::App;
-use crate::web::{Compressed, Context, Failure, Reply};
+use crate::http::prelude::*;
+use crate::web::Compressed;
 
 /// The page, which shows the document by means of Swagger UI.
 const PAGE: &str = include_str!("docs/page.html");

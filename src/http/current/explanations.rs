@@ -3,21 +3,15 @@
 //! For the lead's own supply partner: why there are the offers that there are. What is a matter between the service and a
 //! partner (caps and budgets, breakers, how a call failed) is told by kind only.
 
-use std::sync::Arc;
-
-use uuid::Uuid;
-
-use super::unreadable;
 use crate::hindsight::explanation as stored;
 use crate::hindsight::explanation::{OfferReason, Refusal, Standing};
-use crate::http::App;
+use crate::http::prelude::*;
 use crate::matching::Engine;
 use crate::model::{
     LeadExplanation, OfferExplanation, OfferResult, PartnerExplanation, RateTableExplanation, UnmetCondition,
     Viewer,
 };
 use crate::records::{Unavailable, reading};
-use crate::web::{Context, Failure, Reply, blocking};
 
 /// Explains a lead of the caller's company. On a thread that may block: every rule of the panel is walked.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {

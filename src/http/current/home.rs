@@ -1,9 +1,6 @@
 //! `GET /`: where a person who opens the address begins.
 
-use hyper::header::HeaderValue;
-
-use crate::http::App;
-use crate::web::{Context, Failure, Reply};
+use crate::http::prelude::*;
 
 /// The page, but for what only a sandbox has.
 const PAGE: &str = include_str!("home/page.html");

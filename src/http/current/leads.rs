@@ -1,13 +1,11 @@
 //! `POST /leads`, `GET /leads/{uuid}`, `PATCH /leads/{uuid}`
 
 use super::submission::{growth, knows_newer_values, read_lead, read_lead_or_nothing, refused, submission};
-use super::unreadable;
-use crate::http::App;
+use crate::http::prelude::*;
 use crate::model::{LeadActionType, LeadView, Timestamp, TokenKind};
 use crate::records::{history, reading};
 use crate::store::entities::LeadRecord;
 use crate::store::{ReadError, Tree};
-use crate::web::{Context, Failure, Reply};
 
 /// Takes a lead, which may be empty, without building a rate table.
 pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {

@@ -2,17 +2,13 @@
 //!
 //! Experimental: an estimate by the rules of the catalogue ([`crate::partners::approval`] has the formula).
 
-use std::sync::Arc;
-
 use metrics::counter;
 
 use super::bodies::{self, Known};
-use super::{unreadable, unwritable};
-use crate::http::App;
+use crate::http::prelude::*;
 use crate::matching::approval;
 use crate::model::{KnownKeys, LoanReportCreateData};
 use crate::telemetry::metrics::LOAN_REPORTS;
-use crate::web::{Context, Failure, Reply, blocking};
 
 /// The keys of what is asked.
 static KNOWN: Known = Known::new(KnownKeys::of::<LoanReportCreateData>);

@@ -29,11 +29,11 @@ use crate::web::Failure;
 const RETRY_AFTER_S: u32 = 5;
 
 /// 503: the store cannot be read.
-fn unreadable<E>(_: E) -> Failure {
+pub(in crate::http) fn unreadable<E>(_: E) -> Failure {
     Failure::unreadable(RETRY_AFTER_S)
 }
 
 /// 503: the store cannot be written.
-fn unwritable<E>(_: E) -> Failure {
+pub(in crate::http) fn unwritable<E>(_: E) -> Failure {
     Failure::unwritable(RETRY_AFTER_S)
 }

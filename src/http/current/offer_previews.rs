@@ -3,14 +3,13 @@
 //! Parameters that are not known are ignored; bad values are answered with 422, all at once.
 
 use super::submission::knows_newer_values;
-use crate::http::App;
+use crate::http::prelude::*;
 use crate::matching::preview::{self, Preview};
 use crate::model::{
     CardPurpose, Lead, LeadCreditCardInformation, LeadCreditInformation, LeadLoanInformation,
     LeadPersonalInformation, LeadSavingsInformation, LoanPurpose, ProductType, ProvidedCreditRating, Zipcode,
 };
 use crate::web::query::{self, Query};
-use crate::web::{Context, Failure, Reply};
 
 /// Previews loans.
 pub async fn loans(context: Context<App>) -> Result<Reply, Failure> {

@@ -1,14 +1,10 @@
 //! `POST /partnerEvents`, `GET /partnerEvents`: what partners report, on the integrations listener.
 
-use hyper::StatusCode;
-
 use super::bodies::{self, Known};
-use super::unwritable;
 use crate::conversions::partner_events;
 use crate::conversions::partner_events::{Recorded, ReportRefused};
-use crate::http::App;
+use crate::http::prelude::*;
 use crate::model::{KnownKeys, PartnerReport, PartnerReportFields};
-use crate::web::{Context, Failure, Reply};
 
 /// The keys of a report.
 static KNOWN: Known = Known::new(KnownKeys::of::<PartnerReportFields>);

@@ -1,12 +1,10 @@
 //! `POST /originator/prefills`, `GET /originator/prefills/{prefillToken}`
 
-use hyper::header::{CACHE_CONTROL, HeaderValue};
+use hyper::header::CACHE_CONTROL;
 
 use super::submission::read_lead;
-use super::{unreadable, unwritable};
-use crate::http::App;
+use crate::http::prelude::*;
 use crate::model::{Lead, PrefillResponse, ProductType};
-use crate::web::{Context, Failure, Reply};
 
 /// Keeps the data of a lead for somebody who comes back for them. They are checked as those of a lead are.
 pub async fn keep(mut context: Context<App>) -> Result<Reply, Failure> {

@@ -1,19 +1,15 @@
 //! `POST /leads/rateTables`, `POST /blocking/leads/rateTables`, `POST /leads/{leadUuid}/rateTables`,
 //! `GET /originator/rateTables/{uuid}`
 
-use std::sync::Arc;
-
-use bytes::Bytes;
-use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue};
-use uuid::Uuid;
+use hyper::header::{CACHE_CONTROL, HeaderName};
 
 use super::submission::{RETRY_AFTER_OVERLOAD_S, growth, read_lead_or_nothing, read_submission, refused};
 use super::waiting::{held_versions, preferred_wait};
-use crate::http::App;
+use crate::http::prelude::*;
 use crate::matching::{Moment, Polled, Snapshot, Until, showing};
 use crate::model::Timestamp;
 use crate::telemetry::traces::TraceContext;
-use crate::web::{Context, Failure, Rendition, Renditions, Reply};
+use crate::web::{Rendition, Renditions};
 
 /// Seconds between polls of a pending rate table (facts, How a real client behaves).
 const POLL_EVERY_S: u32 = 1;

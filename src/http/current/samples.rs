@@ -1,11 +1,9 @@
 //! `GET /samples/{partner}/{name}`: what stands in the place of sample partners, whose files say `{baseUrl}/samples/…`.
 
-use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
-use uuid::Uuid;
+use hyper::header::CONTENT_SECURITY_POLICY;
 
-use crate::http::App;
+use crate::http::prelude::*;
 use crate::reference::{Sample, sample};
-use crate::web::{Context, Failure, Reply};
 
 /// A page has no script, and loads its partner's logo alone; a picture loads nothing.
 const POLICY: HeaderValue = HeaderValue::from_static(

@@ -3,19 +3,16 @@
 use std::cell::LazyCell;
 use std::collections::HashSet;
 
-use chrono::Utc;
-use uuid::Uuid;
-
+use super::api_version;
 use super::bodies::{self, Known};
 use super::waiting::is_strict;
-use super::{api_version, unwritable};
-use crate::http::{App, v1};
+use crate::http::prelude::*;
+use crate::http::v1;
 use crate::load_shedder::Permit;
 use crate::matching::idempotency::IdempotencyKey;
 use crate::matching::{Growth, Refused, Submission, trigger};
-use crate::model::{ApiError, ErrorType, KnownKeys, Lead, Unreadable};
+use crate::model::{KnownKeys, Lead, Unreadable};
 use crate::telemetry::traces::TraceContext;
-use crate::web::{Context, Failure};
 
 /// Seconds after which a client may try again when the service is at its limit.
 pub(super) const RETRY_AFTER_OVERLOAD_S: u32 = 1;

@@ -1,27 +1,24 @@
 //! `POST /uiEvent/sessionInits`, `POST /uiEvent/offerDisplays`,
 //! `GET /uiEvent/offerDisplays/{leadUuid}/{rateTableUuid}/{offerUuid}/pixel.gif`
 
-use chrono::Utc;
-use hyper::header::{CACHE_CONTROL, HeaderValue, PRAGMA};
-use hyper::{Method, StatusCode};
+use hyper::Method;
+use hyper::header::{CACHE_CONTROL, PRAGMA};
 use metrics::counter;
 use serde::Serialize;
 use tracing::warn;
-use uuid::Uuid;
 
 use super::bodies::{self, Known};
-use super::unwritable;
-use crate::http::App;
+use crate::http::prelude::*;
 use crate::ids;
 use crate::model::{
-    ApiError, KnownKeys, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp, Unreadable,
+    KnownKeys, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp, Unreadable,
 };
 use crate::records::public_ids::place;
 use crate::records::shown::{Shown, Unknown};
 use crate::records::{reading, shown, writing};
 use crate::store::{Commit, CommitError, Tree, codec};
 use crate::telemetry::metrics::OFFER_DISPLAYS_CUT;
-use crate::web::{Context, Failure, Params, Reply};
+use crate::web::Params;
 
 /// The keys of the start of a visit.
 static SESSION_INIT: Known = Known::new(KnownKeys::of::<SessionInitNew>);

@@ -3,16 +3,12 @@
 //! No parameter has to be given; each narrows the list. One that is too long for an answer is given in parts, by `limit` and `offset`.
 //! What does not fit is a 400 here, each fault with what was found.
 
-use std::sync::Arc;
-
-use hyper::StatusCode;
 use serde::Serialize;
 
-use crate::http::App;
-use crate::model::{ApiError, ErrorType};
+use crate::http::prelude::*;
 use crate::reference::{Vehicles, Wanted};
+use crate::web::Request;
 use crate::web::query::{self, Query};
-use crate::web::{Context, Failure, Reply, Request};
 
 /// Most of `limit`, whatever the settings say: no setting is below it.
 pub const LIMIT_TAKEN: i64 = 1_000;

@@ -2,19 +2,16 @@
 //!
 //! `GET /originator/rateTables/{uuid}/events`
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use hyper::header::HeaderName;
-use hyper::{HeaderMap, Method, StatusCode};
-use uuid::Uuid;
+use hyper::{HeaderMap, Method};
 
-use crate::http::App;
+use crate::http::prelude::*;
 use crate::matching::{Polled, Snapshot, showing};
 use crate::model::Viewer;
-use crate::web::{Context, Failure, HeldTags, Reply, list};
+use crate::web::{HeldTags, list};
 
 /// What a client would rather have (RFC 7240).
 const PREFER: HeaderName = HeaderName::from_static("prefer");

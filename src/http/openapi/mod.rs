@@ -28,30 +28,13 @@ use crate::web::signature;
 /// What a reader should know before the first operation.
 const ABOUT: &str = include_str!("about.md");
 
-/// The sections of what a client calls.
-const CLIENTS: &[(&str, &str)] = &[
-    ("Rate tables", "Submit a lead, and read the offers that match it."),
-    ("Leads", "Leads as they were sent, and what became of them."),
-    ("Offer previews", "Offers that anyone may see, before anything personal is known."),
-    ("Approval probability", "How likely partners are to lend, by their own rules. Experimental."),
-    ("Analytics", "What happened to the leads of a company, in the order of arrival, page by page."),
-    ("UI events", "What a client's pages report."),
-    ("UI utilities", "What a client's pages look up."),
-];
-
-/// The sections that only the whole document has.
-const BEHIND: &[(&str, &str)] = &[
-    ("Partner events", "Not for clients: what a partner reports of a lead that it was asked about."),
-    (
-        "Opened by browsers",
-        "Not for clients: what stands in answers as an address, for the browsers of people.",
-    ),
-    ("Documentation", "Not for clients: the documentation itself."),
-];
+/// The sections with what they are about, a line each. Those that are not for clients only the whole document has.
+const SECTIONS: &str = include_str!("sections.txt");
 
 /// The sections that a document has.
 fn sections(extent: Extent) -> impl Iterator<Item = (&'static str, &'static str)> {
-    CLIENTS.iter().chain(BEHIND.iter().filter(move |_| extent == Extent::Whole)).copied()
+    let all = SECTIONS.lines().filter_map(|line| line.split_once(": "));
+    all.filter(move |(_, about)| extent == Extent::Whole || !about.starts_with("Not for clients"))
 }
 
 /// The document, as it is served.

@@ -1,11 +1,9 @@
 //! `GET /offerPreview/loanOffers`, `GET /offerPreview/creditCardOffers`, `GET /offerPreview/savingsOffers`
 
-use hyper::StatusCode;
-
 use super::{Object, cards, newer, terms, values};
-use crate::http::{App, current};
-use crate::model::{ApiError, CardPurpose, LoanPurpose};
-use crate::web::{Context, Failure, Reply};
+use crate::http::current;
+use crate::http::prelude::*;
+use crate::model::{CardPurpose, LoanPurpose};
 
 /// Previews loans.
 pub async fn loans(mut context: Context<App>) -> Result<Reply, Failure> {

@@ -1,13 +1,10 @@
 //! A lead on its way in, and why it is refused.
 
-use bytes::Bytes;
-use chrono::Utc;
-use hyper::StatusCode;
 use serde_json::Value;
 
 use super::{Object, object, values};
-use crate::model::{ApiError, Lead, LoanPurpose, ProductType, Unreadable, parse_document};
-use crate::web::Failure;
+use crate::http::prelude::*;
+use crate::model::{Lead, LoanPurpose, ProductType, Unreadable, parse_document};
 
 /// The section of a lead that is about cards.
 pub(super) const CARD: &str = "creditCardInformation";

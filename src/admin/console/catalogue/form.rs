@@ -6,77 +6,17 @@ use serde_json::{Map, Value};
 use crate::admin::console::rate_tables::words;
 use crate::model::{ApiError, Attribute, AttributeKind, Lead, ProductType, Unreadable};
 
-use ProductType::{CreditCard, Insurance, LifeInsurance, Loan, Mortgage, Savings};
+/// What a lead is made of, a line each: the product types that it is for, an attribute, and what stands in it at first.
+const LINES: &str = include_str!("lead.txt");
 
-/// What is asked for of whom: attribute, what stands in it at first, and for which products; for all where none is named.
-const FIELDS: &[(&str, &str, &[ProductType])] = &[
-    ("personalInformation.state", "WA", &[]),
-    ("personalInformation.zipcode", "98103", &[]),
-    ("personalInformation.dateOfBirth", "1987-04-19", &[]),
-    ("personalInformation.citizenshipStatus", "citizen", &[]),
-    ("creditInformation.providedCreditRating", "good", &[]),
-    ("creditInformation.providedNumericCreditScore", "", &[]),
-    ("financialInformation.employmentStatus", "employed_full_time", &[]),
-    ("financialInformation.employmentPayFrequency", "biweekly", &[]),
-    ("financialInformation.annualIncome", "68500", &[]),
-    ("financialInformation.monthlyDebt", "640", &[]),
-    ("financialInformation.totalAssets", "", &[]),
-    ("mortgageInformation.propertyStatus", "rent", &[]),
-    ("educationInformation.educationLevel", "bachelors", &[]),
-    ("legalInformation.consentsToFcra", "true", &[]),
-    ("legalInformation.consentsToTcpa", "true", &[]),
-    ("loanInformation.purpose", "debt_consolidation", &[Loan]),
-    ("loanInformation.loanAmount", "10000", &[Loan]),
-    ("financialInformation.bankAccountType", "checking", &[Loan]),
-    ("creditCardInformation.cardPurposes", "", &[CreditCard]),
-    ("creditCardInformation.allowAnnualFee", "", &[CreditCard]),
-    ("mortgageInformation.mortgageType", "purchase", &[Mortgage]),
-    ("mortgageInformation.propertyType", "single_family", &[Mortgage]),
-    ("mortgageInformation.occupancyType", "primary", &[Mortgage]),
-    ("mortgageInformation.propertySearchStatus", "found", &[Mortgage]),
-    ("mortgageInformation.purchaseStatus", "offer_accepted", &[Mortgage]),
-    ("mortgageInformation.propertyState", "WA", &[Mortgage]),
-    ("mortgageInformation.propertyZipcode", "98103", &[Mortgage]),
-    ("mortgageInformation.propertyValue", "565000", &[Mortgage]),
-    ("mortgageInformation.mortgageAmount", "452000", &[Mortgage]),
-    ("mortgageInformation.downPaymentAmount", "113000", &[Mortgage]),
-    ("mortgageInformation.mortgageBalance", "", &[Mortgage]),
-    ("mortgageInformation.refinanceType", "", &[Mortgage]),
-    ("savingsInformation.minDepositAmount", "5000", &[Savings]),
-    ("healthInformation.gender", "female", &[LifeInsurance, Insurance]),
-    ("healthInformation.heightInInches", "66", &[LifeInsurance, Insurance]),
-    ("healthInformation.weightInPounds", "145", &[LifeInsurance, Insurance]),
-    ("healthInformation.tobaccoSmoker", "false", &[LifeInsurance, Insurance]),
-];
-
-/// What partners want to be given of a person, whatever it is, and what stands for it.
-const SPECIMEN: &[(&str, &str)] = &[
-    ("personalInformation.firstName", "Sample"),
-    ("personalInformation.lastName", "Person"),
-    ("personalInformation.email", "sample.person@example.com"),
-    ("personalInformation.primaryPhone", "2025550100"),
-    ("personalInformation.workPhone", "2025550101"),
-    ("personalInformation.address1", "1 Sample Street"),
-    ("personalInformation.city", "Sampleton"),
-    ("personalInformation.ssn", "123-45-6780"),
-    ("personalInformation.ipAddress", "192.0.2.1"),
-    ("personalInformation.driversLicenseNumber", "SAMPLE000"),
-    ("personalInformation.driversLicenseState", "WA"),
-    ("employmentInformation.employerName", "Sample Works"),
-    ("employmentInformation.employerPhone", "2025550102"),
-    ("employmentInformation.monthsEmployed", "48"),
-    ("financialInformation.bankName", "Sample Bank"),
-    ("financialInformation.bankRoutingNumber", "021000021"),
-    ("financialInformation.bankAccountNumber", "000000000"),
-    ("financialInformation.monthsAtBank", "60"),
-    ("financialInformation.monthlyHousingPayment", "1450"),
-    ("financialInformation.monthlyNetIncome", "4350"),
-];
+/// Stands in place of the product types where all of them ask for it.
+const ALL: &str = "all";
 
 /// How the names of attributes end that are amounts of dollars.
 const DOLLARS: [&str; 6] = ["Income", "Debt", "Assets", "Value", "Amount", "Balance"];
 
-/// The field that says whether the specimen is added.
+/// The field that says whether the specimen is added: what partners want to be given of a person, whatever it is. Its lines have the same
+/// word in place of the product types.
 pub(super) const WITH_SPECIMEN: &str = "specimen";
 
 /// A field of the form.
@@ -105,16 +45,24 @@ pub(super) struct Section {
 
 /// The fields for a product, each with what `given` says of it: first those about what is wanted, then those about who asks.
 pub(super) fn sections(product: ProductType, given: impl Fn(&str) -> Option<String>) -> Vec<Section> {
-    let fields = |wanted: fn(&[ProductType], ProductType) -> bool| -> Vec<Field> {
-        let asked = FIELDS.iter().filter(|(.., products)| wanted(products, product));
+    let fields = |is_wanted: &dyn Fn(&str) -> bool| -> Vec<Field> {
+        let asked = lines().filter(|[whose, ..]| is_wanted(whose));
         let value = |path: &str, default: &str| given(path).unwrap_or_else(|| default.to_owned());
-        asked.filter_map(|(path, default, _)| Field::of(path, value(path, default))).collect()
+        asked.filter_map(|[_, path, default]| Field::of(path, value(path, default))).collect()
     };
+    let is_of_product = |whose: &str| whose.split(',').any(|one| one == product.as_str());
     let sections = [
-        Section { name: "What is wanted", fields: fields(|products, product| products.contains(&product)) },
-        Section { name: "Who asks", fields: fields(|products, _| products.is_empty()) },
+        Section { name: "What is wanted", fields: fields(&is_of_product) },
+        Section { name: "Who asks", fields: fields(&|whose| whose == ALL) },
     ];
     sections.into_iter().filter(|section| !section.fields.is_empty()).collect()
+}
+
+fn lines() -> impl Iterator<Item = [&'static str; 3]> {
+    LINES.lines().map(|line| {
+        let mut parts = line.splitn(3, ' ');
+        std::array::from_fn(|_| parts.next().unwrap_or_default())
+    })
 }
 
 impl Field {
@@ -143,7 +91,8 @@ pub(super) fn lead(
 ) -> Result<Lead, Vec<String>> {
     let mut body = Map::new();
     body.insert("productTypes".to_owned(), Value::from(vec![product.as_str()]));
-    let of_person = SPECIMEN.iter().filter(|_| specimen).map(|(path, value)| (*path, (*value).to_owned()));
+    let of_person = lines().filter(|[whose, ..]| specimen && *whose == WITH_SPECIMEN);
+    let of_person = of_person.map(|[_, path, value]| (path, value.to_owned()));
     let fields = sections.iter().flat_map(|section| &section.fields);
     let of_fields = fields.map(|field| (field.path, field.value.trim().to_owned()));
     for (path, value) in of_person.chain(of_fields).filter(|(_, value)| !value.is_empty()) {
@@ -196,6 +145,7 @@ fn put(body: &mut Map<String, Value>, path: &str, value: String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::ProductType::Loan;
 
     fn faulty(sections: &[Section]) -> Vec<&'static str> {
         let fields = sections.iter().flat_map(|section| &section.fields);
@@ -231,15 +181,17 @@ mod tests {
 
     #[test]
     fn every_field_names_an_attribute_and_its_choices_hold_what_stands_in_it() {
-        for (path, default, _) in FIELDS {
+        let is_known =
+            |one: &str| [ALL, WITH_SPECIMEN].contains(&one) || ProductType::from_wire(one).is_some();
+        for [whose, path, default] in lines() {
             let field =
-                Field::of(path, (*default).to_owned()).unwrap_or_else(|| panic!("{path} is no attribute"));
+                Field::of(path, default.to_owned()).unwrap_or_else(|| panic!("{path} is no attribute"));
             assert!(
-                field.kind != "choice" || default.is_empty() || field.choices.contains(default),
+                field.kind != "choice" || default.is_empty() || field.choices.contains(&default),
                 "{path}"
             );
+            assert!(whose.split(',').all(is_known), "{whose}");
         }
-        assert!(SPECIMEN.iter().all(|(path, _)| Attribute::named(path).is_some()));
     }
 
     #[test]

@@ -3,15 +3,9 @@
 mod form;
 pub(super) mod trial;
 
-use minijinja::value::Value;
-
-use super::choices::products;
-use super::view::{Page, Section, View, Visit, fields};
-use crate::model::ProductType;
+use super::prelude::*;
 use crate::partners::declared::{Payout, PayoutStep};
 use crate::partners::listing::{Listed, Search};
-use crate::sheet::figures;
-use crate::web::Failure;
 
 /// Offers on a page.
 const ON_A_PAGE: usize = 50;

@@ -1,18 +1,12 @@
 //! `GET`, `POST /console/catalogue/try`: a lead that is not submitted, and what matches it and why not the rest.
 
-use chrono::Utc;
-use minijinja::value::Value;
-
 use super::form::{self, WITH_SPECIMEN, lead, sections};
-use crate::admin::console::choices::products;
-use crate::admin::console::view::{Page, Section, View, Visit, fields};
+use crate::admin::console::prelude::*;
 use crate::hindsight::dry_run::dry_run;
 use crate::hindsight::judgement::{OfferJudgement, Refusal, SeatJudgement};
 use crate::matching::suppressions::Digests;
-use crate::model::ProductType;
 use crate::partners::quote::Spread;
 use crate::sheet::figures::dollars;
-use crate::web::Failure;
 
 const PAGE: Page = Page::new(Section::Catalogue, "trial.html");
 

@@ -3,17 +3,12 @@
 
 mod read;
 
-use chrono::{Days, NaiveDate, Utc};
-use minijinja::value::Value;
+use chrono::{Days, NaiveDate};
 
 use self::read::{LINES, Read, counted, listed, sheet};
-use super::choices::choices;
-use super::view::{Page, Section, View, Visit, fields, sealed};
-use crate::admin::App;
+use super::prelude::*;
 use crate::admin::command::csv_file;
 use crate::persons::consent_lines::Summary;
-use crate::store::tokens::Tokens;
-use crate::web::{Failure, Reply};
 
 /// Statements that the page shows; the file has all.
 const SHOWN: usize = 100;
@@ -35,7 +30,7 @@ pub(super) async fn summary(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// The same as a file, or a line of each lead and statement.
-pub(super) async fn download(visit: &Visit) -> Result<Reply, Failure> {
+pub(super) async fn download(visit: &Visit) -> Result<View, Failure> {
     let file = match visit.field("lines") {
         Some("each") => listed(visit).await.map(|lines| (lines, "consents-each")),
         _ => counted(visit)
@@ -43,16 +38,13 @@ pub(super) async fn download(visit: &Visit) -> Result<Reply, Failure> {
             .map(|(summaries, _)| (summaries.iter().map(Summary::fields).collect(), "consents")),
     };
     match file {
-        Ok((lines, name)) => csv_file(&sheet(&lines), name).map(sealed),
-        Err(failure) => view(visit, Err(failure)).await?.reply(visit),
+        Ok((lines, name)) => csv_file(&sheet(&lines), name).map(View::from),
+        Err(failure) => view(visit, Err(failure)).await,
     }
 }
 
 async fn view(visit: &Visit, shown: Result<Option<Value>, Failure>) -> Result<View, Failure> {
-    let (shown, failure) = match shown {
-        Ok(shown) => (shown, None),
-        Err(failure) => (None, Some(failure)),
-    };
+    let (shown, failure) = outcome(shown);
     let company = visit.field("company").unwrap_or_default().to_owned();
     let companies = visit.reading(move |app| companies(app, &company)).await?;
     let today = Utc::now().date_naive();

@@ -1,27 +1,19 @@
 //! The consents of the days and the company that a form asks for, read page by page.
 
-use std::sync::Arc;
-
 use chrono::NaiveDate;
-use uuid::Uuid;
 
-use super::Visit;
-use crate::admin::App;
-use crate::admin::command::store_unread;
+use crate::admin::command::{store_unread, unavailable};
 use crate::admin::consents::noted;
+use crate::admin::console::prelude::*;
 use crate::persons::consent_lines::{Came, Fields, STATEMENTS, Summaries, Summary, TooMany, each};
 use crate::persons::consents::{ConsentPage, Wanted, page};
 use crate::sheet::{Kind, Sheet};
-use crate::web::Failure;
 
 /// Consents that are counted at most, some seconds' work.
 const COUNTED: usize = 100_000;
 
 /// Consents that a file has a line of each of, at most; the command has no such limit.
 pub(super) const LINES: usize = 10_000;
-
-/// Seconds after which a page may be asked for again, since another one is read from the store.
-const RETRY_AFTER_S: u32 = 5;
 
 /// How much was read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -74,11 +66,8 @@ async fn walked<T: Default + Send + 'static>(
     let wanted = wanted(visit)?;
     // It reads all leads of that time.
     let permit = Arc::clone(&visit.app.console.scans).try_acquire_owned();
-    let permit = permit.map_err(|_| {
-        let mut busy = Failure::overloaded(RETRY_AFTER_S);
-        busy.errors[0].message = Some("Another page reads the store: ask again in a moment.".to_owned());
-        busy
-    })?;
+    let busy = "Another page reads the store: ask again in a moment.";
+    let permit = permit.map_err(|_| unavailable(busy))?;
     noted(&visit.app, &visit.actor()).await?;
     let walk = move |app: &App| {
         let _permit = permit;

@@ -3,19 +3,18 @@
 
 mod asked;
 
+use std::collections::BTreeMap;
+
 use hyper::StatusCode;
 use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
-use minijinja::value::Value;
 
 use self::asked::Asked;
-use super::view::{Page, Section, View, Visit, fields, sealed};
-use crate::admin::App;
+use super::prelude::*;
 use crate::admin::command::our_fault;
 use crate::admin::erasing;
 use crate::admin::persons::{self, Wish};
 use crate::model::SuppressionKind;
 use crate::persons::request::{self, FoundLead, Listed};
-use crate::web::{Failure, Reply};
 
 /// Leads that the page lists; what is done is done with all of them.
 const LISTED: usize = 100;
@@ -38,10 +37,10 @@ pub(super) async fn find(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// Gives everything that is held on a person as a file.
-pub(super) async fn export(visit: &Visit) -> Result<Reply, Failure> {
+pub(super) async fn export(visit: &Visit) -> Result<View, Failure> {
     match exported(visit).await {
-        Ok(file) => Ok(file),
-        Err(failure) => page(visit, Err(failure)).await?.reply(visit),
+        Ok(file) => Ok(file.into()),
+        Err(failure) => page(visit, Err(failure)).await,
     }
 }
 
@@ -80,7 +79,7 @@ async fn exported(visit: &Visit) -> Result<Reply, Failure> {
         serde_json::to_vec_pretty(&copy).map_err(our_fault("what is held could not be written as JSON"))?;
     // No name of a file says whose it is.
     let name = HeaderValue::from_static("attachment; filename=\"person.json\"");
-    Ok(sealed(Reply::json_bytes(file)).header(CONTENT_DISPOSITION, name))
+    Ok(Reply::json_bytes(file).header(CONTENT_DISPOSITION, name))
 }
 
 /// What stands on the receipt.
@@ -104,11 +103,8 @@ fn asked(visit: &Visit) -> Result<Asked, Failure> {
 }
 
 /// The page after a form, with what came of it.
-async fn page(visit: &Visit, outcome: Result<Option<String>, Failure>) -> Result<View, Failure> {
-    let (done, mut failure) = match outcome {
-        Ok(done) => (done, None),
-        Err(failure) => (None, Some(failure)),
-    };
+async fn page(visit: &Visit, came: Result<Option<String>, Failure>) -> Result<View, Failure> {
+    let (done, mut failure) = outcome(came);
     let (mut is_contact, mut locked, mut left_alone, mut found) = (false, None, None, None);
     if let Ok(Some(asked)) = Asked::of(visit) {
         let wish = asked.look_up(visit);
@@ -125,15 +121,9 @@ async fn page(visit: &Visit, outcome: Result<Option<String>, Failure>) -> Result
             }
         }
     }
-    let field = |name| visit.field(name).unwrap_or_default();
     // What was typed, for the forms that go on with it.
-    let typed = fields! {
-        contact => field("contact"),
-        first => field("first"),
-        last => field("last"),
-        born => field("born"),
-        reason => field("reason"),
-    };
+    let typed = ["contact", "first", "last", "born", "reason"];
+    let typed = BTreeMap::from(typed.map(|name| (name, visit.field(name).unwrap_or_default())));
     let trouble = failure.as_ref().map(words);
     let fields = fields! { typed, is_contact, found, left_alone, locked, done, trouble };
     let view = visit.view(PAGE, fields)?;

@@ -1,20 +1,13 @@
 //! By what rate tables are looked for: what an address says, and what stands in the form.
 
-use std::time::Duration;
+use chrono::{Days, NaiveDate, NaiveTime};
 
-use chrono::{Days, NaiveDate, NaiveTime, Utc};
-use minijinja::value::Value;
-use uuid::Uuid;
-
-use super::search::{Ended, Sought, Wish, search};
-use crate::admin::console::choices::{choices, products};
-use crate::admin::console::view::fields;
+use super::search::{ENDED, Sought, Wish, search};
+use crate::admin::console::prelude::*;
 use crate::config::ConsoleSettings;
 use crate::matching::Engine;
-use crate::model::ProductType;
 use crate::records::Unavailable;
 use crate::store::entities::CompanyRecord;
-use crate::store::tokens::Tokens;
 
 /// How slow, in seconds, and in words.
 const SLOW: [(&str, &str); 4] =
@@ -83,12 +76,11 @@ fn all_choices(
     let gone = gone.map(|key| (key.clone(), format!("{key} (has no file)")));
     let partners = partners.iter().map(|one| (one.key.clone(), one.partner.name.clone())).chain(gone);
     let company = wish.company.map(|uuid| uuid.to_string());
-    let outcome = Ended::ALL.into_iter().find(|(one, ..)| wish.outcome == Some(*one));
     fields! {
         companies => choices(companies.into_iter().map(|one| (one.uuid, one.name)), company.as_deref()),
         products => products(wish.product),
         partners => choices(partners, wish.partner.as_deref()),
-        outcomes => choices(Ended::ALL.map(|(_, word, words)| (word, words)), outcome.map(|(_, word, _)| word)),
+        outcomes => choices(ENDED.map(|(word, words, _)| (word, words)), wish.outcome.map(|(word, ..)| word)),
         slow => choices(SLOW, value(asked, "slow")),
     }
 }
@@ -150,8 +142,7 @@ impl<'a> Reader<'a> {
             let uuid = text.parse::<Uuid>().ok()?;
             companies.iter().any(|one| one.uuid == uuid).then_some(uuid)
         };
-        let outcome =
-            |text: &str| Ended::ALL.iter().find(|(_, word, _)| *word == text).map(|(ended, ..)| *ended);
+        let outcome = |text: &str| ENDED.into_iter().find(|(word, ..)| *word == text);
         let slow = |text: &str| SLOW.iter().any(|(known, _)| *known == text).then(|| text.parse().ok())?;
         let products = || ProductType::ALL.iter().map(|one| one.as_str());
         Wish {
@@ -159,7 +150,7 @@ impl<'a> Reader<'a> {
             product: self.read("product", &one_of(products()), ProductType::from_wire),
             // Of who has left there are tables still.
             partner: value(self.asked, "partner").map(str::to_owned),
-            outcome: self.read("outcome", &one_of(Ended::ALL.iter().map(|(_, word, _)| *word)), outcome),
+            outcome: self.read("outcome", &one_of(ENDED.iter().map(|(word, ..)| *word)), outcome),
             without_offers: value(self.asked, "none").is_some(),
             tags: self.tags(),
             slow: self

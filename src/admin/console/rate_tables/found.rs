@@ -1,14 +1,9 @@
 //! What a uuid names, and how tables are listed.
 
-use minijinja::value::Value;
-use uuid::Uuid;
-
 use super::search::{answers, asked_for, took_ms};
-use crate::admin::console::view::fields;
+use crate::admin::console::prelude::*;
 use crate::matching::Engine;
-use crate::model::ProductType;
 use crate::records::{Unavailable, reading};
-use crate::store::tokens::Tokens;
 
 /// What a uuid names.
 pub(super) enum Found {

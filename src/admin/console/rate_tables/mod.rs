@@ -13,15 +13,11 @@ mod table;
 mod timeline;
 pub(super) mod transcript;
 
-use minijinja::value::Value;
-use uuid::Uuid;
-
 use self::found::{Found, find, rows};
 pub(super) use self::person::words;
 use self::table::TablePage;
-use super::view::{Page, Section, View, Visit, fields};
+use super::prelude::*;
 use crate::records::Unavailable;
-use crate::web::Failure;
 
 /// Seconds after which a page may be asked for again whose records could not be read.
 const RETRY_AFTER_S: u32 = 5;
@@ -42,9 +38,9 @@ pub(super) async fn list(visit: &Visit) -> Result<View, Failure> {
     };
     let found = visit.reading(move |app| find(&app.engine, uuid)).await?;
     match found.map_err(|_| Failure::overloaded(RETRY_AFTER_S))? {
-        Found::Table(table) => Ok(View::at(path_of(table))),
+        Found::Table(table) => View::at(&path_of(table)),
         // The page opens and marks the offer that its address names.
-        Found::Offer(table) => Ok(View::at(format!("{}#offer-{uuid}", path_of(table)))),
+        Found::Offer(table) => View::at(&format!("{}#offer-{uuid}", path_of(table))),
         Found::Lead(rows) => {
             let trouble = rows.is_empty().then_some("The lead has no rate table.");
             visit.view(PAGE, fields! { wanted, trouble, lead => uuid, rows, filters => None::<Value> })
@@ -74,7 +70,7 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
 
 /// Leads to the table, with nothing revealed, whoever opens the form's address as a page.
 pub(super) async fn masked(visit: &Visit) -> Result<View, Failure> {
-    Ok(View::at(path_of(visit.params.uuid("uuid")?)))
+    View::at(&path_of(visit.params.uuid("uuid")?))
 }
 
 /// One table, with the attributes of its lead that are asked for.

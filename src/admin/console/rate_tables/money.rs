@@ -1,12 +1,8 @@
 //! What a rate table has brought: clicks on its offers, and what its lead has earned.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use minijinja::value::Value;
-use uuid::Uuid;
-
-use crate::admin::console::view::fields;
+use crate::admin::console::prelude::*;
 use crate::rate_table::table::Table;
 use crate::records::{Unavailable, public_ids, reading};
 use crate::store::entities::{LeadRecord, Payout};

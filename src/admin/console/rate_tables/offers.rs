@@ -1,10 +1,9 @@
 //! The offers of a rate table, as a client sees them: read from the very JSON that it is answered.
 
-use serde::Serialize;
 use serde_json::Value;
 
+use crate::admin::console::prelude::*;
 use crate::hindsight::explanation::{SeatExplanation, Standing};
-use crate::sheet::figures;
 
 /// The arrays of a rate table, and what people call them.
 const ARRAYS: [(&str, &str); 5] = [

@@ -1,14 +1,11 @@
 //! Rate tables by what one wants to know of them, latest first. Nothing but their own records is looked at, which lie in the order of time:
 //! so a search looks back over a bounded number of them, says how far it has come, and goes on from there.
 
-use std::time::Duration;
-
 use metrics::counter;
-use uuid::Uuid;
 
+use crate::admin::console::prelude::*;
 use crate::config::ConsoleSettings;
 use crate::matching::Engine;
-use crate::model::ProductType;
 use crate::rate_table::outcome::Outcome;
 use crate::rate_table::record::{Answer, TableHead};
 use crate::records::{Unavailable, reading};
@@ -25,33 +22,16 @@ const CHUNK: std::ops::RangeInclusive<usize> = 128..=512;
 /// Milliseconds that are looked back on first.
 const FIRST_SPAN_MS: i64 = 1000;
 
-/// How an ask ended, as one looks for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
-    Offers,
-    NoOffers,
-    Failed,
-    TimedOut,
-}
+/// How an ask may have ended: its word in addresses and for people, and the outcomes that it stands for.
+pub(super) type Ended = (&'static str, &'static str, fn(&Outcome) -> bool);
 
-impl Ended {
-    /// Each with its word in addresses and for people.
-    pub(super) const ALL: [(Self, &'static str, &'static str); 4] = [
-        (Self::Offers, "offers", "offers"),
-        (Self::NoOffers, "no_offers", "no offers"),
-        (Self::Failed, "failed", "failed"),
-        (Self::TimedOut, "timed_out", "timed out"),
-    ];
-
-    fn of(outcome: &Outcome) -> Self {
-        match outcome {
-            Outcome::Offers(_) => Self::Offers,
-            Outcome::NoOffers(_) => Self::NoOffers,
-            Outcome::Failed(_) => Self::Failed,
-            Outcome::TimedOut => Self::TimedOut,
-        }
-    }
-}
+/// All that can be looked for.
+pub(super) const ENDED: [Ended; 4] = [
+    ("offers", "offers", |outcome| matches!(outcome, Outcome::Offers(_))),
+    ("no_offers", "no offers", |outcome| matches!(outcome, Outcome::NoOffers(_))),
+    ("failed", "failed", |outcome| matches!(outcome, Outcome::Failed(_))),
+    ("timed_out", "timed out", |outcome| matches!(outcome, Outcome::TimedOut)),
+];
 
 /// What is looked for; what is not said fits.
 #[derive(Debug, Clone, Default)]
@@ -189,8 +169,7 @@ fn fits(engine: &Engine, wish: &Wish, head: &TableHead, read: &mut usize) -> Res
     }
     *read += 1;
     let answers = answers(&engine.records.store, head.uuid)?;
-    let ended =
-        |wanted: Ended| answers.iter().any(|one| is_wanted(one.seat) && Ended::of(&one.outcome) == wanted);
+    let ended = |(.., is_so): Ended| answers.iter().any(|one| is_wanted(one.seat) && is_so(&one.outcome));
     let has_offers = || answers.iter().any(|one| !one.outcome.quotes().is_empty());
     let is_slow = |least: Duration| {
         took_ms(head.created_at, &answers).is_some_and(|took| took >= least.as_millis() as i64)

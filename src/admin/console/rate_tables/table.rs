@@ -1,26 +1,18 @@
 //! The page of one rate table.
 
-use std::time::Duration;
-
-use chrono::Utc;
 use minijinja::context;
-use minijinja::value::Value;
-use serde::Serialize;
-use uuid::Uuid;
 
 use super::money::money;
 use super::offers::arrays;
 use super::person;
 use super::timeline::{Timeline, time};
-use crate::admin::console::view::{Page, Section, View, Visit, fields};
+use crate::admin::console::prelude::*;
 use crate::hindsight::explanation::{OfferReason, SeatExplanation, TableExplanation, explanation};
 use crate::matching::Engine;
-use crate::model::{ClientTags, ProductType};
+use crate::model::ClientTags;
 use crate::rate_table::reason::Reason;
 use crate::records::{Unavailable, reading, transcripts};
 use crate::store::entities::LeadRecord;
-use crate::store::tokens::Tokens;
-use crate::web::Failure;
 
 /// How often an open table is shown anew: it is open for seconds.
 const FRESH: Duration = Duration::from_secs(1);
@@ -137,16 +129,12 @@ fn asks(table: &TableExplanation, transcribed: &[(&str, ProductType)]) -> Vec<Va
     let seated = table.seats.iter().filter(|seat| seat.seated);
     let ask = |seat: &SeatExplanation| {
         fields! {
-            partner => seat.partner,
-            name => seat.name,
-            product => seat.product_type.as_str(),
-            second_look => seat.second_look,
             asked_after => seat.asked_at.map(|at| time((at.millis() - table.created_at.millis()).max(0) as f64)),
             budget => seat.budget_ms.map(|budget| time(f64::from(budget))),
             took => seat.ended_after_ms.map(|took| time(took as f64)),
-            about => seat.about,
             cause => seat.cause,
             transcript => transcribed.contains(&(&seat.partner, seat.product_type)),
+            ..seat
         }
     };
     seated.map(ask).collect()
@@ -168,15 +156,7 @@ fn without(seat: &SeatExplanation) -> Value {
         why if why.was_asked() && why != Reason::Pending => "bad",
         _ => "idle",
     };
-    fields! {
-        partner => seat.partner,
-        name => seat.name,
-        product => seat.product_type.as_str(),
-        about => about(seat),
-        cause => seat.cause,
-        tone,
-        reasons => reasons(seat),
-    }
+    fields! { about => about(seat), cause => seat.cause, tone, reasons => reasons(seat), ..seat }
 }
 
 /// What is against the partner or, where nothing is, against each of its offers; what is against several is shown once.

@@ -1,10 +1,9 @@
 //! `GET`, `POST /console/rateTables/{uuid}/transcript`: what partners were sent and answered, and the form that shows it whole.
 
 use super::path_of;
-use crate::admin::console::view::{Page, Section, View, Visit, fields};
+use crate::admin::console::prelude::*;
 use crate::admin::transcripts::{found, revealed};
 use crate::hindsight::transcript::TableTranscript;
-use crate::web::Failure;
 
 const PAGE: Page = Page::new(Section::RateTables, "transcript.html");
 

@@ -1,8 +1,9 @@
 //! How many attempts to sign in have failed lately: with one name, and in all.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::{Hash, NotSignedIn, hash};
 
@@ -19,7 +20,7 @@ pub(in crate::admin) struct AttemptRules {
 }
 
 /// The attempts that have failed, or may yet. No more are kept than may fail.
-pub(super) struct Attempts {
+pub(in crate::admin::console) struct Attempts {
     rules: AttemptRules,
     failed: Mutex<VecDeque<Failed>>,
 }
@@ -40,12 +41,13 @@ impl Attempts {
         Self { rules, failed: Mutex::default() }
     }
 
-    /// Counts an attempt as failed.
+    /// Leave to look at a password of somebody. It counts as failed until it has [succeeded](Self::succeeded), so that no number
+    /// of attempts at once gets round the limit.
     ///
     /// # Errors
-    /// That too many have.
-    pub(super) fn begin(&self, name: &str) -> Result<Attempt, NotSignedIn> {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+    /// That too many have failed.
+    pub(in crate::admin::console) fn begin(&self, name: &str) -> Result<Attempt, NotSignedIn> {
+        let mut failed = self.failed.lock();
         failed.retain(|failed| failed.at.elapsed() < SPAN);
         let name = hash(&name.to_ascii_lowercase());
         let with_name = failed.iter().filter(|failed| failed.name == name).count();
@@ -57,9 +59,9 @@ impl Attempts {
         Ok(Attempt(attempt))
     }
 
-    /// It has not failed.
-    pub(super) fn succeeded(&self, Attempt(attempt): Attempt) {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The attempt has not failed.
+    pub(in crate::admin::console) fn succeeded(&self, Attempt(attempt): Attempt) {
+        let mut failed = self.failed.lock();
         if let Some(nth) = failed.iter().position(|failed| *failed == attempt) {
             failed.remove(nth);
         }
@@ -68,6 +70,6 @@ impl Attempts {
     /// How many are kept.
     #[cfg(test)]
     pub(super) fn kept(&self) -> usize {
-        self.failed.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.failed.lock().len()
     }
 }

@@ -55,12 +55,13 @@ fn guessing_is_bounded() {
 #[test]
 fn who_guesses_one_name_keeps_no_other_out_and_many_names_do_not_help() {
     let sessions = sessions();
-    let attempts_at_once: Vec<_> = (0..RULES.per_name).map(|_| sessions.attempt("alice")).collect();
+    let attempts_at_once: Vec<_> = (0..RULES.per_name).map(|_| sessions.attempts.begin("alice")).collect();
     assert!(attempts_at_once.iter().all(Result::is_ok));
-    assert!(sessions.attempt("Alice").is_err() && sessions.attempt("bob").is_ok());
-    let others = (0..RULES.in_all).filter(|nth| sessions.attempt(&format!("guess {nth}")).is_ok()).count();
+    assert!(sessions.attempts.begin("Alice").is_err() && sessions.attempts.begin("bob").is_ok());
+    let others =
+        (0..RULES.in_all).filter(|nth| sessions.attempts.begin(&format!("guess {nth}")).is_ok()).count();
     assert_eq!(others, RULES.in_all - RULES.per_name - 1);
-    assert!(sessions.attempt("carol").is_err());
+    assert!(sessions.attempts.begin("carol").is_err());
     assert_eq!(sessions.attempts.kept(), RULES.in_all);
 }
 
@@ -68,8 +69,8 @@ fn who_guesses_one_name_keeps_no_other_out_and_many_names_do_not_help() {
 fn who_is_right_has_not_failed() {
     let sessions = sessions();
     for _ in 0..2 * RULES.per_name {
-        let attempt = sessions.attempt("alice").expect("none has failed");
-        sessions.succeeded(attempt);
+        let attempt = sessions.attempts.begin("alice").expect("none has failed");
+        sessions.attempts.succeeded(attempt);
     }
     assert_eq!(sessions.attempts.kept(), 0);
 }
@@ -108,14 +109,14 @@ fn sessions_and_links_are_bounded() {
         assert!(sessions.sign_in(&Proof::Typed("correct horse battery")).is_ok());
     }
     assert!(sessions.of(&oldest).is_none());
-    assert_eq!(sessions.state().sessions.len(), SESSIONS);
+    assert_eq!(sessions.state.lock().sessions.len(), SESSIONS);
 }
 
 #[test]
 fn without_a_password_or_a_secret_none_is_right() {
     let mut none = sessions();
     none.rules.passwords.password = None;
-    none.state().secret = None;
+    none.state.lock().secret = None;
     assert_eq!(none.sign_in(&Proof::Typed("")).err(), Some(NotSignedIn::Wrong));
 }
 

@@ -9,30 +9,26 @@ pub mod brand;
 mod cards;
 mod templates;
 
-use std::sync::Arc;
-
-use chrono::{DateTime, Utc};
+use chrono::DateTime;
 use futures_util::StreamExt;
-use hyper::header::{HeaderName, HeaderValue};
-use hyper::{Method, StatusCode};
+use hyper::Method;
+use hyper::header::HeaderName;
 use metrics::counter;
 use tokio::task::spawn_blocking;
-use uuid::Uuid;
 
 use self::brand::Brand;
 use self::cards::{Ends, day};
 use self::templates::{Message, Page};
 use super::ui_events::{record_display, transparent_pixel};
-use super::unreadable;
 use super::waiting::{EVENT_STREAM, Followed, STILL_PENDING, follow, last_seen};
 use crate::conversions::click;
-use crate::http::App;
+use crate::http::prelude::*;
 use crate::matching::showing;
 use crate::model::Viewer;
 use crate::records::reading;
 use crate::records::shown::Shown;
 use crate::telemetry::metrics::{OFFER_PAGE_DISPLAYS, OFFER_PAGES};
-use crate::web::{Context, Failure, Params, Reply, blocking};
+use crate::web::Params;
 
 /// Keeps a page, whose address is a secret, out of what is searched.
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");

@@ -2,17 +2,16 @@
 
 use std::sync::LazyLock;
 
-use bytes::Bytes;
-use hyper::StatusCode;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
 use tracing::error;
 
 use super::brand::{Brand, SCRIPT};
 use super::cards::{self, Ends, Shelf};
+use crate::http::prelude::*;
 use crate::matching::Snapshot;
 use crate::model::RateTable;
-use crate::web::{Failure, templates};
+use crate::web::templates;
 
 const TEMPLATES: &[(&str, &str)] = &[
     ("layout.html", include_str!("layout.html")),
@@ -147,11 +146,7 @@ fn read(snapshot: &Snapshot, ends: &Ends) -> Result<Shelf, Failure> {
 }
 
 fn render(template: &str, context: Value) -> Result<String, Failure> {
-    let rendered = ENVIRONMENT.get_template(template).and_then(|template| template.render(context));
-    rendered.map_err(|fault| {
-        error!(template, line = fault.line(), kind = %fault.kind(), "a page could not be rendered");
-        Failure::internal()
-    })
+    templates::render(&ENVIRONMENT, template, &context)
 }
 
 #[cfg(test)]

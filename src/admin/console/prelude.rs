@@ -1,0 +1,19 @@
+//! What nearly every page is made of: the visit, the fields of its template, the options of its forms, and how figures are written.
+
+pub(super) use std::sync::Arc;
+pub(super) use std::time::Duration;
+
+pub(super) use chrono::Utc;
+pub(super) use minijinja::value::Value;
+pub(super) use serde::Serialize;
+pub(super) use uuid::Uuid;
+
+pub(super) use super::choices::{choices, products};
+pub(super) use super::view::{Page, Section, View, Visit, fields, outcome, sealed, see};
+pub(super) use crate::admin::App;
+pub(super) use crate::admin::audit::note;
+pub(super) use crate::model::ProductType;
+pub(super) use crate::sheet::figures::{self, known};
+pub(super) use crate::store::tokens::Tokens;
+pub(super) use crate::store::users::Role;
+pub(super) use crate::web::{Failure, Reply};

@@ -1,0 +1,13 @@
+//! What nearly every operation of the admin listener is made of: the application, who asks, the audit, and how it is answered.
+
+pub(super) use std::sync::Arc;
+pub(super) use std::time::Duration;
+
+pub(super) use serde::{Deserialize, Serialize};
+pub(super) use tracing::error;
+pub(super) use uuid::Uuid;
+
+pub(super) use super::App;
+pub(super) use super::audit::{Actor, note};
+pub(super) use super::command::{ORDER_BYTES, json_lines, order, our_fault, unavailable, unread, unwritten};
+pub(super) use crate::web::{Context, Failure, Reply};

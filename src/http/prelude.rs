@@ -1,0 +1,14 @@
+//! What nearly every operation of the API is made of: the application, the request, and how it is answered.
+
+pub(super) use std::sync::Arc;
+
+pub(super) use bytes::Bytes;
+pub(super) use chrono::Utc;
+pub(super) use hyper::StatusCode;
+pub(super) use hyper::header::HeaderValue;
+pub(super) use uuid::Uuid;
+
+pub(super) use super::App;
+pub(super) use super::current::{unreadable, unwritable};
+pub(super) use crate::model::{ApiError, ErrorType};
+pub(super) use crate::web::{Context, Failure, Reply, blocking};

@@ -12,7 +12,7 @@ use crate::config::Settings;
 use crate::experiments::Rules as Experiments;
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::suppressions::Suppressions;
-use crate::matching::{Engine, Rules};
+use crate::matching::{Configuration, Engine, Rules};
 use crate::model::BaseUrl;
 use crate::partners::Book;
 use crate::postbacks::Subscriptions;
@@ -65,12 +65,11 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> App {
         let rankings =
             rankings.inspect_err(|error| tracing::error!(%error, "what was learnt is not known")).ok();
         let suppressions = Suppressions::of(&records.store, key_file);
-        let engine = Engine::new(records, book, clients, rules, base_url, suppressions);
-        let engine = engine.experimenting(experiments);
-        Arc::new(match rankings {
-            Some(rankings) => engine.ranking(rankings),
-            None => engine,
-        })
+        let ids = &records.templates.ids;
+        let configuration = Configuration::new(Arc::new(book), clients, rules, experiments, ids);
+        let mut engine = Engine::new(records.store.clock(), records, configuration, base_url, suppressions);
+        engine.rankings = rankings;
+        Arc::new(engine)
     };
     let reports = move || {
         let reports = Reports::of(Records::of(counted), reports);

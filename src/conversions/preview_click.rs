@@ -22,7 +22,6 @@ use crate::telemetry::metrics::PREVIEW_CLICKS;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// An offer of a preview that is being opened.
-#[derive(Debug)]
 pub struct OpenedPreview {
     configuration: Arc<Configuration>,
     seat: usize,

@@ -143,8 +143,7 @@ impl Reloading {
         let rules = (&settings).into();
         clients.set_rules(settings.wire);
         let ids = &self.engine.records.templates.ids;
-        let configuration = Configuration::new(Arc::new(book), clients, rules, ids);
-        self.engine.configure(configuration.experimenting(experiments));
+        self.engine.configure(Configuration::new(Arc::new(book), clients, rules, experiments, ids));
         if let Some(rankings) = &self.engine.rankings {
             rankings.change(settings.ranking.clone());
         }

@@ -29,9 +29,11 @@ use crate::declaration::Fault;
 use crate::experiments::Rules as Experiments;
 use crate::http;
 use crate::http::identities::Identities;
+use crate::matching::callbacks::Callbacks;
+use crate::matching::kept_tables::KeptTables;
 use crate::matching::partner_clients::PartnerClients;
 use crate::matching::suppressions::Suppressions;
-use crate::matching::{Engine, Matchmaker, cap_sharing, recovery, shown_posts};
+use crate::matching::{Configuration, Engine, Matchmaker, cap_sharing, recovery, shown_posts};
 use crate::model::BaseUrl;
 use crate::outbox::Worker;
 use crate::partners::Book;
@@ -96,7 +98,8 @@ impl Started {
         let run_file = run_file(config.as_ref(), [&api, &integrations, &admin]);
         let threads = EngineThreads::start(settings.engine.threads);
         let (traces, delivery) = traces(&settings)?;
-        let engine = engine(records, (book, experiments), &settings, [&api, &integrations])?.traced(traces);
+        let mut engine = engine(records, (book, experiments), &settings, [&api, &integrations])?;
+        engine.traces = traces;
         let matchmaker = Matchmaker::new(engine, threads.arbiters());
         let engine = going_on(&matchmaker).await;
         let (reports, written) = (counts(&engine, &settings)?, written(&run_file, &settings)?);
@@ -455,12 +458,16 @@ fn engine(
     let rankings =
         Rankings::of(records.clone(), settings.ranking.clone()).map_err(|error| error.to_string())?;
     let suppressions = Suppressions::of(&records.store, key_file);
-    let engine = Engine::new(records, book, clients, settings.into(), base_url, suppressions);
-    let engine = engine.ranking(rankings);
-    let remarks = [engine.missing_lists(&engine.book()), experiments.without_token(&holders)];
+    let ids = &records.templates.ids;
+    let configuration = Configuration::new(Arc::new(book), clients, settings.into(), experiments, ids);
+    let mut engine = Engine::new(records.store.clock(), records, configuration, base_url, suppressions);
+    let Configuration { book, experiments, .. } = &*engine.configuration();
+    let remarks = [engine.missing_lists(book), experiments.without_token(&holders)];
     remarks.iter().flatten().for_each(|remark| warn!("{remark}"));
-    let engine = engine.experimenting(experiments);
-    Ok(engine.called_back_at(&called_back_at).keeping(settings.limits.shown_bytes))
+    engine.rankings = Some(rankings);
+    engine.callbacks = Callbacks::at(&called_back_at);
+    engine.kept = KeptTables::with_room(settings.limits.shown_bytes);
+    Ok(engine)
 }
 
 /// Traces to the collector in the settings, and what sends them there.

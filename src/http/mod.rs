@@ -48,7 +48,6 @@ use crate::web::{
 const SHOWN_AS: u32 = 2;
 
 /// What the handlers work with.
-#[derive(Debug)]
 pub struct App {
     /// Takes leads in and shows rate tables.
     pub matchmaker: Matchmaker,

@@ -14,7 +14,6 @@ mod shedder;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -163,12 +162,6 @@ impl LoadShedder {
     }
 }
 
-impl fmt::Debug for LoadShedder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LoadShedder").field("rules", &self.0.rules).finish_non_exhaustive()
-    }
-}
-
 impl Inner {
     fn now(&self) -> Duration {
         self.begun.elapsed()
@@ -247,11 +240,5 @@ impl Drop for Permit {
         if let Some(Held { by, paused: false, .. }) = self.0.take() {
             by.change(Shedder::leave_off);
         }
-    }
-}
-
-impl fmt::Debug for Permit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permit").field("counts", &self.0.is_some()).finish_non_exhaustive()
     }
 }

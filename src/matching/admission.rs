@@ -6,12 +6,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use metrics::{counter, gauge};
+use metrics::gauge;
 use uuid::Uuid;
 
 use super::configuration::Rules;
+use super::refused::Refused;
 use crate::shares::{Share, Shares};
-use crate::telemetry::metrics::{OPEN_TABLES, SUBMITS_REFUSED};
+use crate::telemetry::metrics::OPEN_TABLES;
 
 /// Counts the tables that are being built. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -45,23 +46,20 @@ const CLOSED: usize = 1 << (usize::BITS - 1);
 impl MostTables {
     /// As the rules of the day say.
     pub fn of(rules: &Rules) -> Self {
-        Self { of_all: rules.live_tables, of_one: rules.live_tables_per_company }
+        Self { of_all: rules.matching.live_tables, of_one: rules.matching.live_tables_per_company }
     }
 }
 
 impl Admission {
-    /// A place for a new table of a company; `None`, once counted, when there is none.
-    pub fn admit(&self, company: Uuid, most: MostTables) -> Option<LivePlace> {
-        let full = |reason: &'static str| counter!(SUBMITS_REFUSED, "reason" => reason).increment(1);
-        let Some(share) = self.shares.take(company, 1, most.of_one) else {
-            full("company_full");
-            return None;
-        };
-        let Some(seat) = self.seat(most.of_all) else {
-            full("full");
-            return None;
-        };
-        Some(LivePlace { _seat: seat, _share: Some(share) })
+    /// A place for a new table of a company.
+    ///
+    /// # Errors
+    /// That there is none.
+    pub fn admit(&self, company: Uuid, most: MostTables) -> Result<LivePlace, Refused> {
+        let share = self.shares.take(company, 1, most.of_one);
+        let share = share.ok_or_else(|| Refused::Full.counted("company_full"))?;
+        let seat = self.seat(most.of_all).ok_or_else(|| Refused::Full.counted("full"))?;
+        Ok(LivePlace { _seat: seat, _share: Some(share) })
     }
 
     /// A place for a table that was taken in before a crash, even where its company has more than it may begin.
@@ -106,21 +104,21 @@ mod tests {
     fn a_place_is_free_again_when_it_is_left() {
         let admission = Admission::default();
         let first = admission.admit(ONE, most(1)).unwrap();
-        assert!(admission.admit(ONE, most(1)).is_none());
+        assert!(admission.admit(ONE, most(1)).is_err());
         drop(first);
-        assert!(admission.admit(ONE, most(1)).is_some());
+        assert!(admission.admit(ONE, most(1)).is_ok());
     }
 
     #[test]
     fn a_limit_that_shrinks_takes_no_place_away() {
         let admission = Admission::default();
         let mut places: Vec<LivePlace> = (0..3).map(|_| admission.admit(ONE, most(3)).unwrap()).collect();
-        assert!(admission.admit(ONE, most(2)).is_none());
+        assert!(admission.admit(ONE, most(2)).is_err());
         places.truncate(2);
-        assert!(admission.admit(ONE, most(2)).is_none());
-        assert!(admission.admit(ONE, most(3)).is_some());
+        assert!(admission.admit(ONE, most(2)).is_err());
+        assert!(admission.admit(ONE, most(3)).is_ok());
         places.truncate(1);
-        assert!(admission.admit(ONE, most(2)).is_some());
+        assert!(admission.admit(ONE, most(2)).is_ok());
     }
 
     #[test]
@@ -128,10 +126,10 @@ mod tests {
         let admission = Admission::default();
         let of_one = |of_one| MostTables { of_all: 9, of_one };
         let mut places: Vec<LivePlace> = (0..3).map(|_| admission.admit(ONE, of_one(3)).unwrap()).collect();
-        assert!(admission.admit(ONE, of_one(2)).is_none());
-        assert!(admission.admit(OTHER, of_one(2)).is_some());
+        assert!(admission.admit(ONE, of_one(2)).is_err());
+        assert!(admission.admit(OTHER, of_one(2)).is_ok());
         places.truncate(1);
-        assert!(admission.admit(ONE, of_one(2)).is_some());
+        assert!(admission.admit(ONE, of_one(2)).is_ok());
     }
 
     #[test]
@@ -140,7 +138,7 @@ mod tests {
         let place = admission.admit(ONE, most(1));
         admission.close();
         drop(place);
-        assert!(admission.admit(ONE, most(CLOSED - 1)).is_none());
+        assert!(admission.admit(ONE, most(CLOSED - 1)).is_err());
         assert!(admission.readmit(ONE, most(CLOSED - 1)).is_none());
     }
 
@@ -149,14 +147,14 @@ mod tests {
         let admission = Admission::default();
         let most = MostTables { of_all: 3, of_one: 2 };
         let held = [admission.admit(ONE, most).unwrap(), admission.admit(ONE, most).unwrap()];
-        assert!(admission.admit(ONE, most).is_none());
+        assert!(admission.admit(ONE, most).is_err());
         let last = admission.admit(OTHER, most).unwrap();
-        assert!(admission.admit(OTHER, most).is_none(), "every place is taken");
+        assert!(admission.admit(OTHER, most).is_err(), "every place is taken");
         drop(held);
-        assert!(admission.admit(ONE, most).is_some(), "who was turned away has taken nothing");
+        assert!(admission.admit(ONE, most).is_ok(), "who was turned away has taken nothing");
         drop(last);
         admission.close();
-        assert!(admission.admit(OTHER, most).is_none() && admission.readmit(OTHER, most).is_none());
+        assert!(admission.admit(OTHER, most).is_err() && admission.readmit(OTHER, most).is_none());
     }
 
     #[test]

@@ -37,11 +37,8 @@ impl Audience {
 
     /// Somebody was told whether the table is pending, and nothing of it that was not told before.
     pub fn looked(&mut self, pending: bool) {
-        if pending {
-            self.told_pending = true;
-        } else {
-            self.told_complete = true;
-        }
+        self.told_pending |= pending;
+        self.told_complete |= !pending;
     }
 
     /// Whether anybody looks before the table is complete.
@@ -58,10 +55,8 @@ impl Audience {
 
     /// Those whose wait is over.
     pub fn served(&mut self, has_come: impl Fn(Until) -> bool) -> Vec<oneshot::Sender<Snapshot>> {
-        let (come, waiting): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.waiters).into_iter().partition(|(until, _)| has_come(*until));
-        self.waiters = waiting;
-        come.into_iter().map(|(_, waiter)| waiter).collect()
+        let come = self.waiters.extract_if(.., |(until, _)| has_come(*until));
+        come.map(|(_, waiter)| waiter).collect()
     }
 
     /// Whether nobody will come any more: the first who was shown the table was shown it complete.

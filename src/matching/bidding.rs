@@ -3,16 +3,16 @@
 //! Who bids waits until everybody has bid or withdrawn, or until its own patience ends: then the bidding is over for all, so that no
 //! two of them are told that they are the best. Who is paused by then has withdrawn, and leaves its place to the next.
 
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use crate::rate_table::bids::{Bids, Place};
 
 /// One round of bids; cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Clone, Default)]
 pub struct Bidding {
     round: Arc<Mutex<Round>>,
     over: Arc<watch::Sender<bool>>,
@@ -30,40 +30,27 @@ struct Round {
     may_be_paused: Vec<(usize, IsPaused)>,
 }
 
-impl fmt::Debug for Round {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Round").field("outstanding", &self.outstanding).finish_non_exhaustive()
-    }
-}
-
 /// A seat's part in a bidding. Dropped without a bid, it has withdrawn.
-#[derive(Debug)]
 pub struct Bidder {
     bidding: Bidding,
     seat: usize,
     has_bid: bool,
 }
 
-impl Default for Bidding {
-    fn default() -> Self {
-        Self { round: Arc::default(), over: Arc::new(watch::Sender::new(false)) }
-    }
-}
-
 impl Bidding {
     /// A seat takes part. All do before the first bids.
     pub fn join(&self, seat: usize) -> Bidder {
-        self.round().outstanding += 1;
+        self.round.lock().outstanding += 1;
         Bidder { bidding: self.clone(), seat, has_bid: false }
     }
 
     /// A seat was sent the lead before a restart: no bid stands before its own.
     pub fn was_chosen(&self, seat: usize) {
-        self.round().bids.add(seat, f64::INFINITY);
+        self.round.lock().bids.add(seat, f64::INFINITY);
     }
 
     fn leave(&self, bid: Option<(usize, f64)>) {
-        let mut round = self.round();
+        let mut round = self.round.lock();
         round.outstanding -= 1;
         if let Some((seat, dollars)) = bid.filter(|_| !*self.over.borrow()) {
             round.bids.add(seat, dollars);
@@ -83,10 +70,6 @@ impl Bidding {
             round.bids.withdraw(seat);
         }
     }
-
-    fn round(&self) -> MutexGuard<'_, Round> {
-        self.round.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Bidder {
@@ -95,12 +78,12 @@ impl Bidder {
     pub async fn bid(mut self, dollars: f64, is_paused: Option<IsPaused>, until: Instant) -> Option<Place> {
         self.has_bid = true;
         let seat = self.seat;
-        self.bidding.round().may_be_paused.extend(is_paused.map(|is_paused| (seat, is_paused)));
+        self.bidding.round.lock().may_be_paused.extend(is_paused.map(|is_paused| (seat, is_paused)));
         self.bidding.leave(Some((self.seat, dollars)));
         let mut over = self.bidding.over.subscribe();
         // The sender lives as long as this does.
         let _ = timeout_at(until, over.wait_for(|over| *over)).await;
-        let mut round = self.bidding.round();
+        let mut round = self.bidding.round.lock();
         self.bidding.end(&mut round);
         round.bids.place(self.seat)
     }

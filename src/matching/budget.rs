@@ -4,29 +4,18 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How the time of a lead is divided; from `matching.*` in the settings.
-#[derive(Debug, Clone, Copy)]
-pub struct TimeRules {
-    /// From the lead's arrival to the complete rate table.
-    pub deadline: Duration,
-    /// Kept back for our own work at the end.
-    pub response_margin: Duration,
-    /// Least time that an ask is worth.
-    pub least_budget: Duration,
-    /// Kept back for second look while it may still be needed.
-    pub second_look_reserve: Duration,
-}
+use crate::config::MatchingSettings;
 
 /// The time left for one lead.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
     deadline: Instant,
-    rules: TimeRules,
+    rules: MatchingSettings,
 }
 
 impl Budget {
-    /// A budget that ends at `deadline`.
-    pub fn until(deadline: Instant, rules: TimeRules) -> Self {
+    /// A budget that ends at `deadline`, divided by these rules.
+    pub fn until(deadline: Instant, rules: MatchingSettings) -> Self {
         Self { deadline, rules }
     }
 
@@ -51,13 +40,8 @@ impl Budget {
 mod tests {
     use super::*;
 
-    fn rules() -> TimeRules {
-        TimeRules {
-            deadline: Duration::from_secs(15),
-            response_margin: Duration::from_millis(100),
-            least_budget: Duration::from_millis(50),
-            second_look_reserve: Duration::from_secs(5),
-        }
+    fn rules() -> MatchingSettings {
+        crate::matching::tests::world::rules().matching
     }
 
     #[tokio::test(start_paused = true)]

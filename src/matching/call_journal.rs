@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
 use super::sent_once;
-use crate::partners::http::{Exchange, HttpSource, Progress};
+use crate::partners::http::{Exchange, Progress};
 use crate::rate_table::call_record::{CallRecord, Heard};
 use crate::rate_table::record::TableHead;
 use crate::records::{Records, writing};
@@ -15,49 +15,19 @@ use crate::store::CommitError;
 const CLAIMS: usize = 8;
 
 /// The calls of one seat's ask.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct CallJournal {
-    records: Records,
-    head: Arc<TableHead>,
-    seat: u16,
-    /// What was found of it after a restart.
-    found: Option<CallRecord>,
-}
-
-/// Where an ask goes on.
-pub enum TakenUp {
-    /// At its beginning.
-    Anew,
-    /// Where it was.
-    From(Exchange),
-    /// Nowhere: a call may have been sent that is made but once.
-    Unsure,
+    /// Where they are.
+    pub records: Records,
+    /// The table.
+    pub head: Arc<TableHead>,
+    /// Position of the seat.
+    pub seat: u16,
+    /// What a restart has found of them.
+    pub found: Option<CallRecord>,
 }
 
 impl CallJournal {
-    /// Of a seat of a table, with what a restart has found of it.
-    pub fn new(records: Records, head: Arc<TableHead>, seat: u16, found: Option<CallRecord>) -> Self {
-        Self { records, head, seat, found }
-    }
-
-    /// Where the ask goes on after a restart.
-    pub fn taken_up(&self, source: &HttpSource) -> TakenUp {
-        match &self.found {
-            None => TakenUp::Anew,
-            Some(CallRecord { sent: true, .. }) => TakenUp::Unsure,
-            Some(CallRecord { step, bid, kept, .. }) => {
-                let progress = Progress { step: *step, kept: kept.clone(), bid: *bid };
-                // A file that has changed meanwhile may have other steps; what was sent before is not sent again.
-                source.taken_up(&progress).map_or(TakenUp::Unsure, TakenUp::From)
-            }
-        }
-    }
-
-    /// What the partner has called us with before a restart; once.
-    pub fn take_heard(&mut self) -> Option<Heard> {
-        self.found.as_mut()?.heard.take()
-    }
-
     /// Writes how far the calls are: about to make the one that they have come to, or only that it is next.
     ///
     /// # Errors

@@ -4,11 +4,12 @@
 //! call again. It is there from when the ask begins, since a partner may call before its own answer to the ask has come.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::HeaderMap;
 use metrics::counter;
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
 use uuid::Uuid;
@@ -36,7 +37,7 @@ struct Expected {
     unsigned: bool,
 }
 
-/// What a partner has called us with, a person's data.
+/// What a partner has called us with, a person's data. So it is not `Debug`.
 #[derive(Clone)]
 pub struct Called {
     /// Its headers.
@@ -45,20 +46,13 @@ pub struct Called {
     pub body: Bytes,
 }
 
-/// Tells only how much there is.
-impl std::fmt::Debug for Called {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Called({} bytes)", self.body.len())
-    }
-}
-
 /// A call, and whom to tell what has become of it.
 type Delivered = (Called, oneshot::Sender<Heed>);
 
 /// What an ask makes of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heed {
-    /// It is the answer, and on the disk.
+    /// It is the answer, and on the disk once the partner is told so.
     Taken,
     /// It says that the partner is still at work.
     Waits,
@@ -89,8 +83,10 @@ pub enum Delivery {
     Unsigned,
     /// It has been called before.
     Again,
-    /// Nobody waits under this address, any more or at all.
+    /// Nobody waits under this address.
     Nobody,
+    /// Its ask has ended.
+    Late,
 }
 
 /// An ask's own address, until it is dropped.
@@ -111,8 +107,8 @@ impl Callbacks {
     /// An ask of a seat waits under an id.
     pub fn expect(&self, id: Uuid, seat: &Arc<Seat>) -> Callback {
         let (taker, called) = mpsc::channel(1);
-        lock(&self.waiting)
-            .insert(id, Expected { seat: Arc::clone(seat), taker: Some(taker), unsigned: false });
+        let expected = Expected { seat: Arc::clone(seat), taker: Some(taker), unsigned: false };
+        self.waiting.lock().insert(id, expected);
         let url = format!("{}/callbacks/{id}", self.base_url);
         Callback { id, waiting: Arc::clone(&self.waiting), url, called: Some(called) }
     }
@@ -125,14 +121,14 @@ impl Callbacks {
             Delivery::Unreadable { .. } => "unreadable",
             Delivery::Unsigned => "unsigned",
             Delivery::Again => "again",
-            Delivery::Nobody => "nobody",
+            Delivery::Nobody | Delivery::Late => "nobody",
         };
         count(result);
         delivery
     }
 
     async fn delivered(&self, id: Uuid, called: Called) -> Delivery {
-        let Some(seat) = lock(&self.waiting).get(&id).map(|expected| Arc::clone(&expected.seat)) else {
+        let Some(seat) = self.waiting.lock().get(&id).map(|expected| Arc::clone(&expected.seat)) else {
             return Delivery::Nobody;
         };
         // Mappings run without the lock.
@@ -143,10 +139,10 @@ impl Callbacks {
                 product_type = seat.product_type.as_str(),
                 "a call that is not signed as the partner's file wants it was refused: a stranger's, or the key has changed"
             );
-            lock(&self.waiting).entry(id).and_modify(|expected| expected.unsigned = true);
+            self.waiting.lock().entry(id).and_modify(|expected| expected.unsigned = true);
             return Delivery::Unsigned;
         }
-        let taker = match lock(&self.waiting).get(&id) {
+        let taker = match self.waiting.lock().get(&id) {
             Some(Expected { taker: Some(taker), .. }) => taker.clone(),
             Some(_) => return Delivery::Again,
             None => return Delivery::Nobody,
@@ -157,7 +153,7 @@ impl Callbacks {
         match heeded.await.ok().filter(|_| heard) {
             Some(Heed::Taken | Heed::Waits) => Delivery::Taken,
             Some(Heed::Unreadable { told, located }) => Delivery::Unreadable { seat, told, located },
-            None if lock(&self.waiting).contains_key(&id) => Delivery::Again,
+            None if self.waiting.lock().contains_key(&id) => Delivery::Again,
             None => Delivery::Nobody,
         }
     }
@@ -181,12 +177,12 @@ impl Callback {
 
     /// Whether a call came that was not signed as it should be.
     pub fn was_unsigned(&self) -> bool {
-        lock(&self.waiting).get(&self.id).is_some_and(|expected| expected.unsigned)
+        self.waiting.lock().get(&self.id).is_some_and(|expected| expected.unsigned)
     }
 
     /// A call was taken, so that no other will be.
     pub fn close(&mut self) {
-        if let Some(expected) = lock(&self.waiting).get_mut(&self.id) {
+        if let Some(expected) = self.waiting.lock().get_mut(&self.id) {
             expected.taker = None;
         }
         self.called = None;
@@ -195,10 +191,6 @@ impl Callback {
 
 impl Drop for Callback {
     fn drop(&mut self) {
-        lock(&self.waiting).remove(&self.id);
+        self.waiting.lock().remove(&self.id);
     }
-}
-
-fn lock(waiting: &Waiting) -> MutexGuard<'_, HashMap<Uuid, Expected>> {
-    waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }

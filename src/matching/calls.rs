@@ -1,17 +1,15 @@
 //! What an ask of several calls needs beside its question: what is on the disk of them, its part in the bidding, and what the partner
 //! calls us with.
 
-use std::fmt;
-
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::afterwards::Afterwards;
 use super::bidding::{Bidder, IsPaused};
-use super::call_journal::{CallJournal, TakenUp};
+use super::call_journal::CallJournal;
 use super::callbacks::{Callback, Called, Heed};
-use super::late_asks::{AnswerReader, Says};
+use super::late_asks::AnswerReader;
 use super::partner_clients::Trouble;
 use super::sent_once::SENT_BEFORE;
 use super::transcripts::Recorder;
@@ -23,7 +21,7 @@ use crate::rate_table::outcome::NoOfferReason;
 use crate::rate_table::transcript::CalledBy;
 use crate::wire::{Phases, Reply};
 
-/// The calls of one ask. One that is only tried has none of it.
+/// The calls of one ask. One that is only tried has none of it. They hold what partners have answered, so they are not `Debug`.
 #[derive(Default)]
 pub struct Calls {
     /// What is on the disk of them.
@@ -48,13 +46,12 @@ impl Calls {
     /// # Errors
     /// That a call which is made but once may have been sent.
     pub(super) fn taken_up(&self, source: &HttpSource) -> Result<Option<Exchange>, Trouble> {
-        match self.journal.as_ref().map_or(TakenUp::Anew, |journal| journal.taken_up(source)) {
-            TakenUp::Anew => Ok(None),
-            // Its offers, which were in the answer to the ping, are shown before it is posted.
-            TakenUp::From(_) if source.post.when_shown() => Ok(None),
-            TakenUp::From(exchange) => Ok(Some(exchange)),
-            TakenUp::Unsure => Err(Trouble::Unsure),
-        }
+        let found = self.journal.as_ref().and_then(|journal| journal.found.as_ref());
+        let Some(found) = found else { return Ok(None) };
+        // A file that has changed meanwhile may have other steps; what was sent before is not sent again.
+        let exchange = source.taken_up(&found.progress()).filter(|_| !found.sent).ok_or(Trouble::Unsure)?;
+        // Where they are shown before it is posted, its offers were in the answer to the ping.
+        Ok((!source.post.when_shown()).then_some(exchange))
     }
 
     /// Waits for a call of the partner's that is its answer, as the reader reads it; `None` when it is time to ask.
@@ -68,7 +65,9 @@ impl Calls {
         deadline: Instant,
         reader: Option<&AnswerReader>,
     ) -> Result<Option<Reply>, Trouble> {
-        if let Some(heard) = self.journal.as_mut().and_then(CallJournal::take_heard) {
+        // It may have called before a restart.
+        let found = self.journal.as_mut().and_then(|journal| journal.found.as_mut());
+        if let Some(heard) = found.and_then(|found| found.heard.take()) {
             return Ok(Some(self.heard(step, heard)));
         }
         let until = match awaited {
@@ -83,26 +82,25 @@ impl Calls {
                 }
             };
             match timeout_at(until, called).await {
-                Ok(Some((called, heed))) => {
+                Ok(Some((called, heeded))) => {
                     let heard = heard(called);
                     let reply = self.heard(step, heard.clone());
-                    let says = match reader {
+                    let heed = match reader {
                         Some(reader) => reader.heed(exchange, &reply).await,
-                        None => Says::Answer,
+                        None => Heed::Taken,
                     };
-                    match says {
-                        Says::Answer => {
-                            self.write(exchange, false, Some(heard), deadline).await?;
-                            self.callback.iter_mut().for_each(Callback::close);
-                            // Who has hung up calls again, and is told that it was taken.
-                            let _ = heed.send(Heed::Taken);
-                            return Ok(Some(reply));
-                        }
-                        Says::Wait => drop(heed.send(Heed::Waits)),
-                        Says::Nothing(told, located) => {
-                            drop(heed.send(Heed::Unreadable { told, located: located.clone() }));
-                            self.unreadable = Some(located);
-                        }
+                    let is_taken = heed == Heed::Taken;
+                    if is_taken {
+                        self.write(exchange, false, Some(heard), deadline).await?;
+                        self.callback.iter_mut().for_each(Callback::close);
+                    }
+                    if let Heed::Unreadable { located, .. } = &heed {
+                        self.unreadable = Some(located.clone());
+                    }
+                    // Who has hung up calls again, and is told that it was taken.
+                    let _ = heeded.send(heed);
+                    if is_taken {
+                        return Ok(Some(reply));
                     }
                 }
                 // Nobody can call any more: an ask that is only tried has no address.
@@ -251,12 +249,5 @@ pub(super) fn reply(Heard { headers, body }: Heard) -> Reply {
         body: body.into(),
         sent: 0,
         took: Phases::default(),
-    }
-}
-
-/// Tells nothing of what partners have answered.
-impl fmt::Debug for Calls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Calls").field("bidder", &self.bidder).finish_non_exhaustive()
     }
 }

@@ -4,19 +4,16 @@
 //! new limits, or asks a partner of one book over the client of another.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::budget::TimeRules;
 use super::partner_clients::PartnerClients;
 use super::preview_ids::PreviewIds;
-use crate::config::{LimitSettings, Settings, TranscriptSettings};
+use crate::config::{MatchingSettings, Settings, TranscriptSettings};
 use crate::experiments::Rules as Experiments;
 use crate::partners::Book;
 use crate::records::loan_reports::Kept;
 use crate::records::public_ids::PublicIds;
 
 /// The panel and the rules of the day.
-#[derive(Debug)]
 pub struct Configuration {
     /// The panel.
     pub book: Arc<Book>,
@@ -34,39 +31,24 @@ pub struct Configuration {
 
 impl Configuration {
     /// A configuration, whose previews have the ids of a store.
-    pub fn new(book: Arc<Book>, clients: PartnerClients, rules: Rules, ids: &PublicIds) -> Self {
+    pub fn new(
+        book: Arc<Book>,
+        clients: PartnerClients,
+        rules: Rules,
+        experiments: Experiments,
+        ids: &PublicIds,
+    ) -> Self {
         let mut sources = book.seats().iter().filter_map(|seat| seat.http.as_ref());
         let posts_when_shown = sources.any(|source| source.post.when_shown());
-        let experiments = Experiments::default();
         Self { previews: PreviewIds::of(&book, ids), posts_when_shown, book, clients, rules, experiments }
-    }
-
-    /// The same with experiments.
-    #[must_use]
-    pub fn experimenting(self, experiments: Experiments) -> Self {
-        Self { experiments, ..self }
     }
 }
 
-/// The limits and times of matching; `matching.*` in the settings.
+/// The limits and times of matching.
 #[derive(Debug, Clone)]
 pub struct Rules {
-    /// How a lead's time is divided.
-    pub time: TimeRules,
-    /// How long a submit waits for the partners that answer at once.
-    pub submit_wait: Duration,
-    /// How long answers that nobody can see yet are gathered for one write.
-    pub gather_answers: Duration,
-    /// How long a complete table stays in memory for those who poll it.
-    pub linger: Duration,
-    /// Most tables that are built at once.
-    pub live_tables: usize,
-    /// Most of one company; 0 sets no limit.
-    pub live_tables_per_company: usize,
-    /// Most seats asked about one lead.
-    pub partners_per_lead: usize,
-    /// Most offers one answer may have.
-    pub offers_per_partner: usize,
+    /// `matching.*` in the settings.
+    pub matching: MatchingSettings,
     /// Most clicks on one offer that are kept.
     pub clicks_kept_per_offer: u64,
     /// Most displays of one offer that are kept where images tell of them.
@@ -83,37 +65,15 @@ pub struct Rules {
 
 impl From<&Settings> for Rules {
     fn from(settings: &Settings) -> Self {
-        let LimitSettings {
-            clicks_kept_per_offer,
-            displays_kept_per_offer,
-            consents_kept_per_lead,
-            bytes_per_lead,
-            ..
-        } = settings.limits;
-        let approval = settings.approval;
-        let loan_reports = Kept { time: approval.reports_kept, per_company: approval.reports_per_company };
-        let transcripts = settings.transcripts;
-        let settings = &settings.matching;
+        let (limits, approval) = (&settings.limits, settings.approval);
         Self {
-            time: TimeRules {
-                deadline: settings.deadline,
-                response_margin: settings.response_margin,
-                least_budget: settings.least_budget,
-                second_look_reserve: settings.second_look_reserve,
-            },
-            submit_wait: settings.submit_wait,
-            gather_answers: settings.gather_answers,
-            linger: settings.linger,
-            live_tables: settings.live_tables,
-            live_tables_per_company: settings.live_tables_per_company,
-            partners_per_lead: settings.partners_per_lead,
-            offers_per_partner: settings.offers_per_partner,
-            clicks_kept_per_offer,
-            displays_kept_per_offer,
-            consents_kept_per_lead,
-            bytes_per_lead,
-            loan_reports,
-            transcripts,
+            matching: settings.matching,
+            clicks_kept_per_offer: limits.clicks_kept_per_offer,
+            displays_kept_per_offer: limits.displays_kept_per_offer,
+            consents_kept_per_lead: limits.consents_kept_per_lead,
+            bytes_per_lead: limits.bytes_per_lead,
+            loan_reports: Kept { time: approval.reports_kept, per_company: approval.reports_per_company },
+            transcripts: settings.transcripts,
         }
     }
 }

@@ -1,27 +1,27 @@
 //! What the rate tables share: the records, the configuration of the day, the tables that are live.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use actix::Addr;
 use chrono::Utc;
 use metrics::gauge;
+use parking_lot::RwLock;
 use tracing::error;
 use uuid::Uuid;
 
 use super::ask_statistics::AskStatistics;
 use super::callbacks::Callbacks;
-use super::configuration::{Configuration, Rules};
+use super::configuration::Configuration;
 use super::kept_tables::KeptTables;
 use super::limiter::{Limiter, SeatStanding, State};
 use super::messages::Snapshot;
-use super::partner_clients::{PartnerClient, PartnerClients};
+use super::partner_clients::PartnerClient;
 use super::rate_table_actor::RateTableActor;
 use super::rendering::render;
 use super::shown_posts::ShownTables;
 use super::suppressions::{Digests, Suppressed, Suppressions};
 use super::transcripts::Transcripts;
-use crate::experiments::Rules as Experiments;
 use crate::model::{BaseUrl, Lead, ProductType, Viewer};
 use crate::partner_health::{Health, Judgement};
 use crate::partners::ranking::RankedBy;
@@ -37,7 +37,6 @@ use crate::telemetry::metrics::LIVE_TABLES;
 use crate::telemetry::traces::Traces;
 
 /// Shared by the matchmaker and every rate-table actor.
-#[derive(Debug)]
 pub struct Engine {
     /// What is stored of leads and rate tables.
     pub records: Records,
@@ -70,60 +69,35 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine without live tables. Counts what the store says was asked lately.
+    /// An engine without live tables, rankings and traces, that keeps no complete table in memory and has partners call back at its own
+    /// address. Counts what the store says was asked lately, by a clock that is the store's but in tests.
     pub fn new(
-        records: Records,
-        book: Book,
-        clients: PartnerClients,
-        rules: Rules,
-        base_url: BaseUrl,
-        suppressions: Suppressions,
-    ) -> Self {
-        let clock = records.store.clock();
-        Self::with_clock(records, book, clients, rules, base_url, suppressions, clock)
-    }
-
-    /// Like [`new`](Self::new), with a clock of one's own, for tests.
-    pub fn with_clock(
-        records: Records,
-        book: Book,
-        clients: PartnerClients,
-        rules: Rules,
-        base_url: BaseUrl,
-        suppressions: Suppressions,
         clock: Clock,
+        records: Records,
+        configuration: Configuration,
+        base_url: BaseUrl,
+        suppressions: Suppressions,
     ) -> Self {
-        let statistics = AskStatistics::recalled(&records, &book, Utc::now().timestamp_millis());
-        statistics.begin(&book);
-        let limiter = Limiter::of(&records, &book, clock);
-        let configuration = Configuration::new(Arc::new(book), clients, rules, &records.templates.ids);
-        let configuration = RwLock::new(Arc::new(configuration));
-        let (traces, live, kept, shown) = Default::default();
-        let loan_reports = LoanReports::of(records.store.clone());
-        let callbacks = Callbacks::at(&base_url);
-        let transcripts = Transcripts::of(records.store.clone());
+        let book = &configuration.book;
+        let statistics = AskStatistics::recalled(&records, book, Utc::now().timestamp_millis());
+        statistics.begin(book);
+        let (traces, live, shown) = Default::default();
         Self {
-            records,
-            configuration,
-            limiter,
+            limiter: Limiter::of(&records, book, clock),
+            configuration: RwLock::new(Arc::new(configuration)),
             suppressions,
             statistics,
+            callbacks: Callbacks::at(&base_url),
             base_url,
             traces,
             live,
-            kept,
-            loan_reports,
-            callbacks,
-            transcripts,
+            kept: KeptTables::with_room(0),
+            loan_reports: LoanReports::of(records.store.clone()),
+            transcripts: Transcripts::of(records.store.clone()),
             rankings: None,
             shown,
+            records,
         }
-    }
-
-    /// Ranks offers by what was learnt.
-    #[must_use]
-    pub fn ranking(self, rankings: Rankings) -> Self {
-        Self { rankings: Some(rankings), ..self }
     }
 
     /// What the offers of a company's table are ranked by: the ranking that is `named`, or else the one that the settings say; `None`
@@ -132,38 +106,12 @@ impl Engine {
         self.rankings.as_ref()?.ranked_by(company, test, named)
     }
 
-    /// Follows leads with these traces.
-    #[must_use]
-    pub fn traced(self, traces: Traces) -> Self {
-        Self { traces, ..self }
-    }
-
-    /// Has these experiments from the beginning.
-    #[must_use]
-    pub fn experimenting(mut self, experiments: Experiments) -> Self {
-        let configuration = self.configuration.get_mut().unwrap_or_else(PoisonError::into_inner);
-        Arc::get_mut(configuration).expect("nobody has taken it yet").experiments = experiments;
-        self
-    }
-
-    /// Has partners call back at this address, that of the integrations listener.
-    #[must_use]
-    pub fn called_back_at(self, base_url: &str) -> Self {
-        Self { callbacks: Callbacks::at(base_url), ..self }
-    }
-
-    /// Keeps complete tables as they are shown, so many bytes of them.
-    #[must_use]
-    pub fn keeping(self, bytes: u64) -> Self {
-        Self { kept: KeptTables::with_room(bytes), ..self }
-    }
-
     /// Commits for somebody who waits for it: no longer than a lead may take, and not at all while the disk does not answer.
     ///
     /// # Errors
     /// [`CommitError::Late`] then; it may still be written.
     pub async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
-        let longest = self.configuration().rules.time.deadline;
+        let longest = self.configuration().rules.matching.deadline;
         self.records.store.commit_within(longest, commit).await
     }
 
@@ -172,7 +120,7 @@ impl Engine {
     /// # Errors
     /// As [`Store::turn`](crate::store::Store::turn).
     pub async fn turn(&self, tree: Tree, key: impl AsRef<[u8]>) -> Result<Turn, CommitError> {
-        let longest = self.configuration().rules.time.deadline;
+        let longest = self.configuration().rules.matching.deadline;
         self.records.store.turn(longest, tree, key).await
     }
 
@@ -237,8 +185,8 @@ impl Engine {
 
     /// Measures how much of every limit is used, and how well every seat is.
     pub fn measure(&self) {
-        self.limiter.measure(&self.book());
         let standings = self.standings();
+        standings.iter().for_each(SeatStanding::measure);
         let health: HashMap<(&str, ProductType), Health> = standings
             .iter()
             .map(|standing| ((standing.partner.as_str(), standing.product_type), standing.health.health))
@@ -248,7 +196,7 @@ impl Engine {
 
     /// The configuration as of now; who holds it keeps it, whatever is loaded later.
     pub fn configuration(&self) -> Arc<Configuration> {
-        Arc::clone(&self.configuration.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.configuration.read())
     }
 
     /// The book as of now.
@@ -260,7 +208,7 @@ impl Engine {
     pub fn configure(&self, configuration: Configuration) {
         self.statistics.begin(&configuration.book);
         self.limiter.look_back(&self.records, &configuration.book);
-        *self.configuration.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(configuration);
+        *self.configuration.write() = Arc::new(configuration);
     }
 
     /// Shows a table to a client: like [`snapshot`](Self::snapshot), and who is sent the lead when its offers are shown is.
@@ -308,7 +256,7 @@ struct Live {
 impl LiveTables {
     /// Adds a table's actor.
     pub fn add(&self, head: &TableHead, actor: Addr<RateTableActor>) {
-        let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = self.0.write();
         let TableHead { lead, company, test, .. } = *head;
         tables.insert(head.uuid, Live { lead, company, test, actor });
         gauge!(LIVE_TABLES).set(tables.len() as f64);
@@ -316,37 +264,36 @@ impl LiveTables {
 
     /// Forgets a table's actor.
     pub fn remove(&self, table: Uuid) {
-        let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = self.0.write();
         tables.remove(&table);
         gauge!(LIVE_TABLES).set(tables.len() as f64);
     }
 
     /// The actor of a table that the viewer sees; `Some(None)` when the table is live but not the viewer's to see.
     pub fn get(&self, table: Uuid, viewer: Viewer) -> Option<Option<Addr<RateTableActor>>> {
-        let tables = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let tables = self.0.read();
         tables.get(&table).map(|live| viewer.sees(live.company, live.test).then(|| live.actor.clone()))
     }
 
     /// Whether a table has an actor.
     pub fn has(&self, table: Uuid) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).contains_key(&table)
+        self.0.read().contains_key(&table)
     }
 
     /// The leads that have a live table.
     pub fn leads(&self) -> BTreeSet<Uuid> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).values().map(|live| live.lead).collect()
+        self.0.read().values().map(|live| live.lead).collect()
     }
 
     /// The actors of the tables of these leads.
     pub fn of_leads(&self, leads: &BTreeSet<Uuid>) -> Vec<Addr<RateTableActor>> {
-        let tables = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let tables = self.0.read();
         let theirs = tables.values().filter(|live| leads.contains(&live.lead));
         theirs.map(|live| live.actor.clone()).collect()
     }
 
     /// Every actor.
     pub fn all(&self) -> Vec<Addr<RateTableActor>> {
-        let tables = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        tables.values().map(|live| live.actor.clone()).collect()
+        self.0.read().values().map(|live| live.actor.clone()).collect()
     }
 }

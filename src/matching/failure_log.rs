@@ -5,9 +5,9 @@
 //! has a word of what was sent or answered.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tracing::{debug, warn};
 use uuid::Uuid;
@@ -20,21 +20,6 @@ const EVERY: Duration = Duration::from_secs(60);
 
 /// How often it is looked whether a line is due.
 const LOOKED_AFTER: Duration = Duration::from_secs(5);
-
-/// A failure.
-#[derive(Debug, Clone)]
-pub struct Failed<'f> {
-    /// Key of the partner.
-    pub partner: &'f str,
-    /// What it was asked about.
-    pub product_type: ProductType,
-    /// Of which rate table.
-    pub rate_table: Uuid,
-    /// The word for how the ask ended.
-    pub word: &'static str,
-    /// Why, where that is known.
-    pub cause: Option<&'f Cause>,
-}
 
 /// What is told in one line.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,14 +44,23 @@ pub struct FailureLog(Mutex<BTreeMap<String, Lately>>);
 struct Lately {
     told_at: Option<Instant>,
     counts: BTreeMap<&'static str, u64>,
-    /// The last one.
-    last: Option<(ProductType, Uuid, Option<Cause>)>,
+    last: Option<Last>,
 }
 
+/// The last failure: what was asked about, for which rate table, and why it failed where that is known.
+type Last = (ProductType, Uuid, Option<Cause>);
+
 impl FailureLog {
-    /// Notes a failure, and tells it unless its partner had a line within the last minute.
-    pub fn note(&self, failed: &Failed<'_>) {
-        let Failed { partner, product_type, rate_table, word, cause } = *failed;
+    /// Notes a failed ask about a product type, by the word for how it ended, and logs it unless its partner had a line within the last
+    /// minute.
+    pub fn note(
+        &self,
+        partner: &str,
+        product_type: ProductType,
+        rate_table: Uuid,
+        word: &'static str,
+        cause: Option<&Cause>,
+    ) {
         debug!(
             partner,
             product_type = product_type.as_str(),
@@ -75,7 +69,8 @@ impl FailureLog {
             cause = cause.map(tracing::field::display),
             "an ask of a partner failed"
         );
-        self.count(failed).into_iter().for_each(Line::tell);
+        let last = (product_type, rate_table, cause.cloned());
+        self.count(partner, word, last).into_iter().for_each(Line::tell);
     }
 
     /// Tells what is left, whenever it is due, for ever.
@@ -94,27 +89,21 @@ impl FailureLog {
     }
 
     /// Counts a failure; the line that is due with it.
-    fn count(&self, failed: &Failed<'_>) -> Option<Line> {
-        let Failed { partner, product_type, rate_table, word, cause } = *failed;
-        let mut partners = self.partners();
+    fn count(&self, partner: &str, word: &'static str, last: Last) -> Option<Line> {
+        let mut partners = self.0.lock();
         if !partners.contains_key(partner) {
             partners.insert(partner.to_owned(), Lately::default());
         }
         let lately = partners.get_mut(partner)?;
         *lately.counts.entry(word).or_default() += 1;
-        lately.last = Some((product_type, rate_table, cause.cloned()));
+        lately.last = Some(last);
         lately.is_due().then(|| lately.line(partner)).flatten()
     }
 
     fn lines(&self, wanted: impl Fn(&Lately) -> bool) -> Vec<Line> {
-        let mut partners = self.partners();
+        let mut partners = self.0.lock();
         let wanted = partners.iter_mut().filter(|(_, lately)| wanted(lately));
         wanted.filter_map(|(partner, lately)| lately.line(partner)).collect()
-    }
-
-    /// Nothing panics while it is held.
-    fn partners(&self) -> MutexGuard<'_, BTreeMap<String, Lately>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -154,8 +143,7 @@ mod tests {
     use super::*;
 
     fn fail(log: &FailureLog, partner: &str, word: &'static str, cause: &str) -> Option<Line> {
-        let (product_type, cause) = (ProductType::Loan, Cause::new(cause));
-        log.count(&Failed { partner, product_type, rate_table: Uuid::nil(), word, cause: Some(&cause) })
+        log.count(partner, word, (ProductType::Loan, Uuid::nil(), Some(Cause::new(cause))))
     }
 
     fn line(partner: &str, failed: u64, outcomes: &str, cause: &str) -> Line {

@@ -1,9 +1,10 @@
 //! A submit that is sent again because nobody saw the answer: with the same `Idempotency-Key` it is done once.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use chrono::Duration;
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
@@ -97,13 +98,13 @@ pub struct Held {
 impl UnderWay {
     /// Holds a key; `None` when it is held.
     pub(super) fn hold(&self, key: &IdempotencyKey) -> Option<Held> {
-        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = self.0.lock();
         keys.insert(key.key.clone()).then(|| Held { under_way: self.clone(), key: key.key.clone() })
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.under_way.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        self.under_way.0.lock().remove(&self.key);
     }
 }

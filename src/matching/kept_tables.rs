@@ -6,12 +6,12 @@
 //!
 //! Beside the table itself stand its further [renditions](Rendition): in the words of another edition, or compressed.
 
-use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use metrics::{Counter, Gauge, counter, gauge};
+use parking_lot::{Mutex, MutexGuard};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use uuid::Uuid;
@@ -29,8 +29,7 @@ const ENTRY_BYTES: u64 = 256;
 /// In whose words a table is given, and in which content coding; neither in its first rendition.
 pub type Rendition = (&'static str, &'static str);
 
-/// The tables that are kept.
-#[derive(Default)]
+/// The tables that are kept. What they show is not `Debug`.
 pub struct KeptTables {
     /// `None` keeps none.
     tables: Option<Cache<Uuid, Arc<KeptTable>, Weight>>,
@@ -38,7 +37,9 @@ pub struct KeptTables {
     forgotten: AtomicU64,
     /// Held to keep something or to forget it.
     changing: Mutex<()>,
-    meters: Option<Meters>,
+    bytes: Gauge,
+    kept: Counter,
+    made: Counter,
 }
 
 /// A time between two forgettings. What was read from the store after it may be kept until the next one.
@@ -46,17 +47,9 @@ pub struct KeptTables {
 pub struct Moment(u64);
 
 struct KeptTable {
-    company: Uuid,
-    test: bool,
-    version: u32,
-    deadline: i64,
+    shown: Snapshot,
+    /// Those beside the first.
     renditions: Vec<(Rendition, Bytes)>,
-}
-
-struct Meters {
-    bytes: Gauge,
-    kept: Counter,
-    made: Counter,
 }
 
 #[derive(Clone)]
@@ -64,7 +57,8 @@ struct Weight;
 
 impl Weighter<Uuid, Arc<KeptTable>> for Weight {
     fn weight(&self, _: &Uuid, table: &Arc<KeptTable>) -> u64 {
-        ENTRY_BYTES + table.renditions.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>()
+        let renditions: usize = table.renditions.iter().map(|(_, bytes)| bytes.len()).sum();
+        ENTRY_BYTES + (table.shown.json.len() + renditions) as u64
     }
 }
 
@@ -75,12 +69,11 @@ impl KeptTables {
         let shown = |from| counter!(COMPLETE_TABLES_SHOWN, "from" => from);
         Self {
             tables: (bytes > 0).then(|| Cache::with_weighter(items, bytes, Weight)),
-            meters: Some(Meters {
-                bytes: gauge!(KEPT_TABLE_BYTES),
-                kept: shown("memory"),
-                made: shown("records"),
-            }),
-            ..Self::default()
+            forgotten: AtomicU64::new(0),
+            changing: Mutex::new(()),
+            bytes: gauge!(KEPT_TABLE_BYTES),
+            kept: shown("memory"),
+            made: shown("records"),
         }
     }
 
@@ -91,23 +84,15 @@ impl KeptTables {
 
     /// A table that the viewer sees, if it is kept.
     pub fn get(&self, viewer: Viewer, table: Uuid) -> Option<Snapshot> {
-        let kept = self.tables.as_ref().and_then(|tables| tables.get(&table));
-        let kept = kept.filter(|kept| viewer.sees(kept.company, kept.test))?;
-        if let Some(meters) = &self.meters {
-            meters.kept.increment(1);
+        let kept = self.tables.as_ref()?.get(&table)?;
+        if !viewer.sees(kept.shown.company, kept.shown.test) {
+            return None;
         }
-        Some(Snapshot {
-            table,
-            company: kept.company,
-            test: kept.test,
-            json: kept.find(Rendition::default())?,
-            version: kept.version,
-            pending: false,
-            deadline: kept.deadline,
-        })
+        self.kept.increment(1);
+        Some(kept.shown.clone())
     }
 
-    /// A rendition of a table, if it is kept. Whether who asks sees the table is for the caller to know.
+    /// A rendition beside the first of a table, if it is kept. Whether who asks sees the table is for the caller to know.
     pub fn rendition(&self, table: Uuid, rendition: Rendition) -> Option<Bytes> {
         self.tables.as_ref()?.peek(&table)?.find(rendition)
     }
@@ -117,19 +102,15 @@ impl KeptTables {
         if shown.pending {
             return;
         }
-        if let Some(meters) = &self.meters {
-            meters.made.increment(1);
-        }
+        self.made.increment(1);
         let Some(tables) = self.tables.as_ref().filter(|tables| !tables.contains_key(&shown.table)) else {
             return;
         };
         // A copy has no room for more, which is not weighed.
-        let json = Bytes::copy_from_slice(&shown.json);
-        let Snapshot { table, company, test, version, deadline, .. } = *shown;
-        let renditions = vec![(Rendition::default(), json)];
+        let shown = Snapshot { json: Bytes::copy_from_slice(&shown.json), ..*shown };
         let Some(_changing) = self.changing_since(since) else { return };
-        tables.insert(table, Arc::new(KeptTable { company, test, version, deadline, renditions }));
-        self.weigh();
+        tables.insert(shown.table, Arc::new(KeptTable { shown, renditions: Vec::new() }));
+        self.bytes.set(tables.weight() as f64);
     }
 
     /// Keeps a rendition beside a table that is kept, unless something was forgotten since.
@@ -139,8 +120,8 @@ impl KeptTables {
         let Some(kept) = tables.peek(&table).filter(|kept| kept.find(rendition).is_none()) else { return };
         let mut renditions = kept.renditions.clone();
         renditions.push((rendition, Bytes::copy_from_slice(bytes)));
-        tables.insert(table, Arc::new(KeptTable { renditions, ..*kept }));
-        self.weigh();
+        tables.insert(table, Arc::new(KeptTable { shown: kept.shown.clone(), renditions }));
+        self.bytes.set(tables.weight() as f64);
     }
 
     /// Forgets tables, once the store has.
@@ -155,26 +136,16 @@ impl KeptTables {
 
     fn forget_by(&self, forget: impl FnOnce(&Cache<Uuid, Arc<KeptTable>, Weight>)) {
         let Some(tables) = &self.tables else { return };
-        let _changing = self.changing();
+        let _changing = self.changing.lock();
         self.forgotten.fetch_add(1, Ordering::AcqRel);
         forget(tables);
-        self.weigh();
+        self.bytes.set(tables.weight() as f64);
     }
 
     /// The right to keep something, as long as nothing was forgotten since.
     fn changing_since(&self, since: Moment) -> Option<MutexGuard<'_, ()>> {
-        let changing = self.changing();
+        let changing = self.changing.lock();
         (self.moment() == since).then_some(changing)
-    }
-
-    fn changing(&self) -> MutexGuard<'_, ()> {
-        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn weigh(&self) {
-        if let (Some(tables), Some(meters)) = (&self.tables, &self.meters) {
-            meters.bytes.set(tables.weight() as f64);
-        }
     }
 }
 
@@ -182,13 +153,6 @@ impl KeptTable {
     fn find(&self, wanted: Rendition) -> Option<Bytes> {
         let found = self.renditions.iter().find(|(rendition, _)| *rendition == wanted);
         found.map(|(_, bytes)| bytes.clone())
-    }
-}
-
-/// Tells nothing of what the tables show.
-impl fmt::Debug for KeptTables {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("KeptTables").field("forgotten", &self.forgotten).finish_non_exhaustive()
     }
 }
 

@@ -6,22 +6,26 @@
 
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use chrono::Utc;
+use parking_lot::Mutex;
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::Instant;
 
 use super::afterwards::Afterwards;
-use super::ask_statistics::micros;
-use super::ask_statistics::survival::{Observed, Seen};
-use super::partner_clients::LONG_ANSWER;
+use super::ask_statistics::survival::{Ending, Observed};
+use super::ask_statistics::{micros, push};
+use super::callbacks::Heed;
 use super::question::Question;
 use crate::partners::Seat;
 use crate::partners::catalog::CatalogOffer;
 use crate::partners::http::{Answered, Exchange, MappingError, Next, Reading, Received};
 use crate::rate_table::outcome::{Failure, NoOfferReason, Outcome};
 use crate::wire::{CallError, LateEar, Reply};
+
+/// An answer of more bytes is read aside: its mappings may take some milliseconds.
+const LONG_ANSWER: usize = 32 * 1024;
 
 /// Asks that are kept of a seat, the last ones.
 const KEPT: usize = 2000;
@@ -38,7 +42,7 @@ pub struct LateAsk {
     /// How long it took, or was waited for in vain, in all.
     pub elapsed_us: u32,
     /// How it ended.
-    pub end: Seen,
+    pub end: Ending,
 }
 
 impl LateAsk {
@@ -52,95 +56,107 @@ impl LateAsk {
 #[derive(Debug, Clone, Default)]
 pub struct LateAsks(Arc<Mutex<VecDeque<LateAsk>>>);
 
-/// What an answer is read with before, or when, nobody takes it in: a late one, and one that the partner calls us with.
+/// What the answers to an ask are read with: in time, too late, and where the partner calls us with them.
 #[derive(Clone)]
 pub struct AnswerReader {
-    /// Who was asked.
-    seat: Arc<Seat>,
+    /// Who is asked.
+    pub(super) seat: Arc<Seat>,
     /// Its offers that fit the lead, by position.
     offers: Vec<usize>,
-    /// What it was asked.
-    question: Arc<Question>,
+    /// What it is asked.
+    pub(super) question: Arc<Question>,
     /// When.
     begun: Instant,
-    /// Until when it could answer.
-    deadline: Instant,
+    /// Until when it may answer.
+    pub(super) deadline: Instant,
     /// Where it is taken down what comes later.
     afterwards: Option<Afterwards>,
 }
 
 /// How an ask ended that was waited for beyond its time.
-fn seen(outcome: Option<&Outcome>) -> Seen {
+fn seen(outcome: Option<&Outcome>) -> Ending {
     match outcome {
-        None => Seen::Nothing,
-        Some(Outcome::Offers(_)) => Seen::Offered,
-        Some(Outcome::NoOffers(_)) => Seen::Declined,
-        Some(Outcome::Failed(_) | Outcome::TimedOut) => Seen::Failed,
+        None => Ending::TimedOut,
+        Some(Outcome::Offers(_)) => Ending::Offered,
+        Some(Outcome::NoOffers(_)) => Ending::Declined,
+        Some(Outcome::Failed(_) | Outcome::TimedOut) => Ending::Failed,
     }
 }
 
-/// What a partner's call says.
-pub(super) enum Says {
-    /// What the ask waits for.
-    Answer,
-    /// That it is still at work.
-    Wait,
-    /// Nothing that can be read: why, as the partner and as the log is told.
-    Nothing(String, String),
+/// What an answer comes to.
+///
+/// # Errors
+/// Why it is none that could be used.
+pub(super) fn outcome_of(answered: Answered) -> Result<Outcome, String> {
+    Ok(match answered {
+        Answered::Offers(quotes) if !quotes.is_empty() => Outcome::Offers(quotes),
+        Answered::Declined(Some(reason)) => Outcome::NoOffers(NoOfferReason::Rejected(reason)),
+        Answered::Offers(_) | Answered::Declined(None) => Outcome::NoOffers(NoOfferReason::Declined),
+        Answered::Failed(cause) => return Err(cause),
+    })
 }
 
 impl LateAsks {
     /// The asks that are kept.
     pub fn list(&self) -> Vec<LateAsk> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect()
+        self.0.lock().iter().copied().collect()
     }
 
     /// Hears of an ask whose calls were as far as `exchange`.
     pub fn ear(&self, reader: AnswerReader, mut exchange: Exchange) -> LateEar {
         let asks = self.clone();
         Box::new(move |came| {
-            let elapsed_us = micros(reader.begun.elapsed());
-            let ask = LateAsk {
-                at: Utc::now().timestamp_millis(),
-                test: reader.question.asked.test,
-                budget_us: micros(reader.deadline - reader.begun),
-                elapsed_us,
-                end: Seen::Nothing,
-            };
+            let (at, elapsed_us) = (Utc::now().timestamp_millis(), micros(reader.begun.elapsed()));
             // Reading may take some milliseconds, and nobody waits for it.
             drop(tokio::spawn(async move {
+                let (test, budget_us) = (reader.question.asked.test, micros(reader.deadline - reader.begun));
                 let afterwards = reader.afterwards.clone();
                 let read = spawn_blocking(move || (reader.outcome(&mut exchange, came), exchange.progress()));
                 // A mapping that panics has failed.
                 let Ok((outcome, progress)) = read.await else { return };
-                asks.keep(LateAsk { end: seen(outcome.as_ref()), ..ask });
+                let end = seen(outcome.as_ref());
+                push(&mut asks.0.lock(), KEPT, LateAsk { at, test, budget_us, elapsed_us, end });
                 if let (Some(outcome), Some(afterwards)) = (outcome, afterwards) {
                     afterwards.came_late(outcome, progress).await;
                 }
             }));
         })
     }
-
-    fn keep(&self, ask: LateAsk) {
-        let mut asks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if asks.len() == KEPT {
-            asks.pop_front();
-        }
-        asks.push_back(ask);
-    }
 }
 
 impl AnswerReader {
     /// Of an ask that begins now.
     pub fn new(
-        seat: &Arc<Seat>,
-        offers: &[usize],
-        question: &Arc<Question>,
+        seat: Arc<Seat>,
+        offers: Vec<usize>,
+        question: Arc<Question>,
         deadline: Instant,
         afterwards: Option<Afterwards>,
     ) -> Self {
-        let (seat, question) = (Arc::clone(seat), Arc::clone(question));
-        Self { seat, offers: offers.to_vec(), question, begun: Instant::now(), deadline, afterwards }
+        Self { seat, offers, question, begun: Instant::now(), deadline, afterwards }
+    }
+
+    /// Reads something of so many bytes. A long one is read aside, since that takes longer than other leads of the thread may wait; `None`
+    /// when the process ends.
+    pub(super) async fn aside<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        read: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Option<T> {
+        if bytes <= LONG_ANSWER {
+            return Some(read(self));
+        }
+        let reader = self.clone();
+        match spawn_blocking(move || read(&reader)).await.map_err(JoinError::try_into_panic) {
+            Ok(read) => Some(read),
+            Err(Ok(panic)) => resume_unwind(panic),
+            Err(Err(_)) => None,
+        }
+    }
+
+    /// The offers that fit the lead.
+    pub(super) fn offers(&self) -> Vec<&CatalogOffer> {
+        self.offers.iter().map(|offer| &self.seat.offers[*offer]).collect()
     }
 
     /// What became of an ask that was waited for beyond its time; `None` where nothing came of it.
@@ -153,15 +169,9 @@ impl AnswerReader {
 
     /// What an answer that comes too late says; `None` where there would have been more calls, which nobody makes.
     pub(super) fn late(&self, exchange: &mut Exchange, reply: &Reply) -> Option<Outcome> {
-        match self.reading(exchange, reply).map(|reading| reading.map(|reading| reading.answered)) {
-            Ok(None) => None,
-            Ok(Some(Answered::Offers(quotes))) if !quotes.is_empty() => Some(Outcome::Offers(quotes)),
-            Ok(Some(Answered::Offers(_))) => Some(Outcome::NoOffers(NoOfferReason::Declined)),
-            Ok(Some(Answered::Declined(reason))) => {
-                Some(Outcome::NoOffers(reason.map_or(NoOfferReason::Declined, NoOfferReason::Rejected)))
-            }
-            Ok(Some(Answered::Failed(_))) | Err(_) => Some(Outcome::Failed(Failure::Answer)),
-        }
+        let reading = self.reading(exchange, reply).transpose()?;
+        let outcome = reading.ok().and_then(|reading| outcome_of(reading.answered).ok());
+        Some(outcome.unwrap_or(Outcome::Failed(Failure::Answer)))
     }
 
     /// What an answer says; `None` where it is not the last.
@@ -173,43 +183,32 @@ impl AnswerReader {
             Next::Ended(reading) => Ok(Some(reading)),
             Next::Call | Next::Again(_) | Next::Bid(_) => Ok(None),
             Next::Read => {
-                let offers: Vec<&CatalogOffer> =
-                    self.offers.iter().map(|offer| &self.seat.offers[*offer]).collect();
-                source.answer(exchange, received(), given, &self.question.facts(), &offers).map(Some)
+                source.answer(exchange, received(), given, &self.question.facts(), &self.offers()).map(Some)
             }
         }
     }
 
-    /// What a partner's call says to calls that are as far as `exchange`. A long one is read aside.
-    pub(super) async fn heed(&self, exchange: &Exchange, reply: &Reply) -> Says {
+    /// What a partner's call says to calls that are as far as `exchange`.
+    pub(super) async fn heed(&self, exchange: &Exchange, reply: &Reply) -> Heed {
         let (mut exchange, reply) = (exchange.clone(), reply.clone());
-        if reply.body.len() <= LONG_ANSWER {
-            return self.says(&mut exchange, &reply);
-        }
-        let reader = self.clone();
-        let aside = spawn_blocking(move || reader.says(&mut exchange, &reply));
-        match aside.await.map_err(JoinError::try_into_panic) {
-            Ok(says) => says,
-            Err(Ok(panic)) => resume_unwind(panic),
-            // The process ends.
-            Err(Err(_)) => Says::Wait,
-        }
+        let heed = self.aside(reply.body.len(), move |reader| reader.says(&mut exchange, &reply)).await;
+        heed.unwrap_or(Heed::Waits)
     }
 
-    fn says(&self, exchange: &mut Exchange, reply: &Reply) -> Says {
+    fn says(&self, exchange: &mut Exchange, reply: &Reply) -> Heed {
         let step = exchange.progress().step;
         match self.reading(exchange, reply) {
             Err(error) => {
                 let places = self.seat.http.as_ref().map(|source| &source.places);
                 let located = places.map_or_else(|| error.to_string(), |places| places.locate(&error));
-                Says::Nothing(error.to_string(), located)
+                Heed::Unreadable { told: error.to_string(), located }
             }
             Ok(Some(Reading { answered: Answered::Failed(cause), is_error: false, .. })) => {
-                Says::Nothing(cause.clone(), cause)
+                Heed::Unreadable { told: cause.clone(), located: cause }
             }
             // It says only that the partner is still at work.
-            Ok(None) if exchange.progress().step == step => Says::Wait,
-            Ok(_) => Says::Answer,
+            Ok(None) if exchange.progress().step == step => Heed::Waits,
+            Ok(_) => Heed::Taken,
         }
     }
 }

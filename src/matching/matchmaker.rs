@@ -42,7 +42,7 @@ use crate::telemetry::metrics::{CONSENTS_CUT, EXPERIMENT_LEADS, SUBMITS_REFUSED}
 use crate::telemetry::traces::{LeadTrace, TraceContext};
 
 /// Takes leads in, and shows rate tables. Cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Matchmaker {
     engine: Arc<Engine>,
     arbiters: Arc<[ArbiterHandle]>,
@@ -114,7 +114,8 @@ impl Matchmaker {
         let key = submission.idempotency_key.clone();
         let held = key.as_ref().map(|key| self.under_way.hold(key).ok_or(Refused::UnderWay)).transpose();
         // The one that is under way may be waiting for the disk.
-        let held = held.map_err(|refused| self.stalled().err().unwrap_or(refused))?;
+        let is_stalled = || self.engine.records.store.is_stalled();
+        let held = held.map_err(|refused| if is_stalled() { Refused::late() } else { refused })?;
         let viewer = submission.viewer();
         if let Some(answer) = self.answered_before(viewer, key.as_ref()).await {
             drop(held);
@@ -268,35 +269,26 @@ impl Matchmaker {
         let grown = consents::kept(&earlier, grown, rules.consents_kept_per_lead);
         let bytes = |record| codec::encode_json(record).len();
         if bytes(&grown) > rules.bytes_per_lead.max(bytes(&earlier)) {
-            counter!(SUBMITS_REFUSED, "reason" => "lead_too_large").increment(1);
-            return Err(Refused::TooLarge(rules.bytes_per_lead));
+            return Err(Refused::TooLarge(rules.bytes_per_lead).counted("lead_too_large"));
         }
         Ok(Some((earlier, grown)))
     }
 
-    /// Refuses what is new while the disk does not answer.
-    fn stalled(&self) -> Result<(), Refused> {
-        if !self.engine.records.store.is_stalled() {
-            return Ok(());
-        }
-        counter!(SUBMITS_REFUSED, "reason" => "store_stalled").increment(1);
-        Err(Refused::StoreStalled)
-    }
-
     /// Refuses what is new while the disk does not answer, or is nearly full.
     fn room(&self) -> Result<(), Refused> {
-        self.stalled()?;
-        if !matches!(self.engine.records.store.health(), Health::Short(_)) {
-            return Ok(());
+        let store = &self.engine.records.store;
+        if store.is_stalled() {
+            return Err(Refused::late());
         }
-        counter!(SUBMITS_REFUSED, "reason" => "disk_full").increment(1);
-        Err(Refused::DiskFull)
+        match store.health() {
+            Health::Short(_) => Err(Refused::DiskFull.counted("disk_full")),
+            _ => Ok(()),
+        }
     }
 
     fn admit(&self, company: Uuid, configuration: &Configuration) -> Result<LivePlace, Refused> {
         self.room()?;
-        let most = MostTables::of(&configuration.rules);
-        self.admission.admit(company, most).ok_or(Refused::Full)
+        self.admission.admit(company, MostTables::of(&configuration.rules))
     }
 
     /// Writes a table of a lead with the lead's own commit, builds it, and keeps it as it is shown if it is complete.
@@ -325,8 +317,8 @@ impl Matchmaker {
         let begun = Instant::now();
         let seating = Seating::of(&self.engine, &configuration, &record);
         let rules = &configuration.rules;
-        let longest = treatment::deadline(&seating.treatments).unwrap_or(rules.time.deadline);
-        let submit_wait = rules.submit_wait;
+        let longest = treatment::deadline(&seating.treatments).unwrap_or(rules.matching.deadline);
+        let submit_wait = rules.matching.submit_wait;
         let named = treatment::ranking(&seating.treatments);
         let ranked_by = self.engine.ranked_by(record.company, record.test, named);
         let head = head(&record, &seating, longest, table);
@@ -340,12 +332,7 @@ impl Matchmaker {
         let deadline = begun + longest;
         let (acknowledged, acknowledgement) = oneshot::channel();
         let seats: Vec<_> = seating.plan.fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
-        let beginning = Beginning {
-            table: Table::new(Arc::new(head), seats),
-            at_once: seating.plan.fits.iter().map(|fit| fit.seat.answers_at_once()).collect(),
-            asks: Asks::default(),
-            sequence: None,
-        };
+        let begun_table = (Table::new(Arc::new(head), seats), Asks::default(), None);
         let start = Start {
             configuration,
             lead_created_at: record.created_at,
@@ -361,7 +348,7 @@ impl Matchmaker {
             place: Some(place),
             trace,
         };
-        let actor = self.start(Arbiter::try_current(), beginning, start);
+        let actor = self.start(Arbiter::try_current(), begun_table, start);
         Begun { actor, record, table, deadline, submit_wait, acknowledgement, permit }
     }
 
@@ -394,41 +381,27 @@ impl Matchmaker {
         // A clock that stepped back gives nobody more time than the table had when it was new.
         let left = u64::try_from(head.deadline - self.engine.limiter.now()).unwrap_or(0);
         let left = Duration::from_millis(left).min(head.longest());
-        let fits: Vec<Option<Fit>> = fits.collect();
-        let beginning = Beginning {
-            table: stored,
-            at_once: fits
-                .iter()
-                .map(|fit| fit.as_ref().is_none_or(|fit| fit.seat.answers_at_once()))
-                .collect(),
-            asks: reading::asks(&self.engine.records.store, table)?,
-            sequence: Some(reading::next_answer(&self.engine.records.store, table)),
+        let store = &self.engine.records.store;
+        let named = treatment::ranking(&head.treatments);
+        let start = Start {
+            lead_created_at: record.map_or(head.created_at, |record| record.created_at),
+            fits: fits.collect(),
+            lead: Arc::new(lead.unwrap_or_default()),
+            bands,
+            ranked_by: self.engine.ranked_by(head.company, head.test, named),
+            calls: reading::calls(store, table)?,
+            first: None,
+            held: None,
+            begun: None,
+            deadline: Instant::now() + left,
+            // A table that was taken in stays in, even where more are recovered than are admitted.
+            place: self.admission.readmit(head.company, MostTables::of(&configuration.rules)),
+            // What was begun before the crash has no end; the rest is a trace of its own.
+            trace: self.engine.traces.lead(None),
+            configuration,
         };
-        self.start(
-            None,
-            beginning,
-            Start {
-                lead_created_at: record.map_or(head.created_at, |record| record.created_at),
-                fits,
-                lead: Arc::new(lead.unwrap_or_default()),
-                bands,
-                ranked_by: self.engine.ranked_by(
-                    head.company,
-                    head.test,
-                    treatment::ranking(&head.treatments),
-                ),
-                calls: reading::calls(&self.engine.records.store, table)?,
-                first: None,
-                held: None,
-                begun: None,
-                deadline: Instant::now() + left,
-                // A table that was taken in stays in, even where more are recovered than are admitted.
-                place: self.admission.readmit(head.company, MostTables::of(&configuration.rules)),
-                // What was begun before the crash has no end; the rest is a trace of its own.
-                trace: self.engine.traces.lead(None),
-                configuration,
-            },
-        );
+        let (asks, sequence) = (reading::asks(store, table)?, reading::next_answer(store, table));
+        self.start(None, (stored, asks, Some(sequence)), start);
         Ok(Resumed::GoesOn)
     }
 
@@ -471,8 +444,17 @@ impl Matchmaker {
         Some(IdentityLookBack { identity, look_back_ms })
     }
 
-    /// Starts a table's actor here, or on the next arbiter.
-    fn start(&self, here: Option<ArbiterHandle>, beginning: Beginning, start: Start) -> Addr<RateTableActor> {
+    /// Starts a table's actor here, or on the next arbiter: with who was asked later than at first, and the position of its next answer
+    /// record where it is not to be written first.
+    fn start(
+        &self,
+        here: Option<ArbiterHandle>,
+        (table, asks, sequence): (Table, Asks, Option<u16>),
+        start: Start,
+    ) -> Addr<RateTableActor> {
+        let answers_at_once = |fit: &Option<Fit>| fit.as_ref().is_none_or(|fit| fit.seat.answers_at_once());
+        let at_once = start.fits.iter().map(answers_at_once).collect();
+        let beginning = Beginning { table, at_once, asks, sequence };
         let next = || self.next_arbiter.fetch_add(1, Ordering::Relaxed) % self.arbiters.len();
         let arbiter = here.unwrap_or_else(|| self.arbiters[next()].clone());
         let engine = Arc::clone(&self.engine);
@@ -543,17 +525,13 @@ fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, uuid: Uuid) 
     }
 }
 
-/// Waits for an actor, for as long as `until` has a client wait; `None` when it has left.
+/// Waits until a table has come so far, or for `submit_wait` where that is not to the end; `None` when its actor has left.
 async fn await_table(actor: &Addr<RateTableActor>, until: Until, submit_wait: Duration) -> Option<Snapshot> {
-    match until {
-        Until::Settled => actor.send(AwaitTable(until)).await.ok().flatten(),
-        Until::Prompt | Until::After(_) => await_for(actor, until, submit_wait).await,
+    let come = actor.send(AwaitTable(until));
+    if until == Until::Settled {
+        return come.await.ok().flatten();
     }
-}
-
-/// Waits for an actor, at most so long; then shows the table as it is.
-async fn await_for(actor: &Addr<RateTableActor>, until: Until, longest: Duration) -> Option<Snapshot> {
-    match tokio::time::timeout(longest, actor.send(AwaitTable(until))).await {
+    match tokio::time::timeout(submit_wait, come).await {
         Ok(shown) => shown.ok().flatten(),
         Err(_) => actor.send(GetRateTable).await.ok().flatten(),
     }

@@ -1,41 +1,12 @@
-//! Every message of the actors.
+//! Every message of the rate-table actor.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
 use bytes::Bytes;
 use uuid::Uuid;
 
-use super::calls::Calls;
-use super::partner_clients::Rendered;
-use super::question::Question;
-use super::replies::Reply;
 use crate::rate_table::outcome::AskEnd;
-use crate::telemetry::traces::TraceContext;
-
-/// To a partner actor: answer for this lead.
-#[derive(Debug)]
-pub struct RequestOffers {
-    /// What is asked.
-    pub question: Arc<Question>,
-    /// Its request, when that was made before and the partner is asked over HTTP.
-    pub rendered: Option<Rendered>,
-    /// What its calls need, where there are several.
-    pub calls: Calls,
-    /// Drawn from the table's own id; decides what a simulated partner does.
-    pub draw: u64,
-    /// Time to answer in.
-    pub budget: Duration,
-    /// The span of the ask, for a partner that goes on with its trace.
-    pub trace: Option<TraceContext>,
-    /// What the answer is given to.
-    pub reply: Reply,
-}
-
-impl Message for RequestOffers {
-    type Result = ();
-}
 
 /// To the rate-table actor, as an item of the stream of its [replies](super::replies): a seat has its outcome.
 #[derive(Debug)]

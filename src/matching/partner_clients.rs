@@ -5,20 +5,17 @@
 //! connections stay warm.
 
 use std::collections::HashMap;
-use std::fmt;
-use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::{Histogram, histogram};
-use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::Instant;
 
 use super::call_facts::CallFacts;
 use super::calls::Calls;
 pub use super::conversation::Conversed;
 use super::conversation::{Conversation, received};
-use super::late_asks::{AnswerReader, LateAsk, LateAsks};
+use super::late_asks::{AnswerReader, LateAsk, LateAsks, outcome_of};
 use super::question::Question;
 use super::token_cache::TokenCache;
 use super::told_offers;
@@ -27,7 +24,6 @@ use super::undeclared_words::{UndeclaredWord, UndeclaredWords};
 use crate::config::WireSettings;
 use crate::declaration::Fault;
 use crate::model::ProductType;
-use crate::partners::catalog::CatalogOffer;
 use crate::partners::http::auth::BearerToken;
 use crate::partners::http::declared;
 use crate::partners::http::{Answered, Exchange, HttpRequest, HttpSource, MappingError, Reading, Secrets};
@@ -43,9 +39,6 @@ use crate::wire::{
 
 /// Longest time that a late answer is watched for.
 const LATE_PATIENCE_MAX: Duration = Duration::from_secs(60);
-
-/// An answer of more bytes is read aside: its mappings may take some milliseconds.
-pub(super) const LONG_ANSWER: usize = 32 * 1024;
 
 /// Who a client leads to.
 type SeatKey = (String, ProductType);
@@ -178,20 +171,17 @@ impl PartnerClient {
         self.wired.endpoint.reach(url).await
     }
 
-    /// Asks a seat, of whose offers those at `offers` fit the lead, with its `rendered` request or one that is
-    /// made now. Whatever goes wrong is told with its cause, without a word of what was sent or answered.
+    /// Asks a seat what its answers are read by, with its `rendered` request or one that is made now. Whatever goes wrong is told with
+    /// its cause, without a word of what was sent or answered.
     ///
     /// The partner is told the span of the ask, so that it can go on with the `trace`.
     pub async fn ask(
         &self,
-        seat: &Arc<Seat>,
-        offers: &[usize],
-        question: &Arc<Question>,
+        reader: &AnswerReader,
         (rendered, calls): (Option<Rendered>, Calls),
         (trace, facts): (Option<&TraceContext>, &mut CallFacts),
-        deadline: Instant,
     ) -> AskEnd {
-        let end = self.exchange(seat, offers, question, (rendered, calls), (trace, facts), deadline).await;
+        let end = self.exchange(reader, (rendered, calls), (trace, facts)).await;
         end.unwrap_or_else(|trouble| trouble.outcome().because(trouble.to_string()))
     }
 
@@ -252,26 +242,20 @@ impl PartnerClient {
 
     async fn exchange(
         &self,
-        seat: &Arc<Seat>,
-        offers: &[usize],
-        question: &Arc<Question>,
+        reader: &AnswerReader,
         (rendered, calls): (Option<Rendered>, Calls),
         (trace, facts): (Option<&TraceContext>, &mut CallFacts),
-        deadline: Instant,
     ) -> Result<AskEnd, Trouble> {
+        let AnswerReader { seat, question, .. } = reader;
         let Some(source) = &seat.http else { return Ok(Outcome::NoOffers(NoOfferReason::Declined).into()) };
         let mut mapping = rendered.as_ref().map_or(Duration::ZERO, |rendered| rendered.took);
-        let reader = AnswerReader::new(seat, offers, question, deadline, calls.afterwards.clone());
+        let deadline = reader.deadline;
         let conversation =
-            Conversation { client: self, source, question, trace, deadline, reader: Some(&reader) };
+            Conversation { client: self, source, question, trace, deadline, reader: Some(reader) };
         let url = if question.asked.test { "sandbox_url" } else { "url" };
         facts.host = source.hosts.iter().find(|(key, _)| key.ends_with(url)).map(|(_, host)| host.clone());
         let begun = Instant::now();
-        let conversed = conversation
-            .come_to_an_end(rendered, calls, |_, reply| {
-                facts.answered(reply);
-            })
-            .await;
+        let conversed = conversation.come_to_an_end(rendered, calls, |_, reply| facts.answered(reply)).await;
         facts.waited = begun.elapsed();
         let conversed = match conversed {
             Ok(Some(conversed)) => conversed,
@@ -281,7 +265,8 @@ impl PartnerClient {
         };
         let (bid, reached) = (conversed.exchange.bid, conversed.exchange.clone());
         let begun = std::time::Instant::now();
-        let answered = read(seat, offers, question, conversed).await?;
+        let answered = reader.aside(conversed.reply.body.len(), |reader| reading(reader, conversed)).await;
+        let answered = answered.ok_or(Trouble::TimedOut)?;
         mapping += begun.elapsed();
         self.wired.mappings.record(mapping.as_secs_f64());
         facts.mapped = mapping;
@@ -298,13 +283,8 @@ impl PartnerClient {
             let is_nobodys = source.withheld().out_of(&word) == word && !is_of(&question.lead, &word);
             self.words.count(if is_nobodys { word } else { UNNAMED.to_owned() });
         }
-        let outcome = match answered {
-            Answered::Offers(quotes) if quotes.is_empty() => Outcome::NoOffers(NoOfferReason::Declined),
-            Answered::Offers(quotes) => Outcome::Offers(quotes),
-            Answered::Declined(Some(reason)) => Outcome::NoOffers(NoOfferReason::Rejected(reason)),
-            Answered::Declined(None) => Outcome::NoOffers(NoOfferReason::Declined),
-            Answered::Failed(cause) => return Err(Trouble::Answer(cause).in_call(source, &reached)),
-        };
+        let outcome =
+            outcome_of(answered).map_err(|cause| Trouble::Answer(cause).in_call(source, &reached))?;
         let (is_sold, when_shown) = (!outcome.quotes().is_empty(), source.post.when_shown());
         let end = match (told, bid) {
             (None, None) => outcome.into(),
@@ -356,38 +336,13 @@ impl PartnerClient {
     }
 }
 
-/// What an answer says. A long one is read aside, since that takes longer than other leads of the thread may wait.
-async fn read(
-    seat: &Arc<Seat>,
-    offers: &[usize],
-    question: &Arc<Question>,
-    conversed: Conversed,
-) -> Result<Result<Reading, MappingError>, Trouble> {
-    if conversed.reply.body.len() <= LONG_ANSWER {
-        return Ok(reading(seat, offers, question, conversed));
-    }
-    let (seat, offers, question) = (Arc::clone(seat), offers.to_vec(), Arc::clone(question));
-    let aside = spawn_blocking(move || reading(&seat, &offers, &question, conversed));
-    match aside.await.map_err(JoinError::try_into_panic) {
-        Ok(reading) => Ok(reading),
-        Err(Ok(panic)) => resume_unwind(panic),
-        // The process ends.
-        Err(Err(_)) => Err(Trouble::TimedOut),
-    }
+/// What the last answer says.
+fn reading(reader: &AnswerReader, conversed: Conversed) -> Result<Reading, MappingError> {
+    let Some(source) = &reader.seat.http else { return Ok(Answered::Declined(None).into()) };
+    conversed.reading(source, &reader.question, &reader.offers())
 }
 
-fn reading(
-    seat: &Seat,
-    offers: &[usize],
-    question: &Question,
-    conversed: Conversed,
-) -> Result<Reading, MappingError> {
-    let Some(source) = &seat.http else { return Ok(Answered::Declined(None).into()) };
-    let fitting: Vec<&CatalogOffer> = offers.iter().map(|position| &seat.offers[*position]).collect();
-    conversed.reading(source, question, &fitting)
-}
-
-/// A seat's request, not sent yet.
+/// A seat's request, not sent yet. It holds a person's data and secrets, so it is not `Debug`.
 pub struct Rendered {
     /// `None` for a test lead of a partner that has no sandbox.
     pub(super) request: Result<Option<HttpRequest>, Trouble>,
@@ -407,13 +362,6 @@ impl Rendered {
         let request = source.request(exchange, question.given(), Secrets::Real);
         let request = request.map_err(|error| Trouble::Request(source.places.locate(&error)));
         Self { request, took: begun.elapsed() }
-    }
-}
-
-/// Tells nothing of what it holds, a person's data and secrets.
-impl fmt::Debug for Rendered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rendered").field("took", &self.took).finish_non_exhaustive()
     }
 }
 
@@ -496,17 +444,5 @@ impl Trouble {
             }
             Self::Call(_) => Outcome::Failed(Failure::Unreachable),
         }
-    }
-}
-
-impl fmt::Debug for PartnerClients {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.clients.keys()).finish()
-    }
-}
-
-impl fmt::Debug for PartnerClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.wired.endpoint.fmt(f)
     }
 }

@@ -4,7 +4,6 @@
 //! the lead's commit is under way, as many as that leaves time for; the others are made when they are sent. A lead that is then
 //! refused has had them made for nothing.
 
-use std::fmt;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -26,6 +25,11 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// A question without requests.
+    pub fn without_requests(question: Question) -> Self {
+        Self { question: Arc::new(question), requests: Vec::new() }
+    }
+
     /// Waits for what is under way, and meanwhile makes the requests of the seats that are there to be asked, one after the
     /// other; `None` stands for a seat that needs none. A request whose mapping panics is left to its own ask, which can fail alone.
     pub async fn meanwhile<T>(
@@ -63,20 +67,6 @@ impl Prepared {
     /// Takes the request of the seat at a position, if it was made.
     pub fn take(&mut self, seat: usize) -> Option<Rendered> {
         self.requests.get_mut(seat).and_then(Option::take)
-    }
-}
-
-/// A question without requests.
-impl From<Question> for Prepared {
-    fn from(question: Question) -> Self {
-        Self { question: Arc::new(question), requests: Vec::new() }
-    }
-}
-
-/// Tells nothing of the person.
-impl fmt::Debug for Prepared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Prepared").field("question", &self.question).finish_non_exhaustive()
     }
 }
 

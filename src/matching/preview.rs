@@ -46,7 +46,7 @@ pub fn show(engine: &Engine, preview: Preview) -> Bytes {
 
     let mut offers: Vec<(&Seat, &CatalogOffer, Quote)> = Vec::new();
     for fit in &fits {
-        let best = best(fit, &facts, max_deposit, configuration.rules.offers_per_partner);
+        let best = best(fit, &facts, max_deposit, configuration.rules.matching.offers_per_partner);
         offers.extend(best.into_iter().map(|(offer, quote)| (&*fit.seat, offer, quote)));
     }
     offers.sort_by(|(.., one), (.., two)| two.score.total_cmp(&one.score));

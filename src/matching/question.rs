@@ -1,6 +1,5 @@
 //! What the partners of a rate table are asked, owned, so that it can be taken to any thread.
 
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use chrono::{NaiveDate, Utc};
@@ -11,7 +10,7 @@ use crate::partners::http::{Asked, Given};
 use crate::partners::ranking::RankedBy;
 use crate::rate_table::record::TableHead;
 
-/// One lead's question, the same for every partner.
+/// One lead's question, the same for every partner. It holds a person's data, so it is not `Debug`.
 pub struct Question {
     /// The lead.
     pub lead: Arc<Lead>,
@@ -49,12 +48,5 @@ impl Question {
     /// The lead as mappings see it; made when the first mapping needs it.
     pub fn given(&self) -> &Given {
         self.given.get_or_init(|| Given::of(&self.facts(), &self.asked))
-    }
-}
-
-/// Tells nothing of the person.
-impl fmt::Debug for Question {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Question").field("asked", &self.asked).finish_non_exhaustive()
     }
 }

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::admission::LivePlace;
 use super::audience::Audience;
-use super::budget::{Budget, TimeRules};
+use super::budget::Budget;
 use super::configuration::Configuration;
 use super::engine::Engine;
 use super::idempotency::Held;
@@ -28,6 +28,7 @@ use super::messages::{
 };
 use super::prepared::Prepared;
 use super::replies::Replies;
+use crate::config::MatchingSettings;
 use crate::model::{CreditBands, Lead};
 use crate::partners::Fit;
 use crate::partners::ranking::RankedBy;
@@ -39,7 +40,6 @@ use crate::store::CommitError;
 use crate::telemetry::traces::LeadTrace;
 
 /// What an actor needs to be started with.
-#[derive(Debug)]
 pub struct Start {
     /// What it is computed under, to its end.
     pub configuration: Arc<Configuration>,
@@ -180,12 +180,11 @@ impl Handler<Leave> for RateTableActor {
 impl RateTableActor {
     /// An actor that is ready to be started on an arbiter.
     pub fn new(engine: Arc<Engine>, start: Start, beginning: Beginning) -> Self {
+        let deadline = beginning.table.head().longest();
+        let rules = MatchingSettings { deadline, ..start.configuration.rules.matching };
         Self {
             engine,
-            budget: Budget::until(
-                start.deadline,
-                TimeRules { deadline: beginning.table.head().longest(), ..start.configuration.rules.time },
-            ),
+            budget: Budget::until(start.deadline, rules),
             table: Machine::new(beginning),
             prepared: None,
             waiting: None,

@@ -34,8 +34,13 @@ pub enum Refused {
 impl Refused {
     /// The disk has not taken a lead, or all of its table, by the deadline.
     pub(super) fn late() -> Self {
-        counter!(SUBMITS_REFUSED, "reason" => "store_stalled").increment(1);
-        Self::StoreStalled
+        Self::StoreStalled.counted("store_stalled")
+    }
+
+    /// Counts it under a reason.
+    pub(super) fn counted(self, reason: &'static str) -> Self {
+        counter!(SUBMITS_REFUSED, "reason" => reason).increment(1);
+        self
     }
 
     /// What a failed commit means to who sent the lead.
@@ -58,7 +63,6 @@ impl Refused {
                 ("store_failed", Self::StoreFailed)
             }
         };
-        counter!(SUBMITS_REFUSED, "reason" => reason).increment(1);
-        refused
+        refused.counted(reason)
     }
 }

@@ -18,12 +18,12 @@ use crate::records::templates::Templates;
 /// The fingerprint of a text that the store does not have (any more).
 pub fn render(table: &Table, base_url: &BaseUrl, templates: &Templates) -> Result<Bytes, Fingerprint> {
     let mut out = Vec::with_capacity(1024 + table.offers() * 2048);
-    serde_json::to_writer(&mut out, &Head::of(table, base_url, templates))
-        .expect("writing to memory does not fail");
+    write_json(&mut out, &Head::of(table, base_url, templates));
     out.pop();
 
     for (name, offers) in table.arrays() {
-        begin_array(&mut out, name);
+        write_name(&mut out, name);
+        out.push(b'[');
         for (nth, offer) in offers.iter().enumerate() {
             if nth > 0 {
                 out.push(b',');
@@ -37,12 +37,11 @@ pub fn render(table: &Table, base_url: &BaseUrl, templates: &Templates) -> Resul
         out.push(b']');
     }
 
-    begin_array(&mut out, "pendingOriginators");
-    write_list(&mut out, pending_originators(table));
-    out.push(b']');
-    begin_array(&mut out, "pendingResponses");
-    write_list(&mut out, pending_responses(table));
-    out.extend_from_slice(b"]}");
+    write_name(&mut out, "pendingOriginators");
+    write_json(&mut out, &pending_originators(table));
+    write_name(&mut out, "pendingResponses");
+    write_json(&mut out, &pending_responses(table));
+    out.push(b'}');
     Ok(absolute_in(out, base_url).into())
 }
 
@@ -111,17 +110,12 @@ struct PendingResponse<'a> {
     offer_catalog_product_types: Vec<ProductSubType>,
 }
 
-fn begin_array(out: &mut Vec<u8>, name: &str) {
+fn write_name(out: &mut Vec<u8>, name: &str) {
     out.extend_from_slice(b",\"");
     out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(b"\":[");
+    out.extend_from_slice(b"\":");
 }
 
-fn write_list(out: &mut Vec<u8>, items: Vec<impl Serialize>) {
-    for (nth, item) in items.into_iter().enumerate() {
-        if nth > 0 {
-            out.push(b',');
-        }
-        serde_json::to_writer(&mut *out, &item).expect("writing to memory does not fail");
-    }
+fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(out, value).expect("writing to memory does not fail");
 }

@@ -5,14 +5,15 @@
 //! as `matching.gather_answers` says, and the table takes in all of them together.
 
 use std::mem;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
 use futures_util::Stream;
-use tokio::time::{Instant, Sleep, sleep};
+use futures_util::stream::unfold;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout};
 
 use super::call_facts::CallFacts;
 use super::messages::PartnerAnswered;
@@ -24,7 +25,14 @@ const GRACE: Duration = Duration::from_millis(50);
 
 /// Where the replies of one table arrive; cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct Replies(Arc<Mutex<State>>);
+pub struct Replies(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// Wakes the table.
+    wanted: Notify,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -32,48 +40,59 @@ struct State {
     /// Asks without a reply.
     outstanding: usize,
     hurried: bool,
-    table: Option<Waker>,
 }
 
 impl Replies {
     /// A seat's ask begins, or goes on that began so long `before` a restart, and will be replied to within its budget.
     pub fn expect(&self, seat: usize, (before, budget): (Duration, Duration), trace: AskTrace) -> Reply {
-        self.state().outstanding += 1;
+        self.0.state.lock().outstanding += 1;
         Reply { replies: self.clone(), seat, asked_at: Instant::now(), before, budget, trace: Some(trace) }
     }
 
     /// From now on somebody is, or nobody is any more, in a hurry for each reply.
     pub fn hurry(&self, hurried: bool) {
-        let mut state = self.state();
+        let mut state = self.0.state.lock();
         state.hurried = hurried;
-        let wanted = if hurried && !state.arrived.is_empty() { state.table.take() } else { None };
+        let is_wanted = hurried && !state.arrived.is_empty();
         drop(state);
-        wanted.into_iter().for_each(Waker::wake);
+        if is_wanted {
+            self.0.wanted.notify_one();
+        }
     }
 
     /// Those that are there, however long they may still gather.
     pub fn take(&self) -> Vec<PartnerAnswered> {
-        mem::take(&mut self.state().arrived)
+        mem::take(&mut self.0.state.lock().arrived)
     }
 
     /// The replies as the table takes them in, each time those that are there, gathered for `longest` at most. It never ends.
-    pub fn gathered(&self, longest: Duration) -> Gathered {
-        Gathered { replies: self.clone(), longest, due: None }
+    pub fn gathered(&self, longest: Duration) -> impl Stream<Item = Vec<PartnerAnswered>> + use<> {
+        unfold(self.clone(), move |replies| async move {
+            replies.until(|state| !state.arrived.is_empty()).await;
+            // When that is over, what is there is taken in as it is.
+            let _ = timeout(longest, replies.until(State::is_due)).await;
+            Some((replies.take(), replies))
+        })
+    }
+
+    /// Waits until the replies have come so far.
+    async fn until(&self, has_come: impl Fn(&State) -> bool) {
+        while !has_come(&self.0.state.lock()) {
+            self.0.wanted.notified().await;
+        }
     }
 
     fn arrive(&self, answered: PartnerAnswered) {
-        let mut state = self.state();
+        let mut state = self.0.state.lock();
         let first = state.arrived.is_empty();
         state.arrived.push(answered);
         state.outstanding -= 1;
         // The first has the gathering begin.
-        let wanted = if first || state.is_due() { state.table.take() } else { None };
+        let is_wanted = first || state.is_due();
         drop(state);
-        wanted.into_iter().for_each(Waker::wake);
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        if is_wanted {
+            self.0.wanted.notify_one();
+        }
     }
 }
 
@@ -127,9 +146,7 @@ impl Reply {
         let elapsed = self.before + elapsed;
         self.replies.arrive(PartnerAnswered { seat: self.seat, end, at, elapsed });
     }
-}
 
-impl Reply {
     fn timed_out(&self) -> AskEnd {
         let whole = self.before + self.budget;
         Outcome::TimedOut.because(format!("no answer within {} ms", whole.as_millis()))
@@ -143,45 +160,12 @@ impl Drop for Reply {
     }
 }
 
-/// See [`Replies::gathered`].
-#[derive(Debug)]
-pub struct Gathered {
-    replies: Replies,
-    longest: Duration,
-    /// When what is there is taken in at the latest.
-    due: Option<Pin<Box<Sleep>>>,
-}
-
-impl Stream for Gathered {
-    type Item = Vec<PartnerAnswered>;
-
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = self.get_mut();
-        let mut state = this.replies.state();
-        if state.arrived.is_empty() {
-            state.table = Some(cx.waker().clone());
-            this.due = None;
-            return Poll::Pending;
-        }
-        if !state.is_due() {
-            state.table = Some(cx.waker().clone());
-            drop(state);
-            let due = this.due.get_or_insert_with(|| Box::pin(sleep(this.longest)));
-            if due.as_mut().poll(cx).is_pending() {
-                return Poll::Pending;
-            }
-            state = this.replies.state();
-        }
-        let arrived = mem::take(&mut state.arrived);
-        drop(state);
-        this.due = None;
-        Poll::Ready(Some(arrived))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
     use futures_util::{FutureExt, StreamExt};
+    use tokio::time::sleep;
 
     use super::*;
     use crate::rate_table::outcome::NoOfferReason;
@@ -207,7 +191,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn replies_are_taken_in_together_when_the_last_has_come() {
         let replies = Replies::default();
-        let mut gathered = replies.gathered(LONGEST);
+        let mut gathered = pin!(replies.gathered(LONGEST));
         let mut expected = expected(&replies, 3);
         expected.remove(1).send(declined());
         assert!(gathered.next().now_or_never().is_none());
@@ -220,7 +204,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_has_come_does_not_wait_longer_than_it_may() {
         let replies = Replies::default();
-        let mut gathered = replies.gathered(LONGEST);
+        let mut gathered = pin!(replies.gathered(LONGEST));
         let mut expected = expected(&replies, 3);
         let begun = Instant::now();
         for _ in 0..2 {
@@ -234,7 +218,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_is_in_a_hurry_has_each_at_once() {
         let replies = Replies::default();
-        let mut gathered = replies.gathered(LONGEST);
+        let mut gathered = pin!(replies.gathered(LONGEST));
         let mut expected = expected(&replies, 3);
         expected.remove(0).send(declined());
         assert!(gathered.next().now_or_never().is_none());
@@ -266,7 +250,7 @@ mod tests {
         runtime.block_on(async {
             for round in 0..200_usize {
                 let replies = Replies::default();
-                let mut gathered = replies.gathered(Duration::from_secs(60));
+                let mut gathered = pin!(replies.gathered(Duration::from_secs(60)));
                 for reply in expected(&replies, 16) {
                     let replies = replies.clone();
                     tokio::spawn(async move {
@@ -290,7 +274,7 @@ mod tests {
     async fn a_reply_that_is_dropped_is_the_end_of_the_ask() {
         let replies = Replies::default();
         drop(expected(&replies, 1));
-        let answered = replies.gathered(LONGEST).next().await.expect("it never ends");
+        let answered = pin!(replies.gathered(LONGEST)).next().await.expect("it never ends");
         assert_eq!(answered[0].end, Outcome::Failed(Failure::Panicked).into());
         assert_eq!(answered.len(), 1);
     }

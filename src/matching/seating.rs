@@ -33,13 +33,11 @@ impl Seating {
     /// Seats those who fit a lead, and counts those who are asked at once.
     pub fn of(engine: &Engine, configuration: &Configuration, record: &LeadRecord) -> Self {
         let facts = reading::facts(record, Utc::now());
-        let (book, most) = (&configuration.book, configuration.rules.partners_per_lead);
+        let (book, most) = (&configuration.book, configuration.rules.matching.partners_per_lead);
         let mut round = None;
         let judge = |seats: &[&Seat]| {
-            let (counted, verdicts) = {
-                let left_out = engine.left_out(record.test, record.uuid, &record.lead, seats);
-                engine.limiter.admit(record.test, record.uuid, most, seats, &left_out)
-            };
+            let left_out = engine.left_out(record.test, record.uuid, &record.lead, seats);
+            let (counted, verdicts) = engine.limiter.admit(record.test, record.uuid, most, seats, &left_out);
             round = Some(counted);
             verdicts
         };

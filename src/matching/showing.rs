@@ -117,9 +117,7 @@ async fn look(
         return Ok(rate_table(engine, viewer, table).await?.map(Polled::Shown));
     }
     if let Some(kept) = engine.kept.get(viewer, table) {
-        let complete = Unchanged { version: kept.version, pending: false, deadline: kept.deadline };
-        let is_held = held.contains(&kept.version);
-        return Ok(Some(if is_held { Polled::Unchanged(complete) } else { Polled::Shown(kept) }));
+        return Ok(Some(kept.polled(held)));
     }
     let unchanged = match engine.live.get(table, viewer) {
         Some(Some(actor)) => unchanged(&actor, held, longest).await,

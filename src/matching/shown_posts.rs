@@ -6,9 +6,10 @@
 //! with the calls of its ask: whether it takes the lead is an event of the lead, and its bid is booked then.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use chrono::Utc;
+use parking_lot::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
@@ -17,12 +18,11 @@ use uuid::Uuid;
 
 use super::calls::Calls;
 use super::engine::Engine;
-use super::failure_log::Failed;
 use super::question::Question;
 use super::sent_once;
 use crate::model::EventType;
 use crate::partners::Seat;
-use crate::partners::http::{HttpSource, Progress};
+use crate::partners::http::HttpSource;
 use crate::rate_table::bids::Sale;
 use crate::rate_table::call_record::{CallRecord, Later, LaterEnd};
 use crate::rate_table::cause::Cause;
@@ -74,8 +74,7 @@ impl ShownTables {
 
 /// Posts to whom tables that are shown have offers of, for ever.
 pub async fn keep(engine: Arc<Engine>) {
-    let waiting = engine.shown.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let Some(mut shown) = waiting else { return };
+    let Some(mut shown) = engine.shown.waiting.lock().take() else { return };
     while let Some(table) = shown.recv().await {
         let Ok((table, lead, due)) = due(&engine, &table) else { continue };
         for post in due {
@@ -156,8 +155,7 @@ async fn send(
     lead: &LeadRecord,
     (position, sent): (u16, &CallRecord),
 ) -> LaterEnd {
-    let CallRecord { step, bid, kept, .. } = sent;
-    let exchange = source.taken_up(&Progress { step: *step, kept: kept.clone(), bid: *bid });
+    let exchange = source.taken_up(&sent.progress());
     let question = Question::of(table.head(), Arc::new(lead.lead.clone()), lead.bands);
     let record = || {
         let settings = engine.configuration().rules.transcripts;
@@ -174,14 +172,8 @@ async fn send(
         Ok(true) => LaterEnd::Taken,
         Ok(false) => LaterEnd::NotTaken,
         Err(cause) => {
-            let cause = Cause::new(cause);
-            engine.statistics.failures.note(&Failed {
-                partner: &seat.identity.key,
-                product_type: seat.product_type,
-                rate_table: table.head().uuid,
-                word: FAILED,
-                cause: Some(&cause),
-            });
+            let (failures, cause) = (&engine.statistics.failures, Cause::new(cause));
+            failures.note(&seat.identity.key, seat.product_type, table.head().uuid, FAILED, Some(&cause));
             LaterEnd::Unclear(cause)
         }
     }

@@ -12,7 +12,6 @@ use crate::store::entities::LeadRecord;
 use crate::telemetry::traces::TraceContext;
 
 /// A lead on its way in.
-#[derive(Debug)]
 pub struct Submission {
     /// Whose it is.
     pub company: Uuid,

@@ -3,9 +3,10 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 
 use metrics::gauge;
+use parking_lot::{Mutex, RwLock};
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Lead, SuppressionDigest, SuppressionKind};
@@ -92,7 +93,7 @@ impl Suppressions {
             tracing::error!("{told}");
             let left_alone = LeftAlone::Locked(told.clone());
             let unknown = Lists { left_alone, unread: Some(told), ..Lists::default() };
-            *suppressions.lists.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(unknown);
+            *suppressions.lists.write() = Arc::new(unknown);
         }
         suppressions
     }
@@ -107,7 +108,7 @@ impl Suppressions {
     /// # Errors
     /// That the store cannot be read; what was in force stays so.
     pub fn load(&self, store: &Store) -> Result<(), ReadError> {
-        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        let _loading = self.loading.lock();
         let read = SuppressionLists::of(store.clone()).read()?.into_iter();
         let named = read.map(|(name, (about, digests))| (name, List { about, digests })).collect();
         let (left_alone, doubt) = (LeftAlone::read(store, &self.key_file)?, Doubt::read(store)?);
@@ -123,7 +124,7 @@ impl Suppressions {
         {
             tracing::error!("{told}");
         }
-        let mut now = self.lists.write().unwrap_or_else(PoisonError::into_inner);
+        let mut now = self.lists.write();
         for name in now.named.keys().filter(|name| !loaded.named.contains_key(*name)) {
             gauge!(SUPPRESSION_ENTRIES, "list" => name.clone()).set(0.0);
         }
@@ -147,7 +148,7 @@ impl Suppressions {
 
     /// The lists as of now; who holds them keeps them, whatever is added later.
     pub fn now(&self) -> Arc<Lists> {
-        Arc::clone(&self.lists.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.lists.read())
     }
 }
 
@@ -175,10 +176,11 @@ impl Lists {
 
     /// What keeps a partner from being asked about somebody, if anything.
     pub fn against(&self, seat: &Seat, digests: &Digests) -> Option<Suppressed> {
-        seat.identity.suppress.iter().find_map(|name| match self.named.get(name) {
-            None => Some(Suppressed::Missing(name.clone())),
-            Some(_) if self.may_lack => Some(Suppressed::Locked(MAY_LACK.to_owned())),
-            Some(list) => list.has_any(digests.of(list.about.kind)).then(|| Suppressed::Listed(name.clone())),
+        if self.may_lack && !seat.identity.suppress.is_empty() {
+            return Some(Suppressed::Locked(MAY_LACK.to_owned()));
+        }
+        Suppressed::by(seat, |name| {
+            self.named.get(name).map(|list| list.has_any(digests.of(list.about.kind)))
         })
     }
 
@@ -234,16 +236,19 @@ impl OnLists {
         if self.left_alone {
             return Some(Suppressed::LeftAlone);
         }
-        seat.identity.suppress.iter().find_map(|name| {
-            if !self.known.contains(name) {
-                return Some(Suppressed::Missing(name.clone()));
-            }
-            self.listed.contains(name).then(|| Suppressed::Listed(name.clone()))
-        })
+        Suppressed::by(seat, |name| self.known.contains(name).then(|| self.listed.contains(name)))
     }
 }
 
 impl Suppressed {
+    /// By the lists that a partner names, where `is_on` is whether somebody is on one; `None` of one that is missing.
+    fn by(seat: &Seat, is_on: impl Fn(&String) -> Option<bool>) -> Option<Self> {
+        seat.identity.suppress.iter().find_map(|name| match is_on(name) {
+            None => Some(Self::Missing(name.clone())),
+            Some(is_on) => is_on.then(|| Self::Listed(name.clone())),
+        })
+    }
+
     /// What is wanted, and what was found instead.
     pub fn told(&self) -> (&'static str, String) {
         match self {

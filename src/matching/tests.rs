@@ -7,7 +7,6 @@ use serde_json::Value;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::configuration::Rules;
 use super::messages::{Leave, Polled, Snapshot, Until};
 use super::recovery::{recover, recover_for_ever};
 use super::refused::Refused;
@@ -78,7 +77,7 @@ fn a_silent_partner_is_given_its_own_timeout() {
 fn no_partner_is_given_more_than_the_lead_has_left() {
     paused(async {
         let mut rules = rules();
-        rules.time.deadline = Duration::from_secs(6);
+        rules.matching.deadline = Duration::from_secs(6);
         let world = World::with_rules(&[partner("silent").loan(&failing("silence"))], rules).await;
         let begun = Instant::now();
         assert!(!world.submit(Until::Settled).await.pending);
@@ -90,7 +89,7 @@ fn no_partner_is_given_more_than_the_lead_has_left() {
 fn a_partner_for_which_no_time_is_left_is_not_asked() {
     paused(async {
         let mut rules = rules();
-        rules.time.deadline = Duration::from_millis(120);
+        rules.matching.deadline = Duration::from_millis(120);
         let world = World::with_rules(&[partner("prompt").loan("")], rules).await;
         let table = world.submit(Until::Settled).await;
         assert_eq!((loan_offers(&table), table.pending), (0, false));
@@ -152,7 +151,7 @@ fn answers_that_nobody_can_see_yet_are_written_together() {
 fn a_first_look_at_a_table_has_what_was_gathered_written() {
     paused(async {
         let mut rules = rules();
-        rules.gather_answers = Duration::from_secs(5);
+        rules.matching.gather_answers = Duration::from_secs(5);
         let partners = [partner("soon").loan(&simulate("1s")), partner("late").loan(&simulate("9s"))];
         let world = World::with_rules(&partners, rules).await;
         let waiting = world.submit(Until::Settled);
@@ -172,7 +171,8 @@ fn a_first_look_at_a_table_has_what_was_gathered_written() {
 #[test]
 fn who_was_shown_a_pending_table_at_once_finds_each_answer_when_it_has_come() {
     paused(async {
-        let rules = Rules { gather_answers: Duration::from_secs(5), ..rules() };
+        let mut rules = rules();
+        rules.matching.gather_answers = Duration::from_secs(5);
         let partners = [partner("soon").loan(&simulate("1s")), partner("late").loan(&simulate("9s"))];
         let world = World::with_rules(&partners, rules).await;
         let pending = world.submit(Until::Prompt).await;
@@ -184,8 +184,9 @@ fn who_was_shown_a_pending_table_at_once_finds_each_answer_when_it_has_come() {
 #[test]
 fn what_still_gathers_at_the_deadline_has_come_in_time() {
     paused(async {
-        let mut rules = Rules { gather_answers: Duration::from_secs(5), ..rules() };
-        rules.time.deadline = Duration::from_secs(6);
+        let mut rules = rules();
+        rules.matching.gather_answers = Duration::from_secs(5);
+        rules.matching.deadline = Duration::from_secs(6);
         let partners = [partner("soon").loan(&simulate("4s")), partner("silent").loan(&failing("silence"))];
         let world = World::with_rules(&partners, rules).await;
         let table = world.submit(Until::Settled).await;
@@ -196,7 +197,8 @@ fn what_still_gathers_at_the_deadline_has_come_in_time() {
 #[test]
 fn what_still_gathers_when_the_daemon_stops_is_written() {
     paused(async {
-        let rules = Rules { gather_answers: Duration::from_secs(5), ..rules() };
+        let mut rules = rules();
+        rules.matching.gather_answers = Duration::from_secs(5);
         let partners = [partner("soon").loan(&simulate("1s")), partner("late").loan(&simulate("9s"))];
         let world = World::with_rules(&partners, rules).await;
         let stopping = async {
@@ -227,7 +229,7 @@ fn a_submit_does_not_wait_for_partners_that_take_time() {
         let begun = Instant::now();
         let table = world.submit(Until::Prompt).await;
         assert_eq!((loan_offers(&table), table.pending), (1, true));
-        assert!(begun.elapsed() <= rules().submit_wait);
+        assert!(begun.elapsed() <= rules().matching.submit_wait);
     });
 }
 
@@ -264,7 +266,7 @@ fn a_complete_table_is_read_from_the_store_once_its_actor_has_left() {
 fn every_place_is_given_back() {
     paused(async {
         let mut rules = rules();
-        rules.live_tables = 1;
+        rules.matching.live_tables = 1;
         let world = World::with_rules(&[partner("slow").loan(&simulate("1s"))], rules).await;
         for _ in 0..3 {
             world.submit(Until::Prompt).await;
@@ -411,7 +413,7 @@ proptest! {
                 }
                 last = next;
             }
-            tokio::time::sleep(rules().time.deadline.saturating_sub(begun.elapsed())).await;
+            tokio::time::sleep(rules().matching.deadline.saturating_sub(begun.elapsed())).await;
             let complete = world.poll(table).await;
             prop_assert!(!complete.pending);
             tokio::time::sleep(Duration::from_secs(60)).await;

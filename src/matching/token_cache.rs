@@ -1,8 +1,8 @@
 //! A token that many need and one fetches.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -44,20 +44,20 @@ impl TokenCache {
         }
         let token = fetch.await?;
         let until = Instant::now() + token.life.saturating_sub(MARGIN);
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some((token.clone(), until));
+        *self.kept.lock() = Some((token.clone(), until));
         Ok(token)
     }
 
     /// Forgets a token that was not taken, so that the next is fetched.
     pub fn forget(&self, refused: &BearerToken) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         if kept.as_ref().is_some_and(|(token, _)| token == refused) {
             *kept = None;
         }
     }
 
     fn kept(&self) -> Option<BearerToken> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.lock();
         kept.as_ref().filter(|(_, until)| Instant::now() < *until).map(|(token, _)| token.clone())
     }
 }

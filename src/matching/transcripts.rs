@@ -193,38 +193,32 @@ impl Recorder {
 }
 
 /// Without secrets, and no longer than it may be.
-fn finished(withheld: &mut Withheld, drafts: Vec<Draft>, left_out: u32, keep_ms: i64) -> Transcript {
-    for Draft { call, .. } in &drafts {
+fn finished(withheld: &mut Withheld, mut drafts: Vec<Draft>, left_out: u32, keep_ms: i64) -> Transcript {
+    for Draft { call, .. } in &mut drafts {
         messages(call).for_each(|message| withheld.learn(&message.body));
     }
-    let mut calls = Vec::with_capacity(drafts.len());
-    for Draft { mut call, limits } in drafts {
+    for Draft { call, limits } in &mut drafts {
         call.url = withheld.out_of(&call.url);
         if let Some((end, _)) = call.url.char_indices().find(|(at, _)| *at >= URL_BYTES) {
             call.url.truncate(end);
         }
-        let came = match &mut call.end {
-            CallEnd::Answered { came, .. } => Some(came),
-            CallEnd::Failed(_) | CallEnd::Taken => None,
-        };
-        for (message, limit) in [Some(&mut call.sent), came].into_iter().flatten().zip(limits) {
+        for (message, limit) in messages(call).zip(*limits) {
             for value in message.headers.iter_mut().filter_map(|(_, value)| value.as_mut()) {
                 *value = withheld.out_of(value);
             }
             message.body = withheld.out_of_body(&message.body);
             message.body.truncate(limit);
         }
-        calls.push(call);
     }
-    Transcript { keep_ms, calls, left_out }
+    Transcript { keep_ms, calls: drafts.into_iter().map(|draft| draft.call).collect(), left_out }
 }
 
-fn messages(call: &TranscribedCall) -> impl Iterator<Item = &Message> {
-    let came = match &call.end {
+fn messages(call: &mut TranscribedCall) -> impl Iterator<Item = &mut Message> {
+    let came = match &mut call.end {
         CallEnd::Answered { came, .. } => Some(came),
         CallEnd::Failed(_) | CallEnd::Taken => None,
     };
-    [Some(&call.sent), came].into_iter().flatten()
+    [Some(&mut call.sent), came].into_iter().flatten()
 }
 
 impl Drop for Recorder {

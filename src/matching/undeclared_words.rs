@@ -2,10 +2,10 @@
 //! not as leads that the partner merely has nothing for.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
 use metrics::{Counter, counter};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::declaration::quoted;
@@ -73,7 +73,7 @@ impl UndeclaredWords {
     /// Counts a word, which may be shown.
     pub fn count(&self, word: String) {
         self.all.increment(1);
-        let mut words = self.lock();
+        let mut words = self.words.lock();
         let word =
             if words.len() < WORDS_MAX || words.contains_key(&word) { word } else { OTHERS.to_owned() };
         let (count, last) = words.entry(word).or_default();
@@ -82,7 +82,7 @@ impl UndeclaredWords {
 
     /// Each word, the most frequent first.
     pub fn counted(&self) -> Vec<UndeclaredWord> {
-        let words = self.lock();
+        let words = self.words.lock();
         let counted = words.iter().map(|(word, (count, last))| UndeclaredWord {
             word: word.clone(),
             count: *count,
@@ -91,9 +91,5 @@ impl UndeclaredWords {
         let mut counted: Vec<_> = counted.collect();
         counted.sort_by_key(|word| std::cmp::Reverse(word.count));
         counted
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, (u64, DateTime<Utc>)>> {
-        self.words.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

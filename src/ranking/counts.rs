@@ -91,10 +91,8 @@ impl Counts {
         let kept = self.days.split_off(&day);
         let old = std::mem::replace(&mut self.days, kept);
         self.cohorts -= old.values().flat_map(HashMap::values).map(Vec::len).sum::<usize>();
-        let dropped = std::mem::take(&mut self.dropped);
-        let (gone, dropped) = dropped.into_iter().partition(|(dropped, _)| *dropped < day);
-        self.dropped = dropped;
-        let gone: BTreeMap<u32, BTreeSet<Whose>> = gone;
+        let dropped = self.dropped.split_off(&day);
+        let gone = std::mem::replace(&mut self.dropped, dropped);
         let old = old.into_iter().map(|(day, of_day)| (day, of_day.into_keys().collect())).chain(gone);
         old.flat_map(|(day, whose)| whose.into_iter().map(move |whose| key::day(whose, day))).collect()
     }

@@ -4,8 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::cause::Cause;
+use crate::partners::http::Progress;
 
-/// By rate table and seat. An ask that needs none has none.
+/// By rate table and seat. An ask that needs none has none. It holds what partners have answered, so it is not `Debug`.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRecord {
     /// When, Unix milliseconds.
@@ -22,6 +23,13 @@ pub struct CallRecord {
     pub heard: Option<Heard>,
     /// What came of it when the ask had ended.
     pub later: Option<Later>,
+}
+
+impl CallRecord {
+    /// How far the calls were.
+    pub fn progress(&self) -> Progress {
+        Progress { step: self.step, kept: self.kept.clone(), bid: self.bid }
+    }
 }
 
 /// What came of an ask when it had ended.
@@ -73,17 +81,4 @@ pub struct Heard {
     pub headers: Vec<(String, String)>,
     /// Its body.
     pub body: Vec<u8>,
-}
-
-/// Tells nothing of what the partner has answered.
-impl std::fmt::Debug for CallRecord {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { at, step, sent, bid, .. } = self;
-        f.debug_struct("CallRecord")
-            .field("at", at)
-            .field("step", step)
-            .field("sent", sent)
-            .field("bid", bid)
-            .finish_non_exhaustive()
-    }
 }

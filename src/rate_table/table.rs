@@ -39,7 +39,6 @@ pub struct Offer {
 /// The arrays of a rate table, in the order of the specification.
 const ARRAYS: [&str; 5] =
     ["creditCardOffers", "loanOffers", "mortgageOffers", "savingsOffers", "specialOffers"];
-const SPECIAL: usize = 4;
 
 fn array_of(terms: &Terms) -> usize {
     match terms {
@@ -47,7 +46,7 @@ fn array_of(terms: &Terms) -> usize {
         Terms::Loan(_) => 1,
         Terms::Mortgage(_) => 2,
         Terms::Savings(_) => 3,
-        Terms::Special(_) => SPECIAL,
+        Terms::Special(_) => 4,
     }
 }
 

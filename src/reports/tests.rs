@@ -126,8 +126,7 @@ fn experiment(world: &World) {
     let old = engine.configuration();
     let clients = old.clients.opened(&old.book).unwrap();
     let ids = &engine.records.templates.ids;
-    let configuration = Configuration::new(Arc::clone(&old.book), clients, old.rules.clone(), ids);
-    engine.configure(configuration.experimenting(rules));
+    engine.configure(Configuration::new(Arc::clone(&old.book), clients, old.rules.clone(), rules, ids));
 }
 
 impl Story {

@@ -51,7 +51,6 @@ pub struct GateRules {
 }
 
 /// One gate, for all the listeners of a daemon that share its limits.
-#[derive(Debug)]
 pub struct Gate {
     rules: GateRules,
     companies: Option<Allowances<Account>>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::{HeaderMap, Method, StatusCode};
 
-/// One request.
+/// One request. Headers and body hold personal data and secrets, so it is not `Debug`.
 #[derive(Clone)]
 pub struct Call {
     /// Its method.
@@ -44,18 +44,6 @@ pub struct Phases {
     pub wait: Duration,
     /// Reading the body.
     pub read: Duration,
-}
-
-/// Headers and bodies hold personal data and secrets: only sizes are shown.
-impl std::fmt::Debug for Call {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Call")
-            .field("method", &self.method)
-            .field("headers", &self.headers.len())
-            .field("body", &self.body.len())
-            .field("idempotent", &self.idempotent)
-            .finish_non_exhaustive()
-    }
 }
 
 impl std::fmt::Debug for Reply {

@@ -1,6 +1,5 @@
 //! One kind of traffic to a far system: what it may have under way, when it is kept back, when it is sent again.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,13 +56,6 @@ pub struct EndpointState {
     pub calls: u32,
     /// Those of them that failed.
     pub failed: u32,
-}
-
-impl EndpointState {
-    /// Share of failed calls within the breaker's window, from 0 to 1.
-    pub fn failure_share(&self) -> Option<f64> {
-        (self.calls > 0).then(|| f64::from(self.failed) / f64::from(self.calls))
-    }
 }
 
 /// One kind of traffic to a far system. Cheap to clone.
@@ -146,16 +138,6 @@ impl Endpoint {
             calls: tally.calls,
             failed: tally.failed,
         }
-    }
-}
-
-impl fmt::Debug for Endpoint {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Endpoint")
-            .field("pool", &self.0.pool)
-            .field("name", &self.0.name)
-            .field("state", &self.state())
-            .finish_non_exhaustive()
     }
 }
 

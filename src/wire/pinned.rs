@@ -7,7 +7,6 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
@@ -29,7 +28,7 @@ pub fn connector(chains: &[Vec<u8>]) -> Result<HttpsConnector<HttpConnector>, St
     let roots = Arc::new(public_roots());
     let others = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build();
     let others = others.map_err(|error| set_up(&error))?;
-    let verifier = Pinned { known, others, provider: Arc::clone(&provider) };
+    let verifier = Pinned { known, others };
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| set_up(&error))?
@@ -53,7 +52,6 @@ pub fn connector(chains: &[Vec<u8>]) -> Result<HttpsConnector<HttpConnector>, St
 struct Pinned {
     known: Vec<CertificateDer<'static>>,
     others: Arc<WebPkiServerVerifier>,
-    provider: Arc<CryptoProvider>,
 }
 
 impl ServerCertVerifier for Pinned {
@@ -78,8 +76,7 @@ impl ServerCertVerifier for Pinned {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signed, algorithms)
+        self.others.verify_tls12_signature(message, certificate, signed)
     }
 
     fn verify_tls13_signature(
@@ -88,11 +85,10 @@ impl ServerCertVerifier for Pinned {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, algorithms)
+        self.others.verify_tls13_signature(message, certificate, signed)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        self.others.supported_verify_schemes()
     }
 }

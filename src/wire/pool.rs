@@ -1,6 +1,5 @@
 //! How one far system is reached: its connections, and one attempt at a request.
 
-use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +10,7 @@ use futures_util::future::BoxFuture;
 use http_body_util::Full;
 use hyper::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::uri::Scheme;
-use hyper::{HeaderMap, Method, Request, Uri};
+use hyper::{Request, Uri};
 use hyper_util::client::legacy::connect::capture_connection;
 use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -39,7 +38,7 @@ const PING_EVERY: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How one far system is reached.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct PoolRules {
     /// Longest wait for a connection: name, TCP and TLS.
     pub connect_timeout: Duration,
@@ -178,7 +177,11 @@ impl Pool {
         if self.0.body.gzip {
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         }
-        Ok(Prepared { method: call.method, uri, secure, headers, body: call.body })
+        let mut request = Request::new(Full::new(call.body));
+        *request.method_mut() = call.method;
+        *request.uri_mut() = uri;
+        *request.headers_mut() = headers;
+        Ok(Prepared { request, secure })
     }
 
     fn clients(&self) -> Clients {
@@ -196,7 +199,7 @@ impl Pool {
         deadline: Instant,
         too_late: impl FnOnce(BoxFuture<'static, Result<Reply, CallError>>),
     ) -> Result<Reply, Failed> {
-        let mut request = prepared.request();
+        let mut request = prepared.request.clone();
         let mut connection = capture_connection(&mut request);
         let begun = Instant::now();
         let mut connected_at = None;
@@ -247,12 +250,6 @@ async fn late_reply(answer: ResponseFuture, rules: BodyRules) -> Result<Reply, C
     Ok(Reply { status: head.status, headers: head.headers, body, sent: 1, took: Phases::default() })
 }
 
-impl fmt::Debug for Pool {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Pool").field("name", &self.0.name).finish_non_exhaustive()
-    }
-}
-
 fn client(rules: &PoolRules, connector: Connector, http2_only: bool) -> HttpClient {
     Client::builder(TokioExecutor::new())
         .timer(TokioTimer::new())
@@ -271,19 +268,6 @@ fn client(rules: &PoolRules, connector: Connector, http2_only: bool) -> HttpClie
 
 /// A call that can be sent.
 pub(super) struct Prepared {
-    method: Method,
-    uri: Uri,
+    request: Request<Full<Bytes>>,
     secure: bool,
-    headers: HeaderMap,
-    body: Bytes,
-}
-
-impl Prepared {
-    fn request(&self) -> Request<Full<Bytes>> {
-        let mut request = Request::new(Full::new(self.body.clone()));
-        *request.method_mut() = self.method.clone();
-        *request.uri_mut() = self.uri.clone();
-        *request.headers_mut() = self.headers.clone();
-        request
-    }
 }

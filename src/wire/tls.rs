@@ -1,6 +1,5 @@
 //! Whom we trust, and who we are.
 
-use std::fmt;
 use std::sync::Arc;
 
 use rustls::client::ClientConfig;
@@ -8,20 +7,13 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{RootCertStore, crypto};
 
-/// A certificate with which we show who we are, for mutual TLS.
+/// A certificate with which we show who we are, for mutual TLS. The key is a secret, so it is not `Debug`.
 #[derive(Clone)]
 pub struct ClientIdentity {
     /// The certificate and those above it, as PEM.
     pub chain: Vec<u8>,
     /// Its private key, as PEM.
     pub key: Vec<u8>,
-}
-
-/// The key is a secret.
-impl fmt::Debug for ClientIdentity {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("ClientIdentity").finish_non_exhaustive()
-    }
 }
 
 /// How to speak TLS, trusting the public CAs and `roots`, PEM, too: for who reaches a far side with a client of its own.

@@ -40,7 +40,7 @@ type Judged = (&'static str, &'static str, String);
 /// Everything that is looked at; `first` and `last` are a minute apart.
 pub(super) fn checks(app: &App, first: &Reading, last: &Reading) -> Vec<Check> {
     let queue = limited(last.queue, app.settings().store.queue, "commits waiting");
-    let tables = limited(last.open_tables, app.engine.configuration().rules.live_tables, "open");
+    let tables = limited(last.open_tables, app.engine.configuration().rules.matching.live_tables, "open");
     let judged = [
         ("Leads", "/readyz", Some(leads(app))),
         ("Store", "/readyz", Some(store(app))),

@@ -5,7 +5,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::chart::{self, Chart, Fault, ink};
 use super::prelude::*;
-use crate::matching::ask_statistics::survival::Seen;
+use crate::matching::ask_statistics::survival::Ending;
 use crate::matching::ask_statistics::{End, EndedAsk};
 use crate::matching::late_asks::LateAsk;
 
@@ -101,7 +101,7 @@ fn bars(asks: &[EndedAsk], late: &[LateAsk], timeout: f64) -> Vec<Bar> {
         };
         Some((f64::from(ask.elapsed_us) / 1e6, part))
     });
-    let came = late.iter().filter(|ask| matches!(ask.end, Seen::Offered | Seen::Declined));
+    let came = late.iter().filter(|ask| matches!(ask.end, Ending::Offered | Ending::Declined));
     let late = came.map(|ask| (f64::from(ask.elapsed_us) / 1e6, 2));
     let asks: Vec<(f64, usize)> =
         in_time.chain(late).map(|(time, part)| (time.max(SHORTEST), part)).collect();
@@ -140,7 +140,7 @@ mod tests {
         let mut asks = times.map(|elapsed_us| ask(elapsed_us, End::Offered)).to_vec();
         asks.push(ask(7, End::Failed));
         let late = |end| LateAsk { at: 0, test: false, budget_us: 4_000_000, elapsed_us: 20_000_000, end };
-        let bars = bars(&asks, &[late(Seen::Declined), late(Seen::Nothing)], 4.0);
+        let bars = bars(&asks, &[late(Ending::Declined), late(Ending::TimedOut)], 4.0);
         assert_eq!(bars.iter().map(|bar| bar.counts[0]).sum::<usize>(), times.len());
         assert_eq!(bars.iter().map(|bar| bar.counts[2]).sum::<usize>(), 1);
         assert!(bars[0].from <= SHORTEST && bars[BARS - 1].to > 20.0);

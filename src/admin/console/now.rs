@@ -67,7 +67,7 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
             let (Some(first), Some(last)) = (minute.first(), minute.last()) else {
                 return Err(Failure::overloaded(1));
             };
-            let limit = app.engine.configuration().rules.live_tables;
+            let limit = app.engine.configuration().rules.matching.live_tables;
             let tiles = tiles(&Lately { first, last, quarter: &quarter }, limit)?;
             let checks = checks(app, first, last);
             let attention = attention(app, &checks, sees_money);

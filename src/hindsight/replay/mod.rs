@@ -82,7 +82,7 @@ impl Replay {
         Ok(Self {
             records: records.clone(),
             book,
-            most: Most { seats: rules.partners_per_lead, offers: rules.offers_per_partner },
+            most: Most { seats: rules.matching.partners_per_lead, offers: rules.matching.offers_per_partner },
             tables,
             done: 0,
             tally: ReplayTally::default(),

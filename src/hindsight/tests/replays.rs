@@ -37,16 +37,22 @@ fn any_limited_partner(nth: usize) -> impl Strategy<Value = PartnerFile> {
     )
 }
 
+fn rules_of_places(most: usize) -> Rules {
+    let mut rules = rules();
+    rules.matching.partners_per_lead = most;
+    rules
+}
+
 /// Who found no place then finds one now where there are more.
 #[test]
 fn places_are_dealt_anew() {
     paused(async {
         let partners = [partner("first").loan(""), partner("second").loan("")];
-        let world = World::with_rules(&partners, Rules { partners_per_lead: 1, ..rules() }).await;
+        let world = World::with_rules(&partners, rules_of_places(1)).await;
         world.submit(Until::Settled).await;
         let newly_asked = |most: usize| {
             let wish = Wish { since: 0, company: None, limit: None };
-            let rules = Rules { partners_per_lead: most, ..rules() };
+            let rules = rules_of_places(most);
             let records = &world.matchmaker.engine().records;
             let mut replay = Replay::new(records, book(&partners), &rules, &wish).unwrap();
             while replay.step() {}
@@ -66,7 +72,7 @@ proptest! {
         most in 1..9_usize,
     ) {
         paused(async {
-            let world = World::with_rules(&partners, Rules { partners_per_lead: most, ..rules() }).await;
+            let world = World::with_rules(&partners, rules_of_places(most)).await;
             let mut shown = 0;
             for _ in 0..leads {
                 let table = world.submit(Until::Settled).await;

@@ -134,7 +134,7 @@ pub fn timings(
         let mut late = late.unwrap_or_default();
         late.retain(|ask| ask.at >= since && ask.test == tests);
         let of_asks = &asks[usize::from(tests)];
-        let timing = of_asks.timing(seat.map(|seat| &**seat), &late, configuration.rules.time.deadline);
+        let timing = of_asks.timing(seat.map(|seat| &**seat), &late, configuration.rules.matching.deadline);
         let adapted = seat.and_then(|seat| seat.adaptive_timeout.map(|_| statistics.timeout(seat)));
         SeatTiming { partner, product_type, tests, adapted_timeout_ms: adapted.map(millis), ..timing }
     };

@@ -4,7 +4,7 @@
 use fastrand::Rng;
 
 use super::*;
-use crate::matching::ask_statistics::survival::{Estimated, Seen};
+use crate::matching::ask_statistics::survival::{Ending, Estimated};
 
 const TIMEOUT_MS: u64 = 5600;
 
@@ -87,9 +87,9 @@ fn recorded(truths: &[Truth]) -> (SeatAsks, Vec<LateAsk>) {
         }
         let watched = truth.took.min(2.0 * TIMEOUT_MS as f64);
         let end = match truth.end {
-            _ if watched < truth.took => Seen::Nothing,
-            End::Offered => Seen::Offered,
-            _ => Seen::Declined,
+            _ if watched < truth.took => Ending::TimedOut,
+            End::Offered => Ending::Offered,
+            _ => Ending::Declined,
         };
         let budget_us = micros(TIMEOUT_MS as f64);
         late.push(LateAsk { at: 0, test: false, budget_us, elapsed_us: micros(watched), end });

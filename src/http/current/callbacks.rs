@@ -1,8 +1,9 @@
 //! `POST /callbacks/{id}`, on the integrations listener: partners that answer an ask by calling us.
 
+use super::unreadable;
 use crate::http::prelude::*;
-use crate::matching::callbacks::{self, Called};
-use crate::matching::received_call::{Received, receive};
+use crate::matching::callbacks::{self, Called, Delivery};
+use crate::matching::received_call::receive;
 
 /// Takes in what a partner answers, once.
 pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
@@ -17,14 +18,14 @@ pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
     let engine = context.app.matchmaker.engine();
     let called = Called { headers: context.request.headers.clone(), body };
     match receive(engine, id, called).await {
-        Ok(Received::Taken) => Ok(Reply::empty(StatusCode::NO_CONTENT)),
-        Ok(Received::Unreadable(why)) => {
-            Err(Failure::malformed(vec![ApiError::new(ErrorType::Malformed, why)]))
+        Ok(Delivery::Taken) => Ok(Reply::empty(StatusCode::NO_CONTENT)),
+        Ok(Delivery::Unreadable { told, .. }) => {
+            Err(Failure::malformed(vec![ApiError::new(ErrorType::Malformed, told)]))
         }
-        Ok(Received::Unsigned) => Err(Failure::forbidden("The signature is not that of the partner")),
-        Ok(Received::Again) => Err(Failure::gone("The callback was taken before")),
-        Ok(Received::Late) => Err(Failure::gone("The ask has ended")),
-        Ok(Received::Unknown) => Err(unknown()),
+        Ok(Delivery::Unsigned) => Err(Failure::forbidden("The signature is not that of the partner")),
+        Ok(Delivery::Again) => Err(Failure::gone("The callback was taken before")),
+        Ok(Delivery::Late) => Err(Failure::gone("The ask has ended")),
+        Ok(Delivery::Nobody) => Err(unknown()),
         Err(error) => Err(unreadable(error)),
     }
 }

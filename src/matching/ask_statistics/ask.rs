@@ -31,6 +31,19 @@ pub enum End {
     Late,
 }
 
+impl End {
+    /// The same by the end of its time; `None` of an answer that came later.
+    pub(super) fn in_time(self) -> Option<Ending> {
+        match self {
+            Self::Offered => Some(Ending::Offered),
+            Self::Declined => Some(Ending::Declined),
+            Self::Failed => Some(Ending::Failed),
+            Self::TimedOut => Some(Ending::TimedOut),
+            Self::Late => None,
+        }
+    }
+}
+
 impl EndedAsk {
     /// The ask that came to an outcome, in its time; `None` when the seat was not asked after all.
     pub fn in_time(outcome: &Outcome, elapsed: Duration, test: bool) -> Option<Self> {
@@ -48,14 +61,7 @@ impl EndedAsk {
 
     /// How it ended, where health is judged: by live leads only.
     pub(super) fn live_ending(self) -> Option<Ending> {
-        match self.end {
-            _ if self.test => None,
-            End::Offered => Some(Ending::Offered),
-            End::Declined => Some(Ending::Declined),
-            End::Failed => Some(Ending::Failed),
-            End::TimedOut => Some(Ending::TimedOut),
-            End::Late => None,
-        }
+        self.end.in_time().filter(|_| !self.test)
     }
 
     /// What there is still to count of an ask that has timed out before; `None` when it has not been answered since.

@@ -20,12 +20,13 @@ mod tests;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use chrono::Utc;
 use metrics::{Counter, Histogram, counter, gauge, histogram};
+use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::time::Instant;
 use tracing::warn;
@@ -36,7 +37,7 @@ pub(super) use self::ask::micros;
 pub use self::ask::{End, EndedAsk};
 use self::summary::seconds;
 pub use self::summary::{AskTally, Summary};
-use super::failure_log::{Failed, FailureLog};
+use super::failure_log::FailureLog;
 use crate::model::ProductType;
 use crate::partner_health::{AskHistory, Health, Judgement};
 use crate::partners::{Book, Seat, SeatTemplate};
@@ -185,13 +186,8 @@ impl AskStatistics {
     /// Has the log tell of a failure.
     fn tell(&self, seat: &SeatTemplate, Noted { rate_table, end, late, .. }: Noted<'_>) {
         if end.outcome.is_failure() && end.outcome.was_asked() && !late {
-            self.failures.note(&Failed {
-                partner: &seat.key,
-                product_type: seat.product_type,
-                rate_table,
-                word: end.outcome.word(),
-                cause: end.cause.as_ref(),
-            });
+            let (word, cause) = (end.outcome.word(), end.cause.as_ref());
+            self.failures.note(&seat.key, seat.product_type, rate_table, word, cause);
         }
     }
 
@@ -219,7 +215,7 @@ impl AskStatistics {
         for (partner, seats) in &**self.partners.load() {
             for (product_type, seat) in ProductType::ALL.iter().zip(&**seats) {
                 let judged = health(partner, *product_type);
-                let known = || !seat.lock().unwrap_or_else(PoisonError::into_inner).outcomes.is_empty();
+                let known = || !seat.lock().outcomes.is_empty();
                 if judged.is_some() || known() {
                     let badness = judged.map_or(0, Health::badness);
                     let labels =
@@ -245,8 +241,7 @@ impl AskStatistics {
         let (known, begun) = (self.partners.load(), OnceCell::new());
         let of_partner =
             known.get(partner).unwrap_or_else(|| begun.get_or_init(|| self.begin_partner(partner)));
-        let statistic = of_partner[usize::from(product_type.ordinal())].lock();
-        act(&mut statistic.unwrap_or_else(PoisonError::into_inner))
+        act(&mut of_partner[usize::from(product_type.ordinal())].lock())
     }
 
     fn begin_partner(&self, partner: &str) -> Arc<OfPartner> {
@@ -314,7 +309,8 @@ impl SeatStatistic {
     }
 }
 
-fn push<T>(ring: &mut VecDeque<T>, most: usize, value: T) {
+/// Adds a value to the last ones, of which so many are kept.
+pub(super) fn push<T>(ring: &mut VecDeque<T>, most: usize, value: T) {
     if ring.len() == most {
         ring.pop_front();
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 
 use super::ask::{End, EndedAsk};
-use super::survival::{Observed, Seen, Survival};
+use super::survival::{Observed, Survival};
 
 /// Ended asks, counted by how they ended and after how many microseconds. It grows with the times that are told apart, not with the
 /// asks: the stored tables tell milliseconds, of which a timeout has few.
@@ -96,14 +96,8 @@ impl AskTally {
     /// How the asks ended as time went by, with what became of those of them that were watched for `beyond` their time.
     pub fn survival(&self, beyond: impl IntoIterator<Item = Observed>) -> Survival {
         let asks = self.0.iter().filter_map(|((end, micros), count)| {
-            let end = match end {
-                End::Offered => Seen::Offered,
-                End::Declined => Seen::Declined,
-                End::Failed => Seen::Failed,
-                End::TimedOut => Seen::Nothing,
-                // It is counted among those that timed out.
-                End::Late => return None,
-            };
+            // One that came later is counted among those that timed out.
+            let end = end.in_time()?;
             Some(Observed { from_us: None, to_us: *micros, end, count: *count })
         });
         asks.chain(beyond).collect()

@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::partner_health::Ending;
+
 /// Standard deviations on each side of 95 %.
 const Z: f64 = 1.959_964;
 
@@ -32,23 +34,10 @@ pub struct Observed {
     pub from_us: Option<u32>,
     /// Until when.
     pub to_us: u32,
-    /// How they ended then.
-    pub end: Seen,
+    /// How they ended then. Those that ran out of time have no end: it comes later, or never.
+    pub end: Ending,
     /// How many.
     pub count: u64,
-}
-
-/// How an observation ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
-    /// With offers.
-    Offered,
-    /// With an answer that holds none.
-    Declined,
-    /// With an error.
-    Failed,
-    /// Without an end: it comes later, or never.
-    Nothing,
 }
 
 /// An estimate, with its interval of 95 %.
@@ -116,10 +105,10 @@ impl FromIterator<Observed> for Survival {
             }
             let tick = ticks.entry(to_us).or_default();
             let ends = match end {
-                Seen::Offered => &mut tick.offered,
-                Seen::Declined => &mut tick.declined,
-                Seen::Failed => &mut tick.failed,
-                Seen::Nothing => &mut tick.left,
+                Ending::Offered => &mut tick.offered,
+                Ending::Declined => &mut tick.declined,
+                Ending::Failed => &mut tick.failed,
+                Ending::TimedOut => &mut tick.left,
             };
             *ends += count;
         }
@@ -298,15 +287,16 @@ mod tests {
 
     use super::*;
 
-    fn observed(to_us: u32, end: Seen) -> Observed {
+    fn observed(to_us: u32, end: Ending) -> Observed {
         Observed { from_us: None, to_us, end, count: 1 }
     }
 
     /// The weeks in remission of the 21 patients who were given 6-mercaptopurine (Freireich and others, Blood 21, 1963), the example of
     /// most textbooks.
     fn remissions() -> Survival {
-        let relapsed = [6, 6, 6, 7, 10, 13, 16, 22, 23].map(|week| observed(week, Seen::Offered));
-        let left = [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35].map(|week| observed(week, Seen::Nothing));
+        let relapsed = [6, 6, 6, 7, 10, 13, 16, 22, 23].map(|week| observed(week, Ending::Offered));
+        let left =
+            [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35].map(|week| observed(week, Ending::TimedOut));
         relapsed.into_iter().chain(left).collect()
     }
 
@@ -335,20 +325,20 @@ mod tests {
         assert!(remissions.offered(35).is_some() && remissions.offered(70).is_none());
         assert!(remissions.offers_against(70, 23).is_none());
         assert!(Survival::default().offered(0).is_none(), "no asks");
-        let all: Survival = [observed(3, Seen::Offered)].into_iter().collect();
+        let all: Survival = [observed(3, Ending::Offered)].into_iter().collect();
         assert!(all.offered(70).is_some(), "once all have ended, all is known");
     }
 
     #[test]
     fn a_late_answer_that_was_watched_for_is_one_of_those_that_ran_out_of_time() {
-        let mut asks = vec![Observed { count: 60, ..observed(10, Seen::Offered) }];
-        asks.push(Observed { count: 40, ..observed(50, Seen::Nothing) });
+        let mut asks = vec![Observed { count: 60, ..observed(10, Ending::Offered) }];
+        asks.push(Observed { count: 40, ..observed(50, Ending::TimedOut) });
         // Of four that were watched, one answered, and without offers.
         let watched = |end, to_us, count| Observed { from_us: Some(50), to_us, end, count };
         asks.extend([
-            watched(Seen::Declined, 70, 1),
-            watched(Seen::Offered, 80, 1),
-            watched(Seen::Nothing, 100, 2),
+            watched(Ending::Declined, 70, 1),
+            watched(Ending::Offered, 80, 1),
+            watched(Ending::TimedOut, 100, 2),
         ]);
         let survival: Survival = asks.into_iter().collect();
         let offered = |within| survival.offered(within).unwrap().share;
@@ -363,9 +353,9 @@ mod tests {
     #[test]
     fn where_none_came_the_interval_tells_of_how_many() {
         let none = |asks| {
-            let offered = Observed { count: asks, ..observed(10, Seen::Offered) };
-            let silent = Observed { count: asks, ..observed(50, Seen::Nothing) };
-            let watched = Observed { from_us: Some(50), count: asks, ..observed(100, Seen::Nothing) };
+            let offered = Observed { count: asks, ..observed(10, Ending::Offered) };
+            let silent = Observed { count: asks, ..observed(50, Ending::TimedOut) };
+            let watched = Observed { from_us: Some(50), count: asks, ..observed(100, Ending::TimedOut) };
             let survival: Survival = [offered, silent, watched].into_iter().collect();
             // Just before those that were watched were left.
             (survival.offers_against(40, 50).unwrap(), survival.offers_against(99, 50).unwrap())
@@ -377,16 +367,17 @@ mod tests {
     }
 
     fn any_asks() -> impl Strategy<Value = Vec<Observed>> {
-        let end = prop::sample::select(vec![Seen::Offered, Seen::Declined, Seen::Failed, Seen::Nothing]);
+        let end =
+            prop::sample::select(vec![Ending::Offered, Ending::Declined, Ending::Failed, Ending::TimedOut]);
         prop::collection::vec((1_u32..200, end).prop_map(|(to_us, end)| observed(to_us, end)), 1..120)
     }
 
     proptest! {
         #[test]
         fn where_all_were_waited_for_it_is_the_share_that_came(asks in any_asks(), within in 0_u32..200) {
-            let asks: Vec<Observed> = asks.into_iter().filter(|ask| ask.end != Seen::Nothing).collect();
+            let asks: Vec<Observed> = asks.into_iter().filter(|ask| ask.end != Ending::TimedOut).collect();
             prop_assume!(!asks.is_empty());
-            let came = asks.iter().filter(|ask| ask.end == Seen::Offered && ask.to_us <= within).count();
+            let came = asks.iter().filter(|ask| ask.end == Ending::Offered && ask.to_us <= within).count();
             let (survival, all) = (asks.iter().copied().collect::<Survival>(), asks.len() as f64);
             let offered = survival.offered(within);
             // Later than the last of them all have ended.

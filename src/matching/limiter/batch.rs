@@ -161,12 +161,10 @@ impl HandedOut {
 
     /// Takes back what ended processes held. Of what they have asked there is a count of the records, after which they asked nothing.
     pub fn end(&mut self, alive: &BTreeSet<Uuid>, counted: u32) {
-        let (held, ended): (Vec<_>, Vec<_>) =
-            self.held.drain(..).partition(|held| alive.contains(&held.node));
-        let said = ended.iter().fold(self.asked, |asked, held| asked.saturating_add(held.asked));
-        let of_alive = held.iter().fold(0_u32, |asked, held| asked.saturating_add(held.asked));
+        let ended = self.held.extract_if(.., |held| !alive.contains(&held.node));
+        let said = ended.fold(self.asked, |asked, held| asked.saturating_add(held.asked));
+        let of_alive = self.held.iter().fold(0_u32, |asked, held| asked.saturating_add(held.asked));
         self.asked = said.max(counted.saturating_sub(of_alive));
-        self.held = held;
     }
 
     /// Gives a process what it should hold that has asked so often by now, and takes the rest back.

@@ -39,15 +39,13 @@ pub struct Meter {
     minutes: Periods,
     quarters: Periods,
     posted: Periods,
-    /// The local day that was looked at last.
-    day: Option<(Tz, Range<i64>)>,
-    week: Option<Running>,
-    month: Option<Running>,
+    /// By [`Period`].
+    running: [Option<Running>; Period::ALL.len()],
     /// What of its caps is held here, where other processes ask it too.
     pub batches: Vec<Batch>,
 }
 
-/// The asks of the local week or month that was looked at last: too many quarters to add up for each lead.
+/// The asks of the local day, week or month that was looked at last: too many quarters to add up for each lead.
 #[derive(Debug, Clone)]
 struct Running {
     zone: Tz,
@@ -58,7 +56,6 @@ struct Running {
 impl Meter {
     /// What keeps a seat with these limits from being asked, if anything. Where several processes ask it, `nodes` is how many.
     pub fn denial(&mut self, limits: &Limits, at: i64, nodes: Option<u32>) -> Option<Denied> {
-        let reached = |cap: Option<u32>, count: &dyn Fn() -> u32| cap.is_some_and(|cap| count() >= cap);
         if !limits.runs_at(moment(at)) {
             return Some(Denied::Dates);
         }
@@ -66,43 +63,26 @@ impl Meter {
             return Some(Denied::Schedule);
         }
         let per_minute = limits.per_minute.map(|cap| share_of_minute(cap, nodes));
-        if reached(per_minute, &|| self.asked_in_minute(at)) {
+        if per_minute.is_some_and(|cap| self.asked_in_minute(at) >= cap) {
             return Some(Denied::PerMinute);
         }
-        if nodes.is_some() {
-            return self.denial_by_batches(limits, at);
-        }
-        if limits.per_month.is_some_and(|cap| self.asked_in_month(limits, at) >= cap) {
-            return Some(Denied::PerMonth);
-        }
-        if limits.per_week.is_some_and(|cap| self.asked_in_week(limits, at) >= cap) {
-            return Some(Denied::PerWeek);
-        }
-        if limits.per_day.is_none() && limits.per_day_budget.is_none() {
-            return None;
-        }
-        let day = self.day(limits, at);
-        if reached(limits.per_day, &|| self.asked_in(&day)) {
-            return Some(Denied::PerDay);
-        }
-        limits.per_day_budget.is_some_and(|budget| self.owed_in(&day) >= budget).then_some(Denied::Budget)
-    }
-
-    /// The same of what is counted over longer, by what is held here of the caps.
-    fn denial_by_batches(&mut self, limits: &Limits, at: i64) -> Option<Denied> {
         let periods = [
             (Period::Month, Denied::PerMonth),
             (Period::Week, Denied::PerWeek),
             (Period::Day, Denied::PerDay),
         ];
         for (period, denied) in periods {
-            if period.cap(limits).is_some() && !self.has_left(period, at) {
+            let Some(cap) = period.cap(limits) else { continue };
+            let has_left = match nodes {
+                Some(_) => self.has_left(period, at),
+                None => self.asked(period, limits, at) < cap,
+            };
+            if !has_left {
                 return Some(denied);
             }
         }
         let budget = limits.per_day_budget?;
-        let day = self.day(limits, at);
-        (self.owed_in(&day) >= budget).then_some(Denied::Budget)
+        (self.owed_today(limits, at) >= budget).then_some(Denied::Budget)
     }
 
     /// Whether one more may be asked of what is held here; that none may is noted.
@@ -117,10 +97,12 @@ impl Meter {
         self.batches.iter().any(Batch::is_short)
     }
 
-    /// Asks of a period, of all processes as far as they have said; nothing where none of its cap is held here.
-    pub fn asked_by_all(&self, period: Period, at: i64) -> Option<u32> {
-        let batch = self.batches.iter().find(|batch| batch.is_of(period, at))?;
-        Some(batch.by_others.saturating_add(batch.asked))
+    /// Asks of the period of a time, of all processes as far as they have said.
+    pub fn asked(&mut self, period: Period, limits: &Limits, at: i64) -> u32 {
+        match self.batches.iter().find(|batch| batch.is_of(period, at)) {
+            Some(batch) => batch.by_others.saturating_add(batch.asked),
+            None => count(self.running(period, limits, at).asks),
+        }
     }
 
     /// Takes what was earned from another count.
@@ -134,7 +116,7 @@ impl Meter {
         self.quarters.add(at.div_euclid(QUARTER), asks, kept / QUARTER);
         let batches = self.batches.iter_mut().filter(|batch| batch.span.contains(&at));
         batches.for_each(|batch| batch.count(at, asks));
-        for running in [&mut self.week, &mut self.month].into_iter().flatten() {
+        for running in self.running.iter_mut().flatten() {
             if running.span.contains(&at) {
                 running.asks += asks;
             }
@@ -144,7 +126,7 @@ impl Meter {
     /// Adds asks of before a time, in place of what is counted of them.
     pub fn add_older(&mut self, older: Self, before: i64) {
         self.quarters.replace_before(before.div_euclid(QUARTER), older.quarters);
-        (self.week, self.month) = (None, None);
+        self.running = Default::default();
     }
 
     /// Books cents at a time; less than none are taken back.
@@ -158,61 +140,32 @@ impl Meter {
         count(self.minutes.sum(minute..minute + 1))
     }
 
-    /// Asks in a local day.
-    pub fn asked_in(&self, day: &Range<i64>) -> u32 {
-        count(self.quarters.sum(quarters(day)))
+    /// Asks in a span of quarters.
+    pub fn asked_in(&self, span: &Range<i64>) -> u32 {
+        count(self.quarters.sum(quarters(span)))
     }
 
-    /// Asks in the local week of a time.
-    pub fn asked_in_week(&mut self, limits: &Limits, at: i64) -> u32 {
-        let running =
-            running(&mut self.week, &self.quarters, limits.time_zone, at, || limits.week_of(moment(at)));
-        count(running.asks)
+    /// Cents booked in the local day of a time.
+    pub fn owed_today(&mut self, limits: &Limits, at: i64) -> f64 {
+        let day = quarters(&self.running(Period::Day, limits, at).span);
+        self.posted.sum(day) as f64 / PER_CENT
     }
 
-    /// Asks in the local month of a time.
-    pub fn asked_in_month(&mut self, limits: &Limits, at: i64) -> u32 {
-        let month = || limits.month_of(moment(at));
-        count(running(&mut self.month, &self.quarters, limits.time_zone, at, month).asks)
-    }
-
-    /// Cents booked in a local day.
-    pub fn owed_in(&self, day: &Range<i64>) -> f64 {
-        self.posted.sum(quarters(day)) as f64 / PER_CENT
-    }
-
-    /// The local day of a time.
-    pub fn day(&mut self, limits: &Limits, at: i64) -> Range<i64> {
-        if let Some((zone, day)) = &self.day
-            && *zone == limits.time_zone
-            && day.contains(&at)
-        {
-            return day.clone();
+    /// What runs on at a time, begun anew where that is in another span.
+    fn running(&mut self, period: Period, limits: &Limits, at: i64) -> &Running {
+        let zone = limits.time_zone;
+        let running = &mut self.running[period as usize];
+        if !running.as_ref().is_some_and(|known| known.zone == zone && known.span.contains(&at)) {
+            let span = period.span(limits, at);
+            *running = Some(Running { zone, asks: self.quarters.sum(quarters(&span)), span });
         }
-        let day = limits.day_of(moment(at));
-        self.day = Some((limits.time_zone, day.clone()));
-        day
+        running.as_ref().expect("it was begun")
     }
 }
 
 /// Most asks of a minute here, where so many processes ask.
 fn share_of_minute(cap: u32, nodes: Option<u32>) -> u32 {
     nodes.map_or(cap, |nodes| (cap / nodes.max(1)).max(cap.min(1)))
-}
-
-/// What runs on at a time, begun anew where that is in another span.
-fn running<'r>(
-    known: &'r mut Option<Running>,
-    asked: &Periods,
-    zone: Tz,
-    at: i64,
-    span: impl FnOnce() -> Range<i64>,
-) -> &'r Running {
-    if !known.as_ref().is_some_and(|known| known.zone == zone && known.span.contains(&at)) {
-        let span = span();
-        *known = Some(Running { zone, asks: asked.sum(quarters(&span)), span });
-    }
-    known.as_ref().expect("it was begun")
 }
 
 fn moment(at: i64) -> DateTime<Utc> {
@@ -298,7 +251,7 @@ mod tests {
         for asked in 0..2 {
             assert_eq!(meter.denial(&limits, 0, Some(2)), None);
             meter.count(0, 1, DAY_KEPT);
-            assert_eq!(meter.asked_by_all(Period::Day, 0), Some(3 + asked + 1));
+            assert_eq!(meter.asked(Period::Day, &limits, 0), 3 + asked + 1);
         }
         assert_eq!(meter.denial(&limits, 0, Some(2)), Some(Denied::PerDay));
         meter.count(0, -1, DAY_KEPT);

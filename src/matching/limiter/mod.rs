@@ -15,9 +15,9 @@ mod shares;
 mod standing;
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use metrics::counter;
+use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 use uuid::Uuid;
 
@@ -81,16 +81,13 @@ struct OfPartner {
 impl Limiter {
     /// A limiter that has counted what a store holds, as far back as the caps of a book reach.
     pub fn of(records: &Records, book: &Book, clock: Clock) -> Self {
-        let counts = Mutex::new(Counts::keeping(reach(book)));
         let limiter = Self {
-            counts,
+            counts: Mutex::new(recount::recount(records, now(&clock), reach(book))),
             pausing: Mutex::default(),
             short: Notify::new(),
             settling: Semaphore::new(1),
             clock,
         };
-        let counts = recount::recount(records, limiter.now(), reach(book));
-        *limiter.counts() = counts;
         limiter.set_pauses(&Pauses::of(records.store.clone()).list());
         limiter
     }
@@ -100,22 +97,21 @@ impl Limiter {
     pub fn look_back(&self, records: &Records, book: &Book) {
         let reach = reach(book);
         let counted = {
-            let mut counts = self.counts();
-            let counted = counts.kept;
-            counts.kept = counted.max(reach);
-            counted
+            let mut counts = self.counts.lock();
+            let longest = counts.kept.max(reach);
+            std::mem::replace(&mut counts.kept, longest)
         };
         if reach > counted {
             let now = self.now();
             let (older, _) =
                 recount::recount_asks(records, now - reach..recount::first_kept(now, counted), reach);
-            self.counts().add_older(older, recount::first_kept(now, counted));
+            self.counts.lock().add_older(older, recount::first_kept(now, counted));
         }
     }
 
     /// What the clock shows, Unix milliseconds.
     pub fn now(&self) -> i64 {
-        i64::try_from(self.clock.now_us() / 1000).unwrap_or(i64::MAX)
+        now(&self.clock)
     }
 
     /// Tells of each seat whether it is asked about a lead, and counts those that are, `most` at most. Of seats that are asked
@@ -128,7 +124,7 @@ impl Limiter {
         seats: &[&Seat],
         left_out: &[Option<Denied>],
     ) -> (Round, Vec<Verdict>) {
-        let mut counts = self.counts();
+        let mut counts = self.counts.lock();
         // The time is read under the lock, so that no minute is counted from after the next has begun.
         let round = Round { at: self.now(), test };
         let denied = seats.iter().zip(left_out).map(|(seat, by)| counts.denial(seat, round).or(*by));
@@ -152,7 +148,7 @@ impl Limiter {
         if round.test {
             return;
         }
-        let mut counts = self.counts();
+        let mut counts = self.counts.lock();
         for (partner, product_type) in seats {
             counts.count(partner, product_type, round.at, -1);
         }
@@ -160,22 +156,20 @@ impl Limiter {
 
     /// Books a payout that was recorded.
     pub fn book(&self, posting: &Posting) {
-        self.counts().book(Posting { at: self.known(posting.at), ..posting.clone() });
+        self.counts.lock().book(Posting { at: self.known(posting.at), ..posting.clone() });
     }
 
     /// Takes a payout back, on the day on which it was booked.
     pub fn take_back(&self, posting: &Posting) {
         let (at, cents) = (self.known(posting.at), -posting.cents);
-        self.counts().book(Posting { at, cents, ..posting.clone() });
+        self.counts.lock().book(Posting { at, cents, ..posting.clone() });
     }
 
     /// Whether a seat is paused from the command line.
     pub fn is_paused(&self, seat: &Seat) -> bool {
-        let counts = self.counts();
-        counts
-            .partners
-            .get(&seat.identity.key)
-            .is_some_and(|partner| partner.paused_since(seat.product_type).is_some())
+        let counts = self.counts.lock();
+        let partner = counts.partners.get(&seat.identity.key);
+        partner.is_some_and(|partner| partner.paused_since(seat.product_type).is_some())
     }
 
     /// A time that somebody else's clock told: what is counted at a time to come would push today's out.
@@ -188,14 +182,14 @@ impl Limiter {
     /// # Errors
     /// That the store cannot be read; who was paused stays so.
     pub fn take_in_pauses(&self, pauses: &Pauses) -> Result<(), ReadError> {
-        let _pausing = self.pausing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _pausing = self.pausing.lock();
         self.set_pauses(&pauses.read()?);
         Ok(())
     }
 
     /// Who is paused from the command line from now on.
     fn set_pauses(&self, pauses: &[Pause]) {
-        let mut counts = self.counts();
+        let mut counts = self.counts.lock();
         for partner in counts.partners.values_mut() {
             partner.paused_since = None;
             partner.meters.iter_mut().for_each(|meter| meter.paused_since = None);
@@ -207,10 +201,10 @@ impl Limiter {
             }
         }
     }
+}
 
-    fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn now(clock: &Clock) -> i64 {
+    i64::try_from(clock.now_us() / 1000).unwrap_or(i64::MAX)
 }
 
 /// How far back the asks lie that the caps of a book count.

@@ -35,7 +35,7 @@ impl Counted {
 impl Limiter {
     /// Has caps shared from now on among so many processes.
     pub fn share_among(&self, nodes: u32) {
-        self.counts().nodes = Some(nodes.max(1));
+        self.counts.lock().nodes = Some(nodes.max(1));
     }
 
     /// The caps whose records are to be read, with what is wished of each. Forgets what is held of periods that are over.
@@ -43,7 +43,7 @@ impl Limiter {
         let at = self.now();
         // Days of time zones are looked up before leads have to wait.
         let caps = caps_at(book, [at, at + AHEAD]);
-        let mut counts = self.counts();
+        let mut counts = self.counts.lock();
         let meters = counts.partners.values_mut().flat_map(|partner| &mut partner.meters);
         meters.for_each(|meter| meter.batches.retain(|batch| batch.span.end + BEHIND > at));
         let wish = |(capped, cap): (Capped, u32)| {
@@ -55,12 +55,12 @@ impl Limiter {
 
     /// Notes in a record how often was asked here.
     pub fn note(&self, capped: &Capped, node: Uuid, record: &mut HandedOut) {
-        record.note(node, self.counts().batch(capped, self.now()).asked);
+        record.note(node, self.counts.lock().batch(capped, self.now()).asked);
     }
 
     /// Changes a record to what should be held here. What is to be given back is asked no more from now on.
     pub fn wish(&self, capped: &Capped, wish: Wish, node: Uuid, record: &mut HandedOut) {
-        let mut counts = self.counts();
+        let mut counts = self.counts.lock();
         let batch = counts.batch(capped, self.now());
         // The record knows it better, should the answer to a change have been lost.
         batch.granted = record.granted(node);
@@ -71,7 +71,7 @@ impl Limiter {
     /// Takes in a record that is in the store.
     pub fn hold(&self, capped: &Capped, wish: Wish, node: Uuid, record: &HandedOut) {
         let now = self.now();
-        let mut counts = self.counts();
+        let mut counts = self.counts.lock();
         let batch = counts.batch(capped, now);
         batch.granted = record.granted(node);
         batch.by_others = record.asked_by_others(node);
@@ -84,7 +84,7 @@ impl Limiter {
 
     /// Lets go of all that is held, with how often was asked of each.
     pub fn let_go(&self) -> Vec<(Capped, u32)> {
-        let mut counts = self.counts();
+        let mut counts = self.counts.lock();
         let mut held = Vec::new();
         for (partner, of_partner) in &mut counts.partners {
             for (product_type, meter) in ProductType::ALL.iter().copied().zip(&mut of_partner.meters) {
@@ -127,10 +127,10 @@ impl Limiter {
     /// # Errors
     /// That the store cannot be read; budgets stay as they were.
     pub fn sum_up(&self, records: &Records) -> Result<(), ReadError> {
-        self.counts().booked = Some(Vec::new());
+        self.counts.lock().booked = Some(Vec::new());
         let mut summed = Counts::keeping(0);
         let missing = recount_postings(records, self.now(), &mut summed);
-        let mut counts = self.counts();
+        let mut counts = self.counts.lock();
         let booked = counts.booked.take().unwrap_or_default();
         missing.nothing()?;
         for (partner, own) in &mut counts.partners {

@@ -97,54 +97,20 @@ impl Limiter {
         book.seats().iter().map(|seat| self.standing(seat)).collect()
     }
 
-    /// Measures how much of every limit is used.
-    pub fn measure(&self, book: &Book) {
-        for standing in self.standings(book) {
-            let per_day = standing.per_day.map(|cap| f64::from(standing.asked_today) / f64::from(cap));
-            let per_minute =
-                standing.per_minute.map(|cap| f64::from(standing.asked_this_minute) / f64::from(cap));
-            let budget = standing.per_day_budget.map(|budget| standing.owed_today / budget);
-            let used = |asked: Option<u32>, cap: Option<u32>| Some(f64::from(asked?) / f64::from(cap?));
-            let per_week = used(standing.asked_this_week, standing.per_week);
-            let per_month = used(standing.asked_this_month, standing.per_month);
-            for (limit, used) in [
-                ("per_minute", per_minute),
-                ("per_day", per_day),
-                ("per_week", per_week),
-                ("per_month", per_month),
-                ("budget", budget),
-            ] {
-                let Some(used) = used else { continue };
-                let labels = [
-                    ("partner", standing.partner.clone()),
-                    ("product_type", standing.product_type.as_str().to_owned()),
-                    ("limit", limit.to_owned()),
-                ];
-                gauge!(LIMIT_USED, &labels).set(used);
-            }
-        }
-    }
-
     fn standing(&self, seat: &Seat) -> SeatStanding {
         use Denied::{Exclusive, Experiment, ListMissing, Share, Suppressed};
         let limits = &seat.limits;
-        let mut counts = self.counts();
+        let mut counts = self.counts.lock();
         let at = self.now();
         let denial = counts.denial(seat, Round { at, test: false });
         let partner = counts.partner(&seat.identity.key);
         let paused_since = partner.paused_since(seat.product_type);
         let meter = &mut partner.meters[usize::from(seat.product_type.ordinal())];
-        let day = meter.day(limits, at);
-        let since = paused_since.and_then(DateTime::from_timestamp_millis);
         let asked_this_minute = meter.asked_in_minute(at);
-        let asked_today = meter.asked_by_all(Period::Day, at).unwrap_or_else(|| meter.asked_in(&day));
-        let owed_today = meter.owed_in(&day) / 100.0;
-        let of_week = meter.asked_by_all(Period::Week, at);
-        let asked_this_week =
-            limits.per_week.map(|_| of_week.unwrap_or_else(|| meter.asked_in_week(limits, at)));
-        let of_month = meter.asked_by_all(Period::Month, at);
-        let asked_this_month =
-            limits.per_month.map(|_| of_month.unwrap_or_else(|| meter.asked_in_month(limits, at)));
+        let asked_today = meter.asked(Period::Day, limits, at);
+        let owed_today = meter.owed_today(limits, at) / 100.0;
+        let asked_this_week = limits.per_week.map(|_| meter.asked(Period::Week, limits, at));
+        let asked_this_month = limits.per_month.map(|_| meter.asked(Period::Month, limits, at));
         drop(counts);
 
         let moment = DateTime::from_timestamp_millis;
@@ -153,12 +119,10 @@ impl Limiter {
             _ if seat.paused => (State::PausedByFile, None),
             Some(Denied::Paused) => (State::PausedByCommand, None),
             Some(Denied::Schedule) => (State::OutsideSchedule, limits.next_change(now)),
-            Some(Denied::Dates) => {
-                (State::OutsideDays, limits.starts_after(now).and_then(DateTime::from_timestamp_millis))
-            }
+            Some(Denied::Dates) => (State::OutsideDays, limits.starts_after(now).and_then(moment)),
             Some(Denied::PerMinute) => (State::Capped, moment((at.div_euclid(MINUTE) + 1) * MINUTE)),
-            Some(Denied::PerDay) => (State::Capped, moment(day.end)),
-            Some(Denied::Budget) => (State::OverBudget, moment(day.end)),
+            Some(Denied::PerDay) => (State::Capped, moment(limits.day_of(now).end)),
+            Some(Denied::Budget) => (State::OverBudget, moment(limits.day_of(now).end)),
             Some(Denied::PerWeek) => (State::Capped, moment(limits.week_of(now).end)),
             Some(Denied::PerMonth) => (State::Capped, moment(limits.month_of(now).end)),
             Some(Exclusive | Share | Suppressed | ListMissing | Experiment) | None => {
@@ -170,7 +134,7 @@ impl Limiter {
             product_type: seat.product_type,
             state,
             health: Judgement::default(),
-            since,
+            since: paused_since.and_then(moment),
             until,
             asked_this_minute,
             per_minute: limits.per_minute,
@@ -189,6 +153,23 @@ impl Limiter {
 }
 
 impl SeatStanding {
+    /// Measures how much of every limit is used.
+    pub fn measure(&self) {
+        let used = |asked: Option<u32>, cap: Option<u32>| Some(f64::from(asked?) / f64::from(cap?));
+        for (limit, used) in [
+            ("per_minute", used(Some(self.asked_this_minute), self.per_minute)),
+            ("per_day", used(Some(self.asked_today), self.per_day)),
+            ("per_week", used(self.asked_this_week, self.per_week)),
+            ("per_month", used(self.asked_this_month, self.per_month)),
+            ("budget", self.per_day_budget.map(|budget| self.owed_today / budget)),
+        ] {
+            let Some(used) = used else { continue };
+            let (partner, product_type) = (self.partner.clone(), self.product_type.as_str());
+            gauge!(LIMIT_USED, "partner" => partner, "product_type" => product_type, "limit" => limit)
+                .set(used);
+        }
+    }
+
     /// Its state in words, with the time that goes with it.
     pub fn told(&self) -> String {
         let words = self.state.words();

@@ -1,4 +1,4 @@
-//! Whom the actor asks: catalogs here and now, who lives elsewhere by an actor of its own, and whom the limits let.
+//! Whom the actor asks: catalogs here and now, who lives elsewhere by a task of its own, and whom the limits let.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,8 +14,8 @@ use crate::matching::bidding::{Bidding, IsPaused};
 use crate::matching::call_journal::CallJournal;
 use crate::matching::calls::Calls;
 use crate::matching::limiter::Round;
-use crate::matching::messages::{PartnerAnswered, RequestOffers};
-use crate::matching::partner_actor::{PartnerActor, catalog_answer};
+use crate::matching::messages::PartnerAnswered;
+use crate::matching::partner_ask::{PartnerAsk, catalog_answer};
 use crate::matching::prepared::Prepared;
 use crate::matching::question::Question;
 use crate::matching::replies::Replies;
@@ -33,7 +33,8 @@ impl RateTableActor {
         let bidding = Bidding::default();
         let chosen = self.start.calls.iter().filter(|(_, call)| call.bid.is_some());
         chosen.for_each(|(seat, _)| bidding.was_chosen(usize::from(*seat)));
-        let mut prepared = self.prepared.take().unwrap_or_else(|| self.question().into());
+        let prepared = self.prepared.take();
+        let mut prepared = prepared.unwrap_or_else(|| Prepared::without_requests(self.question()));
         for &seat in seats {
             let at = self.engine.limiter.now();
             let Some(fit) = self.start.fits[seat].take() else {
@@ -71,7 +72,7 @@ impl RateTableActor {
     pub(super) fn ask_catalog(&mut self, seat: usize, fit: &Fit, question: &Question) {
         let asked_at = Instant::now();
         let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
-        let most = self.start.configuration.rules.offers_per_partner;
+        let most = self.start.configuration.rules.matching.offers_per_partner;
         let answer =
             catch_unwind(AssertUnwindSafe(|| catalog_answer(&fit.seat, &fit.offers, most, question)));
         let outcome = answer.unwrap_or(Outcome::Failed(Failure::Panicked));
@@ -89,7 +90,7 @@ impl RateTableActor {
         prepared: &mut Prepared,
         ctx: &mut Context<Self>,
     ) {
-        let rules = &self.start.configuration.rules;
+        let rules = self.start.configuration.rules.matching;
         let replies = self.replies.get_or_insert_with(|| {
             let replies = Replies::default();
             ctx.add_stream(replies.gathered(rules.gather_answers));
@@ -97,7 +98,11 @@ impl RateTableActor {
         });
         let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
         let (context, reply) = (trace.context(), replies.expect(seat, (before, budget), trace));
-        let request = RequestOffers {
+        let ask = PartnerAsk {
+            client: self.start.configuration.clients.of(&fit.seat),
+            seat: fit.seat,
+            offers: fit.offers,
+            most: rules.offers_per_partner,
             question: Arc::clone(prepared.question()),
             rendered: prepared.take(seat),
             calls,
@@ -106,8 +111,7 @@ impl RateTableActor {
             trace: context,
             reply,
         };
-        let client = self.start.configuration.clients.of(&fit.seat);
-        PartnerActor::new(fit.seat, fit.offers, rules.offers_per_partner, client).start().do_send(request);
+        actix_rt::spawn(ask.run());
     }
 
     /// What the calls of a seat need: what is on the disk of them, its part in the bidding, who keeps what is sent.
@@ -115,9 +119,11 @@ impl RateTableActor {
         let Some(source) = &fit.seat.http else { return Calls::default() };
         let head = self.shown().head();
         let position = seat as u16;
-        let journal = || {
-            let found = self.start.calls.get(&position).cloned();
-            CallJournal::new(self.engine.records.clone(), Arc::clone(head), position, found)
+        let journal = || CallJournal {
+            records: self.engine.records.clone(),
+            head: Arc::clone(head),
+            seat: position,
+            found: self.start.calls.get(&position).cloned(),
         };
         Calls {
             journal: (source.has_once() || source.has_callback()).then(journal),

@@ -52,7 +52,7 @@ impl RateTableActor {
         }
         self.start.place = None;
         drop(std::mem::take(&mut self.start.trace));
-        ctx.run_later(self.start.configuration.rules.linger, |actor, ctx| actor.leave(ctx));
+        ctx.run_later(self.start.configuration.rules.matching.linger, |actor, ctx| actor.leave(ctx));
         self.leave_if_done(ctx);
     }
 

@@ -13,8 +13,8 @@ fn a_table_keeps_the_book_and_the_rules_that_it_was_begun_with() {
         let world = World::of(&second_look_after_a_failure()).await;
         let begun = world.submit(Until::Prompt).await;
         let mut hasty = rules();
-        hasty.time.deadline = Duration::from_millis(200);
-        hasty.linger = Duration::ZERO;
+        hasty.matching.deadline = Duration::from_millis(200);
+        hasty.matching.linger = Duration::ZERO;
         world.configure(&[], hasty).await;
 
         let later = world.submit(Until::Settled).await;
@@ -31,7 +31,11 @@ fn a_table_keeps_the_book_and_the_rules_that_it_was_begun_with() {
 fn the_limit_of_live_tables_changes_at_once_and_takes_no_place_away() {
     paused(async {
         let partners = [partner("slow").loan(&simulate("1s"))];
-        let most = |live_tables| Rules { live_tables, ..rules() };
+        let most = |live_tables| {
+            let mut rules = rules();
+            rules.matching.live_tables = live_tables;
+            rules
+        };
         let world = World::with_rules(&partners, most(2)).await;
         let first = world.submit(Until::Prompt).await;
         world.submit(Until::Prompt).await;

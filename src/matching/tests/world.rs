@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::config::{TranscriptSettings, WireSettings};
-use crate::matching::budget::TimeRules;
+use crate::config::{MatchingSettings, TranscriptSettings, WireSettings};
+use crate::experiments::Rules as Experiments;
 use crate::matching::configuration::{Configuration, Rules};
 use crate::matching::engine::Engine;
 use crate::matching::matchmaker::Matchmaker;
@@ -46,19 +46,19 @@ pub(crate) struct World {
 
 pub(crate) fn rules() -> Rules {
     Rules {
-        time: TimeRules {
+        matching: MatchingSettings {
             deadline: Duration::from_secs(15),
             response_margin: Duration::from_millis(100),
             least_budget: Duration::from_millis(50),
             second_look_reserve: Duration::from_secs(5),
+            submit_wait: Duration::from_millis(50),
+            live_tables_per_company: 0,
+            gather_answers: Duration::from_millis(100),
+            linger: Duration::from_secs(5),
+            live_tables: 100,
+            partners_per_lead: 100,
+            offers_per_partner: 40,
         },
-        submit_wait: Duration::from_millis(50),
-        live_tables_per_company: 0,
-        gather_answers: Duration::from_millis(100),
-        linger: Duration::from_secs(5),
-        live_tables: 100,
-        partners_per_lead: 100,
-        offers_per_partner: 40,
         clicks_kept_per_offer: 10,
         displays_kept_per_offer: 10,
         consents_kept_per_lead: 10,
@@ -86,7 +86,9 @@ pub(crate) async fn matchmaker(
     let base_url = BaseUrl::from("http://offers.example".to_owned());
     let clients = PartnerClients::new(WireSettings::default());
     let suppressions = Suppressions::of(&records.store, PathBuf::new());
-    let engine = Engine::with_clock(records, book, clients, rules, base_url, suppressions, clock.clone());
+    let (experiments, ids) = (Experiments::default(), &records.templates.ids);
+    let configuration = Configuration::new(Arc::new(book), clients, rules, experiments, ids);
+    let engine = Engine::new(clock.clone(), records, configuration, base_url, suppressions);
     Matchmaker::new(engine, vec![Arbiter::current()])
 }
 
@@ -114,7 +116,8 @@ impl World {
         let book = Arc::new(book(partners));
         engine.records.templates.keep(&book).await.unwrap();
         let clients = engine.configuration().clients.opened(&book).unwrap();
-        engine.configure(Configuration::new(book, clients, rules, &engine.records.templates.ids));
+        let (experiments, ids) = (Experiments::default(), &engine.records.templates.ids);
+        engine.configure(Configuration::new(book, clients, rules, experiments, ids));
     }
 
     pub(crate) async fn submit(&self, until: Until) -> Snapshot {

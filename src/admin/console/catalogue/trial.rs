@@ -27,7 +27,7 @@ pub(in crate::admin::console) async fn show(visit: &Visit) -> Result<View, Failu
             let seats = visit
                 .reading(move |app| {
                     let (configuration, standings) = (app.engine.configuration(), app.engine.standings());
-                    let most = configuration.rules.partners_per_lead;
+                    let most = configuration.rules.matching.partners_per_lead;
                     let on_lists = app.engine.suppressions.now().naming(&Digests::new(&lead));
                     dry_run(&configuration.book, &standings, Some(&on_lists), most, &lead, Utc::now())
                 })

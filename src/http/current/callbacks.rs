@@ -1,6 +1,5 @@
 //! `POST /callbacks/{id}`, on the integrations listener: partners that answer an ask by calling us.
 
-use super::unreadable;
 use crate::http::prelude::*;
 use crate::matching::callbacks::{self, Called, Delivery};
 use crate::matching::received_call::receive;

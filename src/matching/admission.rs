@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use metrics::gauge;
 use uuid::Uuid;
 
-use super::configuration::Rules;
 use super::refused::Refused;
+use crate::config::MatchingSettings;
 use crate::shares::{Share, Shares};
 use crate::telemetry::metrics::OPEN_TABLES;
 
@@ -19,15 +19,6 @@ use crate::telemetry::metrics::OPEN_TABLES;
 pub struct Admission {
     taken: Arc<AtomicUsize>,
     shares: Shares,
-}
-
-/// How many tables may be built at once.
-#[derive(Debug, Clone, Copy)]
-pub struct MostTables {
-    /// Of all companies.
-    pub of_all: usize,
-    /// Of one company; 0 sets no limit of its own.
-    pub of_one: usize,
 }
 
 /// A table's place among them, given back when it is dropped.
@@ -43,29 +34,22 @@ struct Seat(Arc<AtomicUsize>);
 /// Set in the count when nobody comes in any more: with it the count is beyond any limit.
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
-impl MostTables {
-    /// As the rules of the day say.
-    pub fn of(rules: &Rules) -> Self {
-        Self { of_all: rules.matching.live_tables, of_one: rules.matching.live_tables_per_company }
-    }
-}
-
 impl Admission {
-    /// A place for a new table of a company.
+    /// A place for a new table of a company, by the rules of the day.
     ///
     /// # Errors
     /// That there is none.
-    pub fn admit(&self, company: Uuid, most: MostTables) -> Result<LivePlace, Refused> {
-        let share = self.shares.take(company, 1, most.of_one);
+    pub fn admit(&self, company: Uuid, rules: MatchingSettings) -> Result<LivePlace, Refused> {
+        let share = self.shares.take(company, 1, rules.live_tables_per_company);
         let share = share.ok_or_else(|| Refused::Full.counted("company_full"))?;
-        let seat = self.seat(most.of_all).ok_or_else(|| Refused::Full.counted("full"))?;
+        let seat = self.seat(rules.live_tables).ok_or_else(|| Refused::Full.counted("full"))?;
         Ok(LivePlace { _seat: seat, _share: Some(share) })
     }
 
     /// A place for a table that was taken in before a crash, even where its company has more than it may begin.
-    pub fn readmit(&self, company: Uuid, most: MostTables) -> Option<LivePlace> {
-        let seat = self.seat(most.of_all)?;
-        Some(LivePlace { _seat: seat, _share: self.shares.take(company, 1, most.of_one) })
+    pub fn readmit(&self, company: Uuid, rules: MatchingSettings) -> Option<LivePlace> {
+        let seat = self.seat(rules.live_tables)?;
+        Some(LivePlace { _seat: seat, _share: self.shares.take(company, 1, rules.live_tables_per_company) })
     }
 
     /// Lets nobody in any more.
@@ -92,12 +76,17 @@ impl Drop for Seat {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matching::tests::world;
 
     const ONE: Uuid = Uuid::from_u128(1);
     const OTHER: Uuid = Uuid::from_u128(2);
 
-    fn most(of_all: usize) -> MostTables {
-        MostTables { of_all, of_one: 0 }
+    fn limits(live_tables: usize, live_tables_per_company: usize) -> MatchingSettings {
+        MatchingSettings { live_tables, live_tables_per_company, ..world::rules().matching }
+    }
+
+    fn most(of_all: usize) -> MatchingSettings {
+        limits(of_all, 0)
     }
 
     #[test]
@@ -124,7 +113,7 @@ mod tests {
     #[test]
     fn a_companys_limit_may_change_too() {
         let admission = Admission::default();
-        let of_one = |of_one| MostTables { of_all: 9, of_one };
+        let of_one = |of_one| limits(9, of_one);
         let mut places: Vec<LivePlace> = (0..3).map(|_| admission.admit(ONE, of_one(3)).unwrap()).collect();
         assert!(admission.admit(ONE, of_one(2)).is_err());
         assert!(admission.admit(OTHER, of_one(2)).is_ok());
@@ -145,7 +134,7 @@ mod tests {
     #[test]
     fn one_company_cannot_take_every_place() {
         let admission = Admission::default();
-        let most = MostTables { of_all: 3, of_one: 2 };
+        let most = limits(3, 2);
         let held = [admission.admit(ONE, most).unwrap(), admission.admit(ONE, most).unwrap()];
         assert!(admission.admit(ONE, most).is_err());
         let last = admission.admit(OTHER, most).unwrap();
@@ -160,7 +149,7 @@ mod tests {
     #[test]
     fn what_was_taken_in_goes_on() {
         let admission = Admission::default();
-        let most = MostTables { of_all: 2, of_one: 1 };
+        let most = limits(2, 1);
         let held = [admission.readmit(ONE, most), admission.readmit(ONE, most)];
         assert!(held.iter().all(Option::is_some));
         assert!(admission.readmit(ONE, most).is_none());

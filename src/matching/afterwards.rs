@@ -5,7 +5,6 @@ use chrono::Utc;
 use tracing::warn;
 use uuid::Uuid;
 
-use crate::model::EventType;
 use crate::partners::http::Progress;
 use crate::rate_table::call_record::{CallRecord, Later, LaterEnd};
 use crate::rate_table::outcome::{Decision, Outcome};
@@ -52,11 +51,8 @@ impl Afterwards {
             Outcome::NoOffers(_) => LaterEnd::Declined,
             Outcome::Failed(_) | Outcome::TimedOut => LaterEnd::Failed,
         };
-        let event = match outcome.decision().filter(|_| is_event) {
-            Some(Decision::Approved) => Some((EventType::ApiApproved, at)),
-            Some(Decision::Rejected) => Some((EventType::ApiRejected, at)),
-            Some(Decision::Listed) | None => None,
-        };
+        let event = outcome.decision().filter(|_| is_event).and_then(Decision::event);
+        let event = event.map(|event| (event, at));
         let Progress { step, kept, bid } = progress;
         let new = CallRecord { at, step, sent: true, bid, kept, heard: None, later: None };
         let after = CallRecord { later: Some(Later { at, end }), ..before.clone().unwrap_or(new) };

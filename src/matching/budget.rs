@@ -19,11 +19,6 @@ impl Budget {
         Self { deadline, rules }
     }
 
-    /// When the table must be complete.
-    pub fn deadline(&self) -> Instant {
-        self.deadline
-    }
-
     /// What a partner gets: the smaller of its own timeout and what is left less what is kept back; `None` when that is
     /// less than an ask is worth.
     pub fn for_partner(&self, timeout: Duration, second_look_to_come: bool) -> Option<Duration> {

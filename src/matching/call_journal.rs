@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::task::spawn_blocking;
-
 use super::sent_once;
 use crate::partners::http::{Exchange, Progress};
 use crate::rate_table::call_record::{CallRecord, Heard};
@@ -49,14 +47,10 @@ impl CallJournal {
     pub async fn claim(&self, exchange: &Exchange) -> Result<bool, CommitError> {
         let record = self.record(exchange, true, None);
         for _ in 0..CLAIMS {
-            let (records, head, seat, record) =
-                (self.records.clone(), Arc::clone(&self.head), self.seat, record.clone());
-            let claim = spawn_blocking(move || {
-                sent_once::alone(&records, (&head, seat), record.step, writing::call(&head, seat, &record))
-            });
-            let unreadable = || CommitError::Failed("the tables of the lead cannot be read".to_owned());
-            let claim = claim.await.map_err(|_| CommitError::Closed)?.map_err(|_| unreadable())?;
-            let Some(claim) = claim else { return Ok(false) };
+            let call = writing::call(&self.head, self.seat, &record);
+            let claim = sent_once::alone(&self.records, (&self.head, self.seat), record.step, call).await;
+            let unreadable = |_| CommitError::Failed("the tables of the lead cannot be read".to_owned());
+            let Some(claim) = claim.map_err(unreadable)? else { return Ok(false) };
             match self.records.store.commit(claim).await {
                 // Another table is about to send it too.
                 Err(CommitError::Guard { .. }) => {}

@@ -47,19 +47,16 @@ impl IdempotencyKey {
 
     /// Looks the key up: eight bytes of time, the body's digest, the table.
     pub(super) fn look_up(&self, store: &Store) -> Known {
-        let Some(record) = store.get(Tree::Repeats, self.kept_key(store)).ok().flatten() else {
-            return Known::New;
-        };
-        let (Some(at), Some(body), Some(table)) = (record.get(..8), record.get(8..40), record.get(40..56))
-        else {
-            return Known::New;
-        };
-        let at = i64::from_be_bytes(at.try_into().expect("the slice has eight bytes"));
-        match Uuid::from_slice(table) {
-            Ok(table) if at >= forgotten_before(store) && body == self.kept_body(store) => Known::Done(table),
-            Ok(_) if at >= forgotten_before(store) => Known::OtherBody,
-            _ => Known::New,
-        }
+        self.known(store).unwrap_or(Known::New)
+    }
+
+    fn known(&self, store: &Store) -> Option<Known> {
+        let record = store.get(Tree::Repeats, self.kept_key(store)).ok()??;
+        let (at, body, table) = (record.get(..8)?, record.get(8..40)?, record.get(40..56)?);
+        let (at, table) = (i64::from_be_bytes(at.try_into().ok()?), Uuid::from_slice(table).ok()?);
+        let is_same = body == self.kept_body(store);
+        let known = if is_same { Known::Done(table) } else { Known::OtherBody };
+        (at >= forgotten_before(store)).then_some(known)
     }
 
     /// Adds to the commit of a submit that this key made `table`, unless it has made one.

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use uuid::Uuid;
 
-use super::admission::{Admission, LivePlace, MostTables};
+use super::admission::{Admission, LivePlace};
 use super::configuration::Configuration;
 use super::engine::Engine;
 use super::idempotency::{Held, IdempotencyKey, Known, UnderWay};
@@ -288,7 +288,7 @@ impl Matchmaker {
 
     fn admit(&self, company: Uuid, configuration: &Configuration) -> Result<LivePlace, Refused> {
         self.room()?;
-        self.admission.admit(company, MostTables::of(&configuration.rules))
+        self.admission.admit(company, configuration.rules.matching)
     }
 
     /// Writes a table of a lead with the lead's own commit, builds it, and keeps it as it is shown if it is complete.
@@ -395,7 +395,7 @@ impl Matchmaker {
             begun: None,
             deadline: Instant::now() + left,
             // A table that was taken in stays in, even where more are recovered than are admitted.
-            place: self.admission.readmit(head.company, MostTables::of(&configuration.rules)),
+            place: self.admission.readmit(head.company, configuration.rules.matching),
             // What was begun before the crash has no end; the rest is a trace of its own.
             trace: self.engine.traces.lead(None),
             configuration,

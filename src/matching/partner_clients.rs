@@ -33,9 +33,7 @@ use crate::rate_table::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use crate::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
 use crate::telemetry::traces::TraceContext;
 pub use crate::wire::{BreakerState, EndpointState};
-use crate::wire::{
-    Call, CallError, ClientIdentity, Endpoint, EndpointRules, LateEar, PanelRules, PoolRules, Reply, Wire,
-};
+use crate::wire::{Call, CallError, Endpoint, EndpointRules, LateEar, PanelRules, PoolRules, Reply, Wire};
 
 /// Longest time that a late answer is watched for.
 const LATE_PATIENCE_MAX: Duration = Duration::from_secs(60);
@@ -115,15 +113,13 @@ impl PartnerClients {
     /// The client; or the key that says what it cannot do, and why.
     fn client(&self, seat: &Seat, source: &HttpSource) -> Result<PartnerClient, (String, String)> {
         let rules = &source.wire;
-        let identity = rules.client_certificate.as_ref();
         let pool = PoolRules {
             connect_timeout: rules.connect_timeout,
             http2: rules.http2,
             gzip: rules.gzip,
             max_response_bytes: rules.max_response_bytes,
             allow_addresses: rules.allow_addresses.clone(),
-            // One file holds both.
-            identity: identity.map(|pem| ClientIdentity { chain: pem.clone(), key: pem.clone() }),
+            identity: rules.client_certificate.clone(),
             extra_roots: rules.authorities.clone(),
             max_idle: rules.concurrency,
             ..PoolRules::default()

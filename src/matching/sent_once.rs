@@ -1,5 +1,8 @@
 //! What a partner is sent but once for a lead, however many rate tables the lead has.
 
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use crate::rate_table::call_record::CallRecord;
@@ -15,9 +18,23 @@ pub const SENT_BEFORE: &str = "it was sent the lead before, for another rate tab
 ///
 /// # Errors
 /// [`Unavailable`], once reported, when that cannot be read.
-pub fn alone(
+pub async fn alone(
     records: &Records,
-    (head, position): (&TableHead, u16),
+    (head, position): (&Arc<TableHead>, u16),
+    step: u8,
+    commit: Commit,
+) -> Result<Option<Commit>, Unavailable> {
+    let (records, head) = (records.clone(), Arc::clone(head));
+    let looked = spawn_blocking(move || guarded(&records, &head, position, step, commit)).await;
+    // It is ended by a panic only, or by the end of the process.
+    looked.unwrap_or(Err(Unavailable))
+}
+
+/// The same, which may wait for the disk.
+fn guarded(
+    records: &Records,
+    head: &TableHead,
+    position: u16,
     step: u8,
     mut commit: Commit,
 ) -> Result<Option<Commit>, Unavailable> {

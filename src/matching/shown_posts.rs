@@ -11,7 +11,6 @@ use std::sync::Arc;
 use chrono::Utc;
 use parking_lot::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use tracing::warn;
 use uuid::Uuid;
@@ -120,10 +119,9 @@ async fn make(engine: &Engine, table: &Table, lead: &LeadRecord, post: DuePost) 
     let unanswered = Later { at, end: LaterEnd::Unclear(Cause::new("its answer has not come")) };
     let sent = CallRecord { sent: true, at, later: Some(unanswered), ..before.clone() };
     let claim = writing::later(whose, position, (Some(&before), &sent), (None, None));
-    let (records, head, step) = (engine.records.clone(), table.head().clone(), before.step);
-    let claim = spawn_blocking(move || sent_once::alone(&records, (&head, position), step, claim));
+    let claim = sent_once::alone(&engine.records, (table.head(), position), before.step, claim).await;
     // Where another table of the lead has it sent, it is not sent again.
-    let Ok(Some(claim)) = claim.await.map_err(|_| CommitError::Closed)? else { return Ok(()) };
+    let Ok(Some(claim)) = claim else { return Ok(()) };
     match engine.records.store.commit(claim).await {
         Ok(()) => {}
         // Somebody else makes it, or the lead is erased.

@@ -58,10 +58,9 @@ impl<'r> Fold<'r> {
             (_, None) => Became::Converted,
             (_, Some(_)) => Became::TakenBack,
         };
-        let earned_by = |named: &Named| step == PayoutStep::Click || named.on == step;
         for named in self.named(happening)? {
             // Where the click earns the payout there is nothing to learn.
-            if named.on != PayoutStep::Click && earned_by(&named) {
+            if named.on != PayoutStep::Click && (step == PayoutStep::Click || named.on == step) {
                 let Named { whose, day, at, fingerprint, .. } = named;
                 if self.day(whose, day)?.note(&at, fingerprint, became) {
                     self.changed.push((whose, day));

@@ -123,15 +123,12 @@ impl Row {
     fn of(company: &str, known: &Known<'_>) -> Self {
         let Estimate { rate, from, seen, beta } = known.estimate;
         let [low, high] = INTERVAL.map(|share| quantile(beta, share).unwrap_or(rate));
-        let rating = |band: Option<crate::model::ProvidedCreditRating>| {
-            band.map_or_else(|| "(none)".to_owned(), |rating| rating.as_str().to_owned())
-        };
         Self {
             company: company.to_owned(),
             product_type: known.product_type,
             partner: known.partner.to_owned(),
             offer: known.offer.map(str::to_owned),
-            rating: known.band.map(rating),
+            rating: known.band.map(|band| band.map_or("(none)", |rating| rating.as_str()).to_owned()),
             clicks: seen.clicks,
             conversions: seen.conversions,
             estimate: rate,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cause::Cause;
 use super::reason::Reason;
-use crate::model::RejectReason;
+use crate::model::{EventType, RejectReason};
 use crate::partners::Quote;
 
 /// What became of a seat. Stored by position: a new variant goes behind the others.
@@ -152,6 +152,17 @@ pub enum Decision {
     Listed,
     /// None.
     Rejected,
+}
+
+impl Decision {
+    /// The event that the feeds record of it; none of offers for anyone.
+    pub fn event(self) -> Option<EventType> {
+        match self {
+            Self::Approved => Some(EventType::ApiApproved),
+            Self::Rejected => Some(EventType::ApiRejected),
+            Self::Listed => None,
+        }
+    }
 }
 
 #[cfg(test)]

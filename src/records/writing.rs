@@ -13,7 +13,6 @@ use crate::partners::SeatTemplate;
 use crate::rate_table::bids::Sale;
 use crate::rate_table::call_record::CallRecord;
 use crate::rate_table::machine::Write;
-use crate::rate_table::outcome::Decision;
 use crate::rate_table::record::{Answer, TableHead};
 use crate::rate_table::table::Table;
 use crate::store::entities::{Happening, HappeningDetails, LeadRecord, Payout, Tag};
@@ -263,11 +262,7 @@ fn new_tags(lead: &LeadRecord, earlier: Option<&LeadRecord>) -> Vec<Tag> {
 
 /// An institution's decision, as the feeds record it.
 fn of_answer(table: &Table, about: &About, answer: &Answer) -> Option<Happening> {
-    let event_type = match answer.outcome.decision()? {
-        Decision::Approved => EventType::ApiApproved,
-        Decision::Rejected => EventType::ApiRejected,
-        Decision::Listed => return None,
-    };
+    let event_type = answer.outcome.decision()?.event()?;
     let seat = &table.seats()[usize::from(answer.seat)];
     let reject_reason = answer.outcome.reject_reason();
     let details = HappeningDetails { reject_reason, ..HappeningDetails::default() };

@@ -49,15 +49,13 @@ impl LateWatch {
 
     /// Goes on waiting for an answer whose deadline has passed, where there is somebody to hear of it, unless as many others are
     /// waited for as may be or the endpoint has no place: `lane_places` are those for its calls.
-    pub(super) fn watch<R>(
+    pub(super) fn watch(
         &self,
         begun: Instant,
         lane_places: &Arc<Semaphore>,
         ear: impl FnOnce() -> Option<LateEar>,
-        reply: R,
-    ) where
-        R: Future<Output = Result<Reply, CallError>> + Send + 'static,
-    {
+        reply: impl Future<Output = Result<Reply, CallError>> + Send + 'static,
+    ) {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else { return };
         let Ok(lane_place) = Arc::clone(lane_places).try_acquire_owned() else { return };
         let Some(ear) = ear() else { return };

@@ -46,7 +46,6 @@ pub use late::LateEar;
 pub use panel::PanelRules;
 pub use pool::{Pool, PoolRules};
 pub use retry::RetryRules;
-pub use tls::ClientIdentity;
 pub use tls::trusting;
 
 use panel::Panel;

@@ -27,7 +27,7 @@ use super::connector::{Connector, forbidden};
 use super::endpoint::{Endpoint, EndpointRules};
 use super::error::{CallError, Failed, Phase, cause};
 use super::panel::Panel;
-use super::tls::{self, ClientIdentity};
+use super::tls;
 use crate::telemetry::metrics::{WIRE_CONNECTIONS, WIRE_REQUESTS};
 
 /// Most bytes of an answer's head.
@@ -54,8 +54,8 @@ pub struct PoolRules {
     pub max_response_bytes: usize,
     /// Host names, addresses and networks that are allowed though they are not public.
     pub allow_addresses: Vec<String>,
-    /// Who we are, for mutual TLS.
-    pub identity: Option<ClientIdentity>,
+    /// Who we are, for mutual TLS: a certificate, those above it and its private key, as PEM. The key is a secret, so this is not `Debug`.
+    pub identity: Option<Vec<u8>>,
     /// CAs that are trusted beside the public ones, as PEM.
     pub extra_roots: Option<Vec<u8>>,
 }
@@ -108,7 +108,7 @@ impl Pool {
         public_roots: &RootCertStore,
         panel: &Arc<Panel>,
     ) -> Result<Self, String> {
-        let tls = tls::config(public_roots, rules.identity.as_ref(), rules.extra_roots.as_deref())?;
+        let tls = tls::config(public_roots, rules.identity.as_deref(), rules.extra_roots.as_deref())?;
         let addresses = Arc::new(AddressRules::new(&rules.allow_addresses)?);
         let connector = Connector::new(
             tls,

@@ -7,15 +7,6 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{RootCertStore, crypto};
 
-/// A certificate with which we show who we are, for mutual TLS. The key is a secret, so it is not `Debug`.
-#[derive(Clone)]
-pub struct ClientIdentity {
-    /// The certificate and those above it, as PEM.
-    pub chain: Vec<u8>,
-    /// Its private key, as PEM.
-    pub key: Vec<u8>,
-}
-
 /// How to speak TLS, trusting the public CAs and `roots`, PEM, too: for who reaches a far side with a client of its own.
 ///
 /// # Errors
@@ -29,10 +20,10 @@ pub(super) fn public_roots() -> RootCertStore {
     webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect()
 }
 
-/// How to speak TLS as `identity`, trusting `public` CAs and `extra_roots`, PEM.
+/// How to speak TLS as `identity`, a certificate, those above it and its private key, trusting `public` CAs and `extra_roots`, all in PEM.
 pub(super) fn config(
     public: &RootCertStore,
-    identity: Option<&ClientIdentity>,
+    identity: Option<&[u8]>,
     extra_roots: Option<&[u8]>,
 ) -> Result<ClientConfig, String> {
     let mut roots = public.clone();
@@ -44,9 +35,9 @@ pub(super) fn config(
         .map_err(|error| format!("TLS cannot be set up: {error}"))?
         .with_root_certificates(roots);
     let Some(identity) = identity else { return Ok(config.with_no_client_auth()) };
-    let chain = certificates(&identity.chain, "client certificates")?;
+    let chain = certificates(identity, "client certificates")?;
     // The parser's error is not passed on: it may hold the line that it stumbled over.
-    let key = PrivateKeyDer::from_pem_slice(&identity.key)
+    let key = PrivateKeyDer::from_pem_slice(identity)
         .map_err(|_| "the client key is not a private key in PEM".to_owned())?;
     config
         .with_client_auth_cert(chain, key)

@@ -228,7 +228,10 @@ impl AskStatistics {
 
     /// How a seat has behaved since the start.
     pub fn lately(&self, partner: &str, product_type: ProductType) -> Lately {
-        self.with(partner, product_type, |statistic| statistic.lately())
+        self.with(partner, product_type, |SeatStatistic { asks, shown, troubles, .. }| {
+            let asks = asks.range(asks.len() - *shown..).copied().collect();
+            Lately { asks, troubles: troubles.iter().cloned().collect() }
+        })
     }
 
     /// Does something with the statistic of a seat, which begins if it has none.
@@ -301,11 +304,6 @@ impl SeatStatistic {
     fn keep(&mut self, ask: EndedAsk) {
         push(&mut self.asks, ASKS_KEPT, ask);
         self.enough.age += 1;
-    }
-
-    fn lately(&self) -> Lately {
-        let asks = self.asks.range(self.asks.len() - self.shown..).copied().collect();
-        Lately { asks, troubles: self.troubles.iter().cloned().collect() }
     }
 }
 

@@ -29,55 +29,47 @@ pub fn first_kept(now: i64, kept: i64) -> i64 {
 pub fn recount(records: &Records, now: i64, kept: i64) -> Counts {
     // What a clock of the future told is of no day that there has been.
     let (mut counts, _) = recount_asks(records, now - kept..now + SLACK, kept);
-    recount_postings(records, now, &mut counts);
+    let _ = recount_postings(records, now, &mut counts);
     counts
 }
 
-/// Counts what was earned no longer ago than a local day can have begun; whether that is all.
-pub fn recount_postings(records: &Records, now: i64, counts: &mut Counts) -> Missing {
-    let (since, mut missing) = (now - DAY_KEPT, Missing::default());
+/// Counts what was earned no longer ago than a local day can have begun.
+///
+/// # Errors
+/// That the store could not be read to the end.
+pub fn recount_postings(records: &Records, now: i64, counts: &mut Counts) -> Whole {
+    let (since, mut whole) = (now - DAY_KEPT, Ok(()));
     for posting in made_since::<Posting>(&records.store, Tree::Postings, since - SLACK) {
-        let Some((_, posting)) = missing.note(posting) else { continue };
+        let Some((_, posting)) = note(&mut whole, posting) else { continue };
         if (since..=now + SLACK).contains(&posting.at) {
             counts.meter(&posting.partner, posting.product_type).book(posting.at, posting.cents);
         }
     }
-    missing
+    whole
 }
 
 /// Counts the asks since a time, for who shares them with others.
-pub fn recount_since(records: &Records, since: i64, now: i64) -> (Counts, Missing) {
+pub fn recount_since(records: &Records, since: i64, now: i64) -> (Counts, Whole) {
     recount_asks(records, since..now + SLACK, now - since + 2 * SLACK)
 }
 
-/// What is missing of a count.
-#[derive(Debug, Default)]
-pub struct Missing(Option<ReadError>);
+/// Whether a count is whole; why the store could not be read to the end, where it is not.
+type Whole = Result<(), ReadError>;
 
-impl Missing {
-    /// What was found, unless the store could not be read on.
-    fn note<T>(&mut self, found: Result<T, ReadError>) -> Option<T> {
-        found.map_err(|failure| self.0 = Some(failure)).ok()
-    }
-
-    /// Nothing is.
-    ///
-    /// # Errors
-    /// That the store could not be read to the end.
-    pub fn nothing(self) -> Result<(), ReadError> {
-        self.0.map_or(Ok(()), Err)
-    }
+/// What was found, unless the store could not be read on.
+fn note<T>(whole: &mut Whole, found: Result<T, ReadError>) -> Option<T> {
+    found.map_err(|failure| *whole = Err(failure)).ok()
 }
 
-/// Counts the asks of a time, of which so many milliseconds are kept; with what is missing.
-pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> (Counts, Missing) {
-    let (since, mut missing) = (lately.start, Missing::default());
+/// Counts the asks of a time, of which so many milliseconds are kept; and whether these are all.
+pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> (Counts, Whole) {
+    let (since, mut whole) = (lately.start, Ok(()));
     let differing = made_since(&records.store, Tree::Asks, since - SLACK);
-    let differing: HashMap<Uuid, Asks> = differing.filter_map(|found| missing.note(found)).collect();
+    let differing: HashMap<Uuid, Asks> = differing.filter_map(|found| note(&mut whole, found)).collect();
     let mut counts = Counts::keeping(kept);
     let mut unknown = 0_usize;
     for found in made_since::<TableHead>(&records.store, Tree::RateTables, since - SLACK) {
-        let Some((table, head)) = missing.note(found) else { continue };
+        let Some((table, head)) = note(&mut whole, found) else { continue };
         if head.test {
             continue;
         }
@@ -99,5 +91,5 @@ pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> (Counts
     if unknown > 0 {
         warn!(seats = unknown, "seats could not be counted: the store has lost their texts");
     }
-    (counts, missing)
+    (counts, whole)
 }

@@ -118,8 +118,8 @@ impl Limiter {
     ) -> Result<Counted, ReadError> {
         let now = self.now();
         let since = spans.map(|span| span.start).min().unwrap_or(now).min(now);
-        let (counts, missing) = recount_since(records, since, now);
-        missing.nothing().map(|()| Counted(counts))
+        let (counts, whole) = recount_since(records, since, now);
+        whole.map(|()| Counted(counts))
     }
 
     /// Sums budgets up again from the records, those of other processes among them. Takes as long as reading the payouts of a day.
@@ -129,10 +129,10 @@ impl Limiter {
     pub fn sum_up(&self, records: &Records) -> Result<(), ReadError> {
         self.counts.lock().booked = Some(Vec::new());
         let mut summed = Counts::keeping(0);
-        let missing = recount_postings(records, self.now(), &mut summed);
+        let whole = recount_postings(records, self.now(), &mut summed);
         let mut counts = self.counts.lock();
         let booked = counts.booked.take().unwrap_or_default();
-        missing.nothing()?;
+        whole?;
         for (partner, own) in &mut counts.partners {
             let other = summed.partners.remove(partner).unwrap_or_default();
             own.meters.iter_mut().zip(other.meters).for_each(|(own, other)| own.take_posted(other));

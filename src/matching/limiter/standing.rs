@@ -179,7 +179,6 @@ impl SeatStanding {
                 format!("{words} since {}", moment(since))
             }
             (State::Active, _, Some(until)) => format!("{words}, closes {}", moment(until)),
-            (State::Active, _, None) => words.to_owned(),
             (_, _, Some(until)) => format!("{words} until {}", moment(until)),
             (_, _, None) => words.to_owned(),
         }

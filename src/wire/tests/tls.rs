@@ -11,7 +11,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::http2;
 use super::kit::{Server, answer, endpoint, near, request, send};
-use crate::wire::{CallError, ClientIdentity, PanelRules, PoolRules, Wire};
+use crate::wire::{CallError, PanelRules, PoolRules, Wire};
 
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
@@ -32,9 +32,10 @@ impl Authority {
         (params.signed_by(&key, &self.0).unwrap(), key)
     }
 
-    fn identity(&self) -> ClientIdentity {
+    /// A certificate, and its key.
+    fn identity(&self) -> Vec<u8> {
         let (certificate, key) = self.certify("offerd");
-        ClientIdentity { chain: certificate.pem().into_bytes(), key: key.serialize_pem().into_bytes() }
+        (certificate.pem() + &key.serialize_pem()).into_bytes()
     }
 
     /// A server for `name`; asks for a certificate of `clients`, if there are any.
@@ -131,15 +132,15 @@ fn what_is_no_certificate_is_found_when_the_pool_is_made() {
     let refused = |rules| wire.pool("lender", rules).err().unwrap();
     let roots = PoolRules { extra_roots: Some(b"-----".to_vec()), ..near() };
     assert_eq!(refused(roots), "no certificate in PEM among the roots");
-    let identity = Authority::new().identity();
-    let keyless = ClientIdentity { key: b"secret".to_vec(), ..identity.clone() };
+    let (certificate, _) = Authority::new().certify("offerd");
+    let identity = |key: &str| Some((certificate.pem() + key).into_bytes());
     assert_eq!(
-        refused(PoolRules { identity: Some(keyless), ..near() }),
+        refused(PoolRules { identity: identity("secret"), ..near() }),
         "the client key is not a private key in PEM"
     );
-    let other_key = ClientIdentity { key: Authority::new().identity().key, ..identity };
+    let other_key = KeyPair::generate().unwrap().serialize_pem();
     assert!(
-        refused(PoolRules { identity: Some(other_key), ..near() })
+        refused(PoolRules { identity: identity(&other_key), ..near() })
             .starts_with("the client certificate and its key")
     );
 }

@@ -4,11 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use parking_lot::Mutex;
 
-use super::{
-    disk::DiskError,
-    frame::Reason,
-    trees::{TREES, Tree},
-};
+use super::disk::DiskError;
+use super::frame::Reason;
+use super::trees::{TREES, Tree};
 use crate::telemetry::metrics::STORE_BROKEN_RECORDS;
 
 /// How many broken records are remembered, so that each is reported once.

@@ -2,16 +2,14 @@
 
 use std::{collections::BTreeSet, ops::Bound};
 
-use super::{
-    broken::{BrokenRecord, ReadError},
-    damage::{Damage, DamageKind},
-    engine::{Engine, read_record},
-    journal,
-    records::{Records, Within},
-    sealing::{LastKey, data_key},
-    trees::{TREES, Tree},
-    volume_number::Number,
-};
+use super::broken::{BrokenRecord, ReadError};
+use super::damage::{Damage, DamageKind};
+use super::engine::{Engine, read_record};
+use super::journal;
+use super::records::{Records, Within};
+use super::sealing::{LastKey, data_key};
+use super::trees::{TREES, Tree};
+use super::volume_number::Number;
 
 /// What a walk over every record found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,12 +4,10 @@
 //! [`BEHIND`] by some, the writer waits, so that a start after a crash never has much to read. After it, volumes that are worked on no more
 //! are closed.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    thread::{self, JoinHandle},
-    time::Instant,
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 

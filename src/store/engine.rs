@@ -9,18 +9,16 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::{
-    broken::{BrokenRecord, ReadError, Reported},
-    changes::Change,
-    commit::{Commit, CommitError, Outcome},
-    disk::DiskResult,
-    frame::{Reason, unframed},
-    health::FailureLatch,
-    raw::{RawValues, Record, read_clear},
-    sealing::{LastKey, Sealing, data_key},
-    trees::{TREES, Tree},
-    volume_number::{BASE, Number},
-};
+use super::broken::{BrokenRecord, ReadError, Reported};
+use super::changes::Change;
+use super::commit::{Commit, CommitError, Outcome};
+use super::disk::DiskResult;
+use super::frame::{Reason, unframed};
+use super::health::FailureLatch;
+use super::raw::{RawValues, Record, read_clear};
+use super::sealing::{LastKey, Sealing, data_key};
+use super::trees::{TREES, Tree};
+use super::volume_number::{BASE, Number};
 use crate::telemetry::metrics::STORE_CHANGES;
 
 /// A key with the prefix of its tree, and the raw value under it.

@@ -1,18 +1,14 @@
 //! Why a store could not be opened or closed.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::{
-    broken::ReadError,
-    disk::DiskError,
-    manifest::FORMAT,
-    sealing::{MasterKeyError, SealingError},
-    user::User,
-};
+use super::broken::ReadError;
+use super::disk::DiskError;
+use super::manifest::FORMAT;
+use super::sealing::{MasterKeyError, SealingError};
+use super::user::User;
 
 /// Why a store could not be opened or closed.
 #[derive(Debug, thiserror::Error)]

@@ -8,24 +8,19 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use uuid::Uuid;
 
-use super::{
-    arrival::{Arrivals, FeedKey, LAST_ARRIVAL},
-    broken::BrokenRecord,
-    changes::Change,
-    commit::{Commit, CommitError, Guard, Outcome, Rewrap, Slot, Without, Write},
-    disk::DiskResult,
-    engine::{Engine, read_record},
-    frame::{Reason, VALUE_LIMIT, framed},
-    raw::{RawValues, read_clear},
-    sealing::{
-        Sealing, SealingError,
-        data_key::{self, DataKey},
-        key::Key,
-        sealed,
-    },
-    trees::{Seal, Tree},
-    volume_number::Number,
-};
+use super::arrival::{Arrivals, FeedKey, LAST_ARRIVAL};
+use super::broken::BrokenRecord;
+use super::changes::Change;
+use super::commit::{Commit, CommitError, Guard, Outcome, Rewrap, Slot, Without, Write};
+use super::disk::DiskResult;
+use super::engine::{Engine, read_record};
+use super::frame::{Reason, VALUE_LIMIT, framed};
+use super::raw::{RawValues, read_clear};
+use super::sealing::data_key::{self, DataKey};
+use super::sealing::key::Key;
+use super::sealing::{Sealing, SealingError, sealed};
+use super::trees::{Seal, Tree};
+use super::volume_number::Number;
 
 /// The writes of a group, before they are applied.
 pub(super) struct Group<'a> {

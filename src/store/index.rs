@@ -16,20 +16,16 @@
 //!
 //! sled panics over what it does not expect. Here a panic is an error, like the others: the caller's end of the index.
 
-use std::{
-    fs::{self, File},
-    io::{self, Read},
-    ops::Bound,
-    path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
-};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use super::{
-    disk::{self, DiskError, DiskResult},
-    record_file::Locator,
-    tally::Tally,
-};
+use super::disk::{self, DiskError, DiskResult};
+use super::record_file::Locator;
+use super::tally::Tally;
 use crate::telemetry::logging::foreseen;
 
 const HEADING: &str = "offerd index 1 ";

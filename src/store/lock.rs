@@ -2,18 +2,14 @@
 //!
 //! It is on the store's directory, which nobody removes under a daemon without losing the store, and on the file `lock` in it.
 
-use std::{
-    fs::{File, OpenOptions},
-    io,
-    os::unix::fs::OpenOptionsExt,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use super::{
-    disk,
-    error::{StoreError, io_error},
-};
+use super::disk;
+use super::error::{StoreError, io_error};
 
 /// Held while the store is open; dropped, it is let go.
 #[derive(Debug)]

@@ -126,72 +126,67 @@ mod volume_number;
 mod volumes;
 mod writer;
 
-use std::{
-    collections::BTreeMap,
-    fmt, io,
-    path::Path,
-    sync::{Arc, atomic::AtomicBool},
-    thread,
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use std::{fmt, io, thread};
 
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
+pub use self::arrival::FeedKey;
+pub use self::arrival_clock::{ClockLimits, ClockStanding};
+pub use self::broken::{BrokenRecord, ReadError};
+pub use self::check::CheckReport;
+pub use self::clock::Clock;
+pub use self::cluster::{DatabaseStanding, NodeFigures};
+pub use self::codec::CodecError;
+pub use self::commit::{Commit, CommitError};
+pub use self::courier::answer_commits_here;
+pub use self::damage::{Damage, DamageKind, Neighbour};
 #[doc(hidden)]
 pub use self::disk::SyncFault;
+pub use self::error::StoreError;
+pub use self::expiry::Expired;
+pub use self::frame::{Reason, VALUE_LIMIT};
+pub use self::health::Health;
+pub use self::manifest::FORMAT;
+pub use self::options::StoreOptions;
+pub use self::postgres::DatabaseFigures;
 #[cfg(test)]
 pub(crate) use self::postgres::tests::{Nodes, two_nodes};
-pub use self::{
-    arrival::FeedKey,
-    arrival_clock::{ClockLimits, ClockStanding},
-    broken::{BrokenRecord, ReadError},
-    check::CheckReport,
-    clock::Clock,
-    cluster::{DatabaseStanding, NodeFigures},
-    codec::CodecError,
-    commit::{Commit, CommitError},
-    courier::answer_commits_here,
-    damage::{Damage, DamageKind, Neighbour},
-    error::StoreError,
-    expiry::Expired,
-    frame::{Reason, VALUE_LIMIT},
-    health::Health,
-    manifest::FORMAT,
-    options::StoreOptions,
-    postgres::DatabaseFigures,
-    progress::Progress,
-    registry::{
-        audit, contacts, entities, identities, left_alone, partner_keys, pauses, suppressions, tokens, users,
-    },
-    retention::{Dropped, RetentionError},
-    scan::Scan,
-    sealing::{MasterKey, MasterKeyError, SealingError},
-    space::SpaceFault,
-    topics::Topic,
-    trees::{Kept, Seal, TREES, Tree, TreeRow},
-    turns::Turn,
-    user::User,
-    volumes::VolumeSpan,
+pub use self::progress::Progress;
+pub use self::registry::{
+    audit, contacts, entities, identities, left_alone, partner_keys, pauses, suppressions, tokens, users,
 };
-use self::{
-    arrival_clock::ArrivalClock,
-    backup::{Backup, BackupError},
-    cluster::Cluster,
-    engine::{Engine, Writer},
-    error::io_error,
-    health::FailureLatch,
-    lock::Lock,
-    open::Opened,
-    postgres::Database,
-    queue::Queue,
-    records::Records,
-    scrub::{Scrub, Scrubbing},
-    space::Space,
-    stall::Stalls,
-    topics::Topics,
-    turns::Turns,
-};
+pub use self::retention::{Dropped, RetentionError};
+pub use self::scan::Scan;
+pub use self::sealing::{MasterKey, MasterKeyError, SealingError};
+pub use self::space::SpaceFault;
+pub use self::topics::Topic;
+pub use self::trees::{Kept, Seal, TREES, Tree, TreeRow};
+pub use self::turns::Turn;
+pub use self::user::User;
+pub use self::volumes::VolumeSpan;
+
+use self::arrival_clock::ArrivalClock;
+use self::backup::{Backup, BackupError};
+use self::cluster::Cluster;
+use self::engine::{Engine, Writer};
+use self::error::io_error;
+use self::health::FailureLatch;
+use self::lock::Lock;
+use self::open::Opened;
+use self::postgres::Database;
+use self::queue::Queue;
+use self::records::Records;
+use self::scrub::{Scrub, Scrubbing};
+use self::space::Space;
+use self::stall::Stalls;
+use self::topics::Topics;
+use self::turns::Turns;
 use crate::config::PostgresSettings;
 
 /// Until what was changed, and could not be taken in, is tried again.

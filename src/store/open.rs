@@ -2,32 +2,31 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::{
-    arrival::{Arrivals, FeedKey, LAST_ARRIVAL},
-    arrival_clock::ArrivalClock,
-    broken::ReadError,
-    commit::Commit,
-    damage::{Damage, DamageKind},
-    damages::Damages,
-    disk::{self, DiskResult},
-    engine::{Engine, Writer as _},
-    error::{StoreError, io_error},
-    health::FailureLatch,
-    journal::{self, Journal},
-    lock::Lock,
-    manifest::{Found, Manifest},
-    options::StoreOptions,
-    owner,
-    records::Records,
-    recovery::{self, Recovered},
-    scan::Scan,
-    sealing::{MasterKey, Sealing, key_file::KeyFile},
-    stall::Stalls,
-    trees::{Kept, TREES, Tree},
-    volume_number::BASE,
-    volumes::{Volumes, time_ms},
-    writer::{Limits, Writer},
-};
+use super::arrival::{Arrivals, FeedKey, LAST_ARRIVAL};
+use super::arrival_clock::ArrivalClock;
+use super::broken::ReadError;
+use super::commit::Commit;
+use super::damage::{Damage, DamageKind};
+use super::damages::Damages;
+use super::disk::{self, DiskResult};
+use super::engine::{Engine, Writer as _};
+use super::error::{StoreError, io_error};
+use super::health::FailureLatch;
+use super::journal::{self, Journal};
+use super::lock::Lock;
+use super::manifest::{Found, Manifest};
+use super::options::StoreOptions;
+use super::owner;
+use super::records::Records;
+use super::recovery::{self, Recovered};
+use super::scan::Scan;
+use super::sealing::key_file::KeyFile;
+use super::sealing::{MasterKey, Sealing};
+use super::stall::Stalls;
+use super::trees::{Kept, TREES, Tree};
+use super::volume_number::BASE;
+use super::volumes::{Volumes, time_ms};
+use super::writer::{Limits, Writer};
 
 /// A store that has been opened, before anything runs on it.
 pub(super) struct Opened {

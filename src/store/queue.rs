@@ -1,25 +1,19 @@
 //! The way of a commit to the writer and of its outcome back: a bounded queue and one plain thread, or no queue at all.
 
-use std::{
-    io, iter,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc, Mutex, PoisonError, RwLock,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread::{self, JoinHandle, Thread},
-    time::{Duration, Instant},
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::{self, JoinHandle, Thread};
+use std::time::{Duration, Instant};
+use std::{io, iter};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySendError, bounded};
 use tokio::sync::oneshot;
 
-use super::{
-    commit::{Commit, CommitError, Outcome},
-    courier::{Asker, Replies},
-    engine::Writer,
-    error::StoreError,
-};
+use super::commit::{Commit, CommitError, Outcome};
+use super::courier::{Asker, Replies};
+use super::engine::Writer;
+use super::error::StoreError;
 use crate::telemetry::metrics::{STORE_COMMIT_SECONDS, STORE_QUEUE_DEPTH};
 
 /// An outcome that is there already or will be.

@@ -11,24 +11,20 @@
 //! A file only grows. It is synced by the [checkpoints](super::checkpoint); what a crash has kept from it is in the
 //! [journal](super::journal).
 
-use std::{
-    collections::BTreeSet,
-    fs::{File, OpenOptions},
-    io,
-    os::unix::fs::{FileExt, OpenOptionsExt},
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
-};
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use memchr::memmem;
 
-use super::{
-    changes::Change,
-    damage::DamageKind,
-    disk::{self, Unread},
-    frame::{VALUE_LIMIT, checksum},
-    volume_number::Number,
-};
+use super::changes::Change;
+use super::damage::DamageKind;
+use super::disk::{self, Unread};
+use super::frame::{VALUE_LIMIT, checksum};
+use super::volume_number::Number;
 
 /// What a file begins with; the last byte says the format.
 const MAGIC: &[u8; 8] = b"offerdr1";

@@ -11,22 +11,21 @@ use std::time::Duration;
 
 use parking_lot::{RwLock, RwLockReadGuard};
 
-use super::{
-    broken::Reported,
-    changes::Change,
-    disk::{DiskError, DiskResult},
-    engine::{Engine, Entry, Walk, walk_or_error},
-    health::FailureLatch,
-    index,
-    raw::RawValues,
-    sealing::Sealing,
-    stall::{Stalls, Step},
-    tap::Tap,
-    topics::{Topics, topics_of},
-    trees::Tree,
-    volume_number::{BASE, Number},
-    volumes::{Appended, ApplyError, Span, Standing, Volumes, place, span, time_ms, volume::Volume},
-};
+use super::broken::Reported;
+use super::changes::Change;
+use super::disk::{DiskError, DiskResult};
+use super::engine::{Engine, Entry, Walk, walk_or_error};
+use super::health::FailureLatch;
+use super::index;
+use super::raw::RawValues;
+use super::sealing::Sealing;
+use super::stall::{Stalls, Step};
+use super::tap::Tap;
+use super::topics::{Topics, topics_of};
+use super::trees::Tree;
+use super::volume_number::{BASE, Number};
+use super::volumes::volume::Volume;
+use super::volumes::{Appended, ApplyError, Span, Standing, Volumes, place, span, time_ms};
 
 /// The volumes and what is needed to read them well.
 pub(super) struct Records {

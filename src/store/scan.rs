@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::{
-    broken::ReadError,
-    engine::{Engine, Walk},
-    frame::unframed,
-    sealing::{LastKey, owner},
-    trees::Tree,
-};
+use super::broken::ReadError;
+use super::engine::{Engine, Walk};
+use super::frame::unframed;
+use super::sealing::{LastKey, owner};
+use super::trees::Tree;
 
 /// The records of one tree whose key begins with a prefix, in the order of their keys in each volume.
 ///

@@ -1,12 +1,9 @@
 //! The scrub: all record files are read through now and then, slowly, so that damage is found before somebody asks for what it took.
 
-use std::{
-    io,
-    ops::ControlFlow,
-    sync::{Arc, Weak},
-    thread,
-    time::{Duration, Instant},
-};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 

@@ -1,15 +1,10 @@
 //! Stalls: a disk that does not answer. The writer notes each step before it takes it, in an atomic, so that everybody else knows
 //! how long it has been at it, whatever hangs.
 
-use std::{
-    io, mem,
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+use std::{io, mem, thread};
 
 use tokio::sync::watch;
 

@@ -1,10 +1,8 @@
 //! A tally: what an index must hold, in three numbers, so that one that lacks a part is not taken for the one that was closed.
 
-use std::{
-    fmt,
-    str::FromStr,
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::frame::checksum;
 use super::record_file::Locator;

@@ -1,30 +1,26 @@
 //! The writer: the only one who writes. A group goes in, an outcome for each of its commits comes out, and by then the
 //! group is durable, and applied, or the store is failed.
 
-use std::{
-    io,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use super::{
-    arrival::{Arrivals, LAST_ARRIVAL},
-    changes::Change,
-    checkpoint::Checkpoints,
-    commit::{Commit, Outcome},
-    disk::DiskError,
-    engine::{self, Engine, all_failed, count},
-    group::{Group, begin_slots},
-    health::FailureLatch,
-    journal::Journal,
-    record_file::{Entry, HEADING, Met},
-    records::Records,
-    stall::{Stalls, Step},
-    trees::Tree,
-    volume_number::{BASE, Begins},
-    volumes::ApplyError,
-};
+use super::arrival::{Arrivals, LAST_ARRIVAL};
+use super::changes::Change;
+use super::checkpoint::Checkpoints;
+use super::commit::{Commit, Outcome};
+use super::disk::DiskError;
+use super::engine::{self, Engine, all_failed, count};
+use super::group::{Group, begin_slots};
+use super::health::FailureLatch;
+use super::journal::Journal;
+use super::record_file::{Entry, HEADING, Met};
+use super::records::Records;
+use super::stall::{Stalls, Step};
+use super::trees::Tree;
+use super::volume_number::{BASE, Begins};
+use super::volumes::ApplyError;
 use crate::telemetry::metrics::STORE_GROUP_COMMITS;
 
 /// Writes groups, one after the other.

@@ -44,10 +44,8 @@ mod restore;
 mod scanner;
 mod writing;
 
-pub use self::{
-    fault::{BackupFault, Damage},
-    restore::{Restore, RestoreError, for_each_piece},
-    scanner::{Scanner, Summary},
-    writing::Backup,
-};
+pub use self::fault::{BackupFault, Damage};
+pub use self::restore::{Restore, RestoreError, for_each_piece};
+pub use self::scanner::{Scanner, Summary};
+pub use self::writing::Backup;
 pub use super::tap::BackupError;

@@ -4,17 +4,15 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::super::{
-    beside::{Beside, BesideError, NewFiles},
-    changes,
-    check::{self, CheckReport},
-    engine::Writer as _,
-    error::{StoreError, io_error},
-    open,
-    options::StoreOptions,
-    sealing::{MasterKey, key_file::KeyFile},
-    volume_number::{BASE, Begins, Number},
-};
+use super::super::beside::{Beside, BesideError, NewFiles};
+use super::super::check::{self, CheckReport};
+use super::super::engine::Writer as _;
+use super::super::error::{StoreError, io_error};
+use super::super::options::StoreOptions;
+use super::super::sealing::MasterKey;
+use super::super::sealing::key_file::KeyFile;
+use super::super::volume_number::{BASE, Begins, Number};
+use super::super::{changes, open};
 use super::block::Kind;
 use super::fault::BackupFault;
 use super::scanner::{Block, Scanner, Summary};

@@ -1,13 +1,9 @@
 //! Reading the file of a backup, as it arrives, and finding what is wrong with it.
 
-use super::super::{
-    manifest::FORMAT,
-    sealing::{
-        MasterKey,
-        key::{KEY_LEN, Key, SEAL_LEN},
-    },
-    trees::{TREES, Tree},
-};
+use super::super::manifest::FORMAT;
+use super::super::sealing::MasterKey;
+use super::super::sealing::key::{KEY_LEN, Key, SEAL_LEN};
+use super::super::trees::{TREES, Tree};
 use super::block::{self, BODY_BYTES_MAX, HEAD_LEN, Head, Kind, MAGIC, VERSION};
 use super::fault::{BackupFault, Damage};
 

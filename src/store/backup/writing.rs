@@ -1,27 +1,24 @@
 //! Taking a backup, a piece after the other.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    ops::Bound,
-    sync::Arc,
-};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+use std::sync::Arc;
 
 use chrono::Utc;
 
-use super::super::{
-    broken::BrokenRecord,
-    changes::{self, Change},
-    disk::DiskError,
-    engine::Engine,
-    frame::unframed,
-    health::FailureLatch,
-    manifest::FORMAT,
-    records::Records,
-    sealing::{key::Key, master_key::MasterKey},
-    tap::BackupError,
-    trees::Tree,
-    volume_number::Number,
-};
+use super::super::broken::BrokenRecord;
+use super::super::changes::{self, Change};
+use super::super::disk::DiskError;
+use super::super::engine::Engine;
+use super::super::frame::unframed;
+use super::super::health::FailureLatch;
+use super::super::manifest::FORMAT;
+use super::super::records::Records;
+use super::super::sealing::key::Key;
+use super::super::sealing::master_key::MasterKey;
+use super::super::tap::BackupError;
+use super::super::trees::Tree;
+use super::super::volume_number::Number;
 use super::block::{self, BLOCK_BYTES, Kind, MAGIC, VERSION};
 
 /// A backup that is being taken: call [`step`](Self::step) until it gives nothing more. Dropped before, it is none.

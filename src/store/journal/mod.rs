@@ -13,20 +13,16 @@
 mod replay;
 mod segment;
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Read},
-    os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
-};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 pub(super) use self::replay::{Looked, Replay};
 pub(super) use self::segment::Position;
 use self::segment::{Segment, path_of};
-use super::{
-    changes::{self, Change},
-    disk::{self, SyncFault},
-};
+use super::changes::{self, Change};
+use super::disk::{self, SyncFault};
 
 /// How long a segment becomes, in bytes, before the next begins. A start after a crash reads about twice as much at most.
 pub(super) const SEGMENT_BYTES: u64 = 8 * 1024 * 1024;

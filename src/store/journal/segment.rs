@@ -12,22 +12,18 @@
 //! mark, which is the checksum of the segment's number, and by the checksum, which covers the number and the place beside the
 //! body.
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io,
-    os::unix::fs::{FileExt, OpenOptionsExt},
-    path::{Path, PathBuf},
-};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 
-use super::super::{
-    changes::{self, Change},
-    disk,
-    frame::checksum,
-    record_file::FileNumber,
-    volume_number::Number,
-};
+use super::super::changes::{self, Change};
+use super::super::disk;
+use super::super::frame::checksum;
+use super::super::record_file::FileNumber;
+use super::super::volume_number::Number;
 
 const MAGIC: &[u8; 8] = b"offerdj1";
 

@@ -10,15 +10,14 @@ use std::fmt;
 use futures_util::future::join_all;
 use uuid::Uuid;
 
-use crate::store::{
-    Store,
-    broken::ReadError,
-    commit::{Commit, CommitError},
-    raw::read_clear,
-    retention::RetentionError,
-    sealing::{identity_key::IdentityKey, owner},
-    trees::Tree,
-};
+use crate::store::Store;
+use crate::store::broken::ReadError;
+use crate::store::commit::{Commit, CommitError};
+use crate::store::raw::read_clear;
+use crate::store::retention::RetentionError;
+use crate::store::sealing::identity_key::IdentityKey;
+use crate::store::sealing::owner;
+use crate::store::trees::Tree;
 
 /// How many identities are hashed anew, or removed, at once.
 const AT_ONCE: usize = 256;

@@ -22,46 +22,41 @@
 mod rescue;
 mod source;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io::{self, Read},
-    ops::Bound,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Read};
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use chrono::Utc;
 use uuid::Uuid;
 
 use self::{rescue::Rescue, source::Source};
-use super::{
-    backup::{Restore, RestoreError, for_each_piece},
-    beside::{Beside, BesideError},
-    broken::ReadError,
-    changes::Change,
-    check::{self, CheckReport},
-    codec,
-    commit::Commit,
-    damage::{Damage, DamageKind},
-    engine::{Engine, Writer as _, read_record},
-    error::StoreError,
-    lock::Lock,
-    open::{self, Opened},
-    options::StoreOptions,
-    owner,
-    progress::Progress,
-    records::{Records, Within},
-    registry::{
-        audit::{self, AuditGap, AuditHead, Chain},
-        entities::LeadRecord,
-        left_alone::Doubt,
-        suppressions::{self, SuppressionList},
-    },
-    scan::Scan,
-    sealing::{GIVE, MasterKey, SealingError, data_key, key_file::KeyFile, key_place::KeyPlace as _},
-    trees::{Seal, TREES, Tree, TreeRow},
-    volume_number::{BASE, Number},
-};
+use super::backup::{Restore, RestoreError, for_each_piece};
+use super::beside::{Beside, BesideError};
+use super::broken::ReadError;
+use super::changes::Change;
+use super::check::{self, CheckReport};
+use super::commit::Commit;
+use super::damage::{Damage, DamageKind};
+use super::engine::{Engine, Writer as _, read_record};
+use super::error::StoreError;
+use super::lock::Lock;
+use super::open::{self, Opened};
+use super::options::StoreOptions;
+use super::progress::Progress;
+use super::records::{Records, Within};
+use super::registry::audit::{self, AuditGap, AuditHead, Chain};
+use super::registry::entities::LeadRecord;
+use super::registry::left_alone::Doubt;
+use super::registry::suppressions::{self, SuppressionList};
+use super::scan::Scan;
+use super::sealing::key_file::KeyFile;
+use super::sealing::key_place::KeyPlace as _;
+use super::sealing::{GIVE, MasterKey, SealingError, data_key};
+use super::trees::{Seal, TREES, Tree, TreeRow};
+use super::volume_number::{BASE, Number};
+use super::{codec, owner};
 
 /// How many records show whether keys are those of a store.
 const LOOKED_AT: usize = 100;

@@ -1,25 +1,22 @@
 //! The damaged store, which is only read.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io,
-    path::{Path, PathBuf},
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
 
-use super::super::{
-    beside::NewFiles,
-    changes::Change,
-    damage::{Damage, DamageKind},
-    damages::Damages,
-    disk::DiskError,
-    error::{StoreError, io_error},
-    manifest::VolumeRow,
-    open,
-    progress::Progress,
-    recovery::{Known, Tail},
-    volume_number::{Number, directory_of},
-    volumes::{files::Files, volume::for_each_entry},
-};
+use super::super::beside::NewFiles;
+use super::super::changes::Change;
+use super::super::damage::{Damage, DamageKind};
+use super::super::damages::Damages;
+use super::super::disk::DiskError;
+use super::super::error::{StoreError, io_error};
+use super::super::manifest::VolumeRow;
+use super::super::open;
+use super::super::progress::Progress;
+use super::super::recovery::{Known, Tail};
+use super::super::volume_number::{Number, directory_of};
+use super::super::volumes::files::Files;
+use super::super::volumes::volume::for_each_entry;
 
 /// How many bytes of records are written at once.
 const AT_ONCE: usize = 1024 * 1024;

@@ -1,15 +1,11 @@
 //! Comparing: whether the index of a volume finds what its files hold, for who wants to know the truth, which is in the files.
 
-use std::{
-    collections::HashSet,
-    hash::{DefaultHasher, Hash, Hasher},
-};
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::super::{
-    damages::Damages,
-    disk::DiskResult,
-    record_file::{Entry, Locator, Met},
-};
+use super::super::damages::Damages;
+use super::super::disk::DiskResult;
+use super::super::record_file::{Entry, Locator, Met};
 use super::volume::{Volume, for_each_entry};
 
 /// How many keys that the index does not find, and whose removal may lie further on, are remembered in one walk.

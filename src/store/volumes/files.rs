@@ -4,15 +4,13 @@ use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc};
 
 use parking_lot::RwLock;
 
-use super::super::{
-    changes::Change,
-    damage::DamageKind,
-    damages::Damages,
-    disk,
-    manifest::FileRow,
-    record_file::{self, FileNumber, Locator, RecordFile},
-    volume_number::{Number, directory_name},
-};
+use super::super::changes::Change;
+use super::super::damage::DamageKind;
+use super::super::damages::Damages;
+use super::super::disk;
+use super::super::manifest::FileRow;
+use super::super::record_file::{self, FileNumber, Locator, RecordFile};
+use super::super::volume_number::{Number, directory_name};
 
 /// The name of a file of a volume, from the directory of the store on.
 pub(in crate::store) fn name(volume: Number, number: FileNumber) -> String {

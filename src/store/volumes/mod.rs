@@ -26,33 +26,27 @@ mod place;
 mod unreadable;
 pub(super) mod volume;
 
-use std::{
-    collections::BTreeMap,
-    fs, io,
-    path::{Path, PathBuf},
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::{fs, io};
 
 use parking_lot::{Mutex, RwLock};
 
 pub(super) use self::place::{Span, place, span, time_ms};
 use self::{files::Files, volume::Volume};
-use super::{
-    changes::{Change, by_volume},
-    damage::DamageKind,
-    damages::Damages,
-    disk::{self, DiskError, DiskResult},
-    index::IndexOptions,
-    journal::Position,
-    lock::Lock,
-    manifest::{FileRow, Manifest, VolumeRow},
-    options::StoreOptions,
-    record_file::{Locator, RecordFile},
-    volume_number::{BASE, Begins, Number, directory_name, directory_of},
-};
+use super::changes::{Change, by_volume};
+use super::damage::DamageKind;
+use super::damages::Damages;
+use super::disk::{self, DiskError, DiskResult};
+use super::index::IndexOptions;
+use super::journal::Position;
+use super::lock::Lock;
+use super::manifest::{FileRow, Manifest, VolumeRow};
+use super::options::StoreOptions;
+use super::record_file::{Locator, RecordFile};
+use super::volume_number::{BASE, Begins, Number, directory_name, directory_of};
 
 /// The part of the memory for caches that the base gets.
 pub(super) const BASE_CACHE_SHARE: u64 = 2;

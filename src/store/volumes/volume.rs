@@ -1,23 +1,19 @@
 //! A volume that is open: its files, and the index that finds a record in them.
 
-use std::{
-    io,
-    ops::{Bound, ControlFlow},
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::io;
+use std::ops::{Bound, ControlFlow};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use super::super::{
-    changes::Change,
-    damage::{Damage, DamageKind, Neighbour},
-    damages::Damages,
-    disk::{DiskError, DiskResult},
-    index::{Index, IndexOptions, Range},
-    record_file::{Entry, FileNumber, Locator, Met, RecordFile},
-    trees::Tree,
-    volume_number::{Number, directory_name},
-};
+use super::super::changes::Change;
+use super::super::damage::{Damage, DamageKind, Neighbour};
+use super::super::damages::Damages;
+use super::super::disk::{DiskError, DiskResult};
+use super::super::index::{Index, IndexOptions, Range};
+use super::super::record_file::{Entry, FileNumber, Locator, Met, RecordFile};
+use super::super::trees::Tree;
+use super::super::volume_number::{Number, directory_name};
 use super::{files::Files, time_ms, unreadable::Unreadable};
 
 /// How many entries are put into a new index at once, in the order of their keys.

@@ -32,12 +32,9 @@ pub enum BesideError {
         /// Whether a daemon runs there, or has left its run file.
         daemon: bool,
     },
-    /// A restore or an import that was killed has left its directory.
-    #[error("`{path}` is there: if no other restore or import is running, remove it and try again")]
-    LeftOver {
-        /// The directory.
-        path: PathBuf,
-    },
+    /// A restore or an import that was killed has left this directory.
+    #[error("`{0}` is there: if no other restore or import is running, remove it and try again")]
+    LeftOver(PathBuf),
     /// The directory cannot be made.
     #[error("{0}")]
     Store(#[from] StoreError),
@@ -66,7 +63,7 @@ impl Beside {
         name.push(ending);
         let path = into.with_file_name(name);
         if path.exists() {
-            return Err(BesideError::LeftOver { path });
+            return Err(BesideError::LeftOver(path));
         }
         disk::make_directory(&path).map_err(|source| io_error(&path, source))?;
         Ok(Self { path, into: into.to_owned() })

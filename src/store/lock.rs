@@ -51,6 +51,6 @@ fn hold(opened: io::Result<File>, path: &Path, store: &Path, until: Instant) -> 
     let locked = opened.and_then(|file| Ok((disk::lock_until(&file, until)?, file)));
     match locked.map_err(|source| io_error(path, source))? {
         (true, file) => Ok(file),
-        (false, _) => Err(StoreError::Locked { path: store.to_owned() }),
+        (false, _) => Err(StoreError::Locked(store.to_owned())),
     }
 }

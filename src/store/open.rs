@@ -63,7 +63,7 @@ pub(super) fn format_fault(path: &Path) -> Option<StoreError> {
     }
     match Manifest::read(path) {
         Ok(Found::Other(found)) => Some(StoreError::Format { path: path.to_owned(), found }),
-        Ok(found) if is_foreign(path, &found) => Some(StoreError::Foreign { path: path.to_owned() }),
+        Ok(found) if is_foreign(path, &found) => Some(StoreError::Foreign(path.to_owned())),
         _ => None,
     }
 }
@@ -116,7 +116,7 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
 /// The manifest of a store; nothing when it is lost, or the store new.
 pub(super) fn manifest(path: &Path, damages: &Damages) -> Result<Option<Manifest>, StoreError> {
     match Manifest::read(path).map_err(|source| io_error(path, source))? {
-        found if is_foreign(path, &found) => Err(StoreError::Foreign { path: path.to_owned() }),
+        found if is_foreign(path, &found) => Err(StoreError::Foreign(path.to_owned())),
         Found::Nothing if !recovery::has_records(path) => Ok(None),
         Found::Nothing | Found::Damaged => {
             damages.note_of(None, "manifest", DamageKind::Unlisted);

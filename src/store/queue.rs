@@ -160,7 +160,7 @@ impl Threaded {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(WriterThread { handle, finished }) = thread.take() else { return Ok(()) };
         match finished.recv_timeout(self.close_bound) {
-            Err(RecvTimeoutError::Timeout) => Err(StoreError::CloseTimedOut { bound: self.close_bound }),
+            Err(RecvTimeoutError::Timeout) => Err(StoreError::CloseTimedOut(self.close_bound)),
             Err(RecvTimeoutError::Disconnected) => Err(StoreError::Disk("the writer panicked".to_owned())),
             Ok(result) => {
                 // The thread has sent its last word; what is left is to drop the writer.

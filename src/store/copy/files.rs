@@ -32,7 +32,7 @@ impl Files {
     pub(super) fn source(options: &StoreOptions, master: MasterKey) -> Result<Self, CopyError> {
         let mut files = Self::target(options, master);
         if !open::exists(&options.path) {
-            return Err(CopyError::NoStore { place: files.place() });
+            return Err(CopyError::NoStore(files.place()));
         }
         files.open()?;
         Ok(files)

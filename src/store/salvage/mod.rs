@@ -97,33 +97,21 @@ pub struct Salvaged {
 /// Why nothing was salvaged. There is nothing of a new store then, and the damaged one is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum SalvageError {
-    /// There is no store.
-    #[error("there is no store in `{path}`")]
-    NoStore {
-        /// Where it was looked for.
-        path: PathBuf,
-    },
-    /// There is something where the new store is to be.
-    #[error("`{path}` is not empty: a store is salvaged into a new directory only")]
-    NotEmpty {
-        /// Where.
-        path: PathBuf,
-    },
-    /// A salvage that was killed has left its directory.
-    #[error("`{path}` is there: if no other salvage is running, remove it and try again")]
-    LeftOver {
-        /// The directory.
-        path: PathBuf,
-    },
+    /// The directory has no store.
+    #[error("there is no store in `{0}`")]
+    NoStore(PathBuf),
+    /// The directory for the new store is not empty.
+    #[error("`{0}` is not empty: a store is salvaged into a new directory only")]
+    NotEmpty(PathBuf),
+    /// A salvage that was killed has left this directory.
+    #[error("`{0}` is there: if no other salvage is running, remove it and try again")]
+    LeftOver(PathBuf),
     /// No master key is given.
     #[error("the store is sealed, and no master key is given: {GIVE}", GIVE = GIVE)]
     NoMasterKey,
-    /// The keys of the store are lost, and there is no backup.
-    #[error("`{path}` is lost, and without it nothing of a person can be read: give a backup, which has it")]
-    KeysLost {
-        /// Where they ought to be.
-        path: PathBuf,
-    },
+    /// The file of the store's keys is lost, and there is no backup.
+    #[error("`{0}` is lost, and without it nothing of a person can be read: give a backup, which has it")]
+    KeysLost(PathBuf),
     /// The backup is of another store.
     #[error("the backup is of another store")]
     OtherStore,
@@ -141,8 +129,8 @@ pub enum SalvageError {
 impl From<BesideError> for SalvageError {
     fn from(error: BesideError) -> Self {
         match error {
-            BesideError::NotEmpty { path, .. } => Self::NotEmpty { path },
-            BesideError::LeftOver { path } => Self::LeftOver { path },
+            BesideError::NotEmpty { path, .. } => Self::NotEmpty(path),
+            BesideError::LeftOver(path) => Self::LeftOver(path),
             BesideError::Store(error) => Self::Store(error),
         }
     }
@@ -164,7 +152,7 @@ pub fn salvage(
     owner::check(store)?;
     owner::check(into)?;
     if !open::exists(store) {
-        return Err(SalvageError::NoStore { path: store.clone() });
+        return Err(SalvageError::NoStore(store.clone()));
     }
     let _lock = Lock::take_to_read(store)?;
     let source = Source::of(store)?;
@@ -172,7 +160,7 @@ pub fn salvage(
         .map_err(StoreError::from)?
         .ok_or(SalvageError::NoMasterKey)?;
     let keys = keys_of(store, &master)?;
-    let lost = || SalvageError::KeysLost { path: KeyFile::of(store).path().to_owned() };
+    let lost = || SalvageError::KeysLost(KeyFile::of(store).path().to_owned());
     if keys.is_none() && backup.is_none() {
         return Err(lost());
     }

@@ -52,7 +52,7 @@ impl KeyFile {
         // The id is outside of what is sealed.
         match key_text::sealed_with(&self.path, &text)? == master.id() {
             true => Ok(text),
-            false => Err(SealingError::Damaged { path: self.path.clone() }),
+            false => Err(SealingError::Damaged(self.path.clone())),
         }
     }
 

@@ -112,7 +112,7 @@ impl Sealing {
                 let sealed_with = place.sealed_with()?;
                 return Err(SealingError::NoMasterKey { path: place.path().to_owned(), sealed_with });
             }
-            (_, false) if !new => return Err(SealingError::NoKeys { path: place.path().to_owned() }),
+            (_, false) if !new => return Err(SealingError::NoKeys(place.path().to_owned())),
             (given, false) => {
                 let made = || MasterKey::create_beside(store).map_err(SealingError::MasterKey);
                 let master = given.map_or_else(made, Ok)?;

@@ -6,8 +6,6 @@
 
 use std::time::Instant;
 
-use futures_util::future::join_all;
-
 use crate::model::EventType;
 use crate::records::projection::{LOOK_AGAIN, Projection, STEP, blocking, step};
 use crate::records::reading::{self, Held};
@@ -66,13 +64,8 @@ impl ContactIndex {
         };
         let unread = |Unavailable| CommitError::Failed("a lead cannot be read".to_owned());
         let found = blocking(found).await?.map_err(unread)?;
-        for outcome in join_all(found.into_iter().map(|commit| self.0.commit(commit))).await {
-            match outcome {
-                // It was erased meanwhile.
-                Ok(()) | Err(CommitError::Erased) => {}
-                Err(failure) => return Err(failure),
-            }
-        }
+        // A lead that was erased meanwhile is passed over.
+        self.0.commit_all(found, |failure| matches!(failure, CommitError::Erased)).await?;
         self.0.commit(moved).await
     }
 }

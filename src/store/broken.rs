@@ -52,6 +52,14 @@ impl BrokenRecord {
     }
 }
 
+/// What was read, or `None` where the record is broken.
+pub(super) fn unless_broken<T>(read: Result<Option<T>, ReadError>) -> Result<Option<T>, ReadError> {
+    match read {
+        Err(ReadError::Broken(_)) => Ok(None),
+        read => read,
+    }
+}
+
 impl From<DiskError> for ReadError {
     fn from(error: DiskError) -> Self {
         Self::Disk(error.to_string())

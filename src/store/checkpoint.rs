@@ -77,7 +77,7 @@ fn run(records: &Records, latch: &FailureLatch, full: &Receiver<Closed>) {
 
 fn checkpoint(records: &Records, full: impl IntoIterator<Item = Closed>) -> Result<(), String> {
     let began = Instant::now();
-    records.make_durable().map_err(|error| error.to_string())?;
+    records.volumes().make_durable().map_err(|error| error.to_string())?;
     full.into_iter().try_for_each(Closed::retire).map_err(|error| error.to_string())?;
     metrics::histogram!(STORE_CHECKPOINT_SECONDS).record(began.elapsed());
     records.volumes().close_idle().map_err(|error| error.to_string())

@@ -96,18 +96,6 @@ pub(super) trait Engine: RawValues + Send + Sync {
         }))
     }
 
-    /// Whether the data key of a lead was destroyed.
-    fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
-        let kept = read_clear(self, Tree::LeadKeys, &self.sealing().slots().place(lead))?;
-        Ok(matches!(kept, Ok(Some(kept)) if data_key::is_destroyed(&kept)))
-    }
-
-    /// Whether there is a data key of a lead, also one that cannot be read.
-    fn has_key(&self, lead: Uuid) -> Result<bool, ReadError> {
-        let kept = read_clear(self, Tree::LeadKeys, &self.sealing().slots().place(lead))?;
-        Ok(kept.map_or(true, |kept| kept.is_some_and(|kept| !data_key::is_destroyed(&kept))))
-    }
-
     /// Counts and logs a broken record, once, and notes what is damaged there.
     fn report(&self, broken: &BrokenRecord) {
         if self.reported().note(broken) {

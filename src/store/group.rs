@@ -41,12 +41,12 @@ impl RawValues for Group<'_> {
 
 impl<'a> Group<'a> {
     /// A group without writes, over what is stored.
-    pub(super) fn over(below: &'a dyn Engine) -> Self {
+    fn over(below: &'a dyn Engine) -> Self {
         Self { below, own: below.sealing().own(), writes: BTreeMap::new(), rewrapped: BTreeSet::new() }
     }
 
     /// Takes the writes of a commit in, or refuses them. The outer error is the disk's, and the end of the whole group.
-    pub(super) fn admit(&mut self, commit: &Commit, arrivals: &mut Arrivals) -> DiskResult<Outcome> {
+    fn admit(&mut self, commit: &Commit, arrivals: &mut Arrivals) -> DiskResult<Outcome> {
         if let Err(refusal) = within_limits(commit) {
             return Ok(Err(refusal));
         }
@@ -167,11 +167,6 @@ impl<'a> Group<'a> {
         Ok(Ok(()))
     }
 
-    /// The slots whose wrapping keys of before are to be forgotten once the group is on the disk.
-    pub(super) fn rewrapped(&self) -> BTreeSet<u16> {
-        self.rewrapped.clone()
-    }
-
     /// A payload, sealed where its tree says so.
     fn sealed<'p>(
         &self,
@@ -191,15 +186,12 @@ impl<'a> Group<'a> {
     }
 
     /// Writes a record as it is.
-    pub(super) fn put(&mut self, tree: Tree, key: &[u8], payload: &[u8]) {
+    fn put(&mut self, tree: Tree, key: &[u8], payload: &[u8]) {
         self.writes.insert(tree.sled_key(key), Some(framed(payload)));
     }
 
     /// The writes in the order of their keys, each in the volume that `place` says for it with what is stored under the group.
-    pub(super) fn into_changes(
-        self,
-        place: impl Fn(&Self, &[u8]) -> DiskResult<Number>,
-    ) -> DiskResult<Vec<Change>> {
+    fn into_changes(self, place: impl Fn(&Self, &[u8]) -> DiskResult<Number>) -> DiskResult<Vec<Change>> {
         let placed = self.writes.keys().map(|key| place(&self, key)).collect::<DiskResult<Vec<_>>>()?;
         let changes = placed.into_iter().zip(self.writes);
         Ok(changes.map(|(volume, (key, value))| Change { volume, key, value }).collect())
@@ -262,6 +254,24 @@ impl<'a> Group<'a> {
         }
         Ok(None)
     }
+}
+
+/// Takes in the commits of a group, in their order, over what is stored: what becomes of each, what is to be written, each in the volume
+/// that `place` names, and the slots whose data keys are wrapped anew with it.
+pub(super) fn admitted(
+    below: &dyn Engine,
+    commits: &[Commit],
+    arrivals: &mut Arrivals,
+    place: impl Fn(&Group<'_>, &[u8]) -> DiskResult<Number>,
+) -> DiskResult<(Vec<Outcome>, Vec<Change>, BTreeSet<u16>)> {
+    let last_arrival_us = arrivals.last_us();
+    let mut group = Group::over(below);
+    let outcomes = commits.iter().map(|commit| group.admit(commit, arrivals)).collect::<DiskResult<_>>()?;
+    if arrivals.last_us() > last_arrival_us {
+        group.put(Tree::Meta, LAST_ARRIVAL, &arrivals.last_us().to_be_bytes());
+    }
+    let rewrapped = std::mem::take(&mut group.rewrapped);
+    Ok((outcomes, group.into_changes(place)?, rewrapped))
 }
 
 impl Guard {

@@ -27,10 +27,8 @@ impl Lock {
         let now = Instant::now();
         let directory = hold(File::open(store), store, store, now)?;
         let path = store.join("lock");
-        let file = match disk::open_file(OpenOptions::new().read(true), &path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            opened => Some(hold(opened, &path, store, now)?),
-        };
+        let opened = disk::if_there(disk::open_file(OpenOptions::new().read(true), &path)).transpose();
+        let file = opened.map(|opened| hold(opened, &path, store, now)).transpose()?;
         Ok(Self { directory, file })
     }
 

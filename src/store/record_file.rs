@@ -266,10 +266,8 @@ impl RecordFile {
     /// Whether the disk can read what lies there.
     pub(super) fn can_be_read(&self, at: u64, bytes: u64) -> bool {
         let mut unneeded = vec![0; usize::try_from(bytes).unwrap_or(VALUE_MAX).min(VALUE_MAX)];
-        match self.file.read_exact_at(&mut unneeded, at) {
-            Err(error) => error.kind() == io::ErrorKind::UnexpectedEof,
-            Ok(()) => true,
-        }
+        let read = self.file.read_exact_at(&mut unneeded, at);
+        read.err().is_none_or(|error| error.kind() == io::ErrorKind::UnexpectedEof)
     }
 
     /// All that lies in the file from a place on.

@@ -16,7 +16,7 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 use std::{fs, io};
@@ -174,12 +174,9 @@ fn written_files_in(directory: &Path) -> io::Result<BTreeSet<u32>> {
     for number in record_file::numbers_in(directory)? {
         let path = record_file::path_of(directory, number);
         let named = |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
-        let length = match fs::metadata(&path) {
-            // A link that leads nowhere is no file.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-            file => file.map_err(named)?.len(),
-        };
-        if length > HEADING {
+        // A link that leads nowhere is no file.
+        let file = disk::if_there(fs::metadata(&path)).map_err(named)?;
+        if file.is_some_and(|file| file.len() > HEADING) {
             written.insert(number);
         }
     }
@@ -352,9 +349,7 @@ impl Tail {
 }
 
 fn hash(key: &[u8], value: Option<&[u8]>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (key, value).hash(&mut hasher);
-    hasher.finish()
+    BuildHasherDefault::<DefaultHasher>::default().hash_one((key, value))
 }
 
 /// Dates the volumes whose beginning is lost: behind all that lies in those before.

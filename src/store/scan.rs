@@ -42,6 +42,14 @@ impl Scan {
         Self { names_broken: true, ..self }
     }
 
+    /// What `read` makes of the key and the payload of each record; those of which it makes nothing are left out.
+    pub fn read_by<T>(
+        self,
+        read: impl Fn(Vec<u8>, Vec<u8>) -> Option<T>,
+    ) -> impl Iterator<Item = Result<T, ReadError>> {
+        self.filter_map(move |record| record.map(|(key, payload)| read(key, payload)).transpose())
+    }
+
     fn is_wanted(&self, raw: &[u8]) -> bool {
         self.about.is_none_or(|lead| owner_of(raw) == Some(lead))
     }

@@ -80,7 +80,8 @@ impl Stall {
 #[derive(Debug)]
 pub(super) struct Stalls {
     opened: Instant,
-    after: Duration,
+    /// From when on a step that lasts is a stall.
+    pub(super) after: Duration,
     /// Microseconds from `opened` times [`DISTINCT`], plus the step; 0 while the writer is at none.
     at: AtomicU64,
     /// Whether the log knows of a stall, and who waits for one.
@@ -91,11 +92,6 @@ impl Stalls {
     /// A step that takes this long is a stall.
     pub(super) fn new(after: Duration) -> Self {
         Self { opened: Instant::now(), after, at: AtomicU64::new(0), shown: watch::Sender::new(false) }
-    }
-
-    /// How long a step may take.
-    pub(super) fn after(&self) -> Duration {
-        self.after
     }
 
     /// The writer begins a step, and is done with the one before.

@@ -45,7 +45,8 @@ mod scanner;
 mod writing;
 
 pub use self::fault::{BackupFault, Damage};
-pub use self::restore::{Restore, RestoreError, for_each_piece};
+pub use self::restore::{Restore, RestoreError};
 pub use self::scanner::{Scanner, Summary};
 pub use self::writing::Backup;
+pub use super::disk::for_each_piece;
 pub use super::tap::BackupError;

@@ -51,9 +51,11 @@ pub(in crate::store) struct Position {
 /// A segment that is being written.
 #[derive(Debug)]
 pub(super) struct Segment {
-    number: u64,
+    /// Its number, which its name tells.
+    pub(super) number: u64,
     file: File,
-    end: u64,
+    /// How many bytes of it are written.
+    pub(super) end: u64,
 }
 
 /// What lies in a segment.
@@ -93,16 +95,6 @@ impl Segment {
         begun.append(&positions_body(positions))?;
         begun.file.sync_all()?;
         Ok(begun)
-    }
-
-    /// Its number.
-    pub(super) fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// How much was written.
-    pub(super) fn len(&self) -> u64 {
-        self.end
     }
 
     /// Writes a group behind the others, or with no body closes the segment. It is durable after a [`sync`](Self::sync).

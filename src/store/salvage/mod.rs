@@ -36,10 +36,10 @@ use super::backup::{Restore, RestoreError, for_each_piece};
 use super::beside::{Beside, BesideError};
 use super::broken::ReadError;
 use super::changes::Change;
-use super::check::{self, CheckReport};
+use super::check::CheckReport;
 use super::commit::Commit;
 use super::damage::{Damage, DamageKind};
-use super::engine::{Engine, Writer as _, read_record};
+use super::engine::{Engine, read_record};
 use super::error::StoreError;
 use super::lock::Lock;
 use super::open::{self, Opened};
@@ -166,25 +166,25 @@ pub fn salvage(
     }
     let place = Beside::begin(into)?;
     let restored = backup.map(|file| Restored::of(file, into, &master, tell)).transpose()?;
-    let copied = source.copy(place.path(), tell)?;
+    let mut salvaged = source.copy(place.path(), tell)?;
     let new = StoreOptions { path: place.path().to_owned(), ..options.clone() };
-    let keys_of_backup = keys.is_none();
+    salvaged.keys_of_backup = keys.is_none();
     let of_backup = || Some(restored.as_ref()?.opened.records.sealing().key_file_text(&master));
     let keys = keys.or_else(of_backup).ok_or_else(lost)?;
     KeyFile::of(&new.path).restore(&keys).map_err(StoreError::Sealing)?;
     tell(Progress::begins("finding what is there", None));
     let mut opened = open::open_with(&new, Some(master))?;
-    if keys_of_backup && is_sealed_otherwise(&opened) {
+    if salvaged.keys_of_backup && is_sealed_otherwise(&opened) {
         return Err(SalvageError::OtherStore);
     }
-    let damaged = copied.damaged_volumes();
-    let mut salvaged = Salvaged::of(copied, keys_of_backup);
+    let damaged = salvaged.damaged_volumes();
     let mut lists = Lists::of(&opened, damaged.contains(&BASE) || !salvaged.journal.is_empty())?;
     if let Some(restored) = &restored {
         tell(Progress::begins("taking in what the backup has", None));
         lists.note_backup(restored)?;
         let old = &restored.opened.records;
-        Rescue::new(old, &mut opened, &damaged, keys_of_backup)?.all(lists.may_lack, &mut salvaged)?;
+        Rescue::new(old, &mut opened, &damaged, salvaged.keys_of_backup)?
+            .all(lists.may_lack, &mut salvaged)?;
     }
     salvaged.may_lack_unknown = damaged.contains(&BASE) && restored.is_none();
     drop(restored);
@@ -193,10 +193,7 @@ pub fn salvage(
     find_what_is_missing(&opened, &damaged, &mut salvaged)?;
     lists.mark(&mut opened, &mut salvaged)?;
     record_in_audit(&mut opened, damaged.contains(&BASE), who, &mut salvaged)?;
-    salvaged.report = check::check(&opened.records).map_err(StoreError::Read)?;
-    opened.writer.finish().map_err(StoreError::Disk)?;
-    drop(opened);
-    place.finish()?;
+    salvaged.report = place.finish_with(opened)?;
     Ok(salvaged)
 }
 
@@ -276,7 +273,7 @@ impl Lists {
         if self.may_lack {
             until = Some(self.whole_until_ms.unwrap_or(0));
             let (key, list) = suppressions::salvaged(Utc::now().timestamp_millis(), self.whole_until_ms);
-            write(new, Commit::new().put(Tree::Suppressions, key, list))?;
+            new.writer.execute_all(&[Commit::new().put(Tree::Suppressions, key, list)])?;
         }
         salvaged.doubt = until.map(Doubt::of_time);
         Ok(())
@@ -324,14 +321,7 @@ fn record_in_audit(
     let reason = "the store was damaged; records of the audit may be lost where the gaps are, and behind the last one before this";
     let (key, record) = audit::salvage_record(last.as_ref(), who, reason, gaps.clone());
     salvaged.audit_gaps = gaps;
-    write(new, commit.put(Tree::Audit, key, record))
-}
-
-fn write(new: &mut Opened, commit: Commit) -> Result<(), StoreError> {
-    for outcome in new.writer.execute(&[commit]) {
-        outcome.map_err(|error| StoreError::Disk(error.to_string()))?;
-    }
-    Ok(())
+    new.writer.execute_all(&[commit.put(Tree::Audit, key, record)])
 }
 
 /// Finds the leads that have a data key and no record, and the rate tables that a lead has and that are not there, where they were
@@ -375,9 +365,10 @@ fn find_what_is_missing(
 }
 
 impl Salvaged {
-    fn of(copied: source::Copied, keys_of_backup: bool) -> Self {
-        let source::Copied { damages, journal } = copied;
-        Self { damages, journal, keys_of_backup, ..Self::default() }
+    /// The volumes that records may be missing of.
+    fn damaged_volumes(&self) -> BTreeSet<Number> {
+        let damages = self.damages.iter().filter(|damage| damage.costs_records());
+        damages.filter_map(|damage| damage.volume).collect()
     }
 
     /// Whether nothing is known or thought to be lost.

@@ -127,7 +127,7 @@ fn a_check_tells_what_an_index_does_not_find_and_the_next_start_finds_it() {
     assert!(store.check().unwrap().is_sound());
     let volume = store.shared.records().volumes().volume(1).unwrap().unwrap();
     for nth in 3..7_u128 {
-        volume.lose(&Tree::Leads.sled_key(Uuid::from_u128(nth).as_bytes()));
+        volume.index.remove(&Tree::Leads.sled_key(Uuid::from_u128(nth).as_bytes())).unwrap();
     }
     drop(volume);
     drop(store);

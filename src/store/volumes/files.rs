@@ -139,11 +139,6 @@ impl Files {
         self.last().append(changes)
     }
 
-    /// Takes back what was appended to the last file behind a place.
-    pub(in crate::store) fn cut(&self, end: u64) -> io::Result<()> {
-        self.last().cut(end)
-    }
-
     /// What the record file that is named there holds for a key; nothing when it has gone.
     ///
     /// # Errors

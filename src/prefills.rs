@@ -259,7 +259,7 @@ impl Prefills {
                 .store
                 .decode_json(Tree::Prefills, key, payload)
                 .is_ok_and(|record| !self.is_over(&record)),
-            false => id_at(key, 16).is_some_and(|token| self.is_kept(token)),
+            false => id_at(key, 16).is_some_and(|token| self.may_be_kept(token)),
         };
         if let Err(failure) = self.store.forget_passed(Tree::Prefills, is_wanted).await {
             self.has_ended.store(true, Ordering::Relaxed);
@@ -311,10 +311,6 @@ impl Prefills {
             self.count();
         }
         self.has_ended.store(true, Ordering::Relaxed);
-    }
-
-    fn is_kept(&self, token: Uuid) -> bool {
-        self.kept.lock().get(&token).is_some_and(|one| one.until > Instant::now())
     }
 
     /// Whether there may be a record of it that can be read: another process may have kept it.

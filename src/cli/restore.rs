@@ -105,7 +105,7 @@ fn with_next(fault: &BackupFault) -> String {
         BackupFault::Foreign => "give a file that `offerd backup` has made",
         BackupFault::Version { .. } | BackupFault::Format { .. } => "take the offerd that it was made with",
         BackupFault::Damaged { .. } => "take another backup",
-        BackupFault::NoMasterKey { .. } | BackupFault::WrongMasterKey { .. } => {
+        BackupFault::WrongMasterKey { .. } => {
             "give that key as `store.master_key_file`, as OFFERD_MASTER_KEY or as the systemd credential"
         }
     };

@@ -302,11 +302,9 @@ async fn destroy(
                 let records = records.chain(prefills).chain(tables);
                 commit = records.fold(commit, |commit, (tree, key)| commit.remove(tree, key));
             }
-            store.commit(commit)
+            commit
         });
-        for committed in join_all(commits.collect::<Vec<_>>()).await {
-            committed.map_err(failed)?;
-        }
+        store.commit_all(commits.collect(), |_| false).await.map_err(failed)?;
         told(slots.iter().map(Vec::len).sum());
     }
     Ok(())

@@ -1,7 +1,6 @@
 //! What a person may ask for: which leads are about them, a copy of all that is held, and that all of it is erased.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
@@ -104,23 +103,16 @@ pub struct Listed {
 pub type Named = [(SuppressionKind, BTreeSet<SuppressionDigest>); SuppressionKind::ALL.len()];
 
 /// Why a request was not carried out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotDone {
     /// Leads are still coming into the index, so that some could be missed.
+    #[error(
+        "leads are still coming into the index of persons, so that some could be missed; ask again in a minute"
+    )]
     Indexing,
     /// The store cannot be read or written.
+    #[error("the store cannot be read or written; the log tells why")]
     Unavailable,
-}
-
-impl fmt::Display for NotDone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Indexing => {
-                "leads are still coming into the index of persons, so that some could be missed; ask again in a minute"
-            }
-            Self::Unavailable => "the store cannot be read or written; the log tells why",
-        })
-    }
 }
 
 impl From<Unavailable> for NotDone {
@@ -182,11 +174,9 @@ pub async fn about(engine: &Engine, who: Who, is_told: &dyn Fn(&Lead) -> bool) -
 /// # Errors
 /// [`NotDone`]
 pub fn copy(engine: &Engine, leads: &[FoundLead]) -> Result<Copy, NotDone> {
-    let mut dossiers = Vec::new();
-    for found in leads {
-        dossiers.extend(dossier(engine, found.lead_uuid)?);
-    }
-    Ok(Copy { exported_at: Utc::now().into(), leads: dossiers })
+    let dossiers = leads.iter().filter_map(|found| dossier(engine, found.lead_uuid).transpose());
+    let leads = dossiers.collect::<Result<_, _>>()?;
+    Ok(Copy { exported_at: Utc::now().into(), leads })
 }
 
 /// The names of the companies whose leads they are.

@@ -31,12 +31,9 @@ impl OpenTable {
     /// Every pending table. A record that does not decode is reported and left out.
     pub fn all(store: &Store) -> impl Iterator<Item = Result<Self, ReadError>> + use<> {
         let reader = store.clone();
-        store.scan(Tree::OpenTables, []).filter_map(move |record| match record {
-            Ok((key, kept)) => {
-                let (deadline, node) = reader.decode(Tree::OpenTables, &key, &kept).ok()?;
-                Some(Ok(Self { uuid: Uuid::from_slice(&key).ok()?, deadline, node }))
-            }
-            Err(error) => Some(Err(error)),
+        store.scan(Tree::OpenTables, []).read_by(move |key, kept| {
+            let (deadline, node) = reader.decode(Tree::OpenTables, &key, &kept).ok()?;
+            Some(Self { uuid: Uuid::from_slice(&key).ok()?, deadline, node })
         })
     }
 

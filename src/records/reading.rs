@@ -346,13 +346,10 @@ pub fn made_since<T: DeserializeOwned>(
     since: i64,
 ) -> impl Iterator<Item = Result<(Uuid, T), ReadError>> {
     let first = Uuid::from_u128(u128::from(since.max(0).cast_unsigned()) << 80);
-    store.scan_from(tree, first.as_bytes(), []).filter_map(move |found| {
-        let (key, bytes) = match found {
-            Ok(found) => found,
-            Err(failure) => return Some(Err(failure)),
-        };
-        Some(Ok((Uuid::from_slice(&key).ok()?, store.decode(tree, &key, &bytes).ok()?)))
-    })
+    let read = move |key: Vec<u8>, bytes: Vec<u8>| {
+        Some((Uuid::from_slice(&key).ok()?, store.decode(tree, &key, &bytes).ok()?))
+    };
+    store.scan_from(tree, first.as_bytes(), []).read_by(read)
 }
 
 /// The records of a company's feed since a lead of it was made, Unix milliseconds, of all leads. A broken one is reported by the store,

@@ -40,12 +40,9 @@ impl Templates {
     /// # Errors
     /// Why the store did not take them.
     pub async fn keep(&self, book: &Book) -> Result<(), CommitError> {
-        let mut missing = Vec::new();
-        for text in book.templates() {
-            if self.store.get(Tree::Templates, text.fingerprint.0).ok().flatten().is_none() {
-                missing.push(text);
-            }
-        }
+        let is_missing =
+            |text: &&Template| self.store.get(Tree::Templates, text.fingerprint.0).ok().flatten().is_none();
+        let missing: Vec<&Template> = book.templates().filter(is_missing).collect();
         for templates in missing.chunks(TEXTS_PER_COMMIT) {
             let put = |commit: Commit, text: &&Template| {
                 commit.put(Tree::Templates, text.fingerprint.0, text.stored().into_bytes())

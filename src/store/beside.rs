@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::changes::{Change, by_volume};
+use super::check::{self, CheckReport};
+use super::engine::Writer as _;
 use super::error::{StoreError, io_error};
 use super::manifest::{Manifest, VolumeRow};
+use super::open::Opened;
 use super::volume_number::{Begins, Number, directory_of};
 use super::volumes::files::Files;
 use super::{disk, owner};
@@ -32,12 +35,9 @@ pub enum BesideError {
         /// Whether a daemon runs there, or has left its run file.
         daemon: bool,
     },
-    /// A restore or an import that was killed has left its directory.
-    #[error("`{path}` is there: if no other restore or import is running, remove it and try again")]
-    LeftOver {
-        /// The directory.
-        path: PathBuf,
-    },
+    /// A restore or an import that was killed has left this directory.
+    #[error("`{0}` is there: if no other restore or import is running, remove it and try again")]
+    LeftOver(PathBuf),
     /// The directory cannot be made.
     #[error("{0}")]
     Store(#[from] StoreError),
@@ -66,7 +66,7 @@ impl Beside {
         name.push(ending);
         let path = into.with_file_name(name);
         if path.exists() {
-            return Err(BesideError::LeftOver { path });
+            return Err(BesideError::LeftOver(path));
         }
         disk::make_directory(&path).map_err(|source| io_error(&path, source))?;
         Ok(Self { path, into: into.to_owned() })
@@ -85,6 +85,15 @@ impl Beside {
         let moved = fs::rename(&self.path, &self.into);
         let named = moved.and_then(|()| disk::sync_directory(disk::parent_of(&self.into)));
         named.map_err(|source| io_error(&self.into, source))
+    }
+
+    /// Reads every record of the store that was made there, closes it and moves it to its place.
+    pub(super) fn finish_with(self, mut opened: Opened) -> Result<CheckReport, StoreError> {
+        let report = check::check(&opened.records)?;
+        opened.writer.finish().map_err(StoreError::Disk)?;
+        drop(opened);
+        self.finish()?;
+        Ok(report)
     }
 }
 

@@ -4,11 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use parking_lot::Mutex;
 
-use super::{
-    disk::DiskError,
-    frame::Reason,
-    trees::{TREES, Tree},
-};
+use super::disk::DiskError;
+use super::frame::Reason;
+use super::trees::{TREES, Tree};
 use crate::telemetry::metrics::STORE_BROKEN_RECORDS;
 
 /// How many broken records are remembered, so that each is reported once.
@@ -51,6 +49,14 @@ impl BrokenRecord {
     /// Its key in the index.
     pub(super) fn sled_key(&self) -> Vec<u8> {
         self.tree.sled_key(&self.key_bytes())
+    }
+}
+
+/// What was read, or `None` where the record is broken.
+pub(super) fn unless_broken<T>(read: Result<Option<T>, ReadError>) -> Result<Option<T>, ReadError> {
+    match read {
+        Err(ReadError::Broken(_)) => Ok(None),
+        read => read,
     }
 }
 

@@ -2,16 +2,14 @@
 
 use std::{collections::BTreeSet, ops::Bound};
 
-use super::{
-    broken::{BrokenRecord, ReadError},
-    damage::{Damage, DamageKind},
-    engine::{Engine, read_record},
-    journal,
-    records::{Records, Within},
-    sealing::{LastKey, data_key},
-    trees::{TREES, Tree},
-    volume_number::Number,
-};
+use super::broken::{BrokenRecord, ReadError};
+use super::damage::{Damage, DamageKind};
+use super::engine::{Engine, read_record};
+use super::journal;
+use super::records::{Records, Within};
+use super::sealing::{LastKey, data_key};
+use super::trees::{TREES, Tree};
+use super::volume_number::Number;
 
 /// What a walk over every record found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -65,15 +63,15 @@ pub(super) fn check(records: &Records) -> Result<CheckReport, ReadError> {
         CheckReport { set_aside: journal::set_aside(records.volumes().store()), ..CheckReport::empty() };
     let volumes = records.volumes();
     if journal::is_gone(volumes.store()) {
-        volumes.damages().note_of(None, "journal", DamageKind::Missing);
+        volumes.damages.note_of(None, "journal", DamageKind::Missing);
     }
     for number in volumes.numbers() {
         check_files(records, number, &mut report)?;
         check_records(records, number, &mut report)?;
     }
     check_leads(records, &mut report)?;
-    report.damages = records.volumes().damages().all();
-    records.volumes().damages().save();
+    report.damages = records.volumes().damages.all();
+    records.volumes().damages.save();
     if let Some((number, count)) = report.unfound.first() {
         let why = format!("the index of volume {number} does not find {count} records that its files hold");
         records.fail_for_good(&why);
@@ -86,7 +84,7 @@ pub(super) fn check(records: &Records) -> Result<CheckReport, ReadError> {
 fn check_files(records: &Records, number: u32, report: &mut CheckReport) -> Result<(), ReadError> {
     let Some(volume) = records.volumes().usable(number) else { return Ok(()) };
     records.volumes().note_gone(number);
-    let damages = records.volumes().damages();
+    let damages = &records.volumes().damages;
     let unfound = volume.unfound(damages)?;
     if unfound > 0 && !damages.cost_records_of(number) {
         volume.distrust();
@@ -140,7 +138,7 @@ pub(super) fn check_records_of(engine: &dyn Engine) -> Result<CheckReport, ReadE
 
 /// Looks for the record of each lead that has a data key: nothing else shows what is missing of a damaged volume.
 fn check_leads(records: &Records, report: &mut CheckReport) -> Result<(), ReadError> {
-    let is_damaged = |volume| records.volumes().damages().cost_records_of(volume);
+    let is_damaged = |volume| records.volumes().damages.cost_records_of(volume);
     let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
     for found in records.data_keys(&[], &[]) {
         let Some((lead, kept)) = found? else {

@@ -4,12 +4,10 @@
 //! [`BEHIND`] by some, the writer waits, so that a start after a crash never has much to read. After it, volumes that are worked on no more
 //! are closed.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    thread::{self, JoinHandle},
-    time::Instant,
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
@@ -79,7 +77,7 @@ fn run(records: &Records, latch: &FailureLatch, full: &Receiver<Closed>) {
 
 fn checkpoint(records: &Records, full: impl IntoIterator<Item = Closed>) -> Result<(), String> {
     let began = Instant::now();
-    records.make_durable().map_err(|error| error.to_string())?;
+    records.volumes().make_durable().map_err(|error| error.to_string())?;
     full.into_iter().try_for_each(Closed::retire).map_err(|error| error.to_string())?;
     metrics::histogram!(STORE_CHECKPOINT_SECONDS).record(began.elapsed());
     records.volumes().close_idle().map_err(|error| error.to_string())

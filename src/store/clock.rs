@@ -1,10 +1,8 @@
 //! Clocks: where the store reads the time.
 
-use std::{
-    fmt,
-    sync::Arc,
-    time::{Instant, SystemTime, UNIX_EPOCH},
-};
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use uuid::Uuid;
 

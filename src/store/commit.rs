@@ -104,14 +104,9 @@ impl Commit {
         Self { is_first_about: true, ..self.about(lead) }
     }
 
-    /// Destroys the data key of a lead: once this is acknowledged, nothing that was sealed with it can ever be read again
-    /// from this disk, and no commit about the lead is taken any more. `at_ms` is when, Unix milliseconds.
-    pub fn erase(self, lead: Uuid, at_ms: i64) -> Self {
-        self.erase_all([lead], at_ms)
-    }
-
-    /// The same of several leads at once, which must be [of one slot](super::Store::by_slot): the other keys of the slot are sealed
-    /// anew once for all of them. Without any it does nothing.
+    /// Destroys the data keys of leads: once this is acknowledged, nothing that was sealed with them can ever be read again from this
+    /// disk, and no commit about the leads is taken any more. `at_ms` is when, Unix milliseconds. The leads must be
+    /// [of one slot](super::Store::by_slot): the other keys of the slot are sealed anew once for all of them. Without any it does nothing.
     pub fn erase_all(mut self, leads: impl IntoIterator<Item = Uuid>, at_ms: i64) -> Self {
         let leads: BTreeSet<Uuid> = leads.into_iter().collect();
         if let Some(first) = leads.first() {

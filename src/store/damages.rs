@@ -4,22 +4,16 @@
 //! damaged at once, and not only when the [scrub](super::scrub) gets there. What each start finds by itself (what is missing or
 //! shorter, and headings) is not kept. A file that cannot be read or written costs no more than that: the scrub finds it again.
 
-use std::{
-    fs, io, mem,
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fs, io, mem};
 
 use parking_lot::Mutex;
 
-use super::{
-    damage::{Damage, DamageKind},
-    disk,
-    volume_number::Number,
-};
+use super::damage::{Damage, DamageKind};
+use super::disk;
+use super::volume_number::Number;
 use crate::telemetry::metrics::STORE_DAMAGE;
 
 /// The file, in the directory of the store.

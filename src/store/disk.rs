@@ -3,18 +3,14 @@
 //! A file's bytes survive one after `fdatasync`, its name after a sync of the directory that it stands in. Nothing else
 //! counts, and what is renamed over another file is one of the two, whole.
 
-use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, Read, Write},
-    os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -24,6 +20,9 @@ const HANG_LOOK: Duration = Duration::from_millis(1);
 
 /// How often a held lock is tried again.
 pub(super) const LOCK_RETRY: Duration = Duration::from_millis(2);
+
+/// How much of a file is read at once.
+const PIECE_BYTES: usize = 256 * 1024;
 
 /// How much is given up where a disk cannot read, in bytes.
 const PAGE: usize = 4096;
@@ -167,11 +166,10 @@ pub(super) fn want_directory(path: &Path) -> io::Result<()> {
 /// Why it cannot be read, with its path.
 pub(super) fn entries(directory: &Path) -> io::Result<Vec<fs::DirEntry>> {
     want_directory(directory)?;
-    match fs::read_dir(directory).and_then(Iterator::collect) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(io::Error::new(error.kind(), format!("`{}`: {error}", directory.display()))),
-        entries => entries,
-    }
+    let named =
+        |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", directory.display()));
+    let entries = if_there(fs::read_dir(directory).and_then(Iterator::collect));
+    Ok(entries.map_err(named)?.unwrap_or_default())
 }
 
 /// Whether an open file is what a path names.
@@ -237,6 +235,14 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_directory(parent_of(path))
 }
 
+/// What was found, or `None` where nothing is there.
+pub(super) fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
+}
+
 /// Removes a directory with all that is in it, if it is there. Once this returns, it does not come back.
 pub(super) fn remove_directory(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
@@ -250,11 +256,7 @@ pub(super) fn remove_directory(path: &Path) -> io::Result<()> {
 
 /// Removes a file, if it is there. Once this returns, it does not come back.
 pub(super) fn remove_file(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-        Ok(()) => sync_directory(parent_of(path)),
-    }
+    if_there(fs::remove_file(path))?.map_or(Ok(()), |()| sync_directory(parent_of(path)))
 }
 
 /// Locks an open file or directory as soon as nobody else does; `false` where somebody still does at a moment.
@@ -271,6 +273,24 @@ pub(super) fn lock_until(file: &File, until: Instant) -> io::Result<bool> {
 /// The directory that something stands in.
 pub(super) fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Hands over a file piece by piece, as it is read.
+///
+/// # Errors
+/// What `unread` makes of the system's error, or what `take` says.
+pub fn for_each_piece<E>(
+    file: &mut dyn Read,
+    unread: impl Fn(io::Error) -> E,
+    mut take: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        match file.read(&mut piece).map_err(&unread)? {
+            0 => return Ok(()),
+            length => take(&piece[..length])?,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -9,18 +9,16 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::{
-    broken::{BrokenRecord, ReadError, Reported},
-    changes::Change,
-    commit::{Commit, CommitError, Outcome},
-    disk::DiskResult,
-    frame::{Reason, unframed},
-    health::FailureLatch,
-    raw::{RawValues, Record, read_clear},
-    sealing::{LastKey, Sealing, data_key},
-    trees::{TREES, Tree},
-    volume_number::{BASE, Number},
-};
+use super::broken::{BrokenRecord, ReadError, Reported};
+use super::changes::Change;
+use super::commit::{Commit, CommitError, Outcome};
+use super::disk::DiskResult;
+use super::frame::{Reason, unframed};
+use super::health::FailureLatch;
+use super::raw::{RawValues, Record, read_clear};
+use super::sealing::{LastKey, Sealing, data_key};
+use super::trees::{TREES, Tree};
+use super::volume_number::{BASE, Number};
 use crate::telemetry::metrics::STORE_CHANGES;
 
 /// A key with the prefix of its tree, and the raw value under it.
@@ -96,18 +94,6 @@ pub(super) trait Engine: RawValues + Send + Sync {
             let (key, raw) = entry?;
             Ok(data_key::lead_at(&key[1..]).zip(unframed(&raw).ok().map(<[u8]>::to_vec)))
         }))
-    }
-
-    /// Whether the data key of a lead was destroyed.
-    fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
-        let kept = read_clear(self, Tree::LeadKeys, &self.sealing().slots().place(lead))?;
-        Ok(matches!(kept, Ok(Some(kept)) if data_key::is_destroyed(&kept)))
-    }
-
-    /// Whether there is a data key of a lead, also one that cannot be read.
-    fn has_key(&self, lead: Uuid) -> Result<bool, ReadError> {
-        let kept = read_clear(self, Tree::LeadKeys, &self.sealing().slots().place(lead))?;
-        Ok(kept.map_or(true, |kept| kept.is_some_and(|kept| !data_key::is_destroyed(&kept))))
     }
 
     /// Counts and logs a broken record, once, and notes what is damaged there.

@@ -1,18 +1,14 @@
 //! Why a store could not be opened or closed.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::{
-    broken::ReadError,
-    disk::DiskError,
-    manifest::FORMAT,
-    sealing::{MasterKeyError, SealingError},
-    user::User,
-};
+use super::broken::ReadError;
+use super::disk::DiskError;
+use super::manifest::FORMAT;
+use super::sealing::{MasterKeyError, SealingError};
+use super::user::User;
 
 /// Why a store could not be opened or closed.
 #[derive(Debug, thiserror::Error)]
@@ -25,12 +21,9 @@ pub enum StoreError {
         /// The system's error.
         source: io::Error,
     },
-    /// Another process has the store open.
-    #[error("the store `{path}` is locked: another offerd is running on it")]
-    Locked {
-        /// The store's directory.
-        path: PathBuf,
-    },
+    /// Another process has the store in this directory open.
+    #[error("the store `{0}` is locked: another offerd is running on it")]
+    Locked(PathBuf),
     /// The store is another user's.
     #[error(
         "`{path}` belongs to {}, and this is {}, whose files in it the daemon could not read; nothing was changed: run `{}`",
@@ -58,12 +51,9 @@ pub enum StoreError {
     },
     /// The directory holds another database, and no store.
     #[error(
-        "`{path}` holds a database that is no store of offerd, or its manifest is none of offerd's; nothing was changed: name another directory as `store.path`"
+        "`{0}` holds a database that is no store of offerd, or its manifest is none of offerd's; nothing was changed: name another directory as `store.path`"
     )]
-    Foreign {
-        /// The directory.
-        path: PathBuf,
-    },
+    Foreign(PathBuf),
     /// What is sealed in the store cannot be opened, or sealed.
     #[error("{0}")]
     Sealing(#[from] SealingError),
@@ -92,12 +82,9 @@ pub enum StoreError {
         "it is an unfinished copy of a store, and opened by nobody: `offerd store copy`, given as before, goes on with it"
     )]
     Unfinished,
-    /// The writer did not finish in time; commits that were not answered may be lost.
-    #[error("the store's writer did not finish within `{bound:?}`")]
-    CloseTimedOut {
-        /// How long it was given.
-        bound: Duration,
-    },
+    /// The writer did not finish within this time; commits that were not answered may be lost.
+    #[error("the store's writer did not finish within `{0:?}`")]
+    CloseTimedOut(Duration),
 }
 
 impl From<DiskError> for StoreError {

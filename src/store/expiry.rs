@@ -4,7 +4,7 @@
 //! removes all that is older than one time, in steps of bounded work. Each notes how far it has come, so that a crash only has a step be
 //! done again, whichever process goes on:
 //!
-//! 1. Slot by slot, the data keys of the leads that are too old, as an [erasure](super::Commit::erase) destroys them, then their own
+//! 1. Slot by slot, the data keys of the leads that are too old, as an [erasure](super::Commit::erase_all) destroys them, then their own
 //!    records. That they were destroyed is forgotten when all that was sealed with them is gone, in the pass behind that.
 //! 2. Rate tables and the feeds, by the time in their keys.
 //! 3. What else grows: by the time in its key, or because nothing opens it any more.

@@ -8,24 +8,19 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use uuid::Uuid;
 
-use super::{
-    arrival::{Arrivals, FeedKey, LAST_ARRIVAL},
-    broken::BrokenRecord,
-    changes::Change,
-    commit::{Commit, CommitError, Guard, Outcome, Rewrap, Slot, Without, Write},
-    disk::DiskResult,
-    engine::{Engine, read_record},
-    frame::{Reason, VALUE_LIMIT, framed},
-    raw::{RawValues, read_clear},
-    sealing::{
-        Sealing, SealingError,
-        data_key::{self, DataKey},
-        key::Key,
-        sealed,
-    },
-    trees::{Seal, Tree},
-    volume_number::Number,
-};
+use super::arrival::{Arrivals, FeedKey, LAST_ARRIVAL};
+use super::broken::BrokenRecord;
+use super::changes::Change;
+use super::commit::{Commit, CommitError, Guard, Outcome, Rewrap, Slot, Without, Write};
+use super::disk::DiskResult;
+use super::engine::{Engine, read_record};
+use super::frame::{Reason, VALUE_LIMIT, framed};
+use super::raw::{RawValues, read_clear};
+use super::sealing::data_key::{self, DataKey};
+use super::sealing::key::Key;
+use super::sealing::{Sealing, SealingError, sealed};
+use super::trees::{Seal, Tree};
+use super::volume_number::Number;
 
 /// The writes of a group, before they are applied.
 pub(super) struct Group<'a> {
@@ -46,12 +41,12 @@ impl RawValues for Group<'_> {
 
 impl<'a> Group<'a> {
     /// A group without writes, over what is stored.
-    pub(super) fn over(below: &'a dyn Engine) -> Self {
+    fn over(below: &'a dyn Engine) -> Self {
         Self { below, own: below.sealing().own(), writes: BTreeMap::new(), rewrapped: BTreeSet::new() }
     }
 
     /// Takes the writes of a commit in, or refuses them. The outer error is the disk's, and the end of the whole group.
-    pub(super) fn admit(&mut self, commit: &Commit, arrivals: &mut Arrivals) -> DiskResult<Outcome> {
+    fn admit(&mut self, commit: &Commit, arrivals: &mut Arrivals) -> DiskResult<Outcome> {
         if let Err(refusal) = within_limits(commit) {
             return Ok(Err(refusal));
         }
@@ -172,11 +167,6 @@ impl<'a> Group<'a> {
         Ok(Ok(()))
     }
 
-    /// The slots whose wrapping keys of before are to be forgotten once the group is on the disk.
-    pub(super) fn rewrapped(&self) -> BTreeSet<u16> {
-        self.rewrapped.clone()
-    }
-
     /// A payload, sealed where its tree says so.
     fn sealed<'p>(
         &self,
@@ -196,15 +186,12 @@ impl<'a> Group<'a> {
     }
 
     /// Writes a record as it is.
-    pub(super) fn put(&mut self, tree: Tree, key: &[u8], payload: &[u8]) {
+    fn put(&mut self, tree: Tree, key: &[u8], payload: &[u8]) {
         self.writes.insert(tree.sled_key(key), Some(framed(payload)));
     }
 
     /// The writes in the order of their keys, each in the volume that `place` says for it with what is stored under the group.
-    pub(super) fn into_changes(
-        self,
-        place: impl Fn(&Self, &[u8]) -> DiskResult<Number>,
-    ) -> DiskResult<Vec<Change>> {
+    fn into_changes(self, place: impl Fn(&Self, &[u8]) -> DiskResult<Number>) -> DiskResult<Vec<Change>> {
         let placed = self.writes.keys().map(|key| place(&self, key)).collect::<DiskResult<Vec<_>>>()?;
         let changes = placed.into_iter().zip(self.writes);
         Ok(changes.map(|(volume, (key, value))| Change { volume, key, value }).collect())
@@ -267,6 +254,24 @@ impl<'a> Group<'a> {
         }
         Ok(None)
     }
+}
+
+/// Takes in the commits of a group, in their order, over what is stored: what becomes of each, what is to be written, each in the volume
+/// that `place` names, and the slots whose data keys are wrapped anew with it.
+pub(super) fn admitted(
+    below: &dyn Engine,
+    commits: &[Commit],
+    arrivals: &mut Arrivals,
+    place: impl Fn(&Group<'_>, &[u8]) -> DiskResult<Number>,
+) -> DiskResult<(Vec<Outcome>, Vec<Change>, BTreeSet<u16>)> {
+    let last_arrival_us = arrivals.last_us();
+    let mut group = Group::over(below);
+    let outcomes = commits.iter().map(|commit| group.admit(commit, arrivals)).collect::<DiskResult<_>>()?;
+    if arrivals.last_us() > last_arrival_us {
+        group.put(Tree::Meta, LAST_ARRIVAL, &arrivals.last_us().to_be_bytes());
+    }
+    let rewrapped = std::mem::take(&mut group.rewrapped);
+    Ok((outcomes, group.into_changes(place)?, rewrapped))
 }
 
 impl Guard {

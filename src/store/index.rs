@@ -16,20 +16,17 @@
 //!
 //! sled panics over what it does not expect. Here a panic is an error, like the others: the caller's end of the index.
 
-use std::{
-    fs::{self, File},
-    io::{self, Read},
-    ops::Bound,
-    path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
-};
+use std::convert::identity;
+use std::fs::{self, File};
+use std::io;
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use super::{
-    disk::{self, DiskError, DiskResult},
-    record_file::Locator,
-    tally::Tally,
-};
+use super::disk::{self, DiskError, DiskResult};
+use super::record_file::Locator;
+use super::tally::Tally;
 use crate::telemetry::logging::foreseen;
 
 const HEADING: &str = "offerd index 1 ";
@@ -278,10 +275,7 @@ fn in_words(error: &io::Error) -> String {
 
 /// Whether the files of an index, which must hold this, are what the list of them says.
 fn is_as_listed(volume: &Path, tally: &Tally, listed: &str) -> DiskResult<bool> {
-    match sums(volume, tally) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        sums => Ok(sums? == listed),
-    }
+    Ok(disk::if_there(sums(volume, tally))?.is_some_and(|sums| sums == listed))
 }
 
 /// The list of what the files of an index are.
@@ -304,19 +298,13 @@ fn sums(volume: &Path, tally: &Tally) -> io::Result<String> {
 }
 
 fn checksum(path: &Path) -> io::Result<(u32, u64)> {
-    let mut file = File::open(path)?;
-    let mut hasher = crc32fast::Hasher::new();
-    let mut chunk = vec![0; 256 * 1024];
-    let mut length = 0;
-    loop {
-        match file.read(&mut chunk)? {
-            0 => return Ok((hasher.finalize(), length)),
-            read => {
-                hasher.update(&chunk[..read]);
-                length += read as u64;
-            }
-        }
-    }
+    let (mut hasher, mut length) = (crc32fast::Hasher::new(), 0);
+    disk::for_each_piece(&mut File::open(path)?, identity, |piece| {
+        hasher.update(piece);
+        length += piece.len() as u64;
+        Ok(())
+    })?;
+    Ok((hasher.finalize(), length))
 }
 
 fn directory(volume: &Path) -> PathBuf {

@@ -2,18 +2,14 @@
 //!
 //! It is on the store's directory, which nobody removes under a daemon without losing the store, and on the file `lock` in it.
 
-use std::{
-    fs::{File, OpenOptions},
-    io,
-    os::unix::fs::OpenOptionsExt,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use super::{
-    disk,
-    error::{StoreError, io_error},
-};
+use super::disk;
+use super::error::{StoreError, io_error};
 
 /// Held while the store is open; dropped, it is let go.
 #[derive(Debug)]
@@ -31,10 +27,8 @@ impl Lock {
         let now = Instant::now();
         let directory = hold(File::open(store), store, store, now)?;
         let path = store.join("lock");
-        let file = match disk::open_file(OpenOptions::new().read(true), &path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            opened => Some(hold(opened, &path, store, now)?),
-        };
+        let opened = disk::if_there(disk::open_file(OpenOptions::new().read(true), &path)).transpose();
+        let file = opened.map(|opened| hold(opened, &path, store, now)).transpose()?;
         Ok(Self { directory, file })
     }
 
@@ -55,6 +49,6 @@ fn hold(opened: io::Result<File>, path: &Path, store: &Path, until: Instant) -> 
     let locked = opened.and_then(|file| Ok((disk::lock_until(&file, until)?, file)));
     match locked.map_err(|source| io_error(path, source))? {
         (true, file) => Ok(file),
-        (false, _) => Err(StoreError::Locked { path: store.to_owned() }),
+        (false, _) => Err(StoreError::Locked(store.to_owned())),
     }
 }

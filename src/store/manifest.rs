@@ -13,11 +13,9 @@ use std::{io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    disk::{self, SyncFault},
-    record_file::{self, FileNumber},
-    volume_number::{BASE, Begins, Number, directory_of, volumes_in},
-};
+use super::disk::{self, SyncFault};
+use super::record_file::{self, FileNumber};
+use super::volume_number::{BASE, Begins, Number, directory_of, volumes_in};
 
 /// The format of the stores that this build writes, and the only one that it reads.
 pub const FORMAT: u32 = 1;

@@ -126,72 +126,71 @@ mod volume_number;
 mod volumes;
 mod writer;
 
-use std::{
-    collections::BTreeMap,
-    fmt, io,
-    path::Path,
-    sync::{Arc, atomic::AtomicBool},
-    thread,
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use std::{fmt, io, thread};
 
+use crossbeam_channel::Sender;
+use futures_util::future::join_all;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
+pub use self::arrival::FeedKey;
+pub use self::arrival_clock::{ClockLimits, ClockStanding};
+pub use self::broken::{BrokenRecord, ReadError};
+pub use self::check::CheckReport;
+pub use self::clock::Clock;
+pub use self::cluster::{DatabaseStanding, NodeFigures};
+pub use self::codec::CodecError;
+pub use self::commit::{Commit, CommitError};
+pub use self::courier::answer_commits_here;
+pub use self::damage::{Damage, DamageKind, Neighbour};
 #[doc(hidden)]
 pub use self::disk::SyncFault;
+pub use self::error::StoreError;
+pub use self::expiry::Expired;
+pub use self::frame::{Reason, VALUE_LIMIT};
+pub use self::health::Health;
+pub use self::manifest::FORMAT;
+pub use self::options::StoreOptions;
+pub use self::postgres::DatabaseFigures;
 #[cfg(test)]
 pub(crate) use self::postgres::tests::{Nodes, two_nodes};
-pub use self::{
-    arrival::FeedKey,
-    arrival_clock::{ClockLimits, ClockStanding},
-    broken::{BrokenRecord, ReadError},
-    check::CheckReport,
-    clock::Clock,
-    cluster::{DatabaseStanding, NodeFigures},
-    codec::CodecError,
-    commit::{Commit, CommitError},
-    courier::answer_commits_here,
-    damage::{Damage, DamageKind, Neighbour},
-    error::StoreError,
-    expiry::Expired,
-    frame::{Reason, VALUE_LIMIT},
-    health::Health,
-    manifest::FORMAT,
-    options::StoreOptions,
-    postgres::DatabaseFigures,
-    progress::Progress,
-    registry::{
-        audit, contacts, entities, identities, left_alone, partner_keys, pauses, suppressions, tokens, users,
-    },
-    retention::{Dropped, RetentionError},
-    scan::Scan,
-    sealing::{MasterKey, MasterKeyError, SealingError},
-    space::SpaceFault,
-    topics::Topic,
-    trees::{Kept, Seal, TREES, Tree, TreeRow},
-    turns::Turn,
-    user::User,
-    volumes::VolumeSpan,
+pub use self::progress::Progress;
+pub use self::registry::{
+    audit, contacts, entities, identities, left_alone, partner_keys, pauses, suppressions, tokens, users,
 };
-use self::{
-    arrival_clock::ArrivalClock,
-    backup::{Backup, BackupError},
-    cluster::Cluster,
-    engine::{Engine, Writer},
-    error::io_error,
-    health::FailureLatch,
-    lock::Lock,
-    open::Opened,
-    postgres::Database,
-    queue::Queue,
-    records::Records,
-    scrub::{Scrub, Scrubbing},
-    space::Space,
-    stall::Stalls,
-    topics::Topics,
-    turns::Turns,
-};
+pub use self::retention::{Dropped, RetentionError};
+pub use self::scan::Scan;
+pub use self::sealing::{MasterKey, MasterKeyError, SealingError};
+pub use self::space::SpaceFault;
+pub use self::topics::Topic;
+pub use self::trees::{Kept, Seal, TREES, Tree, TreeRow};
+pub use self::turns::Turn;
+pub use self::user::User;
+pub use self::volumes::VolumeSpan;
+
+use self::arrival_clock::ArrivalClock;
+use self::backup::{Backup, BackupError};
+use self::cluster::Cluster;
+use self::disk::DiskResult;
+use self::engine::Engine;
+use self::error::io_error;
+use self::health::FailureLatch;
+use self::lock::Lock;
+use self::open::Opened;
+use self::postgres::Database;
+use self::queue::Queue;
+use self::raw::{Record, read_clear};
+use self::records::Records;
+use self::sealing::data_key;
+use self::space::Space;
+use self::stall::Stalls;
+use self::topics::Topics;
+use self::turns::Turns;
 use crate::config::PostgresSettings;
 
 /// Until what was changed, and could not be taken in, is tried again.
@@ -211,15 +210,6 @@ fn open_volumes(shared: &Arc<Shared>) -> io::Result<()> {
         }
     };
     thread::Builder::new().name("store-volumes".to_owned()).spawn(open).map(drop)
-}
-
-/// The way to a writer: by a thread of its own, or by none.
-fn queue(writer: impl Writer + 'static, options: &StoreOptions, has_threads: bool) -> io::Result<Queue> {
-    let writer = Box::new(writer);
-    match has_threads {
-        true => Queue::threaded(writer, options.queue, options.group, options.close_bound),
-        false => Ok(Queue::inline(writer)),
-    }
 }
 
 /// A handle on the open store. Clones share it; when the last is dropped the store is closed. The lock goes a moment
@@ -254,7 +244,7 @@ struct Files {
     records: Arc<Records>,
     space: Space,
     /// While there is one.
-    _scrubbing: Option<Scrubbing>,
+    _scrubbing: Option<Sender<()>>,
 }
 
 impl Shared {
@@ -267,14 +257,14 @@ impl Shared {
         if has_threads {
             writer = writer.with_checkpoints_aside().map_err(io)?;
         }
-        let scrub = Scrub { interval: options.scrub_interval, rate: options.scrub_rate };
-        let scrubs = has_threads && !scrub.interval.is_zero();
-        let scrubbing = scrubs.then(|| scrub.begin(&records)).transpose().map_err(io)?;
+        let scrubs = has_threads && !options.scrub_interval.is_zero();
+        let scrub = || scrub::begin(&records, options.scrub_interval, options.scrub_rate);
+        let scrubbing = scrubs.then(scrub).transpose().map_err(io)?;
         let engine = Arc::<Records>::clone(&records);
-        let (stalls, topics) = (Arc::clone(records.stalls()), Arc::clone(records.topics()));
+        let (stalls, topics) = (Arc::clone(records.stalls()), Arc::clone(&records.topics));
         let backing = Backing::Files(Files { records, space, _scrubbing: scrubbing });
         let turns = Turns::new(options.changes_per_record, false);
-        let queue = queue(writer, options, has_threads).map_err(io)?;
+        let queue = Queue::new(writer, options, has_threads).map_err(io)?;
         let cluster = Arc::new(Cluster::alone());
         Ok(Self { queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
     }
@@ -296,7 +286,7 @@ impl Shared {
         let engine = Arc::<Database>::clone(&database);
         let backing = Backing::Database(database, lock);
         let turns = Turns::new(options.changes_per_record, true);
-        let queue = queue(writer, options, has_threads).map_err(io)?;
+        let queue = Queue::new(writer, options, has_threads).map_err(io)?;
         Ok(Self { queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
     }
 
@@ -394,6 +384,20 @@ impl Store {
             return Err(CommitError::Late);
         }
         self.shared.turns.take(longest, tree, key.as_ref()).await
+    }
+
+    /// Commits each of these on its own, and waits for all of them.
+    ///
+    /// # Errors
+    /// The first failure, in their order, but for those that `passes` lets pass.
+    pub async fn commit_all(
+        &self,
+        commits: Vec<Commit>,
+        passes: fn(&CommitError) -> bool,
+    ) -> Result<(), CommitError> {
+        let outcomes = join_all(commits.into_iter().map(|commit| self.commit(commit))).await;
+        let failed = outcomes.into_iter().filter_map(Result::err).find(|failure| !passes(failure));
+        failed.map_or(Ok(()), Err)
     }
 
     /// Removes records, in their order, as many in a commit as is good for the others that commit; those behind one that fails stay.
@@ -524,10 +528,9 @@ impl Store {
         scan: Scan,
     ) -> impl Iterator<Item = Result<(FeedKey, Vec<T>), ReadError>> + use<T> {
         let store = self.clone();
-        let listed = move |(key, payload): (Vec<u8>, Vec<u8>)| {
+        scan.read_by(move |key, payload| {
             Some((FeedKey::parse(&key)?, store.decode(feed, &key, &payload).unwrap_or_default()))
-        };
-        scan.filter_map(move |record| record.map(&listed).transpose())
+        })
     }
 
     /// Like [`scan_from`](Self::scan_from), of a tree that is [sealed by lead](Seal::Lead): what is about other leads is
@@ -601,12 +604,12 @@ impl Store {
 
     /// How many bytes the files of the store have, the journal's and the keys' aside; 0 where a database has them.
     pub fn bytes(&self) -> u64 {
-        self.shared.files().map_or(0, |files| files.records.bytes_on_disk())
+        self.shared.files().map_or(0, |files| files.records.volumes().bytes_on_disk())
     }
 
     /// What of the store's files was found damaged since it was opened.
     pub fn damages(&self) -> Vec<Damage> {
-        self.shared.files().map_or_else(Vec::new, |files| files.records.volumes().damages().all())
+        self.shared.files().map_or_else(Vec::new, |files| files.records.volumes().damages.all())
     }
 
     /// At how many places leads may lie that cannot be read, as far as it is known.
@@ -618,16 +621,13 @@ impl Store {
         damages.max(usize::try_from(broken).unwrap_or(usize::MAX))
     }
 
-    /// Whether what is not found in the base may be there all the same, since the disk cannot read all of it.
-    pub(super) fn is_base_in_doubt(&self) -> bool {
-        self.shared.files().is_some_and(|files| files.records.volumes().base().is_distrusted())
-    }
-
-    /// Whether a record of a tree of the base that is not found may be one that damage has cost, of the base or of the journal.
+    /// Whether a record of a tree of the base that is not found may be there all the same, since the disk cannot read all of the base,
+    /// or be one that damage has cost, of the base or of the journal.
     pub fn may_have_lost(&self, tree: Tree) -> bool {
+        let is_base_in_doubt = |files: &Files| files.records.volumes().base.is_distrusted();
         // The journal had records of all volumes.
         let is_of_base = |damage: &Damage| damage.volume.is_none_or(|volume| volume == volume_number::BASE);
-        self.is_base_in_doubt()
+        self.shared.files().is_some_and(is_base_in_doubt)
             || self.broken().contains_key(&tree)
             || self.damages().iter().any(|damage| damage.costs_records() && is_of_base(damage))
     }
@@ -697,12 +697,19 @@ impl Store {
 
     /// Whether a lead was erased.
     pub fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
-        self.shared.engine.is_erased(lead)
+        Ok(matches!(self.kept_key(lead)?, Ok(Some(kept)) if data_key::is_destroyed(&kept)))
     }
 
     /// Whether there is a data key of a lead, which an erasure would destroy. One that cannot be read counts.
     pub fn has_key(&self, lead: Uuid) -> Result<bool, ReadError> {
-        self.shared.engine.has_key(lead)
+        let kept = self.kept_key(lead)?;
+        Ok(kept.map_or(true, |kept| kept.is_some_and(|kept| !data_key::is_destroyed(&kept))))
+    }
+
+    /// The data key of a lead, as it is stored.
+    fn kept_key(&self, lead: Uuid) -> DiskResult<Record> {
+        let engine = &*self.shared.engine;
+        read_clear(engine, Tree::LeadKeys, &engine.sealing().slots().place(lead))
     }
 
     /// A keyed hash of a text, for looking it up without keeping it: the same for the same text and purpose, and not to be

@@ -2,32 +2,31 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::{
-    arrival::{Arrivals, FeedKey, LAST_ARRIVAL},
-    arrival_clock::ArrivalClock,
-    broken::ReadError,
-    commit::Commit,
-    damage::{Damage, DamageKind},
-    damages::Damages,
-    disk::{self, DiskResult},
-    engine::{Engine, Writer as _},
-    error::{StoreError, io_error},
-    health::FailureLatch,
-    journal::{self, Journal},
-    lock::Lock,
-    manifest::{Found, Manifest},
-    options::StoreOptions,
-    owner,
-    records::Records,
-    recovery::{self, Recovered},
-    scan::Scan,
-    sealing::{MasterKey, Sealing, key_file::KeyFile},
-    stall::Stalls,
-    trees::{Kept, TREES, Tree},
-    volume_number::BASE,
-    volumes::{Volumes, time_ms},
-    writer::{Limits, Writer},
-};
+use super::arrival::{Arrivals, FeedKey, LAST_ARRIVAL};
+use super::arrival_clock::ArrivalClock;
+use super::broken::ReadError;
+use super::commit::Commit;
+use super::damage::{Damage, DamageKind};
+use super::damages::Damages;
+use super::disk::{self, DiskResult};
+use super::engine::Engine;
+use super::error::{StoreError, io_error};
+use super::health::FailureLatch;
+use super::journal::{self, Journal};
+use super::lock::Lock;
+use super::manifest::{Found, Manifest};
+use super::options::StoreOptions;
+use super::owner;
+use super::records::Records;
+use super::recovery::{self, Recovered};
+use super::scan::Scan;
+use super::sealing::key_file::KeyFile;
+use super::sealing::{MasterKey, Sealing};
+use super::stall::Stalls;
+use super::trees::{Kept, TREES, Tree};
+use super::volume_number::BASE;
+use super::volumes::{Volumes, time_ms};
+use super::writer::Writer;
 
 /// A store that has been opened, before anything runs on it.
 pub(super) struct Opened {
@@ -64,7 +63,7 @@ pub(super) fn format_fault(path: &Path) -> Option<StoreError> {
     }
     match Manifest::read(path) {
         Ok(Found::Other(found)) => Some(StoreError::Format { path: path.to_owned(), found }),
-        Ok(found) if is_foreign(path, &found) => Some(StoreError::Foreign { path: path.to_owned() }),
+        Ok(found) if is_foreign(path, &found) => Some(StoreError::Foreign(path.to_owned())),
         _ => None,
     }
 }
@@ -84,11 +83,11 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     }
     let volumes = Volumes::open(options, manifest, damages, lock).map_err(ReadError::from)?;
     let is_new =
-        volumes.last().is_none() && volumes.base().range(std::ops::Bound::Unbounded).next().is_none();
+        volumes.last().is_none() && volumes.base.index.range(std::ops::Bound::Unbounded).next().is_none();
     if let Some(master) = &master
         && let Some(file) = KeyFile::of(path).mend(master)?
     {
-        volumes.damages().note_of(None, file, DamageKind::Spare);
+        volumes.damages.note_of(None, file, DamageKind::Spare);
     }
     let sealing = Sealing::open(Box::new(KeyFile::of(path)), master, path, is_new)?;
     let latch = Arc::new(FailureLatch::default());
@@ -102,12 +101,8 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let journal = Journal::begin(replay, options.sync_fault.clone(), &records.volumes().positions())
         .map_err(|source| io_error(&directory, source))?;
     records.volumes().note_journal(true).map_err(|source| io_error(path, source))?;
-    let StoreOptions { volume_bytes, volume_age, mend_interval, .. } = *options;
-    let limits = Limits { volume_bytes, volume_age, mend_interval };
-    let mut writer = Writer::new(Arc::clone(&records), journal, arrivals, Arc::clone(&latch), limits);
-    for outcome in writer.execute(&Commit::finish_rewraps(records.sealing().unfinished())) {
-        outcome.map_err(|error| StoreError::Disk(error.to_string()))?;
-    }
+    let mut writer = Writer::new(Arc::clone(&records), journal, arrivals, Arc::clone(&latch));
+    writer.execute_all(&Commit::finish_rewraps(records.sealing().unfinished()))?;
     if records.volumes().last().is_none() {
         writer.begin_volume().map_err(|fault| StoreError::Disk(fault.to_string()))?;
     }
@@ -117,7 +112,7 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
 /// The manifest of a store; nothing when it is lost, or the store new.
 pub(super) fn manifest(path: &Path, damages: &Damages) -> Result<Option<Manifest>, StoreError> {
     match Manifest::read(path).map_err(|source| io_error(path, source))? {
-        found if is_foreign(path, &found) => Err(StoreError::Foreign { path: path.to_owned() }),
+        found if is_foreign(path, &found) => Err(StoreError::Foreign(path.to_owned())),
         Found::Nothing if !recovery::has_records(path) => Ok(None),
         Found::Nothing | Found::Damaged => {
             damages.note_of(None, "manifest", DamageKind::Unlisted);
@@ -141,7 +136,7 @@ fn note_latest(records: &Records) -> DiskResult<()> {
     for tree in by_time {
         for number in [Some(BASE), volumes.last().map(|(last, _)| last)].into_iter().flatten() {
             let Some(volume) = volumes.usable(number) else { continue };
-            if let Some(key) = volume.last_key(&tree.sled_key(&[]))? {
+            if let Some(key) = volume.index.last(&tree.sled_key(&[]))? {
                 time_ms(tree, &key[1..]).into_iter().for_each(|ms| volumes.note_ms(ms));
             }
         }
@@ -152,7 +147,7 @@ fn note_latest(records: &Records) -> DiskResult<()> {
 /// The arrival given out last that is durable; from the feeds themselves when the record of it is broken, or may be an earlier one.
 pub(super) fn last_arrival_us(records: &Arc<Records>) -> Result<u64, StoreError> {
     let is_damaged = |damage: &Damage| damage.volume == Some(BASE) && damage.costs_records();
-    let may_be_older = records.volumes().damages().all().iter().any(is_damaged);
+    let may_be_older = records.volumes().damages.all().iter().any(is_damaged);
     let mut last_us = match records.get(Tree::Meta, LAST_ARRIVAL) {
         Ok(None) if !may_be_older => return Ok(0),
         Ok(Some(payload)) => <[u8; 8]>::try_from(payload.as_slice()).map_or(0, u64::from_be_bytes),

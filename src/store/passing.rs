@@ -4,14 +4,14 @@
 //! wanted is sealed with that, and the keys of before are destroyed: what the files of the store still have of the rest can be read
 //! by nobody. A crash in between leaves both keys, and the next time finishes it.
 
-use futures_util::future::join_all;
 use uuid::Uuid;
 
 use super::Store;
-use super::broken::ReadError;
+use super::broken::{ReadError, unless_broken};
 use super::commit::{Commit, CommitError};
 use super::raw::read_clear;
 use super::retention::RetentionError;
+use super::sealing::key_ring::KeyRing;
 use super::sealing::owner;
 use super::trees::{Seal, Tree};
 
@@ -39,16 +39,11 @@ impl Store {
         self.commit(Commit::new()).await?;
         for keys in self.keys(tree, [])?.chunks(AT_ONCE) {
             let commits = keys.iter().map(|key| self.sealed_anew(tree, key, fresh, &is_wanted));
-            let commits = commits.collect::<Result<Vec<_>, _>>()?;
-            for outcome in join_all(commits.into_iter().flatten().map(|commit| self.commit(commit))).await {
-                match outcome {
-                    // What was changed meanwhile was sealed with the fresh one.
-                    Ok(()) | Err(CommitError::Guard { .. }) => {}
-                    Err(error) => return Err(error.into()),
-                }
-            }
+            let commits = commits.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+            // What was changed meanwhile was sealed with the fresh one.
+            self.commit_all(commits, |failure| matches!(failure, CommitError::Guard { .. })).await?;
         }
-        Ok(sealing.forget_passing()?)
+        Ok(sealing.change(KeyRing::forget_passing)?)
     }
 
     /// Seals a record with the fresh key, if it is wanted, or else removes it; nothing where it is sealed so.
@@ -63,12 +58,11 @@ impl Store {
         if matches!(&stored, Ok(Some(stored)) if owner(stored) == Some(fresh)) {
             return Ok(None);
         }
-        Ok(Some(match self.get(tree, key) {
-            Ok(Some(payload)) if is_wanted(key, &payload) => {
+        Ok(Some(match unless_broken(self.get(tree, key))? {
+            Some(payload) if is_wanted(key, &payload) => {
                 Commit::new().unchanged(tree, key, payload.clone()).put(tree, key, payload)
             }
-            Ok(_) | Err(ReadError::Broken(_)) => Commit::new().remove(tree, key),
-            Err(error) => return Err(error),
+            _ => Commit::new().remove(tree, key),
         }))
     }
 }

@@ -1,25 +1,21 @@
 //! The way of a commit to the writer and of its outcome back: a bounded queue and one plain thread, or no queue at all.
 
-use std::{
-    io, iter,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc, Mutex, PoisonError, RwLock,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread::{self, JoinHandle, Thread},
-    time::{Duration, Instant},
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, JoinHandle, Thread};
+use std::time::{Duration, Instant};
+use std::{io, iter};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySendError, bounded};
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::oneshot;
 
-use super::{
-    commit::{Commit, CommitError, Outcome},
-    courier::{Asker, Replies},
-    engine::Writer,
-    error::StoreError,
-};
+use super::commit::{Commit, CommitError, Outcome};
+use super::courier::{Asker, Replies};
+use super::engine::Writer;
+use super::error::StoreError;
+use super::options::StoreOptions;
 use crate::telemetry::metrics::{STORE_COMMIT_SECONDS, STORE_QUEUE_DEPTH};
 
 /// An outcome that is there already or will be.
@@ -72,14 +68,19 @@ struct Request {
 }
 
 impl Queue {
-    /// A queue of `depth` commits before a thread that writes up to `group` of them at once.
-    pub(super) fn threaded(
-        writer: Box<dyn Writer>,
-        depth: usize,
-        group: usize,
-        close_bound: Duration,
+    /// The way to a writer: by a thread of its own, which takes commits in groups, or by none, so that each commit is written before
+    /// `submit` returns.
+    pub(super) fn new(
+        writer: impl Writer + 'static,
+        options: &StoreOptions,
+        has_threads: bool,
     ) -> io::Result<Self> {
-        let (sender, requests) = bounded(depth.max(1));
+        let writer: Box<dyn Writer> = Box::new(writer);
+        if !has_threads {
+            return Ok(Self::Inline(Mutex::new(Some(writer))));
+        }
+        let StoreOptions { queue, group, close_bound, .. } = *options;
+        let (sender, requests) = bounded(queue.max(1));
         let (finish, finished) = bounded(1);
         let disk_wait = Arc::<AtomicU64>::default();
         let shown = Arc::clone(&disk_wait);
@@ -102,18 +103,13 @@ impl Queue {
         }))
     }
 
-    /// No queue: each commit is written before `submit` returns.
-    pub(super) fn inline(writer: Box<dyn Writer>) -> Self {
-        Self::Inline(Mutex::new(Some(writer)))
-    }
-
     /// Once this returns, the commit is queued (or written, inline), whatever becomes of the answer.
     pub(super) fn submit(&self, commit: Commit) -> Answer {
         match self {
             Self::Threaded(threaded) => threaded.submit(commit),
             Self::Inline(writer) => {
                 let queued = Instant::now();
-                let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut writer = writer.lock();
                 let Some(writer) = writer.as_mut() else { return Answer::Ready(Err(CommitError::Closed)) };
                 let outcome = writer.execute(&[commit]).pop().unwrap_or(Err(CommitError::Closed));
                 writer.tidy();
@@ -135,7 +131,7 @@ impl Queue {
     pub(super) fn close(&self) -> Result<(), StoreError> {
         match self {
             Self::Threaded(threaded) => threaded.close(),
-            Self::Inline(writer) => match writer.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Self::Inline(writer) => match writer.lock().take() {
                 Some(mut writer) => writer.finish().map_err(StoreError::Disk),
                 None => Ok(()),
             },
@@ -147,7 +143,7 @@ impl Threaded {
     fn submit(&self, commit: Commit) -> Answer {
         let (asker, awaited) = Asker::here();
         let request = Request { commit, queued: Instant::now(), asker };
-        let sender = self.sender.read().unwrap_or_else(PoisonError::into_inner);
+        let sender = self.sender.read();
         let sent = sender.as_ref().map(|sender| sender.try_send(request));
         match sent {
             Some(Ok(())) => {
@@ -161,12 +157,12 @@ impl Threaded {
 
     fn close(&self) -> Result<(), StoreError> {
         // Without its sender the writer's loop ends once the queue is empty.
-        drop(self.sender.write().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.sender.write().take());
         self.writer.unpark();
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut thread = self.thread.lock();
         let Some(WriterThread { handle, finished }) = thread.take() else { return Ok(()) };
         match finished.recv_timeout(self.close_bound) {
-            Err(RecvTimeoutError::Timeout) => Err(StoreError::CloseTimedOut { bound: self.close_bound }),
+            Err(RecvTimeoutError::Timeout) => Err(StoreError::CloseTimedOut(self.close_bound)),
             Err(RecvTimeoutError::Disconnected) => Err(StoreError::Disk("the writer panicked".to_owned())),
             Ok(result) => {
                 // The thread has sent its last word; what is left is to drop the writer.
@@ -187,12 +183,9 @@ fn run(
     while let Some(first) = next(&mut writer, requests) {
         let waited_before = writer.waited();
         metrics::gauge!(STORE_QUEUE_DEPTH).set(requests.len() as f64);
-        let mut commits = Vec::new();
-        let mut askers = Vec::new();
-        for request in iter::once(first).chain(requests.try_iter()).take(group) {
-            commits.push(request.commit);
-            askers.push((request.queued, request.asker));
-        }
+        let taken = iter::once(first).chain(requests.try_iter()).take(group);
+        let (commits, askers): (Vec<_>, Vec<_>) =
+            taken.map(|Request { commit, queued, asker }| (commit, (queued, asker))).unzip();
         let outcomes = writer.execute(&commits);
         let waited = waited_before + writer.waited();
         disk_wait.store(waited.as_micros() as u64, Ordering::Relaxed);

@@ -11,24 +11,20 @@
 //! A file only grows. It is synced by the [checkpoints](super::checkpoint); what a crash has kept from it is in the
 //! [journal](super::journal).
 
-use std::{
-    collections::BTreeSet,
-    fs::{File, OpenOptions},
-    io,
-    os::unix::fs::{FileExt, OpenOptionsExt},
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
-};
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use memchr::memmem;
 
-use super::{
-    changes::Change,
-    damage::DamageKind,
-    disk::{self, Unread},
-    frame::{VALUE_LIMIT, checksum},
-    volume_number::Number,
-};
+use super::changes::Change;
+use super::damage::DamageKind;
+use super::disk::{self, Unread};
+use super::frame::{VALUE_LIMIT, checksum};
+use super::volume_number::Number;
 
 /// What a file begins with; the last byte says the format.
 const MAGIC: &[u8; 8] = b"offerdr1";
@@ -270,10 +266,8 @@ impl RecordFile {
     /// Whether the disk can read what lies there.
     pub(super) fn can_be_read(&self, at: u64, bytes: u64) -> bool {
         let mut unneeded = vec![0; usize::try_from(bytes).unwrap_or(VALUE_MAX).min(VALUE_MAX)];
-        match self.file.read_exact_at(&mut unneeded, at) {
-            Err(error) => error.kind() == io::ErrorKind::UnexpectedEof,
-            Ok(()) => true,
-        }
+        let read = self.file.read_exact_at(&mut unneeded, at);
+        read.err().is_none_or(|error| error.kind() == io::ErrorKind::UnexpectedEof)
     }
 
     /// All that lies in the file from a place on.

@@ -11,52 +11,49 @@ use std::time::Duration;
 
 use parking_lot::{RwLock, RwLockReadGuard};
 
-use super::{
-    broken::Reported,
-    changes::Change,
-    disk::{DiskError, DiskResult},
-    engine::{Engine, Entry, Walk, walk_or_error},
-    health::FailureLatch,
-    index,
-    raw::RawValues,
-    sealing::Sealing,
-    stall::{Stalls, Step},
-    tap::Tap,
-    topics::{Topics, topics_of},
-    trees::Tree,
-    volume_number::{BASE, Number},
-    volumes::{Appended, ApplyError, Span, Standing, Volumes, place, span, time_ms, volume::Volume},
-};
+use super::broken::Reported;
+use super::changes::Change;
+use super::disk::{DiskError, DiskResult};
+use super::engine::{Engine, Entry, Walk, walk_or_error};
+use super::health::FailureLatch;
+use super::index;
+use super::raw::RawValues;
+use super::sealing::Sealing;
+use super::stall::{Stalls, Step};
+use super::tap::Tap;
+use super::topics::{Topics, topics_of};
+use super::trees::Tree;
+use super::volume_number::{BASE, Number};
+use super::volumes::volume::Volume;
+use super::volumes::{Appended, ApplyError, Span, Standing, Volumes, place, span, time_ms};
 
 /// The volumes and what is needed to read them well.
 pub(super) struct Records {
     reads: Reads,
     sealing: Sealing,
-    tap: Tap,
+    /// Who is told of each write.
+    pub(super) tap: Tap,
     reported: Reported,
-    topics: Arc<Topics>,
+    /// The kinds of change that others follow.
+    pub(super) topics: Arc<Topics>,
 }
 
-/// What is needed to go through volumes while others use them.
+/// What is needed to go through volumes while others use them. Nothing is asked of an index that failed, and nothing waits without
+/// end for a group.
 #[derive(Clone)]
 struct Reads {
     volumes: Arc<Volumes>,
-    /// Held while a group is applied, and shared by who reads.
+    /// Held while a group is applied, and shared by all that read.
     applied: Arc<RwLock<()>>,
-    bounds: Arc<Bounds>,
-}
-
-/// What every read keeps to: nothing is asked of an index that failed, and nothing waits without end for a group.
-struct Bounds {
     latch: Arc<FailureLatch>,
     stalls: Arc<Stalls>,
 }
 
-impl Bounds {
+impl Reads {
     /// Reads from here on, until it is dropped, while no group is being applied.
-    fn begin<'l>(&self, applied: &'l RwLock<()>) -> DiskResult<RwLockReadGuard<'l, ()>> {
-        let longest = if self.stalls.stall().is_some() { Duration::ZERO } else { self.stalls.after() };
-        let begun = applied.try_read_for(longest);
+    fn begin(&self) -> DiskResult<RwLockReadGuard<'_, ()>> {
+        let longest = if self.stalls.stall().is_some() { Duration::ZERO } else { self.stalls.after };
+        let begun = self.applied.try_read_for(longest);
         let begun =
             begun.ok_or_else(|| DiskError("the disk has not finished a write for too long".to_owned()))?;
         self.hold().map(|()| begun)
@@ -73,6 +70,13 @@ impl Bounds {
     /// What an index has answered; an error of it fails the store for good.
     fn told<T>(&self, said: DiskResult<T>) -> DiskResult<T> {
         said.inspect_err(|DiskError(reason)| self.latch.fail_for_good(reason))
+    }
+
+    fn walk(&self, volume: Number, from: &Bound<Vec<u8>>) -> DiskResult<VolumeWalk> {
+        self.hold()?;
+        let volume = self.volumes.volume(volume)?;
+        let ahead = volume.map(|volume| (volume.index.range(from.clone()), volume));
+        Ok(VolumeWalk { ahead, reads: self.clone() })
     }
 }
 
@@ -108,9 +112,8 @@ impl RawValues for Settled<'_> {
         for number in numbers {
             match (volumes.standing(number), &self.failure) {
                 (Standing::Open(volume), _) => {
-                    let bounds = &self.records.reads.bounds;
-                    bounds.hold()?;
-                    if let Some(raw) = bounds.told(volume.get(sled_key))?? {
+                    self.records.reads.hold()?;
+                    if let Some(raw) = self.records.reads.told(volume.get(sled_key))?? {
                         return Ok(Some(raw));
                     }
                 }
@@ -142,19 +145,13 @@ impl Records {
     /// Takes the volumes over, with the keys of what is sealed in them.
     pub(super) fn new(volumes: Volumes, sealing: Sealing, latch: Arc<FailureLatch>, stalls: Stalls) -> Self {
         let (applied, tap, reported, topics) = Default::default();
-        let bounds = Arc::new(Bounds { latch, stalls: Arc::new(stalls) });
-        let reads = Reads { volumes: Arc::new(volumes), applied, bounds };
+        let reads = Reads { volumes: Arc::new(volumes), applied, latch, stalls: Arc::new(stalls) };
         Self { reads, sealing, tap, reported, topics }
     }
 
     /// What the writer is at.
     pub(super) fn stalls(&self) -> &Arc<Stalls> {
-        &self.reads.bounds.stalls
-    }
-
-    /// What was changed, by its topic.
-    pub(super) fn topics(&self) -> &Arc<Topics> {
-        &self.topics
+        &self.reads.stalls
     }
 
     /// Where the records lie.
@@ -169,7 +166,7 @@ impl Records {
         // What is held is not closed.
         let mut opened = Vec::new();
         loop {
-            let told = match self.reads.bounds.begin(&self.reads.applied) {
+            let told = match self.reads.begin() {
                 Ok(_applied) => read(&settled),
                 Err(failure) => {
                     settled.refused = Some(failure);
@@ -209,7 +206,7 @@ impl Records {
 
     /// Nothing may be asked of the store any more: only another process can go on with it.
     pub(super) fn fail_for_good(&self, why: &str) {
-        self.reads.bounds.latch.fail_for_good(why);
+        self.reads.latch.fail_for_good(why);
     }
 
     /// Does something as if a group were being applied.
@@ -219,26 +216,11 @@ impl Records {
         work();
     }
 
-    /// Where a backup listens to what is written.
-    pub(super) fn tap(&self) -> &Tap {
-        &self.tap
-    }
-
-    /// Once this returns, everything applied before survives a power cut without the journal.
-    pub(super) fn make_durable(&self) -> DiskResult<()> {
-        Ok(self.volumes().make_durable()?)
-    }
-
     /// The volume that a key is written to, by what is stored and what a group writes.
     pub(super) fn volume_of(&self, group: &impl RawValues, sled_key: &[u8]) -> DiskResult<Number> {
         let Some((tree, key)) = Tree::split(sled_key) else { return Ok(BASE) };
         time_ms(tree, key).into_iter().for_each(|ms| self.volumes().note_ms(ms));
         Ok(place(group, self.volumes(), self.sealing.slots(), tree, key)?.number())
-    }
-
-    /// How long all files are, which hold more than there is.
-    pub(super) fn bytes_on_disk(&self) -> u64 {
-        self.volumes().bytes_on_disk()
     }
 
     /// Everything there is in a volume from a key on, as it lies there; nothing when the volume was dropped.
@@ -283,18 +265,9 @@ impl Engine for Records {
     }
 
     fn note_unreadable(&self, sled_key: &[u8]) {
-        if self.reads.bounds.hold().is_ok() {
+        if self.reads.hold().is_ok() {
             self.volumes().note_unreadable(sled_key);
         }
-    }
-}
-
-impl Reads {
-    fn walk(&self, volume: Number, from: &Bound<Vec<u8>>) -> DiskResult<VolumeWalk> {
-        self.bounds.hold()?;
-        let volume = self.volumes.volume(volume)?;
-        let ahead = volume.map(|volume| (volume.range(from.clone()), volume));
-        Ok(VolumeWalk { ahead, reads: self.clone() })
     }
 }
 
@@ -309,18 +282,17 @@ impl Iterator for VolumeWalk {
 
     fn next(&mut self) -> Option<Self::Item> {
         let (range, volume) = self.ahead.as_mut()?;
-        let Reads { applied, bounds, .. } = &self.reads;
-        let _applied = match bounds.begin(applied) {
+        let _applied = match self.reads.begin() {
             Ok(applied) => applied,
             Err(failure) => return Some(Err(failure)),
         };
         loop {
-            let (key, _) = match bounds.told(range.next()?) {
+            let (key, _) = match self.reads.told(range.next()?) {
                 Ok(met) => met,
                 Err(error) => return Some(Err(error)),
             };
             // The range may be of before a group that was applied since: what the index says now counts.
-            match bounds.told(volume.get(&key)).and_then(|met| met) {
+            match self.reads.told(volume.get(&key)).and_then(|met| met) {
                 Ok(None) => {}
                 Ok(Some(value)) => return Some(Ok((key, value))),
                 Err(error) => return Some(Err(error)),

@@ -14,33 +14,27 @@
 //! A crash in the middle of it leaves what the next recovery begins with. Indexes play no part: those of the files that were
 //! touched are made anew when they are opened.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, btree_map::Entry},
-    fs,
-    hash::{DefaultHasher, Hash, Hasher},
-    io,
-    path::Path,
-    time::UNIX_EPOCH,
-};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+use std::{fs, io};
 
-use super::{
-    changes::{Change, by_volume},
-    damage::DamageKind,
-    damages::Damages,
-    disk::{self, DiskError},
-    index,
-    journal::{Journal, Looked, Position, Replay},
-    manifest::{FileRow, Manifest, VolumeRow},
-    options::StoreOptions,
-    record_file::{self, HEADING, Met, RecordFile},
-    trees::Tree,
-    volume_number::{BASE, Begins, Number, directory_of, volumes_in},
-    volumes::{
-        files::{self, Files},
-        time_ms,
-        volume::for_each_entry,
-    },
-};
+use super::changes::{Change, by_volume};
+use super::damage::DamageKind;
+use super::damages::Damages;
+use super::disk::{self, DiskError};
+use super::index;
+use super::journal::{Journal, Looked, Position, Replay};
+use super::manifest::{FileRow, Manifest, VolumeRow};
+use super::options::StoreOptions;
+use super::record_file::{self, HEADING, Met, RecordFile};
+use super::trees::Tree;
+use super::volume_number::{BASE, Begins, Number, directory_of, volumes_in};
+use super::volumes::files::{self, Files};
+use super::volumes::time_ms;
+use super::volumes::volume::for_each_entry;
 
 /// A store that is whole, as far as it can be.
 pub(super) struct Recovered {
@@ -180,12 +174,9 @@ fn written_files_in(directory: &Path) -> io::Result<BTreeSet<u32>> {
     for number in record_file::numbers_in(directory)? {
         let path = record_file::path_of(directory, number);
         let named = |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
-        let length = match fs::metadata(&path) {
-            // A link that leads nowhere is no file.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-            file => file.map_err(named)?.len(),
-        };
-        if length > HEADING {
+        // A link that leads nowhere is no file.
+        let file = disk::if_there(fs::metadata(&path)).map_err(named)?;
+        if file.is_some_and(|file| file.len() > HEADING) {
             written.insert(number);
         }
     }
@@ -358,9 +349,7 @@ impl Tail {
 }
 
 fn hash(key: &[u8], value: Option<&[u8]>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (key, value).hash(&mut hasher);
-    hasher.finish()
+    BuildHasherDefault::<DefaultHasher>::default().hash_one((key, value))
 }
 
 /// Dates the volumes whose beginning is lost: behind all that lies in those before.

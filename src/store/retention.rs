@@ -3,7 +3,7 @@
 //! A [volume](super::volumes) goes when the next one was begun so long ago that nothing in it is to be kept. In this order, each
 //! step as its own commits, so that a crash in between leaves what the next try goes on with:
 //!
-//! 1. The data keys of its leads are destroyed, as an [erasure](super::Commit::erase) does it: what lies elsewhere about
+//! 1. The data keys of its leads are destroyed, as an [erasure](super::Commit::erase_all) does it: what lies elsewhere about
 //!    these leads, or in an old copy of the disk, can be read no more. That they were destroyed is forgotten when the next
 //!    volume goes, with which what a lead has left there goes.
 //! 2. What the base holds about them is removed: what is sealed with such a key, and what is older by the time in its key.
@@ -15,7 +15,6 @@ use super::Store;
 use super::broken::ReadError;
 use super::clock::uuid_ms;
 use super::commit::{Commit, CommitError, Without};
-use super::raw::read_clear;
 use super::scan::owner_of;
 use super::sealing::slots::SLOTS;
 use super::sealing::{SealingError, data_key};
@@ -214,10 +213,7 @@ impl Store {
     /// Whether the lead that a sealed record is about has no data key any more.
     fn is_orphan(&self, tree: Tree, raw: &[u8]) -> Result<bool, ReadError> {
         debug_assert_eq!(tree.row().seal, Seal::Lead, "others have no owner");
-        let records = &*self.shared.engine;
-        let Some(lead) = owner_of(raw) else { return Ok(false) };
-        let kept = read_clear(records, Tree::LeadKeys, &records.sealing().slots().place(lead))?;
-        Ok(kept.is_ok_and(|kept| kept.is_none_or(|kept| data_key::is_destroyed(&kept))))
+        owner_of(raw).map_or(Ok(false), |lead| Ok(!self.has_key(lead)?))
     }
 }
 

@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::{
-    broken::ReadError,
-    engine::{Engine, Walk},
-    frame::unframed,
-    sealing::{LastKey, owner},
-    trees::Tree,
-};
+use super::broken::ReadError;
+use super::engine::{Engine, Walk};
+use super::frame::unframed;
+use super::sealing::{LastKey, owner};
+use super::trees::Tree;
 
 /// The records of one tree whose key begins with a prefix, in the order of their keys in each volume.
 ///
@@ -42,6 +40,14 @@ impl Scan {
     /// Gives broken records as errors, where each counts.
     pub(super) fn naming_broken(self) -> Self {
         Self { names_broken: true, ..self }
+    }
+
+    /// What `read` makes of the key and the payload of each record; those of which it makes nothing are left out.
+    pub fn read_by<T>(
+        self,
+        read: impl Fn(Vec<u8>, Vec<u8>) -> Option<T>,
+    ) -> impl Iterator<Item = Result<T, ReadError>> {
+        self.filter_map(move |record| record.map(|(key, payload)| read(key, payload)).transpose())
     }
 
     fn is_wanted(&self, raw: &[u8]) -> bool {

@@ -1,12 +1,9 @@
 //! The scrub: all record files are read through now and then, slowly, so that damage is found before somebody asks for what it took.
 
-use std::{
-    io,
-    ops::ControlFlow,
-    sync::{Arc, Weak},
-    thread,
-    time::{Duration, Instant},
-};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
@@ -18,34 +15,19 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How kind the thread is to others, from 0 to 19.
 const NICENESS: i32 = 19;
 
-/// How often files are read through, and how fast.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Scrub {
-    /// Time from one end to the next beginning.
-    pub(super) interval: Duration,
-    /// Bytes a second.
-    pub(super) rate: u64,
-}
-
-/// Ends the scrub when it is dropped.
-pub(super) struct Scrubbing {
-    _gone: Sender<()>,
-}
-
-impl Scrub {
-    /// Begins, on a thread of its own, and goes on until what is returned is dropped.
-    pub(super) fn begin(self, records: &Arc<Records>) -> io::Result<Scrubbing> {
-        let (sender, gone) = bounded(0);
-        let records = Arc::downgrade(records);
-        let run = move || {
-            // Where it may not be kinder than others, it is slow all the same.
-            let _ = rustix::process::setpriority_process(None, NICENESS);
-            let mut pace = Pace { rate: self.rate.max(1), begun: Instant::now(), read: 0, gone };
-            while pace.all(&records).is_continue() && !pace.is_over_after(self.interval) {}
-        };
-        thread::Builder::new().name("store-scrub".to_owned()).spawn(run)?;
-        Ok(Scrubbing { _gone: sender })
-    }
+/// Begins to read the files of a store through, on a thread of its own, at a rate of bytes a second and again an interval after each
+/// end, and goes on until what is returned is dropped.
+pub(super) fn begin(records: &Arc<Records>, interval: Duration, rate: u64) -> io::Result<Sender<()>> {
+    let (sender, gone) = bounded(0);
+    let records = Arc::downgrade(records);
+    let run = move || {
+        // Where it may not be kinder than others, it is slow all the same.
+        let _ = rustix::process::setpriority_process(None, NICENESS);
+        let mut pace = Pace { rate: rate.max(1), begun: Instant::now(), read: 0, gone };
+        while pace.all(&records).is_continue() && !pace.is_over_after(interval) {}
+    };
+    thread::Builder::new().name("store-scrub".to_owned()).spawn(run)?;
+    Ok(sender)
 }
 
 /// How far it is, against how far it may be.
@@ -73,7 +55,7 @@ impl Pace {
     fn volume(&mut self, number: Number, records: Arc<Records>) -> ControlFlow<()> {
         records.volumes().note_gone(number);
         let files = records.volumes().record_files(number);
-        let damages = records.volumes().damages().clone();
+        let damages = records.volumes().damages.clone();
         drop(records);
         for (name, file) in files {
             note_damage(&file, (number, &name), &damages, |entry| {

@@ -1,14 +1,10 @@
 //! Room on the disk. New leads are refused before it is gone, so that there is room left for what was taken in already: an index
 //! does not come back from a disk that is full, and then nothing more is written until a restart.
 
-use std::{
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 

@@ -1,15 +1,10 @@
 //! Stalls: a disk that does not answer. The writer notes each step before it takes it, in an atomic, so that everybody else knows
 //! how long it has been at it, whatever hangs.
 
-use std::{
-    io, mem,
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+use std::{io, mem, thread};
 
 use tokio::sync::watch;
 
@@ -85,7 +80,8 @@ impl Stall {
 #[derive(Debug)]
 pub(super) struct Stalls {
     opened: Instant,
-    after: Duration,
+    /// From when on a step that lasts is a stall.
+    pub(super) after: Duration,
     /// Microseconds from `opened` times [`DISTINCT`], plus the step; 0 while the writer is at none.
     at: AtomicU64,
     /// Whether the log knows of a stall, and who waits for one.
@@ -96,11 +92,6 @@ impl Stalls {
     /// A step that takes this long is a stall.
     pub(super) fn new(after: Duration) -> Self {
         Self { opened: Instant::now(), after, at: AtomicU64::new(0), shown: watch::Sender::new(false) }
-    }
-
-    /// How long a step may take.
-    pub(super) fn after(&self) -> Duration {
-        self.after
     }
 
     /// The writer begins a step, and is done with the one before.

@@ -1,10 +1,8 @@
 //! A tally: what an index must hold, in three numbers, so that one that lacks a part is not taken for the one that was closed.
 
-use std::{
-    fmt,
-    str::FromStr,
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::frame::checksum;
 use super::record_file::Locator;
@@ -12,39 +10,31 @@ use super::record_file::Locator;
 /// How many keys there are, how many bytes of records they find, and the sum of the checksums of all keys with their places. It is
 /// kept with every write, so that it does not rely on what the index says later.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
-    entries: AtomicU64,
-    bytes: AtomicU64,
-    sums: AtomicU64,
-}
+pub(super) struct Tally([AtomicU64; 3]);
 
 impl Tally {
     /// A key has a record.
     pub(super) fn add(&self, key: &[u8], at: Locator) {
-        self.entries.fetch_add(1, Ordering::Relaxed);
-        self.bytes.fetch_add(at.length.into(), Ordering::Relaxed);
-        self.sums.fetch_add(sum(key, at), Ordering::Relaxed);
+        self.0.iter().zip(of(key, at)).for_each(|(sum, one)| _ = sum.fetch_add(one, Ordering::Relaxed));
     }
 
     /// It has not any more.
     pub(super) fn take(&self, key: &[u8], at: Locator) {
-        self.entries.fetch_sub(1, Ordering::Relaxed);
-        self.bytes.fetch_sub(at.length.into(), Ordering::Relaxed);
-        self.sums.fetch_sub(sum(key, at), Ordering::Relaxed);
+        self.0.iter().zip(of(key, at)).for_each(|(sum, one)| _ = sum.fetch_sub(one, Ordering::Relaxed));
     }
 
     /// How many keys there are.
     pub(super) fn entries(&self) -> u64 {
-        self.entries.load(Ordering::Relaxed)
+        self.numbers()[0]
     }
 
     /// How many bytes of records they find.
     pub(super) fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
+        self.numbers()[1]
     }
 
     fn numbers(&self) -> [u64; 3] {
-        [&self.entries, &self.bytes, &self.sums].map(|number| number.load(Ordering::Relaxed))
+        self.0.each_ref().map(|number| number.load(Ordering::Relaxed))
     }
 }
 
@@ -69,12 +59,13 @@ impl FromStr for Tally {
         let ["entries", entries, "bytes", bytes, "sum", sums] = words[..] else { return Err(()) };
         let number = |text: &str| text.parse().map(AtomicU64::new).map_err(drop);
         let sums = u64::from_str_radix(sums, 16).map_err(drop)?;
-        Ok(Self { entries: number(entries)?, bytes: number(bytes)?, sums: AtomicU64::new(sums) })
+        Ok(Self([number(entries)?, number(bytes)?, AtomicU64::new(sums)]))
     }
 }
 
-fn sum(key: &[u8], at: Locator) -> u64 {
-    checksum(&[key, &at.to_bytes()]).into()
+/// What a key with a record adds to each of the numbers.
+fn of(key: &[u8], at: Locator) -> [u64; 3] {
+    [1, at.length.into(), checksum(&[key, &at.to_bytes()]).into()]
 }
 
 #[cfg(test)]

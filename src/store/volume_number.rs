@@ -1,10 +1,8 @@
 //! The numbers of volumes: which there are, when each begins, and where it lies.
 
-use std::{
-    fs::DirEntry,
-    io,
-    path::{Path, PathBuf},
-};
+use std::fs::DirEntry;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 

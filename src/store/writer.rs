@@ -1,30 +1,27 @@
 //! The writer: the only one who writes. A group goes in, an outcome for each of its commits comes out, and by then the
 //! group is durable, and applied, or the store is failed.
 
-use std::{
-    io,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use super::{
-    arrival::{Arrivals, LAST_ARRIVAL},
-    changes::Change,
-    checkpoint::Checkpoints,
-    commit::{Commit, Outcome},
-    disk::DiskError,
-    engine::{self, Engine, all_failed, count},
-    group::{Group, begin_slots},
-    health::FailureLatch,
-    journal::Journal,
-    record_file::{Entry, HEADING, Met},
-    records::Records,
-    stall::{Stalls, Step},
-    trees::Tree,
-    volume_number::{BASE, Begins},
-    volumes::ApplyError,
-};
+use super::arrival::Arrivals;
+use super::changes::Change;
+use super::checkpoint::Checkpoints;
+use super::commit::{Commit, Outcome};
+use super::disk::DiskError;
+use super::engine::{self, Engine, all_failed, count};
+use super::error::StoreError;
+use super::group::{Group, admitted, begin_slots};
+use super::health::FailureLatch;
+use super::journal::Journal;
+use super::options::StoreOptions;
+use super::record_file::{Entry, HEADING, Met};
+use super::records::Records;
+use super::stall::{Stalls, Step};
+use super::volume_number::{BASE, Begins};
+use super::volumes::ApplyError;
 use crate::telemetry::metrics::STORE_GROUP_COMMITS;
 
 /// Writes groups, one after the other.
@@ -37,7 +34,6 @@ pub(super) struct Writer {
     stalls: Arc<Stalls>,
     /// When a failed disk was tried last.
     tried: Option<Instant>,
-    limits: Limits,
     /// How long the journal and the key file took for the last group.
     disk_took: Duration,
     /// Whether the length of the last volume is to be looked at.
@@ -49,17 +45,6 @@ pub(super) struct Writer {
 /// How much of a file is emptied between two groups, in bytes.
 const EMPTIED_AT_ONCE: u64 = 256 * 1024;
 
-/// What the writer keeps to.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    /// How long the files of a volume become.
-    pub(super) volume_bytes: u64,
-    /// How long records are written to a volume.
-    pub(super) volume_age: Duration,
-    /// How long a failed disk is left alone.
-    pub(super) mend_interval: Duration,
-}
-
 impl Writer {
     /// A writer that goes on where the last one stopped.
     pub(super) fn new(
@@ -67,7 +52,6 @@ impl Writer {
         journal: Journal,
         arrivals: Arrivals,
         latch: Arc<FailureLatch>,
-        limits: Limits,
     ) -> Self {
         let checkpoints = Checkpoints::inline(Arc::clone(&records), Arc::clone(&latch));
         let stalls = Arc::clone(records.stalls());
@@ -79,7 +63,6 @@ impl Writer {
             latch,
             stalls,
             tried: None,
-            limits,
             disk_took: Duration::ZERO,
             grown: true,
             emptied: (0, HEADING),
@@ -112,7 +95,7 @@ impl Writer {
         if self.journal.probe().is_err() {
             return;
         }
-        if let Err(error) = self.records.make_durable() {
+        if let Err(error) = self.records.volumes().make_durable() {
             return self.latch.fail_for_good(&error.to_string());
         }
         // A checkpoint may have failed meanwhile.
@@ -123,6 +106,12 @@ impl Writer {
             return tracing::warn!(%error, "the store's disk does not work yet");
         }
         self.latch.mended();
+    }
+
+    /// Executes commits that must all be taken.
+    pub(super) fn execute_all(&mut self, commits: &[Commit]) -> Result<(), StoreError> {
+        let refused = engine::Writer::execute(self, commits).into_iter().find_map(Result::err);
+        refused.map_or(Ok(()), |error| Err(StoreError::Disk(error.to_string())))
     }
 
     /// Writes records as they are to lie there, past what commits keep to.
@@ -145,7 +134,7 @@ impl Writer {
         {
             match met {
                 Ok(Met::Entry(Entry { locator, key, value: Some(value) })) => {
-                    if self.records.volumes().base().place_of(&key)? == Some(locator) {
+                    if self.records.volumes().base.index.get(&key)? == Some(locator) {
                         live.push(Change { volume: BASE, key, value: Some(value) });
                     }
                 }
@@ -187,8 +176,9 @@ impl Writer {
         let volumes = self.records.volumes();
         let Some((_, begins)) = volumes.last() else { return false };
         let age_ms = self.arrivals.now_ms().saturating_sub(begins.use_ms);
-        let is_large = std::mem::take(&mut self.grown) && volumes.last_bytes() >= self.limits.volume_bytes;
-        is_large || u128::from(age_ms) >= self.limits.volume_age.as_millis()
+        let StoreOptions { volume_bytes, volume_age, .. } = volumes.options;
+        let is_large = std::mem::take(&mut self.grown) && volumes.last_bytes() >= volume_bytes;
+        is_large || u128::from(age_ms) >= volume_age.as_millis()
     }
 
     fn write(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Fault> {
@@ -197,19 +187,9 @@ impl Writer {
             self.stalls.step(Step::Read);
         }
         begin_slots(self.records.sealing(), commits).map_err(|error| Fault::Unread(error.to_string()))?;
-        let last_arrival_us = self.arrivals.last_us();
-        let mut group = Group::over(&*self.records);
-        let mut outcomes = Vec::with_capacity(commits.len());
-        for commit in commits {
-            outcomes.push(group.admit(commit, &mut self.arrivals).map_err(|error| self.unread(error))?);
-        }
-        if self.arrivals.last_us() > last_arrival_us {
-            let last_arrival = self.arrivals.last_us().to_be_bytes();
-            group.put(Tree::Meta, LAST_ARRIVAL, &last_arrival);
-        }
-        let rewrapped = group.rewrapped();
-        let changes = group.into_changes(|group, key| self.records.volume_of(group, key));
-        let changes = changes.map_err(|error| self.unread(error))?;
+        let place = |group: &Group<'_>, key: &[u8]| self.records.volume_of(group, key);
+        let admitted = admitted(&*self.records, commits, &mut self.arrivals, place);
+        let (outcomes, changes, rewrapped) = admitted.map_err(|error| self.unread(error))?;
         if !changes.is_empty() {
             count(&changes);
             self.record(changes)?;
@@ -293,13 +273,14 @@ impl engine::Writer for Writer {
 
     /// When a failed disk is to be tried again, if it may be.
     fn try_again_in(&self) -> Option<Duration> {
-        self.latch.can_mend().then_some(self.limits.mend_interval)
+        self.latch.can_mend().then_some(self.records.volumes().options.mend_interval)
     }
 
     /// Goes on in another file of the journal when the disk takes one. The record files are synced first, so that the old ones are
     /// not needed, and the group that failed cannot come back. If that fails they are kept: a restart reads them.
     fn mend(&mut self) {
-        let just_tried = self.tried.is_some_and(|tried| tried.elapsed() < self.limits.mend_interval);
+        let mend_interval = self.records.volumes().options.mend_interval;
+        let just_tried = self.tried.is_some_and(|tried| tried.elapsed() < mend_interval);
         if !self.latch.can_mend() || just_tried {
             return;
         }

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use futures_util::future::join_all;
 use serde::Deserialize;
 use uuid::Uuid;
 
@@ -123,10 +122,8 @@ impl Import {
     }
 
     async fn write(&mut self) -> Result<(), ImportError> {
-        let commits = std::mem::take(&mut self.waiting);
-        let written = join_all(commits.into_iter().map(|commit| self.store.commit(commit))).await;
-        let failed = written.into_iter().find_map(Result::err);
-        failed.map_or(Ok(()), |error| Err(ImportError::Store(error.to_string())))
+        let written = self.store.commit_all(std::mem::take(&mut self.waiting), |_| false).await;
+        written.map_err(|error| ImportError::Store(error.to_string()))
     }
 
     /// The commit that writes a record; `None` when it is no record of its tree.

@@ -9,18 +9,12 @@ pub enum BackupFault {
     /// It is something else.
     #[error("it is no backup of offerd's, or its first line is damaged")]
     Foreign,
-    /// It is of another version than this build's.
-    #[error("it is a backup of version `{found}`, this offerd reads `{}`", VERSION)]
-    Version {
-        /// Its version.
-        found: u32,
-    },
-    /// The store in it is of another format than this build's.
-    #[error("the store in it has format `{found}`, this offerd reads `{}`", FORMAT)]
-    Format {
-        /// The format of the store.
-        found: u32,
-    },
+    /// It is of this version, and this build reads another.
+    #[error("it is a backup of version `{0}`, this offerd reads `{VERSION}`", VERSION = VERSION)]
+    Version(u32),
+    /// The store in it is of this format, and this build reads another.
+    #[error("the store in it has format `{0}`, this offerd reads `{FORMAT}`", FORMAT = FORMAT)]
+    Format(u32),
     /// It is not as it was written.
     #[error(
         "it is damaged in block {block}{}, which begins at byte {at}: {damage}",
@@ -35,12 +29,6 @@ pub enum BackupFault {
         holds: Option<&'static str>,
         /// What is wrong with it.
         damage: Damage,
-    },
-    /// It is sealed, and no master key is given.
-    #[error("it is sealed with master key {sealed_with}, and none is given")]
-    NoMasterKey {
-        /// The id of the master key that is needed.
-        sealed_with: String,
     },
     /// It is sealed with another master key.
     #[error("it is sealed with master key {sealed_with}, but {place} has {given}")]

@@ -44,10 +44,9 @@ mod restore;
 mod scanner;
 mod writing;
 
-pub use self::{
-    fault::{BackupFault, Damage},
-    restore::{Restore, RestoreError, for_each_piece},
-    scanner::{Scanner, Summary},
-    writing::Backup,
-};
+pub use self::fault::{BackupFault, Damage};
+pub use self::restore::{Restore, RestoreError};
+pub use self::scanner::{Scanner, Summary};
+pub use self::writing::Backup;
+pub use super::disk::for_each_piece;
 pub use super::tap::BackupError;

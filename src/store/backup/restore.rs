@@ -1,26 +1,19 @@
 //! Restoring: a backup becomes a store, beside its place until it is whole.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read};
 use std::path::Path;
 
-use super::super::{
-    beside::{Beside, BesideError, NewFiles},
-    changes,
-    check::{self, CheckReport},
-    engine::Writer as _,
-    error::{StoreError, io_error},
-    open,
-    options::StoreOptions,
-    sealing::{MasterKey, key_file::KeyFile},
-    volume_number::{BASE, Begins, Number},
-};
+use super::super::beside::{Beside, BesideError, NewFiles};
+use super::super::check::CheckReport;
+use super::super::error::{StoreError, io_error};
+use super::super::options::StoreOptions;
+use super::super::sealing::MasterKey;
+use super::super::sealing::key_file::KeyFile;
+use super::super::volume_number::{BASE, Begins, Number};
+use super::super::{changes, open};
 use super::block::Kind;
 use super::fault::BackupFault;
 use super::scanner::{Block, Scanner, Summary};
-
-/// How much of a file is read at once.
-const PIECE_BYTES: usize = 256 * 1024;
 
 /// A store that is being restored. Dropped before [`finish`](Self::finish) it leaves nothing behind.
 pub struct Restore {
@@ -112,29 +105,7 @@ impl Building {
         if let Some(keys) = &self.keys {
             KeyFile::of(&path).restore(keys).map_err(StoreError::Sealing)?;
         }
-        let mut opened = open::open_with(&StoreOptions::new(&path), Some(self.master))?;
-        let report = check::check(&opened.records).map_err(StoreError::Read)?;
-        opened.writer.finish().map_err(StoreError::Disk)?;
-        drop(opened);
-        self.place.finish()?;
-        Ok(report)
-    }
-}
-
-/// Hands over a file piece by piece, as it is read.
-///
-/// # Errors
-/// What `unread` makes of the system's error, or what `take` says.
-pub fn for_each_piece<E>(
-    file: &mut dyn Read,
-    unread: impl Fn(io::Error) -> E,
-    mut take: impl FnMut(&[u8]) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut piece = vec![0; PIECE_BYTES];
-    loop {
-        match file.read(&mut piece).map_err(&unread)? {
-            0 => return Ok(()),
-            length => take(&piece[..length])?,
-        }
+        let opened = open::open_with(&StoreOptions::new(&path), Some(self.master))?;
+        Ok(self.place.finish_with(opened)?)
     }
 }

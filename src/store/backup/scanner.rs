@@ -1,13 +1,9 @@
 //! Reading the file of a backup, as it arrives, and finding what is wrong with it.
 
-use super::super::{
-    manifest::FORMAT,
-    sealing::{
-        MasterKey,
-        key::{KEY_LEN, Key, SEAL_LEN},
-    },
-    trees::{TREES, Tree},
-};
+use super::super::manifest::FORMAT;
+use super::super::sealing::MasterKey;
+use super::super::sealing::key::{KEY_LEN, Key, SEAL_LEN};
+use super::super::trees::{TREES, Tree};
 use super::block::{self, BODY_BYTES_MAX, HEAD_LEN, Head, Kind, MAGIC, VERSION};
 use super::fault::{BackupFault, Damage};
 
@@ -147,7 +143,7 @@ impl Scanner {
             self.arrived.get(magic.len()..end).and_then(|version| std::str::from_utf8(version).ok());
         match version.and_then(|version| version.parse::<u32>().ok()) {
             Some(VERSION) => self.begun = true,
-            Some(found) => return Err(BackupFault::Version { found }),
+            Some(found) => return Err(BackupFault::Version(found)),
             None => return Err(BackupFault::Foreign),
         }
         self.arrived.drain(..=end);
@@ -197,7 +193,7 @@ impl Scanner {
         let sealed_with = std::str::from_utf8(id).map_err(|_| damaged(self))?.to_owned();
         let format = u32::from_be_bytes(*format);
         if format != FORMAT {
-            return Err(BackupFault::Format { found: format });
+            return Err(BackupFault::Format(format));
         }
         if let Some(master) = &self.master {
             let Some(key) = master.open(clear, sealed) else {

@@ -1,27 +1,24 @@
 //! Taking a backup, a piece after the other.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    ops::Bound,
-    sync::Arc,
-};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+use std::sync::Arc;
 
 use chrono::Utc;
 
-use super::super::{
-    broken::BrokenRecord,
-    changes::{self, Change},
-    disk::DiskError,
-    engine::Engine,
-    frame::unframed,
-    health::FailureLatch,
-    manifest::FORMAT,
-    records::Records,
-    sealing::{key::Key, master_key::MasterKey},
-    tap::BackupError,
-    trees::Tree,
-    volume_number::Number,
-};
+use super::super::broken::BrokenRecord;
+use super::super::changes::{self, Change};
+use super::super::disk::DiskError;
+use super::super::engine::Engine;
+use super::super::frame::unframed;
+use super::super::health::FailureLatch;
+use super::super::manifest::FORMAT;
+use super::super::records::Records;
+use super::super::sealing::key::Key;
+use super::super::sealing::master_key::MasterKey;
+use super::super::tap::BackupError;
+use super::super::trees::Tree;
+use super::super::volume_number::Number;
 use super::block::{self, BLOCK_BYTES, Kind, MAGIC, VERSION};
 
 /// A backup that is being taken: call [`step`](Self::step) until it gives nothing more. Dropped before, it is none.
@@ -34,7 +31,7 @@ pub struct Backup {
     volumes: VecDeque<Number>,
     /// From where on it is to be copied.
     from: Bound<Vec<u8>>,
-    stage: Stage,
+    is_whole: bool,
     /// How many places could not be read; known at the end.
     missed: u64,
     /// How many records cannot be read, by tree.
@@ -43,20 +40,13 @@ pub struct Backup {
     number: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Beginning,
-    Copying,
-    Done,
-}
-
 impl Backup {
     /// Begins a backup: what is acknowledged now will be in it.
     pub(in crate::store) fn begin(
         records: Arc<Records>,
         latch: Arc<FailureLatch>,
     ) -> Result<Self, BackupError> {
-        records.still(|| records.tap().begin())?;
+        records.still(|| records.tap.begin())?;
         let master = records.sealing().master_key();
         Ok(Self {
             volumes: records.volumes().numbers().into(),
@@ -65,7 +55,7 @@ impl Backup {
             master,
             key: Key::random(),
             from: Bound::Unbounded,
-            stage: Stage::Beginning,
+            is_whole: false,
             missed: 0,
             broken: BTreeMap::new(),
             number: 0,
@@ -77,20 +67,17 @@ impl Backup {
     /// # Errors
     /// Why it will never be.
     pub fn step(&mut self) -> Result<Option<Vec<u8>>, BackupError> {
-        match self.stage {
-            Stage::Beginning => {
-                self.stage = Stage::Copying;
-                self.heading().map(Some)
-            }
-            Stage::Copying => match self.copied()? {
-                Some(bytes) => Ok(Some(bytes)),
-                None => {
-                    self.stage = Stage::Done;
-                    self.ended().map(Some)
-                }
-            },
-            Stage::Done => Ok(None),
+        if self.is_whole {
+            return Ok(None);
         }
+        if self.number == 0 {
+            return self.heading().map(Some);
+        }
+        if let Some(bytes) = self.copied()? {
+            return Ok(Some(bytes));
+        }
+        self.is_whole = true;
+        self.ended().map(Some)
     }
 
     /// How many records and places of the store's files could not be read, once it is whole.
@@ -99,12 +86,12 @@ impl Backup {
     }
 
     fn heading(&mut self) -> Result<Vec<u8>, BackupError> {
-        let bytes = self.records.bytes_on_disk();
+        let bytes = self.records.volumes().bytes_on_disk();
         let mut body = self.master.id().into_bytes();
         body.extend_from_slice(&FORMAT.to_be_bytes());
         body.extend_from_slice(&Utc::now().timestamp_millis().to_be_bytes());
         body.extend_from_slice(&bytes.to_be_bytes());
-        let sealed = self.master.seal(&body, self.key.bytes());
+        let sealed = self.master.key.seal(&body, self.key.bytes());
         body.extend_from_slice(&sealed);
         self.number += 1;
         Ok([format!("{MAGIC}{VERSION}\n").as_bytes(), &block::framed(Kind::Heading, 0, &body)].concat())
@@ -158,7 +145,7 @@ impl Backup {
         let records = Arc::clone(&self.records);
         let (changes, volumes, keys) = records.still(|| {
             let changes = self.changes();
-            records.tap().end();
+            records.tap.end();
             (changes, records.volumes().begins(), records.sealing().key_file_text(&self.master))
         });
         if let Some(failure) = self.latch.failure() {
@@ -181,7 +168,7 @@ impl Backup {
             self.missed += u64::from(records);
             bytes.extend(self.block(Kind::Broken(tree), records, &[]));
         }
-        let damages = self.records.volumes().damages().all();
+        let damages = self.records.volumes().damages.all();
         let told: Vec<String> =
             damages.iter().filter(|damage| damage.costs_records()).map(ToString::to_string).collect();
         self.missed += told.len() as u64;
@@ -195,7 +182,7 @@ impl Backup {
     /// The changes that were made since they were asked for last, as blocks.
     fn changes(&mut self) -> Result<Vec<u8>, BackupError> {
         let mut bytes = Vec::new();
-        let mut changes = self.records.tap().take()?.into_iter().peekable();
+        let mut changes = self.records.tap.take()?.into_iter().peekable();
         while changes.peek().is_some() {
             let mut text = Vec::new();
             let mut records = 0;
@@ -219,8 +206,7 @@ impl Backup {
 
 /// In which kind of block a record goes; one of no tree as a change.
 fn kind_of(key: &[u8]) -> Kind {
-    let tree = key.first().and_then(|prefix| Tree::of_prefix(*prefix));
-    tree.map_or(Kind::Changes, Kind::Records)
+    Tree::split(key).map_or(Kind::Changes, |(tree, _)| Kind::Records(tree))
 }
 
 fn disk(error: DiskError) -> BackupError {
@@ -229,8 +215,8 @@ fn disk(error: DiskError) -> BackupError {
 
 impl Drop for Backup {
     fn drop(&mut self) {
-        if self.stage != Stage::Done {
-            self.records.tap().end();
+        if !self.is_whole {
+            self.records.tap.end();
         }
     }
 }

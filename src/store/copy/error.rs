@@ -10,12 +10,9 @@ use crate::store::sealing::SealingError;
 /// Why a store was not copied, or not whole.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// There is nothing to copy.
-    #[error("there is no store in {place}; name the daemon's settings by `--config FILE`")]
-    NoStore {
-        /// Where it was looked for.
-        place: String,
-    },
+    /// There is nothing to copy at this place.
+    #[error("there is no store in {0}; name the daemon's settings by `--config FILE`")]
+    NoStore(String),
     /// No master key is given.
     #[error(
         "no master key is given, and both sides have to open with the one of the store: name it by `store.master_key_file`"
@@ -32,29 +29,21 @@ pub enum CopyError {
         /// What was found there.
         found: String,
     },
-    /// There is an unfinished copy of another store.
+    /// The target has an unfinished copy of another store.
     #[error(
-        "{target} has an unfinished copy of another store; nothing was changed: copy that one to its end, or {}", emptied(.target)
+        "{0} has an unfinished copy of another store; nothing was changed: copy that one to its end, or {emptied}",
+        emptied = emptied(.0)
     )]
-    OtherSource {
-        /// Where.
-        target: String,
-    },
-    /// There is an unfinished copy of what the same store was before.
+    OtherSource(String),
+    /// The target has an unfinished copy of what the same store was before.
     #[error(
-        "{target} has an unfinished copy of this store, which was written to since; nothing was changed: {}, and copy it anew",
-        emptied(.target)
+        "{0} has an unfinished copy of this store, which was written to since; nothing was changed: {emptied}, and copy it anew",
+        emptied = emptied(.0)
     )]
-    Changed {
-        /// Where.
-        target: String,
-    },
-    /// What is to be copied is an unfinished copy itself.
-    #[error("{place} has an unfinished copy of a store: copy that to its end first")]
-    SourceUnfinished {
-        /// Where it is.
-        place: String,
-    },
+    Changed(String),
+    /// The store to copy, at this place, is an unfinished copy itself.
+    #[error("{0} has an unfinished copy of a store: copy that to its end first")]
+    SourceUnfinished(String),
     /// An erasure in the database was interrupted.
     #[error(
         "an erasure in the database was interrupted: a daemon finishes it when it starts, so start one there, stop it, and copy then"

@@ -32,7 +32,7 @@ impl Files {
     pub(super) fn source(options: &StoreOptions, master: MasterKey) -> Result<Self, CopyError> {
         let mut files = Self::target(options, master);
         if !open::exists(&options.path) {
-            return Err(CopyError::NoStore { place: files.place() });
+            return Err(CopyError::NoStore(files.place()));
         }
         files.open()?;
         Ok(files)
@@ -99,7 +99,7 @@ impl Side for Files {
 
     fn bytes(&self) -> Result<u64, CopyError> {
         let volumes = self.opened().records.volumes();
-        let live = |number| Ok(volumes.volume(number)?.map_or(0, |volume| volume.live_bytes()));
+        let live = |number| Ok(volumes.volume(number)?.map_or(0, |volume| volume.index.live_bytes()));
         volumes.numbers().into_iter().map(live).sum()
     }
 
@@ -112,7 +112,7 @@ impl Side for Files {
 
 impl Source for Files {
     fn begin(&mut self, master: &MasterKey) -> Result<Vec<u8>, CopyError> {
-        let damages = self.opened().records.volumes().damages().all();
+        let damages = self.opened().records.volumes().damages.all();
         if let Some(damage) = damages.iter().find(|damage| damage.costs_records()) {
             return Err(
                 StoreError::Disk(format!("{damage}; `offerd store salvage` makes a good store")).into()

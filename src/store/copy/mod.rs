@@ -120,16 +120,16 @@ impl<T: Target> Begun<T> {
     fn on(source: &mut impl Source, mut target: T, master: &MasterKey) -> Result<Self, CopyError> {
         let keys = source.begin(master)?;
         if marker::of(source)?.is_some() {
-            return Err(CopyError::SourceUnfinished { place: source.place() });
+            return Err(CopyError::SourceUnfinished(source.place()));
         }
         let begins = Marker::begins(source, &keys, master)?;
         let unfinished = target.look(&keys, master)?;
         let marker = match &unfinished {
             Some(found) if found.is_of(&begins) => found.clone(),
             Some(found) if found.source == begins.source => {
-                return Err(CopyError::Changed { target: target.place() });
+                return Err(CopyError::Changed(target.place()));
             }
-            Some(_) => return Err(CopyError::OtherSource { target: target.place() }),
+            Some(_) => return Err(CopyError::OtherSource(target.place())),
             None => begins,
         };
         target.prepare(&keys, &marker, source)?;

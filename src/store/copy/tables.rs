@@ -94,7 +94,7 @@ impl Side for DatabaseSide {
 
 impl Source for DatabaseSide {
     fn begin(&mut self, master: &MasterKey) -> Result<Vec<u8>, CopyError> {
-        let none = || CopyError::NoStore { place: "the database of `store.postgres.url`".to_owned() };
+        let none = || CopyError::NoStore("the database of `store.postgres.url`".to_owned());
         if !self.tables.are_there()? {
             return Err(none());
         }

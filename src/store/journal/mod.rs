@@ -13,20 +13,16 @@
 mod replay;
 mod segment;
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Read},
-    os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
-};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 pub(super) use self::replay::{Looked, Replay};
 pub(super) use self::segment::Position;
 use self::segment::{Segment, path_of};
-use super::{
-    changes::{self, Change},
-    disk::{self, SyncFault},
-};
+use super::changes::{self, Change};
+use super::disk::{self, SyncFault};
 
 /// How long a segment becomes, in bytes, before the next begins. A start after a crash reads about twice as much at most.
 pub(super) const SEGMENT_BYTES: u64 = 8 * 1024 * 1024;
@@ -87,13 +83,13 @@ impl Journal {
 
     /// An error that says of which file it is.
     fn named(&self, done: &str, error: &io::Error) -> io::Error {
-        let segment = path_of(&self.directory, self.segment.number());
+        let segment = path_of(&self.directory, self.segment.number);
         io::Error::new(error.kind(), format!("`{}` cannot be {done}: {error}", segment.display()))
     }
 
     /// Whether the next segment is to be begun.
     pub(super) fn is_full(&self) -> bool {
-        self.segment.len() >= SEGMENT_BYTES
+        self.segment.end >= SEGMENT_BYTES
     }
 
     /// Begins the next segment, and gives this one. To be called when every group was appended to the record files, which are
@@ -102,8 +98,8 @@ impl Journal {
         // Its end is on the disk before there is a next one, so that what is missing behind a crash is noticed.
         self.segment.append(&[])?;
         self.sync()?;
-        let full = Closed(path_of(&self.directory, self.segment.number()));
-        self.segment = begun(&self.directory, self.segment.number() + 1, positions)?;
+        let full = Closed(path_of(&self.directory, self.segment.number));
+        self.segment = begun(&self.directory, self.segment.number + 1, positions)?;
         Ok(full)
     }
 
@@ -123,7 +119,7 @@ impl Journal {
             fs::remove_file(file)?;
         }
         File::open(&self.directory)?.sync_all()?;
-        self.segment = begun(&self.directory, self.segment.number() + 1, positions)?;
+        self.segment = begun(&self.directory, self.segment.number + 1, positions)?;
         Ok(())
     }
 
@@ -146,12 +142,9 @@ impl Closed {
         let directory = path.parent().unwrap_or(Path::new("."));
         let waiting = spares(directory)?.count();
         // One that a large group has made longer would stay so.
-        let length = match fs::metadata(&path) {
-            // A journal that was renewed meanwhile has removed it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            file => file?.len(),
-        };
-        if waiting >= SPARES || length > 2 * SEGMENT_BYTES {
+        // A journal that was renewed meanwhile has removed it.
+        let Some(file) = disk::if_there(fs::metadata(&path))? else { return Ok(()) };
+        if waiting >= SPARES || file.len() > 2 * SEGMENT_BYTES {
             return fs::remove_file(path);
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -1,16 +1,12 @@
 //! Replaying: what the journal still holds when a store is opened.
 
-use std::{
-    fs::{self, DirBuilder},
-    io,
-    os::unix::fs::DirBuilderExt,
-    path::{Path, PathBuf},
-};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 
-use super::super::{
-    changes::Change,
-    disk::{self, DiskResult},
-};
+use super::super::changes::Change;
+use super::super::disk::{self, DiskResult};
 use super::segment::{self, Contents, Position};
 use super::{SPARE, files, segments};
 use crate::telemetry::metrics::STORE_BROKEN_RECORDS;

@@ -12,22 +12,18 @@
 //! mark, which is the checksum of the segment's number, and by the checksum, which covers the number and the place beside the
 //! body.
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io,
-    os::unix::fs::{FileExt, OpenOptionsExt},
-    path::{Path, PathBuf},
-};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 
-use super::super::{
-    changes::{self, Change},
-    disk,
-    frame::checksum,
-    record_file::FileNumber,
-    volume_number::Number,
-};
+use super::super::changes::{self, Change};
+use super::super::disk;
+use super::super::frame::checksum;
+use super::super::record_file::FileNumber;
+use super::super::volume_number::Number;
 
 const MAGIC: &[u8; 8] = b"offerdj1";
 
@@ -55,9 +51,11 @@ pub(in crate::store) struct Position {
 /// A segment that is being written.
 #[derive(Debug)]
 pub(super) struct Segment {
-    number: u64,
+    /// Its number, which its name tells.
+    pub(super) number: u64,
     file: File,
-    end: u64,
+    /// How many bytes of it are written.
+    pub(super) end: u64,
 }
 
 /// What lies in a segment.
@@ -97,16 +95,6 @@ impl Segment {
         begun.append(&positions_body(positions))?;
         begun.file.sync_all()?;
         Ok(begun)
-    }
-
-    /// Its number.
-    pub(super) fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// How much was written.
-    pub(super) fn len(&self) -> u64 {
-        self.end
     }
 
     /// Writes a group behind the others, or with no body closes the segment. It is durable after a [`sync`](Self::sync).

@@ -64,9 +64,8 @@ impl Tables {
 
     /// The sealed keys, as they lie there; nothing where there are none.
     pub(in crate::store) fn keys(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(self
-            .client
-            .ask(|connection| async move { Ok(connection.row(KEYS, &[]).await?.map(|row| row.get(1))) })?)
+        let found = self.client.ask(|connection| async move { connection.row(KEYS, &[]).await });
+        Ok(found?.map(|row| row.get(1)))
     }
 
     /// Writes the sealed keys, whatever they were.

@@ -59,9 +59,8 @@ impl Database {
 impl RawValues for Database {
     fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         let key = sled_key.to_vec();
-        Ok(self
-            .client
-            .ask(|connection| async move { Ok(connection.row(GET, &[&key]).await?.map(|row| row.get(0))) })?)
+        let found = self.client.ask(|connection| async move { connection.row(GET, &[&key]).await });
+        Ok(found?.map(|row| row.get(0)))
     }
 }
 

@@ -36,7 +36,7 @@ impl DatabaseKeys {
     }
 
     fn found(&self) -> Result<(i64, Vec<u8>), SealingError> {
-        self.read()?.ok_or_else(|| SealingError::NoKeys { path: self.path.clone() })
+        self.read()?.ok_or_else(|| SealingError::NoKeys(self.path.clone()))
     }
 
     fn failed(&self, failure: &Failure) -> SealingError {

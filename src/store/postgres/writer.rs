@@ -11,7 +11,7 @@ use super::transaction::Transaction;
 use crate::store::arrival::{Arrivals, LAST_ARRIVAL};
 use crate::store::commit::{Commit, Outcome};
 use crate::store::engine::{self, Engine, all_failed, count};
-use crate::store::group::{Group, begin_keys, begin_slots, wanted};
+use crate::store::group::{admitted, begin_keys, begin_slots, wanted};
 use crate::store::health::FailureLatch;
 use crate::store::sealing::SealingError;
 use crate::store::stall::{Stalls, Step};
@@ -82,19 +82,8 @@ impl Writer {
             self.arrivals.go_on_after(last_us);
         }
         self.database.note_time(self.arrivals.now_s());
-        let last_arrival_us = self.arrivals.last_us();
-        let mut group = Group::over(&transaction);
-        let mut outcomes = Vec::with_capacity(commits.len());
-        for commit in commits {
-            let read = group.admit(commit, &mut self.arrivals);
-            outcomes.push(read.map_err(|error| transaction.why(error))?);
-        }
-        if self.arrivals.last_us() > last_arrival_us {
-            group.put(Tree::Meta, LAST_ARRIVAL, &self.arrivals.last_us().to_be_bytes());
-        }
-        let rewrapped = group.rewrapped();
-        let changes = group.into_changes(|_, _| Ok(BASE));
-        let changes = changes.map_err(|error| Failure::Said(None, error.to_string()))?;
+        let admitted = admitted(&transaction, commits, &mut self.arrivals, |_, _| Ok(BASE));
+        let (outcomes, changes, rewrapped) = admitted.map_err(|error| transaction.why(error))?;
         let topics = topics_of(&changes);
         count(&changes);
         transaction.commit(changes)?;

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::users::Role;
+use crate::store::broken::unless_broken;
 use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
 
 /// Where the hash of the last record lies that went.
@@ -114,6 +115,14 @@ impl AuditEntry {
     /// What is done by who has the machine itself.
     pub fn of_machine(who: String, from: &str, action: &'static str) -> Self {
         Self { who, role: None, from: from.to_owned(), action, object: None, reason: None }
+    }
+
+    /// Its record, which comes behind the last one.
+    fn behind(self, head: AuditHead, at: i64) -> AuditRecord {
+        let Self { who, role, from, action, object, reason } = self;
+        let AuditHead { number, hash: previous } = head;
+        let (number, action) = (number + 1, action.to_owned());
+        AuditRecord { number, at, who, role, from, action, object, reason, gaps: Vec::new(), previous }
     }
 }
 
@@ -227,20 +236,13 @@ pub(in crate::store) fn salvage_record(
     reason: &str,
     gaps: Vec<AuditGap>,
 ) -> (Vec<u8>, Vec<u8>) {
-    let number = last.map_or(0, |(place, _)| number(place)) + 1;
-    let record = AuditRecord {
-        number,
-        at: Utc::now().timestamp_millis(),
-        who: who.to_owned(),
-        role: None,
-        from: "command".to_owned(),
-        action: "store.salvage".to_owned(),
-        object: None,
-        reason: Some(reason.to_owned()),
-        gaps,
-        previous: last.map_or_else(|| BEGINNING.to_owned(), |(_, payload)| hash(payload)),
-    };
-    (key(number), codec::encode_json(&record))
+    let hash = last.map_or_else(|| BEGINNING.to_owned(), |(_, payload)| hash(payload));
+    let head = AuditHead { number: last.map_or(0, |(place, _)| number(place)), hash };
+    let key = key(head.number + 1);
+    let entry = AuditEntry::of_machine(who.to_owned(), "command", "store.salvage");
+    let entry = AuditEntry { reason: Some(reason.to_owned()), ..entry };
+    let record = AuditRecord { gaps, ..entry.behind(head, Utc::now().timestamp_millis()) };
+    (key, codec::encode_json(&record))
 }
 
 /// The audit of a store. Cheap to clone.
@@ -279,7 +281,7 @@ impl AuditLog {
         while turn.tries().await {
             let head = self.head().map_err(|failure| CommitError::Failed(failure.to_string()))?;
             let number = head.number + 1;
-            let record = self.record(head, entry.clone());
+            let record = entry.clone().behind(head, self.store.now_ms());
             let commit = commit.clone().absent(Tree::Audit, key(number));
             let commit = commit.put(Tree::Audit, key(number), codec::encode_json(&record));
             match self.store.commit(commit).await {
@@ -289,14 +291,6 @@ impl AuditLog {
             }
         }
         Err(CommitError::Crowded)
-    }
-
-    /// What comes behind the last record.
-    fn record(&self, head: AuditHead, entry: AuditEntry) -> AuditRecord {
-        let AuditEntry { who, role, from, action, object, reason } = entry;
-        let (number, at, action) = (head.number + 1, self.store.now_ms(), action.to_owned());
-        let previous = head.hash;
-        AuditRecord { number, at, who, role, from, action, object, reason, gaps: Vec::new(), previous }
     }
 
     /// The last record. It is looked for in steps that double, from one that was seen before.
@@ -324,12 +318,9 @@ impl AuditLog {
         if there == anchor.number {
             return Ok(anchor);
         }
-        let hash = match self.store.get(Tree::Audit, key(there)) {
-            Ok(payload) => payload.map_or_else(|| BEGINNING.to_owned(), |payload| hash(&payload)),
-            // The chain is broken there, which a walk will tell; what is done now is recorded nonetheless.
-            Err(ReadError::Broken(_)) => BEGINNING.to_owned(),
-            Err(failure) => return Err(failure),
-        };
+        // Where the chain is broken there, a walk will tell; what is done now is recorded nonetheless.
+        let payload = unless_broken(self.store.get(Tree::Audit, key(there)))?;
+        let hash = payload.map_or_else(|| BEGINNING.to_owned(), |payload| hash(&payload));
         Ok(AuditHead { number: there, hash })
     }
 
@@ -363,10 +354,7 @@ impl AuditLog {
         let begin = self.anchor()?.number;
         let end = self.head()?.number;
         let last = number.map_or(end, |number| end.min(number.saturating_sub(1)));
-        let read = |number| match self.store.read_json(Tree::Audit, key(number)) {
-            Err(ReadError::Broken(_)) => Ok((number, None)),
-            read => Ok((number, read?)),
-        };
+        let read = |number| Ok((number, unless_broken(self.store.read_json(Tree::Audit, key(number)))?));
         let is_recent = |looked: &Result<Looked, ReadError>| !matches!(looked, Ok((_, Some(record))) if record.at < filter.since);
         let records = (begin + 1..=last).rev().map(read).take_while(is_recent);
         page(records, last + 1, filter, most, looked_at)
@@ -424,11 +412,8 @@ impl AuditLog {
     }
 
     fn from(&self, number: u64) -> impl Iterator<Item = Result<AuditRecord, ReadError>> {
-        self.store.scan_from(Tree::Audit, key(number), RECORDS).filter_map(|found| {
-            let decoded =
-                |(key, payload): (Vec<u8>, Vec<u8>)| self.store.decode_json(Tree::Audit, &key, &payload);
-            found.map(|found| decoded(found).ok()).transpose()
-        })
+        let scan = self.store.scan_from(Tree::Audit, key(number), RECORDS);
+        scan.read_by(|key, payload| self.store.decode_json(Tree::Audit, &key, &payload).ok())
     }
 
     /// Whether there is a record of this number, even one that cannot be read.

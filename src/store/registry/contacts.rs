@@ -9,14 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
 use super::identities::Forgetting;
-use crate::store::{
-    Store,
-    broken::ReadError,
-    commit::Commit,
-    retention::RetentionError,
-    sealing::identity_key::{CONTACTS, IdentityKey},
-    trees::Tree,
-};
+use crate::store::Store;
+use crate::store::broken::ReadError;
+use crate::store::commit::Commit;
+use crate::store::retention::RetentionError;
+use crate::store::sealing::identity_key::{CONTACTS, IdentityKey};
+use crate::store::trees::Tree;
 
 /// No look-back ends what leads are found by: it goes with them.
 const WITH_THE_LEAD: i64 = i64::MAX / 2;

@@ -7,18 +7,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use futures_util::future::join_all;
 use uuid::Uuid;
 
-use crate::store::{
-    Store,
-    broken::ReadError,
-    commit::{Commit, CommitError},
-    raw::read_clear,
-    retention::RetentionError,
-    sealing::{identity_key::IdentityKey, owner},
-    trees::Tree,
-};
+use crate::store::Store;
+use crate::store::broken::{ReadError, unless_broken};
+use crate::store::commit::{Commit, CommitError};
+use crate::store::raw::read_clear;
+use crate::store::retention::RetentionError;
+use crate::store::sealing::identity_key::IdentityKey;
+use crate::store::sealing::owner;
+use crate::store::trees::Tree;
 
 /// How many identities are hashed anew, or removed, at once.
 const AT_ONCE: usize = 256;
@@ -133,7 +131,7 @@ impl Store {
             return Ok(());
         }
         if !key.retiring {
-            self.shared.engine.sealing().retire_identities(key.id)?;
+            self.shared.engine.sealing().change(|ring| ring.retire_identities(key.id))?;
         }
         forgetting.keys.push(IdentityKey { retiring: true, ..key.clone() });
         hashed.for_each(|(lead, count)| *forgetting.hashes.entry(lead).or_default() += count);
@@ -195,7 +193,7 @@ impl Store {
         for key in self.shared.engine.sealing().all_identity_keys() {
             if key.until_ms < now_ms {
                 self.remove_hashed(&key).await?;
-                self.shared.engine.sealing().forget_identities(key.id)?;
+                self.shared.engine.sealing().change(|ring| ring.forget_identities(key.id))?;
                 forgotten += 1;
             } else if key.retiring {
                 self.hash_anew(&key, &BTreeSet::new()).await?;
@@ -228,9 +226,10 @@ impl Store {
             if commits.is_empty() {
                 break;
             }
-            self.commit_all(commits).await?;
+            // A lead that was erased meanwhile is passed over; what names it goes with the key.
+            self.commit_all(commits, |failure| matches!(failure, CommitError::Erased)).await?;
         }
-        Ok(self.shared.engine.sealing().forget_identities(key.id)?)
+        Ok(self.shared.engine.sealing().change(|ring| ring.forget_identities(key.id))?)
     }
 
     async fn remove_hashed(&self, key: &IdentityKey) -> Result<(), RetentionError> {
@@ -249,12 +248,8 @@ impl Store {
         let mut hashed = Vec::new();
         for entry in self.walk_hashed(key).take(AT_ONCE) {
             let place = entry?;
-            let known = match self.get(Tree::Identities, &place) {
-                Ok(payload) => payload.and_then(|payload| Known::parse(&payload)),
-                Err(ReadError::Broken(_)) => None,
-                Err(error) => return Err(error.into()),
-            };
-            hashed.push((place, known));
+            let known = unless_broken(self.get(Tree::Identities, &place))?;
+            hashed.push((place, known.and_then(|payload| Known::parse(&payload))));
         }
         Ok(hashed)
     }
@@ -276,16 +271,5 @@ impl Store {
     fn whom(&self, place: &[u8]) -> Option<Uuid> {
         let stored = read_clear(&*self.shared.engine, Tree::Identities, place);
         owner(&stored.ok()?.ok()??)
-    }
-
-    async fn commit_all(&self, commits: Vec<Commit>) -> Result<(), RetentionError> {
-        for outcome in join_all(commits.into_iter().map(|commit| self.commit(commit))).await {
-            match outcome {
-                // Its lead was erased meanwhile; what names it goes with the key.
-                Ok(()) | Err(CommitError::Erased) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
     }
 }

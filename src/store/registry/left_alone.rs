@@ -54,7 +54,7 @@ pub struct Key(hmac::Key);
 
 impl Key {
     fn of(key: &MasterKey) -> Self {
-        Self(hmac::Key::new(hmac::HMAC_SHA256, key.bytes()))
+        Self(hmac::Key::new(hmac::HMAC_SHA256, key.key.bytes()))
     }
 
     /// What is kept of a digest.
@@ -146,20 +146,13 @@ fn unmarked(file: &str) -> String {
 }
 
 /// What a salvage has left open of the suppression lists, until somebody [confirms](confirm) them; each in a sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub enum Doubt {
     /// Who is on them may be lost, so that nobody is asked about anybody.
     MayBeLost(String),
     /// They were taken from a backup, and who came later may be lost.
     OfBackup(String),
-}
-
-impl std::fmt::Display for Doubt {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::MayBeLost(told) | Self::OfBackup(told) => f.write_str(told),
-        }
-    }
 }
 
 impl Doubt {
@@ -168,11 +161,8 @@ impl Doubt {
     /// # Errors
     /// That the store cannot be read.
     pub fn read(store: &Store) -> Result<Option<Self>, ReadError> {
-        Ok(Self::of(&SuppressionLists::of(store.clone()).read_ours()?))
-    }
-
-    fn of(lists: &Ours) -> Option<Self> {
-        lists.get(SALVAGED).map(|(list, _)| Self::of_time(list.updated_at))
+        let lists = SuppressionLists::of(store.clone()).read_ours()?;
+        Ok(lists.get(SALVAGED).map(|(list, _)| Self::of_time(list.updated_at)))
     }
 
     /// Where a backup had the lists whole until a time, Unix milliseconds; 0 where none had.

@@ -29,13 +29,11 @@ impl Store {
     /// # Errors
     /// That the store cannot be read, so that nobody knows whether these are all.
     fn all<T: DeserializeOwned>(&self, tree: Tree) -> Result<Vec<(Vec<u8>, T)>, ReadError> {
-        let mut all = Vec::new();
-        for found in self.scan(tree, []) {
-            let (key, bytes) = found?;
-            let record = self.decode_json(tree, &key, &bytes).ok();
-            all.extend(record.map(|record| (key, record)));
-        }
-        Ok(all)
+        let decoded = |key: Vec<u8>, bytes: Vec<u8>| {
+            let record = self.decode_json(tree, &key, &bytes).ok()?;
+            Some((key, record))
+        };
+        self.scan(tree, []).read_by(decoded).collect()
     }
 }
 

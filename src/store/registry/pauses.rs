@@ -89,10 +89,8 @@ impl Pauses {
     ) -> Result<Resumed, CommitError> {
         let all = self.read().map_err(|failure| CommitError::Failed(failure.to_string()))?;
         let of_partner: Vec<Pause> = all.into_iter().filter(|pause| pause.partner == partner).collect();
-        let ending = of_partner
-            .iter()
-            .filter(|pause| product_type.is_none() || pause.product_type == product_type)
-            .map(|pause| key(partner, pause.product_type));
+        let is_ending = |pause: &&Pause| product_type.is_none() || pause.product_type == product_type;
+        let ending = of_partner.iter().filter(is_ending).map(|pause| key(partner, pause.product_type));
         let ending: Vec<Vec<u8>> = ending.collect();
         if ending.is_empty() {
             let whole = of_partner.iter().any(|pause| pause.product_type.is_none());

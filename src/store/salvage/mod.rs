@@ -22,46 +22,41 @@
 mod rescue;
 mod source;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io::{self, Read},
-    ops::Bound,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Read};
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use chrono::Utc;
 use uuid::Uuid;
 
 use self::{rescue::Rescue, source::Source};
-use super::{
-    backup::{Restore, RestoreError, for_each_piece},
-    beside::{Beside, BesideError},
-    broken::ReadError,
-    changes::Change,
-    check::{self, CheckReport},
-    codec,
-    commit::Commit,
-    damage::{Damage, DamageKind},
-    engine::{Engine, Writer as _, read_record},
-    error::StoreError,
-    lock::Lock,
-    open::{self, Opened},
-    options::StoreOptions,
-    owner,
-    progress::Progress,
-    records::{Records, Within},
-    registry::{
-        audit::{self, AuditGap, AuditHead, Chain},
-        entities::LeadRecord,
-        left_alone::Doubt,
-        suppressions::{self, SuppressionList},
-    },
-    scan::Scan,
-    sealing::{GIVE, MasterKey, SealingError, data_key, key_file::KeyFile, key_place::KeyPlace as _},
-    trees::{Seal, TREES, Tree, TreeRow},
-    volume_number::{BASE, Number},
-};
+use super::backup::{Restore, RestoreError, for_each_piece};
+use super::beside::{Beside, BesideError};
+use super::broken::ReadError;
+use super::changes::Change;
+use super::check::CheckReport;
+use super::commit::Commit;
+use super::damage::{Damage, DamageKind};
+use super::engine::{Engine, read_record};
+use super::error::StoreError;
+use super::lock::Lock;
+use super::open::{self, Opened};
+use super::options::StoreOptions;
+use super::progress::Progress;
+use super::records::{Records, Within};
+use super::registry::audit::{self, AuditGap, AuditHead, Chain};
+use super::registry::entities::LeadRecord;
+use super::registry::left_alone::Doubt;
+use super::registry::suppressions::{self, SuppressionList};
+use super::scan::Scan;
+use super::sealing::key_file::KeyFile;
+use super::sealing::key_place::KeyPlace as _;
+use super::sealing::{GIVE, MasterKey, SealingError, data_key};
+use super::trees::{Seal, TREES, Tree, TreeRow};
+use super::volume_number::{BASE, Number};
+use super::{codec, owner};
 
 /// How many records show whether keys are those of a store.
 const LOOKED_AT: usize = 100;
@@ -102,33 +97,21 @@ pub struct Salvaged {
 /// Why nothing was salvaged. There is nothing of a new store then, and the damaged one is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum SalvageError {
-    /// There is no store.
-    #[error("there is no store in `{path}`")]
-    NoStore {
-        /// Where it was looked for.
-        path: PathBuf,
-    },
-    /// There is something where the new store is to be.
-    #[error("`{path}` is not empty: a store is salvaged into a new directory only")]
-    NotEmpty {
-        /// Where.
-        path: PathBuf,
-    },
-    /// A salvage that was killed has left its directory.
-    #[error("`{path}` is there: if no other salvage is running, remove it and try again")]
-    LeftOver {
-        /// The directory.
-        path: PathBuf,
-    },
+    /// The directory has no store.
+    #[error("there is no store in `{0}`")]
+    NoStore(PathBuf),
+    /// The directory for the new store is not empty.
+    #[error("`{0}` is not empty: a store is salvaged into a new directory only")]
+    NotEmpty(PathBuf),
+    /// A salvage that was killed has left this directory.
+    #[error("`{0}` is there: if no other salvage is running, remove it and try again")]
+    LeftOver(PathBuf),
     /// No master key is given.
     #[error("the store is sealed, and no master key is given: {GIVE}", GIVE = GIVE)]
     NoMasterKey,
-    /// The keys of the store are lost, and there is no backup.
-    #[error("`{path}` is lost, and without it nothing of a person can be read: give a backup, which has it")]
-    KeysLost {
-        /// Where they ought to be.
-        path: PathBuf,
-    },
+    /// The file of the store's keys is lost, and there is no backup.
+    #[error("`{0}` is lost, and without it nothing of a person can be read: give a backup, which has it")]
+    KeysLost(PathBuf),
     /// The backup is of another store.
     #[error("the backup is of another store")]
     OtherStore,
@@ -146,8 +129,8 @@ pub enum SalvageError {
 impl From<BesideError> for SalvageError {
     fn from(error: BesideError) -> Self {
         match error {
-            BesideError::NotEmpty { path, .. } => Self::NotEmpty { path },
-            BesideError::LeftOver { path } => Self::LeftOver { path },
+            BesideError::NotEmpty { path, .. } => Self::NotEmpty(path),
+            BesideError::LeftOver(path) => Self::LeftOver(path),
             BesideError::Store(error) => Self::Store(error),
         }
     }
@@ -169,7 +152,7 @@ pub fn salvage(
     owner::check(store)?;
     owner::check(into)?;
     if !open::exists(store) {
-        return Err(SalvageError::NoStore { path: store.clone() });
+        return Err(SalvageError::NoStore(store.clone()));
     }
     let _lock = Lock::take_to_read(store)?;
     let source = Source::of(store)?;
@@ -177,31 +160,31 @@ pub fn salvage(
         .map_err(StoreError::from)?
         .ok_or(SalvageError::NoMasterKey)?;
     let keys = keys_of(store, &master)?;
-    let lost = || SalvageError::KeysLost { path: KeyFile::of(store).path().to_owned() };
+    let lost = || SalvageError::KeysLost(KeyFile::of(store).path().to_owned());
     if keys.is_none() && backup.is_none() {
         return Err(lost());
     }
     let place = Beside::begin(into)?;
     let restored = backup.map(|file| Restored::of(file, into, &master, tell)).transpose()?;
-    let copied = source.copy(place.path(), tell)?;
+    let mut salvaged = source.copy(place.path(), tell)?;
     let new = StoreOptions { path: place.path().to_owned(), ..options.clone() };
-    let keys_of_backup = keys.is_none();
+    salvaged.keys_of_backup = keys.is_none();
     let of_backup = || Some(restored.as_ref()?.opened.records.sealing().key_file_text(&master));
     let keys = keys.or_else(of_backup).ok_or_else(lost)?;
     KeyFile::of(&new.path).restore(&keys).map_err(StoreError::Sealing)?;
     tell(Progress::begins("finding what is there", None));
     let mut opened = open::open_with(&new, Some(master))?;
-    if keys_of_backup && is_sealed_otherwise(&opened) {
+    if salvaged.keys_of_backup && is_sealed_otherwise(&opened) {
         return Err(SalvageError::OtherStore);
     }
-    let damaged = copied.damaged_volumes();
-    let mut salvaged = Salvaged::of(copied, keys_of_backup);
+    let damaged = salvaged.damaged_volumes();
     let mut lists = Lists::of(&opened, damaged.contains(&BASE) || !salvaged.journal.is_empty())?;
     if let Some(restored) = &restored {
         tell(Progress::begins("taking in what the backup has", None));
         lists.note_backup(restored)?;
         let old = &restored.opened.records;
-        Rescue::new(old, &mut opened, &damaged, keys_of_backup)?.all(lists.may_lack, &mut salvaged)?;
+        Rescue::new(old, &mut opened, &damaged, salvaged.keys_of_backup)?
+            .all(lists.may_lack, &mut salvaged)?;
     }
     salvaged.may_lack_unknown = damaged.contains(&BASE) && restored.is_none();
     drop(restored);
@@ -210,10 +193,7 @@ pub fn salvage(
     find_what_is_missing(&opened, &damaged, &mut salvaged)?;
     lists.mark(&mut opened, &mut salvaged)?;
     record_in_audit(&mut opened, damaged.contains(&BASE), who, &mut salvaged)?;
-    salvaged.report = check::check(&opened.records).map_err(StoreError::Read)?;
-    opened.writer.finish().map_err(StoreError::Disk)?;
-    drop(opened);
-    place.finish()?;
+    salvaged.report = place.finish_with(opened)?;
     Ok(salvaged)
 }
 
@@ -293,7 +273,7 @@ impl Lists {
         if self.may_lack {
             until = Some(self.whole_until_ms.unwrap_or(0));
             let (key, list) = suppressions::salvaged(Utc::now().timestamp_millis(), self.whole_until_ms);
-            write(new, Commit::new().put(Tree::Suppressions, key, list))?;
+            new.writer.execute_all(&[Commit::new().put(Tree::Suppressions, key, list)])?;
         }
         salvaged.doubt = until.map(Doubt::of_time);
         Ok(())
@@ -341,14 +321,7 @@ fn record_in_audit(
     let reason = "the store was damaged; records of the audit may be lost where the gaps are, and behind the last one before this";
     let (key, record) = audit::salvage_record(last.as_ref(), who, reason, gaps.clone());
     salvaged.audit_gaps = gaps;
-    write(new, commit.put(Tree::Audit, key, record))
-}
-
-fn write(new: &mut Opened, commit: Commit) -> Result<(), StoreError> {
-    for outcome in new.writer.execute(&[commit]) {
-        outcome.map_err(|error| StoreError::Disk(error.to_string()))?;
-    }
-    Ok(())
+    new.writer.execute_all(&[commit.put(Tree::Audit, key, record)])
 }
 
 /// Finds the leads that have a data key and no record, and the rate tables that a lead has and that are not there, where they were
@@ -392,9 +365,10 @@ fn find_what_is_missing(
 }
 
 impl Salvaged {
-    fn of(copied: source::Copied, keys_of_backup: bool) -> Self {
-        let source::Copied { damages, journal } = copied;
-        Self { damages, journal, keys_of_backup, ..Self::default() }
+    /// The volumes that records may be missing of.
+    fn damaged_volumes(&self) -> BTreeSet<Number> {
+        let damages = self.damages.iter().filter(|damage| damage.costs_records());
+        damages.filter_map(|damage| damage.volume).collect()
     }
 
     /// Whether nothing is known or thought to be lost.

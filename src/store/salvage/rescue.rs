@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::super::broken::ReadError;
+use super::super::broken::{ReadError, unless_broken};
 use super::super::changes::Change;
 use super::super::codec;
 use super::super::commit::Commit;
-use super::super::engine::{Engine, Writer as _};
+use super::super::engine::Engine;
 use super::super::error::StoreError;
 use super::super::frame::framed;
 use super::super::open::Opened;
@@ -127,10 +127,7 @@ impl<'a> Rescue<'a> {
         for record in self.scan(Tree::Audit, audit::RECORDS) {
             let (place, payload) = record?;
             chain.take(&place, &payload, codec::decode_json(&payload).ok());
-            let ours = match self.new.records.get(Tree::Audit, &place) {
-                Err(ReadError::Broken(_)) => None,
-                ours => ours?,
-            };
+            let ours = unless_broken(self.new.records.get(Tree::Audit, &place))?;
             if ours.is_some_and(|ours| ours != payload) {
                 forks.push(place);
             }
@@ -275,11 +272,7 @@ impl<'a> Rescue<'a> {
 
     /// Whether the new store has a record that can be read.
     fn has(&self, tree: Tree, key: &[u8]) -> Result<bool, StoreError> {
-        match self.new.records.get(tree, key) {
-            Ok(found) => Ok(found.is_some()),
-            Err(ReadError::Broken(_)) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        Ok(unless_broken(self.new.records.get(tree, key))?.is_some())
     }
 
     fn put(&mut self, commit: Commit) -> Result<(), StoreError> {
@@ -288,20 +281,14 @@ impl<'a> Rescue<'a> {
     }
 
     fn write(&mut self) -> Result<(), StoreError> {
-        let commits = std::mem::take(&mut self.waiting);
-        for outcome in self.new.writer.execute(&commits) {
-            outcome.map_err(|error| StoreError::Disk(error.to_string()))?;
-        }
-        Ok(())
+        self.new.writer.execute_all(&std::mem::take(&mut self.waiting))
     }
 }
 
 /// The last record of the audit that went.
 fn anchor(records: &Records) -> Result<Option<AuditHead>, StoreError> {
-    match records.get(Tree::Audit, audit::ANCHOR) {
-        Err(ReadError::Broken(_)) => Ok(None),
-        kept => Ok(kept?.and_then(|kept| codec::decode_json(&kept).ok())),
-    }
+    let kept = unless_broken(records.get(Tree::Audit, audit::ANCHOR))?;
+    Ok(kept.and_then(|kept| codec::decode_json(&kept).ok()))
 }
 
 /// What is kept of the data keys of all leads.

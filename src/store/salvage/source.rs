@@ -1,53 +1,33 @@
 //! The damaged store, which is only read.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use super::super::{
-    beside::NewFiles,
-    changes::Change,
-    damage::{Damage, DamageKind},
-    damages::Damages,
-    disk::DiskError,
-    error::{StoreError, io_error},
-    manifest::VolumeRow,
-    open,
-    progress::Progress,
-    recovery::{Known, Tail},
-    volume_number::{Number, directory_of},
-    volumes::{files::Files, volume::for_each_entry},
-};
+use super::super::beside::NewFiles;
+use super::super::changes::Change;
+use super::super::damage::{Damage, DamageKind};
+use super::super::damages::Damages;
+use super::super::disk::DiskError;
+use super::super::error::{StoreError, io_error};
+use super::super::manifest::VolumeRow;
+use super::super::open;
+use super::super::progress::Progress;
+use super::super::record_file::{self, Entry};
+use super::super::recovery::{Known, Tail};
+use super::super::volume_number::{Number, directory_of};
+use super::super::volumes::files::Files;
+use super::super::volumes::volume::for_each_entry;
+use super::Salvaged;
 
 /// How many bytes of records are written at once.
-const AT_ONCE: usize = 1024 * 1024;
+const AT_ONCE: u32 = 1024 * 1024;
 
 /// What there is to be read.
 pub(super) struct Source {
     store: PathBuf,
     known: Known,
     damages: Damages,
-}
-
-/// What was found on the way.
-pub(super) struct Copied {
-    /// What is damaged of the files.
-    pub(super) damages: Vec<Damage>,
-    /// The damaged files of the journal.
-    pub(super) journal: Vec<String>,
-}
-
-impl Copied {
-    /// The volumes that records may be missing of.
-    pub(super) fn damaged_volumes(&self) -> BTreeSet<Number> {
-        self.damages
-            .iter()
-            .filter(|damage| damage.costs_records())
-            .filter_map(|damage| damage.volume)
-            .collect()
-    }
 }
 
 impl Source {
@@ -60,7 +40,7 @@ impl Source {
     }
 
     /// Copies every sound entry into the files of a new store, and behind them what the journal holds beside them.
-    pub(super) fn copy(&self, into: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Copied, StoreError> {
+    pub(super) fn copy(&self, into: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Salvaged, StoreError> {
         let io = |source| io_error(into, source);
         let mut new = NewFiles::of(into);
         let mut tails = BTreeMap::new();
@@ -70,20 +50,26 @@ impl Source {
         for volume in volumes {
             let from = self.files(volume)?;
             let to = new.of_volume(volume.number).map_err(io)?;
-            let mut gathered = Gathered::default();
-            let copied = for_each_entry(&from, &self.damages, |entry| {
-                read += u64::from(entry.locator.length);
+            let (mut gathered, mut bytes) = (Vec::new(), 0);
+            let copied = for_each_entry(&from, &self.damages, |Entry { locator, key, value }| {
+                read += u64::from(locator.length);
                 tell(Progress { what: "reading the records", read, of: Some(of) });
-                gathered.add(to, Change { volume: volume.number, key: entry.key, value: entry.value })
+                gathered.push(Change { volume: volume.number, key, value });
+                bytes += locator.length;
+                if bytes >= AT_ONCE {
+                    to.append(&std::mem::take(&mut gathered))?;
+                    bytes = 0;
+                }
+                Ok::<_, io::Error>(())
             });
-            copied.and_then(|()| gathered.write(to)).map_err(io)?;
+            copied.and_then(|()| to.append(&gathered)).map_err(io)?;
             let since = self.known.since.get(&volume.number);
             tails.insert(volume.number, Tail::of(&from, &self.known.looked, since).map_err(io)?);
         }
         let journal =
             self.copy_journal(&mut new, tails).map_err(|DiskError(reason)| StoreError::Disk(reason))?;
         new.list(&volumes.iter().map(|volume| (volume.number, volume.begins)).collect()).map_err(io)?;
-        Ok(Copied { damages: self.damages(), journal })
+        Ok(Salvaged { damages: self.damages(), journal, ..Salvaged::default() })
     }
 
     fn files(&self, volume: &VolumeRow) -> Result<Files, StoreError> {
@@ -116,31 +102,10 @@ impl Source {
             let volume =
                 self.known.manifest.volumes.iter().find(|volume| Some(volume.number) == damage.volume);
             let rows = volume.into_iter().flat_map(|volume| &volume.files);
-            let name = |number| super::super::record_file::path_of(Path::new(""), number);
+            let name = |number| record_file::path_of(Path::new(""), number);
             let mut row = rows.filter(|row| damage.file.ends_with(&*name(row.number).to_string_lossy()));
             self.known.looked.is_whole && row.next().is_some_and(|row| at >= row.bytes)
         };
         self.damages.all().into_iter().filter(|damage| !is_torn(damage)).collect()
-    }
-}
-
-/// Changes that are written together.
-#[derive(Default)]
-struct Gathered {
-    changes: Vec<Change>,
-    bytes: usize,
-}
-
-impl Gathered {
-    fn add(&mut self, to: &Files, change: Change) -> io::Result<()> {
-        self.bytes += change.key.len() + change.value.as_ref().map_or(0, Vec::len);
-        self.changes.push(change);
-        if self.bytes < AT_ONCE { Ok(()) } else { self.write(to) }
-    }
-
-    fn write(&mut self, to: &Files) -> io::Result<()> {
-        to.append(&self.changes)?;
-        *self = Self::default();
-        Ok(())
     }
 }

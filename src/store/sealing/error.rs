@@ -37,12 +37,9 @@ pub enum SealingError {
     },
     /// The store has records, but the file of its keys is gone.
     #[error(
-        "`{path}` is gone, and without it nothing of a person can be read: `offerd store salvage` takes it from a backup"
+        "`{0}` is gone, and without it nothing of a person can be read: `offerd store salvage` takes it from a backup"
     )]
-    NoKeys {
-        /// Where it ought to be.
-        path: PathBuf,
-    },
+    NoKeys(PathBuf),
     /// The file of the store's keys has another format.
     #[error("`{path}` has format `{found}`, this offerd reads `1`: start the offerd that wrote it")]
     Format {
@@ -52,11 +49,8 @@ pub enum SealingError {
         found: u32,
     },
     /// The file of the store's keys is not as it was written.
-    #[error("`{path}` is not as it was written: `offerd store salvage` takes it from a backup")]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("`{0}` is not as it was written: `offerd store salvage` takes it from a backup")]
+    Damaged(PathBuf),
     /// Others have replaced the keys of the store meanwhile.
     #[error("others have replaced the keys of the store meanwhile")]
     Replaced,

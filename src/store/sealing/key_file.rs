@@ -52,7 +52,7 @@ impl KeyFile {
         // The id is outside of what is sealed.
         match key_text::sealed_with(&self.path, &text)? == master.id() {
             true => Ok(text),
-            false => Err(SealingError::Damaged { path: self.path.clone() }),
+            false => Err(SealingError::Damaged(self.path.clone())),
         }
     }
 
@@ -99,11 +99,7 @@ impl KeyFile {
         discard(&disk::fresh(&self.path))?;
         let old = OpenOptions::new().write(true).open(&self.path);
         disk::replace(&self.path, text)?;
-        match old {
-            Ok(old) => write_over(&old),
-            Err(none) if none.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(error),
-        }
+        disk::if_there(old)?.map_or(Ok(()), |old| write_over(&old))
     }
 
     fn io(&self, error: io::Error) -> SealingError {
@@ -136,11 +132,8 @@ impl KeyPlace for KeyFile {
 
 /// Ends a file that a crash has left half-way. It is not needed: the one that it was to replace is whole.
 fn discard(fresh: &Path) -> io::Result<()> {
-    match OpenOptions::new().write(true).open(fresh) {
-        Ok(left) => write_over(&left).and_then(|()| fs::remove_file(fresh)),
-        Err(none) if none.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-    }
+    let left = disk::if_there(OpenOptions::new().write(true).open(fresh))?;
+    left.map_or(Ok(()), |left| write_over(&left).and_then(|()| fs::remove_file(fresh)))
 }
 
 /// Zeroes for a file that is not read any more.

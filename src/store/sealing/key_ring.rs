@@ -8,12 +8,10 @@
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use super::{
-    identity_key::{self, IdentityKey},
-    key::{KEY_LEN, Key},
-    passing_key::{self, PassingKey},
-    slots::{SLOTS, Slots},
-};
+use super::identity_key::{self, IdentityKey};
+use super::key::{KEY_LEN, Key};
+use super::passing_key::{self, PassingKey};
+use super::slots::{SLOTS, Slots};
 
 const ENTRY: usize = 2 + 4 + KEY_LEN;
 

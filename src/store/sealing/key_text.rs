@@ -36,7 +36,7 @@ pub(in crate::store) fn opened(
     let ring = master.key.open(HEADING, sealed).map(Zeroizing::new);
     let Some(ring) = ring else {
         return Err(match id == master.id() {
-            true => SealingError::Damaged { path: path.to_owned() },
+            true => SealingError::Damaged(path.to_owned()),
             false => SealingError::WrongMasterKey {
                 path: path.to_owned(),
                 sealed_with: id,
@@ -45,7 +45,7 @@ pub(in crate::store) fn opened(
             },
         });
     };
-    KeyRing::of_bytes(&ring).ok_or_else(|| SealingError::Damaged { path: path.to_owned() })
+    KeyRing::of_bytes(&ring).ok_or_else(|| SealingError::Damaged(path.to_owned()))
 }
 
 /// The id of the master key that a text is sealed with. It is outside of what is sealed.
@@ -54,7 +54,7 @@ pub(in crate::store) fn sealed_with(path: &Path, text: &[u8]) -> Result<String, 
 }
 
 fn parts<'a>(path: &Path, bytes: &'a [u8]) -> Result<(String, &'a [u8]), SealingError> {
-    let damaged = || SealingError::Damaged { path: path.to_owned() };
+    let damaged = || SealingError::Damaged(path.to_owned());
     let other = || {
         let behind = bytes.strip_prefix(NAME)?;
         let found = behind.split_at_checked(behind.iter().position(|byte| *byte == b'\n')?)?.0;

@@ -25,7 +25,7 @@ const FILE_BYTES_MAX: u64 = 4096;
 /// The key under which a store's keys are sealed. Kept outside the store, as 64 hexadecimal digits.
 #[derive(Clone)]
 pub struct MasterKey {
-    pub(super) key: Key,
+    pub(in crate::store) key: Key,
     place: String,
 }
 
@@ -131,19 +131,9 @@ impl MasterKey {
         const_hex::encode(&Sha256::digest([b"offerd master key ", &self.key.bytes()[..]].concat())[..4])
     }
 
-    /// What it is made of.
-    pub(in crate::store) fn bytes(&self) -> &[u8] {
-        self.key.bytes()
-    }
-
     /// Where it was found, for messages.
     pub fn place(&self) -> &str {
         &self.place
-    }
-
-    /// Seals the key of a backup.
-    pub(in crate::store) fn seal(&self, context: &[u8], key: &[u8]) -> Vec<u8> {
-        self.key.seal(context, key)
     }
 
     /// The key of a backup that was sealed with it.

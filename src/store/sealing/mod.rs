@@ -112,7 +112,7 @@ impl Sealing {
                 let sealed_with = place.sealed_with()?;
                 return Err(SealingError::NoMasterKey { path: place.path().to_owned(), sealed_with });
             }
-            (_, false) if !new => return Err(SealingError::NoKeys { path: place.path().to_owned() }),
+            (_, false) if !new => return Err(SealingError::NoKeys(place.path().to_owned())),
             (given, false) => {
                 let made = || MasterKey::create_beside(store).map_err(SealingError::MasterKey);
                 let master = given.map_or_else(made, Ok)?;
@@ -252,17 +252,6 @@ impl Sealing {
         self.found(|ring| ring.identities.iter().find(is_it).map(|key| key.key.clone()))
     }
 
-    /// Has what a key has hashed be hashed anew, with another one for the same time.
-    pub(super) fn retire_identities(&self, id: u64) -> Result<(), SealingError> {
-        self.change(|ring| ring.retire_identities(id))
-    }
-
-    /// Forgets a key with which identities were hashed, in memory and in the file. Once this returns, nobody can tell from a hash
-    /// whose it is.
-    pub(super) fn forget_identities(&self, id: u64) -> Result<(), SealingError> {
-        self.change(|ring| ring.forget_identities(id))
-    }
-
     /// A key of what passes, by its id.
     fn passing(&self, id: Uuid) -> Option<PassingKey> {
         self.found(|ring| ring.passing(Some(id)).cloned())
@@ -282,12 +271,6 @@ impl Sealing {
     pub(super) fn begin_passing(&self) -> Result<PassingKey, SealingError> {
         self.change(KeyRing::begin_passing)?;
         Ok(self.ring.read().passing(None).expect("it was just begun").clone())
-    }
-
-    /// Forgets all keys of what passes but the last, in memory and in the file. Once this returns, what only they had sealed is
-    /// lost for good.
-    pub(super) fn forget_passing(&self) -> Result<(), SealingError> {
-        self.change(KeyRing::forget_passing)
     }
 
     /// Makes a data key for a lead, and what is to be kept of it and of the volume of the lead's records.
@@ -422,8 +405,9 @@ impl Sealing {
         Ok(true)
     }
 
-    /// Changes the keys; again where others have changed them meanwhile.
-    fn change(&self, change: impl Fn(&mut KeyRing)) -> Result<(), SealingError> {
+    /// Changes the keys, in memory and where they are kept; again where others have changed them meanwhile. Once this returns, what only a
+    /// forgotten key had sealed or hashed is lost for good.
+    pub(super) fn change(&self, change: impl Fn(&mut KeyRing)) -> Result<(), SealingError> {
         let master = self.master.lock();
         loop {
             let mut ring = self.ring.read().clone();

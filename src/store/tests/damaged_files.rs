@@ -321,7 +321,7 @@ fn a_file_of_the_base_that_is_damaged_is_not_emptied_and_removed() {
     };
     let tidy = |store: &Store| {
         let Queue::Inline(writer) = &store.shared.queue else { panic!("not an inline store") };
-        (0..200).for_each(|_| writer.lock().unwrap().as_mut().expect("open").tidy());
+        (0..200).for_each(|_| writer.lock().as_mut().expect("open").tidy());
     };
     let store = Store::open_inline_with(&options).unwrap();
     store.commit_now(Commit::new().put(Tree::Templates, "old", [1; 900])).unwrap();

@@ -127,7 +127,7 @@ fn a_check_tells_what_an_index_does_not_find_and_the_next_start_finds_it() {
     assert!(store.check().unwrap().is_sound());
     let volume = store.shared.records().volumes().volume(1).unwrap().unwrap();
     for nth in 3..7_u128 {
-        volume.lose(&Tree::Leads.sled_key(Uuid::from_u128(nth).as_bytes()));
+        volume.index.remove(&Tree::Leads.sled_key(Uuid::from_u128(nth).as_bytes())).unwrap();
     }
     drop(volume);
     drop(store);
@@ -348,7 +348,7 @@ fn a_store_that_is_open_is_locked_for_others() {
     let mut options = StoreOptions::new(directory.path());
     options.lock_wait = Duration::ZERO;
     let error = Store::open_inline_with(&options).unwrap_err();
-    assert!(matches!(&error, StoreError::Locked { path } if path == directory.path()));
+    assert!(matches!(&error, StoreError::Locked(path) if path == directory.path()));
     assert!(error.to_string().ends_with("another offerd is running on it"), "{error}");
 }
 

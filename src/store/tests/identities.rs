@@ -150,7 +150,7 @@ async fn a_crash_between_two_keys_is_made_good_later() {
         store.commit_now(about(nth, 5)).unwrap();
     }
     let key = store.shared.records().sealing().identity_keys(COMPANY, 0).remove(0);
-    store.shared.records().sealing().retire_identities(key.id).unwrap();
+    store.shared.records().sealing().change(|ring| ring.retire_identities(key.id)).unwrap();
     store.commit_now(about(20, 6)).unwrap();
     let store = killed(store, &directory);
     let known = |nth| matches!(store.commit_now(about(nth, 7)), Err(CommitError::Guard { .. }));

@@ -59,6 +59,13 @@ impl Shared {
     }
 }
 
+impl Commit {
+    /// Destroys the data key of a lead.
+    pub(in crate::store) fn erase(self, lead: Uuid, at_ms: i64) -> Self {
+        self.erase_all([lead], at_ms)
+    }
+}
+
 impl Store {
     /// How many keys were looked up in indexes on this thread.
     pub(crate) fn look_ups() -> usize {
@@ -73,13 +80,13 @@ impl Store {
     /// Writes the commits as one group.
     fn commit_group(&self, commits: &[Commit]) -> Vec<Outcome> {
         let Queue::Inline(writer) = &self.shared.queue else { panic!("not an inline store") };
-        writer.lock().unwrap().as_mut().expect("open").execute(commits)
+        writer.lock().as_mut().expect("open").execute(commits)
     }
 
     /// Lets the disk be tried again at once.
     fn tried_long_ago(&self) {
         let Queue::Inline(writer) = &self.shared.queue else { panic!("not an inline store") };
-        writer.lock().unwrap().as_mut().expect("open").forget_try();
+        writer.lock().as_mut().expect("open").forget_try();
     }
 
     /// The payload under a key, which must be sound.

@@ -1,15 +1,11 @@
 //! Comparing: whether the index of a volume finds what its files hold, for who wants to know the truth, which is in the files.
 
-use std::{
-    collections::HashSet,
-    hash::{DefaultHasher, Hash, Hasher},
-};
+use std::collections::HashSet;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
-use super::super::{
-    damages::Damages,
-    disk::DiskResult,
-    record_file::{Entry, Locator, Met},
-};
+use super::super::damages::Damages;
+use super::super::disk::DiskResult;
+use super::super::record_file::{Entry, Locator, Met};
 use super::volume::{Volume, for_each_entry};
 
 /// How many keys that the index does not find, and whose removal may lie further on, are remembered in one walk.
@@ -48,12 +44,12 @@ impl Volume {
         let mut outdated = 0;
         // What the index does not find has to be removed by a later entry.
         let mut pending: HashSet<u64> = HashSet::new();
-        for_each_entry(self.files(), damages, |Entry { locator, key, value }| {
+        for_each_entry(&self.files, damages, |Entry { locator, key, value }| {
             let hash = hash(&key);
             if place(locator) >= until || hash % part.of != part.nth || pending.len() > PENDING {
                 return Ok(());
             }
-            match self.place_of(&key)? {
+            match self.index.get(&key)? {
                 None if value.is_some() => drop(pending.insert(hash)),
                 found => {
                     pending.remove(&hash);
@@ -72,7 +68,7 @@ impl Volume {
     }
 
     fn take_out_what_was_removed_since(&self, until: Offset, pending: &mut HashSet<u64>) -> DiskResult<()> {
-        for file in self.files().all().into_iter().filter(|file| file.number() >= until.0) {
+        for file in self.files.all().into_iter().filter(|file| file.number() >= until.0) {
             for met in file.walk(if file.number() == until.0 { until.1 } else { 0 }) {
                 if let Met::Entry(entry) = met? {
                     pending.remove(&hash(&entry.key));
@@ -88,7 +84,5 @@ fn place(locator: Locator) -> Offset {
 }
 
 fn hash(key: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    key.hash(&mut hasher);
-    hasher.finish()
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(key)
 }

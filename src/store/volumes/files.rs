@@ -4,15 +4,13 @@ use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc};
 
 use parking_lot::RwLock;
 
-use super::super::{
-    changes::Change,
-    damage::DamageKind,
-    damages::Damages,
-    disk,
-    manifest::FileRow,
-    record_file::{self, FileNumber, Locator, RecordFile},
-    volume_number::{Number, directory_name},
-};
+use super::super::changes::Change;
+use super::super::damage::DamageKind;
+use super::super::damages::Damages;
+use super::super::disk;
+use super::super::manifest::FileRow;
+use super::super::record_file::{self, FileNumber, Locator, RecordFile};
+use super::super::volume_number::{Number, directory_name};
 
 /// The name of a file of a volume, from the directory of the store on.
 pub(in crate::store) fn name(volume: Number, number: FileNumber) -> String {
@@ -139,11 +137,6 @@ impl Files {
     /// Writes changes behind the others, and gives the place of each. After an error nothing was written.
     pub(in crate::store) fn append(&self, changes: &[Change]) -> io::Result<Vec<Locator>> {
         self.last().append(changes)
-    }
-
-    /// Takes back what was appended to the last file behind a place.
-    pub(in crate::store) fn cut(&self, end: u64) -> io::Result<()> {
-        self.last().cut(end)
     }
 
     /// What the record file that is named there holds for a key; nothing when it has gone.

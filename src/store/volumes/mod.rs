@@ -26,33 +26,27 @@ mod place;
 mod unreadable;
 pub(super) mod volume;
 
-use std::{
-    collections::BTreeMap,
-    fs, io,
-    path::{Path, PathBuf},
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::{fs, io};
 
 use parking_lot::{Mutex, RwLock};
 
 pub(super) use self::place::{Span, place, span, time_ms};
 use self::{files::Files, volume::Volume};
-use super::{
-    changes::{Change, by_volume},
-    damage::DamageKind,
-    damages::Damages,
-    disk::{self, DiskError, DiskResult},
-    index::IndexOptions,
-    journal::Position,
-    lock::Lock,
-    manifest::{FileRow, Manifest, VolumeRow},
-    options::StoreOptions,
-    record_file::{Locator, RecordFile},
-    volume_number::{BASE, Begins, Number, directory_name, directory_of},
-};
+use super::changes::{Change, by_volume};
+use super::damage::DamageKind;
+use super::damages::Damages;
+use super::disk::{self, DiskError, DiskResult};
+use super::index::IndexOptions;
+use super::journal::Position;
+use super::lock::Lock;
+use super::manifest::{FileRow, Manifest, VolumeRow};
+use super::options::StoreOptions;
+use super::record_file::{Locator, RecordFile};
+use super::volume_number::{BASE, Begins, Number, directory_name, directory_of};
 
 /// The part of the memory for caches that the base gets.
 pub(super) const BASE_CACHE_SHARE: u64 = 2;
@@ -71,11 +65,14 @@ const BASE_FILE_SHARE: u64 = 16;
 
 /// The volumes of a store.
 pub(super) struct Volumes {
-    options: StoreOptions,
-    base: Arc<Volume>,
+    /// What the store was opened with.
+    pub(super) options: StoreOptions,
+    /// What must be found without knowing when it was written.
+    pub(super) base: Arc<Volume>,
     dated: RwLock<BTreeMap<Number, Arc<OnDisk>>>,
     manifest: Mutex<Manifest>,
-    damages: Damages,
+    /// What is known to be damaged.
+    pub(super) damages: Damages,
     /// The latest time in the key of a record, in ms: the next volume begins behind it.
     latest_ms: AtomicU64,
     /// Let go after all the others.
@@ -158,11 +155,6 @@ impl Volumes {
         &self.options.path
     }
 
-    /// What of the files was found damaged.
-    pub(super) fn damages(&self) -> &Damages {
-        &self.damages
-    }
-
     /// Begins the next volume. Once this returns, it is there after a power cut.
     pub(super) fn add(&self, number: Number, begins: Begins) -> DiskResult<()> {
         let directory = directory_of(self.store(), number);
@@ -200,7 +192,7 @@ impl Volumes {
     /// Notes as damage the files of a volume that are gone from its directory while they are open.
     pub(super) fn note_gone(&self, number: Number) {
         let Standing::Open(volume) = self.standing(number) else { return };
-        let gone = volume.files().gone();
+        let gone = volume.files.gone();
         if matches!(self.standing(number), Standing::Dropped) {
             return;
         }
@@ -212,7 +204,7 @@ impl Volumes {
     /// Writes the manifest anew. Once this returns, it lists every file there is.
     pub(super) fn write_manifest(&self) -> io::Result<()> {
         let mut manifest = self.manifest.lock();
-        let base = VolumeRow::undated(BASE, self.base.files().rows());
+        let base = VolumeRow::undated(BASE, self.base.files.rows());
         manifest.volumes =
             [base].into_iter().chain(self.dated.read().values().map(|place| place.row())).collect();
         manifest.write(self.store(), &self.options.sync_fault)
@@ -227,9 +219,9 @@ impl Volumes {
     pub(super) fn positions(&self) -> Vec<Position> {
         let position =
             |number, file: &RecordFile| Position { volume: number, file: file.number(), bytes: file.len() };
-        let base = position(BASE, &self.base.files().last());
+        let base = position(BASE, &self.base.files.last());
         let of_dated = |place: &Arc<OnDisk>| match (place.opened.get(), place.row.number) {
-            (Some(volume), number) => Some(position(number, &volume.files().last())),
+            (Some(volume), number) => Some(position(number, &volume.files.last())),
             (None, number) => {
                 let last = place.row.files.last()?;
                 Some(Position { volume: number, file: last.number, bytes: last.bytes })
@@ -243,11 +235,6 @@ impl Volumes {
         self.dated.read().last_key_value().map(|(number, place)| (*number, place.row.begins))
     }
 
-    /// The base.
-    pub(super) fn base(&self) -> &Arc<Volume> {
-        &self.base
-    }
-
     /// The volumes in the order of their spans, the base first.
     pub(super) fn numbers(&self) -> Vec<Number> {
         [BASE].into_iter().chain(self.dated.read().keys().copied()).collect()
@@ -256,11 +243,8 @@ impl Volumes {
     /// The volume whose span has this time: the base, where none has.
     pub(super) fn at(&self, ms: u64) -> Number {
         let dated = self.dated.read();
-        dated
-            .values()
-            .rev()
-            .find(|place| place.row.begins.span_ms <= ms)
-            .map_or(BASE, |place| place.row.number)
+        let begun = dated.values().rev().find(|place| place.row.begins.span_ms <= ms);
+        begun.map_or(BASE, |place| place.row.number)
     }
 
     /// The dated volumes, in the order of their spans.
@@ -302,8 +286,8 @@ impl Volumes {
             place => place.as_ref().and_then(|place| place.opened.get()),
         };
         if let Some(volume) = opened {
-            let named = |file: Arc<RecordFile>| (volume.files().name(file.number()), file);
-            return volume.files().all().into_iter().map(named).collect();
+            let named = |file: Arc<RecordFile>| (volume.files.name(file.number()), file);
+            return volume.files.all().into_iter().map(named).collect();
         }
         let closed = place.iter().flat_map(|place| place.row.files.iter().map(|row| (&place.directory, row)));
         let open = |(directory, row): (&PathBuf, &FileRow)| {
@@ -332,7 +316,7 @@ impl Volumes {
         for volume in self.all_open() {
             let Some(Locator { file, at, length }) = volume.damaged_at(sled_key) else { continue };
             let what = DamageKind::Bytes { at, bytes: u64::from(length), between: [None, None] };
-            self.damages.note_of(Some(volume.files().volume()), volume.files().name(file), what);
+            self.damages.note_of(Some(volume.files.volume()), volume.files.name(file), what);
         }
     }
 
@@ -371,7 +355,7 @@ impl Volumes {
         let Some(place) = self.dated.read().get(&number).cloned() else { return Ok(()) };
         let Some(volume) = place.opened.get() else { return Ok(()) };
         self.options.sync_fault.tell()?;
-        volume.files().sync()?;
+        volume.files.sync()?;
         let fresh = Arc::new(OnDisk::at(self.store(), place.row()));
         let opening = fresh.dropped.lock();
         drop(place);
@@ -400,13 +384,13 @@ impl Volumes {
         for (number, changes) in by_volume(changes) {
             // One that is not there was dropped.
             let Some(volume) = self.volume(number).map_err(ApplyError::Index)? else { continue };
-            match volume.files().append(&changes) {
+            match volume.files.append(&changes) {
                 Ok(locators) => appended.push(Appended { volume, changes, locators }),
                 Err(error) => {
                     for Appended { volume, locators, .. } in appended {
                         let end =
-                            locators.first().map_or_else(|| volume.files().last().len(), |first| first.at);
-                        volume.files().cut(end).map_err(ApplyError::Append)?;
+                            locators.first().map_or_else(|| volume.files.last().len(), |first| first.at);
+                        volume.files.last().cut(end).map_err(ApplyError::Append)?;
                     }
                     return Err(ApplyError::Append(error));
                 }
@@ -419,30 +403,30 @@ impl Volumes {
     pub(super) fn make_durable(&self) -> io::Result<()> {
         self.options.sync_fault.tell()?;
         self.damages.save();
-        self.all_open().iter().try_for_each(|volume| volume.files().sync())
+        self.all_open().iter().try_for_each(|volume| volume.files.sync())
     }
 
     /// Whether the next file of the base is to be begun.
     pub(super) fn is_base_file_full(&self) -> bool {
-        self.base.files().last().len() >= self.base_file_bytes()
+        self.base.files.last().len() >= self.base_file_bytes()
     }
 
     /// Begins the next file of the base. Once this returns, it is there after a power cut.
     pub(super) fn begin_base_file(&self) -> io::Result<()> {
-        self.base.files().begin()?;
+        self.base.files.begin()?;
         let written = self.write_manifest();
         if written.is_err() {
             // Nothing may be written to what the manifest does not list.
-            self.base.files().take_out(self.base.files().last().number());
+            self.base.files.take_out(self.base.files.last().number());
         }
         written
     }
 
     /// The oldest file of the base, if most of the base is of records that there are no more.
     pub(super) fn base_file_to_empty(&self) -> Option<Arc<RecordFile>> {
-        let mut files = self.base.files().all();
-        let dead = self.base.files().bytes().saturating_sub(self.base.live_bytes());
-        let is_worth_it = dead > self.base.live_bytes().max(2 * self.base_file_bytes());
+        let mut files = self.base.files.all();
+        let dead = self.base.files.bytes().saturating_sub(self.base.index.live_bytes());
+        let is_worth_it = dead > self.base.index.live_bytes().max(2 * self.base_file_bytes());
         // What the index does not find would go with the file.
         let is_worth_it = is_worth_it && !self.base.is_distrusted();
         (files.len() > 1 && is_worth_it).then(|| files.swap_remove(0))
@@ -450,9 +434,9 @@ impl Volumes {
 
     /// Takes out a file of the base in which nothing is live any more. Once this returns, it does not come back.
     pub(super) fn emptied(&self, file: u32) -> io::Result<()> {
-        let path = self.base.files().take_out(file);
+        let path = self.base.files.take_out(file);
         self.write_manifest()?;
-        self.damages.forget_file(&self.base.files().name(file));
+        self.damages.forget_file(&self.base.files.name(file));
         disk::remove_file(&path)
     }
 
@@ -469,7 +453,7 @@ impl Volumes {
     /// How long the record files of the last volume are.
     pub(super) fn last_bytes(&self) -> u64 {
         let last = self.dated.read().last_key_value().and_then(|(_, place)| place.opened());
-        last.map_or(0, |volume| volume.files().bytes())
+        last.map_or(0, |volume| volume.files.bytes())
     }
 
     /// Takes note of the time in the key of a record that is written.
@@ -531,7 +515,7 @@ impl OnDisk {
 
     /// As it stands in the manifest.
     fn row(&self) -> VolumeRow {
-        let files = self.opened.get().map_or_else(|| self.row.files.clone(), |volume| volume.files().rows());
+        let files = self.opened.get().map_or_else(|| self.row.files.clone(), |volume| volume.files.rows());
         VolumeRow { files, ..self.row }
     }
 }

@@ -2,14 +2,13 @@
 
 use uuid::Uuid;
 
-use super::super::{
-    arrival::FeedKey,
-    disk::DiskResult,
-    raw::{RawValues, read_clear},
-    sealing::{data_key, slots::Slots},
-    trees::{Kept, Tree},
-    volume_number::{BASE, Number},
-};
+use super::super::arrival::FeedKey;
+use super::super::disk::DiskResult;
+use super::super::raw::{RawValues, read_clear};
+use super::super::sealing::data_key;
+use super::super::sealing::slots::Slots;
+use super::super::trees::{Kept, Tree};
+use super::super::volume_number::{BASE, Number};
 use super::Volumes;
 
 /// Which volumes a scan goes through.

@@ -1,20 +1,15 @@
 //! What the disk cannot read just now: noted as damage while it lasts, and no longer. The record itself may be sound.
 
-use std::{
-    collections::BTreeSet,
-    io,
-    sync::{Arc, Weak},
-    thread,
-    time::Duration,
-};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use std::{io, thread};
 
 use parking_lot::Mutex;
 
-use super::super::{
-    damage::DamageKind,
-    damages::Damages,
-    record_file::{FileNumber, Locator, RecordFile},
-};
+use super::super::damage::DamageKind;
+use super::super::damages::Damages;
+use super::super::record_file::{FileNumber, Locator, RecordFile};
 use super::files::Files;
 
 /// How often it is tried again.

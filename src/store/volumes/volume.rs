@@ -1,23 +1,19 @@
 //! A volume that is open: its files, and the index that finds a record in them.
 
-use std::{
-    io,
-    ops::{Bound, ControlFlow},
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use super::super::{
-    changes::Change,
-    damage::{Damage, DamageKind, Neighbour},
-    damages::Damages,
-    disk::{DiskError, DiskResult},
-    index::{Index, IndexOptions, Range},
-    record_file::{Entry, FileNumber, Locator, Met, RecordFile},
-    trees::Tree,
-    volume_number::{Number, directory_name},
-};
+use super::super::changes::Change;
+use super::super::damage::{Damage, DamageKind, Neighbour};
+use super::super::damages::Damages;
+use super::super::disk::{DiskError, DiskResult};
+use super::super::index::{Index, IndexOptions};
+use super::super::record_file::{Entry, FileNumber, Locator, Met, RecordFile};
+use super::super::trees::Tree;
+use super::super::volume_number::{Number, directory_name};
 use super::{files::Files, time_ms, unreadable::Unreadable};
 
 /// How many entries are put into a new index at once, in the order of their keys.
@@ -25,8 +21,10 @@ const AT_ONCE: usize = 128 * 1024;
 
 /// A volume that is open.
 pub(in crate::store) struct Volume {
-    files: Files,
-    index: Index,
+    /// The files.
+    pub(in crate::store) files: Files,
+    /// What finds records in them. Nobody may write while it is read.
+    pub(in crate::store) index: Index,
     /// Whether anybody has asked for it lately.
     pub(super) used: AtomicBool,
     /// Whether all that the index finds survives a power cut, and nothing follows.
@@ -76,11 +74,6 @@ impl Volume {
         Ok(opened)
     }
 
-    /// The files.
-    pub(in crate::store) fn files(&self) -> &Files {
-        &self.files
-    }
-
     /// The raw value under a key, or that the disk cannot read it; the outer error is the index's. Nobody may write meanwhile.
     pub(in crate::store) fn get(&self, key: &[u8]) -> DiskResult<DiskResult<Option<Vec<u8>>>> {
         let Some(locator) = self.index.get(key)? else { return Ok(Ok(None)) };
@@ -89,16 +82,6 @@ impl Volume {
             self.unread.note(&self.files, locator, &error);
             error.into()
         }))
-    }
-
-    /// The keys from one on, each with its raw value. Nobody may write while it is stepped.
-    pub(in crate::store) fn range(&self, from: Bound<Vec<u8>>) -> Range {
-        self.index.range(from)
-    }
-
-    /// The last key that begins with a prefix.
-    pub(in crate::store) fn last_key(&self, prefix: &[u8]) -> DiskResult<Option<Vec<u8>>> {
-        self.index.last(prefix)
     }
 
     /// Where the record of a key lies, if what lies there is no whole entry any more.
@@ -113,17 +96,6 @@ impl Volume {
             None => true,
         };
         is_damaged.then_some(locator)
-    }
-
-    /// Where the record of a key lies, as the index has it.
-    pub(in crate::store) fn place_of(&self, key: &[u8]) -> DiskResult<Option<Locator>> {
-        self.index.get(key)
-    }
-
-    /// Has the index not find a key any more.
-    #[cfg(test)]
-    pub(in crate::store) fn lose(&self, key: &[u8]) {
-        self.index.remove(key).unwrap();
     }
 
     /// Has the index find changes where they were appended.
@@ -143,11 +115,6 @@ impl Volume {
     /// The file and the place in it up to which the index knows what lies there.
     pub(super) fn found_until(&self) -> (FileNumber, u64) {
         *self.found_until.lock()
-    }
-
-    /// How many bytes of its files are records that there are.
-    pub(in crate::store) fn live_bytes(&self) -> u64 {
-        self.index.live_bytes()
     }
 
     /// Has the index be made anew when the volume is opened again.

@@ -14,7 +14,7 @@
 //!    (else 409); while the disk is busy with it the requests of partners that live elsewhere are made ([`matching::prepared`]).
 //!    [`store`] acknowledges when its journal is on the disk. From here on the table will be complete by its deadline, whatever
 //!    happens to the client or to the process.
-//! 4. Only then is anybody asked who lives elsewhere: a [`matching::partner_ask`] per seat, within its budget, over the [`wire`]
+//! 4. Only then is anybody asked who lives elsewhere: a [`matching::partner_actor`] per seat, within its budget, over the [`wire`]
 //!    ([`matching::partner_clients`]), by one call or by several ([`matching::calls`]). Some calls are made but once, and before such a one goes out
 //!    that it does is on the disk. Who bids for the lead is compared first (`matching/bidding.rs`); who answers later calls us
 //!    ([`matching::callbacks`]). What is owed to the table is a [`matching::replies`]`::Reply`, so an ask ends in exactly one

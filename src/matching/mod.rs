@@ -2,7 +2,7 @@
 //!
 //! [`matchmaker`] takes a [`submission`] in ([`admission`]) under one [`configuration`], or says why not ([`refused`]). It seats those
 //! who fit the lead ([`seating`], [`limiter`]), has their requests [`prepared`] while the lead is written, and starts a
-//! [`rate_table_actor`], which has a task of its own ask each seat ([`partner_ask`]) within its [`budget`], gathers their [`replies`] and moves the pure
+//! [`rate_table_actor`], which has an actor of its own ask each seat ([`partner_actor`]) within its [`budget`], gathers their [`replies`] and moves the pure
 //! [`rate_table`](crate::rate_table). [`partner_clients`] lead to the partners that live elsewhere, with what those need beside that are asked by several [`calls`]: a journal of them, a
 //! part in the bidding, an address to call us at ([`callbacks`]); what they were sent and answered is gathered as [`transcripts`] where their file wants it. [`suppressions`] name people about whom a partner is not asked. How the asks of each seat have ended
 //! lately is kept in [`ask_statistics`], and what became of some that ran out of time in [`late_asks`]; those that fail are told by [`failure_log`]. The actor's [`messages`] stand on one page. [`showing`] shows tables to those whose they are; what is complete is shown from memory ([`kept_tables`]). [`recovery`] goes on
@@ -34,7 +34,7 @@ pub mod late_asks;
 pub mod limiter;
 pub mod matchmaker;
 pub mod messages;
-pub mod partner_ask;
+pub mod partner_actor;
 pub mod partner_clients;
 pub mod pausing;
 pub mod prepared;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use super::report::{SeatKey, TableOutcome};
-use crate::matching::partner_ask::highest;
+use crate::matching::partner_actor::highest;
 use crate::matching::trigger::Trigger;
 use crate::partners::ranking::RankedBy;
 use crate::partners::{Book, Facts, Fit, Quote, Seat, SeatTemplate};

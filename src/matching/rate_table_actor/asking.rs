@@ -15,7 +15,7 @@ use crate::matching::call_journal::CallJournal;
 use crate::matching::calls::Calls;
 use crate::matching::limiter::Round;
 use crate::matching::messages::PartnerAnswered;
-use crate::matching::partner_ask::{PartnerAsk, catalog_answer};
+use crate::matching::partner_actor::{PartnerActor, RequestOffers, catalog_answer};
 use crate::matching::prepared::Prepared;
 use crate::matching::question::Question;
 use crate::matching::replies::Replies;
@@ -98,7 +98,7 @@ impl RateTableActor {
         });
         let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
         let (context, reply) = (trace.context(), replies.expect(seat, (before, budget), trace));
-        let ask = PartnerAsk {
+        let request = RequestOffers {
             client: self.start.configuration.clients.of(&fit.seat),
             seat: fit.seat,
             offers: fit.offers,
@@ -111,7 +111,7 @@ impl RateTableActor {
             trace: context,
             reply,
         };
-        actix_rt::spawn(ask.run());
+        PartnerActor.start().do_send(request);
     }
 
     /// What the calls of a seat need: what is on the disk of them, its part in the bidding, who keeps what is sent.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix::prelude::*;
 use metrics::counter;
 use tokio::time::{Instant, sleep};
 
@@ -23,8 +24,12 @@ use crate::telemetry::traces::TraceContext;
 /// The cause of what the client tag `sandbox` brings about.
 const TRIGGERED: &str = "as the client tag `sandbox` of the lead says";
 
-/// Asks one seat of one rate table.
-pub struct PartnerAsk {
+/// Asks one partner about one product type for one rate table, and ends with its outcome. A panic in it drops the reply, which is an
+/// outcome too.
+pub struct PartnerActor;
+
+/// What a partner is asked, and within which time.
+pub struct RequestOffers {
     /// The seat.
     pub seat: Arc<Seat>,
     /// Offers whose rules fit the lead, by position.
@@ -49,10 +54,25 @@ pub struct PartnerAsk {
     pub reply: Reply,
 }
 
-impl PartnerAsk {
-    /// Has the answer given: at once, or when what it waits for has come. It runs in a task of its own, since a panic in it drops the
-    /// reply, which is an outcome.
-    pub async fn run(mut self) {
+impl Actor for PartnerActor {
+    type Context = Context<Self>;
+}
+
+impl Message for RequestOffers {
+    type Result = ();
+}
+
+impl Handler<RequestOffers> for PartnerActor {
+    type Result = ();
+
+    fn handle(&mut self, request: RequestOffers, context: &mut Context<Self>) {
+        context.spawn(request.answered().into_actor(self));
+    }
+}
+
+impl RequestOffers {
+    /// Has the answer given: at once, or when what it waits for has come.
+    async fn answered(mut self) {
         let Self { question, seat, .. } = &self;
         let trigger = question.asked.test.then(|| Trigger::of(&question.lead, &seat.identity.key)).flatten();
         match trigger {

@@ -14,7 +14,7 @@ use super::board::Board;
 use super::condition::{Found, Readings, Sight};
 use super::ledger::{Ledger, begin_backups, note_last_backup};
 use super::message::Batch;
-use super::receiver::{all, names};
+use super::receiver::all;
 use super::rule::{RULES, Rule};
 use super::state::{Alert, Change, Look, fingerprint, next};
 use super::usual::Usual;
@@ -135,7 +135,7 @@ impl Keeper {
         self.usual.look(&self.store, &figures, &mut counted);
         let mut ledger = board.ledger();
         ledger.take_in(counted);
-        ledger.welcome(&names(&settings.alerts), &settings.alerts, now_ms);
+        ledger.welcome(&settings.alerts, now_ms);
         drop(ledger);
         // It may have been taken through another process.
         note_last_backup(&self.store);
@@ -149,7 +149,7 @@ impl Keeper {
             self.judge(rule, found, alerts, now_ms);
         }
         let mut ledger = board.ledger();
-        ledger.sweep(&names(alerts), alerts.kept, now_ms);
+        ledger.sweep(alerts, now_ms);
         ledger.measure();
     }
 
@@ -164,7 +164,6 @@ impl Keeper {
             found.entry(alert.labels.clone()).or_insert((gone, 0.0));
         }
         let wait = settings.waits.get(rule.name).copied().unwrap_or(rule.wait);
-        let receivers = names(settings);
         for (labels, (holds, value)) in found {
             let summary = rule.told(&labels, value);
             let look = Look { holds, summary: &summary, now_ms, wait, keep: rule.keep };
@@ -174,7 +173,7 @@ impl Keeper {
             match after {
                 Some(alert) => {
                     tell_log(&alert, change);
-                    ledger.note(alert, change, &receivers, settings, now_ms);
+                    ledger.note(alert, change, settings, now_ms);
                 }
                 // One that waited, and whose condition no longer holds.
                 None => drop(ledger.alerts.remove(&id)),
@@ -200,12 +199,10 @@ impl Keeper {
                 continue;
             }
             let (numbers, messages) = due.into_iter().unzip();
-            let name = receiver.name().to_owned();
-            let batch = Batch { receiver: name.clone(), messages, console_url: settings.console_url.clone() };
-            let wire = self.wire.clone();
+            let (wire, batch) = (self.wire.clone(), Batch::to(receiver.name(), messages, settings));
             self.under_way.push(Box::pin(async move {
                 let told = receiver.tell(&wire, &batch).await;
-                (name, numbers, told)
+                (batch.receiver, numbers, told)
             }));
         }
     }

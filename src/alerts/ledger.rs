@@ -2,12 +2,12 @@
 //! what else alerts go by.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Duration;
 
 use metrics::{counter, gauge};
 use serde::{Deserialize, Serialize};
 
 use super::message::Message;
+use super::receiver::names;
 use super::rule::{Rule, Severity};
 use super::state::{Alert, Change};
 use crate::config::AlertSettings;
@@ -103,14 +103,15 @@ impl Ledger {
     }
 
     /// Has receivers that were none until now be told what fires already, so that no end comes to them without its beginning.
-    pub(super) fn welcome(&mut self, receivers: &[String], settings: &AlertSettings, now_ms: i64) {
-        let new: Vec<&String> = receivers.iter().filter(|name| !self.queues.contains_key(*name)).collect();
+    pub(super) fn welcome(&mut self, settings: &AlertSettings, now_ms: i64) {
+        let mut new = names(settings);
+        new.retain(|name| !self.queues.contains_key(name));
         let firing: Vec<Alert> = self.alerts.values().filter(|alert| alert.is_firing()).cloned().collect();
         for name in new {
+            self.write(key(RECEIVER, &name), &Told::default());
             self.queues.insert(name.clone(), Queue::default());
-            self.write(key(RECEIVER, name), &Told::default());
             for alert in &firing {
-                self.push(name, Message::of(Change::Fired, alert, now_ms), settings.outstanding);
+                self.push(&name, Message::of(Change::Fired, alert, now_ms), settings.outstanding);
             }
         }
     }
@@ -134,7 +135,6 @@ impl Ledger {
         &mut self,
         alert: Alert,
         change: Option<Change>,
-        receivers: &[String],
         settings: &AlertSettings,
         now_ms: i64,
     ) {
@@ -142,8 +142,8 @@ impl Ledger {
         if let Some(change) = change {
             // What waits is forgotten by a restart, and waits anew.
             self.write(key(ALERT, &id), &alert);
-            for name in receivers {
-                self.push(name, Message::of(change, &alert, now_ms), settings.outstanding);
+            for name in names(settings) {
+                self.push(&name, Message::of(change, &alert, now_ms), settings.outstanding);
             }
         }
         self.alerts.insert(id, alert);
@@ -221,7 +221,8 @@ impl Ledger {
     }
 
     /// Forgets receivers that are none any more, and alerts that ended long ago.
-    pub(super) fn sweep(&mut self, receivers: &[String], kept: Duration, now_ms: i64) {
+    pub(super) fn sweep(&mut self, settings: &AlertSettings, now_ms: i64) {
+        let receivers = names(settings);
         self.queues.retain(|name, queue| {
             let is_told = receivers.contains(name);
             if !is_told {
@@ -235,7 +236,7 @@ impl Ledger {
         let mut ended: Vec<(i64, String)> =
             self.alerts.iter().filter_map(|(id, alert)| Some((alert.ended_ms?, id.clone()))).collect();
         ended.sort_unstable_by(|one, other| other.cmp(one));
-        let oldest_ms = now_ms.saturating_sub(i64::try_from(kept.as_millis()).unwrap_or(i64::MAX));
+        let oldest_ms = now_ms.saturating_sub(i64::try_from(settings.kept.as_millis()).unwrap_or(i64::MAX));
         for (nth, (ended_ms, id)) in ended.into_iter().enumerate() {
             if nth >= ENDED_MAX || ended_ms < oldest_ms {
                 self.alerts.remove(&id);

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::rule::{Rule, Severity};
 use super::state::{Alert, Change};
+use crate::config::AlertSettings;
 use crate::sheet::figures;
 
 /// When an alert ends that has not, as Alertmanager says it.
@@ -48,6 +49,11 @@ pub(super) struct Batch {
 }
 
 impl Batch {
+    /// Messages to a receiver.
+    pub(super) fn to(receiver: &str, messages: Vec<Message>, settings: &AlertSettings) -> Self {
+        Self { receiver: receiver.to_owned(), messages, console_url: settings.console_url.clone() }
+    }
+
     /// What names it: the same whenever the same is sent.
     pub(super) fn id(&self) -> String {
         let mut digest = Sha256::new();

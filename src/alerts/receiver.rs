@@ -52,7 +52,7 @@ impl Receiver {
     /// Why it has not taken that.
     pub(super) async fn tell(&self, wire: &Wire, batch: &Batch) -> Result<Option<String>, String> {
         match self {
-            Self::Webhook(name, settings) => webhook::send(wire, name, settings, batch).await.map(|()| None),
+            Self::Webhook(_, settings) => webhook::send(wire, settings, batch).await.map(|()| None),
             Self::Mail(settings) => mail::send(settings, batch).await,
         }
     }

@@ -48,13 +48,9 @@ pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) 
     let mut tried = Vec::new();
     let wire = wire();
     for one in all(settings).into_iter().filter(|one| only.is_none_or(|name| name == one.name())) {
-        let batch = Batch {
-            receiver: one.name().to_owned(),
-            messages: vec![message.clone()],
-            console_url: settings.console_url.clone(),
-        };
+        let batch = Batch::to(one.name(), vec![message.clone()], settings);
         let error = one.tell(&wire, &batch).await.unwrap_or_else(Some);
-        tried.push(Tried { receiver: one.name().to_owned(), place: one.place(), error });
+        tried.push(Tried { receiver: batch.receiver, place: one.place(), error });
     }
     tried
 }

@@ -23,15 +23,10 @@ pub(super) fn wire() -> Wire {
 ///
 /// # Errors
 /// Why it has not taken that, without its URL.
-pub(super) async fn send(
-    wire: &Wire,
-    name: &str,
-    settings: &WebhookSettings,
-    batch: &Batch,
-) -> Result<(), String> {
+pub(super) async fn send(wire: &Wire, settings: &WebhookSettings, batch: &Batch) -> Result<(), String> {
     let call = call(settings, batch)?;
     let roots = roots(settings).map_err(|message| format!("`ca_file` {message}"))?;
-    let endpoint = pool(wire, name, settings, roots)?.endpoint("alert", EndpointRules::default());
+    let endpoint = pool(wire, &batch.receiver, settings, roots)?.endpoint("alert", EndpointRules::default());
     let reply = endpoint.call(call, Instant::now() + TIMEOUT).await.map_err(|error| match error {
         CallError::ForbiddenAddress => {
             "its host is at a private, local or reserved address, which `allow_addresses` does not name"

@@ -36,9 +36,9 @@ impl Horizon {
 /// Reads pages of every feed. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Feeds {
-    store: Store,
+    pub(super) store: Store,
     base_url: BaseUrl,
-    page_records_max: usize,
+    pub(super) page_records_max: usize,
 }
 
 impl Feeds {
@@ -116,13 +116,5 @@ impl Feeds {
 
     pub(super) fn company_of(&self, company: Uuid) -> Option<CompanyRecord> {
         Tokens::of(self.store.clone()).company(company)
-    }
-
-    pub(super) fn store(&self) -> &Store {
-        &self.store
-    }
-
-    pub(super) fn page_records_max(&self) -> usize {
-        self.page_records_max
     }
 }

@@ -24,9 +24,9 @@ impl Feeds {
     /// The store cannot be read.
     pub fn of_lead(&self, lead: &LeadRecord, since: ArrivalTime) -> Result<FoundInfo, ReadError> {
         let first = FeedKey::first_at(lead.company, since.0).to_bytes();
-        let of_company = |tree| self.store().scan_from(tree, first, lead.company);
+        let of_company = |tree| self.store.scan_from(tree, first, lead.company);
         let company = self.company_of(lead.company);
-        let sealed = self.store().scan_about(lead.uuid, ClientTags::TREE, first, lead.company);
+        let sealed = self.store.scan_about(lead.uuid, ClientTags::TREE, first, lead.company);
         let (events, cut_events) = self.told::<Events>(lead, company.as_ref(), of_company(Events::TREE))?;
         let (payouts, cut_payouts) =
             self.told::<Payouts>(lead, company.as_ref(), of_company(Payouts::TREE))?;
@@ -47,10 +47,10 @@ impl Feeds {
         scan: Scan,
     ) -> Result<(Vec<F::Record>, Option<ArrivalTime>), ReadError> {
         let (mut told, mut read) = (Vec::new(), 0);
-        for record in self.store().listed::<F::Stored>(F::TREE, scan) {
+        for record in self.store.listed::<F::Stored>(F::TREE, scan) {
             let (key, stored) = record?;
             let arrival = ArrivalTime(key.arrival_us);
-            if read >= self.page_records_max() {
+            if read >= self.page_records_max {
                 return Ok((told, Some(arrival)));
             }
             read += stored.len();

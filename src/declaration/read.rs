@@ -184,29 +184,20 @@ fn shown(place: &[Step]) -> String {
 
 /// Puts a value at a place, or empties it; returns whether the place could be reached.
 fn put(value: &mut toml::Value, place: &[Step], new: Option<toml::Value>) -> bool {
-    match (place, value) {
-        ([Step::Key(key)], toml::Value::Table(table)) => {
-            match new {
-                Some(new) => table.insert(key.clone(), new),
-                None => table.remove(key),
-            };
-            true
+    let Some((last, parents)) = place.split_last() else { return false };
+    let parent = parents.iter().try_fold(value, |value, step| match step {
+        Step::Key(key) => value.get_mut(key),
+        Step::Position(nth) => value.get_mut(nth),
+    });
+    match (parent, last, new) {
+        (Some(toml::Value::Table(table)), Step::Key(key), Some(new)) => drop(table.insert(key.clone(), new)),
+        (Some(toml::Value::Table(table)), Step::Key(key), None) => drop(table.remove(key)),
+        (Some(toml::Value::Array(array)), Step::Position(nth), Some(new)) if *nth < array.len() => {
+            array[*nth] = new;
         }
-        ([Step::Position(nth)], toml::Value::Array(array)) => match (array.get_mut(*nth), new) {
-            (Some(element), Some(new)) => {
-                *element = new;
-                true
-            }
-            _ => false,
-        },
-        ([Step::Key(key), rest @ ..], toml::Value::Table(table)) => {
-            table.get_mut(key).is_some_and(|value| put(value, rest, new))
-        }
-        ([Step::Position(nth), rest @ ..], toml::Value::Array(array)) => {
-            array.get_mut(*nth).is_some_and(|value| put(value, rest, new))
-        }
-        _ => false,
+        _ => return false,
     }
+    true
 }
 
 /// serde's words for a refusal, in ours.

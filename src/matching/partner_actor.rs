@@ -14,8 +14,7 @@ use super::partner_clients::{PartnerClient, Rendered};
 use super::question::Question;
 use super::replies::Reply;
 use super::trigger::Trigger;
-use crate::partners::declared::FailureKind;
-use crate::partners::partner::Simulate;
+use crate::partners::declared::{FailureKind, Simulate};
 use crate::partners::{Quote, Seat};
 use crate::rate_table::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
 use crate::telemetry::metrics::OFFERS_CUT;
@@ -162,7 +161,7 @@ impl Fate {
     fn drawn(simulate: &Simulate, draw: u64) -> Self {
         // Two fractions from 0 to 1 out of one draw.
         let fraction = |bits: u64| (bits & 0xffff_ffff) as f64 / f64::from(u32::MAX);
-        let spread = simulate.delay_max - simulate.delay;
+        let spread = simulate.delay_max.map_or(Duration::ZERO, |longest| longest - simulate.delay);
         Self {
             delay: simulate.delay + spread.mul_f64(fraction(draw)),
             fails: fraction(draw >> 32) < simulate.failure_rate || simulate.failure_rate >= 1.0,

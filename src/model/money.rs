@@ -17,11 +17,6 @@ impl Money {
     pub const fn from_dollars(dollars: i32) -> Self {
         Self(dollars as i64 * Self::SCALE)
     }
-
-    /// The amount in cents.
-    pub const fn cents(self) -> i64 {
-        self.0
-    }
 }
 
 #[cfg(test)]
@@ -36,7 +31,7 @@ mod tests {
             assert_eq!(Money::from_cents(cents).to_string(), written);
         }
         assert_eq!(Money::from_dollars(300), Money::from_cents(30_000));
-        assert_eq!(Money::from_dollars(-3).cents(), -300);
+        assert_eq!(Money::from_dollars(-3), Money::from_cents(-300));
     }
 
     #[test]

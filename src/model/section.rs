@@ -69,116 +69,109 @@ macro_rules! section {
             pub const WIRE: &'static [&'static str] = &[$($wire),+];
         }
 
-        impl $crate::model::input::FromInput for $name {
-            fn wanted() -> std::borrow::Cow<'static, str> {
-                "an object".into()
-            }
+        // The names that what is made here uses, and no others see.
+        const _: () = {
+            use utoipa::openapi::schema::{ObjectBuilder, Type};
+            use utoipa::openapi::{RefOr, Schema};
+            use $crate::model::fault::{Fault, Faults, Path};
+            use $crate::model::input::{
+                FromInput, Input, Key, find_field_faults, find_field_implausible, kind_of,
+            };
+            use $crate::model::schema::{self, Components};
 
-            fn describe(
-                components: &mut $crate::model::schema::Components,
-            ) -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
-                $crate::model::schema::reference::<Self>(components)
-            }
-
-            fn from_map<'de, A: serde::de::MapAccess<'de>>(mut entries: A) -> Result<Self, A::Error> {
-                use $crate::model::input::{Input, Key};
-                #[allow(non_camel_case_types)]
-                enum Field { $($field,)+ }
-                let recognise = |key: &str| match key {
-                    $($wire $(| $alias)* => Some(Field::$field),)+
-                    _ => None,
-                };
-                let mut section = Self::default();
-                while let Some(field) = entries.next_key_seed(Key(&recognise))? {
-                    match field {
-                        $(
-                            Some(Field::$field) => {
-                                let given = entries.next_value_seed(Input::optional())?;
-                                section.$field = given.or(section.$field.take());
-                            }
-                        )+
-                        None => drop(entries.next_value::<serde::de::IgnoredAny>()?),
-                    }
+            impl FromInput for $name {
+                fn wanted() -> std::borrow::Cow<'static, str> {
+                    "an object".into()
                 }
-                Ok(section)
-            }
 
-            fn find_faults(
-                value: &serde_json::Value,
-                at: &$crate::model::fault::Path<'_>,
-                faults: &mut $crate::model::fault::Faults,
-            ) {
-                use $crate::model::fault::{Fault, Path};
-                use $crate::model::input::{find_field_faults, kind_of};
-                let Some(entries) = value.as_object() else {
-                    return faults.push(at, Fault::other_kind(&Self::wanted(), kind_of(value)));
-                };
-                $(
-                    for name in [$wire $(, $alias)*] {
-                        if let Some(entry) = entries.get(name) {
-                            let bounds = section!(@bounds $($bounds)?);
-                            find_field_faults::<$type>(entry, bounds, &Path::Key(at, name), faults);
+                fn describe(components: &mut Components) -> RefOr<Schema> {
+                    schema::reference::<Self>(components)
+                }
+
+                fn from_map<'de, A: serde::de::MapAccess<'de>>(mut entries: A) -> Result<Self, A::Error> {
+                    #[allow(non_camel_case_types)]
+                    enum Field { $($field,)+ }
+                    let recognise = |key: &str| match key {
+                        $($wire $(| $alias)* => Some(Field::$field),)+
+                        _ => None,
+                    };
+                    let mut section = Self::default();
+                    while let Some(field) = entries.next_key_seed(Key(&recognise))? {
+                        match field {
+                            $(
+                                Some(Field::$field) => {
+                                    let given = entries.next_value_seed(Input::optional())?;
+                                    section.$field = given.or(section.$field.take());
+                                }
+                            )+
+                            None => drop(entries.next_value::<serde::de::IgnoredAny>()?),
                         }
                     }
-                )+
-            }
+                    Ok(section)
+                }
 
-            fn find_implausible(
-                &self,
-                at: &$crate::model::fault::Path<'_>,
-                faults: &mut $crate::model::fault::Faults,
-            ) {
-                use $crate::model::fault::Path;
-                use $crate::model::input::find_field_implausible;
-                $(
-                    if let Some(value) = &self.$field {
-                        let bounds = section!(@bounds $($bounds)?);
-                        find_field_implausible(value, bounds, &Path::Key(at, $wire), faults);
-                    }
-                )+
-            }
-        }
-
-        impl $crate::model::attribute::Attributes for $name {
-            section! { @attributes [$($place)*] $($field: $type = $wire $($mark)?,)+ }
-        }
-
-        impl utoipa::PartialSchema for $name {
-            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
-                use utoipa::openapi::schema::{ObjectBuilder, Type};
-                use $crate::model::{input::FromInput, schema};
-                let mut components = schema::Components::new();
-                let mut properties = ObjectBuilder::new()
-                    .schema_type(Type::Object)
-                    .description(Some(schema::sentence(&[$($about),*])));
-                $(
-                    let wanted = <$type as FromInput>::describe(&mut components);
-                    let wanted = schema::bounded(wanted, section!(@bounds $($bounds)?));
+                fn find_faults(value: &serde_json::Value, at: &Path<'_>, faults: &mut Faults) {
+                    let Some(entries) = value.as_object() else {
+                        return faults.push(at, Fault::other_kind(&Self::wanted(), kind_of(value)));
+                    };
                     $(
-                        let meaning = concat!("The same as `", $wire, "`, which counts if both are given.");
-                        let alias = schema::optional(wanted.clone(), &[meaning], &mut components);
-                        properties = properties.property($alias, alias);
-                    )*
-                    let field = schema::optional(wanted, &[$($doc),*], &mut components);
-                    properties = properties.property($wire, field);
-                )+
-                properties.into()
-            }
-        }
+                        for name in [$wire $(, $alias)*] {
+                            if let Some(entry) = entries.get(name) {
+                                let bounds = section!(@bounds $($bounds)?);
+                                find_field_faults::<$type>(entry, bounds, &Path::Key(at, name), faults);
+                            }
+                        }
+                    )+
+                }
 
-        impl utoipa::ToSchema for $name {
-            fn name() -> std::borrow::Cow<'static, str> {
-                $noun.into()
+                fn find_implausible(&self, at: &Path<'_>, faults: &mut Faults) {
+                    $(
+                        if let Some(value) = &self.$field {
+                            let bounds = section!(@bounds $($bounds)?);
+                            find_field_implausible(value, bounds, &Path::Key(at, $wire), faults);
+                        }
+                    )+
+                }
             }
 
-            fn schemas(components: &mut $crate::model::schema::Components) {
-                use $crate::model::{input::FromInput, schema};
-                $(
-                    let wanted = <$type as FromInput>::describe(components);
-                    schema::optional(wanted, &[], components);
-                )+
+            impl $crate::model::attribute::Attributes for $name {
+                section! { @attributes [$($place)*] $($field: $type = $wire $($mark)?,)+ }
             }
-        }
+
+            impl utoipa::PartialSchema for $name {
+                fn schema() -> RefOr<Schema> {
+                    let mut components = Components::new();
+                    let mut properties = ObjectBuilder::new()
+                        .schema_type(Type::Object)
+                        .description(Some(schema::sentence(&[$($about),*])));
+                    $(
+                        let wanted = <$type as FromInput>::describe(&mut components);
+                        let wanted = schema::bounded(wanted, section!(@bounds $($bounds)?));
+                        $(
+                            let meaning = concat!("The same as `", $wire, "`, which counts if both are given.");
+                            let alias = schema::optional(wanted.clone(), &[meaning], &mut components);
+                            properties = properties.property($alias, alias);
+                        )*
+                        let field = schema::optional(wanted, &[$($doc),*], &mut components);
+                        properties = properties.property($wire, field);
+                    )+
+                    properties.into()
+                }
+            }
+
+            impl utoipa::ToSchema for $name {
+                fn name() -> std::borrow::Cow<'static, str> {
+                    $noun.into()
+                }
+
+                fn schemas(components: &mut Components) {
+                    $(
+                        let wanted = <$type as FromInput>::describe(components);
+                        schema::optional(wanted, &[], components);
+                    )+
+                }
+            }
+        };
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -12,7 +12,8 @@ use super::schema::Accepted;
 macro_rules! text_format {
     ($(#[doc = $about:literal])* $name:ident, $wanted:literal, $accepted:expr, $parse:expr) => {
         $(#[doc = $about])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+        #[serde(transparent)]
         pub struct $name(String);
 
         impl $name {
@@ -31,12 +32,6 @@ macro_rules! text_format {
         impl std::fmt::Debug for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(concat!(stringify!($name), "(***)"))
-            }
-        }
-
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(&self.0)
             }
         }
 

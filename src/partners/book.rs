@@ -28,7 +28,7 @@ pub struct Book {
     rows: Vec<Row>,
     fingerprint: Fingerprint,
     /// What the files say, by partner.
-    said: BTreeMap<String, Said>,
+    pub(super) said: BTreeMap<String, Said>,
     /// What in them is no fault, and may not be what was meant.
     remarks: Vec<Fault>,
 }
@@ -220,11 +220,6 @@ impl Book {
     /// Offers of all seats, terms counted.
     pub fn offers(&self) -> usize {
         self.seats.iter().map(|seat| seat.offers.len()).sum()
-    }
-
-    /// What the files say, by partner; empty for a book that was made of seats.
-    pub fn said(&self) -> &BTreeMap<String, Said> {
-        &self.said
     }
 
     /// What to say of a book without partners.

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use serde::de::{MapAccess, Visitor};
+use serde::de::value::StrDeserializer;
+use serde::de::{IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::limits::declared::{Exclusive, Limits, exclusive};
@@ -106,7 +107,7 @@ table! {
     }
 
     /// `adaptive_timeout`: how the wait follows the pace of answers.
-    #[derive(Debug)]
+    #[derive(Debug, Clone, Copy, PartialEq)]
     pub struct AdaptiveTimeout {
         /// Share of answers that may come too late, above 0 and at most 0.5: 0.005 is one in two hundred.
         false_timeouts: f64 = figure(0.000_1, 0.5),
@@ -117,7 +118,7 @@ table! {
     }
 
     /// `simulate`: how a catalog partner pretends to be far away (sandbox and tests).
-    #[derive(Debug)]
+    #[derive(Debug, Clone, Copy, PartialEq)]
     pub struct Simulate {
         /// Shortest answer time.
         delay: Duration = wait,
@@ -384,25 +385,9 @@ pub enum PayoutStep {
 
 impl PayoutStep {
     /// The step that a partner has reported; what came to nothing earns nothing.
-    pub const fn reported(event: PartnerEventType) -> Option<Self> {
-        match event {
-            PartnerEventType::Applied => Some(Self::Applied),
-            PartnerEventType::Approved => Some(Self::Approved),
-            PartnerEventType::Listed => Some(Self::Listed),
-            PartnerEventType::Opened => Some(Self::Opened),
-            PartnerEventType::Funded => Some(Self::Funded),
-            PartnerEventType::Conversion => Some(Self::Conversion),
-            PartnerEventType::Rejected
-            | PartnerEventType::NotFunded
-            | PartnerEventType::Submitted
-            | PartnerEventType::LenderQualifiedLead
-            | PartnerEventType::AffiliateOfferClicked
-            | PartnerEventType::FirstPayment
-            | PartnerEventType::IsContacted
-            | PartnerEventType::SalesQualified
-            | PartnerEventType::FirstContact
-            | PartnerEventType::RateLocked => None,
-        }
+    pub fn reported(event: PartnerEventType) -> Option<Self> {
+        let name: StrDeserializer<'_, serde::de::value::Error> = event.as_str().into_deserializer();
+        Self::deserialize(name).ok()
     }
 }
 
@@ -470,7 +455,7 @@ pub struct Eligibility {
 
 /// One condition on one attribute.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table such as `{ in = [\"CA\"] }` or `{ min = 2000 }`")]
+#[serde(default, deny_unknown_fields, expecting = "a table such as `{ in = [\"CA\"] }` or `{ min = 2000 }`")]
 pub struct Condition {
     /// The value is one of these.
     pub r#in: Option<Vec<String>>,
@@ -491,10 +476,8 @@ pub struct Condition {
     /// Greatest number or date.
     pub max: Option<toml::Value>,
     /// The attribute is given.
-    #[serde(default)]
     pub present: bool,
     /// The condition also holds when the attribute is not given.
-    #[serde(default)]
     pub or_missing: bool,
 }
 

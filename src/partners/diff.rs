@@ -98,7 +98,7 @@ pub struct OffersDiff {
 impl BookDiff {
     /// What `after` says and `before` did not.
     pub fn between(before: &Book, after: &Book) -> Self {
-        let (old, new) = (before.said(), after.said());
+        let (old, new) = (&before.said, &after.said);
         let (was, is) = (sources(before), sources(after));
         // What is read for partner files from elsewhere: secrets and certificates, which the files only name.
         let credentials = |partner: &str, product_type: &str| {

@@ -151,7 +151,7 @@ pub struct Facts<'a> {
     newer_values: bool,
     company: Option<Uuid>,
     uuid: Option<Uuid>,
-    ranked_by: Option<&'a RankedBy>,
+    pub(super) ranked_by: Option<&'a RankedBy>,
 }
 
 impl<'a> Facts<'a> {
@@ -183,11 +183,6 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn ranked_by(self, ranked_by: Option<&'a RankedBy>) -> Self {
         Self { ranked_by, ..self }
-    }
-
-    /// What its offers are ranked by; by what the partner files say without.
-    pub fn ranking(&self) -> Option<&'a RankedBy> {
-        self.ranked_by
     }
 
     /// The uuid of the lead, where it has one.

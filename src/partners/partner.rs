@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::catalog::CatalogOffer;
-use super::declared::FailureKind;
+use super::declared::{AdaptiveTimeout, Simulate};
 use super::eligibility::Rule;
 use super::facts::Facts;
 use super::http::HttpSource;
@@ -70,30 +70,6 @@ impl Seat {
     pub fn answers_at_once(&self) -> bool {
         self.simulate.is_none() && self.http.is_none()
     }
-}
-
-/// How the wait for a partner follows the pace of its answers. It never grows beyond the timeout.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AdaptiveTimeout {
-    /// Share of answers that may be lost, 0 to 0.5.
-    pub false_timeouts: f64,
-    /// Shortest wait.
-    pub floor: Duration,
-    /// Longest wait.
-    pub ceiling: Duration,
-}
-
-/// How a catalog partner pretends to be far away.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Simulate {
-    /// Shortest answer time.
-    pub delay: Duration,
-    /// Longest answer time.
-    pub delay_max: Duration,
-    /// Share of asks that fail.
-    pub failure_rate: f64,
-    /// How they fail.
-    pub failure: FailureKind,
 }
 
 /// What a rate table must know of a seat for as long as it can be read, whatever becomes of the partner's file.

@@ -30,7 +30,6 @@ pub(super) type Queueing = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// What attempts share with what takes in.
 struct Shared {
-    subscription: Arc<Subscription>,
     settings: PostbackSettings,
     ledger: Ledger,
     endpoint: Endpoint,
@@ -67,9 +66,9 @@ impl Follower {
         let endpoint = sender::open(wire, &subscription, settings)?;
         // What was queued by a follower before this one is written, so that what is read is what is there.
         store.commit(Commit::new()).await.map_err(|error| error.to_string())?;
-        let (reads, declared) = (store.clone(), Arc::clone(&subscription));
+        let reads = store.clone();
         let read = blocking(move || {
-            let ledger = Ledger::of(&reads, &declared);
+            let ledger = Ledger::of(&reads, &subscription);
             let mut outbox = Outbox::default();
             for (place, delivery) in ledger.deliveries(What::Outstanding)? {
                 outbox.add(place, delivery);
@@ -79,7 +78,6 @@ impl Follower {
         let read = read.await.map_err(|error| error.to_string())?;
         let (tried, ledger, outbox) = read.map_err(|error| error.to_string())?;
         let shared = Shared {
-            subscription,
             settings: settings.clone(),
             ledger,
             endpoint,
@@ -178,7 +176,7 @@ impl Shared {
         let Some(until_us) = blocking(move || shared.ledger.news()).await?? else { return Ok(false) };
         self.ledger.store.commit(Commit::new()).await?;
         let shared = Arc::clone(self);
-        let taken = blocking(move || shared.ledger.take(&shared.subscription, until_us, room)).await??;
+        let taken = blocking(move || shared.ledger.take(until_us, room)).await??;
         let Some(Taken { commit, deliveries, more }) = taken else { return Ok(false) };
         self.ledger.store.commit(commit).await?;
         deliveries.into_iter().for_each(|(place, delivery)| self.outbox.lock().add(place, delivery));
@@ -190,7 +188,7 @@ impl Shared {
         let outbox = self.outbox.lock();
         let now_ms = self.ledger.store.now_ms();
         let lag_ms = outbox.oldest_ms().map_or(0, |oldest_ms| (now_ms - oldest_ms).max(0));
-        let name = &self.subscription.name;
+        let name = &self.ledger.subscription.name;
         gauge!(POSTBACK_LAG, "subscription" => name.clone()).set(lag_ms as f64 / 1000.0);
         gauge!(POSTBACKS_OUTSTANDING, "subscription" => name.clone()).set(outbox.len() as f64);
     }
@@ -198,19 +196,20 @@ impl Shared {
     /// Sends one delivery, and writes down how that ended.
     async fn attempt(self: Arc<Self>, place: Place, delivery: Delivery) -> Settled {
         let shared = Arc::clone(&self);
-        let found = blocking(move || shared.ledger.find(&shared.subscription, place)).await;
+        let found = blocking(move || shared.ledger.find(place)).await;
+        let subscription = &self.ledger.subscription;
         let held = |delivery| (Some(delivery), Some(self.settings.first_backoff));
         // It may be there once the disk reads again.
         let Ok(Ok(found)) = found else { return held(delivery) };
-        let call = found.and_then(|(message, tags)| self.subscription.call(&message, tags.as_ref()));
+        let call = found.and_then(|(message, tags)| subscription.call(&message, tags.as_ref()));
         let Some(call) = call else {
             self.written("gone", || self.ledger.settled(place, None, None)).await;
             return (None, None);
         };
         let now_ms = || self.ledger.store.now_ms();
-        let sent = sender::send(&self.endpoint, call, self.subscription.timeout, now_ms).await;
+        let sent = sender::send(&self.endpoint, call, subscription.timeout, now_ms).await;
         let age_ms = u128::from((sent.ended.at_ms - delivery.taken_ms).max(0).unsigned_abs());
-        let is_last = age_ms >= self.subscription.give_up_after.as_millis();
+        let is_last = age_ms >= subscription.give_up_after.as_millis();
         if sent.held_back && !is_last {
             return held(delivery);
         }
@@ -247,7 +246,7 @@ impl Shared {
         {
             sleep(WRITE_AGAIN).await;
         }
-        let name = self.subscription.name.clone();
+        let name = self.ledger.subscription.name.clone();
         counter!(POSTBACKS, "subscription" => name, "result" => result).increment(1);
     }
 }

@@ -1,5 +1,6 @@
 //! The ledger of a subscription: what the store holds of it, and how that changes. It blocks while it reads.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use uuid::Uuid;
@@ -17,6 +18,7 @@ use crate::store::{Commit, CommitError, FeedKey, ReadError, Store, Tree, codec};
 #[derive(Debug, Clone)]
 pub(super) struct Ledger {
     pub(super) store: Store,
+    pub(super) subscription: Arc<Subscription>,
     pub(super) company: CompanyRecord,
     pub(super) keys: Keys,
 }
@@ -44,7 +46,7 @@ impl Ledger {
     pub(super) fn of(store: &Store, subscription: &Subscription) -> Self {
         let company = company_of(store, &subscription.company);
         let keys = Keys::of(&subscription.name, company.uuid);
-        Self { store: store.clone(), company, keys }
+        Self { store: store.clone(), subscription: Arc::new(subscription.clone()), company, keys }
     }
 
     /// How far the feed is taken in; nothing where it never was.
@@ -97,17 +99,12 @@ impl Ledger {
         if in_feed || put_back() { self.store.closed_us().map(Some).map_err(unreadable) } else { Ok(None) }
     }
 
-    /// Takes from the feed what `subscription` wants of what arrived up to `until_us`, and what was put back: as many as there is `room`
+    /// Takes from the feed what the subscription wants of what arrived up to `until_us`, and what was put back: as many as there is `room`
     /// for, but for those that arrived together.
     ///
     /// # Errors
     /// The cursor cannot be read.
-    pub(super) fn take(
-        &self,
-        subscription: &Subscription,
-        until_us: u64,
-        room: usize,
-    ) -> Result<Option<Taken>, CommitError> {
+    pub(super) fn take(&self, until_us: u64, room: usize) -> Result<Option<Taken>, CommitError> {
         let Some(before) = self.cursor()? else { return Ok(None) };
         let now_ms = self.store.now_ms();
         let mut deliveries = self.deliveries(What::PutBack)?;
@@ -126,7 +123,7 @@ impl Ledger {
                 more = true;
                 break;
             }
-            deliveries.extend(self.wanted(subscription, key, &payload, now_ms)?);
+            deliveries.extend(self.wanted(key, &payload, now_ms)?);
             // No two records share an arrival.
             after.next_us = key.arrival_us + 1;
         }
@@ -144,7 +141,6 @@ impl Ledger {
     /// The deliveries of a record of the feed.
     fn wanted(
         &self,
-        subscription: &Subscription,
         key: FeedKey,
         payload: &[u8],
         now_ms: i64,
@@ -152,7 +148,7 @@ impl Ledger {
         let events = told(&self.store, &self.company, key, payload);
         let mut deliveries = Vec::new();
         for (event, nth) in events.into_iter().zip(0..) {
-            if subscription.wants(&event) && self.fits(subscription, event.lead_uuid)? {
+            if self.subscription.wants(&event) && self.fits(event.lead_uuid)? {
                 let place = Place { arrival_us: key.arrival_us, sequence: key.sequence, nth };
                 deliveries.push((place, Delivery::of(&event, now_ms)));
             }
@@ -160,10 +156,10 @@ impl Ledger {
         Ok(deliveries)
     }
 
-    /// Whether the client tags of a lead are as a subscription wants them; of one that is erased they are not.
-    fn fits(&self, subscription: &Subscription, lead: Uuid) -> Result<bool, CommitError> {
-        let fits = |tags: ClientTags| subscription.fits(&tags);
-        Ok(!subscription.reads_tags() || self.tags(lead)?.is_some_and(fits))
+    /// Whether the client tags of a lead are as the subscription wants them; of one that is erased they are not.
+    fn fits(&self, lead: Uuid) -> Result<bool, CommitError> {
+        let fits = |tags: ClientTags| self.subscription.fits(&tags);
+        Ok(!self.subscription.reads_tags() || self.tags(lead)?.is_some_and(fits))
     }
 
     /// The client tags of a lead; nothing of one that is erased, or cannot be read any more.
@@ -178,11 +174,8 @@ impl Ledger {
     ///
     /// # Errors
     /// The disk does not read: it may be there.
-    pub(super) fn find(
-        &self,
-        subscription: &Subscription,
-        place: Place,
-    ) -> Result<Option<(Message, Option<ClientTags>)>, CommitError> {
+    pub(super) fn find(&self, place: Place) -> Result<Option<(Message, Option<ClientTags>)>, CommitError> {
+        let subscription = &self.subscription;
         let Place { arrival_us, sequence, nth } = place;
         let key = FeedKey { company: self.company.uuid, arrival_us, sequence };
         let Some(payload) = self.readable(Tree::LeadEvents, &key.to_bytes())? else { return Ok(None) };

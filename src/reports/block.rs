@@ -62,11 +62,11 @@ pub fn write(cells: &[(Ids, Measures)]) -> Vec<u8> {
 /// That it is no block, or is cut off, or goes on behind its end.
 pub fn read(bytes: &[u8], mut tell: impl FnMut(Ids, &Measures)) -> Result<(), CodecError> {
     let mut input = Input(bytes);
-    if input.byte()? != FORMAT {
+    if input.number::<u8>()? != FORMAT {
         return Err(Input::fault());
     }
     let mut left = usize::try_from(input.number::<u64>()?).map_err(|_| Input::fault())?;
-    let written = Some(2 + usize::from(input.byte()?)).filter(|columns| *columns <= COLUMNS);
+    let written = Some(2 + usize::from(input.number::<u8>()?)).filter(|columns| *columns <= COLUMNS);
     let written = written.ok_or_else(Input::fault)?;
     let mut before = (0_i64, 0_i64);
     let mut columns = [[0; CHUNK]; COLUMNS];
@@ -138,12 +138,6 @@ impl Input<'_> {
         CodecError::of("a block of cells is cut off, too long, or of another format")
     }
 
-    fn byte(&mut self) -> Result<u8, CodecError> {
-        let (first, rest) = self.0.split_first().ok_or_else(Self::fault)?;
-        self.0 = rest;
-        Ok(*first)
-    }
-
     fn number<T: DeserializeOwned>(&mut self) -> Result<T, CodecError> {
         let (value, rest) = postcard::take_from_bytes(self.0).map_err(|_| Self::fault())?;
         self.0 = rest;
@@ -151,11 +145,11 @@ impl Input<'_> {
     }
 
     fn column(&mut self, column: &mut Column, here: usize) -> Result<(), CodecError> {
-        let width = self.byte()?;
+        let width = self.number::<u8>()?;
         if width == SPARSE {
             column[..here].fill(0);
-            for _ in 0..self.byte()? {
-                let place = usize::from(self.byte()?);
+            for _ in 0..self.number::<u8>()? {
+                let place = usize::from(self.number::<u8>()?);
                 *column.get_mut(place).ok_or_else(Self::fault)? = self.number()?;
             }
             return Ok(());

@@ -81,7 +81,7 @@ pub use self::dimension::Dimension;
 use self::query::{Query, QueryFaults};
 pub use self::rebuild::{Rebuild, RebuildProgress, Rebuilt};
 use self::report::Report;
-use self::sums::SumFault;
+use self::sums::{SumFault, Sums};
 use crate::config::ReportSettings;
 use crate::records::Records;
 use crate::store::tokens::Tokens;
@@ -218,9 +218,17 @@ impl Reports {
             let count = self.count(query.zone).read();
             let companies = report::companies(query, report::all_companies(&count, named.clone()));
             let before = self.writes(&count).map_err(SumFault::Unreadable)?;
-            // What is being written may be in the store already.
-            let limits = (self.rules.groups, before == count.state.writes);
-            let made = report::report(&self.records.store, &count, query, &companies, limits);
+            let sums = Sums {
+                store: &self.records.store,
+                count: &count,
+                query,
+                companies: &companies,
+                labels: Default::default(),
+                most: self.rules.groups,
+                // What is being written may be in the store already.
+                with_pending: before == count.state.writes,
+            };
+            let made = report::report(sums);
             // What was written meanwhile may count twice, or not at all.
             if attempt >= TRIES || self.writes(&count).map_err(SumFault::Unreadable)? == before {
                 return made;

@@ -15,7 +15,6 @@ use super::measure::{Measure, Measures};
 use super::query::{Order, OrderBy, Query, Range};
 use super::sums::{SumFault, Sums};
 use crate::sheet::{Kind, Sheet, Value};
-use crate::store::Store;
 
 /// A report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,18 +78,12 @@ impl Draft {
     }
 }
 
-/// Makes the report of a count.
+/// Makes the report of sums.
 ///
 /// # Errors
 /// `SumFault`
-pub fn report(
-    store: &Store,
-    count: &Count,
-    query: &Query,
-    companies: &[(Uuid, String)],
-    limits: (usize, bool),
-) -> Result<Report, SumFault> {
-    let mut sums = Sums::of(store, count, query, companies, limits);
+pub fn report(mut sums: Sums<'_>) -> Result<Report, SumFault> {
+    let Sums { store, count, query, .. } = sums;
     let earlier = query.range.before().filter(|_| query.compare);
     let total = sums.whole(query.range)?;
     let total_before = earlier.map(|range| sums.whole(range)).transpose()?;

@@ -24,18 +24,19 @@ pub enum SumFault {
     Unreadable(CommitError),
 }
 
-/// Sums up cells.
+/// Sums up the cells of a count, as the store has it and what was counted since.
 pub struct Sums<'a> {
-    store: &'a Store,
-    count: &'a Count,
-    query: &'a Query,
+    pub store: &'a Store,
+    pub count: &'a Count,
+    pub query: &'a Query,
     /// The companies that are looked at: uuid and name.
-    companies: &'a [(Uuid, String)],
+    pub companies: &'a [(Uuid, String)],
     /// The values of each dimension of the report, over all companies.
     pub labels: [Names; 2],
-    most: usize,
+    /// The most groups of a report.
+    pub most: usize,
     /// Whether what is not known to be written has to be added, since the store does not have it yet.
-    with_pending: bool,
+    pub with_pending: bool,
 }
 
 /// What the number of a cell means for its group.
@@ -48,26 +49,17 @@ enum Role {
     Place(usize, Vec<u32>),
 }
 
-/// How the cells of one company become groups.
+/// How the cells of one company become groups, and which are looked at.
 struct Grouping {
+    company: Uuid,
+    kind: Kind,
     roles: [Role; 2],
     base: Group,
     /// The place of a dimension that is a time, if there is one.
     time: Option<(usize, Dimension)>,
 }
 
-impl<'a> Sums<'a> {
-    /// Sums of a count, as the store has it and what was counted since, in so many groups at most.
-    pub fn of(
-        store: &'a Store,
-        count: &'a Count,
-        query: &'a Query,
-        companies: &'a [(Uuid, String)],
-        (most, with_pending): (usize, bool),
-    ) -> Self {
-        Self { store, count, query, companies, labels: Default::default(), most, with_pending }
-    }
-
+impl Sums<'_> {
     /// The groups of a range.
     ///
     /// # Errors
@@ -80,12 +72,12 @@ impl<'a> Sums<'a> {
         };
         let mut groupings = Vec::with_capacity(self.companies.len());
         for (company, name) in self.companies {
-            groupings.extend(self.grouping(kind, *company, name).map(|grouping| (*company, grouping)));
+            groupings.extend(self.grouping(kind, *company, name));
         }
         let mut groups = Groups::within([0, 1].map(|place| self.bounds(place, range)), self.most);
-        for (company, grouping) in &groupings {
+        for grouping in &groupings {
             for stretch in &stretches {
-                self.sum(*company, kind, stretch, grouping, &mut groups)?;
+                self.sum(stretch, grouping, &mut groups)?;
             }
         }
         Ok(groups)
@@ -112,9 +104,9 @@ impl<'a> Sums<'a> {
         let mut groups = Groups::default();
         for (company, _) in self.companies {
             let Some(roles) = self.roles(kind, *company, false) else { continue };
-            let grouping = Grouping { roles, base: [0, 0], time: None };
+            let grouping = Grouping { company: *company, kind, roles, base: [0, 0], time: None };
             for stretch in cover(range) {
-                self.sum(*company, kind, &stretch, &grouping, &mut groups)?;
+                self.sum(&stretch, &grouping, &mut groups)?;
             }
         }
         Ok(groups.each().next().map(|(_, sum)| sum).unwrap_or_default())
@@ -129,7 +121,7 @@ impl<'a> Sums<'a> {
         }
         let time = self.query.place(Dimension::is_time);
         let time = time.map(|place| (place, self.query.by[place].clone()));
-        Some(Grouping { roles, base, time })
+        Some(Grouping { company, kind, roles, base, time })
     }
 
     fn roles(&mut self, Kind(one, other): Kind, company: Uuid, by_rows: bool) -> Option<[Role; 2]> {
@@ -156,18 +148,12 @@ impl<'a> Sums<'a> {
         }
     }
 
-    fn sum(
-        &self,
-        company: Uuid,
-        kind: Kind,
-        stretch: &Stretch,
-        grouping: &Grouping,
-        groups: &mut Groups,
-    ) -> Result<(), SumFault> {
+    fn sum(&self, stretch: &Stretch, grouping: &Grouping, groups: &mut Groups) -> Result<(), SumFault> {
         for is_together in [true, false] {
-            self.stored(company, (kind, is_together), stretch, grouping, groups)?;
+            self.stored(is_together, stretch, grouping, groups)?;
         }
         let pending = self.with_pending.then_some(&self.count.pending);
+        let Grouping { company, kind, .. } = *grouping;
         let days = pending.into_iter().flat_map(|cells| cells.days(company, self.query.test, stretch.range));
         for (day, of_day) in days {
             let base = grouping.base_at(day);
@@ -181,12 +167,12 @@ impl<'a> Sums<'a> {
     /// Adds what the store has of a stretch.
     fn stored(
         &self,
-        company: Uuid,
-        (kind, is_together): (Kind, bool),
+        is_together: bool,
         stretch: &Stretch,
         grouping: &Grouping,
         groups: &mut Groups,
     ) -> Result<(), SumFault> {
+        let Grouping { company, kind, .. } = *grouping;
         let period = stretch.grain.period(stretch.range.first);
         let place = Place { company, test: self.query.test, grain: stretch.grain, period };
         let stored_as = if is_together { TOGETHER } else { kind_bytes(kind) };

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::ask::{End, EndedAsk};
-use crate::partners::partner::AdaptiveTimeout;
+use crate::partners::declared::AdaptiveTimeout;
 
 /// Fewest asks that say anything.
 const ASKS_ENOUGH: usize = 200;
@@ -38,7 +38,7 @@ impl Estimate {
         if self.age >= ASKS_BETWEEN {
             *self = Self { age: 0, enough: enough_for(asks, rule.false_timeouts) };
         }
-        let ceiling = rule.ceiling.min(whole);
+        let ceiling = rule.ceiling.unwrap_or(whole).min(whole);
         // It only ever shortens, whatever floor and ceiling say.
         self.enough.map_or(whole, |enough| enough.clamp(rule.floor.min(ceiling), ceiling))
     }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::matching::tests::world::book;
 use crate::partner_files::{partner, prompt_partners};
-use crate::partners::partner::AdaptiveTimeout;
+use crate::partners::declared::AdaptiveTimeout;
 use crate::rate_table::outcome::{Failure, NoOfferReason, Outcome};
 
 const WHOLE: Duration = Duration::from_secs(10);
@@ -215,7 +215,7 @@ proptest! {
         ceiling in 0_u64..20_000,
     ) {
         let (floor, ceiling) = (Duration::from_millis(floor), Duration::from_millis(ceiling));
-        let timeout = adapted(&asks, AdaptiveTimeout { false_timeouts, floor, ceiling });
+        let timeout = adapted(&asks, AdaptiveTimeout { false_timeouts, floor, ceiling: Some(ceiling) });
         prop_assert!(timeout <= WHOLE);
         prop_assert!(timeout >= floor.min(ceiling).min(WHOLE));
     }
@@ -225,7 +225,7 @@ proptest! {
         asks in prop::collection::vec(any_ask(), 0..1200),
         false_timeouts in 0.0..0.5,
     ) {
-        let rule = AdaptiveTimeout { false_timeouts, floor: Duration::ZERO, ceiling: WHOLE };
+        let rule = AdaptiveTimeout { false_timeouts, floor: Duration::ZERO, ceiling: None };
         let mut telling = asks.clone();
         telling.retain(|ask| !ask.test && !matches!(ask.end, End::Failed | End::Late));
         prop_assert_eq!(adapted(&asks, rule), adapted(&telling, rule));

@@ -157,25 +157,13 @@ impl PartnerEventType {
 
     /// The lead action that it becomes; a conversion is one of a special offer, or else no step of the funnel, as contacts and
     /// promises are none.
-    pub const fn action_type(self, of_special_offer: bool) -> Option<LeadActionType> {
+    pub fn action_type(self, of_special_offer: bool) -> Option<LeadActionType> {
         match self {
-            Self::Applied => Some(LeadActionType::Applied),
-            Self::Rejected => Some(LeadActionType::Rejected),
-            Self::Approved => Some(LeadActionType::Approved),
-            Self::Listed => Some(LeadActionType::Listed),
             Self::Opened => Some(LeadActionType::SpecialOfferConversion),
-            Self::Funded => Some(LeadActionType::Funded),
+            Self::Conversion => of_special_offer.then_some(LeadActionType::SpecialOfferConversion),
             Self::NotFunded => Some(LeadActionType::NotFunded),
-            Self::Conversion if of_special_offer => Some(LeadActionType::SpecialOfferConversion),
-            Self::Submitted => Some(LeadActionType::Submitted),
             Self::LenderQualifiedLead => Some(LeadActionType::LenderQualifiedLead),
-            Self::Conversion
-            | Self::AffiliateOfferClicked
-            | Self::FirstPayment
-            | Self::IsContacted
-            | Self::SalesQualified
-            | Self::FirstContact
-            | Self::RateLocked => None,
+            of_the_same_name => LeadActionType::from_wire(of_the_same_name.as_str()),
         }
     }
 }

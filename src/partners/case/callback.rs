@@ -16,15 +16,13 @@ const KNOWN: [&str; 4] = ["body", "header", "now", "secret"];
 
 /// `callback`
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Callback {
     /// How long after its first answer the simulator makes the call, milliseconds.
-    #[serde(default)]
     pub after_ms: u64,
     /// How it is signed; not at all when absent.
     pub sign: Option<Sign>,
     /// What becomes of it.
-    #[serde(default)]
     pub(super) expect: Word,
 }
 
@@ -53,13 +51,11 @@ pub struct Sign {
 }
 
 /// `sign` as it is written. `header` with `key` is short for the HMAC-SHA256 of the body in hexadecimal.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct Declared {
-    #[serde(default)]
     headers: BTreeMap<String, Recipe>,
     body: Option<Recipe>,
-    #[serde(default)]
     secrets: BTreeMap<String, String>,
     header: Option<String>,
     key: Option<String>,
@@ -179,7 +175,7 @@ impl Sign {
         let header = crate::partners::http::answer::texts_of(headers);
         let body = String::from_utf8_lossy(body);
         let context: Mapped = minijinja::context! { header, body, now, secret };
-        let made = recipe.0.run(key, &context).map_err(|error| error.in_full())?;
+        let made = recipe.0.run(&context).map_err(|error| format!("`{key}`: {}", error.detail))?;
         text(&made).ok_or_else(|| format!("`{key}` makes nothing"))
     }
 }

@@ -90,25 +90,34 @@ impl Expected {
     }
 
     fn compare_meaning(&self, seat: &Seat, answered: &Answered, wrong: &mut Vec<String>) {
-        match (self, answered) {
-            (Self::Offers(expected), Answered::Offers(quotes)) => {
-                if expected.len() != quotes.len() {
-                    wrong.push(format!("offers: {} expected, {} found", expected.len(), quotes.len()));
+        match (self, &Self::found(seat, answered)) {
+            (Self::Offers(expected), Self::Offers(found)) => {
+                if expected.len() != found.len() {
+                    wrong.push(format!("offers: {} expected, {} found", expected.len(), found.len()));
                 }
-                for (nth, (expected, quote)) in expected.iter().zip(quotes).enumerate() {
-                    compare_part(&format!("offers[{nth}]"), expected, &shown(seat, quote), wrong);
-                }
-            }
-            (Self::Declined(reason), Answered::Declined(found)) => {
-                let found = found.map_or(Value::from(true), |found| found.as_str().into());
-                if *reason != found {
-                    wrong.push(format!("declined: {reason} expected, {found} found"));
+                for (nth, (expected, found)) in expected.iter().zip(found).enumerate() {
+                    compare_part(&format!("offers[{nth}]"), expected, found, wrong);
                 }
             }
-            (Self::Failed(cause), Answered::Failed(found)) if found.contains(cause.as_str()) => {}
+            (Self::Declined(reason), Self::Declined(found)) if reason == found => {}
+            (Self::Declined(reason), Self::Declined(found)) => {
+                wrong.push(format!("declined: {reason} expected, {found} found"));
+            }
+            (Self::Failed(cause), Self::Failed(found)) if found.contains(cause.as_str()) => {}
             (expected, found) => {
-                wrong.push(format!("{} expected, {} found", expected.outcome(), outcome(found)));
+                wrong.push(format!("{} expected, {} found", expected.outcome(), found.outcome()));
             }
+        }
+    }
+
+    /// What would have to be expected of an answer.
+    fn found(seat: &Seat, answered: &Answered) -> Self {
+        match answered {
+            Answered::Offers(quotes) => Self::Offers(quotes.iter().map(|quote| shown(seat, quote)).collect()),
+            Answered::Declined(reason) => {
+                Self::Declined(reason.map_or(Value::from(true), |reason| reason.as_str().into()))
+            }
+            Answered::Failed(cause) => Self::Failed(cause.clone()),
         }
     }
 
@@ -118,15 +127,6 @@ impl Expected {
             Self::Declined(reason) => format!("declined ({reason})"),
             Self::Failed(cause) => format!("failed (`{cause}`)"),
         }
-    }
-}
-
-fn outcome(found: &Answered) -> String {
-    match found {
-        Answered::Offers(quotes) => format!("offers ({})", quotes.len()),
-        Answered::Declined(Some(reason)) => format!("declined (\"{reason}\")"),
-        Answered::Declined(None) => "declined (true)".to_owned(),
-        Answered::Failed(cause) => format!("failed (`{cause}`)"),
     }
 }
 

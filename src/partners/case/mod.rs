@@ -157,20 +157,18 @@ impl Case {
         let given = Given::of(&facts, &Asked { lead: LEAD, rate_table: RATE_TABLE, test: self.test, now });
         let turns = self.turns()?;
         let mut trial = Trial::of(seat, source, &given, &facts);
-        let mut wrong = Vec::new();
         for (nth, turn) in turns.iter().enumerate() {
-            trial.turn(turn, &mut wrong)?;
+            trial.turn(turn)?;
             if nth + 1 == turns.len() {
-                trial.end(self.expect.as_ref(), &mut wrong);
+                trial.end(self.expect.as_ref());
             }
-            if !wrong.is_empty() {
+            if !trial.wrong.is_empty() {
                 break;
             }
         }
-        if turns.len() > 1 {
-            wrong.iter_mut().for_each(|wrong| *wrong = format!("call {}: {wrong}", trial.turns));
-        }
-        Ok(wrong)
+        let placed = |wrong: String| format!("call {}: {wrong}", trial.turns);
+        let wrong = trial.wrong.into_iter();
+        Ok(if turns.len() > 1 { wrong.map(placed).collect() } else { wrong.collect() })
     }
 
     /// Its calls and answers, taken out of it.

@@ -24,6 +24,8 @@ pub(super) struct Trial<'a> {
     goes_on: bool,
     /// What the last answer means.
     reading: Option<Result<Reading, MappingError>>,
+    /// What is not as the case says.
+    pub(super) wrong: Vec<String>,
 }
 
 impl<'a> Trial<'a> {
@@ -31,26 +33,27 @@ impl<'a> Trial<'a> {
     pub(super) fn of(seat: &'a Seat, source: &'a HttpSource, given: &'a Given, facts: &'a Facts<'a>) -> Self {
         let mut exchange = Exchange::default();
         exchange.callback_url = Some(CALLBACK.to_owned());
-        Self { seat, source, given, facts, exchange, turns: 0, called: false, goes_on: false, reading: None }
+        let (turns, called, goes_on, reading, wrong) = (0, false, false, None, Vec::new());
+        Self { seat, source, given, facts, exchange, turns, called, goes_on, reading, wrong }
     }
 
-    /// Makes the next call; what is not as the case says is added to `wrong`.
+    /// Makes the next call.
     ///
     /// # Errors
     /// What of the case cannot be used at all.
-    pub(super) fn turn(&mut self, turn: &Turn, wrong: &mut Vec<String>) -> Result<(), String> {
+    pub(super) fn turn(&mut self, turn: &Turn) -> Result<(), String> {
         match &turn.callback {
             Some(callback) => {
                 self.turns += 1;
-                self.called(callback, turn.response.as_ref(), wrong)
+                self.called(callback, turn.response.as_ref())
             }
             None if self.reading.is_some() => {
-                wrong.push("no further call follows it".to_owned());
+                self.wrong.push("no further call follows it".to_owned());
                 Ok(())
             }
             None => {
                 self.turns += 1;
-                self.asked(turn, wrong);
+                self.asked(turn);
                 turn.response.as_ref().map_or(Ok(()), |response| {
                     let (status, headers) = response.head()?;
                     self.read(Received { status, headers: &headers, body: &response.body() });
@@ -61,7 +64,8 @@ impl<'a> Trial<'a> {
     }
 
     /// Compares what it has come to.
-    pub(super) fn end(&self, expected: Option<&Expected>, wrong: &mut Vec<String>) {
+    pub(super) fn end(&mut self, expected: Option<&Expected>) {
+        let wrong = &mut self.wrong;
         match (&self.reading, expected) {
             (Some(reading), Some(expected)) => expected.compare(self.seat, reading, wrong),
             // What else is wrong explains it.
@@ -77,7 +81,8 @@ impl<'a> Trial<'a> {
     }
 
     /// Compares the request.
-    fn asked(&self, turn: &Turn, wrong: &mut Vec<String>) {
+    fn asked(&mut self, turn: &Turn) {
+        let wrong = &mut self.wrong;
         match (self.source.request(&self.exchange, self.given, Secrets::Masked), &turn.call) {
             (Ok(Some(request)), Some(call)) => {
                 call.compare(self.source.ask_uuid(RATE_TABLE), &request, wrong);
@@ -89,12 +94,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Takes in a call of the partner's own, as the integrations listener does.
-    fn called(
-        &mut self,
-        callback: &Callback,
-        said: Option<&Response>,
-        wrong: &mut Vec<String>,
-    ) -> Result<(), String> {
+    fn called(&mut self, callback: &Callback, said: Option<&Response>) -> Result<(), String> {
         let said = said.ok_or("`callback` has no `response`, which is what the partner says")?;
         let (status, mut headers) = said.head()?;
         let mut body = said.body();
@@ -103,16 +103,16 @@ impl<'a> Trial<'a> {
         }
         let received = Received { status, headers: &headers, body: &body };
         let signed = self.source.verified(&headers, &body, (NOON, Secrets::Masked));
-        let (found, before) =
-            (self.found(signed.as_ref().is_ok_and(|signed| *signed), received), wrong.len());
+        let found = self.found(signed.as_ref().is_ok_and(|signed| *signed), received);
+        let before = self.wrong.len();
         if found != callback.expect {
-            wrong.push(format!("callback: {} expected, {found} found", callback.expect));
-            wrong.extend(signed.err().map(|error| error.in_full()));
-            wrong.extend(self.unreadable(received).filter(|_| found == Word::Unreadable));
+            let unreadable = self.unreadable(received).filter(|_| found == Word::Unreadable);
+            self.wrong.push(format!("callback: {} expected, {found} found", callback.expect));
+            self.wrong.extend(signed.err().map(|error| error.in_full()).into_iter().chain(unreadable));
         } else if found == Word::Taken && self.source.awaited(&self.exchange).is_none() {
-            wrong.push("no call of the partner's own is awaited here".to_owned());
+            self.wrong.push("no call of the partner's own is awaited here".to_owned());
         }
-        if found == Word::Taken && wrong.len() == before {
+        if found == Word::Taken && self.wrong.len() == before {
             let step = self.exchange.progress().step;
             self.read(received);
             // One that says only that the partner is at work leaves room for the next.

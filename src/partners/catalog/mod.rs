@@ -63,6 +63,15 @@ pub enum FiguresBy {
     Partner,
 }
 
+/// What the offers of a seat have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OfSeat<'f> {
+    pub product_type: ProductType,
+    pub identity: &'f Arc<Identity>,
+    /// Whom any of them is for.
+    pub rule: &'f Rule,
+}
+
 /// Terms, how likely somebody is to get them, and the amount that they are for.
 type Quoted = (Terms, f64, Option<f64>);
 
@@ -84,12 +93,10 @@ pub enum Pricing {
 }
 
 impl CatalogOffer {
-    /// Checks a declared offer; `None` when it has faults, which the checker then holds. `rule` is the product's.
+    /// Checks a declared offer; there is none when it has faults, which the checker then holds.
     pub(super) fn declared(
         offer: &declared::Offer,
-        product_type: ProductType,
-        identity: &Arc<Identity>,
-        rule: &Rule,
+        OfSeat { product_type, identity, rule }: OfSeat<'_>,
         figures: FiguresBy,
         check: &mut Checker,
     ) -> Vec<Self> {
@@ -122,13 +129,10 @@ impl CatalogOffer {
         offers.collect()
     }
 
-    /// Checks what a file says of offers of a partner's own, whose figures are `answered`; `None` when it cannot be read. `rule` is the
-    /// product's.
+    /// Checks what a file says of offers of a partner's own, whose figures are `answered`; `None` when it cannot be read.
     pub(super) fn own(
         own: &declared::Own,
-        product_type: ProductType,
-        identity: &Arc<Identity>,
-        rule: &Rule,
+        OfSeat { product_type, identity, rule }: OfSeat<'_>,
         answered: &BTreeMap<String, String>,
         check: &mut Checker,
     ) -> Option<Self> {
@@ -232,7 +236,7 @@ impl CatalogOffer {
             declared_conversion: said.conversion_probability,
             consumer_rating: said.consumer_rating,
         };
-        let ranked = facts.ranking().map(|by| Box::new(by.rank(facts, &terms, &merits)));
+        let ranked = facts.ranked_by.map(|by| Box::new(by.rank(facts, &terms, &merits)));
         let score = ranked.as_ref().map_or_else(|| merits.expected_value(), |ranked| ranked.score());
         let text = self.text.fingerprint;
         Quote { text, score, terms, landing_url: None, expires_at: None, own: None, doubt: None, ranked }
@@ -251,12 +255,7 @@ fn variants(
         ProductType::CreditCard => one(card::declared(offer, check).map(Pricing::Card)),
         ProductType::Mortgage => one(mortgage::declared(offer, figures, check).map(Pricing::Mortgage)),
         ProductType::Savings => one(savings::declared(offer, figures, check).map(Pricing::Savings)),
-        ProductType::Insurance
-        | ProductType::LifeInsurance
-        | ProductType::Other
-        | ProductType::Generic
-        | ProductType::AutoInsurance
-        | ProductType::Unknown => one(special::declared(offer, product_type, check).map(Pricing::Special)),
+        _ => one(special::declared(offer, product_type, check).map(Pricing::Special)),
     }
 }
 

@@ -7,16 +7,15 @@ mod values;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use self::conditions::NO_ATTRIBUTE;
-use super::catalog::{CatalogOffer, FiguresBy};
+use super::catalog::{CatalogOffer, FiguresBy, OfSeat};
 use super::declared::{self, DeclaredPartner};
 use super::eligibility::{Condition, Rule, Test};
 use super::facts::Subject;
 use super::http::HttpSource;
 use super::identity::Identity;
-use super::partner::{AdaptiveTimeout, Seat, SeatTemplate, Simulate};
+use super::partner::{Seat, SeatTemplate};
 use super::template::Template;
 use crate::declaration::{Checker, Fault, Reading, Source, is_key};
 use crate::model::{Originator, OriginatorImage, Partner, ProductSubType, ProductType};
@@ -147,17 +146,22 @@ impl Checker<'_> {
         if product_type == ProductType::Unknown {
             self.at("", "is no product that a partner can offer; `generic` and `other` are");
         }
-        let simulate = product
-            .simulate
-            .as_ref()
-            .map(|simulate| self.within("simulate", |check| check.simulate(simulate)));
+        let is_shorter = |one: declared::Simulate| one.delay_max.is_some_and(|longest| longest < one.delay);
+        if product.simulate.is_some_and(is_shorter) {
+            self.at("simulate.delay_max", "must not be shorter than `delay`");
+        }
         let rule = self.needs(&product.needs).and_all(&[asks_for(product_type)]);
         let rule = self.rule(&product.eligibility).map(|own| rule.and(&own));
 
-        let offers = self.offers(&Arc::new(identity.clone()), product_type, product, rule.as_ref());
-        let adaptive_timeout = product.adaptive_timeout.as_ref().map(|declared| {
-            self.within("adaptive_timeout", |check| check.adaptive_timeout(declared, product.timeout))
-        });
+        let (of_offers, always) = (Arc::new(identity.clone()), Rule::always());
+        let shared = OfSeat { product_type, identity: &of_offers, rule: rule.as_ref().unwrap_or(&always) };
+        let offers = self.offers(shared, product);
+        if let Some(declared::AdaptiveTimeout { floor, ceiling, .. }) = product.adaptive_timeout {
+            let ceiling = ceiling.unwrap_or(product.timeout);
+            if floor > ceiling || ceiling > product.timeout {
+                self.at("adaptive_timeout.floor", "must not be above `ceiling`, nor that above `timeout`");
+            }
+        }
         let http = product.http.as_ref().map(|http| {
             let keys = product.offers.iter().map(|offer| offer.key.clone()).collect();
             self.within("http", |check| HttpSource::declared(http, product_type, product.paused, keys, check))
@@ -190,9 +194,9 @@ impl Checker<'_> {
             weight: product.weight,
             timeout: product.timeout,
             timeout_line: self.line_of("timeout"),
-            adaptive_timeout,
+            adaptive_timeout: product.adaptive_timeout,
             rule: rule?,
-            simulate,
+            simulate: product.simulate,
             http: http.flatten(),
             offers,
             text: Template::whole(&text),
@@ -201,14 +205,7 @@ impl Checker<'_> {
     }
 
     /// The offers of a seat, each under the rule of them all.
-    fn offers(
-        &mut self,
-        identity: &Arc<Identity>,
-        product_type: ProductType,
-        product: &declared::Product,
-        rule: Option<&Rule>,
-    ) -> Vec<CatalogOffer> {
-        let rule = rule.cloned().unwrap_or_else(Rule::always);
+    fn offers(&mut self, shared: OfSeat<'_>, product: &declared::Product) -> Vec<CatalogOffer> {
         let figures = if product.http.is_some() { FiguresBy::Partner } else { FiguresBy::Catalog };
         let mut offers = Vec::new();
         let mut keys = BTreeSet::new();
@@ -217,7 +214,7 @@ impl Checker<'_> {
                 if !keys.insert(offer.key.as_str()) {
                     check.at("key", format!("`{}` stands twice", offer.key));
                 }
-                offers.extend(CatalogOffer::declared(offer, product_type, identity, &rule, figures, check));
+                offers.extend(CatalogOffer::declared(offer, shared, figures, check));
             });
         }
         let http = product.http.as_ref();
@@ -226,10 +223,7 @@ impl Checker<'_> {
             if keys.contains(own.key.as_str()) {
                 self.at("http.answer.own.key", format!("`{}` is the key of an offer of the file", own.key));
             }
-            let checked = self.within("http", |check| {
-                CatalogOffer::own(own, product_type, identity, &rule, answered, check)
-            });
-            offers.extend(checked);
+            offers.extend(self.within("http", |check| CatalogOffer::own(own, shared, answered, check)));
         }
         if product.offers.is_empty() && own.is_none() {
             self.at("offers", "must have at least one offer, or `http.answer.own`");
@@ -238,28 +232,6 @@ impl Checker<'_> {
             self.at("offers", format!("must be at most {MAX_OFFERS}, terms counted, got {}", offers.len()));
         }
         offers
-    }
-
-    fn adaptive_timeout(
-        &mut self,
-        declared: &declared::AdaptiveTimeout,
-        timeout: Duration,
-    ) -> AdaptiveTimeout {
-        let declared::AdaptiveTimeout { false_timeouts, floor, ceiling } = *declared;
-        let ceiling = ceiling.unwrap_or(timeout);
-        if floor > ceiling || ceiling > timeout {
-            self.at("floor", "must not be above `ceiling`, nor that above `timeout`");
-        }
-        AdaptiveTimeout { false_timeouts, floor, ceiling }
-    }
-
-    fn simulate(&mut self, declared: &declared::Simulate) -> Simulate {
-        let declared::Simulate { delay, delay_max, failure_rate, failure } = *declared;
-        let delay_max = delay_max.unwrap_or(delay);
-        if delay_max < delay {
-            self.at("delay_max", "must not be shorter than `delay`");
-        }
-        Simulate { delay, delay_max, failure_rate, failure }
     }
 }
 

@@ -29,7 +29,7 @@ pub struct Absent {
 
 impl Absent {
     /// What a mapping that found nothing in `context` met there.
-    pub(super) fn of(key: &str, expression: &Expression, context: &Mapped) -> Self {
+    pub(super) fn of(expression: &Expression, context: &Mapped) -> Self {
         let of_answer = |path: &String| path.starts_with("response") || path.starts_with("offer");
         let path = expression.path().map(str::to_owned);
         let path = path.or_else(|| expression.variables().into_iter().find(of_answer)).unwrap_or_default();
@@ -43,9 +43,9 @@ impl Absent {
                 _ => break,
             }
         }
-        let wanted = expression.text().to_owned();
+        let wanted = expression.text.clone();
         Self {
-            key: key.to_owned(),
+            key: expression.key.clone(),
             wanted,
             offer: None,
             reached: reached.join("."),

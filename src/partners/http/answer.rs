@@ -118,6 +118,12 @@ pub fn texts_of(headers: &HeaderMap) -> BTreeMap<String, String> {
 }
 
 impl Reading {
+    /// That the answer lacks what a mapping looks for.
+    pub(super) fn lacking(absent: Absent, advice: &str) -> Self {
+        let cause = format!("{}{advice}", absent.brief());
+        Self { absent: vec![absent], ..Answered::Failed(cause).into() }
+    }
+
     /// That the partner failed, with what it says of that.
     pub(super) fn error(status: StatusCode, said: &Mapped) -> Self {
         let said = said.as_str().map(str::to_owned);
@@ -130,13 +136,19 @@ impl Reading {
 }
 
 impl AnswerMapping {
-    /// That the partner declines, and why where it says so: in words that are known, or in others.
+    /// That the partner declines, where the expression says so, and why: in words that are known, or in others.
     ///
     /// # Errors
     /// It says so in nothing that could be a word, so that something else may be meant.
-    pub(super) fn declined(&self, key: &str, said: &Mapped) -> Result<Reading, MappingError> {
+    pub(super) fn declined(
+        &self,
+        by: &Option<Expression>,
+        context: &Mapped,
+    ) -> Result<Option<Reading>, MappingError> {
+        let said = Expression::says(by, context)?;
+        let Some((said, by)) = said.as_ref().zip(by.as_ref()) else { return Ok(None) };
         if !are_words(said) {
-            return Err(MappingError::new(key, "must be true, a word, or a list of words"));
+            return Err(MappingError::new(&by.key, "must be true, a word, or a list of words"));
         }
         let words: Vec<String> = match said.kind() {
             ValueKind::Bool => Vec::new(),
@@ -148,7 +160,7 @@ impl AnswerMapping {
         let known = |word: &String| self.reasons.get(word).copied().or_else(|| RejectReason::from_wire(word));
         let reason = words.iter().find_map(known);
         let undeclared = words.iter().find(|word| known(word).is_none()).map(|word| undeclared::shown(word));
-        Ok(Reading { undeclared, ..Answered::Declined(reason).into() })
+        Ok(Some(Reading { undeclared, ..Answered::Declined(reason).into() }))
     }
 }
 
@@ -185,11 +197,11 @@ impl HttpSource {
             Ok(context) => context,
             Err(fault) => return Ok(Answered::Failed(fault).into()),
         };
-        if let Some(error) = Expression::says(&self.answer.error, "answer.error", &context)? {
+        if let Some(error) = Expression::says(&self.answer.error, &context)? {
             return Ok(Reading::error(received.status, &error));
         }
-        if let Some(said) = Expression::says(&self.answer.declined, "answer.declined", &context)? {
-            return self.answer.declined("answer.declined", &said);
+        if let Some(declined) = self.answer.declined(&self.answer.declined, &context)? {
+            return Ok(declined);
         }
         let polls = self.step(exchange).polling.is_some();
         if !received.status.is_success() || (received.status == StatusCode::ACCEPTED && !polls) {
@@ -198,13 +210,10 @@ impl HttpSource {
         match OfferList::find(&self.answer, &context, received.is_xml())? {
             OfferList::Given(list) => self.quotes(list, &context, facts, offers),
             OfferList::Missing(_) if self.answer.empty_declines => Ok(Answered::Declined(None).into()),
-            OfferList::Missing(absent) => {
-                let cause = format!(
-                    "{}; if that means no offers, `answer.empty = \"declines\"` says so",
-                    absent.brief()
-                );
-                Ok(Reading { absent: vec![absent], ..Answered::Failed(cause).into() })
-            }
+            OfferList::Missing(absent) => Ok(Reading::lacking(
+                absent,
+                "; if that means no offers, `answer.empty = \"declines\"` says so",
+            )),
         }
     }
 
@@ -219,8 +228,8 @@ impl HttpSource {
         let (mut quotes, mut dropped, mut failures) = (Vec::new(), Vec::new(), Vec::new());
         for (position, (offer, outer)) in list.into_iter().enumerate() {
             let context = minijinja::context! { offer, outer, ..context.clone() };
-            let quote = match self.answer.figures(position, &context, &mut absent) {
-                Ok(figures) => figures.quote(facts, offers, &self.answer.keys),
+            let quote = match self.answer.figures(position, &context, facts, &mut absent) {
+                Ok(figures) => figures.quote(offers, &self.answer.keys),
                 Err(error) => {
                     let unfit = Unfit { detail: error.in_full(), ..error.to_string().into() };
                     failures.push(error);

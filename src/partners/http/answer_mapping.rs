@@ -10,6 +10,7 @@ use super::absent::Absent;
 use super::expression::Expression;
 use super::mapping_error::MappingError;
 use crate::model::RejectReason;
+use crate::partners::Facts;
 use crate::partners::catalog::{Figure, Figures, MoneyRules, Unfit};
 
 /// What an answer means, compiled.
@@ -34,8 +35,6 @@ pub struct AnswerMapping {
 #[derive(Debug)]
 pub(super) struct FigureMapping {
     pub(super) figure: Figure,
-    /// Its key in the partner file.
-    pub(super) key: String,
     pub(super) expression: Expression,
 }
 
@@ -47,25 +46,24 @@ impl AnswerMapping {
     }
 
     /// The figures of one offer.
-    pub(super) fn figures(
+    pub(super) fn figures<'f>(
         &self,
         position: usize,
         context: &Mapped,
+        facts: &'f Facts<'f>,
         absent: &mut Vec<Absent>,
-    ) -> Result<Figures, MappingError> {
-        let mut figures = Figures::under(Arc::clone(&self.money));
-        for FigureMapping { figure, key, expression } in &self.offer {
-            let value = expression.run(key, context)?;
+    ) -> Result<Figures<'f>, MappingError> {
+        let mut figures = Figures::under(Arc::clone(&self.money), facts);
+        for FigureMapping { figure, expression } in &self.offer {
+            let value = expression.run(context)?;
             // What is computed may well come to nothing; what is only looked up was meant to be there.
-            if value.is_undefined()
-                && expression.path().is_some()
-                && !absent.iter().any(|known| known.key == *key)
-            {
-                absent.push(Absent::of(key, expression, context).in_offer(position));
+            let is_new = !absent.iter().any(|known| known.key == expression.key);
+            if value.is_undefined() && expression.path().is_some() && is_new {
+                absent.push(Absent::of(expression, context).in_offer(position));
             }
             if let Some(value) = given(&value) {
                 figures.set(*figure, &value).map_err(|Unfit { reason, detail, .. }| MappingError {
-                    key: key.clone(),
+                    key: expression.key.clone(),
                     cause: reason,
                     detail,
                 })?;

@@ -47,22 +47,18 @@ impl HttpSource {
         let now = Timestamp::from(Utc::now()).to_string();
         let nonce = secrets.nonce();
         let context = self.secret_context(secrets, nonce, minijinja::context! { test, now });
-        let mut form: Vec<(&str, String)> = vec![
-            ("grant_type", "client_credentials".to_owned()),
-            ("client_id", given("auth.oauth2.client_id", client_id, &context)?),
-        ];
+        let mut form: Vec<(&str, String)> =
+            vec![("grant_type", "client_credentials".to_owned()), ("client_id", given(client_id, &context)?)];
         match proof {
-            ClientProof::Secret(secret) => {
-                form.push(("client_secret", given("auth.oauth2.client_secret", secret, &context)?));
-            }
+            ClientProof::Secret(secret) => form.push(("client_secret", given(secret, &context)?)),
             ClientProof::Assertion(assertion) => {
                 form.push(("client_assertion_type", ASSERTION_TYPE.to_owned()));
-                form.push(("client_assertion", given("auth.oauth2.client_assertion", assertion, &context)?));
+                form.push(("client_assertion", given(assertion, &context)?));
             }
         }
         form.extend(scope.iter().map(|scope| ("scope", scope.clone())));
         for (name, value) in params {
-            let value = text(&value.run(&format!("auth.oauth2.params.{name}"), &context)?);
+            let value = text(&value.run(&context)?);
             form.retain(|(known, _)| known != name);
             form.extend(value.map(|value| (name.as_str(), value)));
         }
@@ -84,8 +80,7 @@ impl HttpSource {
     /// The credentials of HTTP basic, where they are asked for.
     pub(super) fn basic(&self, context: &Mapped) -> Result<Option<HeaderValue>, MappingError> {
         let Some(Auth::Basic { user, password }) = &self.auth else { return Ok(None) };
-        let user = given("auth.basic.user", user, context)?;
-        let password = given("auth.basic.password", password, context)?;
+        let (user, password) = (given(user, context)?, given(password, context)?);
         let credentials = format!("Basic {}", STANDARD.encode(format!("{user}:{password}")));
         let value = HeaderValue::try_from(credentials);
         value.map(Some).map_err(|_| MappingError::new("auth.basic", "makes no header"))
@@ -149,6 +144,6 @@ impl BearerToken {
     }
 }
 
-fn given(key: &str, expression: &Expression, context: &Mapped) -> Result<String, MappingError> {
-    text(&expression.run(key, context)?).ok_or_else(|| MappingError::new(key, "gives nothing"))
+fn given(expression: &Expression, context: &Mapped) -> Result<String, MappingError> {
+    text(&expression.run(context)?).ok_or_else(|| MappingError::new(&expression.key, "gives nothing"))
 }

@@ -24,8 +24,8 @@ pub enum Body {
 pub enum Shape {
     /// As it stands.
     Fixed(Value),
-    /// What an expression gives; left out when undefined. The key is named when it fails.
-    Of(String, Expression),
+    /// What an expression gives; left out when undefined.
+    Of(Expression),
     /// An object.
     Object(Vec<(String, Shape)>),
     /// An array.
@@ -37,12 +37,12 @@ impl Shape {
     pub(super) fn fill(&self, context: &Mapped) -> Result<Option<Value>, MappingError> {
         Ok(match self {
             Self::Fixed(value) => Some(value.clone()),
-            Self::Of(key, expression) => {
-                let value = expression.run(key, context)?;
+            Self::Of(expression) => {
+                let value = expression.run(context)?;
                 if value.is_undefined() {
                     return Ok(None);
                 }
-                let unfit = |_| MappingError::new(key, "is no value of JSON");
+                let unfit = |_| MappingError::new(&expression.key, "is no value of JSON");
                 Some(serde_json::to_value(&value).map_err(unfit)?)
             }
             Self::Object(entries) => {

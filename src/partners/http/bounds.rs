@@ -27,15 +27,10 @@ pub(super) fn bound(environment: &mut Environment<'static>) {
 #[derive(Default)]
 pub(super) struct BoundedText {
     bytes: Vec<u8>,
-    is_full: bool,
+    pub(super) is_full: bool,
 }
 
 impl BoundedText {
-    /// Whether more was written than it takes.
-    pub(super) fn is_full(&self) -> bool {
-        self.is_full
-    }
-
     /// The text.
     pub(super) fn into_text(self) -> String {
         // A template writes whole strings.
@@ -131,11 +126,11 @@ mod tests {
             "'%*d'|format(99999999, 1)",
             "'x' * 1100000",
         ] {
-            let run = Expression::compile(text).unwrap().run("key", &nothing);
+            let run = Expression::compile(text).unwrap().run(&nothing);
             assert!(run.is_err(), "{text}");
         }
         let long = "{% set x = 'x' * 100000 %}{% for one in range(1000) %}{{ x }}{% endfor %}";
-        let error = Template::compile(long, AutoEscape::None).unwrap().run("key", &nothing).unwrap_err();
+        let error = Template::compile(long, AutoEscape::None).unwrap().run(&nothing).unwrap_err();
         assert!(error.cause.contains("bytes"), "{error}");
         assert!(Expression::compile("[1]|batch(99999999, 'x')").unwrap_err().contains("unknown"));
     }
@@ -151,7 +146,7 @@ mod tests {
             ("'a-b'|replace('-', '')", "ab"),
             ("'%05.2f and %3d'|format(1.5, 7)", "01.50 and   7"),
         ] {
-            let value = Expression::compile(text).unwrap().run("key", &context).unwrap();
+            let value = Expression::compile(text).unwrap().run(&context).unwrap();
             assert_eq!(value.as_str(), Some(made), "{text}");
         }
     }

@@ -29,13 +29,13 @@ impl HttpSource {
         let places = Places::of(check.file_name());
         let mut mappings = Mappings {
             check,
+            http,
+            product_type,
+            keys,
             secrets: &names,
             places,
             prefix: String::new(),
             kept: Vec::new(),
-            authorized: http.auth.is_some(),
-            posts_when_shown: http.post.when_shown(),
-            last_ping: http.steps.iter().rposition(|step| step.bid.is_some()),
             sends_callback: false,
             // Who we are is told with each call.
             is_ping: http.steps.iter().any(|step| step.bid.is_some()),
@@ -43,7 +43,7 @@ impl HttpSource {
         let auth = http.auth.as_ref().map(|auth| mappings.auth(auth));
         mappings.is_ping = false;
         let steps = steps(http, &mut mappings);
-        let answer = mappings.answer(http, product_type, keys);
+        let answer = mappings.answer();
         post(http, mappings.check);
         let places = mappings.places;
         let secrets = secrets(&http.secrets, paused, check);
@@ -85,7 +85,7 @@ fn steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<Step>> {
 
 fn declared_steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<Step>> {
     if http.steps.is_empty() {
-        return Some(vec![mappings.step(&http.only_call(), true, &http.answer.reasons)?]);
+        return Some(vec![mappings.step(&http.only_call(), true)?]);
     }
     for key in http.only_call().request_keys() {
         mappings.check.at(key, "stands beside `steps`; each step has its own");
@@ -101,11 +101,8 @@ fn declared_steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<St
             .check
             .at("steps", "must have a `sandbox_url` each, or none: a test lead goes all the way or none");
     }
-    let compiled = http
-        .steps
-        .iter()
-        .enumerate()
-        .map(|(nth, declared)| mappings.nth_step(nth, declared, count, &http.answer.reasons));
+    let steps = http.steps.iter().enumerate();
+    let compiled = steps.map(|(nth, declared)| mappings.nth_step(nth, declared));
     compiled.collect::<Vec<_>>().into_iter().collect()
 }
 

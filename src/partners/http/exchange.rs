@@ -121,19 +121,17 @@ impl HttpSource {
             Ok(context) => context,
             Err(fault) => return Ok(Next::Ended(Answered::Failed(fault).into())),
         };
-        step.next(&context, received, is_last, &self.answer).map_err(|error| step.placed(error)).and_then(
-            |next| match next {
-                Next::Call => self.advance(exchange, &context, given),
-                Next::Bid(bid) => {
-                    exchange.bid = Some(bid);
-                    exchange.kept.insert("bid".to_owned(), Mapped::from(bid));
-                    // The post always is one of those that follow.
-                    self.advance(exchange, &context, given)
-                        .map(|next| if next == Next::Call { Next::Bid(bid) } else { next })
-                }
-                next => Ok(next),
-            },
-        )
+        match step.next(&context, received, is_last, &self.answer)? {
+            Next::Call => self.advance(exchange, &context, given),
+            Next::Bid(bid) => {
+                exchange.bid = Some(bid);
+                exchange.kept.insert("bid".to_owned(), Mapped::from(bid));
+                // The post always is one of those that follow.
+                let next = self.advance(exchange, &context, given)?;
+                Ok(if next == Next::Call { Next::Bid(bid) } else { next })
+            }
+            next => Ok(next),
+        }
     }
 
     /// Whether a partner takes the lead that an exchange has posted to it, by its answer.
@@ -141,11 +139,10 @@ impl HttpSource {
     /// # Errors
     /// Why that is not known, without what it answered.
     pub fn takes(&self, exchange: &Exchange, received: Received<'_>, given: &Given) -> Result<bool, String> {
-        let step = self.step(exchange);
         let context = received.context(self.context(given, exchange))?;
         // A post is no ping, and none follows it.
-        let next = step.next(&context, received, false, &self.answer);
-        match next.map_err(|error| self.places.locate(&step.placed(error)))? {
+        let next = self.step(exchange).next(&context, received, false, &self.answer);
+        match next.map_err(|error| self.places.locate(&error))? {
             Next::Ended(Reading { answered: Answered::Failed(cause), .. }) => Err(cause),
             Next::Ended(_) => Ok(false),
             _ => Ok(true),
@@ -159,23 +156,20 @@ impl HttpSource {
         context: &Mapped,
         given: &Given,
     ) -> Result<Next, MappingError> {
-        let step = self.step(exchange);
-        for (name, expression) in &step.keep {
-            let found = expression.look_up(&format!("keep.{name}"), context);
-            match found.map_err(|error| step.placed(error))? {
+        for (name, expression) in &self.step(exchange).keep {
+            match expression.look_up(context)? {
                 // What is kept is needed: a path that leads to null leads to nothing.
                 Ok(None) if expression.path().is_some() => {
-                    let absent = Absent::of(&format!("keep.{name}"), expression, context);
-                    return Ok(Next::Ended(step.lacks(absent)));
+                    return Ok(Next::lacking(Absent::of(expression, context)));
                 }
                 Ok(value) => exchange.kept.extend(value.map(|value| (name.clone(), value))),
-                Err(absent) => return Ok(Next::Ended(step.lacks(absent))),
+                Err(absent) => return Ok(Next::lacking(absent)),
             }
         }
         let context = self.context(given, exchange);
         for (nth, step) in self.steps.iter().enumerate().skip(exchange.step + 1) {
-            let wanted = step.when.as_ref().map(|when| when.run("when", &context));
-            if wanted.transpose().map_err(|error| step.placed(error))?.is_none_or(|wanted| wanted.is_true()) {
+            let wanted = step.when.as_ref().map(|when| when.run(&context)).transpose()?;
+            if wanted.is_none_or(|wanted| wanted.is_true()) {
                 exchange.step = nth;
                 return Ok(Next::Call);
             }
@@ -184,13 +178,13 @@ impl HttpSource {
     }
 }
 
-impl Step {
-    /// That an answer lacks what a mapping of it looks for.
-    fn lacks(&self, mut absent: Absent) -> Reading {
-        absent.key.insert_str(0, &self.prefix);
-        Reading { absent: vec![absent.clone()], ..Answered::Failed(absent.brief()).into() }
+impl Next {
+    fn lacking(absent: Absent) -> Self {
+        Self::Ended(Reading::lacking(absent, ""))
     }
+}
 
+impl Step {
     /// What an answer to its call leads to; [`Next::Call`] stands for whatever follows.
     fn next(
         &self,
@@ -200,29 +194,29 @@ impl Step {
         answer: &AnswerMapping,
     ) -> Result<Next, MappingError> {
         if let Some(polling) = &self.polling
-            && polling.pending.run("pending", context)?.is_true()
+            && polling.pending.run(context)?.is_true()
         {
             return Ok(Next::Again(polling.every.max(retry_after(received.headers, Utc::now()))));
         }
         if is_last {
             return Ok(Next::Read);
         }
-        if let Some(error) = Expression::says(&self.error, "error", context)? {
+        if let Some(error) = Expression::says(&self.error, context)? {
             return Ok(Next::Ended(Reading::error(received.status, &error)));
         }
-        if let Some(said) = Expression::says(&self.declined, "declined", context)? {
-            return answer.declined("declined", &said).map(Next::Ended);
+        if let Some(declined) = answer.declined(&self.declined, context)? {
+            return Ok(Next::Ended(declined));
         }
         if !received.status.is_success() {
             return Ok(Next::Ended(received.bad_status().into()));
         }
-        let Some(bid) = &self.bid else { return Ok(Next::Call) };
-        let bid = match bid.look_up("bid", context)? {
+        let Some(expression) = &self.bid else { return Ok(Next::Call) };
+        let bid = match expression.look_up(context)? {
             Ok(bid) => bid.filter(|bid| bid.kind() != ValueKind::Bool || bid.is_true()),
-            Err(absent) => return Ok(Next::Ended(self.lacks(absent))),
+            Err(absent) => return Ok(Next::lacking(absent)),
         };
         let Some(bid) = bid else { return Ok(Next::Ended(Answered::Declined(None).into())) };
-        let dollars = dollars(&bid).ok_or_else(|| MappingError::new("bid", NO_BID))?;
+        let dollars = dollars(&bid).ok_or_else(|| MappingError::new(&expression.key, NO_BID))?;
         Ok(if dollars == 0.0 && bid.kind() != ValueKind::Bool {
             Next::Ended(Answered::Declined(None).into())
         } else {

@@ -37,13 +37,18 @@ const ARGUMENTS: &str = "gives a filter or a function fewer or more arguments th
 /// An expression: `lead.financialInformation.annualIncome / 12`.
 #[derive(Debug)]
 pub struct Expression {
-    text: String,
+    /// The whole key in the partner file, which is named when it fails.
+    pub(super) key: String,
+    /// As it was written.
+    pub(super) text: String,
     compiled: minijinja::Expression<'static, 'static>,
 }
 
 /// A text with expressions in it: `<Amount>{{ lead.loanInformation.loanAmount }}</Amount>`.
 #[derive(Debug)]
 pub struct Template {
+    /// The whole key in the partner file, which is named when it fails.
+    pub(super) key: String,
     environment: Environment<'static>,
 }
 
@@ -65,7 +70,7 @@ impl Expression {
     /// What is wrong with it, to follow its key.
     pub fn compile(text: &str) -> Result<Self, String> {
         let compiled = ENVIRONMENT.compile_expression_owned(text.to_owned()).map_err(syntax)?;
-        let expression = Self { text: text.to_owned(), compiled };
+        let expression = Self { key: String::new(), text: text.to_owned(), compiled };
         for context in [empty(), specimen::context()] {
             never_right(&expression.eval(context).err())?;
         }
@@ -82,16 +87,15 @@ impl Expression {
         self.variables().iter().any(|variable| variable.split('.').next() == Some(name))
     }
 
-    /// Runs it. `key` is named when it fails.
+    /// Runs it.
     ///
     /// # Errors
     /// [`MappingError`]
-    pub fn run(&self, key: &str, context: &Value) -> Result<Value, MappingError> {
-        let value = self.eval(context.clone());
-        let value =
-            value.map_err(|error| MappingError::of(key, &error, &not_given(&self.variables(), context)))?;
+    pub fn run(&self, context: &Value) -> Result<Value, MappingError> {
+        let failed = |error| MappingError::of(&self.key, &error, &not_given(&self.variables(), context));
+        let value = self.eval(context.clone()).map_err(failed)?;
         match value.as_str() {
-            Some(text) if text.len() > TEXT_BYTES => Err(too_long(key)),
+            Some(text) if text.len() > TEXT_BYTES => Err(too_long(&self.key)),
             _ => Ok(value),
         }
     }
@@ -100,12 +104,8 @@ impl Expression {
     ///
     /// # Errors
     /// [`MappingError`]
-    pub(super) fn says(
-        expression: &Option<Self>,
-        key: &str,
-        context: &Value,
-    ) -> Result<Option<Value>, MappingError> {
-        let said = expression.as_ref().map(|expression| expression.run(key, context)).transpose()?;
+    pub(super) fn says(expression: &Option<Self>, context: &Value) -> Result<Option<Value>, MappingError> {
+        let said = expression.as_ref().map(|expression| expression.run(context)).transpose()?;
         Ok(said.filter(Value::is_true))
     }
 
@@ -122,14 +122,10 @@ impl Expression {
     ///
     /// # Errors
     /// [`MappingError`]
-    pub(super) fn look_up(
-        &self,
-        key: &str,
-        context: &Value,
-    ) -> Result<Result<Option<Value>, Absent>, MappingError> {
-        let value = self.run(key, context)?;
+    pub(super) fn look_up(&self, context: &Value) -> Result<Result<Option<Value>, Absent>, MappingError> {
+        let value = self.run(context)?;
         Ok(match value.kind() {
-            ValueKind::Undefined if !is_left_out(&value) => Err(Absent::of(key, self, context)),
+            ValueKind::Undefined if !is_left_out(&value) => Err(Absent::of(self, context)),
             ValueKind::Undefined | ValueKind::None => Ok(None),
             _ => Ok(Some(value)),
         })
@@ -141,11 +137,6 @@ impl Expression {
         let bare = |letter: char| letter.is_ascii_alphanumeric() || "_.".contains(letter);
         (path.chars().all(bare) && path.starts_with(|first: char| first.is_ascii_alphabetic()))
             .then_some(path)
-    }
-
-    /// As it was written.
-    pub fn text(&self) -> &str {
-        &self.text
     }
 
     /// Every text in quotes in it.
@@ -182,7 +173,7 @@ impl Template {
         }
         environment.set_auto_escape_callback(move |_| escape.clone());
         environment.add_template_owned(TEMPLATE, text.to_owned()).map_err(syntax)?;
-        let template = Self { environment };
+        let template = Self { key: String::new(), environment };
         for context in [empty(), specimen::context()] {
             never_right(&template.render(context, &mut BoundedText::default()).err())?;
         }
@@ -195,16 +186,16 @@ impl Template {
         template.map(|template| template.undeclared_variables(true)).into_iter().flatten().collect()
     }
 
-    /// Fills it in. `key` is named when that fails.
+    /// Fills it in.
     ///
     /// # Errors
     /// [`MappingError`]
-    pub fn run(&self, key: &str, context: &Value) -> Result<String, MappingError> {
+    pub fn run(&self, context: &Value) -> Result<String, MappingError> {
         let mut text = BoundedText::default();
         match self.render(context.clone(), &mut text) {
             Ok(()) => Ok(text.into_text()),
-            Err(_) if text.is_full() => Err(too_long(key)),
-            Err(error) => Err(MappingError::of(key, &error, &not_given(&self.variables(), context))),
+            Err(_) if text.is_full => Err(too_long(&self.key)),
+            Err(error) => Err(MappingError::of(&self.key, &error, &not_given(&self.variables(), context))),
         }
     }
 
@@ -320,7 +311,7 @@ mod tests {
             "lead": {"amount": 12_000, "phone": "(206) 555-0100", "born": "1990-02-28", "rating": "good"},
             "now": "2026-11-21T23:30:00.000Z",
         })));
-        let value = Expression::compile(text).unwrap().run("key", &context)?;
+        let value = Expression::compile(text).unwrap().run(&context)?;
         Ok(serde_json::to_value(&value).unwrap())
     }
 
@@ -346,13 +337,13 @@ mod tests {
 
     #[test]
     fn what_is_not_given_is_undefined() {
-        let nothing = Expression::compile("lead.nothing.at.all").unwrap().run("key", &empty()).unwrap();
+        let nothing = Expression::compile("lead.nothing.at.all").unwrap().run(&empty()).unwrap();
         assert!(nothing.is_undefined());
     }
 
     #[test]
     fn what_an_answer_lacks_is_told_unless_the_mapping_says_that_it_may() {
-        let look_up = |text| Expression::compile(text).unwrap().look_up("bid", &empty()).unwrap();
+        let look_up = |text| Expression::compile(text).unwrap().look_up(&empty()).unwrap();
         for text in
             ["response.bids[0].price if response.status == 'matched'", "none", "response.bid|default(none)"]
         {
@@ -393,11 +384,11 @@ mod tests {
 
     #[test]
     fn a_run_that_lacks_a_value_names_it_once() {
-        let error = Expression::compile("lead.a.b * 100").unwrap().run("json.x", &empty()).unwrap_err();
+        let error = Expression::compile("lead.a.b * 100").unwrap().run(&empty()).unwrap_err();
         assert!(error.to_string().contains("not given: `lead.a.b` (`needs`"), "{error}");
         assert_eq!(error.in_full().matches("invalid operation").count(), 1, "{}", error.in_full());
         let template = Template::compile("<a>\n{{ lead.a * 2 }}</a>", AutoEscape::Html).unwrap();
-        let error = template.run("xml", &empty()).unwrap_err();
+        let error = template.run(&empty()).unwrap_err();
         assert!(error.in_full().contains(", in its line 2; not given: `lead.a`"), "{}", error.in_full());
     }
 
@@ -427,17 +418,17 @@ mod tests {
             AutoEscape::None,
         );
         // The run that looks for unknown words is bounded too.
-        let error = endless.unwrap().run("key", &empty()).unwrap_err();
+        let error = endless.unwrap().run(&empty()).unwrap_err();
         assert!(error.cause.starts_with(&ErrorKind::OutOfFuel.to_string()), "{error}");
         let long = Template::compile("{{ 'x' * 2000000 }}", AutoEscape::None).unwrap();
-        assert!(long.run("key", &empty()).unwrap_err().cause.contains("bytes"));
+        assert!(long.run(&empty()).unwrap_err().cause.contains("bytes"));
     }
 
     #[test]
     fn values_cannot_break_out_of_xml() {
         let template = Template::compile("<Name>{{ name }}</Name>", AutoEscape::Html).unwrap();
         let context = Value::from(Serde(json!({"name": "<a>&\"' 04/19"})));
-        let text = template.run("key", &context).unwrap();
+        let text = template.run(&context).unwrap();
         assert_eq!(text, "<Name>&lt;a&gt;&amp;&quot;&apos; 04/19</Name>");
         assert_eq!(roxmltree::Document::parse(&text).unwrap().root_element().text(), Some("<a>&\"' 04/19"));
     }

@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::answer_mapping::FigureMapping;
-use super::declared::Answer;
 use super::mappings::Mappings;
 use super::names::Stage;
 use crate::declaration::{did_you_mean, nearest, quoted};
@@ -13,12 +12,8 @@ use crate::partners::catalog::{Figure, Figures, MoneyRules};
 
 impl Mappings<'_, '_> {
     /// The figures of an offer of a product type, in whose catalog there are `keys`.
-    pub(super) fn figures(
-        &mut self,
-        declared: &BTreeMap<String, String>,
-        product_type: ProductType,
-        keys: &[String],
-    ) -> Vec<FigureMapping> {
+    pub(super) fn figures(&mut self, keys: &[String]) -> Vec<FigureMapping> {
+        let (declared, product_type) = (&self.http.answer.offer, self.product_type);
         let mut figures = Vec::new();
         for (name, text) in declared {
             let key = format!("answer.offer.{}", quoted(name));
@@ -31,7 +26,7 @@ impl Mappings<'_, '_> {
             }
             match Figure::named(name, product_type) {
                 Some(figure) => {
-                    figures.extend(compiled.map(|expression| FigureMapping { figure, key, expression }))
+                    figures.extend(compiled.map(|expression| FigureMapping { figure, expression }))
                 }
                 None => self.check.at(&key, no_figure(name, product_type)),
             }
@@ -45,7 +40,8 @@ impl Mappings<'_, '_> {
     }
 
     /// By what the figures are judged.
-    pub(super) fn money_rules(&mut self, declared: &Answer, product_type: ProductType) -> MoneyRules {
+    pub(super) fn money_rules(&mut self) -> MoneyRules {
+        let (declared, product_type) = (&self.http.answer, self.product_type);
         let mut bounds = BTreeMap::new();
         for (name, range) in &declared.bounds {
             let key = format!("answer.bounds.{}", quoted(name));

@@ -31,6 +31,12 @@ const EVERY_MIN: Duration = Duration::from_millis(50);
 /// Compiles mappings, and looks at what they name.
 pub(super) struct Mappings<'m, 'c> {
     pub(super) check: &'m mut Checker<'c>,
+    /// What is compiled.
+    pub(super) http: &'m Http,
+    /// Whose answers they read.
+    pub(super) product_type: ProductType,
+    /// The keys of the catalog's offers.
+    pub(super) keys: Vec<String>,
     /// The names of the secrets.
     pub(super) secrets: &'m [&'m str],
     /// Where those that were compiled stand.
@@ -39,40 +45,30 @@ pub(super) struct Mappings<'m, 'c> {
     pub(super) prefix: String,
     /// What the steps before have kept.
     pub(super) kept: Vec<String>,
-    /// Whether `auth` makes the header of that name.
-    pub(super) authorized: bool,
-    /// The last step that has a bid.
-    pub(super) last_ping: Option<usize>,
     /// Whether a step before tells the partner where to call.
     pub(super) sends_callback: bool,
-    /// Whether the post is made when offers are shown, so that what it is answered is no answer to the ask.
-    pub(super) posts_when_shown: bool,
     /// Whether it is a ping that is compiled, or what comes before one or goes with it.
     pub(super) is_ping: bool,
 }
 
 impl Mappings<'_, '_> {
     /// One of several steps.
-    pub(super) fn nth_step(
-        &mut self,
-        nth: usize,
-        declared: &declared::Step,
-        count: usize,
-        reasons: &BTreeMap<String, String>,
-    ) -> Option<Step> {
+    pub(super) fn nth_step(&mut self, nth: usize, declared: &declared::Step) -> Option<Step> {
         let key = format!("steps[{nth}]");
-        self.is_ping = self.last_ping.is_some_and(|last| nth <= last);
+        let is_last = nth + 1 == self.http.steps.len();
+        let last_ping = self.http.steps.iter().rposition(|step| step.bid.is_some());
+        self.is_ping = last_ping.is_some_and(|last| nth <= last);
         self.prefix = format!("{key}.");
         self.check.enter(&key);
         if nth == 0 && declared.when.is_some() {
             self.check.at("when", "is for later steps; the first call is always made");
         }
         // Where the offers stand before the post, it says itself what becomes of it.
-        let step = self.step(declared, nth + 1 == count && !self.posts_when_shown, reasons);
-        if declared.bid.is_some() && nth + 1 == count {
+        let step = self.step(declared, is_last && !self.http.post.when_shown());
+        if declared.bid.is_some() && is_last {
             self.check.at("bid", "is of a ping, which the post must follow: a further step");
         }
-        let is_post = nth > 0 && self.last_ping == Some(nth - 1);
+        let is_post = nth > 0 && last_ping == Some(nth - 1);
         if is_post && declared.when.is_some() {
             self.check.at("when", "is of the post, which is made whenever the bid is chosen");
         }
@@ -83,12 +79,7 @@ impl Mappings<'_, '_> {
     }
 
     /// A call; what the `last` one says of its answer stands under `answer`.
-    pub(super) fn step(
-        &mut self,
-        declared: &declared::Step,
-        last: bool,
-        reasons: &BTreeMap<String, String>,
-    ) -> Option<Step> {
+    pub(super) fn step(&mut self, declared: &declared::Step, last: bool) -> Option<Step> {
         let url = match &declared.url {
             Some(url) => self.url("url", url).map(Some),
             None if declared.callback => Some(None),
@@ -105,7 +96,7 @@ impl Mappings<'_, '_> {
         let query = self.fields("query", &declared.query, Stage::Request);
         let headers = self.headers(&declared.headers);
         if let (true, Some((name, _))) =
-            (self.authorized, headers.iter().find(|(name, _)| *name == AUTHORIZATION))
+            (self.http.auth.is_some(), headers.iter().find(|(name, _)| *name == AUTHORIZATION))
         {
             let shown = declared.headers.keys().find(|key| name.as_str().eq_ignore_ascii_case(key));
             let key = format!("headers.{}", quoted(shown.map_or(name.as_str(), String::as_str)));
@@ -122,7 +113,7 @@ impl Mappings<'_, '_> {
                 }
                 self.optional(key, text, Stage::Answer)
             });
-        self.reject_words("declined", reasons, &declined);
+        self.reject_words("declined", &declined);
         let keep = self.keep(&declared.keep, last);
         let bid = self.optional("bid", &declared.bid, Stage::Answer);
         self.kept.extend(declared.bid.is_some().then(|| "bid".to_owned()));
@@ -229,15 +220,22 @@ impl Mappings<'_, '_> {
     }
 
     fn template(&mut self, key: &str, text: &str, escape: AutoEscape) -> Option<Template> {
-        let template = self.compiled(key, Template::compile(text, escape))?;
+        let mut template = self.compiled(key, Template::compile(text, escape))?;
+        template.key = self.whole(key);
         self.names(key, text, template.variables(), Stage::Request);
         Some(template)
     }
 
     pub(super) fn expression(&mut self, key: &str, text: &str, stage: Stage) -> Option<Expression> {
-        let expression = self.compiled(key, Expression::compile(text))?;
+        let mut expression = self.compiled(key, Expression::compile(text))?;
+        expression.key = self.whole(key);
         self.names(key, text, expression.variables(), stage);
         Some(expression)
+    }
+
+    /// A key with what it stands behind in the file.
+    fn whole(&self, key: &str) -> String {
+        format!("{}{key}", self.prefix)
     }
 
     fn compiled<T>(&mut self, key: &str, compiled: Result<T, String>) -> Option<T> {
@@ -251,8 +249,9 @@ impl Mappings<'_, '_> {
         stage: Stage,
     ) -> Vec<(String, Expression)> {
         let compiled = fields.iter().filter_map(|(name, text)| {
-            let key = format!("{key}.{}", quoted(name));
-            Some((name.clone(), self.expression(&key, text, stage)?))
+            let mut expression = self.expression(&format!("{key}.{}", quoted(name)), text, stage)?;
+            expression.key = self.whole(&format!("{key}.{name}"));
+            Some((name.clone(), expression))
         });
         compiled.collect()
     }
@@ -261,10 +260,13 @@ impl Mappings<'_, '_> {
         let mut compiled = Vec::new();
         for (name, text) in headers {
             let key = format!("headers.{}", quoted(name));
-            match HeaderName::try_from(name) {
-                Ok(name) => compiled
-                    .extend(self.expression(&key, text, Stage::Header).map(|expression| (name, expression))),
-                Err(_) => self.check.at(&key, "is no name of a header"),
+            let Ok(name) = HeaderName::try_from(name) else {
+                self.check.at(&key, "is no name of a header");
+                continue;
+            };
+            if let Some(mut expression) = self.expression(&key, text, Stage::Header) {
+                expression.key = self.whole(&format!("headers.{name}"));
+                compiled.push((name, expression));
             }
         }
         compiled
@@ -289,7 +291,7 @@ impl Mappings<'_, '_> {
     /// A template that makes XML at least where everything is given.
     fn xml(&mut self, text: &str) -> Option<Template> {
         let template = self.template("xml", text, AutoEscape::Html)?;
-        let made = template.run("xml", &specimen::context_with(self.secrets));
+        let made = template.run(&specimen::context_with(self.secrets));
         // What fails for want of better values may still be right for a real lead.
         if let Ok(made) = made
             && let Err(error) = roxmltree::Document::parse(made.trim())
@@ -302,9 +304,7 @@ impl Mappings<'_, '_> {
 
     fn shape(&mut self, key: &str, value: &toml::Value) -> Option<Shape> {
         Some(match value {
-            toml::Value::String(text) => {
-                Shape::Of(key.to_owned(), self.expression(key, text, Stage::Request)?)
-            }
+            toml::Value::String(text) => Shape::Of(self.expression(key, text, Stage::Request)?),
             toml::Value::Integer(number) => Shape::Fixed(Value::from(*number)),
             toml::Value::Float(number) => Shape::Fixed(Value::from(*number)),
             toml::Value::Boolean(flag) => Shape::Fixed(Value::from(*flag)),
@@ -373,16 +373,13 @@ impl Mappings<'_, '_> {
         })
     }
 
-    pub(super) fn answer(
-        &mut self,
-        http: &Http,
-        product_type: ProductType,
-        keys: Vec<String>,
-    ) -> Option<AnswerMapping> {
+    /// What an answer means.
+    pub(super) fn answer(&mut self) -> Option<AnswerMapping> {
+        let (http, keys) = (self.http, self.keys.clone());
         let declared = &http.answer;
         let error = self.optional("answer.error", &declared.error, Stage::Answer);
         let declined = self.optional("answer.declined", &declared.declined, Stage::Answer);
-        self.reject_words("answer.declined", &http.answer.reasons, &declined);
+        self.reject_words("answer.declined", &declined);
         let xml = http.steps.last().map_or(&http.xml, |step| &step.xml);
         if xml.is_some() && declared.offers.is_none() {
             let message = "is missing: where its offers stand in the answer, such as `response.Offers.Offer`";
@@ -391,23 +388,18 @@ impl Mappings<'_, '_> {
         let offers = declared.offers.as_deref().unwrap_or("response.offers");
         let offers = self.expression("answer.offers", offers, Stage::Answer);
         let inner = self.optional("answer.inner", &declared.inner, Stage::Inner);
-        let offer = self.figures(&declared.offer, product_type, &keys);
+        let offer = self.figures(&keys);
         let reasons = self.reasons(&declared.reasons);
         let empty_declines = declared.empty == Some(Empty::Declines);
-        let money = Arc::new(self.money_rules(declared, product_type));
+        let money = Arc::new(self.money_rules());
         let offers = offers?;
         Some(AnswerMapping { error, declined, reasons, offers, empty_declines, inner, offer, keys, money })
     }
 
     /// Wants words of the API, or of `answer.reasons`, where a mapping says why a partner declines.
-    fn reject_words(
-        &mut self,
-        key: &str,
-        declared: &BTreeMap<String, String>,
-        declined: &Option<Expression>,
-    ) {
-        let words = declined.iter().flat_map(Expression::literals);
-        for word in words.filter(|word| !declared.contains_key(*word)) {
+    fn reject_words(&mut self, key: &str, declined: &Option<Expression>) {
+        let own = &self.http.answer.reasons;
+        for word in declined.iter().flat_map(Expression::literals).filter(|word| !own.contains_key(*word)) {
             self.reject_word(key, word);
         }
     }
@@ -433,7 +425,7 @@ impl Mappings<'_, '_> {
 
     /// Notes where a mapping stands, and looks at every name that it uses.
     fn names(&mut self, key: &str, text: &str, variables: impl IntoIterator<Item = String>, stage: Stage) {
-        self.places.note(&format!("{}{key}", self.prefix), self.check.line_of(key));
+        self.places.note(&self.whole(key), self.check.line_of(key));
         let sources = Known { secrets: self.secrets, kept: &self.kept, ping: self.is_ping };
         for variable in variables {
             self.sends_callback |= variable == "callback_url" && stage != Stage::Answer;

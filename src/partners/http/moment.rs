@@ -71,7 +71,7 @@ mod tests {
 
     fn run(text: &str) -> serde_json::Value {
         let context = Value::from(Serde(json!({"now": "2026-11-21T23:30:05.250Z", "born": "1990-02-28"})));
-        let value = Expression::compile(text).unwrap().run("key", &context).unwrap();
+        let value = Expression::compile(text).unwrap().run(&context).unwrap();
         serde_json::to_value(&value).unwrap()
     }
 

@@ -21,7 +21,7 @@ pub(super) type ListedOffer = (Mapped, Option<Mapped>);
 impl OfferList {
     /// Finds the offers of an answer, of `xml` or not.
     pub(super) fn find(mapping: &AnswerMapping, context: &Mapped, xml: bool) -> Result<Self, MappingError> {
-        let outermost = match elements("answer.offers", &mapping.offers, context, xml)? {
+        let outermost = match elements(&mapping.offers, context, xml)? {
             Ok(elements) => elements,
             Err(absent) => return Ok(Self::Missing(absent)),
         };
@@ -31,7 +31,7 @@ impl OfferList {
         let mut offers = Vec::new();
         for (nth, outer) in outermost.into_iter().enumerate() {
             let context = minijinja::context! { offer => outer.clone(), ..context.clone() };
-            match elements("answer.inner", inner, &context, xml)? {
+            match elements(inner, &context, xml)? {
                 Ok(elements) => {
                     offers.extend(elements.into_iter().map(|offer| (offer, Some(outer.clone()))));
                 }
@@ -44,21 +44,20 @@ impl OfferList {
 
 /// The elements of the list that an expression gives, or what it met where there is none.
 fn elements(
-    key: &str,
     expression: &Expression,
     context: &Mapped,
     xml: bool,
 ) -> Result<Result<Vec<Mapped>, Absent>, MappingError> {
-    let list = expression.run(key, context)?;
+    let list = expression.run(context)?;
     Ok(Ok(match list.kind() {
         ValueKind::Undefined if xml && stands_in_empty(expression, context) => Vec::new(),
-        ValueKind::Undefined => return Ok(Err(Absent::of(key, expression, context))),
+        ValueKind::Undefined => return Ok(Err(Absent::of(expression, context))),
         ValueKind::None => Vec::new(),
         ValueKind::String if xml && list.as_str() == Some("") => Vec::new(),
         // In XML a list of one is no list.
         ValueKind::Map => vec![list],
         ValueKind::Seq | ValueKind::Iterable => list.try_iter().into_iter().flatten().collect(),
-        _ => return Err(MappingError::new(key, "is no list")),
+        _ => return Err(MappingError::new(&expression.key, "is no list")),
     }))
 }
 

@@ -41,34 +41,33 @@ impl HttpSource {
         given: &Given,
         secrets: Secrets,
     ) -> Result<Option<HttpRequest>, MappingError> {
-        let step = &self.steps[exchange.step];
         let nonce = secrets.nonce();
         let context = self.secret_context(secrets, nonce, self.context(given, exchange));
-        let mut request = match step.request(given.asked.test, &context) {
-            Ok(Some(request)) => HttpRequest { nonce, ..request },
-            Ok(None) => return Ok(None),
-            Err(error) => return Err(step.placed(error)),
-        };
+        let request = self.step(exchange).request(given.asked.test, nonce, &context)?;
+        let Some(mut request) = request else { return Ok(None) };
         request.headers.extend(self.basic(&context)?.map(|credentials| (AUTHORIZATION, credentials)));
         Ok(Some(request))
     }
 }
 
 impl Step {
-    fn request(&self, test: bool, context: &Mapped) -> Result<Option<HttpRequest>, MappingError> {
-        let (key, url) = match (&self.sandbox_url, &self.url, test) {
-            (Some(sandbox), _, true) => ("sandbox_url", sandbox),
-            (_, Some(url), false) => ("url", url),
-            (None, _, true) | (_, None, false) => return Ok(None),
-        };
-        let mut url = url.run(key, context)?;
-        let query = fields("query", &self.query, context)?;
+    fn request(
+        &self,
+        test: bool,
+        nonce: Uuid,
+        context: &Mapped,
+    ) -> Result<Option<HttpRequest>, MappingError> {
+        let declared = if test { &self.sandbox_url } else { &self.url };
+        let Some(declared) = declared else { return Ok(None) };
+        let mut url = declared.run(context)?;
+        let query = fields(&self.query, context)?;
         if !query.is_empty() {
             url.push(if url.contains('?') { '&' } else { '?' });
             url.push_str(&encoded(&query));
         }
         if Uri::try_from(&url).is_err() {
-            return Err(MappingError::new(key, "makes no URL; `|urlencode` makes a part of one of any text"));
+            let cause = "makes no URL; `|urlencode` makes a part of one of any text";
+            return Err(MappingError::new(&declared.key, cause));
         }
 
         let (content_type, body) = match &self.body {
@@ -78,16 +77,15 @@ impl Step {
                 (Some("application/json"), value.to_string().into())
             }
             Body::Form(form) => {
-                let fields = fields("form", form, context)?;
-                (Some("application/x-www-form-urlencoded"), encoded(&fields).into())
+                (Some("application/x-www-form-urlencoded"), encoded(&fields(form, context)?).into())
             }
-            Body::Xml(template) => (Some("application/xml"), template.run("xml", context)?.into()),
+            Body::Xml(template) => (Some("application/xml"), template.run(context)?.into()),
         };
         let mut headers = self.headers(&url, &body, context)?;
         if let Some(content_type) = content_type {
             headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(content_type));
         }
-        Ok(Some(HttpRequest { method: self.method.clone(), url, headers, body, nonce: Uuid::nil() }))
+        Ok(Some(HttpRequest { method: self.method.clone(), url, headers, body, nonce }))
     }
 
     fn headers(&self, url: &str, body: &Bytes, context: &Mapped) -> Result<HeaderMap, MappingError> {
@@ -98,12 +96,9 @@ impl Step {
         let context = if self.signs { &signing() } else { context };
         let mut headers = HeaderMap::new();
         for (name, value) in &self.headers {
-            let key = format!("headers.{name}");
-            let value = value.run(&key, context)?;
-            if let Some(text) = text(&value) {
-                let value = HeaderValue::try_from(text);
-                let value = value.map_err(|_| MappingError::new(&key, "holds what no header may hold"))?;
-                headers.insert(name.clone(), value);
+            if let Some(text) = text(&value.run(context)?) {
+                let unfit = |_| MappingError::new(&value.key, "holds what no header may hold");
+                headers.insert(name.clone(), HeaderValue::try_from(text).map_err(unfit)?);
             }
         }
         Ok(headers)
@@ -120,15 +115,10 @@ fn signed_part(method: &Method, url: &str, body: &Bytes) -> Mapped {
 }
 
 /// The fields that have a value.
-fn fields(
-    key: &str,
-    fields: &[(String, Expression)],
-    context: &Mapped,
-) -> Result<Vec<(String, String)>, MappingError> {
+fn fields(fields: &[(String, Expression)], context: &Mapped) -> Result<Vec<(String, String)>, MappingError> {
     let mut filled = Vec::with_capacity(fields.len());
     for (name, expression) in fields {
-        let value = expression.run(&format!("{key}.{name}"), context)?;
-        filled.extend(text(&value).map(|text| (name.clone(), text)));
+        filled.extend(text(&expression.run(context)?).map(|text| (name.clone(), text)));
     }
     Ok(filled)
 }

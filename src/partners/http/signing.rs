@@ -201,7 +201,7 @@ mod tests {
         let context = Value::from(Serde(
             json!({"secret": {"key": "key", "masked": MASKED}, "given": "The quick brown fox jumps over the lazy dog"}),
         ));
-        Expression::compile(text).unwrap().run("key", &context).unwrap().to_string()
+        Expression::compile(text).unwrap().run(&context).unwrap().to_string()
     }
 
     /// The figures of RFC 4231, of the usual fox, and of another program.

@@ -93,7 +93,7 @@ impl HttpSource {
             let header = answer::texts_of(headers);
             let body = String::from_utf8_lossy(body);
             let context = minijinja::context! { header, body, now, secret => self.revealed(secrets) };
-            if !verify.run("verify", &context).map_err(|error| step.placed(error))?.is_true() {
+            if !verify.run(&context)?.is_true() {
                 return Ok(false);
             }
         }

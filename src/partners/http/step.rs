@@ -7,7 +7,6 @@ use hyper::header::HeaderName;
 
 use super::body::Body;
 use super::expression::{Expression, Template};
-use super::mapping_error::MappingError;
 
 /// A call: how its request is made, and what its answer means for those that follow.
 #[derive(Debug)]
@@ -52,10 +51,5 @@ impl Step {
     pub(super) fn of_answers(&self) -> impl Iterator<Item = &Expression> {
         let pending = self.polling.as_ref().map(|polling| &polling.pending);
         [pending, self.error.as_ref(), self.declined.as_ref(), self.bid.as_ref()].into_iter().flatten()
-    }
-
-    /// The same failure, by its whole key.
-    pub(super) fn placed(&self, error: MappingError) -> MappingError {
-        MappingError { key: format!("{}{}", self.prefix, error.key), ..error }
     }
 }

@@ -9,10 +9,10 @@ use super::Figures;
 use super::unfit::Unfit;
 use crate::declaration::{Checker, Fault, Source};
 use crate::model::ProductType;
+use crate::partners::declared;
 use crate::partners::eligibility::Rule;
 use crate::partners::identity::Institution;
 use crate::partners::template::Imprint;
-use crate::partners::{Facts, declared};
 
 /// Stands in the place of a file.
 static NO_FILE: LazyLock<Source> =
@@ -45,12 +45,7 @@ impl CatalogOffer {
     ///
     /// # Errors
     /// Why they make none.
-    pub(super) fn completed(
-        &self,
-        said: &toml::Table,
-        figures: &Figures,
-        facts: &Facts,
-    ) -> Result<Self, Unfit> {
+    pub(super) fn completed(&self, said: &toml::Table, figures: &Figures<'_>) -> Result<Self, Unfit> {
         let mut said = said.clone();
         figures.put_into(&mut said);
         if self.product_type == ProductType::Loan {
@@ -69,7 +64,8 @@ impl CatalogOffer {
         let other = institution.map(|institution| Arc::new(self.identity.standing_for(&institution)));
         let identity = other.as_ref().unwrap_or(&self.identity);
         let (offer, pricing) = read(said, self.product_type).map_err(|faults| unfit(&faults))?;
-        if known_to(&offer, &pricing).is_some_and(|known| !Rule::always().and_all(&[known]).holds(facts)) {
+        let known = known_to(&offer, &pricing);
+        if known.is_some_and(|known| !Rule::always().and_all(&[known]).holds(figures.facts)) {
             return Err(Unfit::for_others("its kind is one that only leads of `newerValues` are offered"));
         }
         let (name, landing_url) = (self.name.clone(), self.declared_url().to_owned());

@@ -7,28 +7,30 @@ use crate::model::{
     MortgageLoanType, ProductSubType, ProductType, TermUnit,
 };
 
-/// A figure that a partner may answer.
+/// Figures that a partner may answer.
 #[derive(Debug)]
 pub(super) struct Row {
-    name: &'static str,
+    names: &'static [&'static str],
     kind: Kind,
-    /// Whether offers of a product type have it.
+    /// Whether offers of a product type have them.
     of: fn(ProductType) -> bool,
     place: Place,
 }
 
-/// What becomes of a figure.
+/// What becomes of figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// It stands in the quote, or chooses the offer.
+    /// They stand in the quote, or choose the offer.
     Quote,
-    /// It stands in place of what the file says under the same key of an offer.
+    /// They stand in place of what the file says under the same keys of an offer.
     Offer,
 }
 
 /// A figure by its name: of the table, or an attribute of an object of it, as in `card.lateFee`.
 #[derive(Debug, Clone, Copy)]
 pub struct Figure {
+    /// Its name in the table.
+    pub(super) name: &'static str,
     row: &'static Row,
     attribute: Option<(&'static str, &'static Kind)>,
 }
@@ -68,114 +70,96 @@ const INSTITUTION: Fields = Fields(&[
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
     // Which offer of the catalog it is; the only one where there is one.
-    Row { name: "key", kind: Kind::Text, of: ALL, place: Place::Quote },
+    Row { kind: Kind::Text, of: ALL, place: Place::Quote, names: &["key"] },
     // Which of its terms; of a mortgage how many months.
-    Row { name: "term", kind: Kind::Whole(0, 600), of: LENT, place: Place::Quote },
+    Row { kind: Kind::Whole(0, 600), of: LENT, place: Place::Quote, names: &["term"] },
     // Where a click leads, in place of the offer's `landing_url`.
-    Row { name: "landing_url", kind: Kind::Text, of: ALL, place: Place::Quote },
+    Row { kind: Kind::Text, of: ALL, place: Place::Quote, names: &["landing_url"] },
     // Until when it stands, where that is not as long as others do.
-    Row { name: "expires_at", kind: Kind::Instant, of: ALL, place: Place::Quote },
-    Row { name: "pre_approved", kind: Kind::Flag, of: FIRM, place: Place::Quote },
-    Row { name: "pre_qualified", kind: Kind::Flag, of: FIRM, place: Place::Quote },
-    Row { name: "pre_selected", kind: Kind::Flag, of: CARD, place: Place::Quote },
+    Row { kind: Kind::Instant, of: ALL, place: Place::Quote, names: &["expires_at"] },
+    Row { kind: Kind::Flag, of: FIRM, place: Place::Quote, names: &["pre_approved", "pre_qualified"] },
+    Row { kind: Kind::Flag, of: CARD, place: Place::Quote, names: &["pre_selected"] },
     // Dollars that are lent; what the lead asks for where only one or none is given.
-    Row { name: "min_amount", kind: DOLLARS, of: LOAN, place: Place::Quote },
-    Row { name: "max_amount", kind: DOLLARS, of: LOAN, place: Place::Quote },
+    Row { kind: DOLLARS, of: LOAN, place: Place::Quote, names: &["min_amount", "max_amount"] },
     // APR in percent: one figure, or its ends.
-    Row { name: "apr", kind: PERCENT, of: LENT, place: Place::Quote },
-    Row { name: "min_apr", kind: PERCENT, of: LOAN, place: Place::Quote },
-    Row { name: "max_apr", kind: PERCENT, of: LOAN, place: Place::Quote },
+    Row { kind: PERCENT, of: LENT, place: Place::Quote, names: &["apr"] },
+    Row { kind: PERCENT, of: LOAN, place: Place::Quote, names: &["min_apr", "max_apr"] },
     // Origination fee, percent of the amount, and dollars: one figure, or its ends.
-    Row { name: "fee_rate", kind: FEE_RATE, of: LOAN, place: Place::Quote },
-    Row { name: "min_fee_rate", kind: FEE_RATE, of: LOAN, place: Place::Quote },
-    Row { name: "max_fee_rate", kind: FEE_RATE, of: LOAN, place: Place::Quote },
-    Row { name: "fee_fixed", kind: DOLLARS, of: LOAN, place: Place::Quote },
-    Row { name: "min_fee_fixed", kind: DOLLARS, of: LOAN, place: Place::Quote },
-    Row { name: "max_fee_fixed", kind: DOLLARS, of: LOAN, place: Place::Quote },
+    Row { kind: FEE_RATE, of: LOAN, place: Place::Quote, names: &["fee_rate", "min_fee_rate", "max_fee_rate"] },
+    Row { kind: DOLLARS, of: LOAN, place: Place::Quote, names: &["fee_fixed", "min_fee_fixed", "max_fee_fixed"] },
     // Dollars a month; computed where it is not given.
-    Row { name: "monthly_payment", kind: DOLLARS, of: LENT, place: Place::Quote },
-    Row { name: "min_monthly_payment", kind: DOLLARS, of: LOAN, place: Place::Quote },
-    Row { name: "max_monthly_payment", kind: DOLLARS, of: LOAN, place: Place::Quote },
+    Row { kind: DOLLARS, of: LENT, place: Place::Quote, names: &["monthly_payment"] },
+    Row { kind: DOLLARS, of: LOAN, place: Place::Quote, names: &["min_monthly_payment", "max_monthly_payment"] },
     // Dollars altogether; likewise.
-    Row { name: "total_payment", kind: DOLLARS, of: LOAN, place: Place::Quote },
-    Row { name: "min_total_payment", kind: DOLLARS, of: LOAN, place: Place::Quote },
-    Row { name: "max_total_payment", kind: DOLLARS, of: LOAN, place: Place::Quote },
+    Row { kind: DOLLARS, of: LOAN, place: Place::Quote, names: &["total_payment", "min_total_payment", "max_total_payment"] },
     // Percent a year.
-    Row { name: "interest_rate", kind: PERCENT, of: MORTGAGE, place: Place::Quote },
-    Row { name: "price_adjustment", kind: Kind::Number(-10.0, 10.0), of: MORTGAGE, place: Place::Quote },
-    Row { name: "adjustment_type", kind: Kind::Word(MortgageAdjustmentType::WIRE), of: MORTGAGE, place: Place::Quote },
-    Row { name: "net_closing_costs", kind: Kind::Number(-10_000_000.0, 10_000_000.0), of: MORTGAGE, place: Place::Quote },
-    Row { name: "rate", kind: PERCENT, of: SAVINGS, place: Place::Quote },
-    Row { name: "annual_percent_yield", kind: PERCENT, of: SAVINGS, place: Place::Quote },
+    Row { kind: PERCENT, of: MORTGAGE, place: Place::Quote, names: &["interest_rate"] },
+    Row { kind: Kind::Number(-10.0, 10.0), of: MORTGAGE, place: Place::Quote, names: &["price_adjustment"] },
+    Row { kind: Kind::Word(MortgageAdjustmentType::WIRE), of: MORTGAGE, place: Place::Quote, names: &["adjustment_type"] },
+    Row { kind: Kind::Number(-10_000_000.0, 10_000_000.0), of: MORTGAGE, place: Place::Quote, names: &["net_closing_costs"] },
+    Row { kind: PERCENT, of: SAVINGS, place: Place::Quote, names: &["rate", "annual_percent_yield"] },
 
     // Who makes it, where the partner is a marketplace.
-    Row { name: "institution", kind: Kind::Object("who makes an offer", INSTITUTION), of: ALL, place: Place::Offer },
-    Row { name: "sub_type", kind: Kind::Word(ProductSubType::WIRE), of: ALL, place: Place::Offer },
-    Row { name: "disclaimer", kind: Kind::Text, of: UNLENT, place: Place::Offer },
-    Row { name: "sub_type_disclaimer", kind: Kind::Text, of: UNNAMED, place: Place::Offer },
-    Row { name: "consumer_rating", kind: Kind::Number(0.0, 100.0), of: RATED, place: Place::Offer },
-    Row { name: "name", kind: Kind::Text, of: NAMED, place: Place::Offer },
-    Row { name: "description", kind: Kind::Text, of: NAMED, place: Place::Offer },
+    Row { kind: Kind::Object("who makes an offer", INSTITUTION), of: ALL, place: Place::Offer, names: &["institution"] },
+    Row { kind: Kind::Word(ProductSubType::WIRE), of: ALL, place: Place::Offer, names: &["sub_type"] },
+    Row { kind: Kind::Text, of: UNLENT, place: Place::Offer, names: &["disclaimer"] },
+    Row { kind: Kind::Text, of: UNNAMED, place: Place::Offer, names: &["sub_type_disclaimer"] },
+    Row { kind: Kind::Number(0.0, 100.0), of: RATED, place: Place::Offer, names: &["consumer_rating"] },
+    Row { kind: Kind::Text, of: NAMED, place: Place::Offer, names: &["name", "description"] },
     // What is earned at the step that the file says, in place of its `payout`: dollars.
-    Row { name: "payout", kind: Kind::Number(0.0, 1_000_000.0), of: ALL, place: Place::Offer },
-    Row { name: "conversion_probability", kind: Kind::Number(0.0, 1.0), of: ALL, place: Place::Offer },
+    Row { kind: Kind::Number(0.0, 1_000_000.0), of: ALL, place: Place::Offer, names: &["payout"] },
+    Row { kind: Kind::Number(0.0, 1.0), of: ALL, place: Place::Offer, names: &["conversion_probability"] },
 
-    Row { name: "term_unit", kind: Kind::Word(TermUnit::WIRE), of: LOAN, place: Place::Offer },
-    Row { name: "apr_type", kind: Kind::Word(AprType::WIRE), of: LOAN, place: Place::Offer },
-    Row { name: "allow_prepayment", kind: Kind::Flag, of: LOAN, place: Place::Offer },
-    Row { name: "prepayment_fee", kind: DOLLARS, of: LOAN, place: Place::Offer },
-    Row { name: "sponsored", kind: Kind::Flag, of: LOAN, place: Place::Offer },
-    Row { name: "terms_text", kind: Kind::Text, of: LOAN, place: Place::Offer },
-    Row { name: "apr_description", kind: Kind::Text, of: LOAN, place: Place::Offer },
-    Row { name: "term_description", kind: Kind::Text, of: LOAN, place: Place::Offer },
-    Row { name: "monthly_payment_description", kind: Kind::Text, of: LOAN, place: Place::Offer },
-    Row { name: "amount_prefix", kind: Kind::Text, of: LOAN, place: Place::Offer },
+    Row { kind: Kind::Word(TermUnit::WIRE), of: LOAN, place: Place::Offer, names: &["term_unit"] },
+    Row { kind: Kind::Word(AprType::WIRE), of: LOAN, place: Place::Offer, names: &["apr_type"] },
+    Row { kind: Kind::Flag, of: LOAN, place: Place::Offer, names: &["allow_prepayment"] },
+    Row { kind: DOLLARS, of: LOAN, place: Place::Offer, names: &["prepayment_fee"] },
+    Row { kind: Kind::Flag, of: LOAN, place: Place::Offer, names: &["sponsored"] },
+    Row { kind: Kind::Text, of: LOAN, place: Place::Offer, names: &[
+        "terms_text", "apr_description", "term_description",
+        "monthly_payment_description", "amount_prefix",
+    ] },
 
-    Row { name: "loan_type", kind: Kind::Word(MortgageLoanType::WIRE), of: MORTGAGE, place: Place::Offer },
+    Row { kind: Kind::Word(MortgageLoanType::WIRE), of: MORTGAGE, place: Place::Offer, names: &["loan_type"] },
 
-    Row { name: "compounding", kind: Kind::Word(CompoundingMethod::WIRE), of: SAVINGS, place: Place::Offer },
-    Row { name: "minimum_deposit", kind: DOLLARS, of: SAVINGS, place: Place::Offer },
-    Row { name: "monthly_fee", kind: Kind::Number(0.0, 1_000_000.0), of: SAVINGS, place: Place::Offer },
-    Row { name: "minimum_deposit_with_fees", kind: DOLLARS, of: SAVINGS, place: Place::Offer },
-    Row { name: "effective_as_of", kind: Kind::Instant, of: SAVINGS, place: Place::Offer },
-    Row { name: "introductory_period_months", kind: Kind::Whole(0, 600), of: SAVINGS, place: Place::Offer },
-    Row { name: "introductory_rate", kind: Kind::Number(0.0, 100.0), of: SAVINGS, place: Place::Offer },
-    Row { name: "check_writing", kind: Kind::Flag, of: SAVINGS, place: Place::Offer },
-    Row { name: "details", kind: Kind::Text, of: SAVINGS, place: Place::Offer },
-    Row { name: "federal_insurance_type", kind: Kind::Word(FederalInsuranceType::WIRE), of: SAVINGS, place: Place::Offer },
-    Row { name: "incentive_details", kind: Kind::List(&INCENTIVE), of: SAVINGS, place: Place::Offer },
-    Row { name: "cd_term_length", kind: Kind::Whole(1, 600), of: SAVINGS, place: Place::Offer },
-    Row { name: "cd_term_unit", kind: Kind::Word(TermUnit::WIRE), of: SAVINGS, place: Place::Offer },
-    Row { name: "impression_tracking_pixel_urls", kind: Kind::List(&Kind::Url), of: SAVINGS, place: Place::Offer },
+    Row { kind: Kind::Word(CompoundingMethod::WIRE), of: SAVINGS, place: Place::Offer, names: &["compounding"] },
+    Row { kind: DOLLARS, of: SAVINGS, place: Place::Offer, names: &["minimum_deposit"] },
+    Row { kind: Kind::Number(0.0, 1_000_000.0), of: SAVINGS, place: Place::Offer, names: &["monthly_fee"] },
+    Row { kind: DOLLARS, of: SAVINGS, place: Place::Offer, names: &["minimum_deposit_with_fees"] },
+    Row { kind: Kind::Instant, of: SAVINGS, place: Place::Offer, names: &["effective_as_of"] },
+    Row { kind: Kind::Whole(0, 600), of: SAVINGS, place: Place::Offer, names: &["introductory_period_months"] },
+    Row { kind: Kind::Number(0.0, 100.0), of: SAVINGS, place: Place::Offer, names: &["introductory_rate"] },
+    Row { kind: Kind::Flag, of: SAVINGS, place: Place::Offer, names: &["check_writing"] },
+    Row { kind: Kind::Text, of: SAVINGS, place: Place::Offer, names: &["details"] },
+    Row { kind: Kind::Word(FederalInsuranceType::WIRE), of: SAVINGS, place: Place::Offer, names: &["federal_insurance_type"] },
+    Row { kind: Kind::List(&INCENTIVE), of: SAVINGS, place: Place::Offer, names: &["incentive_details"] },
+    Row { kind: Kind::Whole(1, 600), of: SAVINGS, place: Place::Offer, names: &["cd_term_length"] },
+    Row { kind: Kind::Word(TermUnit::WIRE), of: SAVINGS, place: Place::Offer, names: &["cd_term_unit"] },
+    Row { kind: Kind::List(&Kind::Url), of: SAVINGS, place: Place::Offer, names: &["impression_tracking_pixel_urls"] },
 
-    Row { name: "card", kind: Kind::Object(card::NOUN, card::FIELDS), of: CARD, place: Place::Offer },
-    Row { name: "policy", kind: Kind::Object(policy::NOUN, policy::FIELDS), of: LIFE, place: Place::Offer },
+    Row { kind: Kind::Object(card::NOUN, card::FIELDS), of: CARD, place: Place::Offer, names: &["card"] },
+    Row { kind: Kind::Object(policy::NOUN, policy::FIELDS), of: LIFE, place: Place::Offer, names: &["policy"] },
 ];
 
 impl Figure {
     /// The figure of a name that offers of a product type have.
     pub fn named(name: &str, product_type: ProductType) -> Option<Self> {
         let (name, attribute) = name.split_once('.').map_or((name, None), |(row, name)| (row, Some(name)));
-        let row = rows(product_type).find(|row| row.name == name)?;
-        let Some(attribute) = attribute else { return Some(Self { row, attribute: None }) };
+        let (name, row) = rows(product_type).find(|(known, _)| *known == name)?;
+        let Some(attribute) = attribute else { return Some(Self { name, row, attribute: None }) };
         let found = row.attributes().find(|(name, _)| *name == attribute)?;
-        Some(Self { row, attribute: Some(found) })
+        Some(Self { name, row, attribute: Some(found) })
     }
 
     /// The names of the figures that offers of a product type have; those of attributes stand for themselves alone.
     pub fn names(product_type: ProductType) -> impl Iterator<Item = &'static str> {
-        rows(product_type).map(|row| row.name)
+        rows(product_type).map(|(name, _)| name)
     }
 
     /// The names of the attributes of those that are objects.
     pub fn dotted_names(product_type: ProductType) -> impl Iterator<Item = String> {
         rows(product_type)
-            .flat_map(|row| row.attributes().map(move |(name, _)| format!("{}.{name}", row.name)))
-    }
-
-    /// Its name in the table.
-    pub(super) fn row_name(self) -> &'static str {
-        self.row.name
+            .flat_map(|(name, row)| row.attributes().map(move |(attribute, _)| format!("{name}.{attribute}")))
     }
 
     /// Its name within the object that it is an attribute of.
@@ -206,8 +190,9 @@ impl Row {
     }
 }
 
-fn rows(product_type: ProductType) -> impl Iterator<Item = &'static Row> {
-    ROWS.iter().filter(move |row| (row.of)(product_type))
+fn rows(product_type: ProductType) -> impl Iterator<Item = (&'static str, &'static Row)> {
+    let of_product = ROWS.iter().filter(move |row| (row.of)(product_type));
+    of_product.flat_map(|row| row.names.iter().map(move |name| (*name, row)))
 }
 
 #[cfg(test)]
@@ -218,7 +203,7 @@ mod tests {
     #[test]
     fn a_figure_is_named_alone_or_within_its_object() {
         let figure = Figure::named("card.lateFee", ProductType::CreditCard).unwrap();
-        assert_eq!((figure.row_name(), figure.attribute()), ("card", Some("lateFee")));
+        assert_eq!((figure.name, figure.attribute()), ("card", Some("lateFee")));
         assert!(figure.is_number() && figure.is_of_offer());
         assert!(Figure::named("apr", ProductType::Loan).is_some_and(|apr| !apr.is_of_offer()));
         for (name, of) in [

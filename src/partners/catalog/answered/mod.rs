@@ -38,15 +38,16 @@ const REQUIRED: &[(ProductType, &[&str])] = &[
 
 /// The figures of one offer, as a partner answers them.
 #[derive(Debug, Clone)]
-pub struct Figures {
+pub struct Figures<'f> {
     rules: Arc<MoneyRules>,
+    facts: &'f Facts<'f>,
     given: Vec<(Figure, toml::Value)>,
 }
 
-impl Figures {
-    /// None yet, to be judged by the rules of a file.
-    pub fn under(rules: Arc<MoneyRules>) -> Self {
-        Self { rules, given: Vec::new() }
+impl<'f> Figures<'f> {
+    /// None yet of an offer to a lead, to be judged by the rules of a file.
+    pub fn under(rules: Arc<MoneyRules>, facts: &'f Facts<'f>) -> Self {
+        Self { rules, facts, given: Vec::new() }
     }
 
     /// The figures of which offers of a product type need one.
@@ -68,17 +69,17 @@ impl Figures {
     ///
     /// # Errors
     /// Why they make none.
-    pub fn quote(&self, facts: &Facts, offers: &[&CatalogOffer], keys: &[String]) -> Result<Quote, Unfit> {
+    pub fn quote(&self, offers: &[&CatalogOffer], keys: &[String]) -> Result<Quote, Unfit> {
         let mut named = offers.iter().filter(|offer| self.name(offer, offers));
         let offer = named.next().ok_or_else(|| self.names_none(offers, keys))?;
         if named.next().is_some() {
             return Err("it names several offers of the file; `key` and `term` tell them apart".into());
         }
-        let completed = self.completed(offer, facts)?;
+        let completed = self.completed(offer)?;
         let said = completed.as_ref().unwrap_or(offer);
-        let quoted = self.quoted(facts, &said.pricing, offer.is_own())?;
-        let doubt = self.rules.judge(self, facts, &quoted, &said.pricing)?;
-        let mut quote = offer.scored(facts, said, quoted);
+        let quoted = self.quoted(&said.pricing, offer.is_own())?;
+        let doubt = self.judge(&quoted, &said.pricing)?;
+        let mut quote = offer.scored(self.facts, said, quoted);
         quote.landing_url = self.landing_url(offer)?;
         quote.expires_at = self.instant("expires_at");
         quote.doubt = doubt;
@@ -88,19 +89,19 @@ impl Figures {
     }
 
     /// The offer that they complete, where they say more than what is of a quote.
-    fn completed(&self, offer: &CatalogOffer, facts: &Facts) -> Result<Option<CatalogOffer>, Unfit> {
+    fn completed(&self, offer: &CatalogOffer) -> Result<Option<CatalogOffer>, Unfit> {
         let is_loan = matches!(offer.pricing, Pricing::Loan(_));
         let is_wanted = offer.is_own()
             || self.given.iter().any(|(figure, _)| figure.is_of_offer())
             || is_loan && self.of_payment().is_some();
         let said = offer.said.as_ref().filter(|_| is_wanted);
-        said.map(|said| offer.completed(said, self, facts)).transpose()
+        said.map(|said| offer.completed(said, self)).transpose()
     }
 
     /// Puts in what stands in place of the words of the file.
     fn put_into(&self, said: &mut toml::Table) {
         for (figure, value) in self.given.iter().filter(|(figure, _)| figure.is_of_offer()) {
-            let name = figure.row_name();
+            let name = figure.name;
             match (figure.attribute(), value) {
                 (Some(attribute), value) => {
                     drop(table_in(said, name).insert(attribute.to_owned(), value.clone()))
@@ -157,12 +158,12 @@ impl Figures {
     }
 
     /// What they make of an offer that is priced so.
-    fn quoted(&self, facts: &Facts, pricing: &Pricing, is_own: bool) -> Result<Quoted, Unfit> {
+    fn quoted(&self, pricing: &Pricing, is_own: bool) -> Result<Quoted, Unfit> {
         match pricing {
-            Pricing::Loan(loan) => self.loan(facts, loan.months(), (!is_own).then_some(loan.amount)),
+            Pricing::Loan(loan) => self.loan(loan.months(), (!is_own).then_some(loan.amount)),
             Pricing::Card(_) => Ok(self.card()),
             Pricing::Mortgage(mortgage) => {
-                self.mortgage(facts, mortgage.terms(), (!is_own).then_some(mortgage.reference_amount))
+                self.mortgage(mortgage.terms(), (!is_own).then_some(mortgage.reference_amount))
             }
             Pricing::Savings(savings) => self.savings(savings.compounding),
             Pricing::Special(special) => Ok(special.quote()),
@@ -188,7 +189,7 @@ impl Figures {
 
     fn value(&self, name: &str) -> Option<&toml::Value> {
         let (name, attribute) = name.split_once('.').map_or((name, None), |(row, name)| (row, Some(name)));
-        let of_name = self.given.iter().rev().filter(|(figure, _)| figure.row_name() == name);
+        let of_name = self.given.iter().rev().filter(|(figure, _)| figure.name == name);
         of_name
             .filter_map(|(figure, value)| match (attribute, figure.attribute()) {
                 (wanted, found) if wanted == found => Some(value),

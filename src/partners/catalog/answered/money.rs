@@ -68,52 +68,6 @@ impl MoneyRules {
     /// The longest text of an offer where the file does not say it, bytes.
     pub const MAX_TEXT_BYTES: usize = 16 * 1024;
 
-    /// What may be wrong with an offer that is shown all the same.
-    ///
-    /// # Errors
-    /// What cannot be right.
-    pub(super) fn judge(
-        &self,
-        figures: &Figures,
-        facts: &Facts,
-        (terms, _, amount): &Quoted,
-        pricing: &Pricing,
-    ) -> Result<Option<&'static str>, Unfit> {
-        let (rates, apr) = match terms {
-            Terms::Loan(terms) => (vec![terms.apr], Some(terms.apr)),
-            Terms::Mortgage(terms) => {
-                let (interest_rate, apr) = (Spread::exactly(terms.interest_rate), Spread::exactly(terms.apr));
-                (vec![interest_rate, apr], Some(apr))
-            }
-            Terms::Card(_) | Terms::Savings(_) | Terms::Special(_) => (Vec::new(), None),
-        };
-        self.not_a_fraction(&rates)?;
-        self.within_bounds(figures, apr)?;
-        if let Some(apr) = apr {
-            self.below_cap(facts, apr, matches!(terms, Terms::Mortgage(_)))?;
-        }
-        let off = match (terms, pricing) {
-            (Terms::Loan(terms), Pricing::Loan(loan)) if figures.has_payment() => {
-                amount.zip(loan.months()).map(|(amount, months)| loan_payment_off(terms, amount, months))
-            }
-            (Terms::Mortgage(terms), _) if figures.has_payment() => {
-                amount.map(|amount| mortgage_payment_off(terms, amount))
-            }
-            _ => None,
-        };
-        match off {
-            Some(off) if off > PAYMENT_REFUSED_BEYOND => {
-                let made = "from what its amount, rate and term make";
-                Err(Unfit::told(
-                    format!("its monthly payment is more than 10 % {made}"),
-                    format!("its monthly payment is {:.0} % {made}; at most 10 % is shown", off * 100.0),
-                ))
-            }
-            Some(off) if off > PAYMENT_DOUBTED_BEYOND => Ok(Some(DOUBTED_PAYMENT)),
-            _ => Ok(None),
-        }
-    }
-
     /// The monthly payment of a loan of an amount that says none.
     ///
     /// # Errors
@@ -143,11 +97,57 @@ impl MoneyRules {
         }
         Err(format!("its text has {bytes} bytes, and `answer.max_text_bytes` is {most}").into())
     }
+}
+
+impl Figures<'_> {
+    /// What may be wrong with an offer that is shown all the same.
+    ///
+    /// # Errors
+    /// What cannot be right.
+    pub(super) fn judge(
+        &self,
+        (terms, _, amount): &Quoted,
+        pricing: &Pricing,
+    ) -> Result<Option<&'static str>, Unfit> {
+        let (rates, apr) = match terms {
+            Terms::Loan(terms) => (vec![terms.apr], Some(terms.apr)),
+            Terms::Mortgage(terms) => {
+                let (interest_rate, apr) = (Spread::exactly(terms.interest_rate), Spread::exactly(terms.apr));
+                (vec![interest_rate, apr], Some(apr))
+            }
+            Terms::Card(_) | Terms::Savings(_) | Terms::Special(_) => (Vec::new(), None),
+        };
+        self.not_a_fraction(&rates)?;
+        self.within_bounds(apr)?;
+        if let Some(apr) = apr {
+            self.below_cap(apr, matches!(terms, Terms::Mortgage(_)))?;
+        }
+        let off = match (terms, pricing) {
+            (Terms::Loan(terms), Pricing::Loan(loan)) if self.has_payment() => {
+                amount.zip(loan.months()).map(|(amount, months)| loan_payment_off(terms, amount, months))
+            }
+            (Terms::Mortgage(terms), _) if self.has_payment() => {
+                amount.map(|amount| mortgage_payment_off(terms, amount))
+            }
+            _ => None,
+        };
+        match off {
+            Some(off) if off > PAYMENT_REFUSED_BEYOND => {
+                let made = "from what its amount, rate and term make";
+                Err(Unfit::told(
+                    format!("its monthly payment is more than 10 % {made}"),
+                    format!("its monthly payment is {:.0} % {made}; at most 10 % is shown", off * 100.0),
+                ))
+            }
+            Some(off) if off > PAYMENT_DOUBTED_BEYOND => Ok(Some(DOUBTED_PAYMENT)),
+            _ => Ok(None),
+        }
+    }
 
     fn not_a_fraction(&self, rates: &[Spread]) -> Result<(), Unfit> {
         let is_low = |rate: f64| rate > 0.0 && rate < LOW_APR;
         match rates.iter().flat_map(|rate| [rate.min, rate.max]).find(|rate| is_low(*rate)) {
-            Some(found) if !self.low_apr => Err(Unfit::told(
+            Some(found) if !self.rules.low_apr => Err(Unfit::told(
                 format!("its rate is above 0 and below 1 percent, {A_FRACTION}"),
                 format!("its rate is {found} percent, {A_FRACTION}"),
             )),
@@ -155,11 +155,11 @@ impl MoneyRules {
         }
     }
 
-    fn within_bounds(&self, figures: &Figures, apr: Option<Spread>) -> Result<(), Unfit> {
-        for (name, (least, most)) in &self.bounds {
+    fn within_bounds(&self, apr: Option<Spread>) -> Result<(), Unfit> {
+        for (name, (least, most)) in &self.rules.bounds {
             let found = match (name.as_str(), apr) {
                 ("apr", Some(apr)) => Some(apr),
-                _ => figures.number(name).map(Spread::exactly),
+                _ => self.number(name).map(Spread::exactly),
             };
             let Some(found) = found.filter(|found| found.min < *least || found.max > *most) else { continue };
             let reason = format!("its `{name}` is not within `answer.bounds`, {}", shown((*least, *most)));
@@ -169,12 +169,13 @@ impl MoneyRules {
         Ok(())
     }
 
-    fn below_cap(&self, facts: &Facts, apr: Spread, of_property: bool) -> Result<(), Unfit> {
-        if self.rate_caps.is_empty() {
+    fn below_cap(&self, apr: Spread, of_property: bool) -> Result<(), Unfit> {
+        let caps = &self.rules.rate_caps;
+        if caps.is_empty() {
             return Ok(());
         }
-        let state = state(facts, of_property);
-        let Some((state, cap)) = state.and_then(|state| Some((state, *self.rate_caps.get(&state)?))) else {
+        let state = state(self.facts, of_property);
+        let Some((state, cap)) = state.and_then(|state| Some((state, *caps.get(&state)?))) else {
             return Ok(());
         };
         if apr.max <= cap {
@@ -186,9 +187,7 @@ impl MoneyRules {
             ..Unfit::for_others("its APR is above that of `answer.rate_caps` for the lead's state")
         })
     }
-}
 
-impl Figures {
     /// What is said of a monthly payment that is computed, where the file chooses by which rate.
     pub(super) fn of_payment(&self) -> Option<&'static str> {
         self.rules.payment.filter(|_| !self.has_payment()).map(PaymentBy::description)

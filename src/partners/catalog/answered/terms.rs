@@ -4,18 +4,13 @@ use super::super::{Quoted, STATIC_SUITABILITY, hundredths, mortgage, suitability
 use super::Figures;
 use super::unfit::Unfit;
 use crate::model::{CompoundingMethod, MortgageAdjustmentType};
+use crate::partners::finance;
 use crate::partners::quote::{CardTerms, LoanTerms, MortgageTerms, SavingsTerms, Spread, Terms};
-use crate::partners::{Facts, finance};
 
-impl Figures {
+impl Figures<'_> {
     /// The terms of a loan, and the amount that they are for; `declared` is what the file says of that.
-    pub(super) fn loan(
-        &self,
-        facts: &Facts,
-        months: Option<u32>,
-        declared: Option<(f64, f64)>,
-    ) -> Result<Quoted, Unfit> {
-        let requested = facts.loan_amount();
+    pub(super) fn loan(&self, months: Option<u32>, declared: Option<(f64, f64)>) -> Result<Quoted, Unfit> {
+        let requested = self.facts.loan_amount();
         let max_amount = self.number("max_amount").or(requested).or(declared.map(|(_, most)| most));
         let max_amount = max_amount.ok_or("it has no `max_amount`, and the lead names no amount")?;
         let least = declared.map_or(max_amount, |(least, _)| max_amount.min(least));
@@ -69,11 +64,10 @@ impl Figures {
     /// The terms of a mortgage, and the amount that they are for.
     pub(super) fn mortgage(
         &self,
-        facts: &Facts,
         declared: MortgageTerms,
         reference_amount: Option<f64>,
     ) -> Result<Quoted, Unfit> {
-        let amount = facts.mortgage_loan_amount().or(reference_amount);
+        let amount = self.facts.mortgage_loan_amount().or(reference_amount);
         let amount = amount.ok_or("the lead names no amount, and the file has no `reference_amount`")?;
         let interest_rate = self.number("interest_rate").ok_or("it has no interest rate")?;
         let price_adjustment = self.number("price_adjustment").unwrap_or(declared.price_adjustment);

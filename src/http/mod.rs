@@ -63,16 +63,10 @@ pub struct App {
     pub universities: Universities,
     /// Cars, which a reload exchanges.
     pub vehicles: watch::Receiver<Arc<Vehicles>>,
-    /// Most of them, or of their names, in an answer.
-    pub vehicles_per_answer: usize,
-    /// Longest body, bytes.
-    pub max_body_bytes: usize,
-    /// Longest time a body may take to arrive.
-    pub body_timeout: Duration,
+    /// The settings of the start.
+    pub settings: Settings,
     /// Changes when anything changes that answers are made with, beside the records.
     pub fingerprint: Box<str>,
-    /// How long after a lead was made a publishable token may merge into it.
-    pub publishable_merge: Duration,
     /// What pages of offers are made with.
     pub offer_pages: OfferPages,
     /// How often offers may be opened.
@@ -81,8 +75,6 @@ pub struct App {
     pub record_ids: RecordIds,
     /// The OpenAPI document and the page that shows it.
     pub docs: Docs,
-    /// Whether there is a page for trying a lead.
-    pub demo: bool,
     /// What both listeners let past.
     pub gate: Arc<Gate>,
     /// Which listener has which path.
@@ -117,16 +109,12 @@ impl App {
             prefills,
             universities: Universities::load(),
             vehicles,
-            vehicles_per_answer: settings.reference.vehicles_per_answer,
-            max_body_bytes: settings.api.max_body_bytes,
-            body_timeout: settings.api.request_timeout,
+            settings: settings.clone(),
             fingerprint: format!("{:08x}", crc32fast::hash(made_with.as_bytes())).into(),
-            publishable_merge: settings.limits.publishable_merge,
             offer_pages: OfferPages::new(&settings.offer_pages),
             click_rates: ClickRates::new(&settings.limits),
             record_ids: RecordIds::default(),
             docs,
-            demo: current::demo::wanted(settings),
             gate: Arc::new(Gate::new(gate_rules(&settings.limits), disk_wait)),
             elsewhere: Arc::default(),
         }
@@ -140,7 +128,7 @@ impl App {
 
     /// Since when a lead was made that the caller may merge into, Unix milliseconds; `None` for whenever.
     pub fn mergeable_since(&self, caller: &Caller) -> Option<i64> {
-        let window = i64::try_from(self.publishable_merge.as_millis()).unwrap_or(i64::MAX);
+        let window = i64::try_from(self.settings.limits.publishable_merge.as_millis()).unwrap_or(i64::MAX);
         match caller.kind {
             TokenKind::Confidential => None,
             TokenKind::Publishable => Some(self.matchmaker.engine().limiter.now().saturating_sub(window)),

@@ -73,8 +73,7 @@ fn role(visit: &Visit) -> Result<Role, Failure> {
 
 async fn page(visit: &Visit, came: Result<Outcome, Failure>) -> Result<View, Failure> {
     let (Outcome { link, done }, failure) = outcome(came);
-    let messages = failure.iter().flat_map(|failure| &failure.errors);
-    let trouble = messages.filter_map(|error| error.message.clone()).next();
+    let trouble = failure.as_ref().map(Failure::words);
     let users = visit.reading(users::all).await??;
     let view =
         visit.view(PAGE, fields! { users, roles => Role::ALL.map(Role::word), link, done, trouble })?;

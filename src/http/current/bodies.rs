@@ -17,7 +17,8 @@ pub type Known = LazyLock<KnownKeys>;
 /// # Errors
 /// Why it cannot be taken.
 pub async fn body(context: &mut Context<App>) -> Result<Bytes, Failure> {
-    context.request.read_body(context.app.max_body_bytes, context.app.body_timeout).await
+    let api = &context.app.settings.api;
+    context.request.read_body(api.max_body_bytes, api.request_timeout).await
 }
 
 /// Reads the body of a request as a noun.

@@ -8,7 +8,8 @@ use crate::matching::received_call::receive;
 pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {
     let unknown = || Failure::unknown("Callback does not exist");
     let id: Uuid = context.params.uuid("id").map_err(|_| unknown())?;
-    let body = context.request.read_any_body(context.app.max_body_bytes, context.app.body_timeout).await;
+    let api = &context.app.settings.api;
+    let body = context.request.read_any_body(api.max_body_bytes, api.request_timeout).await;
     let body = body.inspect_err(|failure| {
         if failure.status == StatusCode::PAYLOAD_TOO_LARGE {
             callbacks::count("too_large");

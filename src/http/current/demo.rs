@@ -30,7 +30,7 @@ pub fn wanted(settings: &Settings) -> bool {
 
 /// Shows the page.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
-    if !context.app.demo {
+    if !wanted(&context.app.settings) {
         return Err(Failure::not_found_path());
     }
     Ok(Reply::page(PAGE, POLICY).guarded())
@@ -39,7 +39,7 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
 /// Answers with a file that the page loads.
 pub async fn file(context: Context<App>) -> Result<Reply, Failure> {
     let name = context.params.get("file").unwrap_or_default();
-    let found = LOADED.iter().find(|(file, ..)| context.app.demo && *file == name);
+    let found = LOADED.iter().find(|(file, ..)| wanted(&context.app.settings) && *file == name);
     let (_, content_type, text) = found.ok_or_else(Failure::not_found_path)?;
     Ok(Reply::bytes(content_type, *text).kept_an_hour())
 }

@@ -1,5 +1,6 @@
 //! `GET /`: where a person who opens the address begins.
 
+use super::demo;
 use crate::http::prelude::*;
 
 /// The page, but for what only a sandbox has.
@@ -18,6 +19,6 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 
 /// Shows the page.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
-    let page = PAGE.replace(SANDBOX, if context.app.demo { DEMO } else { "" });
+    let page = PAGE.replace(SANDBOX, if demo::wanted(&context.app.settings) { DEMO } else { "" });
     Ok(Reply::page(page, POLICY))
 }

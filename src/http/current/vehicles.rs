@@ -94,7 +94,7 @@ fn answer<T: Serialize>(
     part: Part,
     by: &[&str],
 ) -> Result<Reply, Failure> {
-    let most = app.vehicles_per_answer;
+    let most = app.settings.reference.vehicles_per_answer;
     let found = list.len().saturating_sub(part.offset);
     let wanted = part.limit.unwrap_or(found);
     if wanted <= most {

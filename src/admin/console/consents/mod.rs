@@ -53,13 +53,12 @@ async fn view(visit: &Visit, shown: Result<Option<Value>, Failure>) -> Result<Vi
         Some(_) => visit.field(name).unwrap_or_default().to_owned(),
         None => usual.map(|day| day.to_string()).unwrap_or_default(),
     };
-    let messages = failure.iter().flat_map(|failure| &failure.errors);
     let fields = fields! {
         from => day("from", today.checked_sub_days(USUAL)),
         to => day("to", Some(today)),
         companies,
         test => visit.field("leads") == Some("test"),
-        trouble => messages.filter_map(|error| error.message.as_ref()).next(),
+        trouble => failure.as_ref().map(Failure::words),
         shown,
         lines => LINES,
     };

@@ -31,13 +31,13 @@ impl Checkpoints {
     }
 
     /// Gives them a thread of their own.
-    pub(super) fn threaded(mut self) -> std::io::Result<Self> {
+    pub(super) fn begin_thread(&mut self) -> std::io::Result<()> {
         let (sender, full) = bounded(BEHIND);
         let (records, latch) = (Arc::clone(&self.records), Arc::clone(&self.latch));
         let run = move || run(&records, &latch, &full);
         let handle = thread::Builder::new().name("store-checkpoint".to_owned()).spawn(run)?;
         self.thread = Some((sender, handle));
-        Ok(self)
+        Ok(())
     }
 
     /// Takes a full segment, of which the record files were given everything.

@@ -255,7 +255,7 @@ impl Shared {
         let io = |source| io_error(&options.path, source);
         let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
         if has_threads {
-            writer = writer.with_checkpoints_aside().map_err(io)?;
+            writer.checkpoints.begin_thread().map_err(io)?;
         }
         let scrubs = has_threads && !options.scrub_interval.is_zero();
         let scrub = || scrub::begin(&records, options.scrub_interval, options.scrub_rate);

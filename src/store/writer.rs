@@ -28,7 +28,8 @@ use crate::telemetry::metrics::STORE_GROUP_COMMITS;
 pub(super) struct Writer {
     records: Arc<Records>,
     journal: Journal,
-    checkpoints: Checkpoints,
+    /// What makes record files durable and retires the journal's.
+    pub(super) checkpoints: Checkpoints,
     arrivals: Arrivals,
     latch: Arc<FailureLatch>,
     stalls: Arc<Stalls>,
@@ -67,12 +68,6 @@ impl Writer {
             grown: true,
             emptied: (0, HEADING),
         }
-    }
-
-    /// Has checkpoints be made on a thread of their own.
-    pub(super) fn with_checkpoints_aside(mut self) -> io::Result<Self> {
-        self.checkpoints = self.checkpoints.threaded()?;
-        Ok(self)
     }
 
     /// Fails the store, unless something just could not be read. Gives the reason.

@@ -186,15 +186,13 @@ impl KeyRing {
         let (wrapping, rest) = counted(rest, ENTRY)?;
         let (identities, passing) = counted(rest, identity_key::ENTRY)?;
         let blinding = Key::of_bytes(blinding)?;
+        let identities = identities.chunks(identity_key::ENTRY).map(IdentityKey::parse);
         Some(Self {
             own: Key::of_bytes(own)?,
             slots: Slots::keyed(&blinding),
             blinding,
             wrapping: read_wrapping(wrapping)?,
-            identities: identities
-                .chunks(identity_key::ENTRY)
-                .map(IdentityKey::parse)
-                .collect::<Option<_>>()?,
+            identities: identities.collect::<Option<_>>()?,
             passing: passing.chunks(passing_key::ENTRY).map(PassingKey::parse).collect::<Option<_>>()?,
         })
     }

@@ -11,7 +11,8 @@
 //! |---|---|
 //! | `OFFERD_BINARY` | the binary under test |
 //! | `OFFERD_POWER_SEED` | the same draws again |
-//! | `OFFERD_POWER_CUTS` | how many cuts, faults or flips the whole of a campaign has |
+//! | `OFFERD_POWER_CUTS` | how many cuts or faults the whole of a campaign has |
+//! | `OFFERD_POWER_FLIPS` | at how many places of each file the whole of the sweep flips a byte |
 //! | `OFFERD_POWER_AT_ONCE` | how many states are looked at at once |
 //! | `OFFERD_POWER_KEEP` | a directory for the states that broke a promise |
 //!

@@ -354,7 +354,7 @@ fn a_company_has_pages_of_its_own_colours_and_what_is_not_read_well_is_told() {
              `https://*.shop.example`, got `*`",
             "offerd.toml:3: `offer_pages.frame_ancestors` must be origins such as `https://shop.example` or \
              `https://*.shop.example`, got `https://a.example; script-src *`",
-            "offerd.toml:4: `offer_pages.open_for` must be from 1m to 31days, got 32days",
+            "offerd.toml:4: `offer_pages.open_for` must be from 1m to 31d, got 32d",
             "offerd.toml:6: `offer_pages.companies.\"Acme Loans\".colour` must have a contrast of at least 4.5:1 with its \
              ground #f5f6f4, or it is not read well; #ffcc00 has 1.39:1: take a darker one",
             "offerd.toml:7: `offer_pages.companies.\"Acme Loans\".dark_colour` must have a contrast of at least 4.5:1 with its \
@@ -399,7 +399,7 @@ fn a_fault_of_a_table_of_the_operators_is_told_at_its_line() {
             "offerd.toml:3: `ranking.named.mine.conversion` must be 0, or from 0.001 to 4, got 1e-320",
             "offerd.toml:5: `alerts.webhooks.ops.url` must be set, or else `url_from`, and not both",
             "offerd.toml:6: `alerts.webhooks.\"a b\"` must be named by lower-case letters, digits, `-` and `_`, and not `mail`, got `a b`",
-            "offerd.toml:9: `alerts.waits.X` must be from 0s to 1day, got 9days",
+            "offerd.toml:9: `alerts.waits.X` must be from 0s to 1d, got 9d",
         ]
     );
     assert_eq!(

@@ -4,7 +4,6 @@ use std::fmt::Display;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use humantime::format_duration;
 use serde::de::{DeserializeSeed, Error};
 use serde::{Deserialize, Deserializer};
 
@@ -80,5 +79,5 @@ pub fn outside(least: impl Display, greatest: impl Display, got: impl Display) -
 
 /// The fault of a duration outside bounds.
 fn outside_span(least: Duration, greatest: Duration, got: Duration) -> String {
-    outside(format_duration(least), format_duration(greatest), format_duration(got))
+    outside(HumanDuration(least), HumanDuration(greatest), HumanDuration(got))
 }

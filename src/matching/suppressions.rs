@@ -13,7 +13,7 @@ use crate::model::{Lead, SuppressionDigest, SuppressionKind};
 use crate::partners::Seat;
 use crate::store::left_alone::{Doubt, EVERYWHERE, LeftAlone, MAY_LACK};
 use crate::store::suppressions::{SuppressionList, SuppressionLists};
-use crate::store::{ReadError, Store, Tree};
+use crate::store::{ReadError, Store};
 use crate::telemetry::metrics::SUPPRESSION_ENTRIES;
 
 /// The lists of a store, as of now. Shared by everything that asks.
@@ -112,7 +112,7 @@ impl Suppressions {
         let read = SuppressionLists::of(store.clone()).read()?.into_iter();
         let named = read.map(|(name, (about, digests))| (name, List { about, digests })).collect();
         let (left_alone, doubt) = (LeftAlone::read(store, &self.key_file)?, Doubt::read(store)?);
-        let may_lack = store.may_have_lost(Tree::Suppressions);
+        let may_lack = store.is_base_damaged();
         let loaded = Lists { named, left_alone, doubt, may_lack, unread: None };
         for (name, list) in &loaded.named {
             gauge!(SUPPRESSION_ENTRIES, "list" => name.clone()).set(list.digests.len() as f64);

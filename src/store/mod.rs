@@ -621,14 +621,17 @@ impl Store {
         damages.max(usize::try_from(broken).unwrap_or(usize::MAX))
     }
 
-    /// Whether a record of a tree of the base that is not found may be there all the same, since the disk cannot read all of the base,
-    /// or be one that damage has cost, of the base or of the journal.
-    pub fn may_have_lost(&self, tree: Tree) -> bool {
-        let is_base_in_doubt = |files: &Files| files.records.volumes().base.is_distrusted();
+    /// Whether a record of a tree of the base that is not found may be one that was there.
+    pub(super) fn may_have_lost(&self, tree: Tree) -> bool {
+        self.broken().contains_key(&tree) || self.is_base_damaged()
+    }
+
+    /// Whether the base may lack records: the disk cannot read all of it, or damage of the base or of the journal has cost some.
+    pub fn is_base_damaged(&self) -> bool {
+        let is_distrusted = |files: &Files| files.records.volumes().base.is_distrusted();
         // The journal had records of all volumes.
         let is_of_base = |damage: &Damage| damage.volume.is_none_or(|volume| volume == volume_number::BASE);
-        self.shared.files().is_some_and(is_base_in_doubt)
-            || self.broken().contains_key(&tree)
+        self.shared.files().is_some_and(is_distrusted)
             || self.damages().iter().any(|damage| damage.costs_records() && is_of_base(damage))
     }
 

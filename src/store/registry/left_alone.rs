@@ -13,7 +13,7 @@ use ring::hmac;
 use super::suppressions::{NotAdded, SuppressionList, SuppressionLists};
 use crate::model::{SuppressionDigest, SuppressionKind};
 use crate::store::sealing::MasterKeyError;
-use crate::store::{CommitError, MasterKey, ReadError, Store, Tree};
+use crate::store::{CommitError, MasterKey, ReadError, Store};
 
 /// The name under which the command line knows it.
 pub const EVERYWHERE: &str = "everywhere";
@@ -80,8 +80,7 @@ impl LeftAlone {
     pub fn read(store: &Store, file: &Path) -> Result<Self, ReadError> {
         let read = Self::of(SuppressionLists::of(store.clone()).read_ours()?, file);
         // Where nobody ever asked for it there is no key.
-        let may_lack =
-            !matches!(read, Self::Locked(_)) && store.may_have_lost(Tree::Suppressions) && file.exists();
+        let may_lack = !matches!(read, Self::Locked(_)) && store.is_base_damaged() && file.exists();
         Ok(if may_lack { Self::Locked(MAY_LACK.to_owned()) } else { read })
     }
 
@@ -313,7 +312,7 @@ pub(super) type Ours = BTreeMap<String, (SuppressionList, Vec<SuppressionDigest>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Commit, StoreOptions, codec};
+    use crate::store::{Commit, StoreOptions, Tree, codec};
 
     #[tokio::test]
     async fn who_asked_is_known_by_the_key_alone_and_without_it_the_list_is_locked() {

@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::time::timeout;
 
-use super::answer::{self, Answer, Pieces};
+use super::answer::{self, Answer};
 use super::operator::operator;
 use super::trouble::Trouble;
 use super::{no_answer, page};
@@ -25,9 +25,7 @@ use crate::admin::StoppedAdmin;
 use crate::admin::audit::OPERATOR;
 use crate::config::Settings;
 use crate::declaration::Fault;
-use crate::experiments::Rules as Experiments;
 use crate::partners::Book;
-use crate::postbacks::Subscriptions;
 use crate::regular_file::{self, PEM_BYTES_MAX};
 use crate::run_file::RunFile;
 use crate::store::{Damage, Store};
@@ -60,32 +58,36 @@ enum Server {
     InProcess(StoppedAdmin),
 }
 
+/// The pieces of an answer, as they arrive.
+pub struct Pieces<'c> {
+    client: &'c AdminClient,
+    /// The rest of it.
+    body: AnswerBody,
+}
+
+impl Pieces<'_> {
+    /// The next piece; `None` when there are no more.
+    ///
+    /// # Errors
+    /// That the daemon hangs or hung up.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, String> {
+        match self.client.patiently(self.body.frame()).await? {
+            None => Ok(None),
+            Some(Err(error)) => Err(self.client.broke(&*error)),
+            Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),
+        }
+    }
+}
+
 impl AdminClient {
     /// The running daemon, or else the store, without its partners.
     pub async fn find(settings: &Settings) -> Result<Self, Trouble> {
-        Self::find_or(settings, || Ok(Book::of(Vec::new()))).await
+        Self::find_with(settings, || Ok(Book::of(Vec::new()))).await
     }
 
-    /// The running daemon, or else the store with the partner files. They are read only for the latter: a running daemon is
-    /// not to be kept from its work by a fault in them.
+    /// The running daemon, or else the store with the partner files, as [`find_with`](Self::find_with).
     pub async fn find_with_partners(settings: &Settings) -> Result<Self, Trouble> {
-        Self::find_or(settings, || Book::load(&settings.partners.path)).await
-    }
-
-    /// The running daemon, or else the store with the files of partners and experiments, which must be good then.
-    pub async fn find_with_experiments(settings: &Settings) -> Result<Self, Trouble> {
-        let load = || {
-            let book = Book::load(&settings.partners.path)?;
-            Experiments::load(settings, Some(&book))?;
-            Ok(book)
-        };
-        Self::find_or(settings, load).await
-    }
-
-    /// The running daemon, or else the store with the files of postbacks, which must be good then.
-    pub async fn find_with_postbacks(settings: &Settings) -> Result<Self, Trouble> {
-        Self::find_or(settings, || Subscriptions::load(&settings.postbacks).map(|_| Book::of(Vec::new())))
-            .await
+        Self::find_with(settings, || Book::load(&settings.partners.path)).await
     }
 
     /// The running daemon, or else the store. Where there is none it is made, and that is reported: another may be meant.
@@ -101,7 +103,9 @@ impl AdminClient {
         Ok(Self::of_store(store, Book::of(Vec::new()), settings))
     }
 
-    async fn find_or(
+    /// The running daemon, or else the store with what is loaded. Files are read only for the latter: a running daemon is not to be
+    /// kept from its work by a fault in them.
+    pub async fn find_with(
         settings: &Settings,
         load: impl FnOnce() -> Result<Book, Vec<Fault>>,
     ) -> Result<Self, Trouble> {
@@ -268,7 +272,7 @@ impl AdminClient {
 
     /// Waits for something of a daemon for as long as that lives, whatever it says: some answers take longer than anybody would wait for
     /// one that hangs.
-    pub async fn patiently<T>(&self, awaited: impl Future<Output = T>) -> Result<T, String> {
+    async fn patiently<T>(&self, awaited: impl Future<Output = T>) -> Result<T, String> {
         let mut awaited = pin!(awaited);
         loop {
             if let Ok(arrived) = timeout(PATIENCE, &mut awaited).await {
@@ -297,7 +301,7 @@ impl AdminClient {
     }
 
     /// Why an answer ended before its end: where it is ours, its handlers could not go on.
-    pub fn broke(&self, error: &(dyn std::error::Error + 'static)) -> String {
+    fn broke(&self, error: &(dyn std::error::Error + 'static)) -> String {
         match self.is_stopped() {
             true => no_answer::innermost(error),
             false => no_answer::broke(&self.base, &error.to_string()),

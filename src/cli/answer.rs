@@ -1,13 +1,10 @@
-//! What is answered to a call: whole or piece by piece.
+//! What is answered to a call.
 
 use bytes::Bytes;
-use http_body_util::BodyExt;
 use hyper::StatusCode;
 use serde::de::DeserializeOwned;
 
-use super::admin_client::AdminClient;
 use crate::model::ApiError;
-use crate::web::AnswerBody;
 
 /// An answer: status and body.
 pub struct Answer {
@@ -17,28 +14,6 @@ pub struct Answer {
     pub body: Bytes,
     /// Whether a daemon gave it.
     pub of_daemon: bool,
-}
-
-/// The pieces of an answer, as they arrive.
-pub struct Pieces<'c> {
-    /// The client that asked.
-    pub client: &'c AdminClient,
-    /// The rest of the answer.
-    pub body: AnswerBody,
-}
-
-impl Pieces<'_> {
-    /// The next piece; `None` when there are no more.
-    ///
-    /// # Errors
-    /// That the daemon hangs or hung up.
-    pub async fn next(&mut self) -> Result<Option<Bytes>, String> {
-        match self.client.patiently(self.body.frame()).await? {
-            None => Ok(None),
-            Some(Err(error)) => Err(self.client.broke(&*error)),
-            Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),
-        }
-    }
 }
 
 impl Answer {

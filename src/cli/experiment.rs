@@ -3,6 +3,7 @@
 use super::page::Format;
 use super::prelude::*;
 use crate::admin::experiments::{RuleStanding, as_sheet};
+use crate::experiments::Rules;
 use crate::hindsight::comparison::{Comparison, Figure, LEAST_LEADS, Outcome};
 use crate::partners::is_key;
 
@@ -29,7 +30,12 @@ pub enum Command {
 }
 
 /// Runs `offerd experiment`.
-pub async fn run(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
+pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
+    let load = || {
+        let book = Book::load(&settings.partners.path)?;
+        Rules::load(settings, Some(&book)).map(|_| book)
+    };
+    let admin = AdminClient::find_with(settings, load).await?;
     match command {
         Command::List { json } => {
             let rules: Vec<RuleStanding> = admin.ask(Method::GET, "/experiments").await?;

@@ -1,21 +1,20 @@
 //! `offerd lead submit FILE`, `offerd lead erase UUID`, `offerd lead export UUID`
 
-mod erase;
-mod export;
-
 use std::fmt::Display;
 use std::io::{IsTerminal, Read};
 
 use hyper::StatusCode;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
+use super::files::Input;
 use super::page::dollars;
 use super::prelude::*;
 use crate::model::{
     CreditCardOffer, Lead, LoanOffer, Money, MortgageOffer, RateTable, SavingsOffer, SpecialOffer, Unreadable,
 };
-use crate::regular_file;
+use crate::persons::erasure::Erasure;
 use crate::run_file::RunFile;
 
 /// What to do with leads.
@@ -24,9 +23,23 @@ pub enum Command {
     /// Submit a lead, show the partners answering, then the offers
     Submit(Submit),
     /// Erase a person: destroy the key of a lead, and show what remains
-    Erase(erase::Erase),
+    Erase {
+        /// The lead
+        #[arg(value_parser = values::uuid)]
+        uuid: Uuid,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Write everything that is held on a person, as one JSON document
-    Export(export::Export),
+    Export {
+        /// The lead
+        #[arg(value_parser = values::uuid)]
+        uuid: Uuid,
+        /// File to make, readable by its owner only; standard output when not given
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
 }
 
 /// `lead submit`
@@ -64,8 +77,19 @@ const MOST_POLLS: usize = 480;
 pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
     match command {
         Command::Submit(submit) => Ok(execute(settings, &submit).await?),
-        Command::Erase(arguments) => erase::run(settings, &arguments).await,
-        Command::Export(arguments) => export::run(settings, &arguments).await,
+        Command::Erase { uuid, json } => {
+            let admin = AdminClient::find(settings).await?;
+            let erasure: Erasure = progress::during("erasing", found(&admin, Method::DELETE, uuid)).await?;
+            Ok(page::show(&erasure, json, || page::print(told(&erasure)))?)
+        }
+        Command::Export { uuid, out } => {
+            let out = out.as_deref();
+            files::can_give(out)?;
+            let admin = AdminClient::find(settings).await?;
+            let looked_up = found(&admin, Method::GET, uuid);
+            let dossier: Box<RawValue> = progress::during("gathering all that is held", looked_up).await?;
+            Ok(files::give(out, &dossier, &format!("all that is held on lead {uuid}"))?)
+        }
     }
 }
 
@@ -75,15 +99,13 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
 /// Every fault, in a sentence.
 pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
     let mut body = Vec::new();
-    let read = if file == Path::new("-") {
-        std::io::stdin().read_to_end(&mut body)
-    } else {
-        regular_file::open(file).and_then(|mut opened| opened.read_to_end(&mut body))
-    };
-    read.map_err(|error| {
-        let file = file.display();
+    let read = Input::open(file).and_then(|mut input| {
+        let read = input.read.read_to_end(&mut body);
+        read.map_err(|error| format!("{} cannot be read: {error}", file.display()))
+    });
+    read.map_err(|fault| {
         format!(
-            "{file} cannot be read: {error}; give a file with a lead as JSON, such as {{\"productTypes\":[\"loan\"]}}, or `-` for \
+            "{fault}; give a file with a lead as JSON, such as {{\"productTypes\":[\"loan\"]}}, or `-` for \
              standard input; `/docs` of a running daemon has more"
         )
     })?;
@@ -292,6 +314,31 @@ async fn found<T: DeserializeOwned>(admin: &AdminClient, method: Method, lead: U
             "there is no lead {lead}, or it has been erased; `lead submit` and `explain` tell the uuid of a lead"
         )
     })
+}
+
+/// What an erasure destroyed, and what remains.
+fn told(Erasure { lead_uuid, destroyed, remaining, damaged, .. }: &Erasure) -> String {
+    let damaged = match damaged {
+        true => "; its record was damaged, so that only what was still found of it is counted",
+        false => "",
+    };
+    let told = format!(
+        include_str!("lead/erased.txt"),
+        lead = lead_uuid,
+        damaged = damaged,
+        leads = destroyed.leads,
+        answers = destroyed.answers,
+        transcripts = destroyed.transcripts,
+        lead_actions = destroyed.lead_actions,
+        partner_reports = destroyed.partner_reports,
+        client_tags = destroyed.client_tags,
+        offer_displays = destroyed.offer_displays,
+        hashes = destroyed.hashes,
+        rate_tables = remaining.rate_tables,
+        lead_events = remaining.lead_events,
+        lead_payouts = remaining.lead_payouts
+    );
+    told.trim_end().to_owned()
 }
 
 /// What is paid a month; of a range the most, as a rate that is a range has a payment for its higher end.

@@ -217,18 +217,12 @@ async fn execute(config: Option<&Path>, command: Command) -> Result<(), Trouble>
         Command::Partners(command) => partners::run(config, command).await,
         Command::Person(command) => person::run(&AdminClient::find(&good()?).await?, command).await,
         Command::Suppressions(command) => suppressions::run(&good()?, command).await,
-        Command::Experiment(command) => {
-            experiment::run(&AdminClient::find_with_experiments(&good()?).await?, command).await
-        }
-        Command::Postbacks(command) => {
-            postbacks::run(&AdminClient::find_with_postbacks(&good()?).await?, command).await
-        }
+        Command::Experiment(command) => experiment::run(&good()?, command).await,
+        Command::Postbacks(command) => postbacks::run(&good()?, command).await,
         Command::Alerts(command) => alerts::run(&AdminClient::find(&good()?).await?, command).await,
         Command::Reload(arguments) => reload::run(config, &arguments).await,
         Command::Explain(arguments) => explain::run(config, &arguments).await,
-        Command::Transcript(arguments) => {
-            transcript::run(&AdminClient::find_with_partners(&good()?).await?, &arguments).await
-        }
+        Command::Transcript(arguments) => transcript::run(&good()?, &arguments).await,
         Command::Replay(arguments) => replay::run(&good()?, &arguments).await,
         Command::Report(arguments) => report::run(&good()?, &arguments).await,
         Command::Ranking(arguments) => ranking::run(&AdminClient::find(&good()?).await?, &arguments).await,

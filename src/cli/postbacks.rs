@@ -1,7 +1,7 @@
 //! `offerd postbacks list|dead|retry|test`
 
 use super::prelude::*;
-use crate::postbacks::{DeadLetter, Retried, Retry, Standing, Trial};
+use crate::postbacks::{DeadLetter, Retried, Retry, Standing, Subscriptions, Trial};
 
 /// What to do with what is pushed to companies.
 #[derive(Debug, Subcommand)]
@@ -49,19 +49,21 @@ pub struct RetryArguments {
 }
 
 /// Runs `offerd postbacks`.
-pub async fn run(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
+pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
+    let load = || Subscriptions::load(&settings.postbacks).map(|_| Book::of(Vec::new()));
+    let admin = AdminClient::find_with(settings, load).await?;
     match command {
         Command::List { json } => {
             let standings: Vec<Standing> = admin.ask(Method::GET, "/postbacks").await?;
             page::show(&standings, json, || page::print_sheet(&subscriptions(&standings)))?;
         }
         Command::Dead { name, json } => {
-            let path = path(admin, &name, "dead").await?;
+            let path = path(&admin, &name, "dead").await?;
             let letters: Vec<DeadLetter> = admin.ask(Method::GET, &path).await?;
             page::show(&letters, json, || page::print_sheet(&dead(&letters)))?;
         }
         Command::Retry(RetryArguments { name, lead, json, .. }) => {
-            let path = path(admin, &name, "retry").await?;
+            let path = path(&admin, &name, "retry").await?;
             let retried: Retried = admin.post(&path, &Retry { lead_uuid: lead }).await?;
             page::show(&retried, json, || {
                 let told = page::counted(retried.put_back, "event");
@@ -69,7 +71,7 @@ pub async fn run(admin: &AdminClient, command: Command) -> Result<(), Trouble> {
             })?;
         }
         Command::Test { name, json } => {
-            let path = path(admin, &name, "test").await?;
+            let path = path(&admin, &name, "test").await?;
             let trial: Trial = admin.ask(Method::POST, &path).await?;
             page::show(&trial, json, || show(&trial))?;
             Trouble::unless(trial.is_good())?;

@@ -5,10 +5,10 @@ use super::operator::operator;
 use super::prelude::*;
 use crate::admin::backup::told;
 use crate::regular_file;
+use crate::store::MasterKey;
 use crate::store::backup::{BackupFault, Restore, RestoreError, Scanner, Summary, for_each_piece};
 use crate::store::beside::BesideError;
 use crate::store::sealing::GIVE;
-use crate::store::{CheckReport, MasterKey};
 
 /// `offerd restore`
 #[derive(Debug, Args)]
@@ -95,7 +95,9 @@ fn restore(
     })?;
     let (summary, report) = restore.finish().map_err(why)?;
     told("backup.restore", &operator());
-    warn(&report);
+    for record in &report.broken {
+        tell!("offerd: {record}, as it was when the backup was taken");
+    }
     tell(arguments, &summary, &format!("the store is in {}", into.display()))
 }
 
@@ -136,13 +138,6 @@ fn read(file: &Path, mut take: impl FnMut(&[u8], &Bar) -> Result<(), String>) ->
 
 fn of_file(file: &Path, message: String) -> String {
     format!("{}: {message}", file.display())
-}
-
-/// Prints what was broken in the store before the backup was taken.
-fn warn(report: &CheckReport) {
-    for record in &report.broken {
-        tell!("offerd: {record}, as it was when the backup was taken");
-    }
 }
 
 /// Prints what is in a backup, and returns what it misses.

@@ -92,7 +92,7 @@ async fn check(settings: &Settings, all: bool, json: bool) -> Result<(), Trouble
         report = StoreReport { sound: false, unfound: report.unfound, ..read(settings).await? };
     }
     drop(waiting);
-    print(&report, all, json)?;
+    page::show(&report, json, || print(&report, all))?;
     if report.sound {
         return Ok(());
     }
@@ -120,10 +120,7 @@ fn verdict(report: &StoreReport) -> String {
     }
 }
 
-fn print(report: &StoreReport, all: bool, json: bool) -> Result<(), String> {
-    if json {
-        return page::print_json(report);
-    }
+fn print(report: &StoreReport, all: bool) {
     page::print_sheet(&sheet!(&report.trees, count => {
         let found = report.broken.iter().filter(|record| record.tree == count.tree).count() as u64;
         "tree" => &count.tree,
@@ -147,7 +144,6 @@ fn print(report: &StoreReport, all: bool, json: bool) -> Result<(), String> {
         page::print(format_args!("{} keys of no tree", report.unknown_keys));
     }
     page::print(verdict(report));
-    Ok(())
 }
 
 async fn salvaged(settings: &Settings, into: &Path, backup: Option<&Path>) -> Result<Salvaged, String> {

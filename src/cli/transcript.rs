@@ -29,7 +29,8 @@ const NOTHING: &str = "nothing is kept of it: no such partner was asked, its fil
                        than `transcripts.kept`";
 
 /// Runs `offerd transcript`.
-pub async fn run(admin: &AdminClient, arguments: &Arguments) -> Result<(), Trouble> {
+pub async fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trouble> {
+    let admin = AdminClient::find_with_partners(settings).await?;
     let waiting = progress::waiting("reading");
     let Arguments { uuid, partner, reason, .. } = arguments;
     let path = format!("/rateTables/{uuid}/transcript");

@@ -7,12 +7,11 @@ use std::fs;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 
 use super::backup::damage_of;
-use super::files::{Making, cannot_make};
+use super::files::{Input, Making, cannot_make};
 use super::key;
 use super::operator::operator;
 use super::prelude::*;
 use crate::admin::backup::told;
-use crate::regular_file;
 use crate::store::audit::{AuditEntry, AuditLog};
 use crate::store::beside::{Beside, BesideError};
 use crate::store::{Commit, MasterKey, Store, Tree};
@@ -78,7 +77,8 @@ pub async fn import(config: Option<&Path>, arguments: &ImportArguments) -> Resul
     run(config, async |settings| {
         super::in_files(settings, "`offerd import`", "import into files, and take those into the database")?;
         // Before there is a store, so that none is made for a file that cannot be read.
-        let input = open(&arguments.file)?;
+        let input = Input::open(&arguments.file);
+        let input = input.map_err(|fault| format!("{fault}; `offerd export` makes such a file"))?.read;
         let path = &settings.store.path;
         let place = Beside::begin(path).map_err(|error| match error {
             BesideError::NotEmpty { .. } => format!("{error}; set another `store.path`"),
@@ -159,16 +159,6 @@ fn write_lines(store: &Store, arguments: &ExportArguments, out: impl Write) -> R
     })?;
     out.flush().map_err(cannot)?;
     Ok(exported)
-}
-
-/// The lines to be imported.
-fn open(file: &Path) -> Result<Box<dyn Read>, String> {
-    if file == Path::new("-") {
-        return Ok(Box::new(io::stdin().lock()));
-    }
-    let cannot =
-        |error| format!("{} cannot be read: {error}; `offerd export` makes such a file", file.display());
-    Ok(Box::new(regular_file::open(file).map_err(cannot)?))
 }
 
 async fn read(store: &Store, file: &Path, input: Box<dyn Read>) -> Result<u64, String> {

@@ -127,7 +127,17 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
             let change = UserChange { disabled: Some(false), ..same };
             changed(settings, &name, &change, "may sign in again").await
         }
-        Command::Remove(Name { name }) => remove(settings, &name).await,
+        Command::Remove(Name { name }) => {
+            let admin = AdminClient::find(settings).await?;
+            let removed: RemovedUser = admin.ask(Method::DELETE, &format!("/users/{name}")).await?;
+            if !removed.found {
+                return Err(
+                    format!("there is no user `{name}`; `offerd user list` shows who there is").into()
+                );
+            }
+            tell!("{name} is removed; their sessions have ended");
+            Ok(())
+        }
     }
 }
 
@@ -166,16 +176,6 @@ async fn changed(settings: &Settings, name: &str, change: &UserChange, words: &s
     let admin = AdminClient::find(settings).await?;
     let user: ListedUser = admin.post(&format!("/users/{name}"), change).await?;
     tell!("{} {words}", user.name);
-    Ok(())
-}
-
-async fn remove(settings: &Settings, name: &str) -> Result<(), Trouble> {
-    let admin = AdminClient::find(settings).await?;
-    let removed: RemovedUser = admin.ask(Method::DELETE, &format!("/users/{name}")).await?;
-    if !removed.found {
-        return Err(format!("there is no user `{name}`; `offerd user list` shows who there is").into());
-    }
-    tell!("{name} is removed; their sessions have ended");
     Ok(())
 }
 

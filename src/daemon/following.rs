@@ -1,9 +1,11 @@
-//! Taking in what other processes on the store have changed: what is kept here in memory is what the store says, within a second. Where the
-//! store is this process's alone there is nobody to follow.
+//! Taking in what others have changed: what is kept here in memory is what the store says, within a second of a write by another process;
+//! and the key of who asked to be left alone, once it is back. Where the store is this process's alone there is nobody to follow.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::{JoinHandle, spawn_blocking};
+use tracing::error;
 
 use crate::matching::Engine;
 use crate::persons::erasure;
@@ -13,21 +15,18 @@ use crate::store::{ReadError, Store, Topic};
 /// What is followed here; tokens and users are where they are asked for.
 const FOLLOWED: [Topic; 3] = [Topic::Pauses, Topic::Suppressions, Topic::Erasures];
 
-/// How often something of what is followed had been changed.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Seen([u64; FOLLOWED.len()]);
+/// Between two looks for a key that could not be used.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-impl Seen {
-    /// As of now: to be asked for before anything is read.
-    pub(super) fn of(store: &Store) -> Self {
-        Self(FOLLOWED.map(|topic| store.changes_of(topic)))
-    }
+/// How often each of what is followed was changed until now: to be asked for before anything is read.
+pub(super) fn seen(store: &Store) -> [u64; FOLLOWED.len()] {
+    FOLLOWED.map(|topic| store.changes_of(topic))
 }
 
 /// Follows what is changed after it was seen, until the tasks are dropped.
 pub(super) fn follow(
     engine: &Arc<Engine>,
-    Seen([pauses, suppressions, erasures]): Seen,
+    [pauses, suppressions, erasures]: [u64; FOLLOWED.len()],
 ) -> Vec<JoinHandle<()>> {
     let store = &engine.records.store;
     if !store.is_shared() {
@@ -59,4 +58,25 @@ async fn read_again(
         read.and_then(|read| read.map_err(|failure| failure.to_string()))
     };
     engine.records.store.follow(topic, seen, take_in).await;
+}
+
+/// Takes the key of who asked to be left alone in again when it is back, until the task is dropped.
+pub(super) async fn unlock_suppressions(engine: Arc<Engine>) {
+    loop {
+        tokio::time::sleep(LOOK_AGAIN).await;
+        if engine.suppressions.locked().is_none() {
+            continue;
+        }
+        let engine = Arc::clone(&engine);
+        let load = move || engine.suppressions.load(&engine.records.store);
+        match spawn_blocking(load).await {
+            Ok(Ok(())) => {}
+            Ok(Err(failure)) => {
+                error!(%failure, "the lists of who is left alone could not be read again");
+            }
+            Err(failure) => {
+                error!(%failure, "reading the lists of who is left alone again has failed");
+            }
+        }
+    }
 }

@@ -71,16 +71,10 @@ impl Guard {
             pipe::register(signal, told.try_clone()?)?;
         }
         let stage = Arc::new(AtomicUsize::new(Stage::Starting as usize));
-        let lost = Arc::new(OnceLock::new());
-        let watch = Watch {
-            heard,
-            _told: told,
-            lost: Arc::clone(&lost),
-            stage: Arc::clone(&stage),
-            bound: ending + CLOSING,
-        };
+        let guard = Self { stage, lost: Arc::default() };
+        let watch = Watch { heard, _told: told, guard: guard.clone(), bound: ending + CLOSING };
         thread::Builder::new().name("guard".to_owned()).spawn(move || watch.run())?;
-        Ok(Self { stage, lost })
+        Ok(guard)
     }
 
     /// The store is open; this flag says when it has failed for good.
@@ -100,8 +94,8 @@ struct Watch {
     heard: UnixStream,
     /// So that it stays open when no signal can be heard.
     _told: UnixStream,
-    lost: Arc<OnceLock<Arc<AtomicBool>>>,
-    stage: Arc<AtomicUsize>,
+    /// The other side.
+    guard: Guard,
     bound: Duration,
 }
 
@@ -128,11 +122,11 @@ impl Watch {
     }
 
     fn is_lost(&self) -> bool {
-        self.lost.get().is_some_and(|lost| lost.load(Ordering::Acquire))
+        self.guard.lost.get().is_some_and(|lost| lost.load(Ordering::Acquire))
     }
 
     fn end(self) -> ! {
-        let unfinished = UNFINISHED[self.stage.load(Ordering::Acquire)];
+        let unfinished = UNFINISHED[self.guard.stage.load(Ordering::Acquire)];
         let within_s = self.bound.as_secs();
         let (said, saying) = mpsc::channel();
         let last_word = move || {

@@ -1,10 +1,9 @@
-//! The order of life: bind (`bound`), open the store (`opened`), start the threads, recover, serve, and at the end drain
+//! The order of life: bind and open the store (`opened`), start the threads, recover, serve, and at the end drain
 //! (`started`).
 //!
 //! Settings and partner files are known to be good before this begins ([`load()`]). While it serves, they are taken in anew
 //! (`reload.rs`) whenever a SIGHUP or a command asks for it.
 
-mod bound;
 mod descriptors;
 mod following;
 mod guard;
@@ -15,7 +14,6 @@ mod retention;
 mod signals;
 mod sockets;
 mod started;
-mod suppression_key;
 mod threads;
 mod watchdog;
 
@@ -28,13 +26,12 @@ use actix_rt::System;
 use tokio::runtime::Builder;
 use tracing::error;
 
-use self::bound::Bound;
 pub use self::descriptors::Descriptors;
 use self::guard::{CLOSING, Guard};
 pub use self::load::{
     Loaded, certificate_days, database_fault, load, master_key_fault, vehicles, wrong_master_key,
 };
-use self::opened::Opened;
+use self::opened::{Bound, open};
 use self::signals::Signals;
 pub use self::sockets::Sockets;
 use self::started::Started;
@@ -115,8 +112,8 @@ async fn live(
     }
     let announce = loaded.settings.shutdown.announce;
     let bound = Bound::to(&loaded.settings, sockets)?;
-    let opened = Opened::by(&loaded.settings, &loaded.book, guard).await?;
-    let mut started = Started::from(config, loaded, bound, opened, telling).await?;
+    let records = open(&loaded.settings, &loaded.book, guard).await?;
+    let mut started = Started::from(config, loaded, bound, records, telling).await?;
     let lost = started.serve(&mut signals, guard).await;
     // Who has lost the store has said no before.
     let announce = if lost.is_some() { Duration::ZERO } else { announce };

@@ -1,49 +1,71 @@
-//! The second step: the store is open, and what is shown of partners' offers is kept in it.
-
-use std::path::{Path, PathBuf};
+//! The first two steps: the addresses are bound, so that a second daemon ends before it has done anything; then the store is opened,
+//! and what is shown of partners' offers is kept in it.
 
 use tracing::{info, warn};
 
-use super::Fatal;
 use super::guard::Guard;
+use super::{Descriptors, Fatal, Sockets};
 use crate::config::Settings;
+use crate::http::{self, identities::Identities};
 use crate::nodes::{self, NodeTold};
 use crate::partners::Book;
 use crate::records::Records;
-use crate::store::tokens::Tokens;
 use crate::store::{Store, StoreOptions};
+use crate::web::Listener;
 
-/// The record, open.
-pub(super) struct Opened {
-    pub(super) records: Records,
-    pub(super) tokens: Tokens,
+/// Listeners that nobody is served on yet.
+pub(super) struct Bound {
+    pub(super) api: Listener,
+    pub(super) integrations: Listener,
+    pub(super) admin: Listener,
+    /// What they show.
+    pub(super) shown: Identities,
 }
 
-impl Opened {
-    /// Opens the store, and keeps the book's templates in it. From here on the guard heeds whether the store has failed for good.
-    pub(super) async fn by(settings: &Settings, book: &Book, guard: &Guard) -> Result<Self, Fatal> {
-        let store = Store::open(StoreOptions::from(&settings.store)).map_err(|error| {
-            let place = settings.store.place();
-            format!("{place} cannot be opened: {error}; `offerd doctor` looks at what is wrong")
+impl Bound {
+    /// Binds all of them, to the service manager's sockets where it gave some.
+    pub(super) fn to(settings: &Settings, mut sockets: Sockets) -> Result<Self, Fatal> {
+        let shown = Identities::read(settings).map_err(|faults| {
+            let faults = faults.iter().map(|(key, fault)| format!("`{key}`: {fault}"));
+            faults.collect::<Vec<_>>().join("; ")
         })?;
-        guard.heed(store.lost());
-        store.stand(NodeTold::of(settings).text());
-        nodes::remark(settings).iter().for_each(|remark| warn!("{remark}"));
-        let (tokens, records) = (Tokens::of(store.clone()), Records::of(store));
-        records
-            .templates
-            .keep(book)
-            .await
-            .map_err(|error| format!("the book's templates could not be stored: {error}"))?;
-        info!(partners = book.partners().len(), offers = book.offers(), "partners loaded");
-        if let Some(remark) = book.without_seats() {
-            warn!(path = %settings.partners.path.display(), "{remark}");
+        for (listener, address, setting) in sockets.against(settings) {
+            info!(listener, %address, %setting, "the service manager's socket goes before the address in the settings");
         }
-        Ok(Self { records, tokens })
+        let shares = Descriptors::take().shared(settings.limits.reserved_descriptors);
+        let public = http::connections(&settings.limits, shares.public);
+        let operators = http::connections(&settings.limits, shares.admin);
+        let mut bind = |listener, address, connections| {
+            let given = sockets.take(listener);
+            http::bind(listener, address, given, shown.of(listener), settings, connections)
+        };
+        Ok(Self {
+            api: bind("api", settings.api.listen, &public)?,
+            integrations: bind("integrations", settings.integrations.listen, &public)?,
+            admin: bind("admin", settings.admin.listen, &operators)?,
+            shown,
+        })
     }
 }
 
-/// A path as it is named to those who work in another directory.
-pub(super) fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+/// Opens the store, and keeps the book's templates in it. From here on the guard heeds whether the store has failed for good.
+pub(super) async fn open(settings: &Settings, book: &Book, guard: &Guard) -> Result<Records, Fatal> {
+    let store = Store::open(StoreOptions::from(&settings.store)).map_err(|error| {
+        let place = settings.store.place();
+        format!("{place} cannot be opened: {error}; `offerd doctor` looks at what is wrong")
+    })?;
+    guard.heed(store.lost());
+    store.stand(NodeTold::of(settings).text());
+    nodes::remark(settings).iter().for_each(|remark| warn!("{remark}"));
+    let records = Records::of(store);
+    records
+        .templates
+        .keep(book)
+        .await
+        .map_err(|error| format!("the book's templates could not be stored: {error}"))?;
+    info!(partners = book.partners().len(), offers = book.offers(), "partners loaded");
+    if let Some(remark) = book.without_seats() {
+        warn!(path = %settings.partners.path.display(), "{remark}");
+    }
+    Ok(records)
 }

@@ -148,7 +148,7 @@ impl Reloading {
             rankings.change(settings.ranking.clone());
         }
         self.reception.send_replace(http::welcome(&settings.api));
-        renewals.show();
+        renewals.into_iter().for_each(|(_, renewal)| renewal.show());
         note_certificates(&self.shown);
         if let Err(cause) = self.filter.set(&settings.log.filter) {
             // It was checked with the other settings; what is left is a process that does not log at all.

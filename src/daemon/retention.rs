@@ -96,7 +96,12 @@ async fn expire_old(engine: &Arc<Engine>, retention: Duration, every: Duration) 
         let step = move || runtime.block_on(store.expire_before(before_ms, every, now_ms));
         let step = spawn_blocking(step).await.map_err(|failure| failure.to_string());
         match step.and_then(|expired| expired.map_err(|failure| failure.to_string())) {
-            Ok(Some(expired)) => tell_expired(engine, expired),
+            Ok(Some(Expired { leads, records, is_all: true })) => {
+                // Which tables there were nobody knows any more.
+                engine.kept.forget_all();
+                info!(leads, records, "removed what is older than `store.retention`");
+            }
+            Ok(Some(_)) => {}
             Ok(None) => return,
             Err(failure) => {
                 error!(%failure, "what is older than `store.retention` could not be removed; it is tried again");
@@ -104,15 +109,6 @@ async fn expire_old(engine: &Arc<Engine>, retention: Duration, every: Duration) 
             }
         }
         sleep(step_begun.elapsed()).await;
-    }
-}
-
-fn tell_expired(engine: &Engine, expired: Expired) {
-    let Expired { leads, records, is_all } = expired;
-    if is_all {
-        // Which tables there were nobody knows any more.
-        engine.kept.forget_all();
-        info!(leads, records, "removed what is older than `store.retention`");
     }
 }
 

@@ -10,15 +10,14 @@ use tokio::task::JoinHandle;
 use tracing::{error, info, warn};
 use uuid::Uuid;
 
-use super::bound::Bound;
-use super::following::{self, Seen};
+use super::following;
 use super::guard::{Guard, Stage};
 use super::load::note_certificates;
-use super::opened::{Opened, absolute};
+use super::opened::Bound;
 use super::reload::{Reloading, note_book};
 use super::signals::{Request, Signals};
 use super::threads::EngineThreads;
-use super::{Ending, Fatal, Loaded, Telling, notify, retention, suppression_key, watchdog};
+use super::{Ending, Fatal, Loaded, Telling, notify, retention, watchdog};
 use crate::admin::console::secret;
 use crate::admin::password::{Password, Passwords};
 use crate::admin::{self, Admin, Health};
@@ -89,12 +88,12 @@ impl Started {
         config: Option<PathBuf>,
         Loaded { settings, book, subscriptions, experiments, vehicles }: Loaded,
         bound: Bound,
-        opened: Opened,
+        records: Records,
         Telling { filter, metrics }: Telling,
     ) -> Result<Self, Fatal> {
         let Bound { api, integrations, admin, shown } = bound;
-        let Opened { records, tokens } = opened;
-        let (store, seen) = (records.store.clone(), Seen::of(&records.store));
+        let (store, seen) = (records.store.clone(), following::seen(&records.store));
+        let tokens = Tokens::of(store.clone());
         let run_file = run_file(config.as_ref(), [&api, &integrations, &admin]);
         let threads = EngineThreads::start(settings.engine.threads);
         let (traces, delivery) = traces(&settings)?;
@@ -228,11 +227,13 @@ impl Started {
     }
 }
 
-/// Goes on with what was pending, before anything new comes.
+/// Takes what may be asked of capped seats and goes on with what was pending, before anything new comes.
 async fn going_on(matchmaker: &Matchmaker) -> Arc<Engine> {
     let engine = Arc::clone(matchmaker.engine());
     note_book(&engine.book());
-    share_caps(&engine).await;
+    if let Err(failure) = cap_sharing::share_out(&engine, &engine.book()).await {
+        warn!(%failure, "nothing is held yet of the caps of seats, which are not asked until there is; it is tried again");
+    }
     recovery::recover(matchmaker).await;
     engine
 }
@@ -249,8 +250,10 @@ impl Public {
         let (stop, stopping) = watch::channel(false);
         let public = [(api, http::routes::API), (integrations, http::routes::INTEGRATIONS)];
         let serving = public.map(|(listener, routes)| {
-            let (welcome, stopped) = (reception.subscribe(), stopped(stopping.clone()));
-            tokio::spawn(http::serve(listener, routes, Arc::clone(&app), welcome, stopped))
+            let mut stopping = stopping.clone();
+            // A sender that is gone means the same.
+            let stopped = async move { drop(stopping.wait_for(|stop| *stop).await) };
+            tokio::spawn(http::serve(listener, routes, Arc::clone(&app), reception.subscribe(), stopped))
         });
         Self { serving, stop }
     }
@@ -274,8 +277,8 @@ fn public_app(
 ) -> (watch::Sender<Arc<Vehicles>>, Arc<http::App>) {
     let (vehicles, looked_up) = watch::channel(Arc::new(vehicles));
     let url = &run_file.integrations;
-    let app = http::App::new(matchmaker.clone(), tokens.clone(), settings, url, looked_up);
-    (vehicles, Arc::new(app.beside(elsewhere())))
+    let app = http::App::new(matchmaker.clone(), tokens.clone(), settings, url, looked_up, elsewhere());
+    (vehicles, Arc::new(app))
 }
 
 /// Which listener has which path.
@@ -311,7 +314,7 @@ fn aside(
         tokio::spawn(shown_posts::keep(engine())),
         tokio::spawn(cap_sharing::keep(engine())),
         tokio::spawn(cap_sharing::follow_budgets(engine())),
-        tokio::spawn(suppression_key::unlock_when_back(engine())),
+        tokio::spawn(following::unlock_suppressions(engine())),
         tokio::spawn(async move { recovery::recover_for_ever(&recovering).await }),
         tokio::spawn(retention::retain(engine(), settings.store.clone(), settings.audit)),
         tokio::spawn(async move { prefills.sweep().await }),
@@ -326,13 +329,6 @@ fn aside(
 fn queueing(app: &http::App) -> impl Fn() -> Duration + Send + Sync + use<> {
     let gate = Arc::clone(&app.gate);
     move || gate.queueing()
-}
-
-/// Takes what may be asked of capped seats, before leads come.
-async fn share_caps(engine: &Arc<Engine>) {
-    if let Err(failure) = cap_sharing::share_out(engine, &engine.book()).await {
-        warn!(%failure, "nothing is held yet of the caps of seats, which are not asked until there is; it is tried again");
-    }
 }
 
 /// Gives back what was not asked of capped seats, once no lead comes any more.
@@ -427,12 +423,14 @@ fn tell_ready(health: &Health, store: &Store, run_file: &RunFile) {
 
 /// What commands find the daemon by.
 fn run_file(config: Option<&PathBuf>, [api, integrations, admin]: [&Listener; 3]) -> RunFile {
+    // As it is named to those who work in another directory.
+    let settings_file = config.map(|file| std::path::absolute(file).unwrap_or_else(|_| file.clone()));
     RunFile {
         api: api.url(),
         integrations: integrations.url(),
         admin: admin.url(),
         admin_key: format!("{}_{}", Uuid::new_v4(), Uuid::new_v4()),
-        settings_files: Some(config.iter().map(|file| absolute(file)).collect()),
+        settings_files: Some(settings_file.into_iter().collect()),
     }
 }
 
@@ -494,9 +492,4 @@ fn passwords(settings: &Settings) -> Result<(Passwords, Option<String>), Fatal> 
     let made =
         secret::make(store).map_err(|error| format!("the console's secret could not be written: {error}"))?;
     Ok((Passwords { secret: Some(Password::of_secret(&made.secret)), password }, Some(made.secret)))
-}
-
-async fn stopped(mut stopping: watch::Receiver<bool>) {
-    // A sender that is gone means the same.
-    let _ = stopping.wait_for(|stop| *stop).await;
 }

@@ -7,15 +7,8 @@ use crate::web::{Identity, Renewal};
 #[derive(Debug, Clone)]
 pub struct Identities(Vec<(&'static str, Identity)>);
 
-/// What was read again and is good, to be shown from some moment on.
-pub struct Renewals(Vec<(&'static str, Renewal)>);
-
-impl Renewals {
-    /// Shows all of it, to the connections to come.
-    pub fn show(self) {
-        self.0.into_iter().for_each(|(_, renewal)| renewal.show());
-    }
-}
+/// What was read again for each listener and is good, to be shown from some moment on.
+pub type Renewals = Vec<(&'static str, Renewal)>;
 
 impl Identities {
     /// Reads the certificates and keys that the settings name.
@@ -39,12 +32,12 @@ impl Identities {
         self.0.iter().map(|(listener, identity)| (*listener, identity))
     }
 
-    /// Reads them again, and leaves what is shown as it is until [`Renewals::show`].
+    /// Reads them again, and leaves what is shown as it is until each is told to [`show`](Renewal::show).
     ///
     /// # Errors
     /// As [`read`](Self::read).
     pub fn read_again(&self) -> Result<Renewals, Faults> {
-        all(self.shown().map(|(listener, identity)| (listener, identity.read_again()))).map(Renewals)
+        all(self.shown().map(|(listener, identity)| (listener, identity.read_again())))
     }
 }
 

@@ -89,6 +89,7 @@ impl App {
         settings: &Settings,
         integrations: &str,
         vehicles: watch::Receiver<Arc<Vehicles>>,
+        elsewhere: Arc<Elsewhere>,
     ) -> Self {
         let version = env!("CARGO_PKG_VERSION");
         let made_with = format!("{version} {SHOWN_AS} {}", &*matchmaker.engine().base_url);
@@ -116,14 +117,8 @@ impl App {
             record_ids: RecordIds::default(),
             docs,
             gate: Arc::new(Gate::new(gate_rules(&settings.limits), disk_wait)),
-            elsewhere: Arc::default(),
+            elsewhere,
         }
-    }
-
-    /// The same, which knows what each listener serves.
-    #[must_use]
-    pub fn beside(self, elsewhere: Arc<Elsewhere>) -> Self {
-        Self { elsewhere, ..self }
     }
 
     /// Since when a lead was made that the caller may merge into, Unix milliseconds; `None` for whenever.

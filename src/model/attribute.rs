@@ -4,9 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::attribute_value::{AttributeKind, AttributeValue};
-use super::client_tags::ClientTags;
-use super::input::FromInput;
-use super::json_object::JsonObject;
+use super::free_form::{ClientTags, JsonObject};
 use super::lead::Lead;
 
 /// One leaf attribute of a lead.
@@ -18,7 +16,7 @@ pub struct Attribute {
     pub kind: AttributeKind,
     /// Whether its value identifies a person and is never shown.
     pub personal: bool,
-    read: for<'a> fn(&'a Lead) -> Option<AttributeValue<'a>>,
+    pub(super) read: for<'a> fn(&'a Lead) -> Option<AttributeValue<'a>>,
 }
 
 static ALL: LazyLock<Vec<Attribute>> = LazyLock::new(Lead::attributes);
@@ -46,15 +44,6 @@ impl Attribute {
     /// Reads the value; `None` when it is not given, or an empty text or array.
     pub fn read<'a>(&self, lead: &'a Lead) -> Option<AttributeValue<'a>> {
         (self.read)(lead)
-    }
-
-    /// The row of a field, unless its type is no attribute (a uuid, a section, client tags).
-    pub(super) fn leaf<T: FromInput>(
-        path: &'static str,
-        personal: bool,
-        read: for<'a> fn(&'a Lead) -> Option<AttributeValue<'a>>,
-    ) -> Option<Self> {
-        T::KIND.map(|kind| Self { path, kind, personal, read })
     }
 }
 

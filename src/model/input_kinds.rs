@@ -116,25 +116,16 @@ from_scalar! {
     show: _ => None,
 }
 
-/// Read and written as what it holds. A lead stays in memory as long as its rate table is open, and its large sections, which are
-/// seldom given, take no more room than a pointer then.
+/// A section, read and written as if it were not boxed; nothing else is, so it is read from an object and is no attribute itself. A lead
+/// stays in memory as long as its rate table is open, and its large sections, which are seldom given, take no more room than a pointer
+/// then.
 impl<T: FromInput> FromInput for Box<T> {
-    const KIND: Option<AttributeKind> = T::KIND;
-
     fn wanted() -> Cow<'static, str> {
         T::wanted()
     }
 
     fn describe(components: &mut Components) -> RefOr<Schema> {
         T::describe(components)
-    }
-
-    fn from_scalar(found: Scalar<'_>) -> Result<Self, Fault> {
-        T::from_scalar(found).map(Self::new)
-    }
-
-    fn from_seq<'de, A: SeqAccess<'de>>(elements: A) -> Result<Self, A::Error> {
-        T::from_seq(elements).map(Self::new)
     }
 
     fn from_map<'de, A: MapAccess<'de>>(entries: A) -> Result<Self, A::Error> {
@@ -147,10 +138,6 @@ impl<T: FromInput> FromInput for Box<T> {
 
     fn find_implausible(&self, at: &Path<'_>, faults: &mut Faults) {
         T::find_implausible(self, at, faults);
-    }
-
-    fn attribute_value(&self) -> Option<AttributeValue<'_>> {
-        T::attribute_value(self)
     }
 }
 

@@ -3,8 +3,8 @@
 use chrono::NaiveDate;
 use uuid::Uuid;
 
-use super::client_tags::ClientTags;
 use super::enums::ProductType;
+use super::free_form::ClientTags;
 use super::input::{self, Unreadable};
 use super::section::section;
 use super::sections::*;

@@ -1,9 +1,13 @@
-//! A lead as it is read back.
+//! A lead as it is read back: what was sent, its steps through the funnel, and the furthest of them.
 
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::enums::{LeadActionType, RejectReason};
 use super::lead::Lead;
-use super::lead_action::{LeadAction, LeadStatus};
 use super::record::record;
 use super::timestamp::Timestamp;
 
@@ -41,44 +45,102 @@ record! {
     }
 }
 
-impl LeadView {
-    /// A view of a lead to which nothing has happened yet.
-    pub fn new(
-        uuid: Uuid,
-        company_uuid: Uuid,
-        lead_provider_name: String,
-        is_test: bool,
-        created_at: Timestamp,
-        lead: Lead,
-    ) -> Self {
+impl Lead {
+    /// The sections alone, without what a [`LeadView`] has beside them and what an output lead lacks.
+    #[must_use]
+    pub fn sections(self) -> Self {
         Self {
-            lead_provider_name,
-            lead_actions: Vec::new(),
-            uuid,
-            company_uuid,
-            session_uuid: lead.session_uuid,
-            referral_company_uuid: lead.referral_company_uuid,
-            tracking_uuid: lead.tracking_uuid,
-            is_test,
-            status: LeadStatus::INITIALIZED,
-            created_at,
-            updated_at: created_at,
-            sections: Lead {
-                product_types: None,
-                uuid: None,
-                session_uuid: None,
-                form_completed: None,
-                referral_company_uuid: None,
-                tracking_uuid: None,
-                ..lead
-            },
+            product_types: None,
+            uuid: None,
+            session_uuid: None,
+            form_completed: None,
+            referral_company_uuid: None,
+            tracking_uuid: None,
+            ..self
         }
     }
+}
 
-    /// The view without anything that was sent but ids.
+record! {
+    /// One step of a lead.
+    LeadAction {
+        /// The action's id.
+        uuid: Uuid,
+        /// What was done.
+        action_type: LeadActionType,
+        /// When it was done.
+        action_date: Timestamp,
+        /// The institution it was done with.
+        originator_key?: String,
+        /// The account that the institution is asked through.
+        demand_sub_account_id: i64,
+        /// Why the institution rejected the lead.
+        reject_reason?: RejectReason,
+        /// The amount of the loan, in dollars.
+        amount?: i32,
+        /// What granting the loan cost, in dollars.
+        origination_fee?: i32,
+        /// The click that led there.
+        offer_click_id?: i64,
+        /// When the service learnt of it.
+        created_at: Timestamp,
+        /// When it was taken back.
+        deleted_at?: Timestamp,
+    }
+}
+
+impl LeadActionType {
+    /// How far down the funnel the step is; the clicks share a place.
+    pub const fn rank(self) -> u8 {
+        match self {
+            Self::Initialized => 0,
+            Self::ApiRejected => 1,
+            Self::ApiApproved => 2,
+            Self::ApiListing => 3,
+            Self::ClickedReferralLink
+            | Self::ClickedSpecialOfferLink
+            | Self::ClickedCreditCardOfferLink
+            | Self::ClickedMortgageOfferLink
+            | Self::ClickedSavingsOfferLink => 4,
+            Self::SpecialOfferConversion => 5,
+            Self::Applied => 6,
+            Self::Submitted => 7,
+            Self::LenderQualifiedLead => 8,
+            Self::Rejected => 9,
+            Self::Approved => 10,
+            Self::Listed => 11,
+            Self::NotFunded => 12,
+            Self::Funded => 13,
+        }
+    }
+}
+
+/// The furthest step that a lead has reached; a further one is greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(transparent)]
+pub struct LeadStatus(pub LeadActionType);
+
+impl LeadStatus {
+    /// The status of a lead that has just come.
+    pub const INITIALIZED: Self = Self(LeadActionType::Initialized);
+
+    /// The status after one more step; a step back, or to the same place, changes nothing.
     #[must_use]
-    pub fn without_what_was_sent(self) -> Self {
-        Self { sections: Lead::default(), ..self }
+    pub const fn after(self, step: LeadActionType) -> Self {
+        if step.rank() > self.0.rank() { Self(step) } else { self }
+    }
+}
+
+impl Ord for LeadStatus {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let place = |status: &Self| (status.0.rank(), status.0.ordinal());
+        place(self).cmp(&place(other))
+    }
+}
+
+impl PartialOrd for LeadStatus {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -88,17 +150,53 @@ mod tests {
     use crate::model::lead::SAMPLE;
 
     #[test]
+    fn the_funnel_is_ordered() {
+        use LeadActionType::*;
+        let funnel = [
+            Initialized,
+            ApiRejected,
+            ApiApproved,
+            ApiListing,
+            ClickedReferralLink,
+            Applied,
+            Rejected,
+            Approved,
+            Listed,
+            NotFunded,
+            Funded,
+        ];
+        for pair in funnel.windows(2) {
+            assert!(LeadStatus(pair[0]) < LeadStatus(pair[1]), "{pair:?}");
+            assert_eq!(LeadStatus(pair[0]).after(pair[1]), LeadStatus(pair[1]));
+            assert_eq!(LeadStatus(pair[1]).after(pair[0]), LeadStatus(pair[1]));
+        }
+    }
+
+    #[test]
+    fn a_second_click_leaves_the_first_as_status() {
+        let clicked = LeadStatus(LeadActionType::ClickedSavingsOfferLink);
+        assert_eq!(clicked.after(LeadActionType::ClickedReferralLink), clicked);
+        assert_eq!(serde_json::to_string(&clicked).unwrap(), "\"clicked_savings_offer_link\"");
+    }
+
+    #[test]
     fn a_view_has_every_section_and_each_id_once() {
         let lead = Lead::read(SAMPLE).unwrap();
         let created_at = Timestamp::parse("2026-11-21T00:15:55.887Z").unwrap();
-        let view = LeadView::new(
-            Uuid::from_u128(1),
-            Uuid::from_u128(2),
-            "Acme".to_owned(),
-            true,
+        let view = LeadView {
+            lead_provider_name: "Acme".to_owned(),
+            lead_actions: Vec::new(),
+            uuid: Uuid::from_u128(1),
+            company_uuid: Uuid::from_u128(2),
+            session_uuid: lead.session_uuid,
+            referral_company_uuid: lead.referral_company_uuid,
+            tracking_uuid: lead.tracking_uuid,
+            is_test: true,
+            status: LeadStatus::INITIALIZED,
             created_at,
-            lead.clone(),
-        );
+            updated_at: created_at,
+            sections: lead.clone().sections(),
+        };
 
         let json = serde_json::to_string(&view).unwrap();
         assert_eq!(json.matches("\"uuid\":").count(), 1);

@@ -3,8 +3,8 @@
 use uuid::Uuid;
 
 use super::enums::{LoanPurpose, ProductSubType, ProvidedCreditRating, State};
+use super::fixed_point::Percent;
 use super::input::{self, Unreadable};
-use super::percent::Percent;
 use super::record::record;
 use super::section::section;
 use super::timestamp::Timestamp;

@@ -10,21 +10,21 @@
 //! |---|---|---|
 //! | Lead (input: LeadCreateData) | [`Lead`] | `lead.rs` |
 //! | Lead… and other sections | [`LeadPersonalInformation`] … [`LeadSessionInformation`] | `sections/` |
-//! | ClientTags | [`ClientTags`] | `client_tags.rs` |
-//! | Lead (output), its `status` | [`LeadView`], [`LeadStatus`] | `lead_view.rs`, `lead_action.rs` |
-//! | LeadAction | [`LeadAction`] | `lead_action.rs` |
-//! | What has no settled fields | [`JsonObject`] | `json_object.rs` |
+//! | ClientTags | [`ClientTags`] | `free_form.rs` |
+//! | Lead (output), its `status` | [`LeadView`], [`LeadStatus`] | `lead_view.rs` |
+//! | LeadAction | [`LeadAction`] | `lead_view.rs` |
+//! | What has no settled fields | [`JsonObject`] | `free_form.rs` |
 //! | A lead that grows | [`Lead::merged`] | `merge.rs` |
 //! | RateTable, PendingResponse | [`RateTable`], [`PendingResponse`] | `rate_table.rs` |
 //! | Offer common fields | [`Offer`] | `offer.rs` |
-//! | Partner | [`Partner`] | `partner.rs` |
-//! | Originator, OriginatorImage | [`Originator`], [`OriginatorImage`] | `originator.rs` |
+//! | Partner | [`Partner`] | `offer.rs` |
+//! | Originator, OriginatorImage | [`Originator`], [`OriginatorImage`] | `loan_offer.rs` |
 //! | CreditCardOffer, its details | [`CreditCardOffer`], [`CreditCardOfferDetails`] | `credit_card_offer.rs` |
 //! | LoanOffer | [`LoanOffer`] | `loan_offer.rs` |
-//! | MortgageOffer, its details | [`MortgageOffer`], [`MortgageOfferDetails`] | `mortgage_offer.rs` |
-//! | SavingsOffer, its details | [`SavingsOffer`], [`SavingsOfferDetails`] | `savings_offer.rs` |
+//! | MortgageOffer, its details | [`MortgageOffer`], [`MortgageOfferDetails`] | `offer.rs` |
+//! | SavingsOffer, its details | [`SavingsOffer`], [`SavingsOfferDetails`] | `offer.rs` |
 //! | SpecialOffer | [`SpecialOffer`] | `special_offer.rs` |
-//! | Details of a policy of life insurance | [`LifeInsuranceOfferDetails`] | `life_insurance.rs` |
+//! | Details of a policy of life insurance | [`LifeInsuranceOfferDetails`] | `special_offer.rs` |
 //! | Analytics, wrappers | [`LeadEvent`], [`LeadPayout`], [`LeadClientTag`], [`FeedPage`] | `analytics.rs` |
 //! | Why a lead has its offers (ours) | [`LeadExplanation`] and what it is made of | `lead_explanation.rs` |
 //! | What partners report (ours) | [`PartnerReport`], [`PartnerEvent`], [`PartnerEventReceipt`] | `partner_event.rs` |
@@ -33,13 +33,13 @@
 //! | VehicleDetails (newer editions) | [`VehicleDetails`] | `look_ups.rs` |
 //! | LoanReport and what it is made of (newer editions) | [`LoanReport`], [`LoanReportCreateData`] | `loan_report.rs` |
 //! | Enumerations | [`ProductType`] … [`TermUnit`] | `enums/` |
-//! | CardBenefit | [`CardBenefit`] | `card_benefit.rs` |
+//! | CardBenefit | [`CardBenefit`] | `credit_card_offer.rs` |
 //! | Smaller sets of v1 | `V1` and `nearest_in_v1` of each set | `v1_values.rs` |
 //! | Credit rating and score | [`CreditBands`] | `credit_bands.rs` |
 //! | ApiError | [`ApiError`] | `api_error.rs` |
 //! | `{base_url}`, and addresses below it | [`BaseUrl`] | `base_url.rs` |
 //! | Schemas of all these | `ToSchema` of each | by derive and macro; `schema.rs` |
-//! | Numbers and times | [`Money`], [`Percent`], [`Timestamp`] | `money.rs`, `percent.rs`, `timestamp.rs` |
+//! | Numbers and times | [`Money`], [`Percent`], [`Timestamp`] | `fixed_point.rs`, `timestamp.rs` |
 //! | What is plausible | `Bounds`, one row for each | `bounds.rs` |
 //! | Text formats | [`Phone`], [`Zipcode`], [`Ssn`], [`Email`], [`IpAddress`], [`OpeId`] | `text_format.rs` |
 //!
@@ -51,8 +51,6 @@ mod attribute;
 mod attribute_value;
 mod base_url;
 mod bounds;
-mod card_benefit;
-mod client_tags;
 mod credit_bands;
 mod credit_card_offer;
 mod document;
@@ -60,32 +58,23 @@ mod enumeration;
 mod enums;
 mod fault;
 mod fixed_point;
+mod free_form;
 mod input;
 mod input_kinds;
-mod json_object;
 mod known_keys;
 mod lead;
-mod lead_action;
 mod lead_explanation;
 mod lead_view;
-mod life_insurance;
 mod loan_offer;
 mod loan_report;
 mod look_ups;
 mod merge;
-mod money;
-mod mortgage_offer;
 mod offer;
-mod originator;
-mod partner;
 mod partner_event;
-mod percent;
 pub(crate) mod plain_number;
 mod plain_text;
-mod prefill;
 mod rate_table;
 mod record;
-mod savings_offer;
 pub(crate) mod schema;
 mod section;
 mod sections;
@@ -93,7 +82,6 @@ mod special_offer;
 mod suppression_kind;
 mod text_format;
 mod timestamp;
-mod token_kind;
 mod ui_event;
 mod v1_values;
 mod viewer;
@@ -103,41 +91,32 @@ pub use api_error::{ApiError, ErrorType};
 pub use attribute::Attribute;
 pub use attribute_value::{AttributeKind, AttributeValue};
 pub use base_url::BaseUrl;
-pub use card_benefit::CardBenefit;
-pub use client_tags::ClientTags;
 pub use credit_bands::CreditBands;
-pub use credit_card_offer::{CreditCardOffer, CreditCardOfferDetails, PreviewDetail};
+pub use credit_card_offer::{CardBenefit, CreditCardOffer, CreditCardOfferDetails, PreviewDetail};
 pub use document::parse as parse_document;
 pub use enumeration::{Enumeration, one_of};
 pub use enums::*;
+pub use fixed_point::{Money, Percent};
+pub use free_form::{ClientTags, JsonObject};
 pub use input::Unreadable;
-pub use json_object::JsonObject;
 pub use known_keys::{KnownKeys, UnknownKey};
 pub use lead::Lead;
-pub use lead_action::{LeadAction, LeadStatus};
 pub use lead_explanation::*;
-pub use lead_view::LeadView;
-pub use life_insurance::LifeInsuranceOfferDetails;
-pub use loan_offer::LoanOffer;
+pub use lead_view::{LeadAction, LeadStatus, LeadView};
+pub use loan_offer::{LoanOffer, Originator, OriginatorImage};
 pub use loan_report::{FinancialInstitutionLoanReport, LoanProbability, LoanReport, LoanReportCreateData};
-pub use look_ups::{FeaturedFinancialInstitution, VehicleDetails};
-pub use money::Money;
-pub use mortgage_offer::{MortgageOffer, MortgageOfferDetails};
-pub use offer::Offer;
-pub use originator::{Originator, OriginatorImage};
-pub use partner::Partner;
+pub use look_ups::{FeaturedFinancialInstitution, PrefillResponse, VehicleDetails};
+pub use offer::{
+    IncentiveDetails, MortgageOffer, MortgageOfferDetails, Offer, Partner, SavingsOffer, SavingsOfferDetails,
+};
 pub use partner_event::*;
-pub use percent::Percent;
 pub use plain_text::plain_text;
-pub use prefill::PrefillResponse;
 pub use rate_table::{PendingResponse, RateTable};
-pub use savings_offer::{IncentiveDetails, SavingsOffer, SavingsOfferDetails};
 pub(crate) use schema::Components;
 pub use sections::*;
-pub use special_offer::SpecialOffer;
+pub use special_offer::{LifeInsuranceOfferDetails, SpecialOffer};
 pub use suppression_kind::{SuppressionDigest, SuppressionKind};
 pub use text_format::{Email, IpAddress, OpeId, Phone, Ssn, Zipcode};
 pub use timestamp::Timestamp;
-pub use token_kind::TokenKind;
 pub use ui_event::{OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew};
-pub use viewer::Viewer;
+pub use viewer::{TokenKind, Viewer};

@@ -199,9 +199,7 @@ impl PartnerReportFields {
             faults.push(ApiError::missing("eventType"));
         }
         let reference = self.reference();
-        if let Err(fault) = &reference {
-            faults.push(fault.clone());
-        }
+        faults.extend(reference.as_ref().err().cloned());
         if self.amount_in_cents.is_some_and(|cents| cents < 0) {
             faults.push(ApiError::at("amountInCents", ErrorType::Malformed, "must not be negative"));
         }

@@ -4,12 +4,9 @@ use uuid::Uuid;
 
 use super::credit_card_offer::CreditCardOffer;
 use super::enums::ProductType;
-use super::loan_offer::LoanOffer;
-use super::mortgage_offer::MortgageOffer;
-use super::originator::Originator;
-use super::partner::Partner;
+use super::loan_offer::{LoanOffer, Originator};
+use super::offer::{MortgageOffer, Partner, SavingsOffer};
 use super::record::record;
-use super::savings_offer::SavingsOffer;
 use super::special_offer::SpecialOffer;
 use super::timestamp::Timestamp;
 

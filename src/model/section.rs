@@ -36,11 +36,13 @@ macro_rules! section {
             use $crate::model::{attribute::{Attribute, Attributes}, input::FromInput};
             let mut found = Vec::new();
             $(
-                found.extend(Attribute::leaf::<$type>(
-                    concat!($section, $dot, $wire),
-                    section!(@is_personal $($mark)?),
-                    |$lead| $place?.$field.as_ref()?.attribute_value(),
-                ));
+                // A type that is no attribute (a uuid, a section, client tags) has no row.
+                found.extend(<$type as FromInput>::KIND.map(|kind| Attribute {
+                    path: concat!($section, $dot, $wire),
+                    kind,
+                    personal: section!(@is_personal $($mark)?),
+                    read: |$lead| $place?.$field.as_ref()?.attribute_value(),
+                }));
                 found.extend(<$type as Attributes>::attributes());
             )+
             found

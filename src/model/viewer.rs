@@ -1,6 +1,17 @@
-//! Who asks for records.
+//! Who asks for records, and by which of the two kinds of access token (facts, Tokens).
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
+
+/// What a token may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TokenKind {
+    /// Shipped in application code: submits leads, reads their rate tables, previews offers, records UI events.
+    Publishable,
+    /// Kept like a password: all of that, and reads leads and the analytics feeds.
+    Confidential,
+}
 
 /// A company by one of its tokens: it sees its own records only and, by a test token, only those of tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,18 +19,6 @@ use crate::store::pauses::{Pause, Resumed};
 /// What to do with partners.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// What needs to know where they stand.
-    #[command(flatten)]
-    Standing(Standing),
-    /// Show the request that a partner asked over HTTP would be sent for a lead; on demand send it and show its offers
-    Try(attempt::Try),
-    /// Run the case files of partners asked over HTTP, and show where their mappings do something else
-    Cases(cases::Cases),
-}
-
-/// What is done with whoever keeps the partners.
-#[derive(Debug, Subcommand)]
-pub enum Standing {
     /// Show for each partner and product type whether it is asked, how well it is, and how much of its limits is used
     List {
         /// As JSON
@@ -43,6 +31,10 @@ pub enum Standing {
     Pause(Which),
     /// Ask a paused partner again
     Resume(Which),
+    /// Show the request that a partner asked over HTTP would be sent for a lead; on demand send it and show its offers
+    Try(attempt::Try),
+    /// Run the case files of partners asked over HTTP, and show where their mappings do something else
+    Cases(cases::Cases),
 }
 
 /// A partner, or one product type of it.
@@ -61,57 +53,49 @@ pub struct Which {
 
 /// Runs `offerd partners`.
 pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble> {
+    let admin = async || AdminClient::find_with_partners(&super::settings(config)?).await;
     match command {
-        Command::Try(arguments) => {
-            let loaded = daemon::load(config)?;
-            Ok(attempt::run(&loaded.settings, &loaded.book, &arguments).await?)
-        }
-        Command::Cases(arguments) => Ok(cases::run(&daemon::load(config)?.book, &arguments)?),
-        Command::Standing(command) => {
-            let admin = AdminClient::find_with_partners(&super::settings(config)?).await?;
-            Ok(execute(&admin, command).await?)
-        }
-    }
-}
-
-async fn execute(admin: &AdminClient, command: Standing) -> Result<(), String> {
-    match command {
-        Standing::List { json } => {
-            let standings = standings(admin).await?;
+        Command::List { json } => {
+            let standings = standings(&admin().await?).await?;
             page::show(&standings, json, || {
                 page::print_sheet(&list::sheet(&standings));
                 list::undeclared(&standings).iter().for_each(page::print);
             })?;
         }
-        Standing::Timing(asked) => show_timing(admin, &asked).await?,
-        Standing::Pause(which) => {
-            let what = which.what();
-            let pause: Pause = admin.post("/partners/pause", &what).await?;
-            if which.json {
+        Command::Timing(asked) => show_timing(&admin().await?, &asked).await?,
+        Command::Pause(Which { partner, product: product_type, json }) => {
+            let what = Pausable { partner, product_type };
+            let pause: Pause = admin().await?.post("/partners/pause", &what).await?;
+            if json {
                 page::print(state(&what, Some(pause.since)));
             } else {
                 tell!("{} is paused since {}", name(&what), page::minute(pause.since));
             }
         }
-        Standing::Resume(which) => {
-            let what = which.what();
+        Command::Resume(Which { partner, product: product_type, json }) => {
+            let what = Pausable { partner, product_type };
             let name = name(&what);
-            match admin.post("/partners/resume", &what).await? {
-                Resumed::Ended if which.json => page::print(state(&what, None)),
+            match admin().await?.post("/partners/resume", &what).await? {
+                Resumed::Ended if json => page::print(state(&what, None)),
                 Resumed::Ended => tell!("{name} is resumed"),
                 Resumed::NotPaused => {
-                    return Err(format!(
+                    return Err(Trouble::Other(format!(
                         "{name} is not paused from the command line; where its file says `paused`, take that out and reload"
-                    ));
+                    )));
                 }
                 Resumed::PausedAsAWhole => {
-                    return Err(format!(
-                        "{} is paused as a whole; resume it without `--product`",
-                        what.partner
-                    ));
+                    let partner = &what.partner;
+                    return Err(
+                        format!("{partner} is paused as a whole; resume it without `--product`").into()
+                    );
                 }
             }
         }
+        Command::Try(arguments) => {
+            let loaded = daemon::load(config)?;
+            attempt::run(&loaded.settings, &loaded.book, &arguments).await?;
+        }
+        Command::Cases(arguments) => cases::run(&daemon::load(config)?.book, &arguments)?,
     }
     Ok(())
 }
@@ -127,19 +111,17 @@ async fn show_timing(admin: &AdminClient, asked: &timing::Timing) -> Result<(), 
             known_among(standings.iter().map(|standing| standing.partner.as_str()), key)?;
         }
     }
-    if asked.json {
-        page::print_json(&timings)?;
-    } else if timings.is_empty() {
-        page::print(asked.nobody());
-    } else {
+    page::show(&timings, asked.json, || {
+        if timings.is_empty() {
+            return page::print(asked.nobody());
+        }
         page::print_sheet(&timing::sheet(&timings));
         let others = timing::other_timeouts(&timings);
         if !others.rows.is_empty() {
             page::print("");
             page::print_sheet(&others);
         }
-    }
-    Ok(())
+    })
 }
 
 async fn standings(admin: &AdminClient) -> Result<Vec<SeatStanding>, String> {
@@ -187,11 +169,4 @@ fn state(what: &Pausable, since: Option<i64>) -> Value {
         "paused": since.is_some(),
         "since": since,
     })
-}
-
-impl Which {
-    /// What is to be paused or resumed.
-    fn what(&self) -> Pausable {
-        Pausable { partner: self.partner.clone(), product_type: self.product }
-    }
 }

@@ -56,7 +56,7 @@ pub(super) fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Trou
     drop(bar);
     let copied = made.map_err(|error| error.to_string())?;
     told("store.copy", &operator());
-    print(&copied, arguments.json)?;
+    page::show(&json_of(&copied), arguments.json, || print(&copied))?;
     match fault(&copied.compared) {
         None => Ok(()),
         Some(_) if arguments.json => Err(Trouble::Told(ExitCode::FAILURE)),
@@ -91,10 +91,7 @@ fn fault(compared: &Compared) -> Option<String> {
     ))
 }
 
-fn print(copied: &Copied, json: bool) -> Result<(), String> {
-    if json {
-        return page::print_json(&json_of(copied));
-    }
+fn print(copied: &Copied) {
     page::print_sheet(&sheet!(&copied.compared.trees, TreeCounts { tree, source, target } => {
         "tree" => tree.name(),
         "records": Count => source.records,
@@ -108,7 +105,6 @@ fn print(copied: &Copied, json: bool) -> Result<(), String> {
     if copied.compared.is_equal() {
         page::print(format_args!("{records} records and the sealed keys are the same on both sides{began}"));
     }
-    Ok(())
 }
 
 /// Enough of a digest for people to compare.

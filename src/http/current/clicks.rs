@@ -3,7 +3,8 @@
 use hyper::HeaderMap;
 use hyper::header::{ACCEPT, LOCATION};
 
-use super::{RETRY_AFTER_S, offer_pages};
+use super::RETRY_AFTER_S;
+use super::offer_pages::{Message, message};
 use crate::conversions::click::{Click, Unrecorded, click};
 use crate::conversions::preview_click::preview_click;
 use crate::http::prelude::*;
@@ -18,7 +19,7 @@ pub async fn open(context: Context<App>) -> Result<Reply, Failure> {
     let (app, by_a_person) = (Arc::clone(&context.app), is_opened_by_a_person(&context.request.headers));
     match on_to_partner(context).await {
         Err(failure) if by_a_person && failure.status == StatusCode::SERVICE_UNAVAILABLE => {
-            offer_pages::unavailable_offer(&app, RETRY_AFTER_S)
+            Ok(message(&app, None, false, Message::OFFER_UNAVAILABLE)?.retry_after(RETRY_AFTER_S))
         }
         answer => answer,
     }
@@ -54,7 +55,7 @@ async fn on_to_partner(context: Context<App>) -> Result<Reply, Failure> {
 /// What is said of an offer, of this company's if it is one's, that stands no more.
 fn ended(context: &Context<App>, company: Option<Uuid>) -> Result<Reply, Failure> {
     match is_opened_by_a_person(&context.request.headers) {
-        true => offer_pages::ended_offer(&context.app, company),
+        true => message(&context.app, company, false, Message::OFFER_ENDED),
         false => Err(Failure::gone("Offer has expired")),
     }
 }

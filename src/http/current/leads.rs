@@ -2,7 +2,7 @@
 
 use super::submission::{growth, knows_newer_values, read_lead, read_lead_or_nothing, refused, submission};
 use crate::http::prelude::*;
-use crate::model::{LeadActionType, LeadView, Timestamp, TokenKind};
+use crate::model::{Lead, LeadActionType, LeadView, Timestamp, TokenKind};
 use crate::records::{history, reading};
 use crate::store::entities::LeadRecord;
 use crate::store::{ReadError, Tree};
@@ -57,15 +57,23 @@ fn view(context: &Context<App>, record: LeadRecord, newer_steps: bool) -> Result
         actions.retain(|action| LeadActionType::SPECIFIED.contains(&action.action_type));
     }
     let LeadRecord { uuid, company, test, created_at, updated_at, lead, .. } = record;
-    let provider = caller.company_name.to_string();
-    let mut view = LeadView::new(uuid, company, provider, test, Timestamp::at(created_at), lead);
     let changes = actions.iter().map(|action| action.deleted_at.unwrap_or(action.created_at));
-    view.updated_at = changes.fold(Timestamp::at(updated_at), Timestamp::max);
-    view.status = history::status(&actions);
-    view.lead_actions = actions;
-    match caller.kind {
-        TokenKind::Confidential => Reply::json(&view),
-        // It ships in apps, so it is told nothing of a person, not even what it has just sent.
-        TokenKind::Publishable => Reply::json(&view.without_what_was_sent()),
-    }
+    Reply::json(&LeadView {
+        lead_provider_name: caller.company_name.to_string(),
+        uuid,
+        company_uuid: company,
+        session_uuid: lead.session_uuid,
+        referral_company_uuid: lead.referral_company_uuid,
+        tracking_uuid: lead.tracking_uuid,
+        is_test: test,
+        status: history::status(&actions),
+        created_at: Timestamp::at(created_at),
+        updated_at: changes.fold(Timestamp::at(updated_at), Timestamp::max),
+        sections: match caller.kind {
+            TokenKind::Confidential => lead.sections(),
+            // It ships in apps, so it is told nothing of a person, not even what it has just sent.
+            TokenKind::Publishable => Lead::default(),
+        },
+        lead_actions: actions,
+    })
 }

@@ -1,16 +1,10 @@
 //! The closed sets of values, grouped by the noun they describe.
 
-mod card;
 mod funnel;
-mod insurance;
-mod mortgage;
 mod person;
 mod product;
 
-pub use card::*;
 pub use funnel::*;
-pub use insurance::*;
-pub use mortgage::*;
 pub use person::*;
 pub use product::*;
 

@@ -8,8 +8,8 @@ use crate::model::enums::{
     PropertySearchStatus, PropertyStatus, PropertyType, PurchaseStatus, RefinanceLoanType, RefinanceType,
     State,
 };
+use crate::model::free_form::JsonObject;
 use crate::model::input_kinds::Element;
-use crate::model::json_object::JsonObject;
 use crate::model::section::section;
 use crate::model::text_format::Zipcode;
 

@@ -54,7 +54,7 @@ const HELD: [(&str, &str, &str); 46] = [
         "a_featured_institution_has_the_uuid_of_the_institution",
     ),
     ("States: the first status", "tests/it/leads.rs", "a_lead_that_nobody_decided_on_is_initialized"),
-    ("States: the funnel", "src/model/lead_action.rs", "the_funnel_is_ordered"),
+    ("States: the funnel", "src/model/lead_view.rs", "the_funnel_is_ordered"),
     (
         "States: pending over a restart",
         "tests/it/crash/mod.rs",

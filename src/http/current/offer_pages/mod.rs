@@ -18,7 +18,8 @@ use tokio::task::spawn_blocking;
 
 use self::brand::Brand;
 use self::cards::{Ends, day};
-use self::templates::{Message, Page};
+pub use self::templates::Message;
+use self::templates::Page;
 use super::ui_events::{record_display, transparent_pixel};
 use super::waiting::{EVENT_STREAM, Followed, STILL_PENDING, follow, last_seen};
 use crate::conversions::click;
@@ -148,24 +149,11 @@ fn ends(app: &App, opened: &Opened) -> Result<Ends, Failure> {
     Ok(Ends { at, now: engine.limiter.now(), page: opened.until.timestamp_millis() })
 }
 
-/// What a person reads who opens an offer that has ended, of this company's; one of a preview is nobody's.
+/// A page that says kindly why there are no offers on it, or why one cannot be opened.
 ///
 /// # Errors
 /// Our fault, logged.
-pub fn ended_offer(app: &App, company: Option<Uuid>) -> Result<Reply, Failure> {
-    message(app, company, false, Message::OFFER_ENDED)
-}
-
-/// A page that tells who has opened an offer that it cannot be opened just now.
-///
-/// # Errors
-/// Our fault, logged.
-pub fn unavailable_offer(app: &App, retry_after_s: u32) -> Result<Reply, Failure> {
-    Ok(message(app, None, false, Message::OFFER_UNAVAILABLE)?.retry_after(retry_after_s))
-}
-
-/// A page that says kindly why there are no offers on it.
-fn message(app: &App, company: Option<Uuid>, framed: bool, message: Message) -> Result<Reply, Failure> {
+pub fn message(app: &App, company: Option<Uuid>, framed: bool, message: Message) -> Result<Reply, Failure> {
     counter!(OFFER_PAGES, "answer" => message.name).increment(1);
     let (name, brand) = brand_of(app, company);
     let html = templates::message(&name, brand, framed, message)?;

@@ -11,7 +11,6 @@ use crate::matching::engine::Engine;
 use crate::model::{ApiError, ProductSubType, ProductType, Reference};
 use crate::partners::declared::Payout;
 use crate::partners::{SeatTemplate, Terms};
-use crate::rate_table::table::Table;
 use crate::records::reading;
 use crate::store::entities::LeadRecord;
 
@@ -99,7 +98,12 @@ fn by_lead(
         let Some(table) = reading::table(&engine.records, table)? else { continue };
         loan_amount = table.head().loan_amount.or(loan_amount);
         asked.extend(table.seats().iter().filter(|seat| asked_about(seat)).cloned());
-        payouts.extend(payouts_of(engine, &table, asked_about)?);
+        for (seat, quote) in table.shown().filter(|(seat, _)| asked_about(seat)) {
+            if !reading::is_sold(&engine.records.store, &table, seat)? {
+                let text = engine.records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
+                payouts.extend(text.imprint.as_ref().map(|imprint| imprint.payout));
+            }
+        }
     }
 
     let seat = asked.first().cloned().ok_or_else(unknown)?;
@@ -115,21 +119,4 @@ fn by_lead(
         loan_amount,
         seat,
     })
-}
-
-/// What the offers of a table earn that stand at some of its seats.
-fn payouts_of(
-    engine: &Engine,
-    table: &Table,
-    of: impl Fn(&SeatTemplate) -> bool,
-) -> Result<Vec<Payout>, ReportRefused> {
-    let mut payouts = Vec::new();
-    for (seat, quote) in table.shown().filter(|(seat, _)| of(seat)) {
-        if reading::is_sold(&engine.records.store, table, seat)? {
-            continue;
-        }
-        let text = engine.records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
-        payouts.extend(text.imprint.as_ref().map(|imprint| imprint.payout));
-    }
-    Ok(payouts)
 }

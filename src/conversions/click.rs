@@ -179,13 +179,9 @@ impl Opened {
         };
         let payout = self.text.imprint.as_ref().map(|imprint| imprint.payout);
         let payout = payout.filter(|payout| payout.on == PayoutStep::Click);
-        let is_sold = || reading::is_sold(&engine.records.store, &self.table, seat);
-        let payout = match payout {
-            Some(payout) if !is_sold().map_err(|_| unreadable("a bid"))? => Some(payout),
-            _ => None,
-        };
         let cents = payout.map_or(0.0, |payout| payout.dollars(None) * 100.0);
-        if cents > 0.0 && !lead.test {
+        let is_sold = || reading::is_sold(&engine.records.store, &self.table, seat);
+        if cents > 0.0 && !lead.test && !is_sold().map_err(|_| unreadable("a bid"))? {
             let paid = writing::with_click_payout(click(), lead, seat, place, &action, cents);
             let (partner, at) = (seat.key.clone(), action.action_date.millis());
             let posting = Posting { partner, product_type: seat.product_type, at, cents };

@@ -102,15 +102,9 @@ pub async fn report_all(
     reports: &[(String, PartnerReport)],
 ) -> Vec<Result<Recorded, ReportRefused>> {
     let mut outcomes = Vec::with_capacity(reports.len());
-    for together in reports.split_inclusive(|(_, one)| matches!(one, PartnerReport::Revocation(_))) {
-        let (last, events) = match together.split_last() {
-            Some((last @ (_, PartnerReport::Revocation(_)), events)) => (Some(last), events),
-            _ => (None, together),
-        };
-        outcomes.extend(join_all(events.iter().map(|(partner, event)| report(engine, partner, event))).await);
-        if let Some((partner, revocation)) = last {
-            outcomes.push(report(engine, partner, revocation).await);
-        }
+    let is_event = |(_, one): &(String, PartnerReport)| matches!(one, PartnerReport::Event(_));
+    for together in reports.chunk_by(|one, next| is_event(one) && is_event(next)) {
+        outcomes.extend(join_all(together.iter().map(|(partner, one)| report(engine, partner, one))).await);
     }
     outcomes
 }

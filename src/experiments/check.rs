@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::declared::{Declared, DeclaredVariant};
 use super::rule::{CONTROL, Rule, Variant};
 use crate::config::{MatchingSettings, Settings};
-use crate::declaration::{Checker, Fault, Source, did_you_mean, is_key, nearest};
+use crate::declaration::{Checker, Fault, Source, did_you_mean, nearest};
 use crate::partners::Book;
 use crate::rate_table::treatment::Change;
 use crate::store::tokens::company_uuid;
@@ -78,10 +78,7 @@ fn shares(variants: &[DeclaredVariant], most: usize, checker: &mut Checker<'_>) 
     }
     let mut names = BTreeSet::from([CONTROL]);
     for (nth, DeclaredVariant { name, percent, .. }) in variants.iter().enumerate() {
-        if !is_key(name) {
-            let wanted = "must be lower-case letters, digits, `-` and `_`";
-            checker.at(&format!("variants[{nth}].name"), format!("{wanted}, got `{name}`"));
-        }
+        checker.key(&format!("variants[{nth}].name"), name);
         if !names.insert(name) {
             let taken = if name == CONTROL { "the leads that get no variant" } else { "another variant" };
             checker.at(&format!("variants[{nth}].name"), format!("is that of {taken}: `{name}`"));

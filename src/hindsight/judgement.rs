@@ -105,7 +105,7 @@ fn seat(book: &Book, facts: &Facts, most: usize, against: &mut [Vec<Refusal>]) {
     let fits = book.seats().iter().enumerate().filter(|(nth, _)| against[*nth].is_empty());
     let fits = fits.map(|(position, seat)| Fit { position, seat: Arc::clone(seat), offers: Vec::new() });
     // One that has no uuid yet may draw any other's places.
-    let lead = facts.uuid().unwrap_or_default();
+    let lead = facts.uuid.unwrap_or_default();
     let judge = |seats: &[&Seat]| verdicts(seats, most, lead, vec![None; seats.len()]);
     let wants_loans = facts.lead().asks_for(ProductType::Loan);
     let SeatingPlan { fits, mut kept_out } = SeatingPlan::new(fits.collect(), wants_loans, most, lead, judge);
@@ -144,7 +144,7 @@ fn against(
         against_seat.push(Refusal::new("not paused", "paused in its file"));
     }
     against_seat.extend(at.and_then(|at| not_then(seat, at)));
-    if at.is_some() && facts.uuid().is_some_and(|lead| !seat.is_in_share(lead)) {
+    if at.is_some() && facts.uuid.is_some_and(|lead| !seat.is_in_share(lead)) {
         let share = seat.limits.share.unwrap_or(1.0);
         against_seat.push(Refusal::new(format!("a lead in its share of {share}"), "not in it"));
     }

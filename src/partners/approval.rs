@@ -251,7 +251,7 @@ static STANDING: LazyLock<[(Subject, Better); 10]> = LazyLock::new(|| {
 
 /// Whether a rule could hold for who says more, and is as good as this or better than the rule asks for.
 fn could_hold(rule: &Rule, facts: &Facts, standing: Standing) -> bool {
-    let mut alternatives = rule.alternatives().iter();
+    let mut alternatives = rule.alternatives.iter();
     alternatives.any(|conditions| conditions.iter().all(|condition| could_be_met(condition, facts, standing)))
 }
 

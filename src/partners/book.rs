@@ -105,15 +105,9 @@ impl Book {
                 }
             };
             let key = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let source = match Source::parse(&file, &text) {
-                Ok(source) => source,
-                Err(fault) => {
-                    faults.push(fault);
-                    continue;
-                }
-            };
-            match check::seats(&key, &source) {
-                Ok((found, of_file)) => {
+            let source = Source::parse(&file, &text).map_err(|fault| vec![fault]);
+            match source.and_then(|source| Ok((check::seats(&key, &source)?, source))) {
+                Ok(((found, of_file), source)) => {
                     remarks.extend(of_file);
                     let uuid = found.first().map(|seat| seat.identity.partner.uuid);
                     if let Some(other) = uuid.and_then(|uuid| by_uuid.insert(uuid, file.clone())) {
@@ -141,7 +135,7 @@ impl Book {
         for (position, seat) in seats.iter().enumerate().filter(|(_, seat)| !seat.paused) {
             let offers = seat.offers.iter().enumerate().map(|(nth, offer)| (Some(nth), &offer.rule));
             for (offer, rule) in std::iter::once((None, &seat.rule)).chain(offers) {
-                for conditions in rule.alternatives() {
+                for conditions in &rule.alternatives {
                     rows.push(Row { seat: position, offer });
                     conjunctions.push(conditions.clone());
                 }

@@ -123,7 +123,12 @@ impl BookDiff {
 /// Those partners of one book that the other has not.
 fn alone(these: &BTreeMap<String, Said>, others: &BTreeMap<String, Said>) -> Vec<PartnerFigures> {
     let alone = these.iter().filter(|(partner, _)| !others.contains_key(*partner));
-    alone.map(|(partner, said)| PartnerFigures::of(partner, said)).collect()
+    let figures = alone.map(|(partner, said)| {
+        let products = said.products.iter();
+        let products = products.map(|(product_type, product)| (product_type.clone(), product.offers.len()));
+        PartnerFigures { partner: partner.clone(), products: products.collect() }
+    });
+    figures.collect()
 }
 
 /// The HTTP sources of a book, by partner and product type.
@@ -134,14 +139,6 @@ fn sources(book: &Book) -> Sources<'_> {
     over_http
         .map(|(seat, source)| ((seat.identity.key.as_str(), seat.product_type.as_str()), source))
         .collect()
-}
-
-impl PartnerFigures {
-    fn of(partner: &str, said: &Said) -> Self {
-        let products = said.products.iter();
-        let products = products.map(|(product_type, product)| (product_type.clone(), product.offers.len()));
-        Self { partner: partner.to_owned(), products: products.collect() }
-    }
 }
 
 impl PartnerDiff {

@@ -40,32 +40,23 @@ pub enum Test {
         /// Greatest value.
         max: f64,
     },
-    /// One of these texts, in lower case.
+    /// One of these texts, in lower case; of several texts, one that is.
     Text(Vec<String>),
-    /// None of these texts, in lower case.
-    NotText(Vec<String>),
     /// An array that has one of these.
     AnyOf(u64),
-    /// An array that has none of these.
-    NoneOf(u64),
-    /// Texts of which one is one of these, in lower case.
-    SomeText(Vec<String>),
-    /// Texts of which none is one of these, in lower case.
-    NoText(Vec<String>),
     /// One of these uuids.
     Uuid(Vec<Uuid>),
-    /// None of these uuids.
-    NotUuid(Vec<Uuid>),
     /// A zipcode that begins with one of these.
     Zipcode(Arc<ZipcodePrefixes>),
-    /// A zipcode that begins with none of these.
-    NotZipcode(Arc<ZipcodePrefixes>),
+    /// A value that does not pass this test.
+    Not(Box<Test>),
 }
 
 /// Alternatives, of which one must hold; each is a list of conditions, all of which must.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
-    alternatives: Vec<Vec<Condition>>,
+    /// The alternatives.
+    pub alternatives: Vec<Vec<Condition>>,
 }
 
 /// Most alternatives a rule may unfold to; beyond it the file is refused.
@@ -103,11 +94,6 @@ impl Rule {
     /// One of several rules.
     pub fn any(rules: Vec<Self>) -> Self {
         Self { alternatives: rules.into_iter().flat_map(|rule| rule.alternatives).collect() }
-    }
-
-    /// The alternatives.
-    pub fn alternatives(&self) -> &[Vec<Condition>] {
-        &self.alternatives
     }
 
     /// Whether the rule holds.
@@ -165,7 +151,18 @@ impl Condition {
 }
 
 impl Test {
-    /// Whether a value passes. A value of another kind than the test's never does.
+    /// The test for values that do not pass this one.
+    #[must_use]
+    pub fn refused(self) -> Self {
+        Self::Not(Box::new(self))
+    }
+
+    /// What it names, whether it is wanted or refused.
+    pub fn named(&self) -> &Self {
+        if let Self::Not(refused) = self { refused } else { self }
+    }
+
+    /// Whether a value passes. What is wanted is never a value of another kind than the test's.
     pub fn accepts(&self, value: AttributeValue) -> bool {
         match (self, value) {
             (Self::Present, _) => true,
@@ -176,19 +173,13 @@ impl Test {
                 *min <= days(date) && days(date) <= *max
             }
             (Self::Text(wanted), AttributeValue::Text(text)) => has_text(wanted, text),
-            (Self::NotText(refused), AttributeValue::Text(text)) => !has_text(refused, text),
-            (Self::AnyOf(wanted), AttributeValue::Set(set)) => wanted & set != 0,
-            (Self::NoneOf(refused), AttributeValue::Set(set)) => refused & set == 0,
-            (Self::SomeText(wanted), AttributeValue::Texts(texts)) => {
+            (Self::Text(wanted), AttributeValue::Texts(texts)) => {
                 texts.iter().any(|text| has_text(wanted, text))
             }
-            (Self::NoText(refused), AttributeValue::Texts(texts)) => {
-                !texts.iter().any(|text| has_text(refused, text))
-            }
+            (Self::AnyOf(wanted), AttributeValue::Set(set)) => wanted & set != 0,
             (Self::Uuid(wanted), AttributeValue::Uuid(uuid)) => wanted.contains(&uuid),
-            (Self::NotUuid(refused), AttributeValue::Uuid(uuid)) => !refused.contains(&uuid),
             (Self::Zipcode(wanted), AttributeValue::Number(zipcode)) => wanted.contains(zipcode),
-            (Self::NotZipcode(refused), AttributeValue::Number(zipcode)) => !refused.contains(zipcode),
+            (Self::Not(refused), value) => !refused.accepts(value),
             _ => false,
         }
     }
@@ -201,10 +192,6 @@ fn has_text(texts: &[String], text: &str) -> bool {
 /// A date as the number that ranges compare.
 pub fn days(date: NaiveDate) -> f64 {
     f64::from(date.num_days_from_ce())
-}
-
-fn date_of(days: f64) -> Option<NaiveDate> {
-    NaiveDate::from_num_days_from_ce_opt(days as i32)
 }
 
 /// A value as `explain` shows it.
@@ -230,10 +217,6 @@ fn listed(set: u64, names: &[&str]) -> String {
     chosen.join(", ")
 }
 
-fn joined(uuids: &[Uuid]) -> String {
-    uuids.iter().map(Uuid::to_string).collect::<Vec<_>>().join(", ")
-}
-
 /// At most two decimals, none when there is nothing behind the point.
 fn figure(number: f64) -> String {
     let rounded = format!("{number:.2}");
@@ -249,28 +232,32 @@ impl fmt::Display for Condition {
             AttributeKind::Category(names) | AttributeKind::Set(names) => names,
             _ => &[],
         };
-        match &self.test {
-            Test::Present => write!(formatter, "`{path}` given")?,
-            Test::Category(wanted) => {
-                let all = names.len() as u32;
-                if wanted.count_ones() * 2 > all {
-                    write!(formatter, "`{path}` not in {}", listed(!wanted, names))?;
-                } else {
-                    write!(formatter, "`{path}` in {}", listed(*wanted, names))?;
-                }
+        let is_refused = matches!(self.test, Test::Not(_));
+        let word = match kind {
+            AttributeKind::Set(_) | AttributeKind::Texts if is_refused => "has none of",
+            AttributeKind::Set(_) | AttributeKind::Texts => "has one of",
+            _ if is_refused => "not in",
+            _ => "in",
+        };
+        match self.test.named() {
+            Test::Category(wanted) if wanted.count_ones() * 2 > names.len() as u32 => {
+                write!(formatter, "`{path}` not in {}", listed(!wanted, names))?;
             }
+            Test::Category(set) | Test::AnyOf(set) => {
+                write!(formatter, "`{path}` {word} {}", listed(*set, names))?;
+            }
+            Test::Text(texts) => write!(formatter, "`{path}` {word} {}", texts.join(", "))?,
+            Test::Uuid(uuids) => {
+                let uuids: Vec<String> = uuids.iter().map(Uuid::to_string).collect();
+                write!(formatter, "`{path}` {word} {}", uuids.join(", "))?;
+            }
+            Test::Zipcode(refused) if is_refused => {
+                write!(formatter, "`{path}` does not begin with {refused}")?;
+            }
+            Test::Zipcode(wanted) => write!(formatter, "`{path}` begins with {wanted}")?,
             Test::Flag(wanted) => write!(formatter, "`{path}` is {wanted}")?,
             Test::Range { min, max } => write!(formatter, "`{path}` {}", range(*min, *max, kind))?,
-            Test::Text(wanted) => write!(formatter, "`{path}` in {}", wanted.join(", "))?,
-            Test::NotText(refused) => write!(formatter, "`{path}` not in {}", refused.join(", "))?,
-            Test::AnyOf(wanted) => write!(formatter, "`{path}` has one of {}", listed(*wanted, names))?,
-            Test::NoneOf(refused) => write!(formatter, "`{path}` has none of {}", listed(*refused, names))?,
-            Test::SomeText(wanted) => write!(formatter, "`{path}` has one of {}", wanted.join(", "))?,
-            Test::NoText(refused) => write!(formatter, "`{path}` has none of {}", refused.join(", "))?,
-            Test::Uuid(wanted) => write!(formatter, "`{path}` in {}", joined(wanted))?,
-            Test::NotUuid(refused) => write!(formatter, "`{path}` not in {}", joined(refused))?,
-            Test::Zipcode(wanted) => write!(formatter, "`{path}` begins with {wanted}")?,
-            Test::NotZipcode(refused) => write!(formatter, "`{path}` does not begin with {refused}")?,
+            Test::Present | Test::Not(_) => write!(formatter, "`{path}` given")?,
         }
         if self.or_missing { formatter.write_str(" (or not given)") } else { Ok(()) }
     }
@@ -279,7 +266,8 @@ impl fmt::Display for Condition {
 /// A range in words.
 fn range(min: f64, max: f64, kind: AttributeKind) -> String {
     let bound = |number: f64| match kind {
-        AttributeKind::Date => date_of(number).map_or_else(|| figure(number), |date| date.to_string()),
+        AttributeKind::Date => NaiveDate::from_num_days_from_ce_opt(number as i32)
+            .map_or_else(|| figure(number), |date| date.to_string()),
         _ => figure(number),
     };
     match (min.is_finite(), max.is_finite()) {

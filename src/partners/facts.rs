@@ -150,7 +150,8 @@ pub struct Facts<'a> {
     bands: CreditBands,
     newer_values: bool,
     company: Option<Uuid>,
-    uuid: Option<Uuid>,
+    /// The uuid of the lead, where it has one, whoever gave it.
+    pub uuid: Option<Uuid>,
     pub(super) ranked_by: Option<&'a RankedBy>,
 }
 
@@ -183,11 +184,6 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn ranked_by(self, ranked_by: Option<&'a RankedBy>) -> Self {
         Self { ranked_by, ..self }
-    }
-
-    /// The uuid of the lead, where it has one.
-    pub fn uuid(&self) -> Option<Uuid> {
-        self.uuid
     }
 
     /// The lead itself.

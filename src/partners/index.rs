@@ -8,6 +8,7 @@
 //! A subject with more than [`MAX_CELLS`] stretches gets coarser ones, whose bits mean "may accept"; survivors are then
 //! checked against their conditions. So memory stays at `rows × MAX_CELLS / 8` bytes a column whatever the rules say.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use uuid::Uuid;
@@ -47,23 +48,23 @@ struct Column {
 #[derive(Debug)]
 enum Cells {
     /// By ordinal of the category, or by flag.
-    Categories(Vec<Bits>),
+    Listed(Vec<Bits>),
     /// By stretch: cell `k` holds the numbers from `bounds[k - 1]` up to, not including, `bounds[k]`.
     Stretches { bounds: Vec<f64>, cells: Vec<Bits> },
-    /// By text in lower case; `other` for texts that no rule names.
-    Text { named: HashMap<String, Bits>, other: Bits },
-    /// By member of an array: rows that want one of it, rows that want none of it, and rows that want no member at all.
-    Members { wanting: Vec<Bits>, refusing: Vec<Bits>, indifferent: Bits },
-    /// The same of texts in lower case, by those that a rule names.
-    Texts { wanting: HashMap<String, Bits>, refusing: HashMap<String, Bits>, indifferent: Bits },
-    /// By uuid; `other` for uuids that no rule names.
-    Uuids { named: HashMap<Uuid, Bits>, other: Bits },
+    /// By value; `other` for values that no rule names.
+    Named { named: HashMap<Name, Bits>, other: Bits },
+    /// By member of an array that a rule names: rows that want one of it, rows that want none of it, and rows that want no member at all.
+    Members { wanting: HashMap<Name, Bits>, refusing: HashMap<Name, Bits>, indifferent: Bits },
 }
 
-/// The bits of one column that hold for one lead.
-enum Choice<'a> {
-    Cell(&'a [u64]),
-    Made(Bits),
+/// A value that a rule can name, or a member of one.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Name {
+    /// In lower case.
+    Text(String),
+    Uuid(Uuid),
+    /// By its bit in a set.
+    Member(u32),
 }
 
 impl Index {
@@ -81,7 +82,8 @@ impl Index {
             }
         }
 
-        let all = every_row(rows.len());
+        let mut all = vec![0; words];
+        (0..rows.len()).for_each(|row| set(&mut all, row));
         let mut doubts = vec![Vec::new(); rows.len()];
         let mut columns: Vec<Column> = by_subject
             .into_iter()
@@ -94,12 +96,10 @@ impl Index {
 
     /// Calls `found` with each row that fits, in ascending order.
     pub fn search(&self, facts: &Facts, mut found: impl FnMut(usize)) {
-        let choices: Vec<Choice> =
+        let choices: Vec<Cow<[u64]>> =
             self.columns.iter().map(|column| column.choose(facts.get(&column.subject))).collect();
-        let choices: Vec<&[u64]> = choices.iter().map(Choice::bits).collect();
 
-        let mut first = 0;
-        while first < self.words {
+        for first in (0..self.words).step_by(BLOCK) {
             let end = (first + BLOCK).min(self.words);
             let mut block = [0_u64; BLOCK];
             block[..end - first].copy_from_slice(&self.all[first..end]);
@@ -123,7 +123,6 @@ impl Index {
                     }
                 }
             }
-            first = end;
         }
     }
 }
@@ -137,7 +136,7 @@ impl Column {
     ) -> Self {
         let mut free: Bits = all.to_vec();
         for (row, _) in about {
-            clear(&mut free, *row);
+            free[row / 64] &= !(1 << (row % 64));
         }
         // The rows whose conditions all accept, and those that have none on this subject.
         let accepting = |value: Option<AttributeValue>| {
@@ -150,98 +149,111 @@ impl Column {
             bits
         };
 
-        let tests = || about.iter().flat_map(|(_, conditions)| conditions).map(|condition| &condition.test);
+        let named = |other: AttributeValue| {
+            let tests = about.iter().flat_map(|(_, conditions)| conditions).map(|condition| &condition.test);
+            let cells = tests.flat_map(Name::in_test).map(|name| {
+                let bits = accepting(Some(name.value()));
+                (name, bits)
+            });
+            Cells::Named { named: cells.collect(), other: accepting(Some(other)) }
+        };
+
         let cells = match subject.kind() {
             AttributeKind::Category(names) => {
-                let ordinals = 0..names.len() as u16;
-                Cells::Categories(
-                    ordinals.map(|ordinal| accepting(Some(AttributeValue::Category(ordinal)))).collect(),
-                )
+                let ordinals = (0..names.len() as u16).map(AttributeValue::Category);
+                Cells::Listed(ordinals.map(|ordinal| accepting(Some(ordinal))).collect())
             }
             AttributeKind::Flag => {
-                let flags = [false, true];
-                Cells::Categories(flags.map(|flag| accepting(Some(AttributeValue::Flag(flag)))).to_vec())
+                let flags = [false, true].map(AttributeValue::Flag);
+                Cells::Listed(flags.map(|flag| accepting(Some(flag))).to_vec())
             }
             AttributeKind::Number | AttributeKind::Date => stretches(about, &free, doubts),
-            AttributeKind::Text => {
-                let texts = tests().flat_map(|test| match test {
-                    Test::Text(texts) | Test::NotText(texts) => texts.as_slice(),
-                    _ => &[],
-                });
-                let named =
-                    texts.map(|text| (text.clone(), accepting(Some(AttributeValue::Text(text))))).collect();
-                // No rule can name the empty text, since an empty value counts as not given.
-                Cells::Text { named, other: accepting(Some(AttributeValue::Text(""))) }
-            }
-            AttributeKind::Set(names) => members(names.len(), about, &free, doubts),
-            AttributeKind::Texts => texts(about, &free, doubts),
-            AttributeKind::Uuid => {
-                let uuids = tests().flat_map(|test| match test {
-                    Test::Uuid(uuids) | Test::NotUuid(uuids) => uuids.as_slice(),
-                    _ => &[],
-                });
-                let named = uuids.map(|uuid| (*uuid, accepting(Some(AttributeValue::Uuid(*uuid))))).collect();
-                // Nobody submits as the nil uuid, which files may not name.
-                Cells::Uuids { named, other: accepting(Some(AttributeValue::Uuid(Uuid::nil()))) }
-            }
+            // No rule can name the empty text, since an empty value counts as not given.
+            AttributeKind::Text => named(AttributeValue::Text("")),
+            // Nobody submits as the nil uuid, which files may not name.
+            AttributeKind::Uuid => named(AttributeValue::Uuid(Uuid::nil())),
+            AttributeKind::Set(_) | AttributeKind::Texts => members(about, &free, doubts),
         };
         Self { subject, missing: accepting(None), cells }
     }
 
     /// Rows accepted by the cells on average; columns that let the fewest through go first.
     fn density(&self) -> u64 {
-        let mean = |cells: &[Bits]| {
-            let total: u64 = cells.iter().map(|bits| count(bits)).sum();
-            total / cells.len().max(1) as u64
-        };
+        let count = |bits: &Bits| bits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        let mean = |total: u64, cells: usize| total / cells.max(1) as u64;
         match &self.cells {
-            Cells::Categories(cells) | Cells::Stretches { cells, .. } => mean(cells),
-            Cells::Members { wanting, .. } => mean(wanting),
-            Cells::Text { other, .. } | Cells::Uuids { other, .. } => count(other),
-            Cells::Texts { indifferent, .. } => count(indifferent),
+            Cells::Listed(cells) | Cells::Stretches { cells, .. } => {
+                mean(cells.iter().map(count).sum(), cells.len())
+            }
+            Cells::Named { other, .. } => count(other),
+            Cells::Members { wanting, indifferent, .. } => {
+                count(indifferent) + mean(wanting.values().map(count).sum(), wanting.len())
+            }
         }
     }
 
-    fn choose(&self, value: Option<AttributeValue>) -> Choice<'_> {
-        match (&self.cells, value) {
-            (_, None) => Choice::Cell(&self.missing),
-            (Cells::Categories(cells), Some(AttributeValue::Category(ordinal))) => {
-                Choice::Cell(&cells[usize::from(ordinal)])
-            }
-            (Cells::Categories(cells), Some(AttributeValue::Flag(flag))) => {
-                Choice::Cell(&cells[usize::from(flag)])
-            }
-            (Cells::Stretches { bounds, cells }, Some(value)) => {
+    fn choose(&self, value: Option<AttributeValue>) -> Cow<'_, [u64]> {
+        let Some(value) = value else { return Cow::Borrowed(&self.missing) };
+        Cow::Borrowed(match (&self.cells, value) {
+            (Cells::Listed(cells), AttributeValue::Category(ordinal)) => &cells[usize::from(ordinal)],
+            (Cells::Listed(cells), AttributeValue::Flag(flag)) => &cells[usize::from(flag)],
+            (Cells::Stretches { bounds, cells }, value) => {
                 let number = number_of(value);
-                Choice::Cell(&cells[bounds.partition_point(|bound| *bound <= number)])
+                &cells[bounds.partition_point(|bound| *bound <= number)]
             }
-            (Cells::Text { named, other }, Some(AttributeValue::Text(text))) => {
-                Choice::Cell(named.get(&text.to_lowercase()).unwrap_or(other))
+            (Cells::Named { named, other }, value) => {
+                Name::in_value(value).first().and_then(|name| named.get(name)).unwrap_or(other)
             }
-            (Cells::Members { wanting, refusing, indifferent }, Some(AttributeValue::Set(set))) => {
-                let is_member = |member: &usize| set >> member & 1 == 1;
-                let wanted = (0..wanting.len()).filter(is_member).map(|member| &wanting[member]);
-                let refused = (0..refusing.len()).filter(is_member).map(|member| &refusing[member]);
-                Choice::Made(union(wanted, refused, indifferent))
-            }
-            (Cells::Texts { wanting, refusing, indifferent }, Some(AttributeValue::Texts(texts))) => {
-                let texts: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
-                let wanted = texts.iter().filter_map(|text| wanting.get(text));
-                Choice::Made(union(wanted, texts.iter().filter_map(|text| refusing.get(text)), indifferent))
-            }
-            (Cells::Uuids { named, other }, Some(AttributeValue::Uuid(uuid))) => {
-                Choice::Cell(named.get(&uuid).unwrap_or(other))
+            (Cells::Members { wanting, refusing, indifferent }, value) => {
+                let names = Name::in_value(value);
+                let mut bits = indifferent.clone();
+                for wanting in names.iter().filter_map(|name| wanting.get(name)) {
+                    bits.iter_mut().zip(wanting).for_each(|(word, other)| *word |= other);
+                }
+                for refusing in names.iter().filter_map(|name| refusing.get(name)) {
+                    bits.iter_mut().zip(refusing).for_each(|(word, other)| *word &= !other);
+                }
+                return Cow::Owned(bits);
             }
             _ => unreachable!("a subject's values are of its kind"),
-        }
+        })
     }
 }
 
-impl Choice<'_> {
-    fn bits(&self) -> &[u64] {
+impl Name {
+    /// What a test names.
+    fn in_test(test: &Test) -> Vec<Self> {
+        match test.named() {
+            Test::Text(texts) => texts.iter().cloned().map(Self::Text).collect(),
+            Test::Uuid(uuids) => uuids.iter().copied().map(Self::Uuid).collect(),
+            Test::AnyOf(set) => Self::members(*set),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What a value is, or what it has as members.
+    fn in_value(value: AttributeValue) -> Vec<Self> {
+        match value {
+            AttributeValue::Text(text) => vec![Self::Text(text.to_lowercase())],
+            AttributeValue::Texts(texts) => {
+                texts.iter().map(|text| Self::Text(text.to_lowercase())).collect()
+            }
+            AttributeValue::Uuid(uuid) => vec![Self::Uuid(uuid)],
+            AttributeValue::Set(set) => Self::members(set),
+            _ => Vec::new(),
+        }
+    }
+
+    fn members(set: u64) -> Vec<Self> {
+        (0..u64::BITS).filter(|bit| set >> bit & 1 == 1).map(Self::Member).collect()
+    }
+
+    /// The value that is no more than this.
+    fn value(&self) -> AttributeValue<'_> {
         match self {
-            Self::Cell(bits) => bits,
-            Self::Made(bits) => bits,
+            Self::Text(text) => AttributeValue::Text(text),
+            Self::Uuid(uuid) => AttributeValue::Uuid(*uuid),
+            Self::Member(bit) => AttributeValue::Set(1 << bit),
         }
     }
 }
@@ -250,11 +262,11 @@ impl Choice<'_> {
 fn stretches(about: &[(usize, Vec<&Condition>)], free: &[u64], doubts: &mut [Vec<Condition>]) -> Cells {
     let mut bounds: Vec<f64> = Vec::new();
     for condition in about.iter().flat_map(|(_, conditions)| conditions) {
-        match &condition.test {
+        match condition.test.named() {
             Test::Range { min, max } => {
                 bounds.extend([*min, max.next_up()].into_iter().filter(|bound| bound.is_finite()));
             }
-            Test::Zipcode(prefixes) | Test::NotZipcode(prefixes) => bounds.extend(prefixes.bounds()),
+            Test::Zipcode(prefixes) => bounds.extend(prefixes.bounds()),
             _ => {}
         }
     }
@@ -274,11 +286,11 @@ fn stretches(about: &[(usize, Vec<&Condition>)], free: &[u64], doubts: &mut [Vec
 
     let lower = |cell: usize| if cell == 0 { f64::NEG_INFINITY } else { bounds[cell - 1] };
     let upper = |cell: usize| bounds.get(cell).map_or(f64::INFINITY, |bound| bound.next_down());
-    let may_accept = |condition: &Condition, cell: usize| match &condition.test {
-        Test::Range { min, max } => *min <= upper(cell) && lower(cell) <= *max,
-        Test::Zipcode(prefixes) => prefixes.meets(lower(cell), upper(cell)),
-        Test::NotZipcode(prefixes) => !prefixes.covers(lower(cell), upper(cell)),
-        _ => matches!(condition.test, Test::Present),
+    let may_accept = |condition: &Condition, cell: usize| match (condition.test.named(), &condition.test) {
+        (Test::Range { min, max }, _) => *min <= upper(cell) && lower(cell) <= *max,
+        (Test::Zipcode(refused), Test::Not(_)) => !refused.covers(lower(cell), upper(cell)),
+        (Test::Zipcode(wanted), _) => wanted.meets(lower(cell), upper(cell)),
+        (test, _) => *test == Test::Present,
     };
     let mut cells = vec![free.to_vec(); bounds.len() + 1];
     for (cell, bits) in cells.iter_mut().enumerate() {
@@ -292,86 +304,32 @@ fn stretches(about: &[(usize, Vec<&Condition>)], free: &[u64], doubts: &mut [Vec
 }
 
 /// Cells of a column of arrays.
-fn members(
-    count: usize,
-    about: &[(usize, Vec<&Condition>)],
-    free: &[u64],
-    doubts: &mut [Vec<Condition>],
-) -> Cells {
-    let blank = vec![0; free.len()];
-    let mut wanting = vec![blank.clone(); count];
-    let mut refusing = vec![blank; count];
-    let mut indifferent = free.to_vec();
-    for (row, conditions) in about {
-        // A bit per row can hold one set of wanted members; a row that names several is checked when it survives.
-        let mut wanted = None;
-        let mut refused = 0;
-        for condition in conditions {
-            match condition.test {
-                Test::AnyOf(mask) if wanted.is_none() => wanted = Some(mask),
-                Test::AnyOf(_) => doubts[*row].push((*condition).clone()),
-                Test::NoneOf(mask) => refused |= mask,
-                _ => {}
-            }
-        }
-        if wanted.is_none() {
-            set(&mut indifferent, *row);
-        }
-        for member in 0..count {
-            if wanted.unwrap_or(0) >> member & 1 == 1 {
-                set(&mut wanting[member], *row);
-            }
-            if refused >> member & 1 == 1 {
-                set(&mut refusing[member], *row);
-            }
-        }
-    }
-    Cells::Members { wanting, refusing, indifferent }
-}
-
-/// Cells of a column of texts of the client's own.
-fn texts(about: &[(usize, Vec<&Condition>)], free: &[u64], doubts: &mut [Vec<Condition>]) -> Cells {
+fn members(about: &[(usize, Vec<&Condition>)], free: &[u64], doubts: &mut [Vec<Condition>]) -> Cells {
     let (mut wanting, mut refusing) = (HashMap::new(), HashMap::new());
     let mut indifferent = free.to_vec();
     for (row, conditions) in about {
-        let note = |cells: &mut HashMap<String, Bits>, texts: &[String]| {
-            for text in texts {
-                set(cells.entry(text.clone()).or_insert_with(|| vec![0; free.len()]), *row);
-            }
-        };
         let mut wants = false;
         for condition in conditions {
-            match &condition.test {
-                Test::SomeText(wanted) if !wants => {
-                    wants = true;
-                    note(&mut wanting, wanted);
+            let cells = match condition.test {
+                Test::Present => continue,
+                Test::Not(_) => &mut refusing,
+                // A bit per row can hold one set of wanted members; a row that names several is checked when it survives.
+                _ if wants => {
+                    doubts[*row].push((*condition).clone());
+                    continue;
                 }
-                Test::SomeText(_) => doubts[*row].push((*condition).clone()),
-                Test::NoText(refused) => note(&mut refusing, refused),
-                _ => {}
+                _ => &mut wanting,
+            };
+            wants |= !matches!(condition.test, Test::Not(_));
+            for name in Name::in_test(&condition.test) {
+                set(cells.entry(name).or_insert_with(|| vec![0; free.len()]), *row);
             }
         }
         if !wants {
             set(&mut indifferent, *row);
         }
     }
-    Cells::Texts { wanting, refusing, indifferent }
-}
-
-/// Rows that accept an array, of those that want one of its members, and those that want none of it.
-fn union<'b>(
-    wanting: impl Iterator<Item = &'b Bits>,
-    refusing: impl Iterator<Item = &'b Bits>,
-    indifferent: &[u64],
-) -> Bits {
-    let mut bits = indifferent.to_vec();
-    for wanting in wanting {
-        bits.iter_mut().zip(wanting).for_each(|(word, other)| *word |= other);
-    }
-    for refusing in refusing {
-        bits.iter_mut().zip(refusing).for_each(|(word, other)| *word &= !other);
-    }
-    bits
+    Cells::Members { wanting, refusing, indifferent }
 }
 
 fn number_of(value: AttributeValue) -> f64 {
@@ -382,24 +340,8 @@ fn number_of(value: AttributeValue) -> f64 {
     }
 }
 
-fn every_row(rows: usize) -> Bits {
-    let mut bits = vec![u64::MAX; rows.div_ceil(64)];
-    if let (Some(last), 1..) = (bits.last_mut(), rows % 64) {
-        *last = (1 << (rows % 64)) - 1;
-    }
-    bits
-}
-
 fn set(bits: &mut [u64], row: usize) {
     bits[row / 64] |= 1 << (row % 64);
-}
-
-fn clear(bits: &mut [u64], row: usize) {
-    bits[row / 64] &= !(1 << (row % 64));
-}
-
-fn count(bits: &[u64]) -> u64 {
-    bits.iter().map(|word| u64::from(word.count_ones())).sum()
 }
 
 #[cfg(test)]

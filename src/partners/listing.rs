@@ -62,7 +62,7 @@ impl Listed {
 
     /// What a lead must meet: one of these lists, all of it.
     pub fn conditions(&self) -> Vec<Vec<String>> {
-        let alternatives = self.offer().rule.alternatives().iter();
+        let alternatives = self.offer().rule.alternatives.iter();
         alternatives.map(|all| all.iter().map(ToString::to_string).collect()).collect()
     }
 }

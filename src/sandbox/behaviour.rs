@@ -108,18 +108,18 @@ impl Behaviours {
             return (self.usual.clone(), None);
         };
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = own.get(key).cloned();
-        let known = match known {
-            Some((known, behaviour)) if known == written => return (behaviour, None),
-            known => known.map(|(_, behaviour)| behaviour),
-        };
+        let known = own.get(key);
+        if let Some((_, behaviour)) = known.filter(|(known, _)| *known == written) {
+            return (behaviour.clone(), None);
+        }
         match self.declared(&folder) {
             Ok(behaviour) => {
                 own.insert(key.to_owned(), (written, behaviour.clone()));
                 (behaviour, None)
             }
             Err(fault) => {
-                (known.unwrap_or_else(|| self.usual.clone()), Some(format!("{fault}; it behaves as before")))
+                let before = known.map_or(&self.usual, |(_, behaviour)| behaviour);
+                (before.clone(), Some(format!("{fault}; it behaves as before")))
             }
         }
     }

@@ -164,22 +164,17 @@ impl Cases {
         let path = target.split('?').next().unwrap_or_default();
         // What it ends with is the partner's own; the key before that is ours.
         let path = path.strip_prefix('/').and_then(|path| path.strip_prefix(key)).unwrap_or(path);
-        if let Some(wanted) = wanted {
-            let (name, case) = cases.get_key_value(&wanted)?;
-            let answer = case.later(method, path).unwrap_or_else(|| self.begin(case));
-            return Some(Asked { case: name, named: true, answer, callbacks: &case.callbacks });
-        }
+        let begun = |case: &Case| case.begun.load(Ordering::Relaxed);
         let later = cases.iter().filter(|(_, case)| case.goes_on(method, path).is_some());
-        let latest =
-            later.max_by_key(|(name, case)| (case.begun.load(Ordering::Relaxed), std::cmp::Reverse(*name)));
-        if let Some((name, case)) = latest
-            && let Some(answer) = case.later(method, path)
-        {
-            let named = name != USUAL && case.begun.load(Ordering::Relaxed) > 0;
-            return Some(Asked { case: name, named, answer, callbacks: &case.callbacks });
-        }
-        let (name, case) = cases.get_key_value(USUAL)?;
-        Some(Asked { case: name, named: false, answer: self.begin(case), callbacks: &case.callbacks })
+        let (name, case) = match &wanted {
+            Some(wanted) => cases.get_key_value(wanted)?,
+            None => later
+                .max_by_key(|(name, case)| (begun(case), std::cmp::Reverse(*name)))
+                .or_else(|| cases.get_key_value(USUAL))?,
+        };
+        let named = wanted.is_some() || name != USUAL && begun(case) > 0;
+        let answer = case.later(method, path).unwrap_or_else(|| self.begin(case));
+        Some(Asked { case: name, named, answer, callbacks: &case.callbacks })
     }
 
     fn begin<'c>(&self, case: &'c Case) -> &'c Answer {

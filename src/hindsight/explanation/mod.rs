@@ -179,26 +179,24 @@ pub fn explanation(
     book: &Book,
     uuid: Uuid,
 ) -> Result<Option<LeadExplanation>, Unavailable> {
-    if let Some(record) = reading::lead(&records.store, uuid)? {
-        let mut rate_tables = Vec::new();
+    let mut rate_tables = Vec::new();
+    let record = if let Some(record) = reading::lead(&records.store, uuid)? {
         for table in reading::tables_of(&records.store, &record) {
             let Some(table) = reading::table(records, table)? else { continue };
             rate_tables.push(of_table(records, book, &record, &table)?);
         }
-        return Ok(Some(of_lead(&record, rate_tables)));
-    }
-    let Some((table, number)) = reading::named(records, uuid)? else { return Ok(None) };
-    if number.is_some_and(|number| table.offer(number).is_none()) {
-        return Ok(None);
-    }
-    let Some(record) = reading::lead(&records.store, table.head().lead)? else { return Ok(None) };
-    let explained = of_table(records, book, &record, &table)?;
-    Ok(Some(of_lead(&record, vec![explained])))
-}
-
-fn of_lead(record: &LeadRecord, rate_tables: Vec<TableExplanation>) -> LeadExplanation {
-    let LeadRecord { uuid, company, test, .. } = *record;
-    LeadExplanation { lead: uuid, company, test, rate_tables }
+        record
+    } else {
+        let Some((table, number)) = reading::named(records, uuid)? else { return Ok(None) };
+        if number.is_some_and(|number| table.offer(number).is_none()) {
+            return Ok(None);
+        }
+        let Some(record) = reading::lead(&records.store, table.head().lead)? else { return Ok(None) };
+        rate_tables.push(of_table(records, book, &record, &table)?);
+        record
+    };
+    let LeadRecord { uuid: lead, company, test, .. } = record;
+    Ok(Some(LeadExplanation { lead, company, test, rate_tables }))
 }
 
 fn of_table(

@@ -165,7 +165,12 @@ impl<'a> KnownTable<'a> {
     /// What a limit, or an experiment, wanted and found.
     fn refusal(&self, by: Option<Denied>, seat: &SeatTemplate) -> Refusal {
         let (wanted, found) = match by {
-            Some(Denied::Experiment) => return self.left_out(seat),
+            Some(Denied::Experiment) => {
+                let head = self.table.head();
+                let variant = treatment::leaving_out(&head.treatments, seat, head.wants_loans);
+                let variant = variant.map_or_else(|| "an experiment".to_owned(), Treatment::label);
+                return Refusal::new("a variant that asks it", variant);
+            }
             None => ("a place at the rate table", "as many partners were asked as may be"),
             Some(denied @ Denied::Exclusive) => {
                 let (wanted, another) = denied.told();
@@ -174,14 +179,6 @@ impl<'a> KnownTable<'a> {
             Some(denied) => denied.told(),
         };
         Refusal::new(wanted, found)
-    }
-
-    /// Which variant has no place for a seat.
-    fn left_out(&self, seat: &SeatTemplate) -> Refusal {
-        let head = self.table.head();
-        let by = treatment::leaving_out(&head.treatments, seat, head.wants_loans);
-        let by = by.map_or_else(|| "an experiment".to_owned(), Treatment::label);
-        Refusal::new("a variant that asks it", by)
     }
 
     /// Who of the table is exclusive in its file.
@@ -228,7 +225,7 @@ impl<'a> KnownTable<'a> {
             None if judged.refusals.iter().any(|refusal| refusal.attribute.is_some()) => Reason::Unmet,
             None if seat.fits_nothing(facts) => Reason::Unmet,
             None if seat.paused => Reason::Paused,
-            None => match at.and_then(|at| denied_by_file(seat, facts.uuid(), at).next()) {
+            None => match at.and_then(|at| denied_by_file(seat, facts.uuid, at).next()) {
                 Some(denied) => Reason::from(denied),
                 None if judged.refusals.is_empty() => Reason::Unlisted,
                 None => Reason::Exclusive,

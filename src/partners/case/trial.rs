@@ -54,11 +54,11 @@ impl<'a> Trial<'a> {
             None => {
                 self.turns += 1;
                 self.asked(turn);
-                turn.response.as_ref().map_or(Ok(()), |response| {
+                if let Some(response) = &turn.response {
                     let (status, headers) = response.head()?;
                     self.read(Received { status, headers: &headers, body: &response.body() });
-                    Ok(())
-                })
+                }
+                Ok(())
             }
         }
     }

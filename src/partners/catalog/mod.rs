@@ -102,8 +102,8 @@ impl CatalogOffer {
     ) -> Vec<Self> {
         let Some(own) = check.rule(&offer.eligibility) else { return Vec::new() };
         let rule = rule.clone().and(&own);
-        if rule.alternatives().len() > MAX_ALTERNATIVES {
-            check.at("eligibility", too_many(rule.alternatives().len()));
+        if rule.alternatives.len() > MAX_ALTERNATIVES {
+            check.at("eligibility", too_many(rule.alternatives.len()));
             return Vec::new();
         }
         common_faults(offer, check);
@@ -252,10 +252,14 @@ fn variants(
 ) -> Vec<Pricing> {
     match product_type {
         ProductType::Loan => loan::declared(offer, figures, check).into_iter().map(Pricing::Loan).collect(),
-        ProductType::CreditCard => one(card::declared(offer, check).map(Pricing::Card)),
-        ProductType::Mortgage => one(mortgage::declared(offer, figures, check).map(Pricing::Mortgage)),
-        ProductType::Savings => one(savings::declared(offer, figures, check).map(Pricing::Savings)),
-        _ => one(special::declared(offer, product_type, check).map(Pricing::Special)),
+        ProductType::CreditCard => Vec::from_iter(card::declared(offer, check).map(Pricing::Card)),
+        ProductType::Mortgage => {
+            Vec::from_iter(mortgage::declared(offer, figures, check).map(Pricing::Mortgage))
+        }
+        ProductType::Savings => {
+            Vec::from_iter(savings::declared(offer, figures, check).map(Pricing::Savings))
+        }
+        _ => Vec::from_iter(special::declared(offer, product_type, check).map(Pricing::Special)),
     }
 }
 
@@ -346,10 +350,6 @@ fn suitability(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> f
         (_, _, true) => 0.65,
         _ => STATIC_SUITABILITY,
     }
-}
-
-fn one(pricing: Option<Pricing>) -> Vec<Pricing> {
-    pricing.into_iter().collect()
 }
 
 /// The condition that who sent the lead knows the offer's values, where the specification lacks one. Special offers have always been

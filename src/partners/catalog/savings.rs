@@ -11,16 +11,13 @@ use super::{
     Band, FiguresBy, Quoted, STATIC_SUITABILITY, common_text, hundredths, rated, rating_bit, thousandths,
 };
 use crate::declaration::Checker;
-use crate::model::{
-    AttributeValue, CompoundingMethod, IncentiveDetails, ProductSubType, ProductType, Timestamp,
-};
+use crate::model::{AttributeValue, CompoundingMethod, IncentiveDetails, ProductSubType, ProductType};
 
 /// A savings product.
 #[derive(Debug)]
 pub struct Savings {
     pub(super) compounding: CompoundingMethod,
     pub(super) minimum_deposit: f64,
-    effective_as_of: Timestamp,
     bands: Vec<Band>,
 }
 
@@ -47,7 +44,6 @@ pub(super) fn declared(offer: &declared::Offer, figures: FiguresBy, check: &mut 
     Some(Savings {
         compounding: offer.compounding?,
         minimum_deposit: offer.minimum_deposit?,
-        effective_as_of: offer.effective_as_of?,
         bands: bands.into_iter().map(|(band, _)| band).collect(),
     })
 }
@@ -89,7 +85,7 @@ impl Savings {
             .set_some("minimumDepositWithFees", offer.minimum_deposit_with_fees.map(money))
             .set("monthlyFee", &money(offer.monthly_fee.unwrap_or(0.0)))
             .set_some("checkWriting", offer.check_writing)
-            .set("effectiveAsOf", &self.effective_as_of)
+            .set_some("effectiveAsOf", offer.effective_as_of)
             .set_some("federalInsuranceType", offer.federal_insurance_type)
             .set_some("incentiveDetails", offer.incentive_details.as_deref().map(incentives))
             .set_some("cdTermUnit", offer.cd_term_unit)

@@ -18,13 +18,10 @@ pub(super) const NO_ATTRIBUTE: &str = "is no attribute of a lead";
 impl Checker<'_> {
     /// Checks the attributes that a lead must have.
     pub fn needs(&mut self, needs: &[String]) -> Rule {
-        let mut conditions = Vec::new();
-        for (nth, path) in needs.iter().enumerate() {
-            if let Some(subject) = self.subject(&format!("needs[{nth}]"), path) {
-                conditions.push(Condition::new(subject, Test::Present));
-            }
-        }
-        Rule::always().and_all(&conditions)
+        let subjects = needs.iter().enumerate();
+        let subjects = subjects.filter_map(|(nth, path)| self.subject(&format!("needs[{nth}]"), path));
+        let given: Vec<_> = subjects.map(|subject| Condition::new(subject, Test::Present)).collect();
+        Rule::always().and_all(&given)
     }
 
     /// Checks an eligibility table standing under `eligibility`; `None` when it has faults.
@@ -44,13 +41,12 @@ impl Checker<'_> {
             }
         }
         let mut rule = Rule::always().and_all(&conditions);
-        let mut either = Vec::new();
-        for (nth, one) in eligibility.any.iter().enumerate() {
-            either.push(self.within(&format!("any[{nth}]"), |check| check.conjunction(one)));
-        }
-        if !either.is_empty() {
-            let either = Rule::any(either);
-            let unfolded = rule.alternatives().len() * either.alternatives().len();
+        if !eligibility.any.is_empty() {
+            let either = eligibility.any.iter().enumerate();
+            let either =
+                either.map(|(nth, one)| self.within(&format!("any[{nth}]"), |check| check.conjunction(one)));
+            let either = Rule::any(either.collect());
+            let unfolded = rule.alternatives.len() * either.alternatives.len();
             if unfolded > MAX_ALTERNATIVES {
                 self.at("any", too_many(unfolded));
                 return rule;
@@ -80,12 +76,10 @@ impl Checker<'_> {
         if tests.is_empty() && begins.is_empty() && self.count() == before {
             self.at("", format!("must have a condition: {}", wanted.join(", ")));
         }
-        let on = |subject: &Subject, tests: Vec<Test>| -> Vec<Condition> {
-            let or_missing = declared.or_missing;
-            tests.into_iter().map(|test| Condition { subject: subject.clone(), test, or_missing }).collect()
-        };
-        let of_digits = zipcode.map(|zipcode| on(&zipcode, begins)).unwrap_or_default();
-        [on(&subject, tests), of_digits].concat()
+        let or_missing = declared.or_missing;
+        let tests = tests.into_iter().map(|test| (subject.clone(), test));
+        let begins = begins.into_iter().filter_map(|test| Some((zipcode.clone()?, test)));
+        tests.chain(begins).map(|(subject, test)| Condition { subject, test, or_missing }).collect()
     }
 
     /// The tests of one declared condition on a value as a whole.
@@ -93,26 +87,19 @@ impl Checker<'_> {
         let declared::Condition { r#in, not_in, any_of, none_of, .. } = declared;
         let mut tests: Vec<Test> = declared.present.then_some(Test::Present).into_iter().collect();
         match kind {
-            AttributeKind::Category(names) => {
-                tests.extend(self.mask("in", r#in, names).map(Test::Category));
-                let refused = self.mask("not_in", not_in, names);
-                tests.extend(refused.map(|mask| Test::Category(!mask & (u64::MAX >> (64 - names.len())))));
+            AttributeKind::Category(_) | AttributeKind::Text | AttributeKind::Uuid => {
+                tests.extend(self.one_of("in", r#in, kind));
+                // Of all categories, those that are not refused are wanted.
+                tests.extend(self.one_of("not_in", not_in, kind).map(|refused| match (refused, kind) {
+                    (Test::Category(mask), AttributeKind::Category(names)) => {
+                        Test::Category(!mask & (u64::MAX >> (64 - names.len())))
+                    }
+                    (refused, _) => refused.refused(),
+                }));
             }
-            AttributeKind::Text => {
-                tests.extend(self.texts("in", r#in).map(Test::Text));
-                tests.extend(self.texts("not_in", not_in).map(Test::NotText));
-            }
-            AttributeKind::Set(names) => {
-                tests.extend(self.mask("any_of", any_of, names).map(Test::AnyOf));
-                tests.extend(self.mask("none_of", none_of, names).map(Test::NoneOf));
-            }
-            AttributeKind::Texts => {
-                tests.extend(self.texts("any_of", any_of).map(Test::SomeText));
-                tests.extend(self.texts("none_of", none_of).map(Test::NoText));
-            }
-            AttributeKind::Uuid => {
-                tests.extend(self.uuids("in", r#in).map(Test::Uuid));
-                tests.extend(self.uuids("not_in", not_in).map(Test::NotUuid));
+            AttributeKind::Set(_) | AttributeKind::Texts => {
+                tests.extend(self.one_of("any_of", any_of, kind));
+                tests.extend(self.one_of("none_of", none_of, kind).map(Test::refused));
             }
             AttributeKind::Flag => tests.extend(declared.is.map(Test::Flag)),
             AttributeKind::Number | AttributeKind::Date => {
@@ -141,8 +128,8 @@ impl Checker<'_> {
             ZipcodePrefixes::new(&known).map(Arc::new)
         };
         let wanted = read("prefix_in", &declared.prefix_in).map(Test::Zipcode);
-        let refused = read("prefix_not_in", &declared.prefix_not_in).map(Test::NotZipcode);
-        wanted.into_iter().chain(refused).collect()
+        let refused = read("prefix_not_in", &declared.prefix_not_in).map(Test::Zipcode);
+        wanted.into_iter().chain(refused.map(Test::refused)).collect()
     }
 
     /// Faults for words that do not go with the kind of attribute.
@@ -163,12 +150,31 @@ impl Checker<'_> {
         }
     }
 
-    fn mask(&mut self, key: &str, values: &Option<Vec<String>>, names: &[&str]) -> Option<u64> {
-        let ordinals = self.each(key, values.as_ref()?, |value| {
+    /// The test for one of the values that a word of a condition lists.
+    fn one_of(&mut self, word: &str, values: &Option<Vec<String>>, kind: AttributeKind) -> Option<Test> {
+        let values = values.as_ref()?;
+        Some(match kind {
+            AttributeKind::Category(names) => Test::Category(self.mask(word, values, names)),
+            AttributeKind::Set(names) => Test::AnyOf(self.mask(word, values, names)),
+            AttributeKind::Uuid => Test::Uuid(self.each(word, values, |value| {
+                let uuid = value.parse::<Uuid>().ok().filter(|uuid| !uuid.is_nil());
+                uuid.ok_or_else(|| format!("must be a uuid, got `{value}`"))
+            })),
+            _ => {
+                if values.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
+                    self.at(word, "must be texts that are not empty");
+                }
+                Test::Text(values.iter().map(|value| value.to_lowercase()).collect())
+            }
+        })
+    }
+
+    fn mask(&mut self, key: &str, values: &[String], names: &[&str]) -> u64 {
+        let ordinals = self.each(key, values, |value| {
             let ordinal = names.iter().position(|name| *name == value);
             ordinal.ok_or_else(|| format!("must be one of {}, got `{value}`", names.join(", ")))
         });
-        Some(ordinals.into_iter().fold(0, |mask, ordinal| mask | 1_u64 << ordinal))
+        ordinals.into_iter().fold(0, |mask, ordinal| mask | 1_u64 << ordinal)
     }
 
     /// What is read of each of some values, and a fault for each other.
@@ -184,21 +190,6 @@ impl Checker<'_> {
             self.at(key, "is empty, so it means nothing");
         }
         known
-    }
-
-    fn texts(&mut self, key: &str, values: &Option<Vec<String>>) -> Option<Vec<String>> {
-        let values = values.as_ref()?;
-        if values.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
-            self.at(key, "must be texts that are not empty");
-        }
-        Some(values.iter().map(|value| value.to_lowercase()).collect())
-    }
-
-    fn uuids(&mut self, key: &str, values: &Option<Vec<String>>) -> Option<Vec<Uuid>> {
-        Some(self.each(key, values.as_ref()?, |value| {
-            let uuid = value.parse::<Uuid>().ok().filter(|uuid| !uuid.is_nil());
-            uuid.ok_or_else(|| format!("must be a uuid, got `{value}`"))
-        }))
     }
 
     fn bound(&mut self, key: &str, value: &Option<toml::Value>, kind: AttributeKind) -> Option<f64> {

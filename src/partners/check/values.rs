@@ -32,14 +32,11 @@ impl Checker<'_> {
                 format!("must be an absolute http or https URL, or begin with `{BASE_URL}/`, got `{found}`"),
             );
         }
-        if let Some(sample) = path.and_then(|path| path.strip_prefix(SAMPLES)).filter(|_| self.is_of_file()) {
+        // What a partner answers is checked with no file behind it.
+        let is_of_file = !self.source().file().as_os_str().is_empty();
+        if let Some(sample) = path.and_then(|path| path.strip_prefix(SAMPLES)).filter(|_| is_of_file) {
             self.sample(key, sample.split(['?', '#']).next().unwrap_or_default());
         }
-    }
-
-    /// Whether it is a file that is checked, and not what one said that has no faults, changed since.
-    fn is_of_file(&self) -> bool {
-        !self.source().file().as_os_str().is_empty()
     }
 
     /// Wants a path below that of the samples to be one that the daemon serves for the partner.

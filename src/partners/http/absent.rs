@@ -79,12 +79,7 @@ fn described(value: &Mapped) -> String {
             match &names[..] {
                 [] => "there is nothing".to_owned(),
                 [one] => format!("there is {one}"),
-                names => {
-                    format!(
-                        "there are {}{more}",
-                        names.iter().take(NAMES_MAX).cloned().collect::<Vec<_>>().join(", ")
-                    )
-                }
+                names => format!("there are {}{more}", names[..names.len().min(NAMES_MAX)].join(", ")),
             }
         }
         ValueKind::Seq | ValueKind::Iterable => "there is a list".to_owned(),

@@ -7,13 +7,12 @@ use hyper::{HeaderMap, StatusCode};
 use minijinja::value::{Value as Mapped, ValueKind};
 
 use super::absent::Absent;
-use super::answer_mapping::AnswerMapping;
+use super::answer_mapping::{AnswerMapping, ListedOffer};
 use super::document;
 use super::exchange::Exchange;
 use super::expression::{Expression, text};
 use super::given::Given;
 use super::mapping_error::MappingError;
-use super::offer_list::{ListedOffer, OfferList};
 use super::source::HttpSource;
 use super::undeclared;
 use crate::model::RejectReason;
@@ -207,10 +206,10 @@ impl HttpSource {
         if !received.status.is_success() || (received.status == StatusCode::ACCEPTED && !polls) {
             return Ok(received.bad_status().into());
         }
-        match OfferList::find(&self.answer, &context, received.is_xml())? {
-            OfferList::Given(list) => self.quotes(list, &context, facts, offers),
-            OfferList::Missing(_) if self.answer.empty_declines => Ok(Answered::Declined(None).into()),
-            OfferList::Missing(absent) => Ok(Reading::lacking(
+        match self.answer.listed(&context, received.is_xml())? {
+            Ok(list) => self.quotes(list, &context, facts, offers),
+            Err(_) if self.answer.empty_declines => Ok(Answered::Declined(None).into()),
+            Err(absent) => Ok(Reading::lacking(
                 absent,
                 "; if that means no offers, `answer.empty = \"declines\"` says so",
             )),

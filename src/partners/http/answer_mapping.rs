@@ -38,11 +38,41 @@ pub(super) struct FigureMapping {
     pub(super) expression: Expression,
 }
 
+/// An offer as it stands in an answer; and what it stands in, where lists stand in a list.
+pub(super) type ListedOffer = (Mapped, Option<Mapped>);
+
 impl AnswerMapping {
     /// Its mappings.
     pub(super) fn expressions(&self) -> impl Iterator<Item = &Expression> {
         let said = [self.error.as_ref(), self.declined.as_ref(), Some(&self.offers), self.inner.as_ref()];
         said.into_iter().flatten().chain(self.offer.iter().map(|figure| &figure.expression))
+    }
+
+    /// The offers of an answer, of `xml` or not; none where the partner says that there are none. The inner error is what stands where
+    /// they are looked for and are not, so that nobody knows what the partner says.
+    pub(super) fn listed(
+        &self,
+        context: &Mapped,
+        xml: bool,
+    ) -> Result<Result<Vec<ListedOffer>, Absent>, MappingError> {
+        let outermost = match elements(&self.offers, context, xml)? {
+            Ok(elements) => elements,
+            Err(absent) => return Ok(Err(absent)),
+        };
+        let Some(inner) = &self.inner else {
+            return Ok(Ok(outermost.into_iter().map(|offer| (offer, None)).collect()));
+        };
+        let mut offers = Vec::new();
+        for (nth, outer) in outermost.into_iter().enumerate() {
+            let context = minijinja::context! { offer => outer.clone(), ..context.clone() };
+            match elements(inner, &context, xml)? {
+                Ok(elements) => {
+                    offers.extend(elements.into_iter().map(|offer| (offer, Some(outer.clone()))));
+                }
+                Err(absent) => return Ok(Err(absent.in_offer(nth))),
+            }
+        }
+        Ok(Ok(offers))
     }
 
     /// The figures of one offer.
@@ -80,4 +110,36 @@ fn given(value: &Mapped) -> Option<Value> {
         ValueKind::String if value.as_str() == Some("") => None,
         _ => Some(serde_json::to_value(value).unwrap_or_else(|_| value.to_string().into())),
     }
+}
+
+/// The elements of the list that an expression gives, or what it met where there is none.
+fn elements(
+    expression: &Expression,
+    context: &Mapped,
+    xml: bool,
+) -> Result<Result<Vec<Mapped>, Absent>, MappingError> {
+    let list = expression.run(context)?;
+    Ok(Ok(match list.kind() {
+        ValueKind::Undefined if xml && stands_in_empty(expression, context) => Vec::new(),
+        ValueKind::Undefined => return Ok(Err(Absent::of(expression, context))),
+        ValueKind::None => Vec::new(),
+        ValueKind::String if xml && list.as_str() == Some("") => Vec::new(),
+        // In XML a list of one is no list.
+        ValueKind::Map => vec![list],
+        ValueKind::Seq | ValueKind::Iterable => list.try_iter().into_iter().flatten().collect(),
+        _ => return Err(MappingError::new(&expression.key, "is no list")),
+    }))
+}
+
+/// Whether what an expression looks for would stand in an element that is there and has no other in it: `<Offers/>`.
+fn stands_in_empty(expression: &Expression, context: &Mapped) -> bool {
+    let Some((parent, _)) = expression.path().and_then(|path| path.rsplit_once('.')) else { return false };
+    let found = parent.split('.').try_fold(context.clone(), |value, name| value.get_attr(name));
+    found.is_ok_and(|element| match element.kind() {
+        ValueKind::String => element.as_str() == Some(""),
+        ValueKind::Map => element
+            .try_iter()
+            .is_ok_and(|mut names| names.all(|name| name.as_str().is_some_and(|name| name.starts_with('@')))),
+        _ => false,
+    })
 }

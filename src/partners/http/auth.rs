@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chrono::Utc;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
-use hyper::{Method, StatusCode};
+use hyper::{HeaderMap, Method, StatusCode};
 use minijinja::value::Value as Mapped;
 use serde::Deserialize;
 
@@ -68,10 +68,9 @@ impl HttpSource {
         Ok(Some(HttpRequest {
             method: Method::POST,
             url: sandbox.unwrap_or(token_url).clone(),
-            headers: headers
-                .map(|(name, value)| (name, HeaderValue::from_static(value)))
-                .into_iter()
-                .collect(),
+            headers: HeaderMap::from_iter(
+                headers.map(|(name, value)| (name, HeaderValue::from_static(value))),
+            ),
             body: form.into(),
             nonce,
         }))

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use minijinja::value::{Serde, Value, ValueKind};
-use minijinja::{
-    AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, escape_formatter,
-};
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
 use super::absent::Absent;
 use super::bounds::{self, BoundedText, TEXT_BYTES};
@@ -16,6 +14,7 @@ use super::mapping_error::MappingError;
 use super::moment;
 use super::signing;
 use super::specimen;
+use super::xml;
 use crate::declaration::{did_you_mean, nearest};
 
 /// Instructions that one run may take.
@@ -167,9 +166,9 @@ impl Template {
     /// What is wrong with it, to follow its key.
     pub fn compile(text: &str, escape: AutoEscape) -> Result<Self, String> {
         let mut environment = environment();
-        match escape {
-            AutoEscape::None => environment.set_formatter(plain),
-            _ => super::xml::escape_in(&mut environment),
+        environment.set_formatter(xml::format);
+        if !matches!(escape, AutoEscape::None) {
+            xml::add_to(&mut environment);
         }
         environment.set_auto_escape_callback(move |_| escape.clone());
         environment.add_template_owned(TEMPLATE, text.to_owned()).map_err(syntax)?;
@@ -244,14 +243,6 @@ fn environment() -> Environment<'static> {
     moment::add_to(&mut environment);
     signing::add_to(&mut environment);
     environment
-}
-
-/// Writes a value as it is; bytes are none that could be written.
-fn plain(out: &mut Output, state: &mut State, value: &Value) -> Result<(), Error> {
-    match value.kind() {
-        ValueKind::Bytes => Err(Error::new(ErrorKind::InvalidOperation, signing::NO_TEXT)),
-        _ => escape_formatter(out, state, value),
-    }
 }
 
 fn syntax(error: Error) -> String {

@@ -10,14 +10,13 @@ use minijinja::AutoEscape;
 use serde_json::Value;
 
 use super::answer_mapping::AnswerMapping;
-use super::body::{Body, Shape};
 use super::declared::{self, Empty, Http};
 use super::expression::{Expression, Template};
 use super::names::{self, Known, Stage, no_mapping};
 use super::places::Places;
 use super::source::{Auth, ClientProof};
 use super::specimen;
-use super::step::{Polling, Step};
+use super::step::{Body, Polling, Shape, Step};
 use crate::declaration::{Checker, did_you_mean, nearest, quoted};
 use crate::model::{ProductType, RejectReason};
 use crate::partners::base_url::is_absolute_url;
@@ -311,15 +310,15 @@ impl Mappings<'_, '_> {
             toml::Value::Datetime(time) => Shape::Fixed(Value::from(time.to_string())),
             toml::Value::Array(elements) => {
                 let shapes = elements.iter().enumerate();
-                let shapes = shapes.map(|(nth, element)| self.shape(&format!("{key}[{nth}]"), element));
-                Shape::Array(shapes.collect::<Vec<_>>().into_iter().flatten().collect())
+                let shapes =
+                    shapes.filter_map(|(nth, element)| self.shape(&format!("{key}[{nth}]"), element));
+                Shape::Array(shapes.collect())
             }
             toml::Value::Table(table) => {
-                let entries = table.iter().map(|(name, value)| {
-                    let shape = self.shape(&format!("{key}.{}", quoted(name)), value)?;
-                    Some((name.clone(), shape))
+                let entries = table.iter().filter_map(|(name, value)| {
+                    Some((name.clone(), self.shape(&format!("{key}.{}", quoted(name)), value)?))
                 });
-                Shape::Object(entries.collect::<Vec<_>>().into_iter().flatten().collect())
+                Shape::Object(entries.collect())
             }
         })
     }

@@ -6,14 +6,13 @@ use hyper::{HeaderMap, Method, Uri};
 use minijinja::value::Value as Mapped;
 use uuid::Uuid;
 
-use super::body::Body;
 use super::exchange::Exchange;
 use super::expression::{Expression, text};
 use super::given::Given;
 use super::mapping_error::MappingError;
 use super::secret::Secrets;
 use super::source::HttpSource;
-use super::step::Step;
+use super::step::{Body, Step};
 
 /// A request to a partner, ready to be sent. Holds a person's data and secrets, so it is not `Debug`.
 #[derive(Clone, PartialEq, Eq)]

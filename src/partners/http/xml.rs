@@ -3,14 +3,14 @@
 use minijinja::value::{Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, Output, State, escape_formatter};
 
-/// Has an environment escape for XML wherever it escapes. Jinja's own way is that of HTML, which knows more entities.
-pub(super) fn escape_in(environment: &mut Environment<'static>) {
-    environment.set_formatter(format);
+/// Has an environment escape for XML where a mapping says so. Jinja's own way is that of HTML, which knows more entities.
+pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("escape", escape);
     environment.add_filter("e", escape);
 }
 
-fn format(out: &mut Output, state: &mut State, value: &Value) -> Result<(), Error> {
+/// Writes a value, escaped where the environment escapes; bytes are none that could be written.
+pub(super) fn format(out: &mut Output, state: &mut State, value: &Value) -> Result<(), Error> {
     let plain =
         matches!(value.kind(), ValueKind::Undefined | ValueKind::None | ValueKind::Bool | ValueKind::Number);
     if value.kind() == ValueKind::Bytes {

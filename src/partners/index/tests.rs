@@ -37,12 +37,12 @@ fn condition() -> impl Strategy<Value = Condition> {
                     Test::Zipcode(places(mask))
                 }
                 (AttributeKind::Number, _) if subject.path().ends_with("zipcode") => {
-                    Test::NotZipcode(places(mask))
+                    Test::Zipcode(places(mask)).refused()
                 }
-                (AttributeKind::Texts, 1..5) => Test::SomeText(channels(mask)),
-                (AttributeKind::Texts, _) => Test::NoText(channels(mask)),
+                (AttributeKind::Texts, 1..5) => Test::Text(channels(mask)),
+                (AttributeKind::Texts, _) => Test::Text(channels(mask)).refused(),
                 (AttributeKind::Uuid, 1..5) => Test::Uuid(vec![company(mask)]),
-                (AttributeKind::Uuid, _) => Test::NotUuid(vec![company(mask)]),
+                (AttributeKind::Uuid, _) => Test::Uuid(vec![company(mask)]).refused(),
                 (AttributeKind::Category(_), _) => Test::Category(mask),
                 (AttributeKind::Flag, _) => Test::Flag(mask & 1 == 1),
                 (AttributeKind::Number, 1) => Test::Range { min: low.round(), max: f64::INFINITY },
@@ -53,9 +53,9 @@ fn condition() -> impl Strategy<Value = Condition> {
                     Test::Range { min: day, max: day + width.round() }
                 }
                 (AttributeKind::Text, 1..4) => Test::Text(vec![lender(mask).to_lowercase()]),
-                (AttributeKind::Text, _) => Test::NotText(vec![lender(mask).to_lowercase()]),
+                (AttributeKind::Text, _) => Test::Text(vec![lender(mask).to_lowercase()]).refused(),
                 (AttributeKind::Set(_), 1..6) => Test::AnyOf(mask & 0xff),
-                (AttributeKind::Set(_), _) => Test::NoneOf(mask & 0xff),
+                (AttributeKind::Set(_), _) => Test::AnyOf(mask & 0xff).refused(),
             };
             Condition { subject, test, or_missing }
         },

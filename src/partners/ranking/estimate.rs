@@ -161,9 +161,9 @@ impl Conversions {
     pub fn add(&mut self, place: &Place<'_>, band: Band, seen: Seen) {
         let product = self.products.entry(place.product_type).or_default();
         product.seen.add(seen);
-        let partner = named(&mut product.each, place.partner);
+        let partner = product.each.entry(place.partner.to_owned()).or_default();
         partner.seen.add(seen);
-        let offer = named(&mut partner.each, place.offer);
+        let offer = partner.each.entry(place.offer.to_owned()).or_default();
         offer.seen.add(seen);
         offer.each.entry(band).or_default().add(seen);
     }
@@ -227,14 +227,6 @@ impl Conversions {
         all.sort_by_key(|known| (known.product_type, known.partner, known.offer, known.band));
         all
     }
-}
-
-/// The level of a name; its text is copied only when it is new.
-fn named<'l, T: Default>(each: &'l mut HashMap<String, T>, name: &str) -> &'l mut T {
-    if !each.contains_key(name) {
-        each.insert(name.to_owned(), T::default());
-    }
-    each.get_mut(name).expect("it was put there")
 }
 
 #[cfg(test)]

@@ -189,14 +189,12 @@ impl<'f> Figures<'f> {
 
     fn value(&self, name: &str) -> Option<&toml::Value> {
         let (name, attribute) = name.split_once('.').map_or((name, None), |(row, name)| (row, Some(name)));
-        let of_name = self.given.iter().rev().filter(|(figure, _)| figure.name == name);
-        of_name
-            .filter_map(|(figure, value)| match (attribute, figure.attribute()) {
-                (wanted, found) if wanted == found => Some(value),
-                (Some(attribute), None) => value.get(attribute),
-                _ => None,
-            })
-            .next()
+        let mut of_name = self.given.iter().rev().filter(|(figure, _)| figure.name == name);
+        of_name.find_map(|(figure, value)| match (attribute, figure.attribute()) {
+            (wanted, found) if wanted == found => Some(value),
+            (Some(attribute), None) => value.get(attribute),
+            _ => None,
+        })
     }
 
     fn number(&self, name: &str) -> Option<f64> {

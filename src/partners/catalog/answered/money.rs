@@ -171,16 +171,9 @@ impl Figures<'_> {
 
     fn below_cap(&self, apr: Spread, of_property: bool) -> Result<(), Unfit> {
         let caps = &self.rules.rate_caps;
-        if caps.is_empty() {
-            return Ok(());
-        }
-        let state = state(self.facts, of_property);
-        let Some((state, cap)) = state.and_then(|state| Some((state, *caps.get(&state)?))) else {
-            return Ok(());
-        };
-        if apr.max <= cap {
-            return Ok(());
-        }
+        let state = (!caps.is_empty()).then(|| state(self.facts, of_property)).flatten();
+        let capped = state.and_then(|state| Some((state, *caps.get(&state)?)));
+        let Some((state, cap)) = capped.filter(|(_, cap)| apr.max > *cap) else { return Ok(()) };
         let detail = format!("its APR is {}, above {cap}, which `answer.rate_caps` has for {state}", apr.max);
         Err(Unfit {
             detail,

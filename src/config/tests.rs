@@ -399,7 +399,7 @@ fn a_fault_of_a_table_of_the_operators_is_told_at_its_line() {
             "offerd.toml:3: `ranking.named.mine.conversion` must be 0, or from 0.001 to 4, got 1e-320",
             "offerd.toml:5: `alerts.webhooks.ops.url` must be set, or else `url_from`, and not both",
             "offerd.toml:6: `alerts.webhooks.\"a b\"` must be named by lower-case letters, digits, `-` and `_`, and not `mail`, got `a b`",
-            "offerd.toml:9: `alerts.waits.X` must be from 0s to 1d, got 9d",
+            "offerd.toml:9: `alerts.waits.X` must be from 0ns to 86400s, got 777600s",
         ]
     );
     assert_eq!(

@@ -15,7 +15,7 @@ use crate::store::{ReadError, Store, Topic};
 /// What is followed here; tokens and users are where they are asked for.
 const FOLLOWED: [Topic; 3] = [Topic::Pauses, Topic::Suppressions, Topic::Erasures];
 
-/// Between two looks for a key that could not be used.
+/// Between two looks whether the key is there.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// How often each of what is followed was changed until now: to be asked for before anything is read.
@@ -60,11 +60,11 @@ async fn read_again(
     engine.records.store.follow(topic, seen, take_in).await;
 }
 
-/// Takes the key of who asked to be left alone in again when it is back, until the task is dropped.
+/// Takes the key of who asked to be left alone in again when it is gone, or is back, until the task is dropped.
 pub(super) async fn unlock_suppressions(engine: Arc<Engine>) {
     loop {
         tokio::time::sleep(LOOK_AGAIN).await;
-        if engine.suppressions.locked().is_none() {
+        if engine.suppressions.locked().is_none() && engine.suppressions.has_key() {
             continue;
         }
         let engine = Arc::clone(&engine);

@@ -127,7 +127,7 @@ impl Started {
         aside.extend(following::follow(&engine, seen));
         let postbacks = Keeper::start(store.clone(), subscribed, queueing(&app))?;
         let public = Public::serve([api, integrations], &threads, app, &reception);
-        welcome(&settings, &tokens, &run_file, sign_in).await?;
+        welcome(&settings, (&store, &tokens), &run_file, sign_in).await?;
 
         tell_ready(&health, &store, &run_file);
         let reloading =
@@ -374,11 +374,12 @@ fn keep_alerts(
 /// Greets an operator who has just begun, and tells any of looks of pages that nobody will see.
 async fn welcome(
     settings: &Settings,
-    tokens: &Tokens,
+    (store, tokens): (&Store, &Tokens),
     run_file: &RunFile,
     sign_in: Option<SignIn>,
 ) -> Result<(), Fatal> {
-    if settings.tokens.bootstrap && tokens.companies().is_empty() {
+    // Where the base is damaged, its companies may be lost: it is no new store.
+    if settings.tokens.bootstrap && tokens.companies().is_empty() && !store.is_base_damaged() {
         let is_first_start = !tokens.has_any_company();
         match bootstrap::welcome(tokens, run_file, sign_in.as_ref()).await {
             Ok(true) => {}

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// One fault of a file or of an environment variable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// The file, or the name of the environment variable.
+    #[serde(serialize_with = "in_text")]
     pub file: Option<PathBuf>,
     /// The line, from 1.
     pub line: Option<usize>,
@@ -23,6 +24,11 @@ impl Fault {
     pub fn new(file: Option<PathBuf>, key: impl Into<String>, message: impl Into<String>) -> Self {
         Self { file, line: None, key: key.into(), message: message.into() }
     }
+}
+
+/// A path as text, also where its name is none.
+fn in_text<S: Serializer>(file: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    file.as_ref().map(|file| file.to_string_lossy()).serialize(serializer)
 }
 
 impl fmt::Display for Fault {

@@ -98,6 +98,11 @@ impl Suppressions {
         suppressions
     }
 
+    /// Whether the key that is in force still lies in its file, where there is one in force.
+    pub fn has_key(&self) -> bool {
+        self.now().left_alone.is_known_by(&self.key_file)
+    }
+
     /// Where the key of who asked to be left alone lies, or will.
     pub fn key_file(&self) -> &Path {
         &self.key_file

@@ -100,6 +100,11 @@ impl Damage {
         !matches!(self.what, DamageKind::Spare | DamageKind::Unlisted)
     }
 
+    /// Whether records may be lost that nobody can miss, or others are.
+    pub fn may_cost_records(&self) -> bool {
+        self.costs_records() || self.what == DamageKind::Unlisted
+    }
+
     /// Whether it is the other, or has it in it.
     pub(super) fn covers(&self, other: &Self) -> bool {
         let span = |damage: &Self| match damage.what {

@@ -66,7 +66,7 @@ impl Damages {
         if noted.iter().any(|known| known.covers(&damage)) || noted.len() >= REMEMBERED {
             return;
         }
-        match damage.costs_records() {
+        match damage.may_cost_records() {
             true => tracing::error!(damage = %damage, "the store is damaged"),
             false => tracing::warn!(damage = %damage, "a file of the store is damaged, and nothing is lost"),
         }
@@ -164,7 +164,7 @@ fn is_of_records(damage: &Damage) -> bool {
 
 /// Whether a start does not find it by itself.
 fn is_kept(damage: &Damage) -> bool {
-    is_of_records(damage) || matches!(damage.what, DamageKind::Unusable(_))
+    is_of_records(damage) || matches!(damage.what, DamageKind::Unusable(_) | DamageKind::Unlisted)
 }
 
 fn write(file: &Path, kept: &[Damage]) -> io::Result<()> {

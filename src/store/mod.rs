@@ -626,13 +626,14 @@ impl Store {
         self.broken().contains_key(&tree) || self.is_base_damaged()
     }
 
-    /// Whether the base may lack records: the disk cannot read all of it, or damage of the base or of the journal has cost some.
+    /// Whether the base may lack records: the disk cannot read all of it, damage of the base or of the journal has cost some, or the list
+    /// of its files is lost.
     pub fn is_base_damaged(&self) -> bool {
         let is_distrusted = |files: &Files| files.records.volumes().base.is_distrusted();
         // The journal had records of all volumes.
         let is_of_base = |damage: &Damage| damage.volume.is_none_or(|volume| volume == volume_number::BASE);
         self.shared.files().is_some_and(is_distrusted)
-            || self.damages().iter().any(|damage| damage.costs_records() && is_of_base(damage))
+            || self.damages().iter().any(|damage| damage.may_cost_records() && is_of_base(damage))
     }
 
     /// Grows with each change of a topic, before that is acknowledged, in other processes on the store within a quarter of a second:

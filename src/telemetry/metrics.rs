@@ -117,7 +117,7 @@ metrics! {
     Counter OFFERS_NOT_SHOWN "offerd_offers_not_shown_total" ["partner", "product_type"] "Offers that a partner answered and that are not shown: they cannot be read, or cannot be right, or are longer than answer.max_text_bytes.";
     Counter OFFERS_DOUBTED "offerd_offers_doubted_total" ["partner", "product_type"] "Offers that a partner answered and that are shown although their payment does not quite fit.";
     Counter TRANSCRIPTS "offerd_transcripts_total" ["event"] "Transcripts of asks: kept, cut (of those kept, where transcripts.call_bytes left something out), lost (the store did not take them), removed (transcripts.kept).";
-    Counter LOG_LINES_LOST "offerd_log_lines_lost_total" [] = 0 "Log lines dropped because nobody read standard error within 100 ms.";
+    Counter LOG_LINES_LOST "offerd_log_lines_lost_total" [] = 0 "Log lines dropped because nobody read standard error within 100 ms, or because it could not be written.";
     Counter LATE_ANSWERS "offerd_late_answers_total" [] "Answers that came after their seat had an outcome, and were dropped.";
     Counter TABLES_SETTLED "offerd_rate_tables_settled_total" ["test": "no" | "yes", "offers": "no" | "yes"] = 0 "Rate tables completed, whether their lead is a test, and whether they show offers: yes, no.";
     Seconds TABLE_OVERHEAD_SECONDS "offerd_rate_table_overhead_seconds" [] "Time from a lead's arrival to its complete table, less that of the slowest partner of each look.";

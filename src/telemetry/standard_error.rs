@@ -1,12 +1,16 @@
 //! Standard error as the log writes it. A line that nobody reads is dropped and counted: a reader that hangs must not stop the daemon.
 
 use std::io::{self, StderrLock, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use chrono::{SecondsFormat, Utc};
 use metrics::counter;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
 
 use super::logging::LogFormat;
 use super::metrics::LOG_LINES_LOST;
@@ -20,6 +24,9 @@ const AT_ONCE: usize = 4096;
 /// Lines lost since the last one that was written.
 static LOST: AtomicU64 = AtomicU64::new(0);
 
+/// Whether the last line that was written has no end.
+static IS_CUT: AtomicBool = AtomicBool::new(false);
+
 /// Writes whole lines to standard error.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StandardError(pub(super) LogFormat);
@@ -27,22 +34,16 @@ pub(super) struct StandardError(pub(super) LogFormat);
 impl Write for StandardError {
     /// Takes the whole line, whether it can be written or not.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let mut stderr = io::stderr().lock();
+        let stderr = io::stderr().lock();
+        let target = target(&stderr);
         let lost = LOST.load(Ordering::Relaxed);
-        if !has_room(&stderr, if lost == 0 { PATIENCE } else { Duration::ZERO }) {
-            lose();
-            return Ok(line.len());
+        if lost == 0 || put(target, self.says(lost).as_bytes(), Duration::ZERO) {
+            LOST.fetch_sub(lost, Ordering::Relaxed);
         }
-        if lost > 0 {
-            stderr.write_all(self.says(lost).as_bytes())?;
-            LOST.store(0, Ordering::Relaxed);
-        }
-        for part in line.chunks(AT_ONCE) {
-            if !has_room(&stderr, PATIENCE) {
-                lose();
-                break;
-            }
-            stderr.write_all(part)?;
+        let is_written = LOST.load(Ordering::Relaxed) == 0 && put(target, line, PATIENCE);
+        if !is_written {
+            LOST.fetch_add(1, Ordering::Relaxed);
+            counter!(LOG_LINES_LOST).increment(1);
         }
         Ok(line.len())
     }
@@ -56,27 +57,51 @@ impl StandardError {
     /// The line about lines that were lost. It does not go through `tracing`, which drops what is logged while a line is written.
     fn says(self, lost: u64) -> String {
         let at = Utc::now().to_rfc3339_opts(SecondsFormat::Micros, true);
-        let (target, message) = (module_path!(), "log lines were lost: nobody read standard error");
+        let (target, message) =
+            (module_path!(), "log lines were lost: standard error was not read, or could not be written");
+        let end = if IS_CUT.swap(false, Ordering::Relaxed) { "\n" } else { "" };
         match self.0 {
-            LogFormat::Text => format!("{at}  WARN {target}: {message} lines={lost}\n"),
+            LogFormat::Text => format!("{end}{at}  WARN {target}: {message} lines={lost}\n"),
             LogFormat::Json => {
                 let line = serde_json::json!({
                     "timestamp": at, "level": "WARN", "message": message, "lines": lost, "target": target
                 });
-                format!("{line}\n")
+                format!("{end}{line}\n")
             }
         }
     }
 }
 
-fn lose() {
-    LOST.fetch_add(1, Ordering::Relaxed);
-    counter!(LOG_LINES_LOST).increment(1);
+/// Writes all of a text, and whether it could. It waits for room only so long.
+fn put(target: BorrowedFd<'_>, text: &[u8], within: Duration) -> bool {
+    let within = Timespec::try_from(within).expect("a tenth of a second fits");
+    let mut left = text;
+    while !left.is_empty() {
+        // What cannot be asked is written to, and says itself what is wrong.
+        let has_room = poll(&mut [PollFd::from_borrowed_fd(target, PollFlags::OUT)], Some(&within)) != Ok(0);
+        let part = &left[..left.len().min(AT_ONCE)];
+        match if has_room { rustix::io::write(target, part) } else { Err(Errno::AGAIN) } {
+            Ok(written) => left = &left[written..],
+            Err(Errno::INTR) => {}
+            Err(_) => {
+                IS_CUT.fetch_or(left.len() < text.len(), Ordering::Relaxed);
+                return false;
+            }
+        }
+    }
+    true
 }
 
-/// Whether [`AT_ONCE`] bytes can be written now, or within some time. What cannot be asked is written to, and reports its own error.
-fn has_room(stderr: &StderrLock, within: Duration) -> bool {
-    let within = Timespec::try_from(within).expect("a tenth of a second fits");
-    let mut asked = [PollFd::new(stderr, PollFlags::OUT)];
-    poll(&mut asked, Some(&within)) != Ok(0)
+/// Standard error, so that no write to it waits: a pipe and a terminal are opened once more for that, since others share what we were
+/// given.
+fn target<'t>(stderr: &'t StderrLock) -> BorrowedFd<'t> {
+    static OWN: OnceLock<Option<OwnedFd>> = OnceLock::new();
+    let open = || {
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(stderr).ok()?.st_mode);
+        let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        (kind.is_fifo() || kind.is_char_device())
+            .then(|| rustix::fs::open("/dev/fd/2", flags, Mode::empty()).ok())
+            .flatten()
+    };
+    OWN.get_or_init(open).as_ref().map_or_else(|| stderr.as_fd(), AsFd::as_fd)
 }

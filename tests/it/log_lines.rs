@@ -77,11 +77,11 @@ async fn a_reader_that_hangs_stops_the_log_and_not_the_daemon() {
     for _ in 0..REQUESTS {
         assert_eq!(answered(&daemon, &daemon.api).await.status, 404);
     }
-    let lost = |metrics: &str| -> usize {
+    let lost_of = |metrics: &str| -> usize {
         let line = metrics.lines().find_map(|line| line.strip_prefix("offerd_log_lines_lost_total "));
         line.expect("lost lines are counted").parse().unwrap()
     };
-    let lost = lost(&daemon.metrics().await);
+    let lost = lost_of(&daemon.metrics().await);
     assert!((1..REQUESTS + 50).contains(&lost), "{lost}");
 
     let mut read = vec![0; 1 << 20];
@@ -93,6 +93,12 @@ async fn a_reader_that_hangs_stops_the_log_and_not_the_daemon() {
     let (_, reported) =
         reported.and_then(|rest| rest.split_once("lines=")).expect("what is lost is reported");
     assert!(reported.parse::<usize>().unwrap() >= lost, "{reported}, {lost}");
+
+    // A reader that is gone is no better.
+    drop(pipe);
+    assert_eq!(answered(&daemon, &daemon.api).await.status, 404);
+    let (before, now) = (lost, lost_of(&daemon.metrics().await));
+    assert!(now > before, "{now}");
 
     // A file stands in for the pipe, since the log is looked through when the daemon has ended.
     std::fs::remove_file(&log).unwrap();

@@ -386,27 +386,38 @@ async fn over_a_damaged_base_nobody_is_asked_about_anybody_once_somebody_asked_t
         let url = format!("{}/readyz", daemon.admin);
         daemon.request(Method::GET, &url, "", "").await
     };
-    for suppress in [false, true] {
+    // A record that is flipped where the index is made anew; and all of the base gone with the list of the files.
+    let flip = |store: &Path| {
+        std::fs::remove_file(store.join("base/index.sum")).unwrap();
+        let file = store.join("base/00000001.records");
+        let mut bytes = std::fs::read(&file).unwrap();
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        std::fs::write(&file, bytes).unwrap();
+    };
+    let lose = |store: &Path| {
+        std::fs::remove_dir_all(store.join("base")).unwrap();
+        ["manifest", "manifest.copy"].map(|name| std::fs::remove_file(store.join(name)).unwrap());
+    };
+    let damages: [(bool, bool, &dyn Fn(&Path)); 3] =
+        [(false, true, &flip), (true, true, &flip), (true, false, &lose)];
+    for (suppress, has_tokens, damage) in damages {
         let daemon = daemon().await;
         if suppress {
             assert!(daemon.command(&["person", "suppress", "--email", EMAIL]).status.success());
         }
         assert!(asked(&daemon).await);
         let (_, stopped) = daemon.terminate();
-        let base = stopped.plan.store().join("base");
-        std::fs::remove_file(base.join("index.sum")).unwrap();
-        let file = base.join("00000001.records");
-        let mut bytes = std::fs::read(&file).unwrap();
-        let last = bytes.len() - 1;
-        bytes[last] ^= 1;
-        std::fs::write(&file, bytes).unwrap();
+        damage(&stopped.plan.store());
 
         let daemon = stopped.start().await;
-        assert_eq!(asked(&daemon).await, !suppress);
         let answer = ready(&daemon).await;
         assert_eq!(answer.status, if suppress { 503 } else { 200 });
         let told = String::from_utf8_lossy(&answer.body).into_owned();
         assert_eq!(told.contains("some of who asked to be left alone may be lost"), suppress, "{told}");
+        assert!(!has_tokens || asked(&daemon).await != suppress);
+        let again = daemon.terminate().1.start().await;
+        assert_eq!(ready(&again).await.status, answer.status, "it is damaged as before");
     }
 }
 

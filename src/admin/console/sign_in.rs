@@ -99,7 +99,13 @@ async fn refuse(visit: &Visit, refused: NotSignedIn) -> Result<View, Failure> {
             let note = note!("console.sign_in_refused");
             visit.app.note_if_can(&visit.stranger(), tried(visit).into_iter().fold(note, Note::about)).await;
             info!(target: AUDIT, action = "console.sign_in_refused", "nobody was signed in to the console");
-            form(visit, StatusCode::FORBIDDEN, Some("That is wrong, was used before, or is too old."))
+            form(
+                visit,
+                StatusCode::FORBIDDEN,
+                Some(
+                    "That is wrong, was used before, or is too old; a link ends with a restart, and `offerd console` makes another.",
+                ),
+            )
         }
         NotSignedIn::TooMany => form(
             visit,

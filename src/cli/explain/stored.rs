@@ -121,5 +121,9 @@ fn summary(table: &TableExplanation) -> String {
     let asked = table.seats.iter().filter(|seat| seat.why.was_asked()).count();
     let offers = table.seats.iter().flat_map(|seat| &seat.offers);
     let shown = offers.filter(|offer| offer.why == OfferReason::Shown).count();
-    format!("{asked} of {} seats were asked, {shown} offers are shown\n", table.seats.len())
+    format!(
+        "{asked} of {} asked, {} shown\n",
+        page::counted(table.seats.len(), "seat"),
+        page::counted(shown, "offer")
+    )
 }

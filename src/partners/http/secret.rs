@@ -55,7 +55,14 @@ impl Secret {
                 } else {
                     "the environment variable that it names".to_owned()
                 };
-                (std::env::var(name).map_err(|_| format!("cannot be read: {place} is not set"))?, place)
+                (
+                    std::env::var(name).map_err(|_| {
+                        format!(
+                            "cannot be read: {place} is not set; a daemon has those that it was started with"
+                        )
+                    })?,
+                    place,
+                )
             }
             declared::Secret::File { file } => {
                 let place = "the file that it names".to_owned();

@@ -107,6 +107,12 @@ impl LeftAlone {
         Self::Known(key, kinds.map(|(_, list)| list).collect())
     }
 
+    /// Whether the key in a file is the one that they are known by, where there is anybody.
+    pub fn is_known_by(&self, file: &Path) -> bool {
+        let Self::Known(key, _) = self else { return true };
+        MasterKey::read(file).is_ok_and(|found| Key::of(&found).kept(CHECKED) == key.kept(CHECKED))
+    }
+
     /// Whether any of these is among them.
     pub fn has_any<'d>(
         &self,

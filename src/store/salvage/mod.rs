@@ -367,8 +367,12 @@ fn find_what_is_missing(
 impl Salvaged {
     /// The volumes that records may be missing of.
     fn damaged_volumes(&self) -> BTreeSet<Number> {
-        let damages = self.damages.iter().filter(|damage| damage.costs_records());
-        damages.filter_map(|damage| damage.volume).collect()
+        // Where the list of the files is lost, nobody can miss what the base had.
+        let place = |damage: &Damage| match damage.what {
+            DamageKind::Unlisted => Some(BASE),
+            _ => damage.volume,
+        };
+        self.damages.iter().filter(|damage| damage.may_cost_records()).filter_map(place).collect()
     }
 
     /// Whether nothing is known or thought to be lost.

@@ -35,6 +35,13 @@ impl Source {
     pub(super) fn of(store: &Path) -> Result<Self, StoreError> {
         let damages = Damages::default();
         let found = open::manifest(store, &damages)?;
+        // A start has made the list of files anew.
+        let was_unlisted = |damage: &Damage| damage.what == DamageKind::Unlisted;
+        Damages::kept_in(store)
+            .all()
+            .into_iter()
+            .filter(was_unlisted)
+            .for_each(|damage| damages.note(damage));
         let known = Known::of(store, found).map_err(|source| io_error(store, source))?;
         Ok(Self { store: store.to_owned(), known, damages })
     }

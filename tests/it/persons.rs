@@ -397,7 +397,9 @@ async fn over_a_damaged_base_nobody_is_asked_about_anybody_once_somebody_asked_t
     };
     let lose = |store: &Path| {
         std::fs::remove_dir_all(store.join("base")).unwrap();
-        ["manifest", "manifest.copy"].map(|name| std::fs::remove_file(store.join(name)).unwrap());
+        for name in ["manifest", "manifest.copy"] {
+            std::fs::remove_file(store.join(name)).unwrap();
+        }
     };
     let damages: [(bool, bool, &dyn Fn(&Path)); 3] =
         [(false, true, &flip), (true, true, &flip), (true, false, &lose)];

@@ -401,8 +401,7 @@ async fn over_a_damaged_base_nobody_is_asked_about_anybody_once_somebody_asked_t
             std::fs::remove_file(store.join(name)).unwrap();
         }
     };
-    let damages: [(bool, bool, &dyn Fn(&Path)); 3] =
-        [(false, true, &flip), (true, true, &flip), (true, false, &lose)];
+    let damages = [(false, true, &flip as &dyn Fn(&Path)), (true, true, &flip), (true, false, &lose)];
     for (suppress, has_tokens, damage) in damages {
         let daemon = daemon().await;
         if suppress {

@@ -378,8 +378,12 @@ async fn welcome(
     run_file: &RunFile,
     sign_in: Option<SignIn>,
 ) -> Result<(), Fatal> {
-    // Where the base is damaged, its companies may be lost: it is no new store.
-    if settings.tokens.bootstrap && tokens.companies().is_empty() && !store.is_base_damaged() {
+    let is_bare = settings.tokens.bootstrap && tokens.companies().is_empty();
+    if is_bare && store.is_base_damaged() {
+        // Its companies may be lost, so it is no new store.
+        error!("no first tokens are made, since the store is damaged; `offerd token create` makes one");
+    }
+    if is_bare && !store.is_base_damaged() {
         let is_first_start = !tokens.has_any_company();
         match bootstrap::welcome(tokens, run_file, sign_in.as_ref()).await {
             Ok(true) => {}

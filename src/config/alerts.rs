@@ -171,7 +171,7 @@ impl AlertSettings {
         rules.backoffs("alerts", [self.first_backoff, self.longest_backoff]);
         for (name, wait) in &self.waits {
             let key = format!("alerts.waits.{}", quoted(name));
-            rules.within(&key, [ZERO, DAY], *wait);
+            rules.within(&key, [ZERO, DAY].map(HumanDuration), HumanDuration(*wait));
         }
         for (name, webhook) in &self.webhooks {
             webhook.fit(name, rules);

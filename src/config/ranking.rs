@@ -121,7 +121,8 @@ impl RankingSettings {
         let Self { matures_after, window, least, most, .. } = *self;
         rules.want(window > matures_after, &["ranking.window", "ranking.matures_after"], || {
             let wanted = "must be more than `ranking.matures_after`";
-            format!("{wanted} ({matures_after:?}), or no click ever counts; got {window:?}")
+            let [matures_after, window] = [matures_after, window].map(HumanDuration);
+            format!("{wanted} ({matures_after}), or no click ever counts; got {window}")
         });
         rules.want((least..=1.0).contains(&most), &["ranking.most"], || outside(least, 1.0, most));
     }

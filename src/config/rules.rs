@@ -1,13 +1,13 @@
 //! What must fit together: the rules between keys.
 
 use std::collections::BTreeSet;
-use std::fmt::Debug;
+use std::fmt::Display;
 use std::time::Duration;
 
 use super::sections::{LimitSettings, MatchingSettings, StoreEngine, TlsSettings};
 use super::settings::Settings;
 use super::values::CENTURY;
-use crate::declaration::outside;
+use crate::declaration::{HumanDuration, outside};
 
 /// What was found when keys were held against each other.
 pub(super) struct Rules<'a> {
@@ -28,15 +28,13 @@ impl Rules<'_> {
     }
 
     /// Notes a fault of the first of two keys unless its value is as wanted beside that of the other.
-    fn beside<T: Debug>(&mut self, holds: bool, keys: [&str; 2], wanted: &str, [value, other]: [T; 2]) {
-        self.want(holds, &keys, || format!("must be {wanted} `{}` ({other:?}), got {value:?}", keys[1]));
+    fn beside<T: Display>(&mut self, holds: bool, keys: [&str; 2], wanted: &str, [value, other]: [T; 2]) {
+        self.want(holds, &keys, || format!("must be {wanted} `{}` ({other}), got {value}", keys[1]));
     }
 
     /// Notes a fault unless a value is within bounds, both included.
-    pub(super) fn within<T: PartialOrd + Debug>(&mut self, key: &str, [least, most]: [T; 2], value: T) {
-        self.want(least <= value && value <= most, &[key], || {
-            outside(format_args!("{least:?}"), format_args!("{most:?}"), format_args!("{value:?}"))
-        });
+    pub(super) fn within<T: PartialOrd + Display>(&mut self, key: &str, [least, most]: [T; 2], value: T) {
+        self.want(least <= value && value <= most, &[key], || outside(least, most, value));
     }
 
     /// The longest wait of a section is no shorter than the first. Where just the first is set, that is what is at fault.
@@ -44,6 +42,7 @@ impl Rules<'_> {
         let [first_key, longest_key] =
             ["first_backoff", "longest_backoff"].map(|key| format!("{section}.{key}"));
         let holds = first <= longest;
+        let [first, longest] = [first, longest].map(HumanDuration);
         if self.defaults.contains(longest_key.as_str()) {
             self.beside(holds, [&first_key, &longest_key], "at most", [first, longest]);
         } else {
@@ -118,8 +117,10 @@ impl Settings {
         }
         let (retention, age) = (self.store.retention, self.store.volume_age);
         let is_long = retention.is_zero() || retention >= age;
-        rules.beside(is_long, ["store.retention", "store.volume_age"], "at least", [retention, age]);
-        rules.within("store.clock_gap", [self.store.clock_jump, CENTURY], self.store.clock_gap);
+        let keys = ["store.retention", "store.volume_age"];
+        rules.beside(is_long, keys, "at least", [retention, age].map(HumanDuration));
+        let [jump, century, gap] = [self.store.clock_jump, CENTURY, self.store.clock_gap].map(HumanDuration);
+        rules.within("store.clock_gap", [jump, century], gap);
         let has_database = self.store.engine == StoreEngine::Embedded || self.store.postgres.is_some();
         rules.want(has_database, &["store.postgres.url", "store.engine"], || {
             "must be the address of the database, such as `postgres://offerd@127.0.0.1:5432/offerd`, where \
@@ -145,11 +146,16 @@ impl MatchingSettings {
         const DEADLINE: &str = "matching.deadline";
         let Self { deadline, submit_wait, second_look_reserve, response_margin, least_budget, .. } = *self;
         let keys = ["matching.submit_wait", DEADLINE];
-        rules.beside(submit_wait <= deadline, keys, "at most", [submit_wait, deadline]);
+        rules.beside(submit_wait <= deadline, keys, "at most", [submit_wait, deadline].map(HumanDuration));
         // The default goes with any deadline: no more of it is kept back than that.
         let (key, most) = ("matching.second_look_reserve", deadline / 2);
         let fits = second_look_reserve <= most || rules.defaults.contains(key);
-        rules.beside(fits, [key, DEADLINE], "at most half of", [second_look_reserve, most]);
+        rules.beside(
+            fits,
+            [key, DEADLINE],
+            "at most half of",
+            [second_look_reserve, most].map(HumanDuration),
+        );
         let keys = ["matching.response_margin", "matching.least_budget", DEADLINE];
         rules.want(response_margin + least_budget <= deadline, &keys, || {
             format!("and `{}` together must fit into `{DEADLINE}`, or nobody is asked", keys[1])

@@ -162,7 +162,7 @@ fn what_does_not_fit_together_is_told() {
         [
             "offerd.toml:3: `api.cors_origins` must be `*` or origins such as `https://shop.example`, got `shop`",
             "offerd.toml:5: `admin.listen` is also the address of `api.listen`: 127.0.0.1:9000",
-            "offerd.toml:7: `matching.submit_wait` must be at most `matching.deadline` (15s), got 60s",
+            "offerd.toml:7: `matching.submit_wait` must be at most `matching.deadline` (15s), got 1m",
         ]
     );
 }
@@ -170,7 +170,8 @@ fn what_does_not_fit_together_is_told() {
 #[test]
 fn a_reserve_is_at_most_half_of_the_deadline_and_the_default_goes_with_any() {
     let found = faults("[matching]\nsecond_look_reserve = '10s'\n", &[]);
-    let wanted = "`matching.second_look_reserve` must be at most half of `matching.deadline` (7.5s), got 10s";
+    let wanted =
+        "`matching.second_look_reserve` must be at most half of `matching.deadline` (7500ms), got 10s";
     assert_eq!(found, [format!("offerd.toml:2: {wanted}")]);
     for good in ["second_look_reserve = '7500ms'", "deadline = '2s'"] {
         assert_eq!(faults(&format!("[matching]\n{good}\n"), &[]), <[String; 0]>::default(), "{good}");
@@ -399,7 +400,7 @@ fn a_fault_of_a_table_of_the_operators_is_told_at_its_line() {
             "offerd.toml:3: `ranking.named.mine.conversion` must be 0, or from 0.001 to 4, got 1e-320",
             "offerd.toml:5: `alerts.webhooks.ops.url` must be set, or else `url_from`, and not both",
             "offerd.toml:6: `alerts.webhooks.\"a b\"` must be named by lower-case letters, digits, `-` and `_`, and not `mail`, got `a b`",
-            "offerd.toml:9: `alerts.waits.X` must be from 0ns to 86400s, got 777600s",
+            "offerd.toml:9: `alerts.waits.X` must be from 0s to 1d, got 9d",
         ]
     );
     assert_eq!(
@@ -432,7 +433,7 @@ fn what_cannot_be_meant_is_refused_once() {
         ),
         (
             "[alerts]\nfirst_backoff = '20m'\n",
-            "offerd.toml:2: `alerts.first_backoff` must be at most `alerts.longest_backoff` (900s), got 1200s",
+            "offerd.toml:2: `alerts.first_backoff` must be at most `alerts.longest_backoff` (15m), got 20m",
         ),
     ] {
         assert_eq!(faults(file, &[]), [told]);

@@ -59,7 +59,7 @@ impl StandardError {
         let at = Utc::now().to_rfc3339_opts(SecondsFormat::Micros, true);
         let (target, message) =
             (module_path!(), "log lines were lost: standard error was not read, or could not be written");
-        let end = if IS_CUT.swap(false, Ordering::Relaxed) { "\n" } else { "" };
+        let end = if IS_CUT.load(Ordering::Relaxed) { "\n" } else { "" };
         match self.0 {
             LogFormat::Text => format!("{end}{at}  WARN {target}: {message} lines={lost}\n"),
             LogFormat::Json => {
@@ -81,14 +81,15 @@ fn put(target: BorrowedFd<'_>, text: &[u8], within: Duration) -> bool {
         let has_room = poll(&mut [PollFd::from_borrowed_fd(target, PollFlags::OUT)], Some(&within)) != Ok(0);
         let part = &left[..left.len().min(AT_ONCE)];
         match if has_room { rustix::io::write(target, part) } else { Err(Errno::AGAIN) } {
-            Ok(written) => left = &left[written..],
+            Ok(written) if written > 0 => left = &left[written..],
             Err(Errno::INTR) => {}
-            Err(_) => {
+            Ok(_) | Err(_) => {
                 IS_CUT.fetch_or(left.len() < text.len(), Ordering::Relaxed);
                 return false;
             }
         }
     }
+    IS_CUT.store(false, Ordering::Relaxed);
     true
 }
 

@@ -142,7 +142,7 @@ pub(super) async fn link(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&link)
 }
 
-/// The form, whole also for who asks for a stream.
+/// The form, whole for a stream too.
 fn form(visit: &Visit, status: StatusCode, trouble: Option<&str>) -> Result<View, Failure> {
     let next = visit.query_value("next").or_else(|| visit.field("next")).filter(|next| is_within(next));
     let fields = fields! {

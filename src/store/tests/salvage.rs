@@ -309,6 +309,26 @@ fn lists_that_nobody_can_show_to_be_whole_keep_everybody_from_being_asked_about_
 }
 
 #[test]
+fn a_base_that_is_gone_with_the_list_of_its_files_is_missed_all_the_same_also_after_a_start() {
+    for starts in [false, true] {
+        let (drill, key) = of_no_lead();
+        fs::remove_dir_all(drill.file("base")).unwrap();
+        for name in ["manifest", "manifest.copy"] {
+            fs::remove_file(drill.file(name)).unwrap();
+        }
+        if starts {
+            drop(drill.hourly.open());
+        }
+        let without = drill.salvage(None).unwrap();
+        assert!(matches!(without.doubt, Some(Doubt::MayBeLost(_))) && !without.is_all(), "{without:?}");
+        fs::remove_dir_all(drill.new_place()).unwrap();
+        let with = drill.salvage(Some(&drill.backup)).unwrap();
+        assert!(matches!(with.doubt, Some(Doubt::OfBackup(_))), "{with:?}");
+        assert!(is_left_alone(&drill.salvaged(), &key));
+    }
+}
+
+#[test]
 fn a_list_of_which_a_record_is_broken_comes_from_the_backup_or_is_in_doubt() {
     let (drill, key) = of_no_lead();
     let lists = || {

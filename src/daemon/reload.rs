@@ -72,9 +72,9 @@ impl Reloading {
         };
         tell(&outcome);
         counter!(RELOADS, "result" => outcome.word()).increment(1);
-        gauge!(RELOAD_REFUSED).set(if matches!(outcome, Outcome::Reloaded(_)) { 0.0 } else { 1.0 });
-        if let Outcome::Reloaded(_) = outcome {
-            note_book(&self.engine.book());
+        match outcome {
+            Outcome::Reloaded(_) => note_book(&self.engine.book()),
+            Outcome::Refused { .. } | Outcome::Failed { .. } => gauge!(RELOAD_REFUSED).set(1.0),
         }
         notify(&[NotifyState::Ready]);
         outcome
@@ -183,8 +183,9 @@ fn empties(old: &Book, new: &Book, settings: &Settings) -> Option<Fault> {
     })
 }
 
-/// Notes which book is in force.
+/// Notes which book is in force, and that it is what the files say.
 pub fn note_book(book: &Book) {
+    gauge!(RELOAD_REFUSED).set(0.0);
     // Six bytes fit into a float exactly.
     gauge!(BOOK_FINGERPRINT).set(book.fingerprint().figure() as f64);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -140,12 +140,16 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Wants each text in a value to be no longer than a text that is shown, and without control characters but line breaks.
+    /// Wants each text in a value to be no longer than a text that is shown, and without control characters but line breaks; a name must
+    /// not be empty.
     pub fn shown_texts(&mut self, key: &str, value: &toml::Value) {
         match value {
             toml::Value::String(text) => {
                 let is_name = key.rsplit('.').next() == Some("name");
                 let (most, length) = (if is_name { NAME_CHARS } else { TEXT_CHARS }, text.chars().count());
+                if is_name && text.trim().is_empty() {
+                    self.at(key, "must not be empty");
+                }
                 if length > most {
                     self.at(key, format!("must have {most} characters at most, got {length}"));
                 }

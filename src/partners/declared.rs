@@ -60,7 +60,7 @@ table! {
         /// What that brand is known by.
         brand_uuid: Option<uuid::Uuid>,
         /// `demandSubAccountId` of the lead actions it causes.
-        sub_account_id: i64,
+        sub_account_id: i64 = count(0, i64::MAX),
         /// Company behind it, shown in its Originator.
         company_uuid: Option<uuid::Uuid>,
         /// Institution behind it, shown in its Originator and in lead events; the partner's own uuid when absent.

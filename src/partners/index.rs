@@ -20,17 +20,20 @@ use crate::model::{AttributeKind, AttributeValue};
 /// Most stretches of numbers a column distinguishes.
 pub const MAX_CELLS: usize = 256;
 
-/// Words that are ANDed over all columns before the next ones are looked at; 512 rows.
-const BLOCK: usize = 8;
+/// What is ANDed over all columns before the next block is looked at: a bit for each of 512 rows.
+type Block = [u64; 8];
 
-type Bits = Vec<u64>;
+/// Rows of a block.
+const BLOCK: usize = 512;
+
+/// A bit a row, by blocks; the last one may be partly used.
+type Bits = Vec<Block>;
 
 /// The compiled conjunctions.
 #[derive(Debug)]
 pub struct Index {
-    words: usize,
     columns: Vec<Column>,
-    /// Every row, as bits; the last word may be partly used.
+    /// Every row.
     all: Bits,
     /// Per row, the conditions that its cells do not settle.
     doubts: Vec<Vec<Condition>>,
@@ -70,7 +73,6 @@ enum Name {
 impl Index {
     /// Compiles one conjunction a row.
     pub fn build(rows: &[Vec<Condition>]) -> Self {
-        let words = rows.len().div_ceil(64);
         let mut by_subject: BTreeMap<&Subject, Vec<(usize, Vec<&Condition>)>> = BTreeMap::new();
         for (row, conditions) in rows.iter().enumerate() {
             for condition in conditions {
@@ -82,7 +84,7 @@ impl Index {
             }
         }
 
-        let mut all = vec![0; words];
+        let mut all = vec![Block::default(); rows.len().div_ceil(BLOCK)];
         (0..rows.len()).for_each(|row| set(&mut all, row));
         let mut doubts = vec![Vec::new(); rows.len()];
         let mut columns: Vec<Column> = by_subject
@@ -91,32 +93,27 @@ impl Index {
             .collect();
         columns.sort_by_key(Column::density);
         let has_doubts = doubts.iter().any(|conditions| !conditions.is_empty());
-        Self { words, columns, all, doubts, has_doubts }
+        Self { columns, all, doubts, has_doubts }
     }
 
     /// Calls `found` with each row that fits, in ascending order.
     pub fn search(&self, facts: &Facts, mut found: impl FnMut(usize)) {
-        let choices: Vec<Cow<[u64]>> =
+        let choices: Vec<Cow<[Block]>> =
             self.columns.iter().map(|column| column.choose(facts.get(&column.subject))).collect();
+        // As slices, so that the loop below asks no more whether they are borrowed.
+        let choices: Vec<&[Block]> = choices.iter().map(AsRef::as_ref).collect();
 
-        for first in (0..self.words).step_by(BLOCK) {
-            let end = (first + BLOCK).min(self.words);
-            let mut block = [0_u64; BLOCK];
-            block[..end - first].copy_from_slice(&self.all[first..end]);
+        for (nth, all) in self.all.iter().enumerate() {
+            let mut block = *all;
             for bits in &choices {
-                let mut left = 0;
-                for (word, other) in block[..end - first].iter_mut().zip(&bits[first..end]) {
-                    *word &= other;
-                    left |= *word;
-                }
-                if left == 0 {
+                block.iter_mut().zip(&bits[nth]).for_each(|(word, other)| *word &= other);
+                if block == Block::default() {
                     break;
                 }
             }
-            for (offset, word) in block[..end - first].iter().enumerate() {
-                let mut word = *word;
+            for (offset, mut word) in block.into_iter().enumerate() {
                 while word != 0 {
-                    let row = (first + offset) * 64 + word.trailing_zeros() as usize;
+                    let row = nth * BLOCK + offset * 64 + word.trailing_zeros() as usize;
                     word &= word - 1;
                     if !self.has_doubts || self.doubts[row].iter().all(|condition| condition.met_by(facts)) {
                         found(row);
@@ -131,12 +128,12 @@ impl Column {
     fn build(
         subject: Subject,
         about: &[(usize, Vec<&Condition>)],
-        all: &[u64],
+        all: &[Block],
         doubts: &mut [Vec<Condition>],
     ) -> Self {
         let mut free: Bits = all.to_vec();
         for (row, _) in about {
-            free[row / 64] &= !(1 << (row % 64));
+            *word_of(&mut free, *row) &= !bit_of(*row);
         }
         // The rows whose conditions all accept, and those that have none on this subject.
         let accepting = |value: Option<AttributeValue>| {
@@ -179,7 +176,8 @@ impl Column {
 
     /// Rows accepted by the cells on average; columns that let the fewest through go first.
     fn density(&self) -> u64 {
-        let count = |bits: &Bits| bits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        let count =
+            |bits: &Bits| bits.as_flattened().iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
         let mean = |total: u64, cells: usize| total / cells.max(1) as u64;
         match &self.cells {
             Cells::Listed(cells) | Cells::Stretches { cells, .. } => {
@@ -192,7 +190,7 @@ impl Column {
         }
     }
 
-    fn choose(&self, value: Option<AttributeValue>) -> Cow<'_, [u64]> {
+    fn choose(&self, value: Option<AttributeValue>) -> Cow<'_, [Block]> {
         let Some(value) = value else { return Cow::Borrowed(&self.missing) };
         Cow::Borrowed(match (&self.cells, value) {
             (Cells::Listed(cells), AttributeValue::Category(ordinal)) => &cells[usize::from(ordinal)],
@@ -208,10 +206,12 @@ impl Column {
                 let names = Name::in_value(value);
                 let mut bits = indifferent.clone();
                 for wanting in names.iter().filter_map(|name| wanting.get(name)) {
-                    bits.iter_mut().zip(wanting).for_each(|(word, other)| *word |= other);
+                    let words = bits.as_flattened_mut().iter_mut().zip(wanting.as_flattened());
+                    words.for_each(|(word, other)| *word |= other);
                 }
                 for refusing in names.iter().filter_map(|name| refusing.get(name)) {
-                    bits.iter_mut().zip(refusing).for_each(|(word, other)| *word &= !other);
+                    let words = bits.as_flattened_mut().iter_mut().zip(refusing.as_flattened());
+                    words.for_each(|(word, other)| *word &= !other);
                 }
                 return Cow::Owned(bits);
             }
@@ -245,7 +245,8 @@ impl Name {
     }
 
     fn members(set: u64) -> Vec<Self> {
-        (0..u64::BITS).filter(|bit| set >> bit & 1 == 1).map(Self::Member).collect()
+        let rest = std::iter::successors(Some(set), |rest| Some(rest & rest.wrapping_sub(1)));
+        rest.take_while(|rest| *rest != 0).map(|rest| Self::Member(rest.trailing_zeros())).collect()
     }
 
     /// The value that is no more than this.
@@ -259,7 +260,7 @@ impl Name {
 }
 
 /// Cells of a column of numbers, coarse where the rules name too many bounds.
-fn stretches(about: &[(usize, Vec<&Condition>)], free: &[u64], doubts: &mut [Vec<Condition>]) -> Cells {
+fn stretches(about: &[(usize, Vec<&Condition>)], free: &[Block], doubts: &mut [Vec<Condition>]) -> Cells {
     let mut bounds: Vec<f64> = Vec::new();
     for condition in about.iter().flat_map(|(_, conditions)| conditions) {
         match condition.test.named() {
@@ -304,7 +305,7 @@ fn stretches(about: &[(usize, Vec<&Condition>)], free: &[u64], doubts: &mut [Vec
 }
 
 /// Cells of a column of arrays.
-fn members(about: &[(usize, Vec<&Condition>)], free: &[u64], doubts: &mut [Vec<Condition>]) -> Cells {
+fn members(about: &[(usize, Vec<&Condition>)], free: &[Block], doubts: &mut [Vec<Condition>]) -> Cells {
     let (mut wanting, mut refusing) = (HashMap::new(), HashMap::new());
     let mut indifferent = free.to_vec();
     for (row, conditions) in about {
@@ -322,7 +323,7 @@ fn members(about: &[(usize, Vec<&Condition>)], free: &[u64], doubts: &mut [Vec<C
             };
             wants |= !matches!(condition.test, Test::Not(_));
             for name in Name::in_test(&condition.test) {
-                set(cells.entry(name).or_insert_with(|| vec![0; free.len()]), *row);
+                set(cells.entry(name).or_insert_with(|| vec![Block::default(); free.len()]), *row);
             }
         }
         if !wants {
@@ -340,8 +341,16 @@ fn number_of(value: AttributeValue) -> f64 {
     }
 }
 
-fn set(bits: &mut [u64], row: usize) {
-    bits[row / 64] |= 1 << (row % 64);
+fn set(bits: &mut [Block], row: usize) {
+    *word_of(bits, row) |= bit_of(row);
+}
+
+fn word_of(bits: &mut [Block], row: usize) -> &mut u64 {
+    &mut bits[row / BLOCK][row % BLOCK / 64]
+}
+
+fn bit_of(row: usize) -> u64 {
+    1 << (row % 64)
 }
 
 #[cfg(test)]

@@ -104,5 +104,8 @@ async fn a_table_of_45_kilobytes_costs_at_most_5_a_change() {
 async fn so_do_the_loans_of_the_sample_catalogue_over_tls() {
     let daemon = Daemon::with_sample_partners().start().await;
     let lengths = follow(&daemon, &sample("personal_loan"), OVER_TLS).await;
-    assert!(lengths.iter().any(|length| *length >= SAMPLE_TABLE_BYTES), "{lengths:?} bytes are no long tables");
+    assert!(
+        lengths.iter().any(|length| *length >= SAMPLE_TABLE_BYTES),
+        "{lengths:?} bytes are no long tables"
+    );
 }

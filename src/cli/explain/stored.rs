@@ -3,6 +3,7 @@
 use super::Arguments;
 use super::outline::{Section, print_all};
 use crate::cli::prelude::*;
+use crate::declaration::{did_you_mean, nearest};
 use crate::hindsight::explanation::{
     LeadExplanation, OfferExplanation, OfferReason, Reason, SeatExplanation, Standing, TableExplanation,
     TreatmentExplanation,
@@ -16,11 +17,11 @@ pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> 
     drop(waiting);
     let Some(mut explained): Option<LeadExplanation> = found else { return Err(unknown(&admin, uuid).await) };
     let seats = explained.rate_tables.iter().flat_map(|table| &table.seats);
-    if let Some(key) = &arguments.partner
-        && !seats.into_iter().any(|seat| seat.partner == *key)
-    {
+    let keys = seats.map(|seat| seat.partner.as_str());
+    if let Some(key) = arguments.partner.as_deref().filter(|key| !keys.clone().any(|known| known == *key)) {
+        let near = did_you_mean(nearest(key, keys));
         let message =
-            format!("no partner `{key}` was there for it; without `--partner` all of them are told");
+            format!("no partner `{key}` was there for it{near}; without `--partner` all of them are shown");
         return Err(message.into());
     }
     for table in &mut explained.rate_tables {

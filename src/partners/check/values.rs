@@ -306,6 +306,7 @@ bands = [{ rate = 8.9 }]
         let text = |length: usize| faults("None.", &"ä".repeat(length));
         assert!(name(200).is_empty() && text(10_000).is_empty());
         for (found, fault) in [
+            (name(0), "`partner.name` must not be empty"),
             (name(201), "`partner.name` must have 200 characters at most, got 201"),
             (text(10_001), "`partner.disclaimer` must have 10000 characters at most, got 10001"),
             (

@@ -172,9 +172,10 @@
 //! - A setting: its row in `config/sections.rs`, its line in `config/default.toml`, its sentence in the chapter of the handbook that it is of.
 //! - Something that keeps a seat from being asked, such as a limit of a partner: its row in `rate_table/denied.rs` (what was wanted, what
 //!   was found) and in `rate_table/reason.rs` (word, class, sentence), both behind the others; a limit's key in `partners/limits/declared.rs`.
-//!   It is used where it is judged: in `matching/limiter`, or for what a file alone decides in [`rate_table::seating`].
-//! - A column of a report: what is counted in `reports/measure.rs`, its row in `reports/figures.rs`, its line in the table of [`reports`]. It is
-//!   used where it is counted, in `reports/fold.rs`.
+//!   It is used where it is judged and listed: in `matching/limiter`, and for what a file alone decides in
+//!   [`rate_table::seating`].
+//! - A column of a report: what is counted in `reports/measure.rs`, its row in `reports/figures.rs`, its name in the help of
+//!   `offerd report` (`cli/help.txt`). It is used where it is counted, in `reports/fold.rs`.
 //! - An alert: its row in `alerts/rule.rs`, of which a test makes `config/prometheus/alerts.yml`, and its part of `handbook/metrics.md`.
 //! - A limit of the daemon: its setting in [`config`] (one row of `sections.rs`), its metric in
 //!   `telemetry/metrics.rs` and its panel in `config/grafana`, its answer where it is reached (`web/failure.rs`, `handbook/errors.md`), and its

@@ -1,11 +1,29 @@
-//! What is counted.
+//! What is counted, and where it is recorded.
+//!
+//! | measure | one for each | on the day | product, sub-type, partner |
+//! |---|---|---|---|
+//! | leads | `leadCreated` in the feed of lead events | of the lead | the product types that it asks for; by partner and sub-type those that have places at its first rate table, each once |
+//! | without offers | of these, lead whose first rate table shows no offer when it is complete | of the lead | likewise |
+//! | asks | answer of a partner that was asked, in a complete rate table | of the table | of its place at the table; each sub-type that its catalog has |
+//! | offers | offer of such an answer | of the table | of the place; the sub-type of the offer |
+//! | shown | offer that the complete table shows | of the table | likewise |
+//! | clicks | `offerClicked` | of the event | as in the feed |
+//! | applied, funded | `applied`, `funded`, less those taken back | of the event, also when it comes late or is taken back later | as in the feed |
+//! | taken back | `funded` that was taken back | of the event | as in the feed |
+//! | payouts | payout in its feed, less those taken back | on which it was booked, also when it is taken back later | as in the feed; the sub-type of the event that earned it |
+//! | payouts taken back | what of payouts was taken back | on which the payout was booked | likewise |
+//! | rate tables | `appSubmitted` | of the event | the product types of the partners that have places at it, each once; by nothing else |
+//! | with offers | complete rate table that shows an offer | of the table | those of its offers, likewise |
+//! | suppressed | seat that a suppression list kept from a rate table | of the event | that of the seat; by nothing else |
+//!
+//! The console's funnel alone shows the last three.
 
 use serde::{Deserialize, Serialize};
 
 /// Thousandths in a cent: payouts are kept in whole numbers, so that sums do not depend on their order.
 const THOUSANDTHS: f64 = 1000.0;
 
-/// What is counted. [`crate::reports`] says from which record. Stored by position: a new one goes behind the others.
+/// What is counted. Stored by position: a new one goes behind the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Measure {

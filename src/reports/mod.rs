@@ -6,30 +6,14 @@
 //! record is counted once, whatever crashes, and a count can always be made anew (`rebuild`) from the records. A report sums up the
 //! blocks of its months and days, and what is not written yet; how many leads there were does not matter to it.
 //!
-//! # What is counted, and where it is recorded
+//! # What is counted
 //!
-//! | measure | one for each | on the day | product, sub-type, partner |
-//! |---|---|---|---|
-//! | leads | `leadCreated` in the feed of lead events | of the lead | the product types that it asks for; by partner and sub-type those that have places at its first rate table, each once |
-//! | without offers | of these, lead whose first rate table shows no offer when it is complete | of the lead | likewise |
-//! | asks | answer of a partner that was asked, in a complete rate table | of the table | of its place at the table; each sub-type that its catalog has |
-//! | offers | offer of such an answer | of the table | of the place; the sub-type of the offer |
-//! | shown | offer that the complete table shows | of the table | likewise |
-//! | clicks | `offerClicked` | of the event | as in the feed |
-//! | applied, funded | `applied`, `funded`, less those taken back | of the event, also when it comes late or is taken back later | as in the feed |
-//! | taken back | `funded` that was taken back | of the event | as in the feed |
-//! | payouts | payout in its feed, less those taken back | on which it was booked, also when it is taken back later | as in the feed; the sub-type of the event that earned it |
-//! | payouts taken back | what of payouts was taken back | on which the payout was booked | likewise |
-//! | rate tables | `appSubmitted` | of the event | the product types of the partners that have places at it, each once; by nothing else |
-//! | with offers | complete rate table that shows an offer | of the table | those of its offers, likewise |
-//! | suppressed | seat that a suppression list kept from a rate table | of the event | that of the seat; by nothing else |
+//! [`measure`] says what is counted, and where it is recorded.
 //!
 //! The partner of an event is the one at the table of its offer, or else at the lead's tables, whose institution it names. Rating,
 //! state and tags are what the lead says when the record is counted; a lead with several values of a tag counts under each. Under
 //! `experiment` it counts as `RULE/VARIANT` for each variant that it drew, and a lead that is in no experiment not at all: it costs nothing. Days
 //! are those of the zones that `reports.zones` lists; each has a count of its own.
-//!
-//! The console's funnel alone shows the last three.
 //!
 //! `(none)` stands for what a lead or event has not, `(unknown)` for what cannot be known any more because the lead was erased before
 //! it was counted, and `(other)` for values of a tag beyond `reports.tag_values`. What a partner has never reported is missing from

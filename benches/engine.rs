@@ -141,7 +141,7 @@ fn answers() -> Answers {
         created_at: 0,
         deadline: 0,
         seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
-        book: book.fingerprint(),
+        book: book.fingerprint,
         treatments: Vec::new(),
         kept_out: Vec::new(),
     };
@@ -301,7 +301,7 @@ fn limits(criterion: &mut Criterion) {
                 created_at: now - ((chunk * 1_000 + nth) * 8_640) as i64,
                 deadline: now,
                 seats: book.seats().iter().map(|seat| seat.text.fingerprint).collect(),
-                book: book.fingerprint(),
+                book: book.fingerprint,
                 treatments: Vec::new(),
                 kept_out: Vec::new(),
             };

@@ -41,7 +41,7 @@ fn main() {
     let url = format!("http://{server}/offers");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let wire = Wire::new(PanelRules::default());
+        let wire = Wire::new(PanelRules { max_ejected_percent: 50, simulate_only: false });
         let endpoints: Vec<Endpoint> = (0..PARTNERS).map(|number| endpoint(&wire, number)).collect();
         let bare: Vec<Bare> = (0..PARTNERS).map(|_| bare_client()).collect();
         // Connections are made beforehand.

@@ -45,7 +45,8 @@ pub struct PrefillRules {
 /// The prefills of a store.
 pub struct Prefills {
     store: Store,
-    rules: PrefillRules,
+    /// The rules.
+    pub rules: PrefillRules,
     shares: Shares,
     kept: Mutex<HashMap<Uuid, Kept>>,
     /// Whether one has ended whose key may still be there.
@@ -118,11 +119,6 @@ impl Prefills {
         }
         prefills.count();
         prefills
-    }
-
-    /// The rules.
-    pub fn rules(&self) -> PrefillRules {
-        self.rules
     }
 
     /// Room for one more of a company. In a database, of several that are given at one time through different processes each may find

@@ -85,7 +85,7 @@ impl From<&Book> for BookFigures {
         Self {
             partners: book.partners().len(),
             offers: book.offers(),
-            fingerprint: format!("{:012x}", book.fingerprint().figure()),
+            fingerprint: format!("{:012x}", book.fingerprint.figure()),
         }
     }
 }

@@ -113,7 +113,7 @@ fn taken_in(
         created_at: at,
         deadline: at + 15_000,
         seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
-        book: book.fingerprint(),
+        book: book.fingerprint,
         treatments: Vec::new(),
         kept_out: Vec::new(),
     };

@@ -36,7 +36,7 @@ fn told(app: &App) -> NodeTold {
     let told = NodeTold {
         api: app.run_file.api.clone(),
         leads_per_second: app.console.leads_per_second().unwrap_or(0.0),
-        book: format!("{:?}", app.engine.book().fingerprint()).chars().take(12).collect(),
+        book: format!("{:?}", app.engine.book().fingerprint).chars().take(12).collect(),
         asks_nobody: app.engine.suppressions.locked(),
         ..NodeTold::of(&app.settings()).measured(&app.store)
     };

@@ -90,7 +90,7 @@ pub(super) async fn ordered(context: &mut Context<App>) -> Result<(Wish, bool), 
 impl Wish {
     /// Whether the person is on the list of who asked to be left alone by everybody: by this that they gave, nothing else.
     pub(super) fn is_left_alone(&self, engine: &Engine) -> bool {
-        engine.suppressions.now().left_alone().has_any(self.kind, [&self.digest])
+        engine.suppressions.now().left_alone.has_any(self.kind, [&self.digest])
     }
 
     /// Whose leads are meant.
@@ -194,7 +194,7 @@ pub(super) async fn suppressed(app: &Arc<App>, wish: Wish) -> Result<(), Failure
 pub(super) async fn unsuppressed(app: &Arc<App>, wish: Wish) -> Result<bool, Failure> {
     seen_through(app, "it could not be ended that a person is left alone", async move |app| {
         named_nowhere(&app, &wish).await?;
-        let key_file = app.engine.suppressions.key_file();
+        let key_file = &app.engine.suppressions.key_file;
         let done = left_alone::ask_again(&app.store, key_file, wish.kind, &wish.digest).await;
         let was_suppressed = done.map_err(not_left_alone)?;
         load(&app).await?;

@@ -77,7 +77,7 @@ pub struct Confirmed {
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     let engine = &context.app.engine;
     let (lists, book) = (engine.suppressions.now(), engine.book());
-    if let Some(why) = lists.unread() {
+    if let Some(why) = &lists.unread {
         return Err(unavailable(why));
     }
     let told =
@@ -88,7 +88,7 @@ pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
             updated_at: list.updated_at,
             partners,
         };
-    let ours = lists.left_alone().all();
+    let ours = lists.left_alone.all();
     let ours = ours.map(|(list, entries)| told(EVERYWHERE, list, entries, vec!["all".to_owned()]));
     let named = lists.all();
     let named =
@@ -116,9 +116,7 @@ pub(super) async fn add(mut context: Context<App>) -> Result<Reply, Failure> {
     load(&context.app).await?;
     let lists = context.app.engine.suppressions.now();
     let entries = match name == EVERYWHERE {
-        true => {
-            lists.left_alone().all().find(|(list, _)| list.kind == kind).map_or(0, |(_, entries)| entries)
-        }
+        true => lists.left_alone.all().find(|(list, _)| list.kind == kind).map_or(0, |(_, entries)| entries),
         false => lists.entries(&name),
     };
     let note = note!("suppressions.add", list = name, entries, "suppression list added to").about(&name);
@@ -146,7 +144,7 @@ pub(super) async fn remove(context: Context<App>) -> Result<Reply, Failure> {
 /// Takes the lists as a salvage has left them.
 pub(super) async fn confirm(context: Context<App>) -> Result<Reply, Failure> {
     let engine = &context.app.engine;
-    let confirmed = left_alone::confirm(&context.app.store, engine.suppressions.key_file()).await;
+    let confirmed = left_alone::confirm(&context.app.store, &engine.suppressions.key_file).await;
     let found = confirmed.map_err(not_left_alone)?;
     if found {
         load(&context.app).await?;
@@ -186,7 +184,7 @@ pub(super) async fn leave_alone(
     kind: SuppressionKind,
     digests: &[SuppressionDigest],
 ) -> Result<(), Failure> {
-    let (store, key_file) = (&engine.records.store, engine.suppressions.key_file());
+    let (store, key_file) = (&engine.records.store, &engine.suppressions.key_file);
     let added = left_alone::leave_alone(store, key_file, kind, digests).await;
     added.map_err(not_left_alone)
 }

@@ -96,7 +96,7 @@ fn remarks(settings: &Settings, book: &Book) -> Result<Vec<String>, Vec<Fault>> 
     // What is wrong with one that can be read is a fault.
     remarks.extend(daemon::master_key_fault(settings).map(|fault| fault.message));
     let deadline = settings.matching.deadline;
-    remarks.extend(book.remarks().iter().map(ToString::to_string));
+    remarks.extend(book.remarks.iter().map(ToString::to_string));
     remarks.extend(book.seats().iter().filter(|seat| seat.timeout > deadline).map(|seat| {
         let (key, product) = (&seat.identity.key, seat.product_type);
         let remark = Fault {

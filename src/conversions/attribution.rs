@@ -72,7 +72,7 @@ fn by_offer(
         seat: Arc::clone(seat),
         offer: Some(offer),
         product_type: Some(seat.product_type),
-        product_sub_type: text.product_sub_type(),
+        product_sub_type: text.sub_type,
         special: matches!(quote.terms, Terms::Special(_)),
         payout: text.imprint.as_ref().filter(|_| !is_sold).map(|imprint| imprint.payout),
         loan_amount: head.loan_amount,

@@ -171,7 +171,7 @@ impl Opened {
         };
         let details = HappeningDetails {
             offer: Some(self.offer),
-            product_sub_type: self.text.product_sub_type(),
+            product_sub_type: self.text.sub_type,
             ..HappeningDetails::default()
         };
         let click = || -> Commit {

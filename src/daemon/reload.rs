@@ -117,7 +117,7 @@ impl Reloading {
             settings: settings_diff,
             remarks: [
                 book.without_seats().map(str::to_owned).into_iter().collect(),
-                book.remarks().iter().map(ToString::to_string).collect(),
+                book.remarks.iter().map(ToString::to_string).collect(),
                 later.offer_pages.without_token(&holders),
                 later.ranking.without_token(&holders),
                 subscriptions.without_token(&holders),
@@ -187,7 +187,7 @@ fn empties(old: &Book, new: &Book, settings: &Settings) -> Option<Fault> {
 pub fn note_book(book: &Book) {
     gauge!(RELOAD_REFUSED).set(0.0);
     // Six bytes fit into a float exactly.
-    gauge!(BOOK_FINGERPRINT).set(book.fingerprint().figure() as f64);
+    gauge!(BOOK_FINGERPRINT).set(book.fingerprint.figure() as f64);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     gauge!(RELOADED_AT).set(now.as_secs_f64());
 }

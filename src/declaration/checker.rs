@@ -17,7 +17,8 @@ const TEXT_CHARS: usize = 10_000;
 /// Collects the faults of one file; knows the place that is being checked.
 #[derive(Debug)]
 pub struct Checker<'s> {
-    source: &'s Source,
+    /// The file.
+    pub source: &'s Source,
     path: Vec<String>,
     faults: Vec<Fault>,
     remarks: Vec<Fault>,
@@ -79,11 +80,6 @@ impl<'s> Checker<'s> {
     pub fn remark(&mut self, key: &str, message: impl Into<String>) {
         let remark = self.source.fault(&self.path_of(key), message.into());
         self.remarks.push(remark);
-    }
-
-    /// The file.
-    pub fn source(&self) -> &'s Source {
-        self.source
     }
 
     /// The line of `key`, or of the nearest thing that it would stand in.

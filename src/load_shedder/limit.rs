@@ -34,7 +34,7 @@ pub(super) struct Limit {
     slow_start: bool,
     window: Window,
     /// What the last window queued.
-    queueing: Duration,
+    pub(super) queueing: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -61,10 +61,6 @@ impl Limit {
 
     pub(super) fn get(&self) -> usize {
         self.now as usize
-    }
-
-    pub(super) fn queueing(&self) -> Duration {
-        self.queueing
     }
 
     /// The window in which something is let in now.

@@ -169,7 +169,7 @@ impl Inner {
 
     fn show(&self, shedder: &Shedder<oneshot::Sender<Permit>>) {
         self.figures.limit.set(shedder.limit() as f64);
-        self.figures.in_flight.set(shedder.in_flight() as f64);
+        self.figures.in_flight.set(shedder.in_flight as f64);
         self.figures.waiting.set(shedder.waiting() as f64);
         self.figures.queueing.set(shedder.queueing().as_secs_f64());
     }

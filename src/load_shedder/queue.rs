@@ -18,7 +18,7 @@ pub(super) struct Queue<T> {
     waiting: HashMap<Uuid, VecDeque<(u64, T)>>,
     /// Companies that have somebody in the queue, the next first.
     turns: VecDeque<Uuid>,
-    length: usize,
+    pub(super) length: usize,
     next: u64,
     pace: Pace,
 }
@@ -50,10 +50,6 @@ impl<T> Queue<T> {
             next: 0,
             pace: Pace::default(),
         }
-    }
-
-    pub(super) fn length(&self) -> usize {
-        self.length
     }
 
     /// Whether one more would make it too long, or wait too long. A queue of `least` is never too long for its time.
@@ -158,7 +154,7 @@ mod tests {
         }
         let served: Vec<_> = std::iter::from_fn(|| queue.pop(Duration::ZERO)).collect();
         assert_eq!(served, ["a", "x", "b", "y", "c"]);
-        assert!(queue.waiting.is_empty() && queue.turns.is_empty() && queue.length() == 0);
+        assert!(queue.waiting.is_empty() && queue.turns.is_empty() && queue.length == 0);
     }
 
     #[test]
@@ -189,11 +185,11 @@ mod tests {
         for nth in 1..=PACED {
             queue.pop(slowly * PACED + Duration::from_micros(1) * nth);
         }
-        while queue.length() > 30 {
+        while queue.length > 30 {
             queue.displace();
         }
         assert!(!queue.is_full(1), "it is faster now: 40 a second, smoothed");
-        while queue.length() < 39 {
+        while queue.length < 39 {
             queue.push(ONE, Duration::ZERO, "");
         }
         assert!(queue.is_full(1), "the next one would wait a second");
@@ -210,7 +206,7 @@ mod tests {
         for _ in 0..PACED {
             queue.pop(seconds(100) + seconds(1) * PACED);
         }
-        assert!(queue.length() == 2 && queue.is_full(1), "one a second");
+        assert!(queue.length == 2 && queue.is_full(1), "one a second");
     }
 
     proptest! {
@@ -221,7 +217,7 @@ mod tests {
             let mut queue = Queue::new(usize::MAX, Duration::from_secs(1));
             let (mut inside, mut came) = (Vec::<(Waiter, u64)>::new(), 0);
             for (step, company) in steps {
-                let before = queue.length();
+                let before = queue.length;
                 let out = match step {
                     0..=1 => {
                         came += 1;
@@ -232,14 +228,14 @@ mod tests {
                     3 => queue.displace(),
                     _ => inside.get(company as usize).copied().and_then(|(waiter, _)| queue.remove(waiter)),
                 };
-                prop_assert_eq!(out.is_some(), queue.length() + 1 == before);
+                prop_assert_eq!(out.is_some(), queue.length + 1 == before);
                 if let Some(out) = out {
                     let at = inside.iter().position(|(_, ticket)| *ticket == out).unwrap();
                     let (waiter, _) = inside.remove(at);
                     let earlier = inside.iter().any(|(other, ticket)| other.company == waiter.company && *ticket < out);
                     prop_assert!(step != 2 || !earlier, "in order");
                 }
-                prop_assert_eq!(queue.length(), inside.len());
+                prop_assert_eq!(queue.length, inside.len());
                 prop_assert_eq!(queue.turns.len(), queue.waiting.len());
             }
         }

@@ -13,7 +13,7 @@ use super::queue::{Queue, Waiter};
 #[derive(Debug)]
 pub(super) struct Shedder<T> {
     limit: Limit,
-    in_flight: usize,
+    pub(super) in_flight: usize,
     queue: Queue<T>,
 }
 
@@ -36,17 +36,13 @@ impl<T> Shedder<T> {
         self.limit.get()
     }
 
-    pub(super) fn in_flight(&self) -> usize {
-        self.in_flight
-    }
-
     pub(super) fn waiting(&self) -> usize {
-        self.queue.length()
+        self.queue.length
     }
 
     /// How long new work queued last; nothing while there is none.
     pub(super) fn queueing(&self) -> Duration {
-        if self.in_flight == 0 { Duration::ZERO } else { self.limit.queueing() }
+        if self.in_flight == 0 { Duration::ZERO } else { self.limit.queueing }
     }
 
     /// Lets in who comes, unless as much is in flight as may be.
@@ -106,7 +102,7 @@ impl<T> Shedder<T> {
 
     /// Lets in who waits next, if it may be.
     pub(super) fn next(&mut self, now: Duration) -> Option<(T, Entry)> {
-        if self.queue.length() == 0 {
+        if self.queue.length == 0 {
             return None;
         }
         let entry = self.enter()?;

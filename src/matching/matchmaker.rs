@@ -27,7 +27,7 @@ use super::submission::{Growth, Submission};
 use crate::ids;
 use crate::load_shedder::Permit;
 use crate::model::{ProductType, Viewer};
-use crate::partners::{Facts, Fit};
+use crate::partners::Fit;
 use crate::rate_table::asks::Asks;
 use crate::rate_table::machine::Beginning;
 use crate::rate_table::record::TableHead;
@@ -363,15 +363,9 @@ impl Matchmaker {
         let head = Arc::clone(stored.head());
         // Without its lead nobody can be asked any more, but the table still completes.
         let record = reading::lead(&self.engine.records.store, head.lead).ok().flatten();
-        let lead = record.as_ref().map(|record| record.lead.clone());
 
         let configuration = self.engine.configuration();
-        let today = Utc::now().date_naive();
-        let bands = record.as_ref().map(|record| record.bands).unwrap_or_default();
-        let newer_values = record.as_ref().is_some_and(|record| record.newer_values);
-        let facts = lead.as_ref().map(|lead| {
-            Facts::new(lead, today, bands).with_newer_values(newer_values).submitted_by(head.company)
-        });
+        let facts = record.as_ref().map(|record| reading::facts(record, Utc::now()));
         let mut fitting = facts.map_or_else(Vec::new, |facts| configuration.book.fitting(&facts));
         let seats = stored.seats().iter();
         let fits = seats.map(|seat| {
@@ -384,10 +378,10 @@ impl Matchmaker {
         let store = &self.engine.records.store;
         let named = treatment::ranking(&head.treatments);
         let start = Start {
-            lead_created_at: record.map_or(head.created_at, |record| record.created_at),
+            lead_created_at: record.as_ref().map_or(head.created_at, |record| record.created_at),
+            bands: record.as_ref().map(|record| record.bands).unwrap_or_default(),
+            lead: Arc::new(record.map(|record| record.lead).unwrap_or_default()),
             fits: fits.collect(),
-            lead: Arc::new(lead.unwrap_or_default()),
-            bands,
             ranked_by: self.engine.ranked_by(head.company, head.test, named),
             calls: reading::calls(store, table)?,
             first: None,

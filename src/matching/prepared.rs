@@ -19,7 +19,8 @@ const MOST: usize = 32;
 
 /// The question of a lead, and requests that ask it.
 pub struct Prepared {
-    question: Arc<Question>,
+    /// What is asked.
+    pub question: Arc<Question>,
     /// Of the first seats, each once.
     requests: Vec<Option<Rendered>>,
 }
@@ -57,11 +58,6 @@ impl Prepared {
             requests.push(made.ok().flatten());
         }
         (under_way.await, Self { question, requests })
-    }
-
-    /// What is asked.
-    pub fn question(&self) -> &Arc<Question> {
-        &self.question
     }
 
     /// Takes the request of the seat at a position, if it was made.

@@ -53,7 +53,7 @@ impl Seating {
         if cut > 0 {
             counter!(SEATS_CUT).increment(cut as u64);
         }
-        Self { plan, round: round.expect("a plan is judged once"), book: book.fingerprint(), treatments }
+        Self { plan, round: round.expect("a plan is judged once"), book: book.fingerprint, treatments }
     }
 
     /// Those who have no place, as it is recorded.

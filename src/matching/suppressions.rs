@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use metrics::gauge;
@@ -23,16 +23,17 @@ pub struct Suppressions {
     /// Held to read the lists and to put them in force, so that who has read later does so later.
     loading: Mutex<()>,
     /// Where the key of who asked to be left alone lies.
-    key_file: PathBuf,
+    pub key_file: PathBuf,
 }
 
 /// The lists of one moment.
 #[derive(Debug, Default)]
 pub struct Lists {
     named: BTreeMap<String, List>,
-    left_alone: LeftAlone,
+    /// Who asked to be left alone by everybody.
+    pub left_alone: LeftAlone,
     /// Why none of them could be read, if that is so; a sentence.
-    unread: Option<String>,
+    pub unread: Option<String>,
     /// What a salvage has left open of them.
     doubt: Option<Doubt>,
     /// Whether damage of the store may have cost entries.
@@ -103,11 +104,6 @@ impl Suppressions {
         self.now().left_alone.is_known_by(&self.key_file)
     }
 
-    /// Where the key of who asked to be left alone lies, or will.
-    pub fn key_file(&self) -> &Path {
-        &self.key_file
-    }
-
     /// Takes in what the store has by now. Reads all of it, so it may take a second for some millions.
     ///
     /// # Errors
@@ -174,11 +170,6 @@ impl Lists {
         SuppressionKind::ALL.into_iter().any(asked).then_some(Suppressed::LeftAlone)
     }
 
-    /// Who asked to be left alone.
-    pub fn left_alone(&self) -> &LeftAlone {
-        &self.left_alone
-    }
-
     /// What keeps a partner from being asked about somebody, if anything.
     pub fn against(&self, seat: &Seat, digests: &Digests) -> Option<Suppressed> {
         if self.may_lack && !seat.identity.suppress.is_empty() {
@@ -200,11 +191,6 @@ impl Lists {
         let listed = self.named.iter().filter(|(_, list)| is_on(list)).map(|(name, _)| name.clone());
         let left_alone = self.against_all(digests.lead) == Some(Suppressed::LeftAlone);
         OnLists { listed: listed.collect(), known: self.named.keys().cloned().collect(), left_alone }
-    }
-
-    /// Why none of them could be read, if that is so; a sentence.
-    pub fn unread(&self) -> Option<&str> {
-        self.unread.as_deref()
     }
 
     /// Every list, with how many are on it.

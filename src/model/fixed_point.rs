@@ -52,11 +52,6 @@ fixed_point! {
 }
 
 impl Money {
-    /// An amount of so many cents.
-    pub const fn from_cents(cents: i64) -> Self {
-        Self(cents)
-    }
-
     /// An amount of so many dollars.
     pub const fn from_dollars(dollars: i32) -> Self {
         Self(dollars as i64 * Self::SCALE)
@@ -72,11 +67,6 @@ impl Percent {
     /// How v1 says that an introductory rate does not apply.
     pub const V1_NOT_APPLICABLE: Self = Self(-Self::SCALE);
 
-    /// A rate of so many thousandths of a percent.
-    pub const fn from_thousandths(thousandths: i64) -> Self {
-        Self(thousandths)
-    }
-
     /// The rate in thousandths of a percent.
     pub const fn thousandths(self) -> i64 {
         self.0
@@ -87,6 +77,20 @@ impl Percent {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    impl Money {
+        /// An amount of so many cents.
+        pub(crate) const fn from_cents(cents: i64) -> Self {
+            Self(cents)
+        }
+    }
+
+    impl Percent {
+        /// A rate of so many thousandths of a percent.
+        pub(crate) const fn from_thousandths(thousandths: i64) -> Self {
+            Self(thousandths)
+        }
+    }
 
     #[test]
     fn amounts_are_written_without_noise() {

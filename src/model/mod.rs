@@ -74,7 +74,7 @@ mod partner_event;
 pub(crate) mod plain_number;
 mod plain_text;
 mod rate_table;
-mod record;
+pub(crate) mod record;
 pub(crate) mod schema;
 mod section;
 mod sections;

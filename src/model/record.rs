@@ -2,7 +2,16 @@
 
 /// Defines resources, each from one list of fields: `field: Type` is always written, `field?: Type` is left out when not given, and
 /// `field?: Type | null` may be left out or null.
+///
+/// `record! { plain … }` defines what only our own commands and pages read, which no document describes.
 macro_rules! record {
+    (@define [plain $($meta:tt)*] $name:ident [$($fields:tt)*]) => {
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        $($meta)*
+        pub struct $name { $($fields)* }
+    };
+
     (@define [$($meta:tt)*] $name:ident [$($fields:tt)*]) => {
         #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
         #[serde(rename_all = "camelCase")]
@@ -12,6 +21,10 @@ macro_rules! record {
 
     (@define $meta:tt $name:ident [$($done:tt)*] $(#[$doc:meta])* $field:ident: $type:ty, $($rest:tt)*) => {
         record! { @define $meta $name [$($done)* $(#[$doc])* pub $field: $type,] $($rest)* }
+    };
+
+    (@define [plain $($meta:tt)*] $name:ident $done:tt $(#[$doc:meta])* $field:ident?: $type:ty, $($rest:tt)*) => {
+        record! { @define [plain $($meta)*] $name $done $(#[$doc])* $field?: $type | null, $($rest)* }
     };
 
     (@define $meta:tt $name:ident [$($done:tt)*] $(#[$doc:meta])* $field:ident?: $type:ty, $($rest:tt)*) => {
@@ -35,6 +48,10 @@ macro_rules! record {
                 pub $field: Option<$type>,
             ] $($rest)*
         }
+    };
+
+    (plain $($(#[$meta:meta])* $name:ident { $($fields:tt)* })+) => {
+        $(record! { @define [plain $(#[$meta])*] $name [] $($fields)* })+
     };
 
     ($($(#[$meta:meta])* $name:ident { $($fields:tt)* })+) => {

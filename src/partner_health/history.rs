@@ -31,7 +31,7 @@ const ASKS_USUAL: f64 = 100.0;
 const HALF_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How an ask ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
     /// With offers.
     Offered,

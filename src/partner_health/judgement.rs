@@ -79,10 +79,8 @@ pub(super) fn judge(now: &Span, lately: &Span, usual: &Counts, silences: u64) ->
         .or_else(|| timed_out.too_many().map(|told| (Health::Slow, told.words("asks ran out of time"))))
         .or_else(|| slower(&now.counts, usual))
         .or_else(|| declines_more(lately, usual));
-    match found {
-        Some((health, cause)) => Judgement { health, cause: Some(cause) },
-        None => Judgement { health: Health::Healthy, cause: None },
-    }
+    let (health, cause) = found.unzip();
+    Judgement { health: health.unwrap_or(Health::Healthy), cause }
 }
 
 /// The asks that end in one way, now and lately.

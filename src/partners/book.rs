@@ -26,11 +26,12 @@ pub struct Book {
     index: Index,
     /// What each row of the index stands for.
     rows: Vec<Row>,
-    fingerprint: Fingerprint,
+    /// Equal for books that say the same.
+    pub fingerprint: Fingerprint,
     /// What the files say, by partner.
     pub(super) said: BTreeMap<String, Said>,
     /// What in them is no fault, and may not be what was meant.
-    remarks: Vec<Fault>,
+    pub remarks: Vec<Fault>,
 }
 
 /// A row of the index: one alternative of the rule of a seat, or of one of its offers.
@@ -59,14 +60,9 @@ impl Book {
     /// Every fault of every file.
     pub fn load(directory: &Path) -> Result<Self, Vec<Fault>> {
         let files = files_in(directory).map_err(|error| {
-            vec![Fault {
-                file: Some(std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned())),
-                line: None,
-                key: "partners.path".to_owned(),
-                message: format!(
-                    "cannot be read: {error}; make the directory, or set `partners.path` to that of the partner files"
-                ),
-            }]
+            let file = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+            let advice = "make the directory, or set `partners.path` to that of the partner files";
+            vec![Fault::new(Some(file), "partners.path", format!("cannot be read: {error}; {advice}"))]
         })?;
         Self::of_files(files.into_iter().map(|file| (text_of(&file), file)))
     }
@@ -100,7 +96,7 @@ impl Book {
                 Ok(text) => text,
                 Err(error) => {
                     let message = format!("cannot be read: {error}");
-                    unread.push(Fault { file: Some(file), line: None, key: String::new(), message });
+                    unread.push(Fault::new(Some(file), "", message));
                     continue;
                 }
             };
@@ -199,11 +195,6 @@ impl Book {
         self.seats.iter().find(|seat| seat.is_of(partner, product_type))
     }
 
-    /// Names what its files say: the same for the same, and hardly for anything else.
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
-    }
-
     /// Every partner, once.
     pub fn partners(&self) -> Vec<&Identity> {
         let mut partners: Vec<&Identity> = self.seats.iter().map(|seat| &seat.identity).collect();
@@ -219,11 +210,6 @@ impl Book {
     /// What to say of a book without partners.
     pub fn without_seats(&self) -> Option<&'static str> {
         self.seats().is_empty().then_some("there are no partner files, so no lead will have an offer")
-    }
-
-    /// What in the files is no fault, and may not be what was meant.
-    pub fn remarks(&self) -> &[Fault] {
-        &self.remarks
     }
 
     /// Every template: of seats and of offers.

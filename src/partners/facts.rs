@@ -174,12 +174,6 @@ impl<'a> Facts<'a> {
         Self { company: Some(company), ..self }
     }
 
-    /// The same of a lead that has this uuid, whoever gave it.
-    #[must_use]
-    pub fn of_lead(self, uuid: Uuid) -> Self {
-        Self { uuid: Some(uuid), ..self }
-    }
-
     /// The same of a lead whose offers are ranked.
     #[must_use]
     pub fn ranked_by(self, ranked_by: Option<&'a RankedBy>) -> Self {

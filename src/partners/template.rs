@@ -32,7 +32,7 @@ pub struct Template {
     /// Beside an offer's: what a click on it does.
     pub imprint: Option<Imprint>,
     /// The finer kind of the offer.
-    sub_type: Option<ProductSubType>,
+    pub sub_type: Option<ProductSubType>,
     /// Where in the JSON the conversion probability stands, if that ends with it.
     conversion: Option<usize>,
 }
@@ -95,11 +95,6 @@ impl Template {
         let imprint =
             serde_json::to_string(&self.imprint).expect("an imprint has string keys and finite numbers");
         format!("{imprint}\n{}", self.json)
-    }
-
-    /// The finer kind of an offer.
-    pub fn product_sub_type(&self) -> Option<ProductSubType> {
-        self.sub_type
     }
 
     /// Writes its JSON, with another conversion probability in place of the file's where it ends with that.

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
-use hyper::header::RETRY_AFTER;
-use hyper::{HeaderMap, StatusCode};
+use chrono::Utc;
+use hyper::StatusCode;
 use tokio::time::Instant;
 
 use super::record::Ended;
 use super::subscription::Subscription;
 use crate::config::PostbackSettings;
 use crate::outbox::{pool_rules, wire};
+use crate::partners::http::exchange::retry_after;
 use crate::wire::{BreakerRules, Call, CallError, Endpoint, EndpointRules, Pool, Reply, Wire};
 
 /// Longest time that the breaker keeps calls back before it lets some through to see.
@@ -96,17 +96,11 @@ fn is_of_receiver(status: StatusCode) -> bool {
     status.is_server_error() || [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS].contains(&status)
 }
 
-/// How long a receiver wants to be left alone: seconds, or a date (RFC 9110, 10.2.3).
-fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = text.parse() {
-        return Some(Duration::from_secs(seconds));
-    }
-    (DateTime::parse_from_rfc2822(text).ok()?.to_utc() - now).to_std().ok()
-}
-
 #[cfg(test)]
 mod tests {
+    use chrono::DateTime;
+    use hyper::header::RETRY_AFTER;
+
     use super::*;
 
     #[test]

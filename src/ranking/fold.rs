@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::day::{At, Became, Day, fingerprint};
 use super::key::{self, Whose, day_of};
 use super::unreadable;
-use crate::model::EventType;
+use crate::model::{EventType, PartnerEventType};
 use crate::partners::declared::PayoutStep;
 use crate::partners::ranking::estimate::Band;
 use crate::partners::{Quote, SeatTemplate};
@@ -140,14 +140,8 @@ impl<'r> Fold<'r> {
 
 /// The step that an event is; `None` of one that earns nothing anywhere.
 fn step_of(event: EventType) -> Option<PayoutStep> {
-    Some(match event {
-        EventType::OfferClicked => PayoutStep::Click,
-        EventType::Applied => PayoutStep::Applied,
-        EventType::Approved => PayoutStep::Approved,
-        EventType::Listed => PayoutStep::Listed,
-        EventType::Opened => PayoutStep::Opened,
-        EventType::Funded => PayoutStep::Funded,
-        EventType::Conversion => PayoutStep::Conversion,
-        _ => return None,
-    })
+    match event {
+        EventType::OfferClicked => Some(PayoutStep::Click),
+        reported => PartnerEventType::from_wire(reported.as_str()).and_then(PayoutStep::reported),
+    }
 }

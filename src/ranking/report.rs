@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use statrs::distribution::{Beta, ContinuousCDF};
 
 use super::{Rankings, prior};
 use crate::config::NamedRanking;
+use crate::model::record::record;
 use crate::model::{ProductType, Timestamp};
 use crate::partners::ranking::estimate::Known;
 use crate::partners::ranking::{ConversionFrom, Estimate, Prior, Weights};
@@ -29,60 +29,58 @@ pub struct Wanted {
     pub test: bool,
 }
 
-/// The rankings in force, and what was learnt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RankingReport {
-    /// The ranking of companies that none names.
-    pub default: Option<String>,
-    /// The rankings, by their names.
-    pub rankings: BTreeMap<String, Named>,
-    /// What is believed before anything was seen.
-    pub prior: Prior,
-    /// When it was summed up, where a ranking is named.
-    pub learnt_at: Option<Timestamp>,
-    /// What was learnt: of partners, of their offers, and of these to people of one rating.
-    pub rows: Vec<Row>,
-    /// How many more rows there are.
-    pub rows_cut: usize,
-}
+record! {
+    plain
 
-/// A ranking.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Named {
-    /// What its parts count.
-    pub weights: Weights,
-    /// The companies that it is of, by their names.
-    pub companies: Vec<String>,
-}
+    /// The rankings in force, and what was learnt.
+    RankingReport {
+        /// The ranking of companies that none names.
+        default: Option<String>,
+        /// The rankings, by their names.
+        rankings: BTreeMap<String, Named>,
+        /// What is believed before anything was seen.
+        prior: Prior,
+        /// When it was summed up, where a ranking is named.
+        learnt_at: Option<Timestamp>,
+        /// What was learnt: of partners, of their offers, and of these to people of one rating.
+        rows: Vec<Row>,
+        /// How many more rows there are.
+        rows_cut: usize,
+    }
 
-/// What was learnt of a partner's offers, of one of them, or of that to people of one rating.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Row {
-    /// The company; its uuid where it has no name.
-    pub company: String,
-    /// The product type.
-    pub product_type: ProductType,
-    /// Key of the partner.
-    pub partner: String,
-    /// Key of the offer; none for all of the partner.
-    pub offer: Option<String>,
-    /// The rating, `(none)` of people without one; none for all.
-    pub rating: Option<String>,
-    /// Clicks; older ones count for less than one.
-    pub clicks: f64,
-    /// Those of them that earned their payout.
-    pub conversions: f64,
-    /// What is believed: of all offers of a partner, of one that nobody has clicked on.
-    pub estimate: f64,
-    /// With a probability of 90 % it is from this
-    pub low: f64,
-    /// to this.
-    pub high: f64,
-    /// What knows most of it.
-    pub from: ConversionFrom,
+    /// A ranking.
+    Named {
+        /// What its parts count.
+        weights: Weights,
+        /// The companies that it is of, by their names.
+        companies: Vec<String>,
+    }
+
+    /// What was learnt of a partner's offers, of one of them, or of that to people of one rating.
+    Row {
+        /// The company; its uuid where it has no name.
+        company: String,
+        /// The product type.
+        product_type: ProductType,
+        /// Key of the partner.
+        partner: String,
+        /// Key of the offer; none for all of the partner.
+        offer: Option<String>,
+        /// The rating, `(none)` of people without one; none for all.
+        rating: Option<String>,
+        /// Clicks; older ones count for less than one.
+        clicks: f64,
+        /// Those of them that earned their payout.
+        conversions: f64,
+        /// What is believed: of all offers of a partner, of one that nobody has clicked on.
+        estimate: f64,
+        /// With a probability of 90 % it is from this
+        low: f64,
+        /// to this.
+        high: f64,
+        /// What knows most of it.
+        from: ConversionFrom,
+    }
 }
 
 impl Rankings {

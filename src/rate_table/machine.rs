@@ -201,11 +201,6 @@ impl Machine {
         self.ahead.pending().filter(|seat| !self.seats[*seat].due)
     }
 
-    /// Whether a seat is asked by second look.
-    pub fn is_second_look(&self, seat: usize) -> bool {
-        self.asks.is_released(seat)
-    }
-
     /// When second look has asked a seat, Unix milliseconds.
     pub fn released_at(&self, seat: usize) -> Option<i64> {
         self.asks.released_at(seat)

@@ -219,7 +219,9 @@ pub fn held(store: &Store, lead: Uuid) -> Result<Held, Unavailable> {
 /// What the rules of partners read of a lead, as of a moment.
 pub fn facts(record: &LeadRecord, at: DateTime<Utc>) -> Facts<'_> {
     let facts = Facts::new(&record.lead, at.date_naive(), record.bands);
-    facts.with_newer_values(record.newer_values).submitted_by(record.company).of_lead(record.uuid)
+    let mut facts = facts.with_newer_values(record.newer_values).submitted_by(record.company);
+    facts.uuid = Some(record.uuid);
+    facts
 }
 
 /// The credit rating of a lead: as given, or that of its score.

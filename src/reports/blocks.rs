@@ -26,7 +26,7 @@ pub type Blocks = Vec<(Kind, Vec<u8>)>;
 /// The parts that cells become: of each day, and of each month.
 pub fn parts(cells: &Cells) -> BTreeMap<Place, Blocks> {
     let mut places: BTreeMap<Place, Vec<&OfDay>> = BTreeMap::new();
-    for (at, of_day) in cells.all() {
+    for (at, of_day) in &cells.by {
         for grain in [Grain::Day, Grain::Month] {
             let place = Place { company: at.company, test: at.test, grain, period: grain.period(at.day) };
             places.entry(place).or_default().push(of_day);

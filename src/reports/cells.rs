@@ -37,8 +37,10 @@ pub struct Values(pub Vec<Vec<u32>>);
 /// Cells by place.
 #[derive(Debug, Clone, Default)]
 pub struct Cells {
-    by: BTreeMap<At, OfDay>,
-    count: usize,
+    /// All of them.
+    pub by: BTreeMap<At, OfDay>,
+    /// How many there are.
+    pub count: usize,
 }
 
 impl Values {
@@ -89,16 +91,6 @@ impl Cells {
         }
     }
 
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    /// All of them.
-    pub fn all(&self) -> &BTreeMap<At, OfDay> {
-        &self.by
-    }
-
     /// Those of some days of a company.
     pub fn days(
         &self,
@@ -130,7 +122,7 @@ mod tests {
     }
 
     fn leads(cells: &Cells, kind: Kind, ids: Ids) -> i64 {
-        cells.all()[&at()].get(&kind).and_then(|of| of.get(&ids)).map_or(0, |found| found.get(Measure::Leads))
+        cells.by[&at()].get(&kind).and_then(|of| of.get(&ids)).map_or(0, |found| found.get(Measure::Leads))
     }
 
     #[test]
@@ -143,7 +135,7 @@ mod tests {
         assert_eq!((leads(&cells, pair, (3, 7)), leads(&cells, pair, (4, 7))), (1, 1));
         assert_eq!(leads(&cells, Kind(Some(Slot(1)), None), (0, 0)), 0);
         // The whole, two singles of one dimension, one of the other, and two pairs.
-        assert_eq!(cells.count(), 6);
+        assert_eq!(cells.count, 6);
     }
 
     #[test]

@@ -168,7 +168,7 @@ impl Count {
     /// The values of a dimension under which anything was counted, at any company.
     pub fn known(&self, slot: Slot) -> BTreeSet<&str> {
         let of_slot = self.names.iter().filter(|((_, of), _)| *of == slot);
-        of_slot.flat_map(|(_, names)| names.all().iter().map(|name| &**name)).collect()
+        of_slot.flat_map(|(_, names)| names.names.iter().map(|name| &**name)).collect()
     }
 
     /// The day of a time in this count's zone.
@@ -266,19 +266,19 @@ impl Count {
 
     /// Whether what was counted is to be written by now; soon, where others make reports of what is written.
     pub fn is_due(&self, for_others: bool) -> bool {
-        gauge!(REPORT_CELLS, "zone" => self.space.zone.name()).set(self.pending.count() as f64);
+        gauge!(REPORT_CELLS, "zone" => self.space.zone.name()).set(self.pending.count as f64);
         let mut every = self.rules.write_every;
         if for_others {
             every = every.min(FOR_OTHERS_EVERY.max(self.wrote_for * WRITES_A_PART));
         }
-        self.pending.count() >= self.rules.cells_in_memory || self.written_at.elapsed() >= every
+        self.pending.count >= self.rules.cells_in_memory || self.written_at.elapsed() >= every
     }
 
     /// What stores everything counted so far, unless another process has counted since, and the days and months that get a part;
     /// `None` if all is stored.
     pub fn draft(&mut self) -> Option<(Draft, Vec<Place>)> {
         self.written_at = Instant::now();
-        if self.stored.as_ref() == Some(&codec::encode(&self.state)) && self.pending.count() == 0 {
+        if self.stored.as_ref() == Some(&codec::encode(&self.state)) && self.pending.count == 0 {
             return None;
         }
         let commit = Commit::new().as_found(Tree::Reports, self.space.state(), self.stored.as_deref());

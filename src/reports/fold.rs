@@ -213,7 +213,7 @@ impl<'a> Fold<'a> {
     /// The finer kind of an offer, looked for once in each template.
     fn sub_type(&mut self, quote: &Quote) -> Option<ProductSubType> {
         let templates = &self.records.templates;
-        let find = || templates.of(quote).ok().and_then(|template| template.product_sub_type());
+        let find = || templates.of(quote).ok().and_then(|template| template.sub_type);
         if quote.own.is_some() { find() } else { *self.sub_types.entry(quote.text).or_insert_with(find) }
     }
 

@@ -85,7 +85,8 @@ const TRIES: usize = 4;
 #[derive(Debug, Clone)]
 pub struct Reports {
     records: Records,
-    rules: Arc<ReportSettings>,
+    /// The limits and names that reports go by.
+    pub rules: Arc<ReportSettings>,
     counts: Arc<Vec<RwLock<Count>>>,
     places: Arc<Semaphore>,
     /// Whether this process counts: others go by what it has written.
@@ -124,11 +125,6 @@ impl Reports {
 
     fn is_counting(&self) -> bool {
         self.counting.load(Ordering::Acquire)
-    }
-
-    /// The limits and names that reports go by.
-    pub fn rules(&self) -> &ReportSettings {
-        &self.rules
     }
 
     /// By whose days is counted where nothing else is said.

@@ -22,7 +22,8 @@ const LONGEST: usize = 200;
 #[derive(Debug, Clone)]
 pub struct Names {
     ids: HashMap<String, u32>,
-    names: Vec<String>,
+    /// Every value, by number.
+    pub names: Vec<String>,
     /// How many of them the store has.
     written: usize,
 }
@@ -65,11 +66,6 @@ impl Names {
         self.ids.get(name).copied()
     }
 
-    /// Every value, by number.
-    pub fn all(&self) -> &[String] {
-        &self.names
-    }
-
     /// The values that the store does not have yet, and the number of the first.
     pub fn unwritten(&self) -> Option<(u32, &[String])> {
         let rest = &self.names[self.written..];
@@ -91,7 +87,7 @@ mod tests {
         let mut names = Names::default();
         names.load(3, vec!["a".to_owned()]);
         names.load(6, vec!["d".to_owned()]);
-        assert_eq!(names.all()[3..], ["a", LOST, LOST, "d"]);
+        assert_eq!(names.names[3..], ["a", LOST, LOST, "d"]);
         assert_eq!((names.find("d"), names.id("e", 9)), (Some(6), 7));
     }
 

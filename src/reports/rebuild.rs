@@ -89,7 +89,7 @@ impl Rebuild {
     async fn write_when_due(&mut self, more: bool) -> Result<(), CommitError> {
         let (cells, is_due) = {
             let count = self.count.read();
-            (count.pending.count() as u64, count.is_due(false))
+            (count.pending.count as u64, count.is_due(false))
         };
         if is_due || !more {
             self.reports.write_count(&self.count).await?;

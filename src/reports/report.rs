@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use chrono::{Datelike, Days, Months, NaiveDate};
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::count::Count;
@@ -14,54 +13,51 @@ use super::groups::{Group, Groups};
 use super::measure::{Measure, Measures};
 use super::query::{Order, OrderBy, Query, Range};
 use super::sums::{SumFault, Sums};
+use crate::model::record::record;
 use crate::sheet::{Kind, Sheet, Value};
 
-/// A report.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Report {
-    /// The first day.
-    pub from: NaiveDate,
-    /// The last day.
-    pub to: NaiveDate,
-    /// The days before, first and last, where they are compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<(NaiveDate, NaiveDate)>,
-    /// By whose days.
-    pub zone: String,
-    /// Whether of test leads.
-    pub test: bool,
-    /// The dimensions of the rows, by name.
-    pub by: Vec<String>,
-    /// What it is confined to: dimension and value.
-    #[serde(rename = "where")]
-    pub filters: Vec<(String, String)>,
-    /// The rows.
-    pub rows: Vec<Row>,
-    /// The whole: each lead once, whatever rows it counts in.
-    pub total: Figures,
-    /// The same of the days before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total_before: Option<Figures>,
-    /// How many rows more there are.
-    pub rows_left_out: usize,
-    /// The arrival of the first record that is not counted yet, Unix milliseconds; none when all are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub uncounted_from: Option<i64>,
-}
+record! {
+    plain
 
-/// A row of a report.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Row {
-    /// Its values, in the order of the dimensions.
-    pub by: Vec<String>,
-    /// Its figures.
-    #[serde(flatten)]
-    pub figures: Figures,
-    /// The figures of the days before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<Figures>,
+    /// A report.
+    Report {
+        /// The first day.
+        from: NaiveDate,
+        /// The last day.
+        to: NaiveDate,
+        /// The days before, first and last, where they are compared.
+        before?: (NaiveDate, NaiveDate),
+        /// By whose days.
+        zone: String,
+        /// Whether of test leads.
+        test: bool,
+        /// The dimensions of the rows, by name.
+        by: Vec<String>,
+        /// What it is confined to: dimension and value.
+        #[serde(rename = "where")]
+        filters: Vec<(String, String)>,
+        /// The rows.
+        rows: Vec<Row>,
+        /// The whole: each lead once, whatever rows it counts in.
+        total: Figures,
+        /// The same of the days before.
+        total_before?: Figures,
+        /// How many rows more there are.
+        rows_left_out: usize,
+        /// The arrival of the first record that is not counted yet, Unix milliseconds; none when all are.
+        uncounted_from?: i64,
+    }
+
+    /// A row of a report.
+    Row {
+        /// Its values, in the order of the dimensions.
+        by: Vec<String>,
+        /// Its figures.
+        #[serde(flatten)]
+        figures: Figures,
+        /// The figures of the days before.
+        before?: Figures,
+    }
 }
 
 /// A row before it is told.
@@ -92,7 +88,7 @@ pub fn report(mut sums: Sums<'_>) -> Result<Report, SumFault> {
         Some(range) => moved(sums.groups(range)?, query, range),
         None => Groups::default(),
     };
-    let telling = Telling { query, count, labels: [0, 1].map(|place| sums.labels[place].all().to_vec()) };
+    let telling = Telling { query, count, labels: [0, 1].map(|place| sums.labels[place].names.clone()) };
     let mut drafts = drafts(now, before);
     let rows_left_out = drafts.len().saturating_sub(query.limit);
     telling.sort(&mut drafts);

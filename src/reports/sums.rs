@@ -91,7 +91,7 @@ impl Sums<'_> {
                 let first = number(Grain::Month.period(range.first).min(Dimension::Week.period(range.first)));
                 (first, number(range.last) - first + 1)
             }
-            Some(_) => (0, self.labels[place].all().len() as u32),
+            Some(_) => (0, self.labels[place].names.len() as u32),
         }
     }
 
@@ -139,7 +139,7 @@ impl Sums<'_> {
             (None, only) => Some(only.flatten().map_or(Role::None, Role::Only)),
             (Some(place), only) => {
                 let labels = &mut self.labels[place];
-                let all = names.all().iter().enumerate();
+                let all = names.names.iter().enumerate();
                 let is_wanted = |nth: usize| only.flatten().is_none_or(|only| only as usize == nth);
                 let ids = all
                     .map(|(nth, name)| if is_wanted(nth) { labels.id(name, usize::MAX) } else { u32::MAX });

@@ -400,16 +400,11 @@ fn of_tables(story: &Story, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
                 note(seat, set(&seat.sub_types), Figure::Asks, None);
             }
             for quote in answer.outcome.quotes() {
-                note(
-                    seat,
-                    set(records.templates.of(quote).unwrap().product_sub_type()),
-                    Figure::Offers,
-                    None,
-                );
+                note(seat, set(records.templates.of(quote).unwrap().sub_type), Figure::Offers, None);
             }
         }
         for (seat, quote) in table.shown() {
-            note(seat, set(records.templates.of(quote).unwrap().product_sub_type()), Figure::Shown, None);
+            note(seat, set(records.templates.of(quote).unwrap().sub_type), Figure::Shown, None);
         }
     }
 }

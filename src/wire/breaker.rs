@@ -80,7 +80,7 @@ pub struct Breaker {
     /// When it last closed.
     closed_at: Option<Instant>,
     /// When it last left the closed state; kept until it closes.
-    ejected_since: Option<Instant>,
+    pub ejected_since: Option<Instant>,
     /// Whether [`Turn::Held`] has been said.
     held: bool,
 }
@@ -163,11 +163,6 @@ impl Breaker {
             Stage::Open { .. } => BreakerState::Open,
             Stage::HalfOpen { .. } => BreakerState::HalfOpen,
         }
-    }
-
-    /// Since when it has not been closed.
-    pub fn ejected_since(&self) -> Option<Instant> {
-        self.ejected_since
     }
 
     /// Calls and failures within the window.

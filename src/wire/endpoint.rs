@@ -132,7 +132,7 @@ impl Endpoint {
         let tally = breaker.tally(Instant::now());
         EndpointState {
             breaker: breaker.state(),
-            ejected_since: breaker.ejected_since(),
+            ejected_since: breaker.ejected_since,
             simulated: self.0.pool.panel().simulates(),
             in_flight: self.0.concurrency - self.0.places.available_permits(),
             calls: tally.calls,
@@ -245,7 +245,7 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let ejected = self.breaker.lock().ejected_since().is_some();
+        let ejected = self.breaker.lock().ejected_since.is_some();
         self.pool.panel().leave(ejected);
     }
 }

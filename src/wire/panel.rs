@@ -11,12 +11,6 @@ pub struct PanelRules {
     pub simulate_only: bool,
 }
 
-impl Default for PanelRules {
-    fn default() -> Self {
-        Self { max_ejected_percent: 50, simulate_only: false }
-    }
-}
-
 /// All endpoints, and how many of them are ejected.
 #[derive(Debug)]
 pub(super) struct Panel(Mutex<Count>);

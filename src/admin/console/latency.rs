@@ -5,8 +5,8 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::chart::{self, Chart, Fault, ink};
 use super::prelude::*;
+use crate::matching::ask_statistics::EndedAsk;
 use crate::matching::ask_statistics::survival::Ending;
-use crate::matching::ask_statistics::{End, EndedAsk};
 use crate::matching::late_asks::LateAsk;
 
 /// Bars of the chart.
@@ -94,10 +94,10 @@ fn draw(area: &chart::Area<'_>, bars: &[Bar], top: f64, timeout: f64, words: &st
 fn bars(asks: &[EndedAsk], late: &[LateAsk], timeout: f64) -> Vec<Bar> {
     let in_time = asks.iter().filter_map(|ask| {
         let part = match ask.end {
-            End::Offered => 0,
-            End::Declined => 1,
-            End::Late => 2,
-            End::Failed | End::TimedOut => return None,
+            Some(Ending::Offered) => 0,
+            Some(Ending::Declined) => 1,
+            None => 2,
+            Some(Ending::Failed | Ending::TimedOut) => return None,
         };
         Some((f64::from(ask.elapsed_us) / 1e6, part))
     });
@@ -130,15 +130,15 @@ fn row(bar: &Bar) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn ask(elapsed_us: u32, end: End) -> EndedAsk {
-        EndedAsk { elapsed_us, end, test: false }
+    fn ask(elapsed_us: u32, end: Ending) -> EndedAsk {
+        EndedAsk { elapsed_us, end: Some(end), test: false }
     }
 
     #[test]
     fn every_answer_stands_in_one_bar() {
         let times = [0, 9, 10, 999, 1_000, 250_000, 3_999_999, 4_000_000, 9_000_000];
-        let mut asks = times.map(|elapsed_us| ask(elapsed_us, End::Offered)).to_vec();
-        asks.push(ask(7, End::Failed));
+        let mut asks = times.map(|elapsed_us| ask(elapsed_us, Ending::Offered)).to_vec();
+        asks.push(ask(7, Ending::Failed));
         let late = |end| LateAsk { at: 0, test: false, budget_us: 4_000_000, elapsed_us: 20_000_000, end };
         let bars = bars(&asks, &[late(Ending::Declined), late(Ending::TimedOut)], 4.0);
         assert_eq!(bars.iter().map(|bar| bar.counts[0]).sum::<usize>(), times.len());
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn one_ask_is_counted_in_whole_ticks_each_once() {
-        let asks = [ask(250_000, End::Offered)];
+        let asks = [ask(250_000, Ending::Offered)];
         let drawn = chart("id".to_owned(), "Answers".to_owned(), &asks, &[], 5.0).unwrap().to_string();
         let texts = drawn.split("<text ").skip(1).filter_map(|text| text.split(['>', '<']).nth(1));
         let ticks: Vec<&str> = texts.map(str::trim).filter(|text| text.parse::<f64>().is_ok()).collect();

@@ -100,7 +100,7 @@ fn form(given: &[(String, String)], reports: &Reports, query: Option<&Query>) ->
     let is_by_figure = query.is_some_and(|query| matches!(query.order.by, OrderBy::Figure(_)));
     let filter = |place| all("where").nth(place).cloned().unwrap_or_default();
     let zone = value("zone");
-    let zones = reports.rules().zones.iter().map(|known| (known.name(), known.name()));
+    let zones = reports.rules.zones.iter().map(|known| (known.name(), known.name()));
     fields! {
         from => day("from", range.map(|range| range.first)),
         to => day("to", range.map(|range| range.last)),

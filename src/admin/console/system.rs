@@ -94,7 +94,7 @@ fn book(app: &App, reading: &Reading) -> Value {
     fields! {
         partners => book.partners().len(),
         offers => book.offers(),
-        fingerprint => format!("{:012x}", book.fingerprint().figure()),
+        fingerprint => format!("{:012x}", book.fingerprint.figure()),
         taken_in_at => reading.reloaded_at.map(|seconds| seconds * 1000.0),
         refused => reading.reloads_refused,
     }

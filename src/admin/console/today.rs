@@ -50,7 +50,7 @@ impl Today {
     /// As it is now; nothing where reports cannot be made just now.
     pub(super) fn now(app: &App) -> Option<Self> {
         let reports: &Reports = app.reports.as_ref()?;
-        let zone = *reports.rules().zones.first()?;
+        let zone = *reports.rules.zones.first()?;
         let today = Utc::now().with_timezone(&zone).date_naive();
         let pairs = [("from", today.to_string()), ("to", today.to_string()), ("by", "day".to_owned())];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value));

@@ -10,72 +10,66 @@ mod interval;
 mod outcome;
 mod reading;
 
-use serde::{Deserialize, Serialize};
-
 pub use self::outcome::Outcome;
 use self::outcome::Tally;
 pub use self::reading::Reading;
 use crate::experiments::CONTROL;
+use crate::model::record::record;
 
 /// Leads that each of two variants must have for a difference between them to be told.
 pub const LEAST_LEADS: u64 = 100;
 
-/// The variants of a rule.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Comparison {
-    /// The rule.
-    pub rule: String,
-    /// Whether of test leads.
-    pub test: bool,
-    /// The control, then the others.
-    pub variants: Vec<VariantFigures>,
-    /// Whether there are more leads than were read (`experiments.compared_leads`), which are those that came first.
-    pub cut: bool,
-}
+record! {
+    plain
 
-/// What became of the leads of a variant.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct VariantFigures {
-    /// The variant.
-    pub variant: String,
-    /// Its leads.
-    pub leads: u64,
-    /// What is compared, in the order of [`Outcome::ALL`].
-    pub figures: Vec<Figure>,
-}
+    /// The variants of a rule.
+    Comparison {
+        /// The rule.
+        rule: String,
+        /// Whether of test leads.
+        test: bool,
+        /// The control, then the others.
+        variants: Vec<VariantFigures>,
+        /// Whether there are more leads than were read (`experiments.compared_leads`), which are those that came first.
+        cut: bool,
+    }
 
-/// One figure of a variant.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Figure {
-    /// What it is of.
-    pub of: Outcome,
-    /// How many leads, clicks or dollars there are.
-    pub total: f64,
-    /// The share of leads that have it, or how much a lead has on average; none without leads.
-    pub value: Option<f64>,
-    /// How it differs from that of the control; none where nothing can be said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub difference: Option<Difference>,
-}
+    /// What became of the leads of a variant.
+    VariantFigures {
+        /// The variant.
+        variant: String,
+        /// Its leads.
+        leads: u64,
+        /// What is compared, in the order of [`Outcome::ALL`].
+        figures: Vec<Figure>,
+    }
 
-/// A figure of a variant less that of the control.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Difference {
-    /// The difference.
-    pub value: f64,
-    /// The lower end of its interval of 95 %.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
-    /// Whether the interval leaves 0 out, with enough leads of both.
-    pub differs: bool,
-    /// How many more leads each of both would take, if they go on like this; none where it differs or where no number would do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub leads_missing: Option<u64>,
+    /// One figure of a variant.
+    Figure {
+        /// What it is of.
+        of: Outcome,
+        /// How many leads, clicks or dollars there are.
+        total: f64,
+        /// The share of leads that have it, or how much a lead has on average; none without leads.
+        value: Option<f64>,
+        /// How it differs from that of the control; none where nothing can be said.
+        difference?: Difference,
+    }
+
+    /// A figure of a variant less that of the control.
+    #[derive(Copy)]
+    Difference {
+        /// The difference.
+        value: f64,
+        /// The lower end of its interval of 95 %.
+        low: f64,
+        /// The upper end.
+        high: f64,
+        /// Whether the interval leaves 0 out, with enough leads of both.
+        differs: bool,
+        /// How many more leads each of both would take, if they go on like this; none where it differs or where no number would do.
+        leads_missing?: u64,
+    }
 }
 
 impl Difference {

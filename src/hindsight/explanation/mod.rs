@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 pub use self::standing::Standing;
 pub use crate::hindsight::judgement::Refusal;
+use crate::model::record::record;
 use crate::model::{ProductType, RejectReason, Timestamp};
 use crate::partners::Book;
 pub use crate::rate_table::reason::Reason;
@@ -21,120 +22,106 @@ use crate::rate_table::treatment::Treatment;
 use crate::records::{Records, Unavailable, reading};
 use crate::store::entities::LeadRecord;
 
-/// What became of a lead.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LeadExplanation {
-    /// The lead.
-    pub lead: Uuid,
-    /// Whose it is.
-    pub company: Uuid,
-    /// Made with a test token.
-    pub test: bool,
-    /// Its rate tables, oldest first; only the one that was asked about, if it was.
-    pub rate_tables: Vec<TableExplanation>,
-}
+record! {
+    plain
 
-/// Why a rate table is as it is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TableExplanation {
-    /// The table.
-    pub uuid: Uuid,
-    /// When it was made.
-    pub created_at: Timestamp,
-    /// When it had to be complete.
-    pub deadline: Timestamp,
-    /// When second look began, if it did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub second_look_at: Option<Timestamp>,
-    /// Whether a partner is still outstanding.
-    pub pending: bool,
-    /// Whether the partner files are still those that it was made with, so that conditions are those of then.
-    pub same_files: bool,
-    /// Whether the lead is still what it was then.
-    pub same_lead: bool,
-    /// The variants that its lead has of the experiments which ran when it was made, and what they changed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub experiments: Vec<TreatmentExplanation>,
-    /// Those who had a place at it, then everybody else.
-    pub seats: Vec<SeatExplanation>,
-}
+    /// What became of a lead.
+    LeadExplanation {
+        /// The lead.
+        lead: Uuid,
+        /// Whose it is.
+        company: Uuid,
+        /// Made with a test token.
+        test: bool,
+        /// Its rate tables, oldest first; only the one that was asked about, if it was.
+        rate_tables: Vec<TableExplanation>,
+    }
 
-/// What an experiment changed of a rate table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TreatmentExplanation {
-    /// The rule.
-    pub rule: String,
-    /// The variant that the lead has of it.
-    pub variant: String,
-    /// What is different by that, in words.
-    pub about: String,
-}
+    /// Why a rate table is as it is.
+    TableExplanation {
+        /// The table.
+        uuid: Uuid,
+        /// When it was made.
+        created_at: Timestamp,
+        /// When it had to be complete.
+        deadline: Timestamp,
+        /// When second look began, if it did.
+        second_look_at?: Timestamp,
+        /// Whether a partner is still outstanding.
+        pending: bool,
+        /// Whether the partner files are still those that it was made with, so that conditions are those of then.
+        same_files: bool,
+        /// Whether the lead is still what it was then.
+        same_lead: bool,
+        /// The variants that its lead has of the experiments which ran when it was made, and what they changed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        experiments: Vec<TreatmentExplanation>,
+        /// Those who had a place at it, then everybody else.
+        seats: Vec<SeatExplanation>,
+    }
 
-/// What became of a partner's seat.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SeatExplanation {
-    /// Key of the partner.
-    pub partner: String,
-    /// The partner as clients know it.
-    pub partner_uuid: Uuid,
-    /// Its name.
-    pub name: String,
-    /// What it is asked about.
-    pub product_type: ProductType,
-    /// Whether it had a place at the table.
-    #[serde(default)]
-    pub seated: bool,
-    /// Whether it has second look.
-    #[serde(default)]
-    pub second_look: bool,
-    /// What became of it.
-    pub why: Reason,
-    /// The same in words.
-    pub about: String,
-    /// What a mapping or the wire reported, of an ask that came to nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cause: Option<String>,
-    /// Why it rejected the person.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reject_reason: Option<RejectReason>,
-    /// When it was asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked_at: Option<Timestamp>,
-    /// How long it had, milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget_ms: Option<u32>,
-    /// After how many milliseconds its outcome was there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended_after_ms: Option<u64>,
-    /// What is against asking it, of one that was not.
-    pub refusals: Vec<Refusal>,
-    /// Its offers.
-    pub offers: Vec<OfferExplanation>,
-}
+    /// What an experiment changed of a rate table.
+    #[derive(Eq)]
+    TreatmentExplanation {
+        /// The rule.
+        rule: String,
+        /// The variant that the lead has of it.
+        variant: String,
+        /// What is different by that, in words.
+        about: String,
+    }
 
-/// What became of an offer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OfferExplanation {
-    /// Its name in the partner's file.
-    pub name: String,
-    /// Its uuid, when the partner answered with it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub uuid: Option<Uuid>,
-    /// Its score then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub score: Option<f64>,
-    /// What became of it.
-    pub why: OfferReason,
-    /// Where it stands and why, where a ranking was in force.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub standing: Option<Standing>,
-    /// What is against it.
-    pub refusals: Vec<Refusal>,
+    /// What became of a partner's seat.
+    SeatExplanation {
+        /// Key of the partner.
+        partner: String,
+        /// The partner as clients know it.
+        partner_uuid: Uuid,
+        /// Its name.
+        name: String,
+        /// What it is asked about.
+        product_type: ProductType,
+        /// Whether it had a place at the table.
+        #[serde(default)]
+        seated: bool,
+        /// Whether it has second look.
+        #[serde(default)]
+        second_look: bool,
+        /// What became of it.
+        why: Reason,
+        /// The same in words.
+        about: String,
+        /// What a mapping or the wire reported, of an ask that came to nothing.
+        cause?: String,
+        /// Why it rejected the person.
+        reject_reason?: RejectReason,
+        /// When it was asked.
+        asked_at?: Timestamp,
+        /// How long it had, milliseconds.
+        budget_ms?: u32,
+        /// After how many milliseconds its outcome was there.
+        ended_after_ms?: u64,
+        /// What is against asking it, of one that was not.
+        refusals: Vec<Refusal>,
+        /// Its offers.
+        offers: Vec<OfferExplanation>,
+    }
+
+    /// What became of an offer.
+    OfferExplanation {
+        /// Its name in the partner's file.
+        name: String,
+        /// Its uuid, when the partner answered with it.
+        uuid?: Uuid,
+        /// Its score then.
+        score?: f64,
+        /// What became of it.
+        why: OfferReason,
+        /// Where it stands and why, where a ranking was in force.
+        standing?: Standing,
+        /// What is against it.
+        refusals: Vec<Refusal>,
+    }
 }
 
 /// Why an offer is, or is not, shown.
@@ -213,7 +200,7 @@ fn of_table(
         deadline: Timestamp::at(head.deadline),
         second_look_at: second_look_at.and_then(Timestamp::from_millis),
         pending: !table.progress().settled(),
-        same_files: head.book == book.fingerprint(),
+        same_files: head.book == book.fingerprint,
         same_lead: record.updated_at <= head.created_at,
         experiments: head.treatments.iter().map(TreatmentExplanation::from).collect(),
         seats: seats::of_table(records, book, record, table)?,

@@ -2,44 +2,41 @@
 
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
-
 use crate::model::ConversionSource;
+use crate::model::record::record;
 use crate::partners::Quote;
 use crate::partners::ranking::{ConversionFrom, Parts, Ranked, Ranking, Seen};
 use crate::rate_table::table::Table;
 use crate::records::templates::Templates;
 
-/// Where an offer stands that was ranked, and why.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Standing {
-    /// The ranking, as it was then.
-    pub ranking: Ranking,
-    /// Its position in its list, from 1; none where it is not shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rank: Option<usize>,
-    /// What its score is made of.
-    pub parts: Parts,
-    /// Where the conversion is from.
-    pub conversion_from: ConversionFrom,
-    /// What was seen there.
-    pub seen: Seen,
-    /// The next offer of its list, and why that is below it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub above: Option<Above>,
-}
+record! {
+    plain
 
-/// Why an offer is above the next.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Above {
-    /// Key of the next one's partner.
-    pub partner: String,
-    /// Its name in the partner's file.
-    pub offer: String,
-    /// Why, for people.
-    pub why: String,
+    /// Where an offer stands that was ranked, and why.
+    Standing {
+        /// The ranking, as it was then.
+        ranking: Ranking,
+        /// Its position in its list, from 1; none where it is not shown.
+        rank?: usize,
+        /// What its score is made of.
+        parts: Parts,
+        /// Where the conversion is from.
+        conversion_from: ConversionFrom,
+        /// What was seen there.
+        seen: Seen,
+        /// The next offer of its list, and why that is below it.
+        above?: Above,
+    }
+
+    /// Why an offer is above the next.
+    Above {
+        /// Key of the next one's partner.
+        partner: String,
+        /// Its name in the partner's file.
+        offer: String,
+        /// Why, for people.
+        why: String,
+    }
 }
 
 /// The ranked offers of a table that are shown, by their numbers.

@@ -24,7 +24,8 @@ pub use self::other_timeouts::OtherTimeout;
 use self::other_timeouts::other_timeouts;
 use self::waits::{Wait, Waits};
 use crate::matching::Configuration;
-use crate::matching::ask_statistics::{AskStatistics, AskTally, End, EndedAsk};
+use crate::matching::ask_statistics::survival::Ending;
+use crate::matching::ask_statistics::{AskStatistics, AskTally, EndedAsk};
 use crate::matching::late_asks::LateAsk;
 use crate::model::ProductType;
 use crate::partners::Seat;
@@ -162,7 +163,7 @@ impl TableAsks {
                 others: others.max().unwrap_or(0),
                 after: after_ms,
                 elapsed: waited_ms,
-                ended: ask.end != End::TimedOut,
+                ended: ask.end != Some(Ending::TimedOut),
             });
         }
     }

@@ -4,7 +4,7 @@
 use fastrand::Rng;
 
 use super::*;
-use crate::matching::ask_statistics::survival::{Ending, Estimated};
+use crate::matching::ask_statistics::survival::Estimated;
 
 const TIMEOUT_MS: u64 = 5600;
 
@@ -15,13 +15,13 @@ const TWO_POINTS: f64 = 0.02;
 #[derive(Debug, Clone, Copy)]
 struct Truth {
     took: f64,
-    end: End,
+    end: Ending,
     /// When the other partners of the table were done.
     others: u64,
 }
 
 /// Draws how long an answer takes, and whether it holds offers.
-type Law = fn(&mut Rng) -> (f64, End);
+type Law = fn(&mut Rng) -> (f64, Ending);
 
 /// A standard normal number (Box and Muller, 1958).
 fn normal(draws: &mut Rng) -> f64 {
@@ -29,17 +29,17 @@ fn normal(draws: &mut Rng) -> f64 {
     (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * other).cos()
 }
 
-fn offered_by(draws: &mut Rng, share: f64) -> End {
-    if draws.f64() < share { End::Offered } else { End::Declined }
+fn offered_by(draws: &mut Rng, share: f64) -> Ending {
+    if draws.f64() < share { Ending::Offered } else { Ending::Declined }
 }
 
 /// Half within 3.9 s, 95 of 100 within 13.1 s, as it was measured where 5.6 s stood.
-fn log_normal(draws: &mut Rng) -> (f64, End) {
+fn log_normal(draws: &mut Rng) -> (f64, Ending) {
     (3900.0 * (normal(draws) * 0.7365).exp(), offered_by(draws, 0.6))
 }
 
 /// Declines come quickly, offers slowly.
-fn bimodal(draws: &mut Rng) -> (f64, End) {
+fn bimodal(draws: &mut Rng) -> (f64, Ending) {
     if draws.f64() < 0.45 {
         (400.0 * (normal(draws) * 0.3).exp(), offered_by(draws, 0.05))
     } else {
@@ -48,15 +48,15 @@ fn bimodal(draws: &mut Rng) -> (f64, End) {
 }
 
 /// Most answer soon, and a few in a hundred very late (Pareto).
-fn heavy_tail(draws: &mut Rng) -> (f64, End) {
+fn heavy_tail(draws: &mut Rng) -> (f64, Ending) {
     (900.0 * (1.0 - draws.f64()).powf(-1.0 / 0.9), offered_by(draws, 0.5))
 }
 
 /// One in eight is never answered, one in twelve fails.
-fn hanging(draws: &mut Rng) -> (f64, End) {
+fn hanging(draws: &mut Rng) -> (f64, Ending) {
     match draws.u32(0..24) {
-        0..3 => (f64::INFINITY, End::Offered),
-        3..5 => (draws.f64() * 2000.0, End::Failed),
+        0..3 => (f64::INFINITY, Ending::Offered),
+        3..5 => (draws.f64() * 2000.0, Ending::Failed),
         _ => (2500.0 * (normal(draws) * 0.8).exp(), offered_by(draws, 0.7)),
     }
 }
@@ -78,8 +78,8 @@ fn recorded(truths: &[Truth]) -> (SeatAsks, Vec<LateAsk>) {
     for truth in truths {
         let ended = truth.took <= TIMEOUT_MS as f64;
         let waited = truth.took.min(TIMEOUT_MS as f64);
-        let end = if ended { truth.end } else { End::TimedOut };
-        recorded.tally.count(EndedAsk { elapsed_us: micros(waited), end, test: false });
+        let end = if ended { truth.end } else { Ending::TimedOut };
+        recorded.tally.count(EndedAsk { elapsed_us: micros(waited), end: Some(end), test: false });
         recorded.waits.count(Wait { others: truth.others, after: 1, elapsed: waited as u64, ended });
         timed_out += usize::from(!ended);
         if ended || timed_out % 3 != 0 {
@@ -88,7 +88,7 @@ fn recorded(truths: &[Truth]) -> (SeatAsks, Vec<LateAsk>) {
         let watched = truth.took.min(2.0 * TIMEOUT_MS as f64);
         let end = match truth.end {
             _ if watched < truth.took => Ending::TimedOut,
-            End::Offered => Ending::Offered,
+            Ending::Offered => Ending::Offered,
             _ => Ending::Declined,
         };
         let budget_us = micros(TIMEOUT_MS as f64);
@@ -108,7 +108,7 @@ fn advice(law: Law, seed: u64) -> (Vec<Truth>, SeatTiming, Vec<OtherTimeout>) {
 
 /// The share of asks that end with offers, replayed with a timeout.
 fn offered(truths: &[Truth], timeout_ms: u64) -> f64 {
-    let came = truths.iter().filter(|truth| truth.end == End::Offered && truth.took <= timeout_ms as f64);
+    let came = truths.iter().filter(|truth| truth.end == Ending::Offered && truth.took <= timeout_ms as f64);
     came.count() as f64 / truths.len() as f64
 }
 

@@ -17,7 +17,7 @@ pub async fn keep(mut context: Context<App>) -> Result<Reply, Failure> {
     let product_types = asked_for(&lead);
     let prefills = &context.app.prefills;
     let kept = prefills.keep(place, test, lead).await;
-    let rules = prefills.rules();
+    let rules = prefills.rules;
     Reply::json(&PrefillResponse {
         product_types,
         prefill_token: kept.map_err(unwritable)?,

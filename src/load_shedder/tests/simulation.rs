@@ -217,7 +217,7 @@ fn what_is_in_flight_queues_for_about_the_target_whatever_a_lead_costs() {
         world.run(5 * SECOND);
         for _ in 0..50 {
             world.run(100 * MS);
-            let queued = work * world.shedder.in_flight() as u32;
+            let queued = work * world.shedder.in_flight as u32;
             let most = RULES.queueing_target * 3 / 2 + work * crate::load_shedder::limit::LEAST as u32;
             assert!(queued >= RULES.queueing_target / 2 && queued <= most, "{queued:?} at {work:?} each");
         }
@@ -233,7 +233,7 @@ fn it_recovers_within_seconds_from_overload_and_from_a_process_that_was_slow() {
     world.run(5 * SECOND);
     world.work = WORK;
     world.run(2 * SECOND);
-    assert_eq!((world.shedder.waiting(), world.shedder.in_flight()), (0, 0));
+    assert_eq!((world.shedder.waiting(), world.shedder.in_flight), (0, 0));
     let since = world.now;
     world.open_loop(1, 0.9, 5 * SECOND);
     world.run(6 * SECOND);

@@ -6,7 +6,8 @@
 
 use std::time::Duration;
 
-use super::ask::{End, EndedAsk};
+use super::ask::EndedAsk;
+use crate::partner_health::Ending;
 use crate::partners::declared::AdaptiveTimeout;
 
 /// Fewest asks that say anything.
@@ -60,8 +61,8 @@ fn enough_for<'a>(asks: impl IntoIterator<Item = &'a EndedAsk>, share: f64) -> O
 fn took(ask: &EndedAsk) -> Option<u32> {
     match ask.end {
         _ if ask.test => None,
-        End::Offered | End::Declined => Some(ask.elapsed_us),
-        End::TimedOut => Some(FOR_EVER),
-        End::Failed | End::Late => None,
+        Some(Ending::Offered | Ending::Declined) => Some(ask.elapsed_us),
+        Some(Ending::TimedOut) => Some(FOR_EVER),
+        Some(Ending::Failed) | None => None,
     }
 }

@@ -10,38 +10,10 @@ use crate::rate_table::outcome::Outcome;
 pub struct EndedAsk {
     /// How long it took, microseconds; an hour at most, and all that is longer than `u32::MAX` as long as that.
     pub elapsed_us: u32,
-    /// How it ended.
-    pub end: End,
+    /// How it ended in its time; `None` of an answer that came later, which has been counted as timed out before.
+    pub end: Option<Ending>,
     /// Whether its lead is a test.
     pub test: bool,
-}
-
-/// How an ask ended, as far as its time is of interest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum End {
-    /// With offers.
-    Offered,
-    /// With an answer that holds none.
-    Declined,
-    /// With an error.
-    Failed,
-    /// Without an answer in its time.
-    TimedOut,
-    /// With an answer, after its time was over; it has been counted as timed out before.
-    Late,
-}
-
-impl End {
-    /// The same by the end of its time; `None` of an answer that came later.
-    pub(super) fn in_time(self) -> Option<Ending> {
-        match self {
-            Self::Offered => Some(Ending::Offered),
-            Self::Declined => Some(Ending::Declined),
-            Self::Failed => Some(Ending::Failed),
-            Self::TimedOut => Some(Ending::TimedOut),
-            Self::Late => None,
-        }
-    }
 }
 
 impl EndedAsk {
@@ -51,23 +23,23 @@ impl EndedAsk {
             return None;
         }
         let end = match outcome {
-            Outcome::Offers(_) => End::Offered,
-            Outcome::NoOffers(_) => End::Declined,
-            Outcome::Failed(_) => End::Failed,
-            Outcome::TimedOut => End::TimedOut,
+            Outcome::Offers(_) => Ending::Offered,
+            Outcome::NoOffers(_) => Ending::Declined,
+            Outcome::Failed(_) => Ending::Failed,
+            Outcome::TimedOut => Ending::TimedOut,
         };
-        Some(Self { elapsed_us: micros(elapsed), end, test })
+        Some(Self { elapsed_us: micros(elapsed), end: Some(end), test })
     }
 
     /// How it ended, where health is judged: by live leads only.
     pub(super) fn live_ending(self) -> Option<Ending> {
-        self.end.in_time().filter(|_| !self.test)
+        self.end.filter(|_| !self.test)
     }
 
     /// What there is still to count of an ask that has timed out before; `None` when it has not been answered since.
     pub fn late(outcome: &Outcome, elapsed: Duration, test: bool) -> Option<Self> {
         let ask = Self::in_time(outcome, elapsed, test)?;
-        matches!(ask.end, End::Offered | End::Declined).then_some(Self { end: End::Late, ..ask })
+        matches!(ask.end, Some(Ending::Offered | Ending::Declined)).then_some(Self { end: None, ..ask })
     }
 }
 

@@ -33,13 +33,13 @@ use tracing::warn;
 use uuid::Uuid;
 
 use self::adaptive_timeout::Estimate;
+pub use self::ask::EndedAsk;
 pub(super) use self::ask::micros;
-pub use self::ask::{End, EndedAsk};
 use self::summary::seconds;
 pub use self::summary::{AskTally, Summary};
 use super::failure_log::FailureLog;
 use crate::model::ProductType;
-use crate::partner_health::{AskHistory, Health, Judgement};
+use crate::partner_health::{AskHistory, Ending, Health, Judgement};
 use crate::partners::{Book, Seat, SeatTemplate};
 use crate::rate_table::cause::Cause;
 use crate::rate_table::outcome::{AskEnd, Outcome};
@@ -270,7 +270,7 @@ impl SeatStatistic {
             self.history.note(at, ending, elapsed);
         }
         self.shown = ASKS_SHOWN.min(self.shown + 1);
-        if let End::Failed | End::TimedOut = ask.end {
+        if let Some(Ending::Failed | Ending::TimedOut) = ask.end {
             let (at, outcome) = (Utc::now().timestamp_millis(), end.outcome.word());
             let trouble = Trouble { at, rate_table, outcome, cause: end.cause.clone(), elapsed };
             push(&mut self.troubles, TROUBLES_KEPT, trouble);

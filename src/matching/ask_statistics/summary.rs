@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-use super::ask::{End, EndedAsk};
-use super::survival::{Observed, Survival};
+use super::ask::EndedAsk;
+use super::survival::{Ending, Observed, Survival};
 
 /// Ended asks, counted by how they ended and after how many microseconds. It grows with the times that are told apart, not with the
 /// asks: the stored tables tell milliseconds, of which a timeout has few.
 #[derive(Debug, Clone, Default)]
-pub struct AskTally(BTreeMap<(End, u32), u64>);
+pub struct AskTally(BTreeMap<(Option<Ending>, u32), u64>);
 
 /// What asks came to.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -71,9 +71,9 @@ impl AskTally {
 
     /// The figures, where this is known of how the asks ended as time went by.
     pub fn summary_of(&self, survival: &Survival) -> Summary {
-        let of = |end: End| self.times(end).map(|(_, count)| count).sum::<u64>();
-        let (offered, declined) = (of(End::Offered), of(End::Declined));
-        let (failed, timed_out) = (of(End::Failed), of(End::TimedOut));
+        let of = |end: Ending| self.times(end).map(|(_, count)| count).sum::<u64>();
+        let (offered, declined) = (of(Ending::Offered), of(Ending::Declined));
+        let (failed, timed_out) = (of(Ending::Failed), of(Ending::TimedOut));
         let answered = offered + declined;
         let asked = answered + failed + timed_out;
         let micros = |micros: u32| Duration::from_micros(u64::from(micros));
@@ -89,7 +89,7 @@ impl AskTally {
             p50: within(0.5),
             p95: within(0.95),
             p99: within(0.99),
-            seen_to: (answered + timed_out > 0).then(|| micros(survival.seen_to_us())),
+            seen_to: (answered + timed_out > 0).then(|| micros(survival.seen_to_us)),
         }
     }
 
@@ -97,15 +97,14 @@ impl AskTally {
     pub fn survival(&self, beyond: impl IntoIterator<Item = Observed>) -> Survival {
         let asks = self.0.iter().filter_map(|((end, micros), count)| {
             // One that came later is counted among those that timed out.
-            let end = end.in_time()?;
-            Some(Observed { from_us: None, to_us: *micros, end, count: *count })
+            Some(Observed { from_us: None, to_us: *micros, end: (*end)?, count: *count })
         });
         asks.chain(beyond).collect()
     }
 
     /// The times after which asks ended so, each with how many did.
-    fn times(&self, end: End) -> impl Iterator<Item = (u32, u64)> {
-        self.0.range((end, 0)..=(end, u32::MAX)).map(|((_, micros), count)| (*micros, *count))
+    fn times(&self, end: Ending) -> impl Iterator<Item = (u32, u64)> {
+        self.0.range((Some(end), 0)..=(Some(end), u32::MAX)).map(|((_, micros), count)| (*micros, *count))
     }
 }
 

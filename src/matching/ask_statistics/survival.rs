@@ -57,7 +57,7 @@ pub struct Estimated {
 pub struct Survival {
     steps: Vec<Step>,
     /// When the last observation ended, microseconds.
-    seen_to_us: u32,
+    pub seen_to_us: u32,
     /// Under observation at each time at which some left it, from then on.
     at_risk: Vec<(u32, u64)>,
 }
@@ -150,11 +150,6 @@ impl Survival {
             survival.seen_to_us = at_us;
         }
         survival
-    }
-
-    /// When the last observation ended, microseconds: nothing is known of what comes later.
-    pub fn seen_to_us(&self) -> u32 {
-        self.seen_to_us
     }
 
     /// Asks that were under observation at a time, and had not ended.

@@ -57,7 +57,7 @@ fn what_is_kept_is_bounded() {
     });
     let lately = lately(&statistics, &seat);
     assert_eq!(lately.asks.len(), ASKS_SHOWN);
-    assert_eq!(lately.asks[0], EndedAsk { elapsed_us: 7000, end: End::Failed, test: false });
+    assert_eq!(lately.asks[0], EndedAsk { elapsed_us: 7000, end: Some(Ending::Failed), test: false });
     assert_eq!(lately.troubles[0].outcome, "unreachable");
     assert_eq!(lately.troubles[0].cause, unreachable().cause);
     assert!(statistics.lately(&seat.identity.key, ProductType::Loan).asks.is_empty());
@@ -73,14 +73,14 @@ fn an_answer_after_its_time_is_told_from_one_in_time() {
     late(&unreachable());
     statistics.replied(&seat.known_as, noted(&Outcome::NoOffers(NoOfferReason::NotNeeded).into(), 7));
     let lately = lately(&statistics, &seat);
-    assert_eq!(lately.asks.iter().map(|ask| ask.end).collect::<Vec<_>>(), [End::TimedOut, End::Late]);
+    assert_eq!(lately.asks.iter().map(|ask| ask.end).collect::<Vec<_>>(), [Some(Ending::TimedOut), None]);
     assert_eq!(lately.troubles.len(), 1);
 }
 
 #[test]
 fn what_is_recalled_adapts_a_timeout_and_is_not_shown() {
     let (statistics, seat) = (AskStatistics::default(), seat());
-    let ask = EndedAsk { elapsed_us: 600_000, end: End::Offered, test: false };
+    let ask = EndedAsk { elapsed_us: 600_000, end: Some(Ending::Offered), test: false };
     (0..300).for_each(|_| {
         statistics.with(&seat.identity.key, ProductType::Savings, |statistic| statistic.keep(ask))
     });
@@ -176,9 +176,13 @@ fn more_time_outs_than_may_be_bring_the_whole_timeout_back() {
 #[test]
 fn a_late_answer_is_no_other_ask() {
     let ask = |elapsed_us, end| EndedAsk { elapsed_us, end, test: false };
-    let mut tally: AskTally = (1..=100).map(|nth| ask(nth * 10_000, End::Offered)).collect();
-    [ask(5_000, End::Declined), ask(20, End::Failed)].into_iter().for_each(|ask| tally.count(ask));
-    [End::TimedOut, End::TimedOut, End::Late].iter().for_each(|end| tally.count(ask(1_000_000, *end)));
+    let mut tally: AskTally = (1..=100).map(|nth| ask(nth * 10_000, Some(Ending::Offered))).collect();
+    [ask(5_000, Some(Ending::Declined)), ask(20, Some(Ending::Failed))]
+        .into_iter()
+        .for_each(|ask| tally.count(ask));
+    [Some(Ending::TimedOut), Some(Ending::TimedOut), None]
+        .iter()
+        .for_each(|end| tally.count(ask(1_000_000, *end)));
     let summary = tally.summary();
     assert_eq!((summary.asked, summary.answered, summary.offered), (104, 101, 100));
     assert_eq!((summary.failed, summary.timed_out), (1, 2));
@@ -193,7 +197,7 @@ fn a_late_answer_is_no_other_ask() {
 prop_compose! {
     fn any_ask()(
         elapsed_us in 0_u32..20_000_000,
-        end in prop::sample::select(vec![End::Offered, End::Declined, End::Failed, End::TimedOut, End::Late]),
+        end in prop::sample::select(vec![Some(Ending::Offered), Some(Ending::Declined), Some(Ending::Failed), Some(Ending::TimedOut), None]),
         test in any::<bool>(),
     ) -> EndedAsk {
         EndedAsk { elapsed_us, end, test }
@@ -227,7 +231,7 @@ proptest! {
     ) {
         let rule = AdaptiveTimeout { false_timeouts, floor: Duration::ZERO, ceiling: None };
         let mut telling = asks.clone();
-        telling.retain(|ask| !ask.test && !matches!(ask.end, End::Failed | End::Late));
+        telling.retain(|ask| !ask.test && !matches!(ask.end, Some(Ending::Failed) | None));
         prop_assert_eq!(adapted(&asks, rule), adapted(&telling, rule));
     }
 
@@ -235,9 +239,9 @@ proptest! {
     fn where_none_ran_out_of_time_a_percentile_is_the_time_of_the_answer_at_its_rank(
         asks in prop::collection::vec(any_ask(), 0..300),
     ) {
-        let timely = |ask: &EndedAsk| !matches!(ask.end, End::TimedOut | End::Failed);
+        let timely = |ask: &EndedAsk| !matches!(ask.end, Some(Ending::TimedOut | Ending::Failed));
         let asks: Vec<EndedAsk> = asks.into_iter().filter(timely).collect();
-        let mut times: Vec<u32> = asks.iter().filter(|ask| matches!(ask.end, End::Offered | End::Declined)).map(|ask| ask.elapsed_us).collect();
+        let mut times: Vec<u32> = asks.iter().filter(|ask| matches!(ask.end, Some(Ending::Offered | Ending::Declined))).map(|ask| ask.elapsed_us).collect();
         times.sort_unstable();
         let at = |percent: usize| {
             let rank = (times.len() * percent).div_ceil(100);
@@ -246,7 +250,7 @@ proptest! {
         let tally: AskTally = asks.iter().copied().collect();
         let summary = tally.summary();
         prop_assert_eq!((summary.p50, summary.p95, summary.p99), (at(50), at(95), at(99)));
-        let late = asks.iter().filter(|ask| ask.end == End::Late).count();
+        let late = asks.iter().filter(|ask| ask.end == None).count();
         prop_assert_eq!(summary.asked, (asks.len() - late) as u64);
         prop_assert_eq!(summary.asked, summary.answered + summary.failed + summary.timed_out);
     }

@@ -9,62 +9,55 @@ use super::meter::MINUTE;
 use super::{Denied, Limiter, Round};
 use crate::matching::undeclared_words::UndeclaredWord;
 use crate::model::ProductType;
+use crate::model::record::record;
 use crate::partner_health::Judgement;
 use crate::partners::{Book, Seat};
 use crate::telemetry::metrics::LIMIT_USED;
 
-/// A seat with its figures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SeatStanding {
-    /// Key of the partner.
-    pub partner: String,
-    /// What it is asked about.
-    pub product_type: ProductType,
-    /// Whether it is asked.
-    pub state: State,
-    /// How well it is, where a daemon runs.
-    #[serde(default)]
-    pub health: Judgement,
-    /// Since when it is paused from the command line, or kept out by its breaker.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub since: Option<DateTime<Utc>>,
-    /// When it will be asked again, or, of an open one, when its schedule closes; nothing where that is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<DateTime<Utc>>,
-    /// Asks in this minute of the clock.
-    pub asked_this_minute: u32,
-    /// Most asks in one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub per_minute: Option<u32>,
-    /// Asks today, in its time zone.
-    pub asked_today: u32,
-    /// Most asks in a day.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub per_day: Option<u32>,
-    /// Asks this week, from Monday in its time zone, where they are capped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked_this_week: Option<u32>,
-    /// Most asks in a week.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub per_week: Option<u32>,
-    /// Asks this month, in its time zone, where they are capped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked_this_month: Option<u32>,
-    /// Most asks in a month.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub per_month: Option<u32>,
-    /// Share of the leads that it is asked about, where that is not all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub share: Option<f64>,
-    /// Dollars of payouts booked today.
-    pub owed_today: f64,
-    /// Dollars of payouts in a day from which on it is not asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub per_day_budget: Option<f64>,
-    /// The words with which it declines that its file does not know, where a daemon runs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub undeclared_words: Vec<UndeclaredWord>,
+record! {
+    plain
+
+    /// A seat with its figures.
+    SeatStanding {
+        /// Key of the partner.
+        partner: String,
+        /// What it is asked about.
+        product_type: ProductType,
+        /// Whether it is asked.
+        state: State,
+        /// How well it is, where a daemon runs.
+        #[serde(default)]
+        health: Judgement,
+        /// Since when it is paused from the command line, or kept out by its breaker.
+        since?: DateTime<Utc>,
+        /// When it will be asked again, or, of an open one, when its schedule closes; nothing where that is not known.
+        until?: DateTime<Utc>,
+        /// Asks in this minute of the clock.
+        asked_this_minute: u32,
+        /// Most asks in one.
+        per_minute?: u32,
+        /// Asks today, in its time zone.
+        asked_today: u32,
+        /// Most asks in a day.
+        per_day?: u32,
+        /// Asks this week, from Monday in its time zone, where they are capped.
+        asked_this_week?: u32,
+        /// Most asks in a week.
+        per_week?: u32,
+        /// Asks this month, in its time zone, where they are capped.
+        asked_this_month?: u32,
+        /// Most asks in a month.
+        per_month?: u32,
+        /// Share of the leads that it is asked about, where that is not all.
+        share?: f64,
+        /// Dollars of payouts booked today.
+        owed_today: f64,
+        /// Dollars of payouts in a day from which on it is not asked.
+        per_day_budget?: f64,
+        /// The words with which it declines that its file does not know, where a daemon runs.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        undeclared_words: Vec<UndeclaredWord>,
+    }
 }
 
 /// Whether a seat is asked, or why not.

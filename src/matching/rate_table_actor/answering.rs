@@ -21,7 +21,7 @@ impl RateTableActor {
 
     /// Takes in what a partner has replied, unless its seat has an outcome already, and notes how long it took.
     pub(super) fn take_in_reply(&mut self, PartnerAnswered { seat, end, at, elapsed }: PartnerAnswered) {
-        let slowest = &mut self.slowest[usize::from(self.table.is_second_look(seat))];
+        let slowest = &mut self.slowest[usize::from(self.table.released_at(seat).is_some())];
         *slowest = elapsed.max(*slowest);
         self.engine.statistics.replied(&self.shown().seats()[seat], self.noted(seat, &end, elapsed));
         if self.table.has_outcome(seat) {

@@ -54,7 +54,7 @@ impl RateTableActor {
             let before = Duration::from_millis(before as u64);
             self.table.handle(Event::Asked { seat, ask: self.asked(at, before, budget) });
             if self.answers_at_once(&fit.seat) {
-                self.ask_catalog(seat, &fit, prepared.question());
+                self.ask_catalog(seat, &fit, &prepared.question);
             } else {
                 let calls = self.calls(seat, &fit, &bidding);
                 self.ask_partner(seat, fit, (before, budget, calls), &mut prepared, ctx);
@@ -103,7 +103,7 @@ impl RateTableActor {
             seat: fit.seat,
             offers: fit.offers,
             most: rules.offers_per_partner,
-            question: Arc::clone(prepared.question()),
+            question: Arc::clone(&prepared.question),
             rendered: prepared.take(seat),
             calls,
             draw: self.draw(seat),

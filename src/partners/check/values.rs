@@ -33,7 +33,7 @@ impl Checker<'_> {
             );
         }
         // What a partner answers is checked with no file behind it.
-        let is_of_file = !self.source().file().as_os_str().is_empty();
+        let is_of_file = !self.source.file().as_os_str().is_empty();
         if let Some(sample) = path.and_then(|path| path.strip_prefix(SAMPLES)).filter(|_| is_of_file) {
             self.sample(key, sample.split(['?', '#']).next().unwrap_or_default());
         }
@@ -61,7 +61,7 @@ impl Checker<'_> {
 
     /// Whether an offer of the file has this key.
     fn has_offer(&self, key: &str) -> bool {
-        let products = self.source().table().get("products").and_then(toml::Value::as_table);
+        let products = self.source.table().get("products").and_then(toml::Value::as_table);
         let offers =
             products.into_iter().flatten().filter_map(|(_, product)| product.get("offers")?.as_array());
         offers.flatten().any(|offer| offer.get("key").and_then(toml::Value::as_str) == Some(key))

@@ -196,7 +196,8 @@ impl Step {
         if let Some(polling) = &self.polling
             && polling.pending.run(context)?.is_true()
         {
-            return Ok(Next::Again(polling.every.max(retry_after(received.headers, Utc::now()))));
+            let wanted = retry_after(received.headers, Utc::now()).unwrap_or_default();
+            return Ok(Next::Again(polling.every.max(wanted)));
         }
         if is_last {
             return Ok(Next::Read);
@@ -237,22 +238,19 @@ fn dollars(bid: &Mapped) -> Option<f64> {
     (0.0..=BID_MAX).contains(&number).then_some(number)
 }
 
-/// The longest time that a partner is believed to want to be left alone; longer than any ask.
+/// The longest time that a far side is believed to want to be left alone; longer than any ask.
 const LEFT_ALONE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long the partner wants to be left alone, where it says so in seconds or by a date (RFC 9110, 10.2.3).
-fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Duration {
-    let said = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()).unwrap_or_default().trim();
+/// How long a far side wants to be left alone, where it says so in seconds or by a date (RFC 9110, 10.2.3).
+pub fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
+    let said = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let is_number = !said.is_empty() && said.bytes().all(|digit| digit.is_ascii_digit());
     let wait = match is_number {
         // More seconds than there is a number for.
         true => said.parse().map_or(LEFT_ALONE_MAX, Duration::from_secs),
-        false => {
-            let until = DateTime::parse_from_rfc2822(said).ok();
-            until.and_then(|until| (until.to_utc() - now).to_std().ok()).unwrap_or_default()
-        }
+        false => (DateTime::parse_from_rfc2822(said).ok()?.to_utc() - now).to_std().ok()?,
     };
-    wait.min(LEFT_ALONE_MAX)
+    Some(wait.min(LEFT_ALONE_MAX))
 }
 
 #[cfg(test)]
@@ -275,8 +273,12 @@ mod tests {
             ("Wed, 21 Oct 2026 07:26:00 GMT", 0),
         ] {
             let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(said))]);
-            assert_eq!(retry_after(&headers, now), Duration::from_secs(seconds), "{said}");
+            assert_eq!(
+                retry_after(&headers, now).unwrap_or_default(),
+                Duration::from_secs(seconds),
+                "{said}"
+            );
         }
-        assert_eq!(retry_after(&HeaderMap::new(), now), Duration::ZERO);
+        assert_eq!(retry_after(&HeaderMap::new(), now), None);
     }
 }

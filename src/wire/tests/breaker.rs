@@ -33,7 +33,7 @@ fn it_opens_at_the_share_but_not_before_the_minimum() {
     assert_eq!(fail(&mut breaker, now, 3), None);
     assert_eq!(breaker.judge(now, true, || true), Some(Turn::Opened(seconds(5))));
     assert_eq!(breaker.state(), BreakerState::Open);
-    assert_eq!(breaker.ejected_since(), Some(now));
+    assert_eq!(breaker.ejected_since, Some(now));
 
     let mut healthy = Breaker::new(RULES);
     for ok in [true, true, true, false, false] {
@@ -81,7 +81,7 @@ fn probes_close_it_or_open_it_for_twice_as_long() {
     assert!(breaker.admits(now), "a place is free again");
     assert_eq!(breaker.judge(now, true, || true), None);
     assert_eq!(breaker.judge(now, true, || true), Some(Turn::Closed));
-    assert_eq!((breaker.state(), breaker.ejected_since()), (BreakerState::Closed, None));
+    assert_eq!((breaker.state(), breaker.ejected_since), (BreakerState::Closed, None));
     assert_eq!(fail(&mut breaker, now, 3), None, "what was before is forgotten");
 }
 
@@ -185,7 +185,7 @@ proptest! {
                 Some(Turn::Held) => prop_assert!(!room && breaker.state() == BreakerState::Closed),
                 None => prop_assert_eq!(breaker.state(), before),
             }
-            prop_assert_eq!(breaker.ejected_since().is_none(), breaker.state() == BreakerState::Closed);
+            prop_assert_eq!(breaker.ejected_since.is_none(), breaker.state() == BreakerState::Closed);
         }
     }
 }

@@ -106,7 +106,7 @@ pub(super) fn once() -> EndpointRules {
 }
 
 pub(super) fn pool(rules: PoolRules) -> Pool {
-    Wire::new(PanelRules::default()).pool("lender", rules).unwrap()
+    Wire::new(PanelRules { max_ejected_percent: 50, simulate_only: false }).pool("lender", rules).unwrap()
 }
 
 pub(super) fn endpoint(rules: PoolRules) -> Endpoint {

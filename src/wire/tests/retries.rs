@@ -87,7 +87,8 @@ async fn a_connection_that_was_closed_while_idle_costs_no_call() {
 #[tokio::test]
 async fn what_happens_is_counted() {
     let metrics = crate::telemetry::recorder::install();
-    let wire = crate::wire::Wire::new(crate::wire::PanelRules::default());
+    let rules = crate::wire::PanelRules { max_ejected_percent: 50, simulate_only: false };
+    let wire = crate::wire::Wire::new(rules);
     let endpoint = wire
         .pool("counted", near())
         .unwrap()

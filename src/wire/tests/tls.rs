@@ -128,7 +128,7 @@ async fn the_two_sides_agree_on_http2_or_on_less() {
 
 #[test]
 fn what_is_no_certificate_is_found_when_the_pool_is_made() {
-    let wire = Wire::new(PanelRules::default());
+    let wire = Wire::new(PanelRules { max_ejected_percent: 50, simulate_only: false });
     let refused = |rules| wire.pool("lender", rules).err().unwrap();
     let roots = PoolRules { extra_roots: Some(b"-----".to_vec()), ..near() };
     assert_eq!(refused(roots), "no certificate in PEM among the roots");

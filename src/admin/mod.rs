@@ -55,6 +55,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::spawn_blocking;
 use tracing::error;
 
+pub use command::Found;
 pub use health::Health;
 pub use stopped::StoppedAdmin;
 
@@ -178,12 +179,6 @@ impl App {
             true => format!("offerd {}, on a store at rest", env!("CARGO_PKG_VERSION")),
             false => format!("offerd {} at {address}", env!("CARGO_PKG_VERSION")),
         }
-    }
-
-    /// A link that signs in to the console once, for whoever makes the first start: the first administrator, who is asked for a
-    /// name and a password.
-    pub fn first_link(&self) -> String {
-        console::links::first_link(self)
     }
 
     /// Whether leads are taken in, and partners asked about them.

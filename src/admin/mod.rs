@@ -63,7 +63,6 @@ use self::chronicle::Chronicle;
 use self::command::GoingOn;
 use self::console::{Console, SessionRules};
 use self::password::Passwords;
-use self::password_hash::PasswordHashes;
 use self::tokens::KeyRing;
 use crate::alerts::Board;
 use crate::config::Settings;
@@ -89,7 +88,6 @@ pub struct App {
     pub health: Arc<Health>,
     metrics: Handle,
     key_ring: KeyRing,
-    password_hashes: PasswordHashes,
     audit: AuditLog,
     store: Store,
     /// Made when it is asked for: of a stopped daemon's store not every command needs it.
@@ -135,7 +133,6 @@ impl App {
             health: Arc::new(Health::new(store.clone())),
             metrics: Handle::default(),
             key_ring: KeyRing::of(store.clone()),
-            password_hashes: PasswordHashes::default(),
             audit: AuditLog::of(store.clone()),
             engine: LazyLock::new(Box::new(engine)),
             reports: LazyLock::new(Box::new(reports)),

@@ -2,6 +2,7 @@
 //! is done about users, for the console too.
 
 use super::console::links::{ConsoleLink, invitation};
+use super::password_hash;
 use super::prelude::*;
 use crate::store::users::{Role, USERS, UserRecord, Users};
 use crate::store::{CommitError, ReadError};
@@ -103,7 +104,7 @@ pub(super) async fn add(app: &App, actor: &Actor, new: NewUser) -> Result<UserRe
         ));
     }
     let password = match password {
-        Some(password) => Some(app.password_hashes.make(&password).await?),
+        Some(password) => Some(password_hash::make(&password).await?),
         None => None,
     };
     let user = UserRecord::new(&name, role, password);
@@ -134,7 +135,7 @@ pub(super) async fn change(
     user.role = what.role.unwrap_or(user.role);
     user.disabled = what.disabled.unwrap_or(user.disabled);
     if let Some(password) = &what.password {
-        user.password = Some(app.password_hashes.make(password).await?);
+        user.password = Some(password_hash::make(password).await?);
     }
     user.changed_at = chrono::Utc::now().timestamp_millis();
     let action = match what {

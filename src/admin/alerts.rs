@@ -11,16 +11,13 @@ pub struct Test {
     pub receiver: Option<String>,
 }
 
-/// Which fire, and who is told.
-pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
-    Reply::json(&context.app.alerts.standing(&context.app.settings().alerts))
-}
+operations! {
+    /// Which fire, and who is told.
+    list(context) => context.app.alerts.standing(&context.app.settings().alerts);
 
-/// Tells a test, and how each receiver took it.
-pub(super) async fn test(mut context: Context<App>) -> Result<Reply, Failure> {
-    let test: Test = order(&mut context, ORDER_BYTES).await?;
-    let actor = Actor::of_command(&context);
-    Reply::json(&tested(&context.app, &actor, test.receiver.as_deref()).await?)
+    /// Tells a test, and how each receiver took it.
+    test(context, test: Test) =>
+        tested(&context.app, &Actor::of_command(&context), test.receiver.as_deref()).await?;
 }
 
 /// Sends a test to one receiver, or to all.

@@ -3,6 +3,7 @@
 use chrono::Utc;
 use parking_lot::Mutex;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::store::StoreReport;
 
@@ -16,22 +17,7 @@ pub struct Check {
     /// When it began, Unix milliseconds.
     pub at: i64,
     /// What it found; nothing while it goes on, the cause where it could not.
-    pub found: Option<Result<Found, String>>,
-}
-
-/// What a check found.
-#[derive(Debug, Clone, Serialize)]
-pub struct Found {
-    /// Whether everything is as it was written.
-    pub sound: bool,
-    /// Sound records, by tree.
-    pub records: Vec<(String, u64)>,
-    /// Records that cannot be read.
-    pub broken: usize,
-    /// Leads that cannot be read or are not there.
-    pub leads_broken: u64,
-    /// Places of the files that are damaged.
-    pub damaged: usize,
+    pub found: Option<Result<Value, String>>,
 }
 
 impl Chronicle {
@@ -52,12 +38,14 @@ impl Chronicle {
 
     /// The check that was going on has ended.
     pub fn check_ended(&self, report: Result<&StoreReport, String>) {
-        let found = report.map(|report| Found {
-            sound: report.sound,
-            records: report.trees.iter().map(|tree| (tree.tree.clone(), tree.records)).collect(),
-            broken: report.broken.len(),
-            leads_broken: report.leads_broken,
-            damaged: report.damaged.len(),
+        let found = report.map(|report| {
+            json!({
+                "sound": report.sound,
+                "records": report.trees.iter().map(|tree| (&tree.tree, tree.records)).collect::<Vec<_>>(),
+                "broken": report.broken.len(),
+                "leads_broken": report.leads_broken,
+                "damaged": report.damaged.len(),
+            })
         });
         let mut last = self.0.lock();
         let at = last.as_ref().map_or_else(|| Utc::now().timestamp_millis(), |check| check.at);

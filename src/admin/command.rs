@@ -7,8 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use hyper::header::{ACCEPT, CONTENT_DISPOSITION, HeaderValue};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
 use tracing::{Instrument, error};
@@ -19,6 +19,19 @@ use crate::sheet::Sheet;
 use crate::store::ReadError;
 use crate::web::{Context, Failure, Reply};
 pub use crate::web::{blocking, our_fault};
+
+/// Declares operations of the command line: of each its handler by name, what the body orders, if anything, and what is answered as JSON.
+macro_rules! operations {
+    ($($(#[$doc:meta])* $name:ident($context:ident $(, $order:ident: $type:ty)?) => $answer:expr;)+) => {
+        $($(#[$doc])*
+        pub(super) async fn $name($context: Context<App>) -> Result<Reply, Failure> {
+            $(let mut $context = $context;
+            let $order: $type = order(&mut $context, ORDER_BYTES).await?;)?
+            Reply::json(&$answer)
+        })+
+    };
+}
+pub(super) use operations;
 
 /// Longest body of a command that sends no file.
 pub const ORDER_BYTES: usize = 8192;
@@ -34,6 +47,13 @@ const WRITTEN_AFTER_S: u32 = 10;
 
 /// What the system says of a full disk.
 const FULL: &str = "(os error 28)";
+
+/// Whether there was what a command is about.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Found {
+    /// Whether there was.
+    pub found: bool,
+}
 
 /// Reads what a command orders.
 ///

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::audit::audit_by;
-use super::persons::{Wish, about, carried_out, left_alone_by_all, ordered};
+use super::persons::{PersonOrder, Wish, about, carried_out, left_alone_by_all};
 use super::prelude::*;
 use crate::ids;
 use crate::model::Timestamp;
@@ -55,7 +55,9 @@ struct Begun {
 }
 
 pub(super) async fn erase(mut context: Context<App>) -> Result<Reply, Failure> {
-    let (wish, suppress) = ordered(&mut context).await?;
+    let order: PersonOrder = order(&mut context, ORDER_BYTES).await?;
+    let suppress = order.suppress;
+    let wish = Wish::ordered(&context, order)?;
     let Begun { mut progress, ended } = begin(&context.app, wish, suppress)?;
     // What keeps it from beginning is the answer; what comes later can only be a line of it.
     let Some(first) = progress.recv().await else {

@@ -1,6 +1,5 @@
 //! Whether the daemon takes leads, and if not, why; and what is damaged while it does.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -11,15 +10,6 @@ use crate::store::{self, ClockStanding, Store};
 pub struct Health {
     ready: AtomicBool,
     store: Store,
-}
-
-/// What of the store is not as it was written, while all the rest goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Degraded {
-    /// Places of its files.
-    pub places: usize,
-    /// Records that could not be read.
-    pub records: usize,
 }
 
 impl Health {
@@ -55,21 +45,15 @@ impl Health {
         }
     }
 
-    /// What is damaged, if anything is known to be.
-    pub fn degraded(&self) -> Option<Degraded> {
-        let degraded = Degraded { places: self.store.damages().len(), records: self.store.broken_records() };
-        (degraded.places + degraded.records > 0).then_some(degraded)
-    }
-}
-
-impl fmt::Display for Degraded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { places, records } = self;
-        write!(
-            f,
-            "damaged places of the store: {places}, records that could not be read: {records}; \
-             `offerd store check` names them"
-        )
+    /// What of the store is not as it was written, while all the rest goes on; nothing where nothing is known to be damaged.
+    pub fn degraded(&self) -> Option<String> {
+        let (places, records) = (self.store.damages().len(), self.store.broken_records());
+        (places + records > 0).then(|| {
+            format!(
+                "damaged places of the store: {places}, records that could not be read: {records}; \
+                 `offerd store check` names them"
+            )
+        })
     }
 }
 

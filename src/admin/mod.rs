@@ -55,6 +55,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::spawn_blocking;
 use tracing::error;
 
+pub use command::Found;
 pub use health::Health;
 pub use stopped::StoppedAdmin;
 
@@ -62,7 +63,6 @@ use self::chronicle::Chronicle;
 use self::command::GoingOn;
 use self::console::{Console, SessionRules};
 use self::password::Passwords;
-use self::password_hash::PasswordHashes;
 use self::tokens::KeyRing;
 use crate::alerts::Board;
 use crate::config::Settings;
@@ -88,7 +88,6 @@ pub struct App {
     pub health: Arc<Health>,
     metrics: Handle,
     key_ring: KeyRing,
-    password_hashes: PasswordHashes,
     audit: AuditLog,
     store: Store,
     /// Made when it is asked for: of a stopped daemon's store not every command needs it.
@@ -134,7 +133,6 @@ impl App {
             health: Arc::new(Health::new(store.clone())),
             metrics: Handle::default(),
             key_ring: KeyRing::of(store.clone()),
-            password_hashes: PasswordHashes::default(),
             audit: AuditLog::of(store.clone()),
             engine: LazyLock::new(Box::new(engine)),
             reports: LazyLock::new(Box::new(reports)),
@@ -178,12 +176,6 @@ impl App {
             true => format!("offerd {}, on a store at rest", env!("CARGO_PKG_VERSION")),
             false => format!("offerd {} at {address}", env!("CARGO_PKG_VERSION")),
         }
-    }
-
-    /// A link that signs in to the console once, for whoever makes the first start: the first administrator, who is asked for a
-    /// name and a password.
-    pub fn first_link(&self) -> String {
-        console::links::first_link(self)
     }
 
     /// Whether leads are taken in, and partners asked about them.

@@ -29,16 +29,9 @@ pub(super) async fn timing(context: Context<App>) -> Result<Reply, Failure> {
     Reply::json(&context.app.reading("timings could not be read", read).await?.map_err(unread)?)
 }
 
-pub(super) async fn pause(mut context: Context<App>) -> Result<Reply, Failure> {
-    let what: Pausable = order(&mut context, ORDER_BYTES).await?;
-    let actor = Actor::of_command(&context);
-    Reply::json(&paused(&context.app, &what, &actor).await?)
-}
-
-pub(super) async fn resume(mut context: Context<App>) -> Result<Reply, Failure> {
-    let what: Pausable = order(&mut context, ORDER_BYTES).await?;
-    let actor = Actor::of_command(&context);
-    Reply::json(&resumed(&context.app, &what, &actor).await?)
+operations! {
+    pause(context, what: Pausable) => paused(&context.app, &what, &Actor::of_command(&context)).await?;
+    resume(context, what: Pausable) => resumed(&context.app, &what, &Actor::of_command(&context)).await?;
 }
 
 /// Takes out what is in the book, until it is resumed.

@@ -19,60 +19,47 @@ const PASSWORD_BYTES: usize = 1024;
 /// What a password is compared with that is of no user, so that it takes as long as if it were.
 static NOBODYS: LazyLock<Option<String>> = LazyLock::new(|| hashed("nobody has this password"));
 
-/// Hashes and compares passwords.
-pub(super) struct PasswordHashes {
-    permits: Arc<Semaphore>,
+/// One permit for each that is hashed.
+static PERMITS: Semaphore = Semaphore::const_new(AT_ONCE);
+
+/// The hash of a new password, as a PHC string.
+///
+/// # Errors
+/// Why it is too easily guessed, or too long.
+pub(super) async fn make(password: &str) -> Result<String, Failure> {
+    Password::new(password).map_err(|fault| Failure::bad_attribute("password", fault))?;
+    if password.len() > PASSWORD_BYTES {
+        let message = format!("must have at most {PASSWORD_BYTES} bytes, got {}", password.len());
+        return Err(Failure::bad_attribute("password", message));
+    }
+    let password = password.to_owned();
+    let made = aside(move || hashed(&password)).await?;
+    made.ok_or_else(Failure::internal)
 }
 
-impl Default for PasswordHashes {
-    fn default() -> Self {
-        Self { permits: Arc::new(Semaphore::new(AT_ONCE)) }
-    }
+/// Whether a password is the one of a hash. Without a hash it is not, and takes as long.
+///
+/// # Errors
+/// Our fault: it could not be compared.
+pub(super) async fn fits(hash: Option<String>, password: &str) -> Result<bool, Failure> {
+    let password: Vec<u8> = password.bytes().take(PASSWORD_BYTES + 1).collect();
+    aside(move || {
+        let known = hash.is_some();
+        let hash = hash.as_deref().or(NOBODYS.as_deref()).unwrap_or_default();
+        Argon2::default().verify_password(&password, hash).is_ok() && known
+    })
+    .await
 }
 
-impl PasswordHashes {
-    /// The hash of a new password, as a PHC string.
-    ///
-    /// # Errors
-    /// Why it is too easily guessed, or too long.
-    pub(super) async fn make(&self, password: &str) -> Result<String, Failure> {
-        Password::new(password).map_err(|fault| Failure::bad_attribute("password", fault))?;
-        if password.len() > PASSWORD_BYTES {
-            let message = format!("must have at most {PASSWORD_BYTES} bytes, got {}", password.len());
-            return Err(Failure::bad_attribute("password", message));
-        }
-        let password = password.to_owned();
-        let made = self.aside(move || hashed(&password)).await?;
-        made.ok_or_else(Failure::internal)
-    }
-
-    /// Whether a password is the one of a hash. Without a hash it is not, and takes as long.
-    ///
-    /// # Errors
-    /// Our fault: it could not be compared.
-    pub(super) async fn is(&self, hash: Option<String>, password: &str) -> Result<bool, Failure> {
-        let password: Vec<u8> = password.bytes().take(PASSWORD_BYTES + 1).collect();
-        self.aside(move || {
-            let known = hash.is_some();
-            let hash = hash.as_deref().or(NOBODYS.as_deref()).unwrap_or_default();
-            Argon2::default().verify_password(&password, hash).is_ok() && known
-        })
-        .await
-    }
-
-    async fn aside<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Failure> {
-        let failed = "a password could not be hashed";
-        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(our_fault(failed))?;
-        let work = move || {
-            // Held until the work is done, also where nobody waits for it any more.
-            let _permit = permit;
-            work()
-        };
-        tokio::task::spawn_blocking(work).await.map_err(our_fault(failed))
-    }
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    let failed = "a password could not be hashed";
+    let permit = PERMITS.acquire().await.map_err(our_fault(failed))?;
+    let work = move || {
+        // Held until the work is done, also where nobody waits for it any more.
+        let _permit = permit;
+        work()
+    };
+    tokio::task::spawn_blocking(work).await.map_err(our_fault(failed))
 }
 
 fn hashed(password: &str) -> Option<String> {
@@ -88,13 +75,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_password_is_known_by_its_hash_alone() {
-        let hashes = PasswordHashes::default();
-        let hash = hashes.make("correct horse battery").await.unwrap();
+        let hash = make("correct horse battery").await.unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
-        assert_ne!(hash, hashes.make("correct horse battery").await.unwrap(), "each has a salt of its own");
-        assert!(hashes.is(Some(hash.clone()), "correct horse battery").await.unwrap());
-        assert!(!hashes.is(Some(hash), "correct horse batterz").await.unwrap());
-        assert!(!hashes.is(None, "nobody has this password").await.unwrap());
-        assert!(hashes.make("short").await.is_err() && hashes.make(&"x".repeat(2000)).await.is_err());
+        assert_ne!(hash, make("correct horse battery").await.unwrap(), "each has a salt of its own");
+        assert!(fits(Some(hash.clone()), "correct horse battery").await.unwrap());
+        assert!(!fits(Some(hash), "correct horse batterz").await.unwrap());
+        assert!(!fits(None, "nobody has this password").await.unwrap());
+        assert!(make("short").await.is_err() && make(&"x".repeat(2000)).await.is_err());
     }
 }

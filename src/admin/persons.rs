@@ -56,38 +56,28 @@ pub(super) struct Wish {
     pub(super) despite_damage: bool,
 }
 
-pub(super) async fn find(mut context: Context<App>) -> Result<Reply, Failure> {
-    let (wish, _) = ordered(&mut context).await?;
-    Reply::json(&found(&context.app, wish).await?)
-}
-
-pub(super) async fn export(mut context: Context<App>) -> Result<Reply, Failure> {
-    let (wish, _) = ordered(&mut context).await?;
-    Reply::json(&copied(&context.app, wish).await?)
-}
-
-pub(super) async fn suppress(mut context: Context<App>) -> Result<Reply, Failure> {
-    let (wish, _) = ordered(&mut context).await?;
-    suppressed(&context.app, wish).await?;
-    Reply::json(&Suppressed { was_suppressed: true })
-}
-
-pub(super) async fn unsuppress(mut context: Context<App>) -> Result<Reply, Failure> {
-    let (wish, _) = ordered(&mut context).await?;
-    Reply::json(&Suppressed { was_suppressed: unsuppressed(&context.app, wish).await? })
-}
-
-/// What is wished, and whether they are to be left alone, too.
-pub(super) async fn ordered(context: &mut Context<App>) -> Result<(Wish, bool), Failure> {
-    let PersonOrder { kind, digest: text, reason, suppress, despite_damage } =
-        order(context, ORDER_BYTES).await?;
-    let digest =
-        digest(&text).ok_or_else(|| Failure::bad_attribute("digest", "must be 64 hexadecimal digits"))?;
-    let reason = reason.as_deref().map(reason_given).transpose()?.map(str::to_owned);
-    Ok((Wish { by: Actor::of_command(context), kind, digest, reason, despite_damage }, suppress))
+operations! {
+    find(context, order: PersonOrder) => found(&context.app, Wish::ordered(&context, order)?).await?;
+    export(context, order: PersonOrder) => copied(&context.app, Wish::ordered(&context, order)?).await?;
+    suppress(context, order: PersonOrder) => {
+        suppressed(&context.app, Wish::ordered(&context, order)?).await?;
+        Suppressed { was_suppressed: true }
+    };
+    unsuppress(context, order: PersonOrder) => Suppressed {
+        was_suppressed: unsuppressed(&context.app, Wish::ordered(&context, order)?).await?,
+    };
 }
 
 impl Wish {
+    /// What a command orders.
+    pub(super) fn ordered(context: &Context<App>, order: PersonOrder) -> Result<Self, Failure> {
+        let PersonOrder { kind, digest: text, reason, despite_damage, suppress: _ } = order;
+        let digest =
+            digest(&text).ok_or_else(|| Failure::bad_attribute("digest", "must be 64 hexadecimal digits"))?;
+        let reason = reason.as_deref().map(reason_given).transpose()?.map(str::to_owned);
+        Ok(Self { by: Actor::of_command(context), kind, digest, reason, despite_damage })
+    }
+
     /// Whether the person is on the list of who asked to be left alone by everybody: by this that they gave, nothing else.
     pub(super) fn is_left_alone(&self, engine: &Engine) -> bool {
         engine.suppressions.now().left_alone.has_any(self.kind, [&self.digest])

@@ -9,5 +9,7 @@ pub(super) use uuid::Uuid;
 
 pub(super) use super::App;
 pub(super) use super::audit::{Actor, note};
-pub(super) use super::command::{ORDER_BYTES, json_lines, order, our_fault, unavailable, unread, unwritten};
+pub(super) use super::command::{
+    Found, ORDER_BYTES, json_lines, operations, order, our_fault, unavailable, unread, unwritten,
+};
 pub(super) use crate::web::{Context, Failure, Reply};

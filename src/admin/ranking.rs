@@ -1,6 +1,7 @@
 //! `GET /ranking`: what `offerd ranking` calls.
 
 use super::command::blocking;
+use super::experiments::is_test;
 use super::prelude::*;
 use crate::declaration::{did_you_mean, nearest};
 use crate::ranking::Rankings;
@@ -23,11 +24,7 @@ pub(super) fn wanted(query: &[(String, String)]) -> Result<Wanted, Failure> {
         match (name.as_str(), value.as_str()) {
             ("company", value) => wanted.company = Some(value.to_owned()),
             ("partner", value) => wanted.partner = Some(value.to_owned()),
-            ("leads", "test") => wanted.test = true,
-            ("leads", "live") => wanted.test = false,
-            ("leads", other) => {
-                return Err(Failure::bad_attribute("leads", format!("must be live or test, got `{other}`")));
-            }
+            ("leads", value) => wanted.test = is_test(Some(value))?,
             (other, _) => {
                 let known = "must be one of company, partner, leads".to_owned();
                 return Err(Failure::bad_attribute(other, known));

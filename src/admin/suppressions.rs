@@ -67,13 +67,6 @@ pub struct Removed {
     pub partners: Vec<String>,
 }
 
-/// Whether there was anything to confirm.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Confirmed {
-    /// Whether there was.
-    pub found: bool,
-}
-
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
     let engine = &context.app.engine;
     let (lists, book) = (engine.suppressions.now(), engine.book());
@@ -151,7 +144,7 @@ pub(super) async fn confirm(context: Context<App>) -> Result<Reply, Failure> {
         let note = note!("suppressions.confirm", "suppression lists confirmed as they are");
         context.app.note_if_can(&Actor::of_command(&context), note).await;
     }
-    Reply::json(&Confirmed { found })
+    Reply::json(&Found { found })
 }
 
 /// Adds to a list that partner files name.

@@ -1,8 +1,7 @@
 //! `GET`, `POST /tokens`, `DELETE /tokens/{id}`: what `offerd token` calls. A key ring has the tokens of companies and of partners.
 
 use super::prelude::*;
-use crate::model::TokenKind;
-use crate::store::partner_keys::{NewPartnerKey, PartnerKeyKind, PartnerKeys};
+use crate::store::partner_keys::{NewPartnerKey, PartnerKeys};
 use crate::store::tokens::{NewToken, Tokens};
 use crate::store::{Commit, CommitError, ReadError, Store};
 
@@ -38,16 +37,6 @@ pub enum Holder {
     Partner(String),
 }
 
-/// What a token may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Kind {
-    /// A company's.
-    Company(TokenKind),
-    /// A partner's.
-    Partner(PartnerKeyKind),
-}
-
 /// A token as it is listed.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -60,8 +49,8 @@ pub struct Listed {
     /// The company's id, by which partner files name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub company_uuid: Option<Uuid>,
-    /// What it may do.
-    pub kind: Kind,
+    /// What it may do: `publishable` or `confidential` of a company, `partner` or `signing` of a partner.
+    pub kind: String,
     /// Whether its leads are tests.
     pub test: bool,
     /// Unix milliseconds.
@@ -114,7 +103,7 @@ impl KeyRing {
             id: token.id,
             holder: Holder::Company(company.name),
             company_uuid: Some(company.uuid),
-            kind: Kind::Company(token.kind),
+            kind: word(&token.kind),
             test: token.test,
             created_at: token.created_at,
         });
@@ -122,7 +111,7 @@ impl KeyRing {
             id: key.id,
             holder: Holder::Partner(key.partner),
             company_uuid: None,
-            kind: Kind::Partner(key.kind),
+            kind: word(&key.kind),
             test: false,
             created_at: key.created_at,
         });
@@ -150,23 +139,9 @@ impl Holder {
     }
 }
 
-impl Kind {
-    /// The word for it, as the command line and JSON have it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Company(TokenKind::Publishable) => "publishable",
-            Self::Company(TokenKind::Confidential) => "confidential",
-            Self::Partner(PartnerKeyKind::Partner) => "partner",
-            Self::Partner(PartnerKeyKind::Signing) => "signing",
-        }
-    }
-}
-
-/// Whether there was a token to end.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Revoked {
-    /// Whether there was one.
-    pub found: bool,
+/// What a kind of token is called, as JSON has it.
+fn word(kind: &impl Serialize) -> String {
+    serde_json::json!(kind).as_str().unwrap_or_default().to_owned()
 }
 
 pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
@@ -196,10 +171,10 @@ pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> 
 pub(super) async fn revoke(context: Context<App>) -> Result<Reply, Failure> {
     let id = context.params.uuid("id")?;
     let Some(commit) = context.app.key_ring.ended(id).map_err(unread)? else {
-        return Reply::json(&Revoked { found: false });
+        return Reply::json(&Found { found: false });
     };
     let note = note!("token.revoke", %id, "token revoked").about(id);
     let revoked = context.app.commit(&Actor::of_command(&context), note, commit).await;
     revoked.map_err(|failure| unwritten("the end of the token", &failure))?;
-    Reply::json(&Revoked { found: true })
+    Reply::json(&Found { found: true })
 }

@@ -16,16 +16,12 @@ pub struct Reveal {
     pub reason: String,
 }
 
-pub(super) async fn redacted(context: Context<App>) -> Result<Reply, Failure> {
-    let uuid = context.params.uuid("uuid")?;
-    Reply::json(&found(&context.app, uuid, None, false).await?)
-}
-
-pub(super) async fn reveal(mut context: Context<App>) -> Result<Reply, Failure> {
-    let uuid = context.params.uuid("uuid")?;
-    let Reveal { partner, reason } = order(&mut context, ORDER_BYTES).await?;
-    let actor = Actor::of_command(&context);
-    Reply::json(&revealed(&context.app, &actor, uuid, partner, &reason).await?)
+operations! {
+    redacted(context) => found(&context.app, context.params.uuid("uuid")?, None, false).await?;
+    reveal(context, order: Reveal) => {
+        let (actor, uuid) = (Actor::of_command(&context), context.params.uuid("uuid")?);
+        revealed(&context.app, &actor, uuid, order.partner, &order.reason).await?
+    };
 }
 
 /// The transcripts of a table, or of one partner, whole. That they are seen, and why, stands in the audit.

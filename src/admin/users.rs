@@ -2,6 +2,7 @@
 //! is done about users, for the console too.
 
 use super::console::links::{ConsoleLink, invitation};
+use super::password_hash;
 use super::prelude::*;
 use crate::store::users::{Role, USERS, UserRecord, Users};
 use crate::store::{CommitError, ReadError};
@@ -55,13 +56,6 @@ pub struct ListedUser {
     pub changed_at: i64,
 }
 
-/// Whether there was a user to remove.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct RemovedUser {
-    /// Whether there was one.
-    pub found: bool,
-}
-
 impl From<UserRecord> for ListedUser {
     fn from(user: UserRecord) -> Self {
         let UserRecord { name, role, password, disabled, removed: _, created_at, changed_at } = user;
@@ -69,29 +63,20 @@ impl From<UserRecord> for ListedUser {
     }
 }
 
-pub(super) async fn list(context: Context<App>) -> Result<Reply, Failure> {
-    Reply::json(&all(&context.app)?)
+operations! {
+    list(context) => all(&context.app)?;
+    create(context, new: NewUser) =>
+        ListedUser::from(add(&context.app, &Actor::of_command(&context), new).await?);
+    update(context, what: UserChange) =>
+        ListedUser::from(change(&context.app, &Actor::of_command(&context), name(&context), what).await?);
+    delete(context) =>
+        Found { found: remove(&context.app, &Actor::of_command(&context), name(&context)).await? };
+    invite(context) => invited(&context.app, &Actor::of_command(&context), name(&context)).await?;
 }
 
-pub(super) async fn create(mut context: Context<App>) -> Result<Reply, Failure> {
-    let new: NewUser = order(&mut context, ORDER_BYTES).await?;
-    Reply::json(&ListedUser::from(add(&context.app, &Actor::of_command(&context), new).await?))
-}
-
-pub(super) async fn update(mut context: Context<App>) -> Result<Reply, Failure> {
-    let what: UserChange = order(&mut context, ORDER_BYTES).await?;
-    let (actor, name) = (Actor::of_command(&context), context.params.get("name").unwrap_or_default());
-    Reply::json(&ListedUser::from(change(&context.app, &actor, name, what).await?))
-}
-
-pub(super) async fn delete(context: Context<App>) -> Result<Reply, Failure> {
-    let (actor, name) = (Actor::of_command(&context), context.params.get("name").unwrap_or_default());
-    Reply::json(&RemovedUser { found: remove(&context.app, &actor, name).await? })
-}
-
-pub(super) async fn invite(context: Context<App>) -> Result<Reply, Failure> {
-    let (actor, name) = (Actor::of_command(&context), context.params.get("name").unwrap_or_default());
-    Reply::json(&invited(&context.app, &actor, name).await?)
+/// The name in a path.
+fn name(context: &Context<App>) -> &str {
+    context.params.get("name").unwrap_or_default()
 }
 
 /// Every user, by name.
@@ -119,7 +104,7 @@ pub(super) async fn add(app: &App, actor: &Actor, new: NewUser) -> Result<UserRe
         ));
     }
     let password = match password {
-        Some(password) => Some(app.password_hashes.make(&password).await?),
+        Some(password) => Some(password_hash::make(&password).await?),
         None => None,
     };
     let user = UserRecord::new(&name, role, password);
@@ -150,7 +135,7 @@ pub(super) async fn change(
     user.role = what.role.unwrap_or(user.role);
     user.disabled = what.disabled.unwrap_or(user.disabled);
     if let Some(password) = &what.password {
-        user.password = Some(app.password_hashes.make(password).await?);
+        user.password = Some(password_hash::make(password).await?);
     }
     user.changed_at = chrono::Utc::now().timestamp_millis();
     let action = match what {

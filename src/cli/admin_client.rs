@@ -21,8 +21,8 @@ use super::answer::{self, Answer};
 use super::operator::operator;
 use super::trouble::Trouble;
 use super::{no_answer, page};
-use crate::admin::StoppedAdmin;
 use crate::admin::audit::OPERATOR;
+use crate::admin::{Found, StoppedAdmin};
 use crate::config::Settings;
 use crate::declaration::Fault;
 use crate::partners::Book;
@@ -198,6 +198,11 @@ impl AdminClient {
     ) -> Result<Option<T>, String> {
         let answer = self.call(method, path).await?;
         if answer.status == StatusCode::NOT_FOUND { Ok(None) } else { answer.read().map(Some) }
+    }
+
+    /// Has something ended that a path names; false where there is no such thing.
+    pub async fn end(&self, method: Method, path: &str) -> Result<bool, String> {
+        Ok(self.ask::<Found>(method, path).await?.found)
     }
 
     /// Has something done as ordered.

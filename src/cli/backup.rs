@@ -21,12 +21,12 @@ pub struct Arguments {
 }
 
 /// How far a backup was read or written.
-const BAR: &str = "{bar:30} {binary_bytes} of at most {binary_total_bytes}  {binary_bytes_per_sec}";
+pub const BAR: &str = "{bar:30} {binary_bytes} of at most {binary_total_bytes}  {binary_bytes_per_sec}";
 
 /// Runs `offerd backup`.
 pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
     let settings = super::settings(config)?;
-    let (file, mut scanner, bar) = (&arguments.file, Scanner::new(None), bar());
+    let (file, mut scanner, bar) = (&arguments.file, Scanner::new(None), Bar::begin(BAR));
     let (making, mut written) = begin(file, &settings.store.path)?;
     let admin = AdminClient::find(&settings).await?;
     let mut pieces = admin.pieces("/backup").await?;
@@ -146,11 +146,6 @@ pub fn json_of(summary: &Summary) -> Value {
         "damaged": summary.damaged,
         "sealsChecked": summary.unsealed,
     })
-}
-
-/// A bar that is not shown yet.
-pub fn bar() -> Bar {
-    Bar::begin(BAR)
 }
 
 /// Shows how far a backup was read or written.

@@ -28,12 +28,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
             let counts = json!({ "faults": [], "remarks": remarks, "partners": partners, "seats": seats, "offers": offers });
             Ok(page::show(&counts, arguments.json, || {
                 remarks.iter().for_each(|remark| tell!("offerd: {remark}"));
-                page::print(format_args!(
-                    "settings and partner files are good: {}, {}, {}",
-                    page::counted(partners, "partner"),
-                    page::counted(seats, "seat"),
-                    page::counted(offers, "offer")
-                ));
+                page::print(format_args!("settings and partner files are good: {}", extent(book)));
             })?)
         }
         Err(faults) if arguments.json => {
@@ -79,6 +74,12 @@ async fn strangers(
         settings.ranking.without_token(&companies),
     ]
     .concat()
+}
+
+/// How much there is in partner files.
+pub fn extent(book: &Book) -> String {
+    let counts = [(book.partners().len(), "partner"), (book.seats().len(), "seat"), (book.offers(), "offer")];
+    counts.map(|(count, what)| page::counted(count, what)).join(", ")
 }
 
 /// What is no fault, but may not be what was meant.

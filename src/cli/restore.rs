@@ -1,6 +1,6 @@
 //! `offerd restore FILE`
 
-use super::backup::{bar, json_of, missed, show, told_of};
+use super::backup::{BAR, json_of, missed, show, told_of};
 use super::operator::operator;
 use super::prelude::*;
 use crate::admin::backup::told;
@@ -132,7 +132,7 @@ fn read(file: &Path, mut take: impl FnMut(&[u8], &Bar) -> Result<(), String>) ->
         )
     };
     let mut opened = regular_file::open(file).map_err(cannot)?;
-    let bar = bar();
+    let bar = Bar::begin(BAR);
     for_each_piece(&mut opened, cannot, |piece| take(piece, &bar))
 }
 

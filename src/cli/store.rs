@@ -4,21 +4,13 @@ mod copy;
 
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::{Path, PathBuf};
 
-use clap::Subcommand;
-use hyper::Method;
-
-use super::admin_client::AdminClient;
 use super::backup::by_tree;
 use super::operator::operator;
-use super::trouble::Trouble;
-use super::{page, progress};
+use super::prelude::*;
 use crate::admin::backup::told;
 use crate::admin::store::StoreReport;
-use crate::config::Settings;
 use crate::regular_file;
-use crate::sheet::sheet;
 use crate::store::salvage::{SalvageError, Salvaged, salvage};
 use crate::store::{StoreOptions, Tree};
 
@@ -159,7 +151,7 @@ async fn salvaged(settings: &Settings, into: &Path, backup: Option<&Path>) -> Re
     };
     let mut opened = backup.map(open).transpose()?;
     let file = opened.as_mut().map(|file| file as &mut dyn Read);
-    let mut bar = progress::Bar::begin("");
+    let mut bar = Bar::begin("");
     let options = StoreOptions::from(&settings.store);
     let made = salvage(&options, into, file, &operator(), &mut |step| bar.step(step));
     drop(bar);
@@ -262,8 +254,7 @@ fn list_leads(salvaged: &Salvaged, into: &Path) -> Result<(), String> {
     let mut file = into.as_os_str().to_owned();
     file.push(".lost-leads");
     let file = PathBuf::from(file);
-    std::fs::write(&file, lines.join("\n") + "\n")
-        .map_err(|error| super::files::cannot_make(&file, &error))?;
+    std::fs::write(&file, lines.join("\n") + "\n").map_err(|error| files::cannot_make(&file, &error))?;
     page::print(format_args!("they are listed in {}", file.display()));
     Ok(())
 }
@@ -272,7 +263,7 @@ fn json_of(salvaged: &Salvaged) -> serde_json::Value {
     let Salvaged { report, damages, journal, keys_of_backup, from_backup, lost, .. } = salvaged;
     let by_name: BTreeMap<&str, _> =
         salvaged.lost_names.iter().map(|(tree, names)| (tree.name(), names)).collect();
-    serde_json::json!({
+    json!({
         "nothingLost": salvaged.is_all(),
         "leads": report.leads_sound,
         "records": by_tree(report.counts.iter().copied()),

@@ -6,7 +6,7 @@ use indicatif::ProgressBar;
 
 use super::files::Input;
 use super::prelude::*;
-use crate::admin::suppressions::{AT_ONCE, Added, Addition, Confirmed, ListedSuppressions, Removed, digest};
+use crate::admin::suppressions::{AT_ONCE, Added, Addition, ListedSuppressions, Removed, digest};
 use crate::model::{SuppressionDigest, SuppressionKind};
 use crate::partners::is_key;
 
@@ -88,14 +88,10 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
         }
         Command::Confirm => {
             let admin = AdminClient::find_with_partners(settings).await?;
-            let confirmed: Confirmed = admin.ask(Method::POST, "/suppressions/confirm").await?;
-            tell!(
-                "{}",
-                match confirmed.found {
-                    true => "the suppression lists are taken as they are",
-                    false => "no salvage has left anything open of the suppression lists",
-                }
-            );
+            match admin.end(Method::POST, "/suppressions/confirm").await? {
+                true => tell!("the suppression lists are taken as they are"),
+                false => tell!("no salvage has left anything open of the suppression lists"),
+            }
         }
         Command::Remove { name } => {
             let admin = AdminClient::find_with_partners(settings).await?;

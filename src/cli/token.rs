@@ -2,7 +2,7 @@
 
 use super::partners::known;
 use super::prelude::*;
-use crate::admin::tokens::{Created, Holder, KeyRing, Listed, New, Revoked};
+use crate::admin::tokens::{Created, Holder, KeyRing, Listed, New};
 use crate::model::TokenKind;
 use crate::partners::Book;
 use crate::store::partner_keys::{NewPartnerKey, PartnerKeyKind};
@@ -84,8 +84,7 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
         }
         Command::Revoke { id } => {
             let admin = AdminClient::find(settings).await?;
-            let revoked: Revoked = admin.ask(Method::DELETE, &format!("/tokens/{id}")).await?;
-            if !revoked.found {
+            if !admin.end(Method::DELETE, &format!("/tokens/{id}")).await? {
                 return Err(
                     format!("there is no token {id}; `offerd token list` shows those there are").into()
                 );
@@ -134,7 +133,7 @@ fn sheet(tokens: &[Listed]) -> Sheet {
     sheet!(tokens, token => {
         "id" => token.id.to_string(),
         "holder" => token.holder.name(),
-        "kind" => format!("{}{}", token.kind.word(), if token.test { ", test" } else { "" }),
+        "kind" => format!("{}{}", token.kind, if token.test { ", test" } else { "" }),
         "created": Time => token.created_at,
     })
 }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use super::page;
 use crate::declaration::Fault;
 
 /// Bad configuration (`EX_USAGE`); the unit does not start again on it.
@@ -30,10 +31,7 @@ impl Trouble {
             Self::Faults(faults) => {
                 let count = faults.len();
                 faults.iter().for_each(|fault| tell!("{fault}"));
-                tell!(
-                    "offerd: {count} {} found; nothing was started or changed",
-                    if count == 1 { "fault" } else { "faults" }
-                );
+                tell!("offerd: {} found; nothing was started or changed", page::counted(count, "fault"));
                 ExitCode::from(BAD_CONFIGURATION)
             }
             Self::Other(message) => {

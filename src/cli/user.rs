@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::prelude::*;
 use crate::admin::console::links::ConsoleLink;
-use crate::admin::users::{ListedUser, NewUser, RemovedUser, UserChange};
+use crate::admin::users::{ListedUser, NewUser, UserChange};
 use crate::store::users::{Role, Users};
 
 /// Longest line that is read for a password, bytes.
@@ -129,8 +129,7 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
         }
         Command::Remove(Name { name }) => {
             let admin = AdminClient::find(settings).await?;
-            let removed: RemovedUser = admin.ask(Method::DELETE, &format!("/users/{name}")).await?;
-            if !removed.found {
+            if !admin.end(Method::DELETE, &format!("/users/{name}")).await? {
                 return Err(
                     format!("there is no user `{name}`; `offerd user list` shows who there is").into()
                 );

@@ -18,7 +18,7 @@ use super::reload::{Reloading, note_book};
 use super::signals::{Request, Signals};
 use super::threads::EngineThreads;
 use super::{Ending, Fatal, Loaded, Telling, notify, retention, watchdog};
-use crate::admin::console::secret;
+use crate::admin::console::{links, secret};
 use crate::admin::password::{Password, Passwords};
 use crate::admin::{self, Admin, Health};
 use crate::alerts::{self, Board};
@@ -118,7 +118,7 @@ impl Started {
         );
         let pages = pages.running(metrics, reloader, subscribed.clone(), board, filter.tail(), elsewhere());
         let health = Arc::clone(&pages.health);
-        let sign_in = made.map(|secret| SignIn { secret, link: pages.first_link() });
+        let sign_in = made.map(|secret| SignIn { secret, link: links::first_link(&pages) });
         let admin = admin::start(admin, pages);
 
         let reception = watch::Sender::new(http::welcome(&settings.api));

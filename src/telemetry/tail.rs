@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
+use serde::Serialize;
 use tracing::field::{Field, Visit};
-use tracing::{Event, Level, Subscriber};
+use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
@@ -19,12 +20,12 @@ pub const LINES: usize = 400;
 const LINE_BYTES: usize = 800;
 
 /// A line of the log.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct LogLine {
     /// When, Unix milliseconds.
     pub at: i64,
     /// How serious it is.
-    pub level: Level,
+    pub level: &'static str,
     /// What part of the program it is from; `audit` for the audit log.
     pub target: String,
     /// Its words, and its fields behind them.
@@ -49,7 +50,7 @@ impl<S: Subscriber> Layer<S> for Tail {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let line = LogLine {
             at: i64::try_from(now.as_millis()).unwrap_or(i64::MAX),
-            level: *event.metadata().level(),
+            level: event.metadata().level().as_str(),
             target: event.metadata().target().to_owned(),
             text: words.text(),
         };
@@ -119,7 +120,7 @@ mod tests {
         let lines = tail.lines();
         assert_eq!(lines.len(), LINES);
         assert_eq!(lines[0].text, "a line nth=6 who=\"alice\" key=a b");
-        assert_eq!((lines[0].target.as_str(), lines[0].level), ("audit", Level::INFO));
+        assert_eq!((lines[0].target.as_str(), lines[0].level), ("audit", "INFO"));
         assert!(lines[LINES - 1].text.ends_with("é…") && lines[LINES - 1].text.len() <= LINE_BYTES + 3);
     }
 }

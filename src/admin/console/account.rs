@@ -2,6 +2,7 @@
 
 use hyper::StatusCode;
 
+use super::super::password_hash;
 use super::super::users::{self, NewUser, UserChange};
 use super::links::HOME;
 use super::prelude::*;
@@ -71,7 +72,7 @@ async fn is_them(visit: &Visit, user: &str) -> Result<(), Failure> {
         .map_err(|_| Failure::forbidden("too many attempts have failed; wait a minute"))?;
     let known = users::known(&visit.app, user)?;
     let current = visit.field("current").unwrap_or_default();
-    if !visit.app.password_hashes.is(known.password, current).await? {
+    if !password_hash::fits(known.password, current).await? {
         return Err(Failure::bad_attribute("current", "that is not your password"));
     }
     attempts.succeeded(attempt);

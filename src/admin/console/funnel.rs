@@ -51,19 +51,6 @@ const PAGE: Page = Page::new(Section::Funnel, "funnel.html");
 /// A row of a table: its name, what leads to its figures alone, and these.
 type Row = (String, String, [String; FIGURES.len()]);
 
-/// A stage, as a bar.
-#[derive(Debug, Serialize)]
-struct Stage {
-    name: &'static str,
-    source: &'static str,
-    /// How many; nothing where no partner ever reported any.
-    count: Option<i64>,
-    /// Length of its bar out of 1000.
-    length: f64,
-    /// How many of the leads or clicks, or how many there are to each, in words.
-    share: Option<String>,
-}
-
 /// Figures of several, beside each other: its id and caption, what each row is, the rows, and a note.
 type Table = (&'static str, &'static str, &'static str, Vec<Row>, Option<String>);
 
@@ -171,8 +158,8 @@ fn tables(
     ]
 }
 
-/// The stages.
-fn stages(sum: &Figures) -> Vec<Stage> {
+/// The stages, each as a bar.
+fn stages(sum: &Figures) -> Vec<Value> {
     let of_leads = Some((sum.leads, ("leads", "lead")));
     let of_clicks = Some((sum.clicks, ("clicks", "click")));
     let counts = [
@@ -187,12 +174,15 @@ fn stages(sum: &Figures) -> Vec<Stage> {
     let stage = |(name, source, count, of): (_, _, Option<i64>, Option<(i64, _)>)| {
         let count = count.map(|count| count.max(0));
         let length = count.and_then(|count| ratio(count as f64 * 1000.0, most)).unwrap_or_default();
-        Stage {
+        fields! {
             name,
             source,
+            // How many; nothing where no partner ever reported any.
             count,
-            length: (length * 10.0).round() / 10.0,
-            share: count.zip(of).and_then(|(count, (whole, words))| share(count, whole, words)),
+            // Out of 1000.
+            length => (length * 10.0).round() / 10.0,
+            // How many of the leads or clicks, or how many there are to each, in words.
+            share => count.zip(of).and_then(|(count, (whole, words))| share(count, whole, words)),
         }
     };
     counts.into_iter().map(stage).collect()
@@ -261,7 +251,15 @@ fn with(visit: &Visit, name: &str, value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    /// A field of each stage.
+    fn each(sum: &Figures, field: &str) -> Vec<serde_json::Value> {
+        let stages = stages(sum).into_iter().map(|stage| serde_json::to_value(stage).unwrap());
+        stages.map(|stage| stage[field].clone()).collect()
+    }
 
     #[test]
     fn a_share_is_of_leads_or_clicks_and_nothing_is_more_than_all_of_them() {
@@ -274,21 +272,19 @@ mod tests {
             funded: Some(0),
             ..Figures::default()
         };
-        let stages = stages(&sum);
-        let shares: Vec<Option<&str>> = stages.iter().map(|stage| stage.share.as_deref()).collect();
         let wanted =
             ["50.0 % of leads", "25.0 % of leads", "1.95 a lead", "10.0 % of clicks", "0 % of clicks"];
-        assert_eq!(shares[0], None);
-        assert_eq!(shares[1..], wanted.map(Some));
-        assert_eq!((stages[3].length, stages[0].length), (1000.0, 512.8));
-        assert!(super::stages(&Figures::default()).iter().all(|stage| stage.share.is_none()));
+        let shares = each(&sum, "share");
+        assert_eq!(shares[0], json!(null));
+        assert_eq!(shares[1..], wanted.map(|share| json!(share)));
+        let lengths = each(&sum, "length");
+        assert_eq!((&lengths[3], &lengths[0]), (&json!(1000.0), &json!(512.8)));
+        assert!(each(&Figures::default(), "share").iter().all(serde_json::Value::is_null));
     }
 
     #[test]
     fn what_no_partner_reports_is_not_taken_for_nothing() {
         let sum = Figures { leads: 2, clicks: 1, applied: Some(0), ..Figures::default() };
-        let stages = stages(&sum);
-        let counts: Vec<Option<i64>> = stages[4..].iter().map(|stage| stage.count).collect();
-        assert_eq!(counts, [Some(0), None]);
+        assert_eq!(each(&sum, "count")[4..], [json!(0), json!(null)]);
     }
 }

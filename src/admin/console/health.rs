@@ -79,7 +79,7 @@ fn nodes(app: &App) -> Option<Judged> {
 fn leads(app: &App) -> Judged {
     match app.ready() {
         Ok(()) => match app.health.degraded() {
-            Some(degraded) => ("warn", "taken in, degraded", degraded.to_string()),
+            Some(degraded) => ("warn", "taken in, degraded", degraded),
             None => ("good", "taken in", "ready".to_owned()),
         },
         Err(reason) => ("bad", "refused", reason),

@@ -193,10 +193,8 @@ impl Reading {
             free_bytes: figures.gauge(STORE_FREE_BYTES),
             broken: figures.sum(STORE_BROKEN_RECORDS, &[]),
             reloads_refused: figures.sum(RELOADS, &[]) - figures.sum(RELOADS, &[("result", "ok")]),
-            refused_last: false,
             reloaded_at: figures.gauge(RELOADED_AT),
-            process: 0,
-            today: None,
+            ..Self::default()
         }
     }
 

@@ -35,8 +35,9 @@ impl ConsoleLink {
     }
 }
 
-/// The link of a first start: to become the first administrator with.
-pub(in crate::admin) fn first_link(app: &App) -> String {
+/// A link that signs in to the console once, for whoever makes the first start: the first administrator, who is asked for a
+/// name and a password.
+pub fn first_link(app: &App) -> String {
     link_of(app, Person::of_machine("link of the first start".to_owned()), true, LINK_LIFE).url
 }
 

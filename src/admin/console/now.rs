@@ -26,17 +26,6 @@ const POINTS: usize = 90;
 
 const PAGE: Page = Page::new(Section::Now, "now.html").fresh(history::EVERY);
 
-/// A figure with its name, how it went lately, and the metric that it is from.
-#[derive(Debug, Serialize)]
-struct Tile {
-    name: &'static str,
-    figure: String,
-    unit: &'static str,
-    note: String,
-    spark: Value,
-    metric: &'static str,
-}
-
 /// The name of a tile, and the metric that it shows.
 type Head = (&'static str, &'static str);
 
@@ -78,7 +67,7 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
 }
 
 /// The tiles, from the lead to the disk.
-fn tiles(lately: &Lately, limit: usize) -> Result<Vec<Tile>, Failure> {
+fn tiles(lately: &Lately, limit: usize) -> Result<Vec<Value>, Failure> {
     let taken_in = format!("{} in the last minute", lately.count(|at| at.leads));
     let room = format!("of {} at most", figures::count(limit as f64));
     let offered = share(lately.grown(|at| at.offered), lately.grown(|at| at.asked));
@@ -120,17 +109,17 @@ impl Lately<'_> {
     }
 
     /// The tile of a figure that grows.
-    fn growing(&self, head: Head, of: Of, note: String) -> Result<Tile, Failure> {
+    fn growing(&self, head: Head, of: Of, note: String) -> Result<Value, Failure> {
         tile(head, (self.rate(of), "a second"), note, trend::rate(self.quarter, SPARKS, of))
     }
 
     /// The tile of a figure as it stands.
-    fn standing(&self, head: Head, of: Of, note: String) -> Result<Tile, Failure> {
+    fn standing(&self, head: Head, of: Of, note: String) -> Result<Value, Failure> {
         tile(head, (figures::count(of(self.last)), ""), note, trend::level(self.quarter, SPARKS, of))
     }
 
     /// The tile of some of all answers of the last minute, and what part of them they are.
-    fn answers(&self, head: Head, of: Of) -> Result<Tile, Failure> {
+    fn answers(&self, head: Head, of: Of) -> Result<Value, Failure> {
         let note = match share(self.grown(of), self.grown(|at| at.requests)) {
             Some(share) => format!("{} of all answers", figures::percent(share)),
             None => "nothing was answered".to_owned(),
@@ -144,22 +133,22 @@ impl Lately<'_> {
         head: Head,
         of: fn(&Reading) -> &Distribution,
         note: fn(&Distribution) -> String,
-    ) -> Result<Tile, Failure> {
+    ) -> Result<Value, Failure> {
         let times = of(self.last).since(of(self.first));
         let figure = known(times.quantile(0.99), figures::seconds);
         tile(head, (figure, ""), note(&times), trend::quantile(self.quarter, SPARKS, 0.99, of))
     }
 }
 
-/// A tile with a drawing of the last quarter of an hour.
+/// A tile: a figure with its name, the metric that it is from, and a drawing of the last quarter of an hour.
 fn tile(
     (name, metric): Head,
     (figure, unit): (String, &'static str),
     note: String,
     points: Vec<trend::Point>,
-) -> Result<Tile, Failure> {
+) -> Result<Value, Failure> {
     let values: Vec<_> = points.into_iter().map(|(_, value)| value).collect();
-    Ok(Tile { name, figure, unit, note, spark: sparkline(&values)?, metric })
+    Ok(fields! { name, figure, unit, note, spark => sparkline(&values)?, metric })
 }
 
 fn halves(distribution: &Distribution) -> String {

@@ -5,30 +5,20 @@ use std::collections::BTreeMap;
 
 use super::history;
 use super::prelude::*;
-use super::standing::{Breaker, Cap, Pill, SeatLook, of_seats};
-use crate::matching::ask_statistics::{ASKS_SHOWN, AskTally, Summary};
+use super::standing::{Pill, SeatLook, of_seats};
+use crate::matching::ask_statistics::{ASKS_SHOWN, AskTally};
 use crate::matching::late_asks::LateAsk;
 use crate::partner_health::Health;
 
 const PAGE: Page = Page::new(Section::Partners, "partners.html").fresh(history::EVERY);
 
-#[derive(Debug, Serialize)]
 struct Row {
-    key: String,
-    name: String,
-    products: Vec<&'static str>,
-    states: Vec<Pill>,
-    /// How well its worst seat is, and what of it is not as usual.
-    health: Pill,
-    cause: Option<String>,
-    /// How bad that is.
-    #[serde(skip)]
+    /// How bad its worst seat is.
     badness: u8,
-    summary: Summary,
-    /// The worst of its breakers; nothing where nobody is called.
-    breaker: Option<Breaker>,
-    /// The cap that is used most.
-    cap: Option<Cap>,
+    states: Vec<Pill>,
+    /// What it is found by.
+    words: String,
+    fields: Value,
 }
 
 /// Shows the page.
@@ -41,12 +31,8 @@ pub(super) async fn show(visit: &Visit) -> Result<View, Failure> {
         *states.entry(state.clone()).or_default() += 1;
     }
     let partners = all.len();
-    let fits = |row: &Row| {
-        row.key.to_lowercase().contains(&looked_for)
-            || row.name.to_lowercase().contains(&looked_for)
-            || row.states.iter().chain([&row.health]).any(|state| state.words.contains(&looked_for))
-    };
-    let rows: Vec<Row> = all.into_iter().filter(fits).collect();
+    let found = all.into_iter().filter(|row| row.words.contains(&looked_for));
+    let rows: Vec<Value> = found.map(|row| row.fields).collect();
     let states: Vec<_> = states.into_iter().collect();
     visit.view(PAGE, fields! { wanted, partners, states, asks_shown => ASKS_SHOWN, rows })
 }
@@ -67,25 +53,27 @@ fn rows(app: &App) -> Vec<Row> {
         let worst = of_partner.iter().rev().max_by_key(|seat| (badness_of(seat), known(seat)));
         let worst = worst.unwrap_or(&of_partner[0]);
         let caps = of_partner.iter().flat_map(|seat| seat.caps.iter());
-        partners.push(Row {
-            key: identity.key.clone(),
-            name: identity.partner.name.clone(),
-            products: of_partner.iter().map(|seat| seat.seat.product_type.as_str()).collect(),
+        let tally: AskTally = of_partner.iter().flat_map(asks_of).collect();
+        let late = of_partner.iter().flat_map(|seat| &seat.late);
+        let breakers = of_partner.iter().filter_map(|seat| seat.breaker.as_ref());
+        let names = [&identity.key, &identity.partner.name].map(|name| name.to_lowercase());
+        let words = states.iter().chain([&worst.health]).map(|state| state.words);
+        let fields = fields! {
+            key => identity.key,
+            name => identity.partner.name,
+            products => of_partner.iter().map(|seat| seat.seat.product_type.as_str()).collect::<Vec<_>>(),
             states,
-            health: worst.health.clone(),
-            cause: worst.standing.health.cause.clone(),
-            badness: badness_of(&worst),
-            summary: {
-                let tally: AskTally = of_partner.iter().flat_map(asks_of).collect();
-                let late = of_partner.iter().flat_map(|seat| &seat.late);
-                tally.summary_of(&tally.survival(late.map(LateAsk::observed)))
-            },
-            breaker: of_partner
-                .iter()
-                .filter_map(|seat| seat.breaker.clone())
-                .max_by_key(|breaker| breaker.rank),
-            cap: caps.max_by(|one, other| one.share.total_cmp(&other.share)).cloned(),
-        });
+            // How well its worst seat is, and what of it is not as usual.
+            health => worst.health,
+            cause => worst.standing.health.cause,
+            summary => tally.summary_of(&tally.survival(late.map(LateAsk::observed))),
+            // The worst of its breakers; nothing where nobody is called.
+            breaker => breakers.max_by_key(|breaker| breaker.rank),
+            // The cap that is used most.
+            cap => caps.max_by(|one, other| one.share.total_cmp(&other.share)),
+        };
+        let words = names.iter().map(String::as_str).chain(words).collect::<Vec<_>>().join("\n");
+        partners.push(Row { badness: badness_of(&worst), states, words, fields });
     }
     partners.sort_by_key(|row| Reverse(row.badness));
     partners

@@ -11,10 +11,9 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-pub(super) use self::attempts::AttemptRules;
 use self::attempts::Attempts;
 use super::super::password::{Password, Passwords};
-use crate::config::Settings;
+use crate::config::{ConsoleSettings, Settings};
 use crate::store::users::{Role, UserRecord};
 
 /// Sessions at once; one more ends the oldest.
@@ -36,12 +35,8 @@ type Hash = [u8; 32];
 pub(in crate::admin) struct SessionRules {
     /// Whether anybody has to.
     pub(in crate::admin) required: bool,
-    /// How long a session lasts at most.
-    pub(in crate::admin) life: Duration,
-    /// How long one lasts in which nothing is done.
-    pub(in crate::admin) idle: Duration,
-    /// How many attempts may fail.
-    pub(in crate::admin) attempts: AttemptRules,
+    /// How long a session lasts, and how many attempts may fail.
+    pub(in crate::admin) settings: ConsoleSettings,
     /// What is typed to sign in without a name.
     pub(in crate::admin) passwords: Passwords,
 }
@@ -49,17 +44,8 @@ pub(in crate::admin) struct SessionRules {
 impl SessionRules {
     /// Those of the settings.
     pub(in crate::admin) fn of(settings: &Settings, passwords: Passwords) -> Self {
-        let console = &settings.console;
-        Self {
-            required: settings.console_asks_to_sign_in(),
-            life: console.session_life,
-            idle: console.session_idle,
-            attempts: AttemptRules {
-                per_name: console.sign_ins_failed_per_name,
-                in_all: console.sign_ins_failed,
-            },
-            passwords,
-        }
+        let required = settings.console_asks_to_sign_in();
+        Self { required, settings: settings.console.clone(), passwords }
     }
 }
 
@@ -160,7 +146,7 @@ impl Sessions {
     /// Nobody is signed in yet.
     pub(super) fn new(mut rules: SessionRules) -> Self {
         let state = Mutex::new(State { secret: rules.passwords.secret.take(), ..State::default() });
-        Self { attempts: Attempts::new(rules.attempts), rules, state }
+        Self { attempts: Attempts::new(&rules.settings), rules, state }
     }
 
     /// Whether there is anything that can be typed without a name: a password, or the secret.
@@ -270,7 +256,9 @@ impl Sessions {
     }
 
     fn lasts(&self, session: &Session) -> bool {
-        session.since.elapsed() < self.rules.life && session.used.lock().elapsed() < self.rules.idle
+        let settings = &self.rules.settings;
+        session.since.elapsed() < settings.session_life
+            && session.used.lock().elapsed() < settings.session_idle
     }
 }
 

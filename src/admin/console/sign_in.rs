@@ -6,7 +6,7 @@ use metrics::counter;
 use tracing::info;
 
 use super::super::audit::{Actor, Note, operator};
-use super::super::users;
+use super::super::{password_hash, users};
 use super::enter::COOKIE_NAME;
 use super::links::{HOME, SIGN_IN, link_of};
 use super::prelude::*;
@@ -64,7 +64,7 @@ async fn of_user(visit: &Visit, name: &str, password: &str) -> Result<Begun, Fai
     };
     let found = users::find(&visit.app, name)?;
     let hash = found.as_ref().and_then(|user| user.password.clone());
-    let is_right = visit.app.password_hashes.is(hash, password).await?;
+    let is_right = password_hash::fits(hash, password).await?;
     let Some(user) = found.filter(|user| is_right && !user.disabled) else {
         return Ok(Err(NotSignedIn::Wrong));
     };
@@ -87,7 +87,7 @@ pub(super) fn signed_in(
     (cookie, _): (String, Arc<Session>),
     next: &str,
 ) -> Result<View, Failure> {
-    let seconds = visit.app.console.sessions.rules.life.as_secs();
+    let seconds = visit.app.console.sessions.rules.settings.session_life.as_secs();
     Ok(see(next)?.header(SET_COOKIE, cookie_of(&cookie, seconds, visit.is_secure())?).into())
 }
 

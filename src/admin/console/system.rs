@@ -14,7 +14,7 @@ use super::prelude::*;
 use crate::alerts::last_backup;
 use crate::config::is_reloadable;
 use crate::reload::Outcome;
-use crate::telemetry::tail::{LINES, LogLine};
+use crate::telemetry::tail::LINES;
 
 /// Where the page is.
 const PATH: &str = "/console/system";
@@ -83,7 +83,8 @@ fn page(app: &App, reload: Option<Value>) -> Result<Value, Failure> {
         tokens_in_all,
         store => store(app, &reading),
         backup => last_backup(&app.store).and_then(|taken| Some((taken.at_ms, taken.by?, taken.missed))),
-        log => log(app),
+        // The newest first.
+        log => app.tail.lines().into_iter().rev().collect::<Vec<_>>(),
         log_lines => LINES,
         reload,
     })
@@ -138,14 +139,6 @@ fn bytes_of(directory: &Path) -> Option<f64> {
         bytes += if found.is_dir() { bytes_of(&entry.path()).unwrap_or(0.0) } else { found.len() as f64 };
     }
     Some(bytes)
-}
-
-/// The last lines of the log, newest first.
-fn log(app: &App) -> Vec<Value> {
-    let view = |line: LogLine| {
-        fields! { at => line.at, level => line.level.as_str(), target => line.target, text => line.text }
-    };
-    app.tail.lines().into_iter().rev().map(view).collect()
 }
 
 /// What came of a reload, with its faults in words.

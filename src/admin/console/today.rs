@@ -3,10 +3,12 @@
 use std::collections::VecDeque;
 
 use chrono::{Datelike, Utc};
+use minijinja::value::Value;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::super::App;
+use super::templates::fields;
 use crate::reports::Reports;
 use crate::sheet::figures;
 
@@ -32,19 +34,6 @@ pub(super) struct Today {
 /// What the last days had brought, by the minute, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Days(Mutex<VecDeque<(i64, Today)>>);
-
-/// A figure of today beside that of yesterday.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Compared {
-    name: &'static str,
-    today: String,
-    /// That of yesterday by about the same hour, and when it was read, Unix milliseconds; nothing where it is not known.
-    yesterday: Option<(String, i64)>,
-    /// By how much it is more or less, in words.
-    change: Option<String>,
-    /// The class of the style sheet.
-    class: &'static str,
-}
 
 impl Today {
     /// As it is now; nothing where reports cannot be made just now.
@@ -80,7 +69,7 @@ impl Days {
     }
 
     /// Today beside yesterday until the same hour, and when that was.
-    pub(super) fn compared(&self) -> Option<(i64, Vec<Compared>)> {
+    pub(super) fn compared(&self) -> Option<(i64, Vec<Value>)> {
         let days = self.0.lock();
         let (at, today) = *days.back()?;
         let wanted = at - DAY_MS;
@@ -92,17 +81,19 @@ impl Days {
     }
 }
 
-fn compared(today: Today, yesterday: Option<(i64, Today)>) -> Vec<Compared> {
+/// Figures of today, each beside that of yesterday and by how much it is more or less, as far as that is known.
+fn compared(today: Today, yesterday: Option<(i64, Today)>) -> Vec<Value> {
     let figure = |name, of: fn(Today) -> f64, write: fn(f64) -> String| {
         let (now, before) = (of(today), yesterday.map(|(_, day)| of(day)));
         let change = before.filter(|before| *before > 0.0).map(|before| (now - before) / before * 100.0);
-        Compared {
+        let words = |percent: f64| format!("{}{:.0} %", if percent < 0.0 { "−" } else { "+" }, percent.abs());
+        fields! {
             name,
-            today: write(now),
-            yesterday: before.map(write).zip(yesterday.map(|(at, _)| at)),
-            change: change
-                .map(|percent| format!("{}{:.0} %", if percent < 0.0 { "−" } else { "+" }, percent.abs())),
-            class: match change {
+            today => write(now),
+            // With the time at which it was read.
+            yesterday => before.map(write).zip(yesterday.map(|(at, _)| at)),
+            change => change.map(words),
+            class => match change {
                 Some(less) if less <= -20.0 => "bad",
                 Some(less) if less < 0.0 => "warn",
                 Some(_) => "good",
@@ -119,6 +110,8 @@ fn compared(today: Today, yesterday: Option<(i64, Today)>) -> Vec<Compared> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn at(day: i32, payouts: f64) -> Today {
@@ -135,13 +128,12 @@ mod tests {
         days.add(noon, at(2, 75.0));
         let (when, compared) = days.compared().unwrap();
         assert_eq!(when, noon);
+        let compared = serde_json::to_value(compared).unwrap();
         let payouts = &compared[0];
-        assert_eq!(
-            (payouts.today.as_str(), &payouts.yesterday),
-            ("$75", &Some(("$100".to_owned(), noon - DAY_MS)))
-        );
-        assert_eq!((payouts.change.as_deref(), payouts.class), (Some("−25 %"), "bad"));
-        assert_eq!(compared[1].change.as_deref(), Some("+0 %"));
+        assert_eq!(payouts["today"], "$75");
+        assert_eq!(payouts["yesterday"], json!(["$100", noon - DAY_MS]));
+        assert_eq!((&payouts["change"], &payouts["class"]), (&json!("−25 %"), &json!("bad")));
+        assert_eq!(compared[1]["change"], "+0 %");
     }
 
     #[test]
@@ -149,7 +141,8 @@ mod tests {
         let days = Days::default();
         assert!(days.compared().is_none());
         days.add(0, at(2, 75.0));
-        assert_eq!(days.compared().unwrap().1[0].yesterday, None);
+        let (_, compared) = days.compared().unwrap();
+        assert_eq!(serde_json::to_value(compared).unwrap()[0]["yesterday"], json!(null));
     }
 
     #[test]

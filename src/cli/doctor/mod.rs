@@ -11,6 +11,7 @@ mod store;
 
 use serde::Serialize;
 
+use super::check::extent;
 use super::prelude::*;
 use crate::daemon;
 use crate::declaration::Fault;
@@ -119,12 +120,7 @@ fn of_partner_files(settings: &Settings, book: &Result<Book, Vec<Fault>>) -> Vec
             let next = "put partner files there, or say by `partners.path` where they are";
             vec![CHECK.look(format!("none in {directory}: no lead will have an offer"), next)]
         }
-        Ok(book) => {
-            let counted =
-                [(book.partners().len(), "partner"), (book.seats().len(), "seat"), (book.offers(), "offer")];
-            let counted: Vec<String> = counted.map(|(count, what)| page::counted(count, what)).into();
-            vec![CHECK.good(format!("{} in {directory}", counted.join(", ")))]
-        }
+        Ok(book) => vec![CHECK.good(format!("{} in {directory}", extent(book)))],
     }
 }
 

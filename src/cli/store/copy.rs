@@ -1,18 +1,10 @@
 //! `offerd store copy`
 
-use std::process::ExitCode;
-
-use clap::{Args, ValueEnum};
-use serde_json::json;
-
 use crate::admin::backup::told;
 use crate::cli::operator::operator;
-use crate::cli::page;
-use crate::cli::progress::Bar;
-use crate::cli::trouble::Trouble;
-use crate::config::{PostgresSettings, Settings};
-use crate::sheet::sheet;
-use crate::store::copy::{Compared, Copied, Direction, TreeCounts, copy};
+use crate::cli::prelude::*;
+use crate::config::PostgresSettings;
+use crate::store::copy::{Compared, Copied, Counted, Direction, TreeCounts, copy};
 use crate::store::{Store, StoreOptions};
 
 /// `store copy`
@@ -115,7 +107,7 @@ fn digits(digest: u128) -> String {
 fn json_of(copied: &Copied) -> serde_json::Value {
     let Compared { trees, are_keys_equal, difference } = &copied.compared;
     let tree = |counts: &TreeCounts| {
-        let side = |counted: &crate::store::copy::Counted| json!({ "records": counted.records, "digest": format!("{:032x}", counted.digest) });
+        let side = |counted: &Counted| json!({ "records": counted.records, "digest": format!("{:032x}", counted.digest) });
         json!({ "tree": counts.tree.name(), "source": side(&counts.source), "copy": side(&counts.target) })
     };
     json!({

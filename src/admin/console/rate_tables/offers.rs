@@ -1,6 +1,6 @@
 //! The offers of a rate table, as a client sees them: read from the very JSON that it is answered.
 
-use serde_json::Value;
+use serde_json::Value as Json;
 
 use crate::admin::console::prelude::*;
 use crate::hindsight::explanation::{SeatExplanation, Standing};
@@ -37,63 +37,37 @@ type Unit = (fn(f64) -> String, &'static str);
 const PERCENT: Unit = (|share| format!("{share:.2}"), " %");
 const DOLLARS: Unit = (figures::dollars, "");
 
-/// An array of offers.
-#[derive(Debug, Serialize)]
-pub(super) struct Array {
-    name: &'static str,
-    attribute: &'static str,
-    offers: Vec<Card>,
+/// The arrays that have offers. A text that is no rate table has none.
+pub(super) fn arrays(table: &[u8], explained: &[SeatExplanation]) -> Vec<Value> {
+    let Ok(table) = serde_json::from_slice::<Json>(table) else { return Vec::new() };
+    let arrays = ARRAYS.into_iter().filter_map(|(attribute, name)| {
+        let offers = table[attribute].as_array().filter(|offers| !offers.is_empty())?;
+        let offers: Vec<_> = offers.iter().map(|offer| card(offer, explained)).collect();
+        Some(fields! { name, attribute, offers })
+    });
+    arrays.collect()
 }
 
 /// An offer.
-#[derive(Debug, Serialize)]
-struct Card {
-    uuid: String,
-    partner: String,
-    name: String,
-    sub_type: String,
-    /// `pre-approved`, `pre-qualified`, `pre-selected`, or nothing.
-    firmness: Option<&'static str>,
-    terms: Vec<(&'static str, String)>,
-    score: Option<f64>,
-    /// Why it has that score, and stands there; nothing where no ranking was in force.
-    why: Vec<String>,
-    /// The offer as JSON.
-    json: String,
-}
-
-/// The arrays that have offers. A text that is no rate table has none.
-pub(super) fn arrays(table: &[u8], explained: &[SeatExplanation]) -> Vec<Array> {
-    let Ok(table) = serde_json::from_slice::<Value>(table) else { return Vec::new() };
-    let arrays = ARRAYS.into_iter().map(|(attribute, name)| {
-        let offers = table[attribute].as_array().map(Vec::as_slice).unwrap_or_default();
-        Array { name, attribute, offers: offers.iter().map(|offer| Card::of(offer, explained)).collect() }
-    });
-    arrays.filter(|array| !array.offers.is_empty()).collect()
-}
-
-impl Card {
-    fn of(offer: &Value, explained: &[SeatExplanation]) -> Self {
-        let details = &offer["details"];
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let first = |values: &[&Value]| values.iter().find_map(|value| text(value)).unwrap_or_default();
-        let is = |name: &str| offer[name] == true || details[name] == true;
-        let firmness = [
-            ("preApproved", "pre-approved"),
-            ("preQualified", "pre-qualified"),
-            ("preSelected", "pre-selected"),
-        ];
-        Self {
-            uuid: first(&[&offer["uuid"]]),
-            partner: first(&[&offer["originator"]["name"], &offer["partner"]["name"], &offer["partnerName"]]),
-            name: first(&[&offer["name"], &details["name"], &details["cardName"]]),
-            sub_type: first(&[&offer["productSubType"]]).replace('_', " "),
-            firmness: firmness.into_iter().find(|(name, _)| is(name)).map(|(_, words)| words),
-            terms: terms(offer, details),
-            score: offer["recommendationScore"].as_f64(),
-            why: why(&first(&[&offer["uuid"]]), explained),
-            json: serde_json::to_string_pretty(offer).unwrap_or_default(),
-        }
+fn card(offer: &Json, explained: &[SeatExplanation]) -> Value {
+    let details = &offer["details"];
+    let text = |value: &Json| value.as_str().map(str::to_owned);
+    let first = |values: &[&Json]| values.iter().find_map(|value| text(value)).unwrap_or_default();
+    let is = |name: &str| offer[name] == true || details[name] == true;
+    let firmness =
+        [("preApproved", "pre-approved"), ("preQualified", "pre-qualified"), ("preSelected", "pre-selected")];
+    let uuid = first(&[&offer["uuid"]]);
+    fields! {
+        partner => first(&[&offer["originator"]["name"], &offer["partner"]["name"], &offer["partnerName"]]),
+        name => first(&[&offer["name"], &details["name"], &details["cardName"]]),
+        sub_type => first(&[&offer["productSubType"]]).replace('_', " "),
+        firmness => firmness.into_iter().find(|(name, _)| is(name)).map(|(_, words)| words),
+        terms => terms(offer, details),
+        score => offer["recommendationScore"].as_f64(),
+        // Why it has that score, and stands there; nothing where no ranking was in force.
+        why => why(&uuid, explained),
+        json => serde_json::to_string_pretty(offer).unwrap_or_default(),
+        uuid,
     }
 }
 
@@ -104,7 +78,7 @@ fn why(uuid: &str, explained: &[SeatExplanation]) -> Vec<String> {
     offer.and_then(|offer| offer.standing.as_ref()).map(Standing::lines).unwrap_or_default()
 }
 
-fn terms(offer: &Value, details: &Value) -> Vec<(&'static str, String)> {
+fn terms(offer: &Json, details: &Json) -> Vec<(&'static str, String)> {
     let mut told: Vec<(&'static str, String)> = Vec::new();
     if let (Some(length), Some(unit)) = (offer["termLength"].as_i64(), offer["termUnit"].as_str()) {
         told.push(("term", if unit == "open" { "open".to_owned() } else { format!("{length} {unit}s") }));
@@ -134,6 +108,8 @@ fn range((write, behind): Unit, least: Option<f64>, most: Option<f64>) -> Option
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -143,12 +119,15 @@ mod tests {
             "termLength": 36, "termUnit": "month", "meanApr": 9.5, "minApr": 9, "maxApr": 10, "maxAmount": 15000,
             "recommendationScore": 2.5
         }], "savingsOffers": [{"partner": {"name": "Tidelark"}, "details": {"name": "High", "annualPercentYield": 4.18}}]}"#;
-        let arrays = arrays(table, &[]);
-        let loan = &arrays[0].offers[0];
-        assert_eq!((loan.partner.as_str(), loan.firmness), ("Wrenfold", Some("pre-approved")));
-        let terms: Vec<String> = loan.terms.iter().map(|(name, value)| format!("{name} {value}")).collect();
-        assert_eq!(terms, ["term 36 months", "APR 9.00–10.00 %", "amount up to $15,000"]);
-        assert_eq!((arrays[1].name, arrays[1].offers[0].name.as_str()), ("Savings", "High"));
+        let arrays = serde_json::to_value(arrays(table, &[])).unwrap();
+        let loan = &arrays[0]["offers"][0];
+        assert_eq!((&loan["partner"], &loan["firmness"]), (&json!("Wrenfold"), &json!("pre-approved")));
+        let terms = json!([["term", "36 months"], ["APR", "9.00–10.00 %"], ["amount", "up to $15,000"]]);
+        assert_eq!(loan["terms"], terms);
+        assert_eq!(
+            (&arrays[1]["name"], &arrays[1]["offers"][0]["name"]),
+            (&json!("Savings"), &json!("High"))
+        );
         assert!(super::arrays(b"none", &[]).is_empty());
     }
 }

@@ -1,7 +1,6 @@
 //! What a lead says, section by section. Personal values are masked, but for the attributes that are revealed.
 
-use serde::Serialize;
-
+use crate::admin::console::prelude::*;
 use crate::model::{Attribute, AttributeKind, AttributeValue, Lead};
 
 /// Letters of a text at most.
@@ -10,39 +9,23 @@ const TEXT_LETTERS: usize = 160;
 /// What is written in capitals.
 const ABBREVIATIONS: [&str; 5] = ["fcra", "ip", "sms", "ssn", "tcpa"];
 
-/// A section of the lead.
-#[derive(Debug, Serialize)]
-pub(super) struct LeadSection {
-    name: String,
-    lines: Vec<Line>,
-}
-
-/// An attribute that the lead gives.
-#[derive(Debug, Serialize)]
-struct Line {
-    /// Its whole path.
-    path: &'static str,
-    name: String,
-    /// `None` of what is masked.
-    value: Option<String>,
-    /// Whether it was masked and is revealed.
-    revealed: bool,
-}
-
-/// What a lead says; of what is masked only `revealed`.
-pub(super) fn told(lead: &Lead, revealed: &[&str]) -> Vec<LeadSection> {
-    let mut sections: Vec<LeadSection> = Vec::new();
+/// What a lead says, section by section, each with its attributes; of what is masked only `revealed`.
+pub(super) fn told(lead: &Lead, revealed: &[&str]) -> Vec<(String, Vec<Value>)> {
+    let mut sections: Vec<(String, Vec<Value>)> = Vec::new();
     for attribute in Attribute::all() {
         let Some(value) = attribute.read(lead) else { continue };
         let is_masked = attribute.is_masked();
         let is_revealed = is_masked && revealed.contains(&attribute.path);
+        // None of what is masked.
         let shown = (!is_masked || is_revealed).then(|| written(attribute.kind, value));
         let (section, name) = attribute.path.rsplit_once('.').unwrap_or(("lead", attribute.path));
-        let line = Line { path: attribute.path, name: words(name), value: shown, revealed: is_revealed };
+        let line = fields! {
+            path => attribute.path, name => words(name), value => shown, revealed => is_revealed,
+        };
         let section = words(section.trim_end_matches("Information"));
-        match sections.iter_mut().find(|told| told.name == section) {
-            Some(told) => told.lines.push(line),
-            None => sections.push(LeadSection { name: section, lines: vec![line] }),
+        match sections.iter_mut().find(|(known, _)| *known == section) {
+            Some((_, lines)) => lines.push(line),
+            None => sections.push((section, vec![line])),
         }
     }
     sections

@@ -5,7 +5,7 @@ use minijinja::context;
 use super::money::money;
 use super::offers::arrays;
 use super::person;
-use super::timeline::{Timeline, time};
+use super::timeline::{time, timeline};
 use crate::admin::console::prelude::*;
 use crate::hindsight::explanation::{OfferReason, SeatExplanation, TableExplanation, explanation};
 use crate::matching::Engine;
@@ -69,7 +69,6 @@ impl TablePage {
             .map(|seat| (&seat.key[..], seat.product_type))
             .collect();
         let company = Tokens::of(engine.records.store.clone()).name_of(head.company);
-        let timeline = Timeline::of(&explained, Utc::now().timestamp_millis());
         let (not_wanted, judged): (Vec<_>, Vec<_>) =
             explained.seats.iter().partition(|seat| seat.why == Reason::NotWanted);
         let others = reading::tables_of(&engine.records.store, &record).into_iter();
@@ -89,7 +88,7 @@ impl TablePage {
             same_files => explained.same_files,
             same_lead => explained.same_lead,
             experiments => explained.experiments,
-            timeline => (!timeline.is_empty()).then_some(timeline),
+            timeline => timeline(&explained, Utc::now().timestamp_millis()),
             asks => asks(&explained, &transcribed),
             offers => arrays(&snapshot.json, &explained.seats),
             without => judged.iter().filter(|seat| !shows(seat)).map(|seat| without(seat)).collect::<Vec<_>>(),

@@ -5,8 +5,7 @@
 
 use std::cmp::Ordering;
 
-use serde::Serialize;
-
+use crate::admin::console::prelude::*;
 use crate::hindsight::explanation::{SeatExplanation, TableExplanation};
 use crate::model::Timestamp;
 use crate::rate_table::reason::Reason;
@@ -29,50 +28,8 @@ const MOST_TICKS: f64 = 8.0;
 /// Letters of a partner's name at most.
 const NAME_LETTERS: usize = 30;
 
-/// The drawing.
-#[derive(Debug, Serialize)]
-pub(super) struct Timeline {
-    width: f64,
-    height: f64,
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
-    ticks: Vec<Mark>,
-    deadline: Option<Mark>,
-    second_look: Option<Mark>,
-    lanes: Vec<Lane>,
-    /// What it shows, in words.
-    description: String,
-}
-
 /// The axis ends here at the earliest, in milliseconds.
 const SHORTEST_MS: f64 = 5.0;
-
-/// A place on the axis of time.
-#[derive(Debug, Serialize, PartialEq)]
-struct Mark {
-    x: f64,
-    words: String,
-}
-
-/// A partner's row.
-#[derive(Debug, Serialize)]
-struct Lane {
-    y: f64,
-    name: String,
-    product: &'static str,
-    /// How it ended: `good`, `warn`, `bad` or `idle`.
-    tone: &'static str,
-    track: Option<Stretch>,
-    bar: Option<Stretch>,
-    words: String,
-    words_x: f64,
-    /// Where the words stand: `start` behind the bar, `end` before it, `inside` on it.
-    anchor: &'static str,
-    /// All of it in a sentence.
-    told: String,
-}
 
 /// A piece of a lane.
 #[derive(Debug, Clone, Copy, Serialize, PartialEq)]
@@ -87,48 +44,45 @@ struct Scale {
     last_ms: f64,
 }
 
-impl Timeline {
-    /// Draws a table, as of `now_ms` in Unix milliseconds.
-    pub(super) fn of(table: &TableExplanation, now_ms: i64) -> Self {
-        let made_at = table.created_at.millis();
-        let after = |at: Timestamp| (at.millis() - made_at).max(0) as f64;
-        let deadline = after(table.deadline);
-        let so_far = ((now_ms - made_at).max(0) as f64).min(deadline);
-        let seated = table.seats.iter().filter(|seat| seat.seated);
-        let mut seats: Vec<Seated> = seated.map(|seat| (seat, Span::of(seat, &after, so_far))).collect();
-        let order = |(seat, span): &Seated| {
-            (seat.second_look, span.map_or([f64::MAX; 2], |span| [span.asked, span.ended]))
-        };
-        seats.sort_by(|one, other| order(one).partial_cmp(&order(other)).unwrap_or(Ordering::Equal));
+/// Draws a table, as of `now_ms` in Unix milliseconds; nothing where nobody had a place at it.
+pub(super) fn timeline(table: &TableExplanation, now_ms: i64) -> Option<Value> {
+    let made_at = table.created_at.millis();
+    let after = |at: Timestamp| (at.millis() - made_at).max(0) as f64;
+    let deadline = after(table.deadline);
+    let so_far = ((now_ms - made_at).max(0) as f64).min(deadline);
+    let seated = table.seats.iter().filter(|seat| seat.seated);
+    let mut seats: Vec<Seated> = seated.map(|seat| (seat, Span::of(seat, &after, so_far))).collect();
+    let order = |(seat, span): &Seated| {
+        (seat.second_look, span.map_or([f64::MAX; 2], |span| [span.asked, span.ended]))
+    };
+    seats.sort_by(|one, other| order(one).partial_cmp(&order(other)).unwrap_or(Ordering::Equal));
 
-        let last = seats.iter().filter_map(|(_, span)| *span).map(|span| span.ended).fold(0.0, f64::max);
-        // A deadline that is far is not drawn: the description has it.
-        let near = last * 2.0 >= deadline;
-        let end = if near { last.max(deadline) * 1.03 } else { last * 1.08 };
-        let scale = Scale { last_ms: end.max(SHORTEST_MS) };
-        let second_look = table.second_look_at.map(after);
-        let lanes: Vec<Lane> =
-            seats.iter().zip(0_u16..).map(|((seat, span), nth)| Lane::of(seat, nth, *span, scale)).collect();
-        let height = TOP + LANE * lanes.len() as f64 + BOTTOM;
-        Self {
-            width: WIDTH,
+    let last = seats.iter().filter_map(|(_, span)| *span).map(|span| span.ended).fold(0.0, f64::max);
+    // A deadline that is far is not drawn: the description has it.
+    let near = last * 2.0 >= deadline;
+    let end = if near { last.max(deadline) * 1.03 } else { last * 1.08 };
+    let scale = Scale { last_ms: end.max(SHORTEST_MS) };
+    let second_look = table.second_look_at.map(after);
+    let lanes: Vec<Value> =
+        seats.iter().zip(0_u16..).map(|((seat, span), nth)| lane(seat, nth, *span, scale)).collect();
+    let height = TOP + LANE * lanes.len() as f64 + BOTTOM;
+    let drawing = || {
+        fields! {
+            width => WIDTH,
             height,
-            left: LEFT,
-            right: WIDTH - RIGHT,
-            top: TOP,
-            bottom: height - BOTTOM,
-            ticks: scale.ticks(),
-            deadline: near.then(|| scale.mark(deadline, format!("deadline {}", time(deadline)))),
-            second_look: second_look.map(|at| scale.mark(at, format!("second look {}", time(at)))),
-            description: description(table, &seats, last, deadline, second_look),
+            left => LEFT,
+            right => WIDTH - RIGHT,
+            top => TOP,
+            bottom => height - BOTTOM,
+            ticks => scale.ticks(),
+            deadline => near.then(|| scale.mark(deadline, format!("deadline {}", time(deadline)))),
+            second_look => second_look.map(|at| scale.mark(at, format!("second look {}", time(at)))),
+            // What it shows, in words.
+            description => description(table, &seats, last, deadline, second_look),
             lanes,
         }
-    }
-
-    /// Whether there is anything to draw.
-    pub(super) fn is_empty(&self) -> bool {
-        self.lanes.is_empty()
-    }
+    };
+    (!lanes.is_empty()).then(drawing)
 }
 
 /// When a seat was asked, how long it had, and when it ended, in milliseconds from the making of the table.
@@ -151,21 +105,27 @@ impl Span {
     }
 }
 
-impl Lane {
-    fn of(seat: &SeatExplanation, nth: u16, span: Option<Span>, scale: Scale) -> Self {
-        let y = TOP + LANE * f64::from(nth);
-        let words = words(seat, span);
-        let bar = span.map(|span| scale.stretch(span.asked, span.ended));
-        let track = span.and_then(|span| Some(scale.stretch(span.asked, span.asked + span.budget?)));
-        let (words_x, anchor) = place(bar, words.chars().count() as f64 * LETTER);
-        let told = format!("{}, {}: {words}", seat.name, seat.product_type);
-        let name = shortened(&seat.name);
-        let product = seat.product_type.as_str();
-        Self { y, name, product, tone: tone(seat.why), track, bar, words, words_x, anchor, told }
+/// A partner's row.
+fn lane(seat: &SeatExplanation, nth: u16, span: Option<Span>, scale: Scale) -> Value {
+    let words = words(seat, span);
+    let bar = span.map(|span| scale.stretch(span.asked, span.ended));
+    let (words_x, anchor) = place(bar, words.chars().count() as f64 * LETTER);
+    fields! {
+        y => TOP + LANE * f64::from(nth),
+        name => shortened(&seat.name),
+        product => seat.product_type.as_str(),
+        tone => tone(seat.why),
+        track => span.and_then(|span| Some(scale.stretch(span.asked, span.asked + span.budget?))),
+        bar,
+        words_x,
+        anchor,
+        // All of it in a sentence.
+        told => format!("{}, {}: {words}", seat.name, seat.product_type),
+        words,
     }
 }
 
-/// Where the words stand: behind the bar, or before it, or on it, wherever there is room first.
+/// Where the words stand: `start` behind the bar, `end` before it or `inside` on it, wherever there is room first.
 fn place(bar: Option<Stretch>, length: f64) -> (f64, &'static str) {
     let Some(Stretch { x, width }) = bar else { return (LEFT + GAP, "start") };
     if x + width + GAP + length <= WIDTH - RIGHT {
@@ -182,8 +142,8 @@ impl Scale {
         rounded(LEFT + (ms / self.last_ms).clamp(0.0, 1.0) * (WIDTH - RIGHT - LEFT))
     }
 
-    fn mark(self, ms: f64, words: String) -> Mark {
-        Mark { x: self.x(ms), words }
+    fn mark(self, ms: f64, words: String) -> Value {
+        fields! { x => self.x(ms), words }
     }
 
     fn stretch(self, from_ms: f64, to_ms: f64) -> Stretch {
@@ -192,7 +152,7 @@ impl Scale {
     }
 
     /// Round times, as many as there is room for.
-    fn ticks(self) -> Vec<Mark> {
+    fn ticks(self) -> Vec<Value> {
         let least = self.last_ms / MOST_TICKS;
         let magnitude = 10_f64.powf(least.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * magnitude).into_iter();
@@ -227,6 +187,7 @@ fn words(seat: &SeatExplanation, span: Option<Span>) -> String {
     }
 }
 
+/// How an ask ended, in the colours of the console.
 fn tone(why: Reason) -> &'static str {
     match why {
         Reason::Offers => "good",
@@ -282,9 +243,17 @@ fn rounded(place: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
-    use crate::model::ProductType;
-    use uuid::Uuid;
+
+    fn drawn(table: &TableExplanation, now_ms: i64) -> serde_json::Value {
+        serde_json::to_value(timeline(table, now_ms).unwrap()).unwrap()
+    }
+
+    fn number(of: &serde_json::Value) -> f64 {
+        of.as_f64().unwrap()
+    }
 
     fn seat(name: &str, why: Reason, asked: i64, took: Option<u64>, second_look: bool) -> SeatExplanation {
         SeatExplanation {
@@ -329,18 +298,18 @@ mod tests {
             seat("fast", Reason::Offers, 1, Some(20), false),
             seat("kept out", Reason::Paused, 0, None, false),
         ];
-        let drawn = Timeline::of(&table(seats, Some(900)), 20_000);
-        let names: Vec<&str> = drawn.lanes.iter().map(|lane| lane.name.as_str()).collect();
+        let drawn = drawn(&table(seats, Some(900)), 20_000);
+        let lanes = drawn["lanes"].as_array().unwrap();
+        let names: Vec<&serde_json::Value> = lanes.iter().map(|lane| &lane["name"]).collect();
         assert_eq!(names, ["fast", "slow", "second"], "who had no place at the table has no lane");
-        let [fast, slow, second] = [0, 1, 2].map(|nth| drawn.lanes[nth].bar.unwrap());
-        assert!(fast.x + fast.width < slow.x + slow.width);
-        assert_eq!(drawn.second_look, Some(Mark { x: second.x, words: "second look 900 ms".to_owned() }));
-        assert_eq!(drawn.deadline, None, "it is far away, and would press the bars together");
-        assert!(
-            drawn
-                .description
-                .contains("3 of 3 were asked, 2 answered with offers; complete after 950 ms, of the 15 s")
-        );
+        let [fast, slow, second] = [0, 1, 2].map(|nth| &lanes[nth]["bar"]);
+        let end = |bar: &serde_json::Value| number(&bar["x"]) + number(&bar["width"]);
+        assert!(end(fast) < end(slow));
+        assert_eq!(drawn["second_look"], json!({ "x": second["x"], "words": "second look 900 ms" }));
+        assert_eq!(drawn["deadline"], json!(null), "it is far away, and would press the bars together");
+        let description = drawn["description"].as_str().unwrap();
+        let wanted = "3 of 3 were asked, 2 answered with offers; complete after 950 ms, of the 15 s";
+        assert!(description.contains(wanted), "{description}");
     }
 
     #[test]
@@ -349,16 +318,19 @@ mod tests {
             seat("silent", Reason::TimedOut, 0, Some(14_900), false),
             seat("fast", Reason::Offers, 0, Some(0), false),
         ];
-        let drawn = Timeline::of(&table(seats, None), 20_000);
-        let deadline = drawn.deadline.as_ref().unwrap();
-        assert!(deadline.x > drawn.left && deadline.x < drawn.right);
-        for lane in &drawn.lanes {
-            for Stretch { x, width } in [lane.track, lane.bar].into_iter().flatten() {
-                assert!(x >= drawn.left && x + width <= drawn.right && width >= LEAST_BAR);
-            }
+        let drawn = drawn(&table(seats, None), 20_000);
+        let (deadline, left, right) =
+            (number(&drawn["deadline"]["x"]), number(&drawn["left"]), number(&drawn["right"]));
+        assert!(deadline > left && deadline < right);
+        let lanes = drawn["lanes"].as_array().unwrap();
+        assert_eq!(lanes.len(), 2);
+        for stretch in lanes.iter().flat_map(|lane| [&lane["track"], &lane["bar"]]) {
+            let (x, width) = (number(&stretch["x"]), number(&stretch["width"]));
+            assert!(x >= left && x + width <= right && width >= LEAST_BAR);
         }
-        assert_eq!(drawn.lanes[1].anchor, "inside", "neither behind nor before the bar is room");
-        assert!(drawn.ticks.len() <= 9 && drawn.ticks[0].words == "0 ms");
+        assert_eq!(lanes[1]["anchor"], "inside", "neither behind nor before the bar is room");
+        let ticks = drawn["ticks"].as_array().unwrap();
+        assert!(ticks.len() <= 9 && ticks[0]["words"] == "0 ms");
     }
 
     #[test]
@@ -367,9 +339,9 @@ mod tests {
             pending: true,
             ..table(vec![seat("late", Reason::Pending, 0, None, false)], None)
         };
-        let early = Timeline::of(&pending, 1_000 + 300).lanes[0].words.clone();
-        assert_eq!(early, "no answer yet");
-        assert!(Timeline::of(&pending, 1_000 + 300).description.contains("still open after 300 ms"));
+        let early = drawn(&pending, 1_000 + 300);
+        assert_eq!(early["lanes"][0]["words"], "no answer yet");
+        assert!(early["description"].as_str().unwrap().contains("still open after 300 ms"));
     }
 
     #[test]

@@ -6,22 +6,15 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::{Hash, NotSignedIn, hash};
+use crate::config::ConsoleSettings;
 
 /// How far back failed attempts count.
 const SPAN: Duration = Duration::from_secs(60);
 
-/// How many attempts may fail within a minute; of more no password is looked at.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::admin) struct AttemptRules {
-    /// With one name.
-    pub(in crate::admin) per_name: usize,
-    /// With any.
-    pub(in crate::admin) in_all: usize,
-}
-
-/// The attempts that have failed, or may yet. No more are kept than may fail.
+/// The attempts that have failed, or may yet. No more are kept than may fail; of more no password is looked at.
 pub(in crate::admin::console) struct Attempts {
-    rules: AttemptRules,
+    per_name: usize,
+    in_all: usize,
     failed: Mutex<VecDeque<Failed>>,
 }
 
@@ -37,8 +30,9 @@ struct Failed {
 }
 
 impl Attempts {
-    pub(super) fn new(rules: AttemptRules) -> Self {
-        Self { rules, failed: Mutex::default() }
+    pub(super) fn new(settings: &ConsoleSettings) -> Self {
+        let (per_name, in_all) = (settings.sign_ins_failed_per_name, settings.sign_ins_failed);
+        Self { per_name, in_all, failed: Mutex::default() }
     }
 
     /// Leave to look at a password of somebody. It counts as failed until it has [succeeded](Self::succeeded), so that no number
@@ -51,7 +45,7 @@ impl Attempts {
         failed.retain(|failed| failed.at.elapsed() < SPAN);
         let name = hash(&name.to_ascii_lowercase());
         let with_name = failed.iter().filter(|failed| failed.name == name).count();
-        if failed.len() >= self.rules.in_all || with_name >= self.rules.per_name {
+        if failed.len() >= self.in_all || with_name >= self.per_name {
             return Err(NotSignedIn::TooMany);
         }
         let attempt = Failed { name, at: Instant::now() };

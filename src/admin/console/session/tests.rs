@@ -1,13 +1,24 @@
 use super::*;
+use crate::config::SignIn;
 
-const RULES: AttemptRules = AttemptRules { per_name: 10, in_all: 30 };
+const PER_NAME: usize = 10;
+const IN_ALL: usize = 30;
 
 fn sessions_lasting(life: Duration, idle: Duration) -> Sessions {
     Sessions::new(SessionRules {
         required: true,
-        life,
-        idle,
-        attempts: RULES,
+        settings: ConsoleSettings {
+            sign_in: SignIn::Always,
+            password_file: None,
+            session_life: life,
+            session_idle: idle,
+            sign_ins_failed_per_name: PER_NAME,
+            sign_ins_failed: IN_ALL,
+            tables_looked_at: 100,
+            tables_read: 20,
+            history_kept: life,
+            proxy: None,
+        },
         passwords: Passwords {
             secret: Some(Password::of_secret("made by us")),
             password: Some(Password::new("correct horse battery").unwrap()),
@@ -43,32 +54,31 @@ fn a_link_is_good_for_one_use() {
 fn guessing_is_bounded() {
     let sessions = sessions();
     assert!(sessions.sign_in(&Proof::Typed("correct horse battery")).is_ok());
-    for _ in 0..RULES.per_name {
+    for _ in 0..PER_NAME {
         assert_eq!(sessions.sign_in(&Proof::Typed("guess")).err(), Some(NotSignedIn::Wrong));
     }
     let right = sessions.sign_in(&Proof::Typed("correct horse battery"));
     assert_eq!(right.err(), Some(NotSignedIn::TooMany));
     assert_eq!(sessions.sign_in(&Proof::Code("guess")).err(), Some(NotSignedIn::TooMany));
-    assert_eq!(sessions.attempts.kept(), RULES.per_name, "nor does it cost memory");
+    assert_eq!(sessions.attempts.kept(), PER_NAME, "nor does it cost memory");
 }
 
 #[test]
 fn who_guesses_one_name_keeps_no_other_out_and_many_names_do_not_help() {
     let sessions = sessions();
-    let attempts_at_once: Vec<_> = (0..RULES.per_name).map(|_| sessions.attempts.begin("alice")).collect();
+    let attempts_at_once: Vec<_> = (0..PER_NAME).map(|_| sessions.attempts.begin("alice")).collect();
     assert!(attempts_at_once.iter().all(Result::is_ok));
     assert!(sessions.attempts.begin("Alice").is_err() && sessions.attempts.begin("bob").is_ok());
-    let others =
-        (0..RULES.in_all).filter(|nth| sessions.attempts.begin(&format!("guess {nth}")).is_ok()).count();
-    assert_eq!(others, RULES.in_all - RULES.per_name - 1);
+    let others = (0..IN_ALL).filter(|nth| sessions.attempts.begin(&format!("guess {nth}")).is_ok()).count();
+    assert_eq!(others, IN_ALL - PER_NAME - 1);
     assert!(sessions.attempts.begin("carol").is_err());
-    assert_eq!(sessions.attempts.kept(), RULES.in_all);
+    assert_eq!(sessions.attempts.kept(), IN_ALL);
 }
 
 #[test]
 fn who_is_right_has_not_failed() {
     let sessions = sessions();
-    for _ in 0..2 * RULES.per_name {
+    for _ in 0..2 * PER_NAME {
         let attempt = sessions.attempts.begin("alice").expect("none has failed");
         sessions.attempts.succeeded(attempt);
     }
@@ -78,7 +88,7 @@ fn who_is_right_has_not_failed() {
 #[test]
 fn who_guesses_keeps_nobody_out_who_has_a_link_or_the_secret() {
     let sessions = sessions();
-    for _ in 0..2 * RULES.in_all {
+    for _ in 0..2 * IN_ALL {
         assert!(sessions.sign_in(&Proof::Typed("guess")).is_err());
     }
     assert_eq!(sessions.sign_in(&Proof::Typed("made by us")).unwrap().1.person.who, "secret");

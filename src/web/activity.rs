@@ -23,8 +23,8 @@ pub(super) struct Activity {
     state: AtomicU64,
     /// Since when the client takes nothing of what we write; 0 while it does.
     stalled_us: AtomicU64,
-    /// Answers on their way, among them some that may be over.
-    answers: Mutex<Vec<Weak<Answer>>>,
+    /// Requests under way, among them some that may be over.
+    requests: Mutex<Vec<Weak<UnderWay>>>,
     /// Whether a body may still be coming. Known of HTTP/1 only, where there is one at a time.
     receiving: AtomicBool,
 }
@@ -37,15 +37,11 @@ pub(super) struct Quiet {
     state: u64,
 }
 
-/// A request until the last piece of its answer is taken.
+/// A request, until the client has taken the last piece of its answer.
 #[derive(Debug)]
-pub(super) struct UnderWay(Arc<Activity>);
-
-/// An answer, until the client has taken the last piece of it.
-#[derive(Debug)]
-pub(super) struct Answer {
-    under_way: UnderWay,
-    /// Pieces that the client has not taken to their end.
+pub(super) struct UnderWay {
+    activity: Arc<Activity>,
+    /// Pieces of the answer that the client has not taken to their end.
     owed: AtomicUsize,
     /// When it last took something of one, or the first of them was there to be taken.
     moved_us: AtomicU64,
@@ -61,7 +57,7 @@ impl Activity {
             begun,
             state: AtomicU64::new(0),
             stalled_us: AtomicU64::new(0),
-            answers: Mutex::default(),
+            requests: Mutex::default(),
             receiving: AtomicBool::new(false),
         };
         activity.state.store(activity.idle_now(), Ordering::Relaxed);
@@ -69,14 +65,19 @@ impl Activity {
     }
 
     /// A request begins; `None` when the connection is being closed, so that nothing is done that nobody would hear of.
-    pub(super) fn begin(self: &Arc<Self>) -> Option<UnderWay> {
+    pub(super) fn begin(self: &Arc<Self>) -> Option<Arc<UnderWay>> {
         let one_more = |state| match state {
             CLOSED => None,
             idle if idle & IDLE != 0 => Some(1),
             others => Some(others + 1),
         };
         self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).ok()?;
-        Some(UnderWay(Arc::clone(self)))
+        let (owed, moved_us) = (AtomicUsize::new(0), AtomicU64::new(0));
+        let request = Arc::new(UnderWay { activity: Arc::clone(self), owed, moved_us });
+        let mut requests = self.requests.lock();
+        requests.retain(|request| request.strong_count() > 0);
+        requests.push(Arc::downgrade(&request));
+        Some(request)
     }
 
     /// Since when nothing happens; `None` while something does.
@@ -175,9 +176,9 @@ impl Activity {
     fn neglected(&self, patience: Duration) -> (usize, Duration) {
         let now_us = self.now_us();
         let (mut neglected, mut left) = (0, patience);
-        for answer in self.answers.lock().iter().filter_map(Weak::upgrade) {
+        for request in self.requests.lock().iter().filter_map(Weak::upgrade) {
             let waited =
-                answer.owed_since_us().map(|since| Duration::from_micros(now_us.saturating_sub(since)));
+                request.owed_since_us().map(|since| Duration::from_micros(now_us.saturating_sub(since)));
             match waited.map(|waited| patience.saturating_sub(waited)) {
                 Some(Duration::ZERO) => neglected += 1,
                 Some(of_it) => left = left.min(of_it),
@@ -200,22 +201,9 @@ impl Activity {
 impl UnderWay {
     /// Whether the body of the request may still be coming.
     pub(super) fn is_receiving(&self) -> bool {
-        self.0.is_receiving()
+        self.activity.is_receiving()
     }
 
-    /// The request has its answer.
-    pub(super) fn answered(self) -> Arc<Answer> {
-        let activity = Arc::clone(&self.0);
-        let answer =
-            Arc::new(Answer { under_way: self, owed: AtomicUsize::new(0), moved_us: AtomicU64::new(0) });
-        let mut answers = activity.answers.lock();
-        answers.retain(|answer| answer.strong_count() > 0);
-        answers.push(Arc::downgrade(&answer));
-        answer
-    }
-}
-
-impl Answer {
     /// There is one more piece to be taken.
     pub(super) fn owes(&self) {
         if self.owed.fetch_add(1, Ordering::Relaxed) == 0 {
@@ -225,7 +213,7 @@ impl Answer {
 
     /// The client has taken something.
     pub(super) fn moved(&self) {
-        self.moved_us.store(self.under_way.0.now_us(), Ordering::Relaxed);
+        self.moved_us.store(self.activity.now_us(), Ordering::Relaxed);
     }
 
     /// A piece is taken to its end, or given up.
@@ -243,10 +231,10 @@ impl Drop for UnderWay {
     fn drop(&mut self) {
         let one_less = |state| match state {
             CLOSED => None,
-            1 => Some(self.0.idle_now()),
+            1 => Some(self.activity.idle_now()),
             others => Some(others - 1),
         };
         // Who is being closed stays so.
-        let _ = self.0.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less);
+        let _ = self.activity.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less);
     }
 }

@@ -14,24 +14,12 @@ use crate::telemetry::metrics::{HTTP_REQUEST_SECONDS, HTTP_REQUESTS};
 #[derive(Debug)]
 pub struct AnswerMeter {
     listener: &'static str,
-    kinds: RwLock<HashMap<Kind, Counted>>,
+    /// How many there were of each kind, and how long those of the route took.
+    kinds: RwLock<HashMap<Kind, (Counter, Histogram)>>,
 }
 
 /// A route's template, and how it was answered. There are as many as the route table and its statuses make.
 type Kind = (&'static str, StatusCode);
-
-#[derive(Debug)]
-struct Counted {
-    answers: Counter,
-    seconds: Histogram,
-}
-
-impl Counted {
-    fn count(&self, took: Duration) {
-        self.answers.increment(1);
-        self.seconds.record(took.as_secs_f64());
-    }
-}
 
 impl AnswerMeter {
     /// A meter of a listener, by its name in metrics and logs.
@@ -47,21 +35,24 @@ impl AnswerMeter {
     /// A route was answered, and that took so long.
     pub(super) fn answered(&self, route: &'static str, status: StatusCode, took: Duration) {
         let kind = (route, status);
+        let count = |(answers, seconds): &(Counter, Histogram)| {
+            answers.increment(1);
+            seconds.record(took.as_secs_f64());
+        };
         if let Some(known) = self.kinds.read().get(&kind) {
-            return known.count(took);
+            return count(known);
         }
-        let mut kinds = self.kinds.write();
-        kinds.entry(kind).or_insert_with(|| self.look_up(kind)).count(took);
+        count(self.kinds.write().entry(kind).or_insert_with(|| self.look_up(kind)));
     }
 
-    fn look_up(&self, (route, status): Kind) -> Counted {
+    fn look_up(&self, (route, status): Kind) -> (Counter, Histogram) {
         let (listener, status) = (self.listener, status.as_str().to_owned());
         // Told as 0 first, since an alert asks for its growth.
         metrics::counter!(HTTP_REQUESTS, "listener" => listener, "route" => route, "status" => "500")
             .increment(0);
-        Counted {
-            answers: metrics::counter!(HTTP_REQUESTS, "listener" => listener, "route" => route, "status" => status),
-            seconds: metrics::histogram!(HTTP_REQUEST_SECONDS, "listener" => listener, "route" => route),
-        }
+        (
+            metrics::counter!(HTTP_REQUESTS, "listener" => listener, "route" => route, "status" => status),
+            metrics::histogram!(HTTP_REQUEST_SECONDS, "listener" => listener, "route" => route),
+        )
     }
 }

@@ -2,7 +2,6 @@
 
 use std::mem;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
@@ -53,12 +52,6 @@ impl LastCall {
         let _ = self.draining.wait_for(|begun| *begun).await;
         tokio::time::sleep(self.longest).await;
     }
-}
-
-/// A request in its parts, nothing decoded.
-pub(super) struct Arrival {
-    pub(super) head: Arc<Head>,
-    pub(super) body: BodyStream,
 }
 
 impl Head {

@@ -145,10 +145,7 @@ fn gzip(body: &[u8]) -> Bytes {
 /// An item of a list with its weight in thousandths.
 fn weighed(item: &str) -> Option<(&str, u16)> {
     let Some((name, parameter)) = item.split_once(';') else { return Some((item.trim(), 1000)) };
-    let (key, weight) = parameter.split_once('=')?;
-    let weight: f32 = weight.trim().parse().ok()?;
-    let is_weight = key.trim().eq_ignore_ascii_case("q") && (0.0..=1.0).contains(&weight);
-    is_weight.then_some((name.trim(), (weight * 1000.0) as u16))
+    Some((name.trim(), (list::weight(parameter)? * 1000.0) as u16))
 }
 
 #[cfg(test)]

@@ -59,10 +59,8 @@ impl Cors {
         let reply = reply
             .header(ACCESS_CONTROL_ALLOW_METHODS, wanted_method.clone())
             .header(ACCESS_CONTROL_MAX_AGE, MAX_AGE_S);
-        Some(match headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
-            Some(wanted) => reply.header(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone()),
-            None => reply,
-        })
+        let wanted = headers.get(ACCESS_CONTROL_REQUEST_HEADERS).into_iter();
+        Some(wanted.fold(reply, |reply, wanted| reply.header(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone())))
     }
 
     /// Marks an answer as readable by `origin`, unless the answer is for its own site only. Caches are told in any case that

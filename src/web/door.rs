@@ -15,7 +15,6 @@ use warp::reply::Response;
 use super::caller::{self, Authenticate, Principal};
 use super::exchange;
 use super::failure::Failure;
-use super::router::Found;
 use super::surface::Surface;
 
 /// The route of a request whose path was never looked at, in metrics.
@@ -42,7 +41,7 @@ fn faulty<A, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> 
 /// It counts for its address all the same, and is refused for that first, so that a flood is told as much.
 fn turned_away<A: Authenticate, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
     let line = surface.gate.full_line(request.method())?;
-    let Found::Resource(resource, _) = surface.router.find(request.uri().path()) else { return None };
+    let (resource, _) = surface.router.find(request.uri().path()).ok()?;
     // What else a path is asked for, such as its methods, is no work.
     let route = resource.route(request.method())?;
     let principal = caller::identify(route.scope, request.headers(), &[], &*surface.app).ok()?;
@@ -88,22 +87,17 @@ fn is_host(value: &HeaderValue) -> bool {
     if text.is_empty() {
         return true;
     }
-    let name = match text.rsplit_once(':') {
-        // What is behind the last colon of an IPv6 address stands before its bracket.
-        Some((name, port)) if !port.ends_with(']') => {
-            if !port.bytes().all(|digit| digit.is_ascii_digit()) {
-                return false;
-            }
-            name
-        }
-        _ => text,
-    };
+    // What is behind the last colon of an IPv6 address stands before its bracket.
+    let (name, port) = text.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).unwrap_or((text, ""));
+    if name.is_empty() || !port.bytes().all(|digit| digit.is_ascii_digit()) {
+        return false;
+    }
     let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
-    if !name.is_empty() && name.bytes().all(is_usual) {
+    if name.bytes().all(is_usual) {
         return true;
     }
     let bracketed = name.starts_with('[') == name.ends_with(']');
-    !name.is_empty() && bracketed && !text.contains('@') && Authority::try_from(text).is_ok()
+    bracketed && !text.contains('@') && Authority::try_from(text).is_ok()
 }
 
 #[cfg(test)]

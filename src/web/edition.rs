@@ -44,20 +44,14 @@ impl Editions {
 fn is_v1_type(media_range: &str, vendors: &[String]) -> bool {
     let mut parts = media_range.split(';');
     let media_type = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
-    if parts.any(is_weight_zero) {
+    // It is not wanted at all.
+    if parts.any(|parameter| list::weight(parameter) == Some(0.0)) {
         return false;
     }
     let vendor = media_type.strip_prefix("application/vnd.").and_then(|rest| rest.strip_suffix(".v1+json"));
     let is_welcome =
         |vendor: &str| vendors.is_empty() || vendors.iter().any(|known| known.eq_ignore_ascii_case(vendor));
     vendor.is_some_and(|vendor| !vendor.is_empty() && is_welcome(vendor))
-}
-
-/// Whether a parameter says that a type is not wanted at all (RFC 9110, 12.4.2).
-fn is_weight_zero(parameter: &str) -> bool {
-    parameter.split_once('=').is_some_and(|(name, weight)| {
-        name.trim().eq_ignore_ascii_case("q") && weight.trim().parse::<f32>() == Ok(0.0)
-    })
 }
 
 #[cfg(test)]

@@ -2,11 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hyper::Method;
-
-use super::caller::Scope;
-use super::edition::Editions;
-use super::router::{Found, Route, Router};
+use super::router::Router;
 
 /// The paths of the listeners, each by its name in the settings.
 #[derive(Debug, Default)]
@@ -15,30 +11,14 @@ pub struct Elsewhere(Vec<(&'static str, Router<()>)>);
 impl Elsewhere {
     /// Listeners with the templates of their paths. Of several that have a path the first is told.
     pub fn new(listeners: impl IntoIterator<Item = (&'static str, BTreeSet<&'static str>)>) -> Self {
-        let row = |path| Route {
-            method: Method::GET,
-            path,
-            scope: Scope::None,
-            editions: Editions::All,
-            about: "",
-            handler: (),
-        };
-        let router = |paths: BTreeSet<_>| Router::new(&paths.into_iter().map(row).collect::<Vec<_>>());
-        Self(listeners.into_iter().map(|(name, paths)| (name, router(paths))).collect())
+        let compiled = |(name, paths)| (name, Router::without_routes(paths));
+        Self(listeners.into_iter().map(compiled).collect())
     }
 
     /// The listener beside this one that has a path, and the template of the path there.
     pub(super) fn find(&self, here: &str, path: &str) -> Option<(&'static str, &'static str)> {
         let others = self.0.iter().filter(|(name, _)| *name != here);
-        others.filter_map(|(name, router)| Some((*name, template(router, path)?))).next()
-    }
-}
-
-/// The template of a path, if there is one.
-pub(super) fn template<H>(router: &Router<H>, path: &str) -> Option<&'static str> {
-    match router.find(path) {
-        Found::Resource(resource, _) => Some(resource.template()),
-        Found::Nothing | Found::Undecodable => None,
+        others.filter_map(|(name, router)| Some((*name, router.template(path)?))).next()
     }
 }
 

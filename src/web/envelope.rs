@@ -13,12 +13,11 @@ use hyper::header::{HeaderName, HeaderValue};
 use uuid::Uuid;
 use warp::reply::Response;
 
-use super::arrival::{Arrival, Head};
+use super::arrival::{BodyStream, Head};
 use super::caller::{self, Authenticate, Principal};
 use super::coding::Coding;
 use super::cors::Welcome;
 use super::edition::Edition;
-use super::elsewhere;
 use super::exchange::Exchange;
 use super::failure::Failure;
 use super::gate::Visit;
@@ -26,7 +25,7 @@ use super::handler::{Context, Handler};
 use super::percent;
 use super::request::Request;
 use super::respond::{HeldTags, Reply};
-use super::router::Found;
+use super::router::{Found, NotFound};
 use super::surface::Surface;
 use crate::ids;
 use crate::telemetry::requests::OfRequest;
@@ -65,14 +64,14 @@ impl InLine {
 ///
 /// Once it is let in, what has to wait for something waits in a task of its own, because hyper drops the future it was given
 /// when the client hangs up, and a lead that is half written must be written to its end. Who hangs up in line leaves it.
-pub(super) async fn answer<A>(surface: Arc<Surface<A>>, arrival: Arrival) -> Response
+pub(super) async fn answer<A>(surface: Arc<Surface<A>>, head: Arc<Head>, body: BodyStream) -> Response
 where
     A: Authenticate + Send + Sync + 'static,
 {
     let id = ids::random();
     let listener = surface.meter.listener();
     let in_line = InLine::default();
-    let work = AssertUnwindSafe(carry_out(surface, id, arrival, in_line.clone())).catch_unwind();
+    let work = AssertUnwindSafe(carry_out(surface, id, head, body, in_line.clone())).catch_unwind();
     let mut work = OfRequest::new(id, listener, Box::pin(work));
     let ended = match in_line.until_behind(&mut work).await {
         Some(ended) => ended.ok(),
@@ -83,21 +82,23 @@ where
 }
 
 /// Runs one request to its end and seals the answer.
-async fn carry_out<A>(surface: Arc<Surface<A>>, id: Uuid, arrival: Arrival, in_line: InLine) -> Response
+async fn carry_out<A>(
+    surface: Arc<Surface<A>>,
+    id: Uuid,
+    head: Arc<Head>,
+    body: BodyStream,
+    in_line: InLine,
+) -> Response
 where
     A: Authenticate + Send + Sync + 'static,
 {
-    let head = Arc::clone(&arrival.head);
     let exchange = Exchange::begin(id, &head.method, &head.headers);
     let welcome = Arc::clone(&surface.welcome.borrow());
     let found = surface.router.find(head.uri.path());
-    let route = match &found {
-        Found::Resource(resource, _) => resource.template(),
-        Found::Nothing | Found::Undecodable => UNKNOWN_ROUTE,
-    };
+    let route = found.as_ref().map_or(UNKNOWN_ROUTE, |(resource, _)| resource.template());
     let mut visit = surface.gate.visit(head.peer, &head.headers);
 
-    let work = dispatch(&surface, &welcome, arrival, found, &mut visit, &in_line);
+    let work = dispatch(&surface, &welcome, &head, body, found, &mut visit, &in_line);
     let outcome = AssertUnwindSafe(work).catch_unwind().await;
     let answer = outcome.unwrap_or_else(|_| Err(panicked(route)));
     // Who was turned away holds nothing any more.
@@ -124,22 +125,21 @@ async fn fitted(reply: Reply, head: &Head) -> Reply {
 async fn dispatch<A: Authenticate>(
     surface: &Surface<A>,
     welcome: &Welcome,
-    arrival: Arrival,
+    head: &Arc<Head>,
+    body: BodyStream,
     found: Found<'_, Handler<A>>,
     visit: &mut Visit,
     in_line: &InLine,
 ) -> Result<Reply, Failure> {
-    let head = Arc::clone(&arrival.head);
-    let Head { method, uri, headers, .. } = &*head;
+    let Head { method, uri, headers, .. } = &**head;
     if let Some(preflight) = welcome.cors.preflight(method, headers) {
         return Ok(preflight);
     }
     surface.gate.let_in(visit)?;
-    let (resource, params) = match found {
-        Found::Resource(resource, params) => (resource, params),
-        Found::Nothing => return Err(not_found(surface, uri.path())),
-        Found::Undecodable => return Err(Failure::bad_request("Path is not percent-encoded UTF-8")),
-    };
+    let (resource, params) = found.map_err(|why| match why {
+        NotFound::Unknown => not_found(surface, uri.path()),
+        NotFound::Undecodable => Failure::bad_request("Path is not percent-encoded UTF-8"),
+    })?;
     let Some(route) = resource.route(method) else {
         return match *method {
             Method::OPTIONS => Ok(Reply::options(resource.allow())),
@@ -162,7 +162,7 @@ async fn dispatch<A: Authenticate>(
     };
     let company = principal.as_ref().and_then(Principal::company);
     let permit = in_line.during(surface.gate.permit(&route.method, company)).await?;
-    let request = Request::new(arrival, query, company, surface.gate.bodies(), permit);
+    let request = Request::new(Arc::clone(head), body, query, company, surface.gate.bodies(), permit);
     let context = Context { app: Arc::clone(&surface.app), request, params, principal, edition };
     let reply = (route.handler)(context).await?;
     Ok(if route.differs_by_edition() { reply.varying_by_accept() } else { reply })
@@ -172,7 +172,7 @@ async fn dispatch<A: Authenticate>(
 fn not_found<A>(surface: &Surface<A>, path: &str) -> Failure {
     let listener = surface.meter.listener();
     let without_slash = path.strip_suffix('/');
-    if let Some(template) = without_slash.and_then(|path| elsewhere::template(&surface.router, path)) {
+    if let Some(template) = without_slash.and_then(|path| surface.router.template(path)) {
         return Failure::path_without_slash(template);
     }
     let mut paths = std::iter::once(path).chain(without_slash);

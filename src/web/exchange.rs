@@ -3,12 +3,12 @@
 
 use std::time::Instant;
 
+use bytes::Bytes;
 use hyper::header::{CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, ORIGIN};
-use hyper::{HeaderMap, Method, Request, StatusCode};
+use hyper::{HeaderMap, Method, Request};
 use uuid::Uuid;
 use warp::reply::Response;
 
-use super::answer_meter::AnswerMeter;
 use super::client_address::Peer;
 use super::cors::Welcome;
 use super::failure::Failure;
@@ -48,16 +48,11 @@ impl Exchange {
         visit.mark(headers);
         headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         headers.insert(REQUEST_ID, request_id(self.id));
-        self.record(&surface.meter, route, response.status());
-        response
-    }
-
-    fn record(self, meter: &AnswerMeter, route: &'static str, status: StatusCode) {
-        let Self { method, begun, .. } = self;
-        let elapsed = begun.elapsed();
-        meter.answered(route, status, elapsed);
+        let (method, status, elapsed) = (self.method, response.status(), self.begun.elapsed());
+        surface.meter.answered(route, status, elapsed);
         let elapsed_ms = elapsed.as_secs_f64() * 1e3;
         tracing::debug!(%method, route, status = status.as_u16(), elapsed_ms, "request answered");
+        response
     }
 }
 
@@ -78,8 +73,8 @@ pub(super) fn refused<A, B>(
 }
 
 /// The last answer of a connection, whose requests nobody has looked at.
-pub(super) fn last_answer(failure: Failure) -> Response {
-    let mut response = failure.into_response();
+pub(super) fn last_answer(failure: Failure) -> hyper::Response<Bytes> {
+    let mut response = failure.into_stock();
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response.headers_mut().insert(REQUEST_ID, request_id(ids::random()));
     response

@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue};
+use bytes::{Buf, Bytes};
+use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_LENGTH, HeaderValue};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::activity::Activity;
@@ -20,8 +21,8 @@ pub(super) struct Explained<S> {
     stream: S,
     head_bytes: usize,
     activity: Arc<Activity>,
-    /// What is written in place of hyper's answer, and how much of it has been.
-    instead: Option<(Vec<u8>, usize)>,
+    /// What is still to be written in place of hyper's answer.
+    instead: Option<Bytes>,
 }
 
 impl<S> Explained<S> {
@@ -32,40 +33,36 @@ impl<S> Explained<S> {
 }
 
 impl<S: AsyncWrite + Unpin> Explained<S> {
-    /// Writes the answer in place of hyper's, if `buffer` is where that begins; all of `buffer` counts as written then.
-    fn poll_instead(&mut self, context: &mut Context<'_>, buffer: &[u8]) -> Poll<Option<io::Result<()>>> {
+    /// Writes the answer in place of hyper's, if `buffer` is where that begins; whether it is, and all of `buffer` counts as written.
+    fn poll_instead(&mut self, context: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<bool>> {
         if self.instead.is_none() && buffer.starts_with(TOO_LARGE) {
             let failure = Failure::head_too_large(self.head_bytes).counted("head_too_large");
-            self.instead = Some((last_answer(failure), 0));
+            self.instead = Some(last_answer(failure).into());
             // The rest of the head is heard out, or the client would never read why.
             self.activity.receives(true);
         }
-        let Some((answer, written)) = &mut self.instead else { return Poll::Ready(None) };
-        while *written < answer.len() {
-            match ready!(Pin::new(&mut self.stream).poll_write(context, &answer[*written..])) {
-                Ok(0) => return Poll::Ready(Some(Err(io::ErrorKind::WriteZero.into()))),
-                Ok(more) => *written += more,
-                Err(error) => return Poll::Ready(Some(Err(error))),
+        let Some(answer) = &mut self.instead else { return Poll::Ready(Ok(false)) };
+        while !answer.is_empty() {
+            match ready!(Pin::new(&mut self.stream).poll_write(context, answer))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => answer.advance(written),
             }
         }
-        Poll::Ready(Some(Ok(())))
+        Poll::Ready(Ok(true))
     }
 }
 
 /// An answer as bytes, the last one of a connection.
 fn last_answer(failure: Failure) -> Vec<u8> {
-    let (status, body) = (failure.status, serde_json::to_vec(&failure.errors).unwrap_or_default());
-    let mut headers = exchange::last_answer(failure).into_parts().0.headers;
+    let (mut head, body) = exchange::last_answer(failure).into_parts();
     // Whose page has asked is not known of a head that was not read, and this tells nothing of anybody.
-    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-    let reason = status.canonical_reason().unwrap_or_default();
-    let mut answer = format!("HTTP/1.1 {} {reason}\r\n", status.as_str()).into_bytes();
-    for (name, value) in &headers {
+    head.headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    head.headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+    let mut answer = format!("HTTP/1.1 {}\r\n", head.status).into_bytes();
+    for (name, value) in &head.headers {
         answer.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
     }
-    answer.extend(format!("content-length: {}\r\n\r\n", body.len()).into_bytes());
-    answer.extend(body);
-    answer
+    [&answer[..], b"\r\n", &body].concat()
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Explained<S> {
@@ -84,10 +81,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Explained<S> {
         context: &mut Context<'_>,
         buffer: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match ready!(self.poll_instead(context, buffer)) {
-            Some(written) => Poll::Ready(written.map(|()| buffer.len())),
-            None => Pin::new(&mut self.stream).poll_write(context, buffer),
+        if ready!(self.poll_instead(context, buffer))? {
+            return Poll::Ready(Ok(buffer.len()));
         }
+        Pin::new(&mut self.stream).poll_write(context, buffer)
     }
 
     fn poll_write_vectored(
@@ -96,10 +93,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Explained<S> {
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let first = buffers.iter().find(|buffer| !buffer.is_empty()).map_or(&[][..], |buffer| buffer);
-        match ready!(self.poll_instead(context, first)) {
-            Some(written) => Poll::Ready(written.map(|()| buffers.iter().map(|buffer| buffer.len()).sum())),
-            None => Pin::new(&mut self.stream).poll_write_vectored(context, buffers),
+        if ready!(self.poll_instead(context, first))? {
+            return Poll::Ready(Ok(buffers.iter().map(|buffer| buffer.len()).sum()));
         }
+        Pin::new(&mut self.stream).poll_write_vectored(context, buffers)
     }
 
     fn is_write_vectored(&self) -> bool {

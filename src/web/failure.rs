@@ -4,10 +4,10 @@
 use std::fmt::Display;
 
 use bytes::Bytes;
+use hyper::StatusCode;
 use hyper::header::{
     ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
 };
-use hyper::{HeaderMap, StatusCode};
 use uuid::Uuid;
 use warp::reply::Response;
 
@@ -180,7 +180,19 @@ impl Failure {
 
     /// The one place where a failure becomes an answer.
     pub fn into_response(self) -> Response {
-        StockAnswer::from(self).give()
+        self.into_stock().map(Into::into)
+    }
+
+    /// The answer, to be cloned: made once and given often, since under load what is said most must cost least.
+    pub(super) fn into_stock(self) -> hyper::Response<Bytes> {
+        let body = serde_json::to_vec(&self.errors).expect("strings and maps of strings always serialise");
+        let mut response = hyper::Response::new(body.into());
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.reserve(HEADERS);
+        headers.extend(self.headers);
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
     }
 
     fn of(status: StatusCode, error: ApiError) -> Self {
@@ -195,36 +207,6 @@ impl Failure {
 
 /// Room for an answer's own headers and for those that it is sealed with, so that they are moved nowhere on the way.
 pub(super) const HEADERS: usize = 12;
-
-/// What a failure is answered with, but for what each answer is sealed with: made once and given often, since under load what is said
-/// most must cost least.
-#[derive(Debug)]
-pub(super) struct StockAnswer {
-    status: StatusCode,
-    headers: Vec<(HeaderName, HeaderValue)>,
-    body: Bytes,
-}
-
-impl From<Failure> for StockAnswer {
-    fn from(failure: Failure) -> Self {
-        let Failure { status, errors, mut headers } = failure;
-        let body = serde_json::to_vec(&errors).expect("strings and maps of strings always serialise");
-        headers.push((CONTENT_TYPE, HeaderValue::from_static("application/json")));
-        Self { status, headers, body: body.into() }
-    }
-}
-
-impl StockAnswer {
-    /// One answer more.
-    pub(super) fn give(&self) -> Response {
-        let mut response = Response::new(self.body.clone().into());
-        *response.status_mut() = self.status;
-        let mut headers = HeaderMap::with_capacity(HEADERS);
-        headers.extend(self.headers.iter().cloned());
-        *response.headers_mut() = headers;
-        response
-    }
-}
 
 /// Our fault, whose cause goes to the log as what `failed`.
 pub fn our_fault<E: Display>(failed: &'static str) -> impl FnOnce(E) -> Failure {

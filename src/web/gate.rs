@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method};
 use ipnet::IpNet;
@@ -16,7 +17,7 @@ use warp::reply::Response;
 use super::allowance::{Allowances, Rate, Standing};
 use super::caller::Principal;
 use super::client_address::{Peer, client_address, household, is_in};
-use super::failure::{Failure, StockAnswer};
+use super::failure::Failure;
 use crate::load_shedder::{LoadShedder, Permit, Shed, ShedderRules};
 use crate::shares::{Share, Shares};
 use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
@@ -60,7 +61,7 @@ pub struct Gate {
     bodies: Bodies,
     shedder: Option<LoadShedder>,
     /// What is said to new work that there is no room for in line, and how often that was.
-    overloaded: StockAnswer,
+    overloaded: hyper::Response<Bytes>,
     refused_full: Counter,
 }
 
@@ -83,11 +84,7 @@ pub(super) struct Bodies {
 }
 
 /// A part of the memory, held until it is dropped.
-#[derive(Debug)]
-pub(super) struct Room {
-    _of_all: OwnedSemaphorePermit,
-    _of_company: Option<Share>,
-}
+pub(super) type Room = (OwnedSemaphorePermit, Option<Share>);
 
 /// One request at the gate, and what it holds until it is answered.
 #[derive(Debug, Default)]
@@ -117,7 +114,7 @@ impl Gate {
             shares: Shares::default(),
             bodies: Bodies::new(rules.body_bytes, rules.body_bytes_per_company),
             shedder: rules.new_work.map(|rules| LoadShedder::new(rules, disk_wait)),
-            overloaded: Failure::overloaded(RETRY_AFTER_LOAD_S).into(),
+            overloaded: Failure::overloaded(RETRY_AFTER_LOAD_S).into_stock(),
             refused_full: counter!(HTTP_REQUESTS_REFUSED, "reason" => word(Shed::Full)),
             rules,
         }
@@ -165,7 +162,7 @@ impl Gate {
     /// What is said to new work that there is no room for in line; counted.
     pub(super) fn refuse_full(&self) -> Response {
         self.refused_full.increment(1);
-        self.overloaded.give()
+        self.overloaded.clone().map(Into::into)
     }
 
     /// Lets new work of a company in, perhaps after it has waited for that, and what only reads at once.
@@ -227,8 +224,7 @@ impl Bodies {
             share.map(|share| share.ok_or_else(|| asks_too_much("company_body_bytes"))).transpose()?;
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         let of_all = Arc::clone(&self.all).try_acquire_many_owned(bytes);
-        let of_all = of_all.map_err(|_| turned_away("body_bytes"))?;
-        Ok(Room { _of_all: of_all, _of_company: of_company })
+        Ok((of_all.map_err(|_| turned_away("body_bytes"))?, of_company))
     }
 }
 

@@ -51,6 +51,7 @@ mod door;
 pub mod edition;
 mod elsewhere;
 mod envelope;
+pub mod events;
 mod exchange;
 mod explained;
 pub mod failure;

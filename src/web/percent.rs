@@ -14,16 +14,9 @@ pub(super) fn decode(text: &str) -> Option<Cow<'_, str>> {
 
 /// Splits and decodes `a=1&b=x+y`; `None` when a name or value does not decode.
 pub(super) fn decode_query(query: &str) -> Option<Vec<(String, String)>> {
-    query.split('&').filter(|pair| !pair.is_empty()).map(decode_pair).collect()
-}
-
-fn decode_pair(pair: &str) -> Option<(String, String)> {
-    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-    Some((decode_form(name)?, decode_form(value)?))
-}
-
-fn decode_form(text: &str) -> Option<String> {
-    decode(&text.replace('+', " ")).map(Cow::into_owned)
+    // Read on, what does not decode would be replaced.
+    decode(query)?;
+    Some(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
 }
 
 #[cfg(test)]

@@ -59,14 +59,6 @@ pub(super) struct Protocols {
     limits: Limits,
 }
 
-/// Who has connected, and what answers it.
-struct Visitor<S> {
-    peer: Peer,
-    service: S,
-    activity: Arc<Activity>,
-    draining: watch::Receiver<bool>,
-}
-
 impl Protocols {
     pub(super) fn new(limits: Limits, tls: Option<TlsAcceptor>) -> Self {
         let mut http1 = http1::Builder::new();
@@ -103,24 +95,19 @@ impl Protocols {
         activity: Arc<Activity>,
         draining: watch::Receiver<bool>,
     ) {
-        let visitor = Visitor { peer, service, activity, draining };
+        let unstalled = |stream| Unstalled::new(stream, self.limits.write_timeout, Arc::clone(&activity));
         match &self.tls {
             None => {
                 let preface = begins_with_preface(&stream);
-                let Some(is_http2) = self.begun(&visitor.draining, preface).await else { return };
-                self.speak(is_http2, self.unstalled(stream, &visitor.activity), visitor).await;
+                let Some(is_http2) = self.begun(&draining, preface).await else { return };
+                self.speak(is_http2, unstalled(stream), peer, service, activity, draining).await;
             }
             Some(tls) => {
-                let handshake = tls.accept(self.unstalled(stream, &visitor.activity));
-                let Some(stream) = self.begun(&visitor.draining, handshake).await else { return };
+                let Some(stream) = self.begun(&draining, tls.accept(unstalled(stream))).await else { return };
                 let is_http2 = stream.get_ref().1.alpn_protocol() == Some(HTTP_2);
-                self.speak(is_http2, stream, visitor).await;
+                self.speak(is_http2, stream, peer, service, activity, draining).await;
             }
         }
-    }
-
-    fn unstalled(&self, stream: TcpStream, activity: &Arc<Activity>) -> Unstalled {
-        Unstalled::new(stream, self.limits.write_timeout, Arc::clone(activity))
     }
 
     /// What a client begins with, in the time of a head; `None` where it does not, or we drain before: nothing was sent, so
@@ -141,9 +128,11 @@ impl Protocols {
         &self,
         is_http2: bool,
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
-        visitor: Visitor<S>,
+        peer: Peer,
+        service: S,
+        activity: Arc<Activity>,
+        draining: watch::Receiver<bool>,
     ) {
-        let Visitor { peer, service, activity, draining } = visitor;
         let begun = Arc::new(Notify::new());
         let last_call = LastCall::new(draining.clone(), self.limits.drain / BODY_SHARE);
         let with_peer = answering(peer, service, Arc::clone(&activity), Arc::clone(&begun), last_call);
@@ -213,7 +202,7 @@ where
                     let answer = parting(answer.await?, &method, under_way.is_receiving());
                     let is_bare = is_http2 && method == Method::HEAD;
                     let answer = if is_bare { bare(answer) } else { answer.map(Some) };
-                    Ok(answer.map(|body| Taken::new(body, under_way.answered())))
+                    Ok(answer.map(|body| Taken::new(body, under_way)))
                 }
                 // The connection is closed at this moment: the client sends it again on another one.
                 None => pending().await,

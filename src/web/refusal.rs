@@ -59,8 +59,9 @@ impl Refusal {
 }
 
 fn refused(full: Within) -> Response {
-    exchange::last_answer(match full {
+    let failure = match full {
         Within::Address(_) => Failure::too_many_connections(RETRY_AFTER_S),
         Within::Listener(_) | Within::Descriptors => Failure::overloaded(RETRY_AFTER_S),
-    })
+    };
+    exchange::last_answer(failure).map(Into::into)
 }

@@ -1,6 +1,5 @@
 //! A request as handlers see it: decoded, with a body that is read on demand, under a cap.
 
-use std::future::pending;
 use std::net::IpAddr;
 use std::ops::Deref;
 use std::pin::{Pin, pin};
@@ -9,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::OptionFuture;
 use futures_util::stream::Peekable;
 use futures_util::{FutureExt, StreamExt};
 use hyper::HeaderMap;
@@ -17,7 +17,7 @@ use ipnet::IpNet;
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
-use super::arrival::{Arrival, BodyStream, Head, LastCall};
+use super::arrival::{BodyStream, Head, LastCall};
 use super::client_address::{client_address, household};
 use super::failure::Failure;
 use super::gate::{Bodies, Room};
@@ -43,13 +43,13 @@ pub struct Request {
 impl Request {
     /// What arrived, with its query decoded.
     pub(super) fn new(
-        arrival: Arrival,
+        head: Arc<Head>,
+        body: BodyStream,
         query: Vec<(String, String)>,
         company: Option<Uuid>,
         bodies: Bodies,
         permit: Permit,
     ) -> Self {
-        let Arrival { head, body } = arrival;
         Self { query, permit, head, body: Some(body), put_back: None, company, bodies, room: None }
     }
 
@@ -153,29 +153,21 @@ async fn unhurried<T>(
     last_call: Option<LastCall>,
     part: impl Future<Output = T>,
 ) -> Result<T, Failure> {
-    let over = async {
-        match last_call {
-            Some(last_call) => last_call.over().await,
-            None => pending().await,
-        }
-    };
     let part = async {
         tokio::select! {
             biased;
             read = timeout_at(end, part) => read.map_err(|_| Failure::timeout()),
-            () = over => Err(Failure::timeout()),
+            Some(()) = OptionFuture::from(last_call.map(LastCall::over)) => Err(Failure::timeout()),
         }
     };
     let mut part = pin!(part);
-    match part.as_mut().now_or_never() {
-        Some(read) => read,
-        None => {
-            permit.pause();
-            let read = part.await;
-            permit.resume();
-            read
-        }
+    if let Some(read) = part.as_mut().now_or_never() {
+        return read;
     }
+    permit.pause();
+    let read = part.await;
+    permit.resume();
+    read
 }
 
 /// Collects the body. What comes beyond the cap is not waited for: whether it ends or not, it is too large.

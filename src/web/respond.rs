@@ -1,6 +1,6 @@
 //! What a client reads when a request succeeds, plain or compressed, and when it already holds the same bytes (304).
 
-use std::fmt::{Display, Write};
+use std::fmt::Display;
 use std::io;
 use std::pin::Pin;
 
@@ -22,9 +22,6 @@ use super::failure::{Failure, HEADERS, our_fault};
 use super::gate::Passage;
 use super::list;
 
-/// Room for an entity tag, so that it is written in one piece.
-const TAG_BYTES: usize = 32;
-
 /// A successful answer. Starts as 200; its verbs add the rest.
 pub struct Reply {
     status: StatusCode,
@@ -42,8 +39,6 @@ pub struct Reply {
 
 enum Body {
     Whole(Bytes),
-    /// What the client holds already.
-    Held,
     Stream(Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send + Sync>>),
 }
 
@@ -93,7 +88,7 @@ impl Reply {
     /// The bytes that the client holds already (304), once their [`etag`](Self::etag) is told. To be answered only to who has
     /// sent that tag.
     pub fn held() -> Self {
-        Self { body: Body::Held, ..Self::empty(StatusCode::NOT_MODIFIED) }
+        Self::empty(StatusCode::NOT_MODIFIED)
     }
 
     /// What a resource answers to `OPTIONS`: its methods.
@@ -112,14 +107,8 @@ impl Reply {
     /// quotes.
     #[must_use]
     pub fn etag(self, tag: impl Display) -> Self {
-        let mut quoted = String::with_capacity(TAG_BYTES);
-        write!(quoted, "\"{tag}\"").expect("writing to memory does not fail");
-        let value = HeaderValue::try_from(quoted);
-        debug_assert!(value.is_ok(), "an entity tag is visible ASCII");
-        match value {
-            Ok(value) => self.header(ETAG, value),
-            Err(_) => self,
-        }
+        let value = HeaderValue::try_from(format!("\"{tag}\""));
+        self.header(ETAG, value.expect("an entity tag is visible ASCII"))
     }
 
     /// Lets it be compressed for who asks for that. Not for what tells secrets beside what somebody else chooses (`SECURITY.md`).
@@ -174,14 +163,16 @@ impl Reply {
     }
 
     /// The same answer in other words. `mark` goes behind its entity tag, so that the two are told apart. A
-    /// stream stays as it is.
+    /// stream, and what the client holds, stays as it is.
     pub fn reworded(
         mut self,
         mark: &'static str,
         reword: impl FnOnce(&[u8]) -> Result<Vec<u8>, Failure>,
     ) -> Result<Self, Failure> {
         self.words = mark;
-        if let Body::Whole(body) = &self.body {
+        if let Body::Whole(body) = &self.body
+            && self.status != StatusCode::NOT_MODIFIED
+        {
             let rendition = (mark, Coding::Plain.name());
             let reworded = match self.rendition(rendition) {
                 Some(reworded) => reworded,
@@ -223,11 +214,12 @@ impl Reply {
 
     /// Without a body when the client `held` the same bytes, or the same in another coding: 304, with the tag that it holds.
     pub(super) fn unless_held(self, held: &HeldTags) -> Self {
-        if !matches!(self.body, Body::Held) && self.status != StatusCode::OK {
+        if ![StatusCode::OK, StatusCode::NOT_MODIFIED].contains(&self.status) {
             return self;
         }
         let Some(tag) = self.headers.get(ETAG).and_then(|tag| held.find(tag)) else { return self };
-        let mut unchanged = Self { body: Body::Held, status: StatusCode::NOT_MODIFIED, ..self };
+        let mut unchanged =
+            Self { body: Body::Whole(Bytes::new()), status: StatusCode::NOT_MODIFIED, ..self };
         unchanged.headers.remove(CONTENT_TYPE);
         unchanged.header(ETAG, tag)
     }
@@ -260,7 +252,6 @@ impl Reply {
     pub(super) fn into_response(self) -> Response {
         let mut response = match self.body {
             Body::Whole(body) => Response::new(body.into()),
-            Body::Held => Response::new(Bytes::new().into()),
             Body::Stream(chunks) => {
                 let passage = self.passage;
                 let chunks = chunks.inspect(move |_| {

@@ -1,6 +1,7 @@
 //! From a path and a method to a row of the route table. The table is data; this compiles and reads it.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hyper::Method;
 use hyper::header::HeaderValue;
@@ -66,29 +67,22 @@ pub struct Router<H> {
 #[derive(Debug)]
 pub struct Resource<H> {
     template: &'static str,
-    segments: Vec<Segment>,
-    /// The names of its parameters, in their order.
-    names: Vec<&'static str>,
+    segments: Vec<&'static str>,
     routes: Vec<Route<H>>,
     /// Whether `HEAD` is served as `GET` is.
     head: bool,
 }
 
-/// Whether a path names a resource.
-pub enum Found<'r, H> {
-    /// It does, with these values in the braces.
-    Resource(&'r Resource<H>, Params),
+/// The resource that a path names, with the values in the braces; or why it names none.
+pub type Found<'r, H> = Result<(&'r Resource<H>, Params), NotFound>;
+
+/// Why a path names no resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotFound {
     /// No template fits.
-    Nothing,
+    Unknown,
     /// The path is not percent-encoded UTF-8.
     Undecodable,
-}
-
-/// A part of a template. Literals order before parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Segment {
-    Literal(&'static str),
-    Param,
 }
 
 /// What stood in the braces of a path template: the decoded values of the path parameters, by name.
@@ -120,16 +114,30 @@ impl<H: Clone> Router<H> {
     /// When two rows share a method and a path, or spell the parameters of one path differently: the table is
     /// part of the program, and such a row could never be reached.
     pub fn new(table: &[Route<H>]) -> Self {
-        let mut resources: Vec<Resource<H>> = Vec::new();
-        for route in table {
-            let new = Resource::new(route.path);
-            let known = resources.iter().position(|resource| resource.segments == new.segments);
-            let nth = known.unwrap_or(resources.len());
-            resources.extend(known.is_none().then_some(new));
-            resources[nth].add(route.clone());
+        let mut router = Self::without_routes(table.iter().map(|route| route.path));
+        for resource in &mut router.resources {
+            let template = resource.template;
+            let routes = table.iter().filter(|route| route.path == template);
+            routes.for_each(|route| resource.add(route.clone()));
         }
-        resources.sort_by(|one, other| one.segments.cmp(&other.segments));
-        Self { resources }
+        router
+    }
+}
+
+impl<H> Router<H> {
+    /// Compiles path templates alone, which nothing answers.
+    ///
+    /// # Panics
+    /// When two spell the parameters of one path differently.
+    pub fn without_routes(templates: impl IntoIterator<Item = &'static str>) -> Self {
+        let mut resources: BTreeMap<String, Resource<H>> = BTreeMap::new();
+        for template in templates {
+            // A brace orders behind all letters, so a parameter behind the literals in its place.
+            let known = resources.entry(without_names(template)).or_insert_with(|| Resource::new(template));
+            let other = known.template;
+            assert!(template == other, "`{template}` and `{other}` are one resource, spell them alike");
+        }
+        Self { resources: resources.into_values().collect() }
     }
 
     /// The same, but these templates take no `HEAD`.
@@ -140,32 +148,32 @@ impl<H: Clone> Router<H> {
         }
         self
     }
-}
 
-impl<H> Router<H> {
     /// The resource of a path as it was sent. A literal beats a parameter; `/leads/` is not `/leads`.
     ///
     /// An image is found by the literals at both ends of its template alone, without parameters then: a page must not show
     /// a broken image, whatever was written between them.
     pub fn find(&self, path: &str) -> Found<'_, H> {
-        let Some(path) = path.strip_prefix('/') else { return Found::Nothing };
+        let path = path.strip_prefix('/').ok_or(NotFound::Unknown)?;
         // What cannot be decoded stands for itself, and names no literal.
         let segments: Vec<_> =
             path.split('/').map(|text| percent::decode(text).unwrap_or(text.into())).collect();
         for resource in &self.resources {
             if let Some(params) = resource.capture(&segments) {
-                return Found::Resource(resource, params);
+                return Ok((resource, params));
             }
         }
         let mut images = self.resources.iter().filter(|resource| resource.is_image());
         if let Some(image) = images.find(|image| encloses(&image.segments, &segments)) {
-            return Found::Resource(image, Params::default());
+            return Ok((image, Params::default()));
         }
-        if path.split('/').all(|text| percent::decode(text).is_some()) {
-            Found::Nothing
-        } else {
-            Found::Undecodable
-        }
+        let is_decodable = path.split('/').all(|text| percent::decode(text).is_some());
+        Err(if is_decodable { NotFound::Unknown } else { NotFound::Undecodable })
+    }
+
+    /// The template of a path, if there is one.
+    pub fn template(&self, path: &str) -> Option<&'static str> {
+        self.find(path).ok().map(|(resource, _)| resource.template)
     }
 }
 
@@ -200,28 +208,19 @@ impl<H> Resource<H> {
 
     fn new(template: &'static str) -> Self {
         let path = template.strip_prefix('/').expect("a path template starts with a slash");
-        let name = |text: &'static str| text.strip_prefix('{')?.strip_suffix('}');
-        let segment = |text| name(text).map_or(Segment::Literal(text), |_| Segment::Param);
-        let segments = path.split('/').map(segment).collect();
-        Self {
-            template,
-            segments,
-            names: path.split('/').filter_map(name).collect(),
-            routes: Vec::new(),
-            head: true,
-        }
+        Self { template, segments: path.split('/').collect(), routes: Vec::new(), head: true }
     }
 
     /// What stands in the braces, if the path is one of this resource.
-    fn capture(&self, path: &[impl AsRef<str>]) -> Option<Params> {
+    fn capture(&self, path: &[Cow<'_, str>]) -> Option<Params> {
         if self.segments.len() != path.len() {
             return None;
         }
-        let (mut params, mut names) = (Params::default(), self.names.iter());
-        for (segment, text) in self.segments.iter().zip(path) {
-            match (segment, text.as_ref()) {
-                (Segment::Literal(literal), text) if *literal == text => {}
-                (Segment::Param, text) if !text.is_empty() => params.push(names.next()?, text.to_owned()),
+        let mut params = Params::default();
+        for (&segment, text) in self.segments.iter().zip(path) {
+            match parameter(segment) {
+                None if segment == text => {}
+                Some(name) if !text.is_empty() => params.push(name, text.to_string()),
                 _ => return None,
             }
         }
@@ -230,23 +229,30 @@ impl<H> Resource<H> {
 
     fn add(&mut self, route: Route<H>) {
         let Route { ref method, path, .. } = route;
-        assert!(path == self.template, "`{path}` and `{}` are one resource, spell them alike", self.template);
         assert!(self.routes.iter().all(|other| other.method != method), "`{method} {path}` stands twice");
         self.routes.push(route);
     }
 }
 
+/// The name of a parameter; `None` of a literal.
+fn parameter(segment: &str) -> Option<&str> {
+    segment.strip_prefix('{')?.strip_suffix('}')
+}
+
+/// A template whose parameters are all named alike.
+fn without_names(template: &str) -> String {
+    let segments = template.split('/').map(|segment| parameter(segment).map_or(segment, |_| "{}"));
+    segments.collect::<Vec<_>>().join("/")
+}
+
 /// Tells whether a path begins and ends as a template does, up to its first and from its last parameter.
-fn encloses(template: &[Segment], path: &[impl AsRef<str>]) -> bool {
-    let is_literal = |segment: &&Segment| matches!(segment, Segment::Literal(_));
+fn encloses(template: &[&str], path: &[Cow<'_, str>]) -> bool {
+    let is_literal = |segment: &&&str| parameter(segment).is_none();
     let begins = template.iter().take_while(is_literal).count();
     let ends = template.iter().rev().take_while(is_literal).count();
-    let fits =
-        |(segment, text): (&Segment, &str)| matches!(segment, Segment::Literal(literal) if *literal == text);
-    let texts = path.iter().map(AsRef::as_ref);
     path.len() >= begins + ends
-        && template[..begins].iter().zip(texts.clone()).all(fits)
-        && template.iter().rev().take(ends).zip(texts.rev()).all(fits)
+        && path[..begins] == template[..begins]
+        && path[path.len() - ends..] == template[template.len() - ends..]
 }
 
 #[cfg(test)]
@@ -270,9 +276,9 @@ mod tests {
 
     fn template_of(path: &str) -> &'static str {
         match router().find(path) {
-            Found::Resource(resource, _) => resource.template(),
-            Found::Nothing => "nothing",
-            Found::Undecodable => "undecodable",
+            Ok((resource, _)) => resource.template(),
+            Err(NotFound::Unknown) => "nothing",
+            Err(NotFound::Undecodable) => "undecodable",
         }
     }
 
@@ -295,7 +301,7 @@ mod tests {
     #[test]
     fn a_decoded_slash_stays_inside_its_segment() {
         let router = router();
-        let Found::Resource(_, params) = router.find("/leads/a%2Fb") else { panic!("not found") };
+        let (_, params) = router.find("/leads/a%2Fb").unwrap();
         assert_eq!(params.get("uuid"), Some("a/b"));
         assert_eq!(template_of("/leads/%zz"), "/leads/{uuid}", "what cannot be decoded stands for itself");
         assert_eq!(template_of("/nowhere/%ff"), "undecodable");
@@ -313,16 +319,16 @@ mod tests {
             assert_eq!(template_of(path), "nothing", "{path}");
         }
         let router = router();
-        let Found::Resource(_, params) = router.find("/seen/7/8/pixel.gif") else { panic!("not found") };
+        let (_, params) = router.find("/seen/7/8/pixel.gif").unwrap();
         assert_eq!((params.get("lead"), params.get("offer")), (Some("7"), Some("8")));
-        let Found::Resource(_, params) = router.find("/seen/7/pixel.gif") else { panic!("not found") };
+        let (_, params) = router.find("/seen/7/pixel.gif").unwrap();
         assert_eq!(params, Params::default());
     }
 
     #[test]
     fn a_resource_knows_its_methods() {
         let router = router();
-        let Found::Resource(lead, _) = router.find("/leads/7") else { panic!("not found") };
+        let (lead, _) = router.find("/leads/7").unwrap();
         assert_eq!(lead.allow(), "GET, HEAD, OPTIONS, PATCH");
         assert_eq!(lead.route(&Method::HEAD).map(|route| &route.method), Some(&Method::GET));
         assert!(lead.route(&Method::DELETE).is_none());

@@ -18,7 +18,7 @@ use hyper_util::service::TowerToHyperService;
 use warp::Filter;
 
 use super::activity::Activity;
-use super::arrival::{Arrival, BodyStream, Head};
+use super::arrival::{BodyStream, Head};
 use super::caller::Authenticate;
 use super::listener::HttpService;
 use super::surface::Surface;
@@ -34,7 +34,7 @@ where
     let taken_apart =
         warp::ext::get::<Arc<Head>>().and(warp::body::stream()).and(warp::ext::optional::<Arc<Activity>>());
     let answered = taken_apart.then(move |head, chunks, activity| {
-        envelope::answer(Arc::clone(&inside), Arrival { head, body: body(chunks, activity) })
+        envelope::answer(Arc::clone(&inside), head, body(chunks, activity))
     });
     let warped = TowerToHyperService::new(warp::service(answered));
     service_fn(move |mut request: Request<_>| {

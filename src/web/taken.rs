@@ -7,25 +7,25 @@ use std::task::{Context, Poll};
 use bytes::{Buf, Bytes};
 use hyper::body::{Body, Frame, SizeHint};
 
-use super::activity::Answer;
+use super::activity::UnderWay;
 
 /// The body of an answer, if it has one, whose pieces tell when they are taken.
 pub(super) struct Taken<B> {
     body: Option<B>,
-    answer: Arc<Answer>,
+    request: Arc<UnderWay>,
 }
 
 /// A piece of it, from when it is there until it is written.
 pub(super) struct Piece {
     bytes: Bytes,
     /// Until its last byte is taken.
-    owed_by: Option<Arc<Answer>>,
+    owed_by: Option<Arc<UnderWay>>,
 }
 
 impl<B> Taken<B> {
-    /// The body of this answer.
-    pub(super) fn new(body: Option<B>, answer: Arc<Answer>) -> Self {
-        Self { body, answer }
+    /// The body of the answer to a request.
+    pub(super) fn new(body: Option<B>, request: Arc<UnderWay>) -> Self {
+        Self { body, request }
     }
 }
 
@@ -40,7 +40,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Taken<B> {
         let this = self.get_mut();
         let Some(body) = &mut this.body else { return Poll::Ready(None) };
         let frame = Pin::new(body).poll_frame(context);
-        frame.map_ok(|frame| frame.map_data(|bytes| Piece::new(bytes, &this.answer)))
+        frame.map_ok(|frame| frame.map_data(|bytes| Piece::new(bytes, &this.request)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -53,22 +53,22 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Taken<B> {
 }
 
 impl Piece {
-    fn new(bytes: Bytes, answer: &Arc<Answer>) -> Self {
-        let owed_by = bytes.has_remaining().then(|| Arc::clone(answer));
-        owed_by.iter().for_each(|answer| answer.owes());
+    fn new(bytes: Bytes, request: &Arc<UnderWay>) -> Self {
+        let owed_by = bytes.has_remaining().then(|| Arc::clone(request));
+        owed_by.iter().for_each(|request| request.owes());
         Self { bytes, owed_by }
     }
 
     /// Something of it was taken, perhaps the last.
     fn moved(&mut self) {
-        self.owed_by.iter().for_each(|answer| answer.moved());
+        self.owed_by.iter().for_each(|request| request.moved());
         if !self.bytes.has_remaining() {
             self.over();
         }
     }
 
     fn over(&mut self) {
-        self.owed_by.take().iter().for_each(|answer| answer.gave());
+        self.owed_by.take().iter().for_each(|request| request.gave());
     }
 }
 

@@ -4,7 +4,6 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use metrics::{Gauge, gauge};
 
@@ -19,25 +18,19 @@ pub struct Threads(Arc<[Thread]>);
 
 struct Thread {
     spawn: Box<dyn Fn(Work) + Send + Sync>,
-    count: Arc<Count>,
-}
-
-/// How much a thread runs.
-struct Count {
-    running: AtomicUsize,
-    shown: Gauge,
+    /// Shows how much it runs; shared by each that does.
+    shown: Arc<Gauge>,
 }
 
 /// One that runs, as long as this lives.
-struct Running(Arc<Count>);
+struct Running(Arc<Gauge>);
 
 impl Threads {
     /// Threads by what spawns work on each, at least one.
     pub fn new<S: Fn(Work) + Send + Sync + 'static>(spawners: impl IntoIterator<Item = S>) -> Self {
         let thread = |(nth, spawn): (usize, S)| {
-            let shown = gauge!(ENGINE_CONNECTIONS, "thread" => nth.to_string());
-            let count = Arc::new(Count { running: AtomicUsize::new(0), shown });
-            Thread { spawn: Box::new(spawn), count }
+            let shown = Arc::new(gauge!(ENGINE_CONNECTIONS, "thread" => nth.to_string()));
+            Thread { spawn: Box::new(spawn), shown }
         };
         let threads: Arc<[Thread]> = spawners.into_iter().enumerate().map(thread).collect();
         assert!(!threads.is_empty(), "connections need a thread to be served on");
@@ -46,9 +39,8 @@ impl Threads {
 
     /// Runs this to its end on the thread that runs least, so that a few connections are spread as evenly as many.
     pub fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let least = self.0.iter().min_by_key(|thread| thread.count.running.load(Ordering::Relaxed));
-        let thread = least.expect("there is at least one");
-        let running = Running::begin(&thread.count);
+        let thread = self.0.iter().min_by_key(|thread| thread.running()).expect("there is at least one");
+        let running = Running::begin(&thread.shown);
         (thread.spawn)(Box::pin(async move {
             let _running = running;
             work.await;
@@ -56,25 +48,28 @@ impl Threads {
     }
 }
 
+impl Thread {
+    fn running(&self) -> usize {
+        Arc::strong_count(&self.shown) - 1
+    }
+}
+
 impl Running {
-    fn begin(count: &Arc<Count>) -> Self {
-        count.running.fetch_add(1, Ordering::Relaxed);
-        count.shown.increment(1);
-        Self(Arc::clone(count))
+    fn begin(shown: &Arc<Gauge>) -> Self {
+        shown.increment(1);
+        Self(Arc::clone(shown))
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.running.fetch_sub(1, Ordering::Relaxed);
-        self.0.shown.decrement(1);
+        self.0.decrement(1);
     }
 }
 
 impl fmt::Debug for Threads {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let running = self.0.iter().map(|thread| thread.count.running.load(Ordering::Relaxed));
-        out.debug_list().entries(running).finish()
+        out.debug_list().entries(self.0.iter().map(Thread::running)).finish()
     }
 }
 

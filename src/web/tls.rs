@@ -6,18 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::{ClientHello, ParsedCertificate, ResolvesServerCert, ServerConfig};
 use rustls::sign::CertifiedKey;
-use rustls::{CertificateError, Error, InconsistentKeys, RootCertStore};
+use rustls::{Error, InconsistentKeys};
 use tokio_rustls::TlsAcceptor;
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
 
 use crate::regular_file::{self, PEM_BYTES_MAX};
 
 /// What a listener shows, and the files that it comes from. Cheap to clone; clones change together.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Identity {
     certificate: PathBuf,
     key: PathBuf,
@@ -43,7 +44,7 @@ struct Shown(ArcSwap<CertifiedKey>);
 /// Longest time that is looked ahead for the end of a certificate.
 pub const LONGEST_DAYS: u64 = 3650;
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const DAY_S: u64 = 24 * 60 * 60;
 
 /// The protocols that are offered: the name by which TLS negotiates HTTP/2, and the older one.
 pub(super) const HTTP_2: &[u8] = b"h2";
@@ -80,16 +81,8 @@ impl Identity {
     /// As [`read`](Self::read).
     pub fn days_left(&self) -> Result<u64, String> {
         let certificate = first(&self.certificate)?;
-        let (mut good, mut over) = (0, LONGEST_DAYS + 1);
-        while over - good > 1 {
-            let middle = good + (over - good) / 2;
-            let then = UnixTime::since_unix_epoch(
-                Duration::from_secs(UnixTime::now().as_secs())
-                    + u32::try_from(middle).unwrap_or(u32::MAX) * DAY,
-            );
-            if in_force(&certificate, then).is_ok() { good = middle } else { over = middle }
-        }
-        Ok(good)
+        let left = validity(&certificate).map_or(Duration::ZERO, |[_, end]| end.saturating_sub(now()));
+        Ok((left.as_secs() / DAY_S).min(LONGEST_DAYS))
     }
 
     /// Speaks TLS 1.2 and 1.3, and in them HTTP/2 or HTTP/1.1.
@@ -111,12 +104,6 @@ impl ResolvesServerCert for Shown {
 }
 
 /// The key is a secret.
-impl fmt::Debug for Identity {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Identity").field("certificate", &self.certificate).finish_non_exhaustive()
-    }
-}
-
 impl fmt::Debug for Shown {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Shown")
@@ -130,7 +117,7 @@ fn pair(certificate: &Path, key: &Path) -> Result<CertifiedKey, String> {
         .collect::<Result<_, _>>()
         .map_err(|_| format!("{shown}: must hold certificates in PEM"))?;
     let first = chain.first().ok_or_else(|| format!("{shown}: holds no certificate in PEM"))?;
-    in_force(first, UnixTime::now()).map_err(|fault| format!("{shown}: {fault}"))?;
+    in_force(first).map_err(|fault| format!("{shown}: {fault}"))?;
     // The parser's error is not told: it may hold the line that it stumbled over.
     let private = PrivateKeyDer::from_pem_slice(&read(key)?)
         .map_err(|_| format!("{secret}: must hold a private key in PEM"))?;
@@ -155,21 +142,24 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
         .map_err(|error| format!("{}: cannot be read: {error}", path.display()))
 }
 
-/// Whether a certificate can be read and its time has come and not passed. Who vouches for it is the client's to judge, so
-/// no authority is trusted here, and not finding one is no fault: times are looked at before.
-fn in_force(certificate: &CertificateDer<'_>, at: UnixTime) -> Result<(), String> {
-    let parsed =
-        ParsedCertificate::try_from(certificate).map_err(|_| "the certificate cannot be read".to_owned())?;
-    let algorithms = rustls::crypto::ring::default_provider().signature_verification_algorithms;
-    let judged =
-        verify_server_cert_signed_by_trust_anchor(&parsed, &RootCertStore::empty(), &[], at, algorithms.all);
-    match judged {
-        Err(Error::InvalidCertificate(
-            CertificateError::Expired | CertificateError::ExpiredContext { .. },
-        )) => Err("the certificate has expired".to_owned()),
-        Err(Error::InvalidCertificate(
-            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. },
-        )) => Err("the certificate is not in force yet".to_owned()),
-        _ => Ok(()),
+/// Whether a certificate can be read and its time has come and not passed. Who vouches for it is the client's to judge.
+fn in_force(certificate: &CertificateDer<'_>) -> Result<(), String> {
+    let ([begin, end], now) = (validity(certificate)?, now());
+    if now > end {
+        return Err("the certificate has expired".to_owned());
     }
+    if now < begin { Err("the certificate is not in force yet".to_owned()) } else { Ok(()) }
+}
+
+/// From when to when a certificate is in force, since the epoch.
+fn validity(certificate: &CertificateDer<'_>) -> Result<[Duration; 2], String> {
+    let unreadable = || "the certificate cannot be read".to_owned();
+    // Rustls is stricter.
+    ParsedCertificate::try_from(certificate).map_err(|_| unreadable())?;
+    let validity = Certificate::from_der(certificate).map_err(|_| unreadable())?.tbs_certificate.validity;
+    Ok([validity.not_before, validity.not_after].map(|time| time.to_unix_duration()))
+}
+
+fn now() -> Duration {
+    Duration::from_secs(UnixTime::now().as_secs())
 }

@@ -230,6 +230,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("quick_cache", &["matching"]),
     ("rustls", &["wire", "web"]),
     ("tokio_rustls", &["web"]),
+    ("x509_cert", &["web"]),
     ("getrandom", &["ids"]),
     ("siphasher", &["records"]),
     ("arc_swap", &["matching", "web"]),

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use super::prelude::*;
 use super::view::BEAT;
+use crate::web::events::{self, EVENT_STREAM};
 
 /// Pages that are kept open at once; more are whole as they were loaded.
 pub(super) const STREAMS: usize = 32;
@@ -39,7 +40,7 @@ pub(super) async fn stream(visit: Arc<Visit>, show: Show) -> Result<Reply, Failu
     let events = stream::unfold(receiver, |mut receiver| async {
         receiver.recv().await.map(|event| (Ok(event), receiver))
     });
-    Ok(sealed(Reply::stream("text/event-stream", events)))
+    Ok(sealed(Reply::stream(EVENT_STREAM, events)))
 }
 
 /// Sends a page, and then again and again whether leads are taken, with the page anew while it still changes. Ends when the
@@ -64,10 +65,9 @@ async fn keep(visit: Arc<Visit>, show: Show, first: View, sender: &mpsc::Sender<
     }
 }
 
-/// A message of the name `page`, line by line as the format wants it.
+/// A message of the name `page`.
 fn event(main: &str) -> Bytes {
-    let lines: String = main.lines().map(|line| format!("data: {line}\n")).collect();
-    format!("event: page\n{lines}\n").into()
+    events::event("page", None, main.lines())
 }
 
 #[cfg(test)]

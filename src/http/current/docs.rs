@@ -3,7 +3,6 @@
 use std::sync::OnceLock;
 
 use hyper::header::CONTENT_SECURITY_POLICY;
-use tracing::error;
 use utoipa_swagger_ui::Config;
 
 use crate::http::prelude::*;
@@ -113,39 +112,27 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
 pub async fn file(context: Context<App>) -> Result<Reply, Failure> {
     let name = context.params.get("file").unwrap_or_default();
     let nth = FILES.iter().position(|file| *file == name).ok_or_else(Failure::not_found_path)?;
-    let kept = &context.app.docs.files[nth];
-    let file = match kept.get() {
-        Some(file) => file,
-        None => {
-            let file = unpacked(FILES[nth])?;
-            kept.get_or_init(|| file)
-        }
-    };
+    let file = context.app.docs.files[nth].get_or_init(|| unpacked(FILES[nth]));
     Ok(file.reply().kept_an_hour())
 }
 
-fn unpacked(name: &str) -> Result<Unchanging, Failure> {
+fn unpacked(name: &str) -> Unchanging {
     let bytes = match name {
         "start.js" => START.into(),
-        "swagger-ui.css" => [&swagger_ui(name)?[..], STYLES.as_bytes()].concat().into(),
-        _ => swagger_ui(name)?,
+        "swagger-ui.css" => [&swagger_ui(name)[..], STYLES.as_bytes()].concat().into(),
+        _ => swagger_ui(name),
     };
     let content_type = match name.rsplit('.').next() {
         Some("js") => "text/javascript; charset=utf-8",
         Some("css") => "text/css; charset=utf-8",
         _ => "image/png",
     };
-    Ok(Unchanging::new(content_type, bytes))
+    Unchanging::new(content_type, bytes)
 }
 
-fn swagger_ui(name: &str) -> Result<Bytes, Failure> {
-    match utoipa_swagger_ui::serve(name, Arc::new(Config::default())) {
-        Ok(Some(file)) => Ok(file.bytes.into_owned().into()),
-        Ok(None) | Err(_) => {
-            error!(file = name, "Swagger UI has no such file");
-            Err(Failure::internal())
-        }
-    }
+fn swagger_ui(name: &str) -> Bytes {
+    let found = utoipa_swagger_ui::serve(name, Arc::new(Config::default())).ok().flatten();
+    found.expect("Swagger UI has the files that the page loads").bytes.into_owned().into()
 }
 
 /// The page may load its own files, and try the two listeners; nothing else. Swagger UI sets styles on its elements. An

@@ -23,26 +23,19 @@ pub async fn years(context: Context<App>) -> Result<Reply, Failure> {
 
 /// Lists the makes.
 pub async fn makes(context: Context<App>) -> Result<Reply, Failure> {
-    let app = &context.app;
-    let (year, part) = read(&context.request, |query| (year(query, "year"), Part::read(query)))?;
+    let (app, (Wanted { year, .. }, part)) = (&context.app, wanted(&context.request)?);
     answer(app, vehicles(app).makes(year), part, &["year"])
 }
 
 /// Lists the models.
 pub async fn models(context: Context<App>) -> Result<Reply, Failure> {
-    let app = &context.app;
-    let (year, make, part) =
-        read(&context.request, |query| (year(query, "year"), name(query, "make"), Part::read(query)))?;
+    let (app, (Wanted { year, make, .. }, part)) = (&context.app, wanted(&context.request)?);
     answer(app, vehicles(app).models(year, make), part, &["year", "make"])
 }
 
 /// Lists the cars with their trims and ids.
 pub async fn trims(context: Context<App>) -> Result<Reply, Failure> {
-    let app = &context.app;
-    let (wanted, part) = read(&context.request, |query| {
-        let (year, make, model) = (year(query, "year"), name(query, "make"), name(query, "model"));
-        (Wanted { year, make, model }, Part::read(query))
-    })?;
+    let (app, (wanted, part)) = (&context.app, wanted(&context.request)?);
     answer(app, vehicles(app).trims(wanted), part, &["year", "make", "model"])
 }
 
@@ -51,15 +44,6 @@ struct Part {
     offset: usize,
     /// All that follows where it is not given.
     limit: Option<usize>,
-}
-
-impl Part {
-    fn read(query: &mut Query) -> Self {
-        Self {
-            offset: query.optional("offset", query::integer(0..=i64::MAX)).unwrap_or(0),
-            limit: query.optional("limit", query::integer(1..=LIMIT_TAKEN)),
-        }
-    }
 }
 
 /// The list as of now.
@@ -71,9 +55,17 @@ fn year(query: &mut Query, name: &str) -> Option<i32> {
     query.optional(name, query::integer(i32::MIN.into()..=i32::MAX.into()))
 }
 
-/// A name; an empty one is none, as forms send it.
-fn name<'q>(query: &mut Query<'q>, name: &str) -> Option<&'q str> {
-    query.optional(name, query::text).filter(|name| !name.is_empty())
+/// What narrows a list, and the part of it that is asked for.
+fn wanted(request: &Request) -> Result<(Wanted<'_>, Part), Failure> {
+    read(request, |query| {
+        let year = year(query, "year");
+        // An empty name is none, as forms send it.
+        let [make, model] =
+            ["make", "model"].map(|name| query.optional(name, query::text).filter(|text| !text.is_empty()));
+        let offset = query.optional("offset", query::integer(0..=i64::MAX)).unwrap_or(0);
+        let limit = query.optional("limit", query::integer(1..=LIMIT_TAKEN));
+        (Wanted { year, make, model }, Part { offset, limit })
+    })
 }
 
 /// Reads the parameters, or answers 400 with every fault and what was found there.

@@ -11,6 +11,7 @@ use hyper::{HeaderMap, Method};
 use crate::http::prelude::*;
 use crate::matching::{Polled, Snapshot, showing};
 use crate::model::Viewer;
+use crate::web::events::{EVENT_STREAM, event};
 use crate::web::{HeldTags, list};
 
 /// What a client would rather have (RFC 7240).
@@ -21,9 +22,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Silence on an event stream after which a comment is sent, so that nobody in between closes it.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-
-/// What an event stream is.
-pub const EVENT_STREAM: &str = "text/event-stream";
 
 /// The comment that breaks the silence.
 pub const STILL_PENDING: Bytes = Bytes::from_static(b": still pending\n\n");
@@ -67,7 +65,8 @@ pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
         Followed::Unknown => Err(Failure::unknown_uuid("RateTable", table)),
         Followed::Seen => Ok(Reply::empty(StatusCode::NO_CONTENT)),
         Followed::Changes(changes) => {
-            let events = changes.map(|change| Ok(change.as_ref().map_or(STILL_PENDING, event)));
+            let table = |table: &Snapshot| event("rateTable", Some(table.version), [&table.json]);
+            let events = changes.map(move |change| Ok(change.as_ref().map_or(STILL_PENDING, table)));
             Ok(Reply::stream(EVENT_STREAM, events))
         }
     }
@@ -133,14 +132,6 @@ async fn step(app: Arc<App>, viewer: Viewer, table: Uuid, next: Next) -> Option<
     };
     let after = if shown.pending { Next::Wait(shown.version) } else { Next::End };
     Some((Some(shown), after))
-}
-
-/// One event. The JSON of a table has no line breaks.
-fn event(table: &Snapshot) -> Bytes {
-    let mut event = format!("event: rateTable\nid: {}\ndata: ", table.version).into_bytes();
-    event.extend_from_slice(&table.json);
-    event.extend_from_slice(b"\n\n");
-    event.into()
 }
 
 #[cfg(test)]

@@ -2,18 +2,17 @@
 
 use std::ops::Deref;
 
-use hyper::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa::openapi::content::{Content, ContentBuilder};
 use utoipa::openapi::example::ExampleBuilder;
-use utoipa::openapi::header::{Header, HeaderBuilder};
+use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::path::{
     Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, ParameterStyle,
 };
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
-use utoipa::openapi::response::ResponseBuilder;
+use utoipa::openapi::response::Response;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Type};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::server::Server;
@@ -62,7 +61,7 @@ pub struct Draft<'c> {
     about: &'static str,
     parameters: Vec<Parameter>,
     body: Option<RequestBody>,
-    answers: Vec<(StatusCode, ResponseBuilder)>,
+    answers: Vec<(u16, Response)>,
 }
 
 impl<'c> Draft<'c> {
@@ -206,8 +205,11 @@ impl<'c> Draft<'c> {
     }
 
     /// Gives the answer named last as a page to who would rather read one.
-    pub fn or_page(self) -> Self {
-        self.amend(|answer| answer.content("text/html", content(text(), NO_EXAMPLE)))
+    pub fn or_page(mut self) -> Self {
+        if let Some((_, answer)) = self.answers.last_mut() {
+            answer.content.insert("text/html".to_owned(), content(text(), NO_EXAMPLE).into());
+        }
+        self
     }
 
     /// Answers with a stream of events.
@@ -222,9 +224,9 @@ impl<'c> Draft<'c> {
     }
 
     /// Adds a header to the answer named last.
-    pub fn with_header(self, name: &str) -> Self {
-        let (name, header) = described(name);
-        self.amend(|answer| answer.header(name, header))
+    pub fn with_header(mut self, name: &str) -> Self {
+        self.answers.last_mut().into_iter().for_each(|(_, answer)| add_header(answer, name));
+        self
     }
 
     /// May fail in this way; the example is what the service says then.
@@ -264,12 +266,11 @@ impl<'c> Draft<'c> {
             .servers(servers.map(|server| [server]))
             .securities(Some(scheme.map(|scheme| SecurityRequirement::new::<_, _, &str>(scheme, []))));
         for (status, mut answer) in draft.answers {
-            let unknown_keys = (takes_body && status.is_success()).then_some("Unknown-Keys");
-            for name in ["Request-Id"].into_iter().chain(unknown_keys) {
-                let (name, header) = described(name);
-                answer = answer.header(name, header);
+            add_header(&mut answer, "Request-Id");
+            if takes_body && (200..300).contains(&status) {
+                add_header(&mut answer, "Unknown-Keys");
             }
-            operation = operation.response(status.as_str(), answer.build());
+            operation = operation.response(status.to_string(), answer);
         }
         operation.build()
     }
@@ -315,20 +316,11 @@ impl<'c> Draft<'c> {
 
     /// Adds an answer; of a status that is known already, the first counts.
     fn answer(mut self, status: u16, about: &str, body: Option<(&str, Content)>) -> Self {
-        let status = StatusCode::from_u16(status).expect("an answer has a status of HTTP");
         if self.answers.iter().all(|(known, _)| *known != status) {
-            let answer = ResponseBuilder::new().description(about);
-            let answer =
-                body.into_iter().fold(answer, |answer, (kind, content)| answer.content(kind, content));
+            let mut answer = Response::new(about);
+            answer.content.extend(body.map(|(kind, content)| (kind.to_owned(), content.into())));
             self.answers.push((status, answer));
         }
-        self
-    }
-
-    /// Adds to the answer named last.
-    fn amend(mut self, add: impl FnOnce(ResponseBuilder) -> ResponseBuilder) -> Self {
-        let last = self.answers.pop();
-        self.answers.extend(last.map(|(status, answer)| (status, add(answer))));
         self
     }
 }
@@ -364,11 +356,12 @@ const HEADERS: &[HeaderRow] = &[
     ("Allow", "The methods that the path has.", text),
 ];
 
-/// A header as the document names it, and what it says.
-fn described(name: &str) -> (&'static str, Header) {
+/// Adds a header to an answer, as the document names and describes it.
+fn add_header(answer: &mut Response, name: &str) {
     let known = HEADERS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name));
     let (name, about, schema) = known.expect("a header of an answer is described here");
-    (name, HeaderBuilder::new().description(Some(*about)).schema(Some(schema())).build())
+    let header = HeaderBuilder::new().description(Some(*about)).schema(Some(schema())).build();
+    answer.headers.insert((*name).to_owned(), header.into());
 }
 
 /// The security scheme by which a caller shows who it is, and the same for people.

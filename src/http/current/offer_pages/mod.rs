@@ -21,7 +21,7 @@ use self::cards::{Ends, day};
 pub use self::templates::Message;
 use self::templates::Page;
 use super::ui_events::{record_display, transparent_pixel};
-use super::waiting::{EVENT_STREAM, Followed, STILL_PENDING, follow, last_seen};
+use super::waiting::{Followed, STILL_PENDING, follow, last_seen};
 use crate::conversions::click;
 use crate::http::prelude::*;
 use crate::matching::showing;
@@ -30,6 +30,7 @@ use crate::records::reading;
 use crate::records::shown::Shown;
 use crate::telemetry::metrics::{OFFER_PAGE_DISPLAYS, OFFER_PAGES};
 use crate::web::Params;
+use crate::web::events::EVENT_STREAM;
 
 /// Keeps a page, whose address is a secret, out of what is searched.
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");

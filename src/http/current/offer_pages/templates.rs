@@ -11,7 +11,7 @@ use super::cards::{self, Ends, Shelf};
 use crate::http::prelude::*;
 use crate::matching::Snapshot;
 use crate::model::RateTable;
-use crate::web::templates;
+use crate::web::{events, templates};
 
 const TEMPLATES: &[(&str, &str)] = &[
     ("layout.html", include_str!("layout.html")),
@@ -115,15 +115,8 @@ pub fn message(name: &str, brand: &Brand, framed: bool, message: Message) -> Res
 /// Our fault, logged.
 pub fn event(snapshot: &Snapshot, root: &str, ends: &Ends) -> Result<Bytes, Failure> {
     let html = offers(&Value::from(Serde(read(snapshot, ends)?)), snapshot, root)?;
-    let mut event = format!("event: offers\nid: {}\n", snapshot.version);
     // Whatever a partner wrote, no line of it is anything but data.
-    for line in html.split(['\n', '\r']) {
-        event.push_str("data: ");
-        event.push_str(line);
-        event.push('\n');
-    }
-    event.push('\n');
-    Ok(event.into())
+    Ok(events::event("offers", Some(snapshot.version), html.split(['\n', '\r'])))
 }
 
 fn offers(shelf: &Value, snapshot: &Snapshot, root: &str) -> Result<String, Failure> {

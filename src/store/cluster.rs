@@ -16,7 +16,7 @@ const SILENT_AFTER: Duration = Duration::from_secs(1);
 
 /// The processes on a store, as this one knows them.
 pub(super) struct Cluster {
-    me: Uuid,
+    pub(super) me: Uuid,
     alive: RwLock<BTreeSet<Uuid>>,
     leads: watch::Sender<bool>,
     /// Whether it stands for the lead: a daemon does, a command does not.
@@ -82,11 +82,6 @@ impl Cluster {
     /// This process among others, of which nothing is known yet.
     pub(super) fn among_others() -> Self {
         Self { leads: watch::Sender::new(false), ..Self::alone() }
-    }
-
-    /// The id of this process, since it has opened the store.
-    pub(super) fn me(&self) -> Uuid {
-        self.me
     }
 
     /// Takes note of who is alive; whether that is new.
@@ -224,7 +219,7 @@ mod tests {
         assert!(!cluster.leads() && cluster.until_it_leads().now_or_never().is_none());
         cluster.lead();
         assert!(cluster.until_it_leads().now_or_never().is_some());
-        let both = BTreeSet::from([cluster.me(), Uuid::max()]);
+        let both = BTreeSet::from([cluster.me, Uuid::max()]);
         assert!(cluster.is_alone());
         assert!(cluster.note_alive(both.clone()) && !cluster.note_alive(both));
         assert!(!cluster.is_alone());

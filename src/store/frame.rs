@@ -73,11 +73,7 @@ pub(super) fn framed(payload: &[u8]) -> Vec<u8> {
         payload.len() <= VALUE_LIMIT + OVERHEAD,
         "a commit is refused before a value over the limit gets here"
     );
-    let mut frame = Vec::with_capacity(HEADER + payload.len());
-    frame.push(VERSION);
-    frame.extend_from_slice(&crc32fast::hash(payload).to_le_bytes());
-    frame.extend_from_slice(payload);
-    frame
+    [&[VERSION], &crc32fast::hash(payload).to_le_bytes()[..], payload].concat()
 }
 
 #[cfg(test)]

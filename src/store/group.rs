@@ -117,12 +117,12 @@ impl<'a> Group<'a> {
             Ok(Some(DataKey::Destroyed)) => Err(CommitError::Erased),
             Ok(None) => {
                 let (key, kept) = sealing.new_data_key(lead, self.below.newest_volume());
-                self.put(Tree::LeadKeys, &sealing.slots().place(lead), &kept);
+                self.put(Tree::LeadKeys, &sealing.slots.place(lead), &kept);
                 Ok(Some(key))
             }
             Err(reason) => {
                 let broken =
-                    BrokenRecord::new(Tree::LeadKeys, &self.below.sealing().slots().place(lead), reason);
+                    BrokenRecord::new(Tree::LeadKeys, &self.below.sealing().slots.place(lead), reason);
                 self.below.report(&broken);
                 Err(CommitError::Failed(broken.to_string()))
             }
@@ -134,7 +134,7 @@ impl<'a> Group<'a> {
         let sealing = self.below.sealing();
         let slot = rewrap.slot(sealing);
         if let Without::Leads(leads, _) = &rewrap.without
-            && leads.iter().any(|lead| sealing.slots().slot_of(*lead) != slot)
+            && leads.iter().any(|lead| sealing.slots.slot_of(*lead) != slot)
         {
             let reason = "the leads of a commit that erases them must be of one slot".to_owned();
             return Ok(Err(CommitError::Failed(reason)));
@@ -158,7 +158,7 @@ impl<'a> Group<'a> {
             }
         }
         for (lead, kept) in sealing.rewrapped(kept, &rewrap.without) {
-            let place = sealing.slots().place(lead);
+            let place = sealing.slots.place(lead);
             match kept {
                 Some(kept) => self.put(Tree::LeadKeys, &place, &kept),
                 None => self.remove(Tree::LeadKeys, &place),
@@ -264,11 +264,11 @@ pub(super) fn admitted(
     arrivals: &mut Arrivals,
     place: impl Fn(&Group<'_>, &[u8]) -> DiskResult<Number>,
 ) -> DiskResult<(Vec<Outcome>, Vec<Change>, BTreeSet<u16>)> {
-    let last_arrival_us = arrivals.last_us();
+    let last_arrival_us = arrivals.last_us;
     let mut group = Group::over(below);
     let outcomes = commits.iter().map(|commit| group.admit(commit, arrivals)).collect::<DiskResult<_>>()?;
-    if arrivals.last_us() > last_arrival_us {
-        group.put(Tree::Meta, LAST_ARRIVAL, &arrivals.last_us().to_be_bytes());
+    if arrivals.last_us > last_arrival_us {
+        group.put(Tree::Meta, LAST_ARRIVAL, &arrivals.last_us.to_be_bytes());
     }
     let rewrapped = std::mem::take(&mut group.rewrapped);
     Ok((outcomes, group.into_changes(place)?, rewrapped))
@@ -291,7 +291,7 @@ impl Guard {
 impl Rewrap {
     fn slot(&self, sealing: &Sealing) -> u16 {
         match self.slot {
-            Slot::Of(lead) => sealing.slots().slot_of(lead),
+            Slot::Of(lead) => sealing.slots.slot_of(lead),
             Slot::Number(slot) => slot,
         }
     }
@@ -335,7 +335,7 @@ pub(super) fn wanted(engine: &dyn Engine, commit: &Commit) -> Vec<Vec<u8>> {
         wanted.push(Tree::Meta.sled_key(LAST_ARRIVAL));
     }
     let lead = commit.about.filter(|_| !commit.is_first_about);
-    wanted.extend(lead.map(|lead| Tree::LeadKeys.sled_key(&engine.sealing().slots().place(lead))));
+    wanted.extend(lead.map(|lead| Tree::LeadKeys.sled_key(&engine.sealing().slots.place(lead))));
     wanted
 }
 

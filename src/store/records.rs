@@ -25,7 +25,7 @@ use super::topics::{Topics, topics_of};
 use super::trees::Tree;
 use super::volume_number::{BASE, Number};
 use super::volumes::volume::Volume;
-use super::volumes::{Appended, ApplyError, Span, Standing, Volumes, place, span, time_ms};
+use super::volumes::{Appended, ApplyError, Standing, Volumes, place, span, time_ms};
 
 /// The volumes and what is needed to read them well.
 pub(super) struct Records {
@@ -105,7 +105,7 @@ impl RawValues for Settled<'_> {
         let volumes = self.records.volumes();
         let numbers = match Tree::split(sled_key) {
             Some((tree, key)) => {
-                place(self, volumes, self.records.sealing.slots(), tree, key)?.numbers(volumes)
+                place(self, volumes, &self.records.sealing.slots, tree, key)?.numbers(volumes)
             }
             None => vec![BASE],
         };
@@ -204,9 +204,9 @@ impl Records {
         Ok(())
     }
 
-    /// Nothing may be asked of the store any more: only another process can go on with it.
-    pub(super) fn fail_for_good(&self, why: &str) {
-        self.reads.latch.fail_for_good(why);
+    /// What the store fails with.
+    pub(super) fn latch(&self) -> &FailureLatch {
+        &self.reads.latch
     }
 
     /// Does something as if a group were being applied.
@@ -220,7 +220,7 @@ impl Records {
     pub(super) fn volume_of(&self, group: &impl RawValues, sled_key: &[u8]) -> DiskResult<Number> {
         let Some((tree, key)) = Tree::split(sled_key) else { return Ok(BASE) };
         time_ms(tree, key).into_iter().for_each(|ms| self.volumes().note_ms(ms));
-        Ok(place(group, self.volumes(), self.sealing.slots(), tree, key)?.number())
+        Ok(place(group, self.volumes(), &self.sealing.slots, tree, key)?.number())
     }
 
     /// Everything there is in a volume from a key on, as it lies there; nothing when the volume was dropped.
@@ -241,13 +241,10 @@ impl Engine for Records {
     fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> Walk {
         let sled_prefix = tree.sled_key(prefix);
         let first = tree.sled_key(start).max(sled_prefix.clone());
-        let mut numbers = self.volumes().numbers();
-        match span(self, self.volumes(), self.sealing.slots(), tree, &first[1..], prefix) {
-            Ok(Span::One(number)) => numbers = vec![number],
-            Ok(Span::From(from)) => numbers.retain(|number| *number >= from),
-            Ok(Span::All) => {}
+        let numbers = match span(self, self.volumes(), &self.sealing.slots, tree, &first[1..], prefix) {
+            Ok(numbers) => numbers,
             Err(error) => return Box::new(iter::once(Err(error))),
-        }
+        };
         let reads = self.reads.clone();
         Box::new(numbers.into_iter().flat_map(move |number| {
             let prefix = sled_prefix.clone();

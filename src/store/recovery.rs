@@ -253,7 +253,7 @@ impl Recovery<'_> {
             let files = self.opened(volume)?;
             for file in files.all() {
                 let durable =
-                    rows.iter().find(|row| row.number == file.number()).map_or(HEADING, |row| row.bytes);
+                    rows.iter().find(|row| row.number == file.number).map_or(HEADING, |row| row.bytes);
                 if is_whole && file.len() > durable {
                     file.cut(file.sound_until(durable)?)?;
                 }
@@ -314,17 +314,16 @@ impl Tail {
     /// What lies behind where the journal began; where that is not known, behind what the manifest knew.
     pub(super) fn of(files: &Files, looked: &Looked, known: Option<&Vec<FileRow>>) -> io::Result<Self> {
         let positions = looked.positions.as_ref();
-        let position =
-            positions.and_then(|all| all.iter().find(|position| position.volume == files.volume()));
+        let position = positions.and_then(|all| all.iter().find(|position| position.volume == files.volume));
         let mut entries = Vec::new();
         for file in files.all() {
             let from = match (position, positions) {
-                (Some(position), _) if file.number() < position.file => continue,
-                (Some(position), _) if file.number() == position.file => position.bytes,
+                (Some(position), _) if file.number < position.file => continue,
+                (Some(position), _) if file.number == position.file => position.bytes,
                 // Begun since.
                 (Some(_), _) | (None, Some(_)) => HEADING,
                 (None, None) => known
-                    .and_then(|rows| rows.iter().find(|row| row.number == file.number()))
+                    .and_then(|rows| rows.iter().find(|row| row.number == file.number))
                     .map_or(HEADING, |row| row.bytes),
             };
             for met in file.walk(from) {

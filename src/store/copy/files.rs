@@ -7,7 +7,7 @@ use super::marker::{self, Marker};
 use super::side::{Payload, Side, Source, Target, tree_of};
 use super::spans;
 use crate::store::changes::Change;
-use crate::store::engine::{Walk, Writer as _, walk_or_error};
+use crate::store::engine::{Walk, walk_or_error};
 use crate::store::error::{StoreError, io_error};
 use crate::store::frame::framed;
 use crate::store::open::{self, Opened};
@@ -188,11 +188,11 @@ impl Target for Files {
             records.into_iter().map(|record| self.change(record)).collect::<Result<Vec<_>, _>>()?;
         let (key, value) = (Marker::sled_key(), marker.map(Marker::raw));
         changes.push(Change { volume: BASE, key, value });
-        self.opened_mut().writer.write_as_is(changes).map_err(StoreError::Disk)?;
+        self.opened_mut().committer.writer.write_as_is(changes).map_err(StoreError::Disk)?;
         Ok(marker::release(&self.options.path).map_err(|error| io_error(&self.options.path, error))?)
     }
 
     fn finish(&mut self) -> Result<(), CopyError> {
-        Ok(self.opened_mut().writer.finish().map_err(StoreError::Disk)?)
+        Ok(self.opened_mut().committer.finish().map_err(StoreError::Disk)?)
     }
 }

@@ -89,7 +89,7 @@ fn blind(ring: &KeyRing, purpose: &str, text: &[u8]) -> [u8; 32] {
 /// The keys of an open store.
 pub(super) struct Sealing {
     place: Box<dyn KeyPlace>,
-    slots: Slots,
+    pub(super) slots: Slots,
     ring: RwLock<KeyRing>,
     /// Held while the file is replaced.
     master: Mutex<MasterKey>,
@@ -189,11 +189,6 @@ impl Sealing {
             }
             (read, is_settled) = (Some(kept), is_same);
         }
-    }
-
-    /// How the slot of a lead is chosen.
-    pub(super) fn slots(&self) -> &Slots {
-        &self.slots
     }
 
     /// The keys with which identities of a company were hashed at some time since.

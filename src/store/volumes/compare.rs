@@ -68,8 +68,8 @@ impl Volume {
     }
 
     fn take_out_what_was_removed_since(&self, until: Offset, pending: &mut HashSet<u64>) -> DiskResult<()> {
-        for file in self.files.all().into_iter().filter(|file| file.number() >= until.0) {
-            for met in file.walk(if file.number() == until.0 { until.1 } else { 0 }) {
+        for file in self.files.all().into_iter().filter(|file| file.number >= until.0) {
+            for met in file.walk(if file.number == until.0 { until.1 } else { 0 }) {
                 if let Met::Entry(entry) = met? {
                     pending.remove(&hash(&entry.key));
                 }

@@ -48,7 +48,7 @@ impl DatabaseStanding {
 }
 
 /// A process that shares a store.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeFigures {
     /// Its id, another each time that it opens the store.
     pub id: Uuid,
@@ -161,14 +161,7 @@ impl Cluster {
 
     /// What there is to say where nobody else shares the store.
     pub(super) fn alone_figures(&self) -> NodeFigures {
-        NodeFigures {
-            id: self.me,
-            since_ms: 0,
-            left_ms: 0,
-            ended_ms: None,
-            leads: true,
-            told: self.figures(),
-        }
+        NodeFigures { id: self.me, leads: true, told: self.figures(), ..NodeFigures::default() }
     }
 
     /// From now on this process leads, for as long as it has the store.

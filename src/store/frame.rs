@@ -5,6 +5,8 @@
 //! ```
 //! The byte is the version of every record. One with another version is a broken record.
 
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
+
 use super::codec::CodecError;
 
 /// The largest payload a commit may put.
@@ -65,6 +67,11 @@ pub(super) fn checksum(parts: &[&[u8]]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     parts.iter().for_each(|part| hasher.update(part));
     hasher.finalize()
+}
+
+/// By what something is found among others in memory; it differs from one build to the next.
+pub(super) fn hash(of: impl Hash) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(of)
 }
 
 /// The frame that holds `payload`.

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use super::error::CopyError;
 use super::marker::{self, Marker};
-use super::side::{Payload, Side, Source, Target, tree_of};
+use super::side::{Payload, Side, tree_of};
 use super::spans;
 use crate::store::changes::Change;
 use crate::store::engine::{Walk, walk_or_error};
@@ -108,9 +108,7 @@ impl Side for Files {
         let read = crate::store::disk::read_file(&path);
         Ok(Some(read.map_err(|source| io_error(&path, source))?))
     }
-}
 
-impl Source for Files {
     fn begin(&mut self, master: &MasterKey) -> Result<Vec<u8>, CopyError> {
         let damages = self.opened().records.volumes().damages.all();
         if let Some(damage) = damages.iter().find(|damage| damage.costs_records()) {
@@ -131,13 +129,6 @@ impl Source for Files {
         Ok(())
     }
 
-    fn end(&self) -> Result<(), CopyError> {
-        // It is locked.
-        Ok(())
-    }
-}
-
-impl Target for Files {
     fn look(&mut self, keys: &[u8], master: &MasterKey) -> Result<Option<Marker>, CopyError> {
         let file = KeyFile::of(&self.options.path);
         if !open::exists(&self.options.path) && !file.is_there() {
@@ -161,7 +152,7 @@ impl Target for Files {
         }
     }
 
-    fn prepare(&mut self, keys: &[u8], _marker: &Marker, source: &impl Source) -> Result<(), CopyError> {
+    fn prepare(&mut self, keys: &[u8], _marker: &Marker, source: &impl Side) -> Result<(), CopyError> {
         marker::claim(&self.options.path).map_err(|error| io_error(&self.options.path, error))?;
         let is_open = self.opened.is_some();
         if !is_open || self.keys()?.as_deref() != Some(keys) {

@@ -29,7 +29,8 @@ const MAGIC: &[u8; 8] = b"offerdj1";
 
 /// What the body of a group begins with.
 const POSITIONS: u8 = 0;
-const CHANGES: u8 = 1;
+/// See above.
+pub(super) const CHANGES: u8 = 1;
 
 /// Length of what is before the first group.
 const HEADING: usize = 16;
@@ -175,12 +176,6 @@ impl Contents {
     }
 }
 
-/// The body of a group of changes, to be filled.
-pub(super) fn begin_changes(body: &mut Vec<u8>) {
-    body.clear();
-    body.push(CHANGES);
-}
-
 fn positions_body(positions: &[Position]) -> Vec<u8> {
     let position = |Position { volume, file, bytes }: &Position| {
         (u128::from(*volume) << 96 | u128::from(*file) << 64 | u128::from(*bytes)).to_be_bytes()
@@ -246,8 +241,7 @@ mod tests {
         [Position { volume: 0, file: 3, bytes: 1 << 40 }, Position { volume: 7, file: 1, bytes: 20 }];
 
     fn body(text: &str) -> Vec<u8> {
-        let mut body = Vec::new();
-        begin_changes(&mut body);
+        let mut body = vec![CHANGES];
         changes::push(&mut body, 0, b"key", Some(text.as_bytes()));
         body
     }

@@ -268,13 +268,6 @@ impl Sealing {
         Ok(self.ring.read().passing(None).expect("it was just begun").clone())
     }
 
-    /// Makes a data key for a lead, and what is to be kept of it and of the volume of the lead's records.
-    pub(super) fn new_data_key(&self, lead: Uuid, volume: Number) -> (Key, Vec<u8>) {
-        let key = Key::random();
-        let kept = data_key::wrap(&self.ring.read(), lead, &key, volume);
-        (key, kept)
-    }
-
     /// Gives slots a new wrapping key each, in memory and in the file, beside the one they have. The file is written once for all of
     /// them, and not where there is none to be made.
     pub(super) fn renew(&self, slots: &BTreeSet<u16>) -> Result<(), SealingError> {

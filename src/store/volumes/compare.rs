@@ -1,10 +1,10 @@
 //! Comparing: whether the index of a volume finds what its files hold, for who wants to know the truth, which is in the files.
 
 use std::collections::HashSet;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use super::super::damages::Damages;
 use super::super::disk::DiskResult;
+use super::super::frame::hash;
 use super::super::record_file::{Entry, Locator, Met};
 use super::volume::{Volume, for_each_entry};
 
@@ -81,8 +81,4 @@ impl Volume {
 
 fn place(locator: Locator) -> Offset {
     (locator.file, locator.at)
-}
-
-fn hash(key: &[u8]) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(key)
 }

@@ -14,7 +14,7 @@ const ADMIN_SHARE: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Descriptors {
     /// `None` sets no limit.
-    most: Option<u64>,
+    pub most: Option<u64>,
 }
 
 /// Who may have how many of them open as connections.
@@ -48,11 +48,6 @@ impl Descriptors {
         }
         gauge!(DESCRIPTORS_MAX).set(most.map_or(f64::INFINITY, |most| most as f64));
         Self { most }
-    }
-
-    /// How many there are; `None` for any number.
-    pub fn most(self) -> Option<u64> {
-        self.most
     }
 
     /// Keeps so many back from clients, or half of all where that is less.

@@ -144,7 +144,7 @@ pub async fn erase_all(
     end(engine, &ending).await;
     // The leads are found until they are erased, however this ends: what is hashed is hashed anew behind that, by the next start
     // where it is cut short.
-    let mut forgetting = hashes.begin_forgetting(store)?;
+    let mut forgetting = hashes.begin_forgetting(store, false)?;
     let mut sealed = sealed(store, &gone);
     let mut remaining = remaining(store, &gone);
     let erased_at = Utc::now();
@@ -251,9 +251,10 @@ impl Hashes {
         self.contacts.extend(more.contacts);
     }
 
-    /// Begins to have nobody be told by them any more.
-    fn begin_forgetting(&self, store: &Store) -> Result<Forgetting, Unavailable> {
-        let mut forgetting = store.begin_forgetting_identities(&self.identities).map_err(failed)?;
+    /// Begins to have nobody be told by them any more; only by those that are most likely, where no others are left.
+    fn begin_forgetting(&self, store: &Store, only_likely: bool) -> Result<Forgetting, Unavailable> {
+        let begun = store.begin_forgetting_identities(&self.identities, only_likely);
+        let mut forgetting = begun.map_err(failed)?;
         forgetting.add(store.begin_forgetting_contacts(&self.contacts).map_err(failed)?);
         Ok(forgetting)
     }
@@ -263,8 +264,7 @@ impl Hashes {
         let leads = self.contacts.iter().map(|of| of.lead).collect();
         while !forgetting.is_nothing() {
             store.finish_forgetting(forgetting, &leads).await.map_err(failed)?;
-            forgetting = store.begin_forgetting_likely_identities(&self.identities).map_err(failed)?;
-            forgetting.add(store.begin_forgetting_contacts(&self.contacts).map_err(failed)?);
+            forgetting = self.begin_forgetting(store, true)?;
         }
         Ok(())
     }
@@ -288,7 +288,7 @@ async fn destroy(
     let mut prefills = prefills(store, gone);
     for slots in store.by_slot(of.keys().copied()).chunks(SLOTS_AT_ONCE) {
         let grown = grown(store, slots.iter().flatten().filter_map(|lead| of.get(lead).copied()))?;
-        forgetting.add(grown.begin_forgetting(store)?);
+        forgetting.add(grown.begin_forgetting(store, false)?);
         hashes.join(grown);
         let commits = slots.iter().map(|leads| {
             let mut commit = Commit::new().erase_all(leads.iter().copied(), at_ms);

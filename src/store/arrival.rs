@@ -55,7 +55,8 @@ impl FeedKey {
 /// Gives out arrival times: the [clock's](ArrivalClock) where it has moved on, else one more than the last.
 pub(super) struct Arrivals {
     clock: Arc<ArrivalClock>,
-    last_us: u64,
+    /// The arrival time given out last.
+    pub(super) last_us: u64,
 }
 
 impl Arrivals {
@@ -83,11 +84,6 @@ impl Arrivals {
     /// The time for what is kept or forgotten by its age, in milliseconds.
     pub(super) fn now_ms(&self) -> u64 {
         self.clock.earlier_us() / 1000
-    }
-
-    /// The arrival time given out last.
-    pub(super) fn last_us(&self) -> u64 {
-        self.last_us
     }
 }
 

@@ -6,7 +6,6 @@ use std::{fs, io};
 
 use super::changes::{Change, by_volume};
 use super::check::{self, CheckReport};
-use super::engine::Writer as _;
 use super::error::{StoreError, io_error};
 use super::manifest::{Manifest, VolumeRow};
 use super::open::Opened;
@@ -90,7 +89,7 @@ impl Beside {
     /// Reads every record of the store that was made there, closes it and moves it to its place.
     pub(super) fn finish_with(self, mut opened: Opened) -> Result<CheckReport, StoreError> {
         let report = check::check(&opened.records)?;
-        opened.writer.finish().map_err(StoreError::Disk)?;
+        opened.committer.finish().map_err(StoreError::Disk)?;
         drop(opened);
         self.finish()?;
         Ok(report)

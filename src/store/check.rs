@@ -74,7 +74,7 @@ pub(super) fn check(records: &Records) -> Result<CheckReport, ReadError> {
     records.volumes().damages.save();
     if let Some((number, count)) = report.unfound.first() {
         let why = format!("the index of volume {number} does not find {count} records that its files hold");
-        records.fail_for_good(&why);
+        records.latch().fail_for_good(&why);
     }
     Ok(report)
 }

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::{health::FailureLatch, journal::Closed, records::Records};
+use super::{journal::Closed, records::Records};
 use crate::telemetry::metrics::STORE_CHECKPOINT_SECONDS;
 
 /// How many full segments may wait.
@@ -20,21 +20,20 @@ const BEHIND: usize = 4;
 /// Where full segments go.
 pub(super) struct Checkpoints {
     records: Arc<Records>,
-    latch: Arc<FailureLatch>,
     thread: Option<(Sender<Closed>, JoinHandle<()>)>,
 }
 
 impl Checkpoints {
     /// Made while the writer waits, on its own thread.
-    pub(super) fn inline(records: Arc<Records>, latch: Arc<FailureLatch>) -> Self {
-        Self { records, latch, thread: None }
+    pub(super) fn inline(records: Arc<Records>) -> Self {
+        Self { records, thread: None }
     }
 
     /// Gives them a thread of their own.
     pub(super) fn begin_thread(&mut self) -> std::io::Result<()> {
         let (sender, full) = bounded(BEHIND);
-        let (records, latch) = (Arc::clone(&self.records), Arc::clone(&self.latch));
-        let run = move || run(&records, &latch, &full);
+        let records = Arc::clone(&self.records);
+        let run = move || run(&records, &full);
         let handle = thread::Builder::new().name("store-checkpoint".to_owned()).spawn(run)?;
         self.thread = Some((sender, handle));
         Ok(())
@@ -64,12 +63,12 @@ impl Drop for Checkpoints {
     }
 }
 
-fn run(records: &Records, latch: &FailureLatch, full: &Receiver<Closed>) {
+fn run(records: &Records, full: &Receiver<Closed>) {
     while let Ok(first) = full.recv() {
         let waiting: Vec<Closed> = [first].into_iter().chain(full.try_iter()).collect();
         let made = catch_unwind(AssertUnwindSafe(|| checkpoint(records, waiting)));
         if let Err(reason) = made.unwrap_or_else(|_| Err("a checkpoint panicked".to_owned())) {
-            latch.fail_for_good(&reason);
+            records.latch().fail_for_good(&reason);
             return;
         }
     }

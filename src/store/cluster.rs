@@ -16,7 +16,7 @@ const SILENT_AFTER: Duration = Duration::from_secs(1);
 
 /// The processes on a store, as this one knows them.
 pub(super) struct Cluster {
-    me: Uuid,
+    pub(super) me: Uuid,
     alive: RwLock<BTreeSet<Uuid>>,
     leads: watch::Sender<bool>,
     /// Whether it stands for the lead: a daemon does, a command does not.
@@ -48,7 +48,7 @@ impl DatabaseStanding {
 }
 
 /// A process that shares a store.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeFigures {
     /// Its id, another each time that it opens the store.
     pub id: Uuid,
@@ -82,11 +82,6 @@ impl Cluster {
     /// This process among others, of which nothing is known yet.
     pub(super) fn among_others() -> Self {
         Self { leads: watch::Sender::new(false), ..Self::alone() }
-    }
-
-    /// The id of this process, since it has opened the store.
-    pub(super) fn me(&self) -> Uuid {
-        self.me
     }
 
     /// Takes note of who is alive; whether that is new.
@@ -166,14 +161,7 @@ impl Cluster {
 
     /// What there is to say where nobody else shares the store.
     pub(super) fn alone_figures(&self) -> NodeFigures {
-        NodeFigures {
-            id: self.me,
-            since_ms: 0,
-            left_ms: 0,
-            ended_ms: None,
-            leads: true,
-            told: self.figures(),
-        }
+        NodeFigures { id: self.me, leads: true, told: self.figures(), ..NodeFigures::default() }
     }
 
     /// From now on this process leads, for as long as it has the store.
@@ -224,7 +212,7 @@ mod tests {
         assert!(!cluster.leads() && cluster.until_it_leads().now_or_never().is_none());
         cluster.lead();
         assert!(cluster.until_it_leads().now_or_never().is_some());
-        let both = BTreeSet::from([cluster.me(), Uuid::max()]);
+        let both = BTreeSet::from([cluster.me, Uuid::max()]);
         assert!(cluster.is_alone());
         assert!(cluster.note_alive(both.clone()) && !cluster.note_alive(both));
         assert!(!cluster.is_alone());

@@ -25,10 +25,19 @@ pub struct Commit {
 
 #[derive(Clone)]
 pub(super) enum Guard {
-    Absent { tree: Tree, key: Vec<u8> },
-    UnlessRecent { tree: Tree, key: Vec<u8>, since_ms: i64 },
-    Unchanged { tree: Tree, key: Vec<u8>, payload: Vec<u8> },
+    Record { tree: Tree, key: Vec<u8>, holds: Holds },
     Unknown { company: Uuid, identity: [u8; 32], since_ms: i64 },
+}
+
+/// What must hold of a record.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// It is not there.
+    Absent,
+    /// It begins with a time before this one, in ms, or is not there.
+    UnlessRecent(i64),
+    /// It has this payload.
+    Unchanged(Vec<u8>),
 }
 
 #[derive(Clone)]
@@ -128,21 +137,23 @@ impl Commit {
     }
 
     /// Guards that no record has this key. A broken record counts as one.
-    pub fn absent(mut self, tree: Tree, key: impl AsRef<[u8]>) -> Self {
-        self.guards.push(Guard::Absent { tree, key: key.as_ref().to_vec() });
-        self
+    pub fn absent(self, tree: Tree, key: impl AsRef<[u8]>) -> Self {
+        self.only_if(tree, key, Holds::Absent)
     }
 
     /// Guards that no record has this key, or one whose payload begins with a time (i64 big-endian, milliseconds) before
     /// `since_ms`. A broken record does not stand in the way: it is reported, and a `put` to the key replaces it.
-    pub fn unless_recent(mut self, tree: Tree, key: impl AsRef<[u8]>, since_ms: i64) -> Self {
-        self.guards.push(Guard::UnlessRecent { tree, key: key.as_ref().to_vec(), since_ms });
-        self
+    pub fn unless_recent(self, tree: Tree, key: impl AsRef<[u8]>, since_ms: i64) -> Self {
+        self.only_if(tree, key, Holds::UnlessRecent(since_ms))
     }
 
     /// Guards that the record of this key still has this payload, so that a change made of it is lost to no other.
-    pub fn unchanged(mut self, tree: Tree, key: impl AsRef<[u8]>, payload: impl Into<Vec<u8>>) -> Self {
-        self.guards.push(Guard::Unchanged { tree, key: key.as_ref().to_vec(), payload: payload.into() });
+    pub fn unchanged(self, tree: Tree, key: impl AsRef<[u8]>, payload: impl Into<Vec<u8>>) -> Self {
+        self.only_if(tree, key, Holds::Unchanged(payload.into()))
+    }
+
+    fn only_if(mut self, tree: Tree, key: impl AsRef<[u8]>, holds: Holds) -> Self {
+        self.guards.push(Guard::Record { tree, key: key.as_ref().to_vec(), holds });
         self
     }
 

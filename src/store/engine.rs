@@ -4,7 +4,6 @@
 //! broken is reported. A read may wait for the engine, so it is made where waiting harms nobody.
 
 use std::iter;
-use std::sync::Arc;
 use std::time::Duration;
 
 use uuid::Uuid;
@@ -14,7 +13,6 @@ use super::changes::Change;
 use super::commit::{Commit, CommitError, Outcome};
 use super::disk::DiskResult;
 use super::frame::{Reason, unframed};
-use super::health::FailureLatch;
 use super::raw::{RawValues, Record, read_clear};
 use super::sealing::{LastKey, Sealing, data_key};
 use super::trees::{TREES, Tree};
@@ -114,33 +112,45 @@ pub(super) trait Engine: RawValues + Send + Sync {
     }
 }
 
-/// Who writes for an engine: groups of commits, one after the other, on one thread.
+/// Writes for an engine: groups of commits, one after the other, on one thread, behind a [committer](super::committer).
 pub(super) trait Writer: Send {
     /// Writes the commits as one group. Once this returns, every commit with `Ok` survives whatever the engine survives, and a commit
     /// found in the way by a guard does too.
-    fn execute(&mut self, commits: &[Commit]) -> Vec<Outcome>;
+    fn write(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Fault>;
 
-    /// What it fails with when it cannot go on.
-    fn latch(&self) -> &Arc<FailureLatch>;
+    /// The keys of what is sealed.
+    fn sealing(&self) -> &Sealing;
 
     /// How long the last group waited for what makes it durable.
     fn waited(&self) -> Duration;
 
-    /// When it is to be [mended](Self::mend) after a failure, if it may be.
-    fn try_again_in(&self) -> Option<Duration>;
-
-    /// Goes on after a failure, where that is possible by now.
-    fn mend(&mut self);
+    /// Whether the engine takes writes again, after a failure.
+    fn renew(&mut self) -> Result<bool, Fault>;
 
     /// Does a part of what is to be done between groups.
-    fn tidy(&mut self) {}
+    fn tidy(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
 
-    /// Writes what is left, before the store is closed.
-    fn finish(&mut self) -> Result<(), String>;
+    /// Ends what goes on beside the groups, before the store is closed, failed or not.
+    fn end(&mut self);
 
-    /// As if it had never been mended.
-    #[cfg(test)]
-    fn forget_try(&mut self) {}
+    /// Makes the store, which has not failed, quick to open.
+    fn settle(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// What failed in writing a group.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) enum Fault {
+    /// A read of a record: nothing was written, and others can be.
+    Unread(String),
+    /// What makes a group durable, or is written before it can be: the group may be there after a restart, or not.
+    Mendable(String),
+    /// Something that only a restart mends, such as an index.
+    ForGood(String),
 }
 
 /// Counts the changes of a group by the trees that they are of.

@@ -51,7 +51,7 @@ enum Part {
 }
 
 /// How far a pass has come.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Progress {
     /// What is older goes, Unix milliseconds.
     before_ms: u64,
@@ -112,10 +112,7 @@ impl Store {
                 before_ms,
                 gone_ms: last.map_or(0, |last| last.before_ms),
                 begun_ms: now_ms,
-                part: 0,
-                after: Vec::new(),
-                leads: 0,
-                records: 0,
+                ..Progress::default()
             },
         };
         let Found { old, leads, destroys, after } =

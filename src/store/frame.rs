@@ -5,6 +5,8 @@
 //! ```
 //! The byte is the version of every record. One with another version is a broken record.
 
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
+
 use super::codec::CodecError;
 
 /// The largest payload a commit may put.
@@ -67,17 +69,18 @@ pub(super) fn checksum(parts: &[&[u8]]) -> u32 {
     hasher.finalize()
 }
 
+/// By what something is found among others in memory; it differs from one build to the next.
+pub(super) fn hash(of: impl Hash) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(of)
+}
+
 /// The frame that holds `payload`.
 pub(super) fn framed(payload: &[u8]) -> Vec<u8> {
     assert!(
         payload.len() <= VALUE_LIMIT + OVERHEAD,
         "a commit is refused before a value over the limit gets here"
     );
-    let mut frame = Vec::with_capacity(HEADER + payload.len());
-    frame.push(VERSION);
-    frame.extend_from_slice(&crc32fast::hash(payload).to_le_bytes());
-    frame.extend_from_slice(payload);
-    frame
+    [&[VERSION], &crc32fast::hash(payload).to_le_bytes()[..], payload].concat()
 }
 
 #[cfg(test)]

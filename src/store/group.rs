@@ -11,8 +11,8 @@ use uuid::Uuid;
 use super::arrival::{Arrivals, FeedKey, LAST_ARRIVAL};
 use super::broken::BrokenRecord;
 use super::changes::Change;
-use super::commit::{Commit, CommitError, Guard, Outcome, Rewrap, Slot, Without, Write};
-use super::disk::DiskResult;
+use super::commit::{Commit, CommitError, Guard, Holds, Outcome, Rewrap, Slot, Without, Write};
+use super::disk::{DiskError, DiskResult};
 use super::engine::{Engine, read_record};
 use super::frame::{Reason, VALUE_LIMIT, framed};
 use super::raw::{RawValues, read_clear};
@@ -30,6 +30,20 @@ pub(super) struct Group<'a> {
     rewrapped: BTreeSet<u16>,
 }
 
+/// Why a commit is not taken in.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+enum Refused {
+    /// It is refused, and leaves no trace.
+    Commit(#[from] CommitError),
+    /// The disk cannot be read, which is the end of the whole group.
+    Disk(#[from] DiskError),
+}
+
+fn failed(reason: impl ToString) -> Refused {
+    CommitError::Failed(reason.to_string()).into()
+}
+
 impl RawValues for Group<'_> {
     fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         match self.writes.get(sled_key) {
@@ -45,25 +59,16 @@ impl<'a> Group<'a> {
         Self { below, own: below.sealing().own(), writes: BTreeMap::new(), rewrapped: BTreeSet::new() }
     }
 
-    /// Takes the writes of a commit in, or refuses them. The outer error is the disk's, and the end of the whole group.
-    fn admit(&mut self, commit: &Commit, arrivals: &mut Arrivals) -> DiskResult<Outcome> {
-        if let Err(refusal) = within_limits(commit) {
-            return Ok(Err(refusal));
-        }
+    /// Takes the writes of a commit in, or refuses them.
+    fn admit(&mut self, commit: &Commit, arrivals: &mut Arrivals) -> Result<(), Refused> {
+        within_limits(commit)?;
         for (index, guard) in commit.guards.iter().enumerate() {
-            if let Err(refusal) = self.check(index, guard)? {
-                return Ok(Err(refusal));
-            }
+            self.check(index, guard)?;
         }
-        if let Some(rewrap) = &commit.rewrap
-            && let Err(refusal) = self.rewrap(rewrap)?
-        {
-            return Ok(Err(refusal));
+        if let Some(rewrap) = &commit.rewrap {
+            self.rewrap(rewrap)?;
         }
-        let about = match self.about(commit)? {
-            Ok(about) => about,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
+        let about = self.about(commit)?;
         if commit.marks_time {
             arrivals.next_us();
         }
@@ -84,64 +89,59 @@ impl<'a> Group<'a> {
                 }
                 Write::Identify { company, identity, at_ms, look_back_ms } => {
                     let lead = commit.about.unwrap_or_default();
-                    let key = match self.below.sealing().identity_key(*company, *at_ms, *look_back_ms) {
-                        Ok(key) => key.place_of(identity, lead),
-                        Err(error) => return Ok(Err(CommitError::Failed(error.to_string()))),
-                    };
+                    let key = self.below.sealing().identity_key(*company, *at_ms, *look_back_ms);
+                    let key = key.map_err(failed)?.place_of(identity, lead);
                     let payload = [&at_ms.to_be_bytes()[..], lead.as_bytes(), identity].concat();
                     let payload = self.sealed(&about, Tree::Identities, &key, &payload);
                     self.put(Tree::Identities, &key, &payload);
                 }
             }
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Whom or what the commit is about, and the key with which it is sealed.
-    fn about(&mut self, commit: &Commit) -> DiskResult<Result<Option<(Uuid, Key)>, CommitError>> {
+    fn about(&mut self, commit: &Commit) -> Result<Option<(Uuid, Key)>, Refused> {
         if !commit.writes.iter().any(passes) {
-            return Ok(self.data_key(commit)?.map(|data_key| commit.about.zip(data_key)));
+            return Ok(commit.about.zip(self.data_key(commit)?));
         }
-        let passing = self.below.sealing().passing_key();
-        let passing = passing.map_err(|error| CommitError::Failed(error.to_string()));
-        Ok(passing.map(|passing| Some((passing.id, passing.key))))
+        let passing = self.below.sealing().passing_key().map_err(failed)?;
+        Ok(Some((passing.id, passing.key)))
     }
 
     /// The data key with which the commit is sealed, made when its lead has none; or why the lead is written no more.
-    fn data_key(&mut self, commit: &Commit) -> DiskResult<Result<Option<Key>, CommitError>> {
-        let Some(lead) = commit.about else { return Ok(Ok(None)) };
+    fn data_key(&mut self, commit: &Commit) -> Result<Option<Key>, Refused> {
+        let Some(lead) = commit.about else { return Ok(None) };
         let sealing = self.below.sealing();
         let known = if commit.is_first_about { Ok(None) } else { sealing.data_key(self, lead)? };
-        Ok(match known {
+        match known {
             Ok(Some(DataKey::Kept(key))) => Ok(Some(key)),
-            Ok(Some(DataKey::Destroyed)) => Err(CommitError::Erased),
+            Ok(Some(DataKey::Destroyed)) => Err(CommitError::Erased.into()),
             Ok(None) => {
-                let (key, kept) = sealing.new_data_key(lead, self.below.newest_volume());
-                self.put(Tree::LeadKeys, &sealing.slots().place(lead), &kept);
+                let key = Key::random();
+                let kept = sealing.kept(lead, &key, self.below.newest_volume());
+                self.put(Tree::LeadKeys, &sealing.slots.place(lead), &kept);
                 Ok(Some(key))
             }
             Err(reason) => {
                 let broken =
-                    BrokenRecord::new(Tree::LeadKeys, &self.below.sealing().slots().place(lead), reason);
+                    BrokenRecord::new(Tree::LeadKeys, &self.below.sealing().slots.place(lead), reason);
                 self.below.report(&broken);
-                Err(CommitError::Failed(broken.to_string()))
+                Err(failed(broken))
             }
-        })
+        }
     }
 
     /// Seals the data keys of a slot anew. The old wrapping key is in the file until the group is on the disk.
-    fn rewrap(&mut self, rewrap: &Rewrap) -> DiskResult<Outcome> {
+    fn rewrap(&mut self, rewrap: &Rewrap) -> Result<(), Refused> {
         let sealing = self.below.sealing();
         let slot = rewrap.slot(sealing);
         if let Without::Leads(leads, _) = &rewrap.without
-            && leads.iter().any(|lead| sealing.slots().slot_of(*lead) != slot)
+            && leads.iter().any(|lead| sealing.slots.slot_of(*lead) != slot)
         {
-            let reason = "the leads of a commit that erases them must be of one slot".to_owned();
-            return Ok(Err(CommitError::Failed(reason)));
+            return Err(failed("the leads of a commit that erases them must be of one slot"));
         }
-        if let Err(error) = sealing.renew(&BTreeSet::from([slot])) {
-            return Ok(Err(CommitError::Failed(error.to_string())));
-        }
+        sealing.renew(&BTreeSet::from([slot])).map_err(failed)?;
         self.rewrapped.insert(slot);
         let (slot, prefix) = (slot.to_be_bytes(), Tree::LeadKeys.sled_key(&slot.to_be_bytes()));
         let mut places = HashSet::new();
@@ -158,13 +158,13 @@ impl<'a> Group<'a> {
             }
         }
         for (lead, kept) in sealing.rewrapped(kept, &rewrap.without) {
-            let place = sealing.slots().place(lead);
+            let place = sealing.slots.place(lead);
             match kept {
                 Some(kept) => self.put(Tree::LeadKeys, &place, &kept),
                 None => self.remove(Tree::LeadKeys, &place),
             }
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// A payload, sealed where its tree says so.
@@ -201,37 +201,41 @@ impl<'a> Group<'a> {
         self.writes.insert(tree.sled_key(key), None);
     }
 
-    fn check(&self, index: usize, guard: &Guard) -> DiskResult<Outcome> {
-        let (tree, key) = match guard {
+    fn check(&self, index: usize, guard: &Guard) -> Result<(), Refused> {
+        let (tree, key, holds) = match guard {
             Guard::Unknown { company, identity, since_ms } => {
-                let known = self.known(*company, identity, *since_ms)?;
-                return Ok(known.map_or(Ok(()), |found| Err(CommitError::Guard { index, found })));
+                return match self.known(*company, identity, *since_ms)? {
+                    Some(found) => Err(CommitError::Guard { index, found }.into()),
+                    None => Ok(()),
+                };
             }
-            Guard::Absent { tree, key }
-            | Guard::UnlessRecent { tree, key, .. }
-            | Guard::Unchanged { tree, key, .. } => (*tree, key.as_slice()),
+            Guard::Record { tree, key, holds } => (*tree, key, holds),
         };
         let found = match read_record(self, self.below.sealing(), tree, key)? {
-            Ok(None) if matches!(guard, Guard::Unchanged { .. }) => Vec::new(),
-            Ok(None) => return Ok(Ok(())),
-            Ok(Some(found)) if guard.is_unchanged(&found) => return Ok(Ok(())),
+            Ok(None) if matches!(holds, Holds::Unchanged(_)) => Vec::new(),
+            Ok(None) => return Ok(()),
+            Ok(Some(found)) if matches!(holds, Holds::Unchanged(payload) if *payload == found) => {
+                return Ok(());
+            }
             Ok(Some(found)) => found,
             Err(broken) => {
                 self.below.report(&broken);
-                return Ok(guard.over(&broken));
+                // A broken record is never taken for an absent one, but does not bar a time window for ever either.
+                let is_barred = !matches!(holds, Holds::UnlessRecent(_));
+                return if is_barred { Err(failed(broken)) } else { Ok(()) };
             }
         };
-        if let Guard::UnlessRecent { since_ms, .. } = guard {
+        if let Holds::UnlessRecent(since_ms) = holds {
             match found.first_chunk() {
                 Some(time_ms) if i64::from_be_bytes(*time_ms) >= *since_ms => {}
-                Some(_) => return Ok(Ok(())),
+                Some(_) => return Ok(()),
                 None => {
                     self.below.report(&BrokenRecord::new(tree, key, Reason::NoTime));
-                    return Ok(Ok(()));
+                    return Ok(());
                 }
             }
         }
-        Ok(Err(CommitError::Guard { index, found }))
+        Err(CommitError::Guard { index, found }.into())
     }
 
     /// The time and the lead that an identity of a company was kept with since, if it was.
@@ -264,34 +268,25 @@ pub(super) fn admitted(
     arrivals: &mut Arrivals,
     place: impl Fn(&Group<'_>, &[u8]) -> DiskResult<Number>,
 ) -> DiskResult<(Vec<Outcome>, Vec<Change>, BTreeSet<u16>)> {
-    let last_arrival_us = arrivals.last_us();
+    let last_arrival_us = arrivals.last_us;
     let mut group = Group::over(below);
-    let outcomes = commits.iter().map(|commit| group.admit(commit, arrivals)).collect::<DiskResult<_>>()?;
-    if arrivals.last_us() > last_arrival_us {
-        group.put(Tree::Meta, LAST_ARRIVAL, &arrivals.last_us().to_be_bytes());
+    let admit = |commit| match group.admit(commit, arrivals) {
+        Ok(()) => Ok(Ok(())),
+        Err(Refused::Commit(refusal)) => Ok(Err(refusal)),
+        Err(Refused::Disk(error)) => Err(error),
+    };
+    let outcomes = commits.iter().map(admit).collect::<DiskResult<_>>()?;
+    if arrivals.last_us > last_arrival_us {
+        group.put(Tree::Meta, LAST_ARRIVAL, &arrivals.last_us.to_be_bytes());
     }
     let rewrapped = std::mem::take(&mut group.rewrapped);
     Ok((outcomes, group.into_changes(place)?, rewrapped))
 }
 
-impl Guard {
-    fn is_unchanged(&self, found: &[u8]) -> bool {
-        matches!(self, Self::Unchanged { payload, .. } if payload == found)
-    }
-
-    /// A broken record is never taken for an absent one, but does not bar a time window for ever either.
-    fn over(&self, broken: &BrokenRecord) -> Outcome {
-        match self {
-            Self::Absent { .. } | Self::Unchanged { .. } => Err(CommitError::Failed(broken.to_string())),
-            Self::UnlessRecent { .. } | Self::Unknown { .. } => Ok(()),
-        }
-    }
-}
-
 impl Rewrap {
     fn slot(&self, sealing: &Sealing) -> u16 {
         match self.slot {
-            Slot::Of(lead) => sealing.slots().slot_of(lead),
+            Slot::Of(lead) => sealing.slots.slot_of(lead),
             Slot::Number(slot) => slot,
         }
     }
@@ -321,9 +316,7 @@ pub(super) fn wanted(engine: &dyn Engine, commit: &Commit) -> Vec<Vec<u8>> {
     let mut wanted = Vec::new();
     for guard in &commit.guards {
         match guard {
-            Guard::Absent { tree, key }
-            | Guard::UnlessRecent { tree, key, .. }
-            | Guard::Unchanged { tree, key, .. } => wanted.push(tree.sled_key(key)),
+            Guard::Record { tree, key, .. } => wanted.push(tree.sled_key(key)),
             Guard::Unknown { company, identity, since_ms } => {
                 let keys = engine.sealing().identity_keys(*company, *since_ms);
                 wanted.extend(keys.iter().map(|key| Tree::Identities.sled_key(&key.place(identity))));
@@ -335,7 +328,7 @@ pub(super) fn wanted(engine: &dyn Engine, commit: &Commit) -> Vec<Vec<u8>> {
         wanted.push(Tree::Meta.sled_key(LAST_ARRIVAL));
     }
     let lead = commit.about.filter(|_| !commit.is_first_about);
-    wanted.extend(lead.map(|lead| Tree::LeadKeys.sled_key(&engine.sealing().slots().place(lead))));
+    wanted.extend(lead.map(|lead| Tree::LeadKeys.sled_key(&engine.sealing().slots.place(lead))));
     wanted
 }
 

@@ -94,7 +94,9 @@ impl Index {
         let tally = listed.strip_prefix(HEADING).and_then(|rest| rest.lines().next()?.parse().ok());
         disk::remove_file(&sum_path(options.volume))?;
         match tally {
-            Some(tally) if is_as_listed(options.volume, &tally, &listed)? => {
+            Some(tally)
+                if disk::if_there(sums(options.volume, &tally))?.is_some_and(|sums| sums == listed) =>
+            {
                 let index = Self::open(options, tally)?;
                 index.hold().map(|()| Some(index))
             }
@@ -134,7 +136,7 @@ impl Index {
         let began = Instant::now();
         let db = loop {
             match guarded(&at, || config.open()) {
-                Err(error) if is_lock(&error) && began.elapsed() < options.lock_wait => {
+                Err(error) if error.0.contains(LOCKED) && began.elapsed() < options.lock_wait => {
                     thread::park_timeout(disk::LOCK_RETRY);
                 }
                 opened => break opened?,
@@ -256,10 +258,6 @@ fn locator(bytes: &[u8]) -> DiskResult<Locator> {
     Locator::parse(bytes).ok_or_else(|| DiskError("the index holds what is no place of a record".to_owned()))
 }
 
-fn is_lock(error: &DiskError) -> bool {
-    error.0.contains(LOCKED)
-}
-
 /// The system's error in words. sled gives some of them on as text alone, as a programmer writes it, and that of its lock, too.
 fn in_words(error: &io::Error) -> String {
     let text = error.to_string();
@@ -271,11 +269,6 @@ fn in_words(error: &io::Error) -> String {
         Some(code) => io::Error::from_raw_os_error(code).to_string(),
         None => error.kind().to_string(),
     }
-}
-
-/// Whether the files of an index, which must hold this, are what the list of them says.
-fn is_as_listed(volume: &Path, tally: &Tally, listed: &str) -> DiskResult<bool> {
-    Ok(disk::if_there(sums(volume, tally))?.is_some_and(|sums| sums == listed))
 }
 
 /// The list of what the files of an index are.

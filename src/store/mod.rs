@@ -58,7 +58,7 @@
 //! writing    checkpoint  writer
 //! reading    tap  records
 //! volumes    owner  lock  index  volumes
-//! surface    group  scan  courier  queue  engine  cluster  topics                                                what both engines have in common, from here on down
+//! surface    group  scan  courier  queue  committer  engine  cluster  topics                                                what both engines have in common, from here on down
 //! files      record_file  tally  journal  manifest  raw  sealing  stall  user  error
 //! words      codec  disk  clock  arrival_clock  arrival  space  options  health  trees  volume_number  frame  changes  commit  damage  damages  broken  progress
 //! ```
@@ -79,6 +79,7 @@ mod clock;
 mod cluster;
 pub mod codec;
 mod commit;
+mod committer;
 pub mod copy;
 mod courier;
 mod damage;
@@ -250,21 +251,22 @@ struct Files {
 impl Shared {
     fn in_files(options: &StoreOptions, has_threads: bool) -> Result<Self, StoreError> {
         copy::refuse_claimed(&options.path)?;
-        let Opened { records, mut writer, latch, clock } = open::open(options)?;
+        let Opened { records, mut committer, clock } = open::open(options)?;
         copy::refuse_unfinished(&*records)?;
         let io = |source| io_error(&options.path, source);
         let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
         if has_threads {
-            writer.checkpoints.begin_thread().map_err(io)?;
+            committer.writer.checkpoints.begin_thread().map_err(io)?;
         }
         let scrubs = has_threads && !options.scrub_interval.is_zero();
         let scrub = || scrub::begin(&records, options.scrub_interval, options.scrub_rate);
         let scrubbing = scrubs.then(scrub).transpose().map_err(io)?;
         let engine = Arc::<Records>::clone(&records);
-        let (stalls, topics) = (Arc::clone(records.stalls()), Arc::clone(&records.topics));
+        let topics = Arc::clone(&records.topics);
         let backing = Backing::Files(Files { records, space, _scrubbing: scrubbing });
         let turns = Turns::new(options.changes_per_record, false);
-        let queue = Queue::new(writer, options, has_threads).map_err(io)?;
+        let (latch, stalls) = (Arc::clone(&committer.latch), Arc::clone(&committer.stalls));
+        let queue = Queue::new(committer, options, has_threads).map_err(io)?;
         let cluster = Arc::new(Cluster::alone());
         Ok(Self { queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
     }
@@ -281,12 +283,13 @@ impl Shared {
             lock = Some(Lock::take(&options.path, options.lock_wait)?);
         }
         let opened = postgres::open(options, database)?;
-        let postgres::Opened { database, writer, latch, stalls, clock, topics, cluster } = opened;
+        let postgres::Opened { database, committer, clock, topics, cluster } = opened;
         copy::refuse_unfinished(&*database).or_else(|refused| postgres::leave(&database, refused))?;
         let engine = Arc::<Database>::clone(&database);
         let backing = Backing::Database(database, lock);
         let turns = Turns::new(options.changes_per_record, true);
-        let queue = Queue::new(writer, options, has_threads).map_err(io)?;
+        let (latch, stalls) = (Arc::clone(&committer.latch), Arc::clone(&committer.stalls));
+        let queue = Queue::new(committer, options, has_threads).map_err(io)?;
         Ok(Self { queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
     }
 
@@ -563,7 +566,7 @@ impl Store {
 
     /// Leads by the slots that their data keys are in: those of one can be [erased in one commit](Commit::erase_all).
     pub fn by_slot(&self, leads: impl IntoIterator<Item = Uuid>) -> Vec<Vec<Uuid>> {
-        let slots = self.shared.engine.sealing().slots();
+        let slots = &self.shared.engine.sealing().slots;
         let mut by_slot = BTreeMap::<u16, Vec<Uuid>>::new();
         leads.into_iter().for_each(|lead| by_slot.entry(slots.slot_of(lead)).or_default().push(lead));
         by_slot.into_values().collect()
@@ -583,7 +586,7 @@ impl Store {
     /// That another one is being taken.
     pub fn backup(&self) -> Result<Backup, BackupError> {
         let files = self.shared.files().ok_or(BackupError::InDatabase)?;
-        Backup::begin(Arc::clone(&files.records), Arc::clone(&self.shared.latch))
+        Backup::begin(Arc::clone(&files.records))
     }
 
     /// Whether there is a store in a directory.
@@ -713,7 +716,7 @@ impl Store {
     /// The data key of a lead, as it is stored.
     fn kept_key(&self, lead: Uuid) -> DiskResult<Record> {
         let engine = &*self.shared.engine;
-        read_clear(engine, Tree::LeadKeys, &engine.sealing().slots().place(lead))
+        read_clear(engine, Tree::LeadKeys, &engine.sealing().slots.place(lead))
     }
 
     /// A keyed hash of a text, for looking it up without keeping it: the same for the same text and purpose, and not to be

@@ -16,7 +16,7 @@ impl Store {
 
     /// The id of this process on the store, another each time that it is opened.
     pub fn node(&self) -> Uuid {
-        self.shared.cluster.me()
+        self.shared.cluster.me
     }
 
     /// Whether no other process is known to have it open now. Others are known a lease's fifth after they have begun.

@@ -6,6 +6,7 @@ use super::arrival::{Arrivals, FeedKey, LAST_ARRIVAL};
 use super::arrival_clock::ArrivalClock;
 use super::broken::ReadError;
 use super::commit::Commit;
+use super::committer::Committer;
 use super::damage::{Damage, DamageKind};
 use super::damages::Damages;
 use super::disk::{self, DiskResult};
@@ -31,8 +32,7 @@ use super::writer::Writer;
 /// A store that has been opened, before anything runs on it.
 pub(super) struct Opened {
     pub(super) records: Arc<Records>,
-    pub(super) writer: Writer,
-    pub(super) latch: Arc<FailureLatch>,
+    pub(super) committer: Committer<Writer>,
     pub(super) clock: Arc<ArrivalClock>,
 }
 
@@ -101,12 +101,14 @@ pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Re
     let journal = Journal::begin(replay, options.sync_fault.clone(), &records.volumes().positions())
         .map_err(|source| io_error(&directory, source))?;
     records.volumes().note_journal(true).map_err(|source| io_error(path, source))?;
-    let mut writer = Writer::new(Arc::clone(&records), journal, arrivals, Arc::clone(&latch));
-    writer.execute_all(&Commit::finish_rewraps(records.sealing().unfinished()))?;
+    let stalls = Arc::clone(records.stalls());
+    let writer = Writer::new(Arc::clone(&records), journal, arrivals);
+    let mut committer = Committer::new(writer, latch, stalls, options.mend_interval);
+    committer.execute_all(&Commit::finish_rewraps(records.sealing().unfinished()))?;
     if records.volumes().last().is_none() {
-        writer.begin_volume().map_err(|fault| StoreError::Disk(fault.to_string()))?;
+        committer.writer.begin_volume().map_err(|fault| StoreError::Disk(fault.to_string()))?;
     }
-    Ok(Opened { records, writer, latch, clock })
+    Ok(Opened { records, committer, clock })
 }
 
 /// The manifest of a store; nothing when it is lost, or the store new.

@@ -12,6 +12,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::oneshot;
 
 use super::commit::{Commit, CommitError, Outcome};
+use super::committer::Committer;
 use super::courier::{Asker, Replies};
 use super::engine::Writer;
 use super::error::StoreError;
@@ -36,12 +37,15 @@ impl Answer {
     }
 }
 
+/// A committer, whatever its engine.
+type BoxedCommitter = Box<Committer<dyn Writer>>;
+
 /// Takes commits to the writer.
 pub(super) enum Queue {
     /// To a thread of its own, in groups.
     Threaded(Threaded),
     /// On the caller's thread, one by one; `None` once closed.
-    Inline(Mutex<Option<Box<dyn Writer>>>),
+    Inline(Mutex<Option<BoxedCommitter>>),
 }
 
 /// The queue before the writer's thread, and what is needed to stop it.
@@ -71,22 +75,22 @@ impl Queue {
     /// The way to a writer: by a thread of its own, which takes commits in groups, or by none, so that each commit is written before
     /// `submit` returns.
     pub(super) fn new(
-        writer: impl Writer + 'static,
+        committer: Committer<impl Writer + 'static>,
         options: &StoreOptions,
         has_threads: bool,
     ) -> io::Result<Self> {
-        let writer: Box<dyn Writer> = Box::new(writer);
+        let committer: BoxedCommitter = Box::new(committer);
         if !has_threads {
-            return Ok(Self::Inline(Mutex::new(Some(writer))));
+            return Ok(Self::Inline(Mutex::new(Some(committer))));
         }
         let StoreOptions { queue, group, close_bound, .. } = *options;
         let (sender, requests) = bounded(queue.max(1));
         let (finish, finished) = bounded(1);
         let disk_wait = Arc::<AtomicU64>::default();
         let shown = Arc::clone(&disk_wait);
-        let latch = Arc::clone(writer.latch());
+        let latch = Arc::clone(&committer.latch);
         let handle = thread::Builder::new().name("store-writer".to_owned()).spawn(move || {
-            let ran = catch_unwind(AssertUnwindSafe(|| run(writer, &requests, group.max(1), &shown)));
+            let ran = catch_unwind(AssertUnwindSafe(|| run(committer, &requests, group.max(1), &shown)));
             let result = ran.unwrap_or_else(|_| {
                 latch.fail_for_good("the writer panicked");
                 Err("the writer panicked".to_owned())
@@ -107,12 +111,14 @@ impl Queue {
     pub(super) fn submit(&self, commit: Commit) -> Answer {
         match self {
             Self::Threaded(threaded) => threaded.submit(commit),
-            Self::Inline(writer) => {
+            Self::Inline(committer) => {
                 let queued = Instant::now();
-                let mut writer = writer.lock();
-                let Some(writer) = writer.as_mut() else { return Answer::Ready(Err(CommitError::Closed)) };
-                let outcome = writer.execute(&[commit]).pop().unwrap_or(Err(CommitError::Closed));
-                writer.tidy();
+                let mut committer = committer.lock();
+                let Some(committer) = committer.as_mut() else {
+                    return Answer::Ready(Err(CommitError::Closed));
+                };
+                let outcome = committer.execute(&[commit]).pop().unwrap_or(Err(CommitError::Closed));
+                committer.tidy();
                 metrics::histogram!(STORE_COMMIT_SECONDS).record(queued.elapsed());
                 Answer::Ready(outcome)
             }
@@ -131,8 +137,8 @@ impl Queue {
     pub(super) fn close(&self) -> Result<(), StoreError> {
         match self {
             Self::Threaded(threaded) => threaded.close(),
-            Self::Inline(writer) => match writer.lock().take() {
-                Some(mut writer) => writer.finish().map_err(StoreError::Disk),
+            Self::Inline(committer) => match committer.lock().take() {
+                Some(mut committer) => committer.finish().map_err(StoreError::Disk),
                 None => Ok(()),
             },
         }
@@ -175,19 +181,19 @@ impl Threaded {
 
 /// Writes what is queued, a group at a time, until the queue is closed and empty.
 fn run(
-    mut writer: Box<dyn Writer>,
+    mut committer: BoxedCommitter,
     requests: &Receiver<Request>,
     group: usize,
     disk_wait: &AtomicU64,
 ) -> Result<(), String> {
-    while let Some(first) = next(&mut writer, requests) {
-        let waited_before = writer.waited();
+    while let Some(first) = next(&mut committer, requests) {
+        let waited_before = committer.writer.waited();
         metrics::gauge!(STORE_QUEUE_DEPTH).set(requests.len() as f64);
         let taken = iter::once(first).chain(requests.try_iter()).take(group);
         let (commits, askers): (Vec<_>, Vec<_>) =
             taken.map(|Request { commit, queued, asker }| (commit, (queued, asker))).unzip();
-        let outcomes = writer.execute(&commits);
-        let waited = waited_before + writer.waited();
+        let outcomes = committer.execute(&commits);
+        let waited = waited_before + committer.writer.waited();
         disk_wait.store(waited.as_micros() as u64, Ordering::Relaxed);
         let mut replies = Replies::default();
         for ((queued, asker), outcome) in askers.into_iter().zip(outcomes) {
@@ -195,25 +201,25 @@ fn run(
             replies.add(asker, outcome);
         }
         replies.send();
-        writer.tidy();
+        committer.tidy();
     }
     metrics::gauge!(STORE_QUEUE_DEPTH).set(0.0);
-    writer.finish()
+    committer.finish()
 }
 
 /// The next request, once there is one; `None` when the queue is closed and empty. While the disk is failed, it is tried
 /// now and then.
-fn next(writer: &mut Box<dyn Writer>, requests: &Receiver<Request>) -> Option<Request> {
+fn next(committer: &mut BoxedCommitter, requests: &Receiver<Request>) -> Option<Request> {
     loop {
         match requests.try_recv() {
             Ok(request) => return Some(request),
             Err(TryRecvError::Disconnected) => return None,
             Err(TryRecvError::Empty) => {}
         }
-        match writer.try_again_in() {
+        match committer.try_again_in() {
             Some(interval) => {
                 thread::park_timeout(interval);
-                writer.mend();
+                committer.mend();
             }
             None => thread::park(),
         }

@@ -62,7 +62,7 @@ pub(super) struct Locator {
 #[derive(Debug)]
 pub(super) struct RecordFile {
     volume: Number,
-    number: FileNumber,
+    pub(super) number: FileNumber,
     file: File,
     end: AtomicU64,
     /// Up to where a power cut takes nothing.
@@ -161,11 +161,6 @@ impl RecordFile {
         Ok(Self { volume, number, file, end, synced: known, wanted: synced, is_cut })
     }
 
-    /// Its number.
-    pub(super) fn number(&self) -> FileNumber {
-        self.number
-    }
-
     /// How long it is.
     pub(super) fn len(&self) -> u64 {
         self.end.load(Ordering::Acquire)
@@ -190,7 +185,7 @@ impl RecordFile {
     pub(super) fn heading_fault(&self) -> Option<DamageKind> {
         let (mut found, bytes) = ([0; HEADING as usize], HEADING.min(self.len()));
         match self.file.read_exact_at(&mut found, 0) {
-            Ok(()) if found == heading(self.volume, self.number) => None,
+            Ok(()) if found[..] == heading(self.volume, self.number) => None,
             Ok(()) if found[..7] == MAGIC[..7] && found[7] != MAGIC[7] => {
                 let [found, wanted] = [&found[..8], MAGIC].map(|magic| magic.escape_ascii().to_string());
                 Some(DamageKind::Format { found, wanted })
@@ -356,7 +351,7 @@ impl RecordFile {
 pub(super) struct Walk<'a> {
     file: &'a RecordFile,
     /// Where the next thing is looked for.
-    at: u64,
+    pub(super) at: u64,
     /// What was read, and where it begins.
     read: Vec<u8>,
     read_at: u64,
@@ -366,11 +361,6 @@ pub(super) struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Up to where the file was walked through.
-    pub(super) fn at(&self) -> u64 {
-        self.at
-    }
-
     /// At least so many bytes from a place on, fewer at the end of the file.
     fn bytes(&mut self, at: u64, wanted: usize) -> io::Result<&[u8]> {
         let wanted = wanted.min((self.end - at) as usize);
@@ -476,13 +466,8 @@ pub(super) fn numbers_in(directory: &Path) -> io::Result<BTreeSet<FileNumber>> {
     Ok(names.filter_map(|name| name.to_str()?.strip_suffix(".records")?.parse().ok()).collect())
 }
 
-fn heading(volume: Number, number: FileNumber) -> [u8; HEADING as usize] {
-    let mut heading = [0; HEADING as usize];
-    heading[..8].copy_from_slice(MAGIC);
-    heading[8..12].copy_from_slice(&volume.to_be_bytes());
-    heading[12..16].copy_from_slice(&number.to_be_bytes());
-    heading[16..].copy_from_slice(&mark(volume, number).to_be_bytes());
-    heading
+fn heading(volume: Number, number: FileNumber) -> Vec<u8> {
+    [&MAGIC[..], &volume.to_be_bytes(), &number.to_be_bytes(), &mark(volume, number).to_be_bytes()].concat()
 }
 
 fn mark(volume: Number, number: FileNumber) -> u32 {

@@ -3,7 +3,6 @@
 //! Reads ask the index of the [volume](super::volumes) where the record lies, and read its file, on the caller's thread. They see a
 //! group as soon as it is applied, which is when it is durable.
 
-use std::cell::Cell;
 use std::iter;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -25,7 +24,7 @@ use super::topics::{Topics, topics_of};
 use super::trees::Tree;
 use super::volume_number::{BASE, Number};
 use super::volumes::volume::Volume;
-use super::volumes::{Appended, ApplyError, Span, Standing, Volumes, place, span, time_ms};
+use super::volumes::{Appended, ApplyError, Standing, Volumes, place, span, time_ms};
 
 /// The volumes and what is needed to read them well.
 pub(super) struct Records {
@@ -72,6 +71,12 @@ impl Reads {
         said.inspect_err(|DiskError(reason)| self.latch.fail_for_good(reason))
     }
 
+    /// What an open volume has under a key.
+    fn read(&self, volume: &Volume, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
+        self.hold()?;
+        self.told(volume.get(sled_key))?
+    }
+
     fn walk(&self, volume: Number, from: &Bound<Vec<u8>>) -> DiskResult<VolumeWalk> {
         self.hold()?;
         let volume = self.volumes.volume(volume)?;
@@ -81,48 +86,26 @@ impl Reads {
 }
 
 impl RawValues for Records {
+    /// Reads while no group is being applied. It opens no volume meanwhile, since the writer waits: if one was not open, all is read
+    /// again once it is.
     fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
-        self.settled(|settled| settled.raw(sled_key))
+        // What is held is not closed.
+        let mut opened = Vec::new();
+        loop {
+            match self.raw_of_open(sled_key)? {
+                Ok(raw) => return Ok(raw),
+                Err(closed) => opened.push(self.volumes().volume(closed)?),
+            }
+        }
     }
 }
 
-/// The records while no group is being applied, for reads that belong together. It opens no volume, since the writer waits.
-pub(super) struct Settled<'a> {
-    records: &'a Records,
-    /// A volume that was to be read and is not open.
-    closed: Cell<Option<Number>>,
-    /// Why one cannot be opened.
-    failure: Option<DiskError>,
-    /// Why nothing may be read.
-    refused: Option<DiskError>,
-}
+/// The records of the base while no group is being applied, for a read that has begun.
+struct InBase<'a>(&'a Reads);
 
-impl RawValues for Settled<'_> {
+impl RawValues for InBase<'_> {
     fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
-        if let Some(refused) = &self.refused {
-            return Err(refused.clone());
-        }
-        let volumes = self.records.volumes();
-        let numbers = match Tree::split(sled_key) {
-            Some((tree, key)) => {
-                place(self, volumes, self.records.sealing.slots(), tree, key)?.numbers(volumes)
-            }
-            None => vec![BASE],
-        };
-        for number in numbers {
-            match (volumes.standing(number), &self.failure) {
-                (Standing::Open(volume), _) => {
-                    self.records.reads.hold()?;
-                    if let Some(raw) = self.records.reads.told(volume.get(sled_key))?? {
-                        return Ok(Some(raw));
-                    }
-                }
-                (Standing::Closed, None) => self.closed.set(Some(number)),
-                (Standing::Closed, Some(failure)) => return Err(failure.clone()),
-                (Standing::Dropped, _) => {}
-            }
-        }
-        Ok(None)
+        self.0.read(&self.0.volumes.base, sled_key)
     }
 }
 
@@ -159,26 +142,28 @@ impl Records {
         &self.reads.volumes
     }
 
-    /// Reads while no group is being applied. What is handed in is to be used for it: the records themselves would wait
-    /// for a group that waits for this to end. If a volume was not open it is read again, once that is.
-    pub(super) fn settled<T>(&self, read: impl Fn(&Settled<'_>) -> T) -> T {
-        let mut settled = Settled { records: self, closed: Cell::new(None), failure: None, refused: None };
-        // What is held is not closed.
-        let mut opened = Vec::new();
-        loop {
-            let told = match self.reads.begin() {
-                Ok(_applied) => read(&settled),
-                Err(failure) => {
-                    settled.refused = Some(failure);
-                    return read(&settled);
+    /// What lies under a key, or the number of a volume that has to be opened before that can be told.
+    fn raw_of_open(&self, sled_key: &[u8]) -> DiskResult<Result<Option<Vec<u8>>, Number>> {
+        let _applied = self.reads.begin()?;
+        let volumes = self.volumes();
+        let numbers = match Tree::split(sled_key) {
+            Some((tree, key)) => {
+                place(&InBase(&self.reads), volumes, &self.sealing.slots, tree, key)?.numbers(volumes)
+            }
+            None => vec![BASE],
+        };
+        for number in numbers {
+            match volumes.standing(number) {
+                Standing::Open(volume) => {
+                    if let Some(raw) = self.reads.read(&volume, sled_key)? {
+                        return Ok(Ok(Some(raw)));
+                    }
                 }
-            };
-            let Some(number) = settled.closed.take() else { return told };
-            match self.volumes().volume(number) {
-                Ok(volume) => opened.push(volume),
-                Err(failure) => settled.failure = Some(failure),
+                Standing::Closed => return Ok(Err(number)),
+                Standing::Dropped => {}
             }
         }
+        Ok(Ok(None))
     }
 
     /// Does something that reads no volume while no group is being applied.
@@ -204,9 +189,9 @@ impl Records {
         Ok(())
     }
 
-    /// Nothing may be asked of the store any more: only another process can go on with it.
-    pub(super) fn fail_for_good(&self, why: &str) {
-        self.reads.latch.fail_for_good(why);
+    /// What the store fails with.
+    pub(super) fn latch(&self) -> &FailureLatch {
+        &self.reads.latch
     }
 
     /// Does something as if a group were being applied.
@@ -220,7 +205,7 @@ impl Records {
     pub(super) fn volume_of(&self, group: &impl RawValues, sled_key: &[u8]) -> DiskResult<Number> {
         let Some((tree, key)) = Tree::split(sled_key) else { return Ok(BASE) };
         time_ms(tree, key).into_iter().for_each(|ms| self.volumes().note_ms(ms));
-        Ok(place(group, self.volumes(), self.sealing.slots(), tree, key)?.number())
+        Ok(place(group, self.volumes(), &self.sealing.slots, tree, key)?.number())
     }
 
     /// Everything there is in a volume from a key on, as it lies there; nothing when the volume was dropped.
@@ -241,13 +226,10 @@ impl Engine for Records {
     fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> Walk {
         let sled_prefix = tree.sled_key(prefix);
         let first = tree.sled_key(start).max(sled_prefix.clone());
-        let mut numbers = self.volumes().numbers();
-        match span(self, self.volumes(), self.sealing.slots(), tree, &first[1..], prefix) {
-            Ok(Span::One(number)) => numbers = vec![number],
-            Ok(Span::From(from)) => numbers.retain(|number| *number >= from),
-            Ok(Span::All) => {}
+        let numbers = match span(self, self.volumes(), &self.sealing.slots, tree, &first[1..], prefix) {
+            Ok(numbers) => numbers,
             Err(error) => return Box::new(iter::once(Err(error))),
-        }
+        };
         let reads = self.reads.clone();
         Box::new(numbers.into_iter().flat_map(move |number| {
             let prefix = sled_prefix.clone();
@@ -281,22 +263,21 @@ impl Iterator for VolumeWalk {
     type Item = DiskResult<Entry>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (range, volume) = self.ahead.as_mut()?;
-        let _applied = match self.reads.begin() {
-            Ok(applied) => applied,
-            Err(failure) => return Some(Err(failure)),
-        };
-        loop {
-            let (key, _) = match self.reads.told(range.next()?) {
-                Ok(met) => met,
-                Err(error) => return Some(Err(error)),
-            };
+        self.step().transpose()
+    }
+}
+
+impl VolumeWalk {
+    fn step(&mut self) -> DiskResult<Option<Entry>> {
+        let Self { ahead: Some((range, volume)), reads } = self else { return Ok(None) };
+        let _applied = reads.begin()?;
+        for met in range {
+            let (key, _) = reads.told(met)?;
             // The range may be of before a group that was applied since: what the index says now counts.
-            match self.reads.told(volume.get(&key)).and_then(|met| met) {
-                Ok(None) => {}
-                Ok(Some(value)) => return Some(Ok((key, value))),
-                Err(error) => return Some(Err(error)),
+            if let Some(value) = reads.read(volume, &key)? {
+                return Ok(Some((key, value)));
             }
         }
+        Ok(None)
     }
 }

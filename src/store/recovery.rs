@@ -16,7 +16,6 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 use std::{fs, io};
@@ -25,6 +24,7 @@ use super::changes::{Change, by_volume};
 use super::damage::DamageKind;
 use super::damages::Damages;
 use super::disk::{self, DiskError};
+use super::frame::hash;
 use super::index;
 use super::journal::{Journal, Looked, Position, Replay};
 use super::manifest::{FileRow, Manifest, VolumeRow};
@@ -253,7 +253,7 @@ impl Recovery<'_> {
             let files = self.opened(volume)?;
             for file in files.all() {
                 let durable =
-                    rows.iter().find(|row| row.number == file.number()).map_or(HEADING, |row| row.bytes);
+                    rows.iter().find(|row| row.number == file.number).map_or(HEADING, |row| row.bytes);
                 if is_whole && file.len() > durable {
                     file.cut(file.sound_until(durable)?)?;
                 }
@@ -314,22 +314,21 @@ impl Tail {
     /// What lies behind where the journal began; where that is not known, behind what the manifest knew.
     pub(super) fn of(files: &Files, looked: &Looked, known: Option<&Vec<FileRow>>) -> io::Result<Self> {
         let positions = looked.positions.as_ref();
-        let position =
-            positions.and_then(|all| all.iter().find(|position| position.volume == files.volume()));
+        let position = positions.and_then(|all| all.iter().find(|position| position.volume == files.volume));
         let mut entries = Vec::new();
         for file in files.all() {
             let from = match (position, positions) {
-                (Some(position), _) if file.number() < position.file => continue,
-                (Some(position), _) if file.number() == position.file => position.bytes,
+                (Some(position), _) if file.number < position.file => continue,
+                (Some(position), _) if file.number == position.file => position.bytes,
                 // Begun since.
                 (Some(_), _) | (None, Some(_)) => HEADING,
                 (None, None) => known
-                    .and_then(|rows| rows.iter().find(|row| row.number == file.number()))
+                    .and_then(|rows| rows.iter().find(|row| row.number == file.number))
                     .map_or(HEADING, |row| row.bytes),
             };
             for met in file.walk(from) {
                 if let Met::Entry(entry) = met? {
-                    entries.push(hash(&entry.key, entry.value.as_deref()));
+                    entries.push(hash((&*entry.key, entry.value.as_deref())));
                 }
             }
         }
@@ -338,7 +337,7 @@ impl Tail {
 
     /// Whether a change is there, behind those that were asked for before it.
     pub(super) fn has(&mut self, Change { key, value, .. }: &Change) -> bool {
-        let wanted = hash(key, value.as_deref());
+        let wanted = hash((&**key, value.as_deref()));
         let ahead = self.entries.get(self.at..).unwrap_or_default();
         match ahead.iter().position(|entry| *entry == wanted).filter(|_| !self.ended) {
             Some(place) => self.at += place + 1,
@@ -346,10 +345,6 @@ impl Tail {
         }
         !self.ended
     }
-}
-
-fn hash(key: &[u8], value: Option<&[u8]>) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one((key, value))
 }
 
 /// Dates the volumes whose beginning is lost: behind all that lies in those before.

@@ -310,10 +310,7 @@ impl Tree {
 
     /// The key under which a volume holds the record `key` of this tree.
     pub(super) fn sled_key(self, key: &[u8]) -> Vec<u8> {
-        let mut sled_key = Vec::with_capacity(1 + key.len());
-        sled_key.push(self.row().prefix);
-        sled_key.extend_from_slice(key);
-        sled_key
+        [&[self.row().prefix], key].concat()
     }
 }
 

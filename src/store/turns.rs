@@ -36,12 +36,6 @@ struct Line {
     turn: Arc<Semaphore>,
 }
 
-impl Default for Line {
-    fn default() -> Self {
-        Self { length: 0, turn: Arc::new(Semaphore::new(1)) }
-    }
-}
-
 /// The turn to change one record, given to the next on drop.
 #[derive(Debug)]
 #[must_use = "the next has its turn once this is dropped"]
@@ -115,7 +109,8 @@ impl Turns {
 
     fn enter(self: &Arc<Self>, place: Place) -> Option<(Arc<Semaphore>, InLine)> {
         let mut lines = self.lines.lock();
-        let line = lines.entry(place.clone()).or_default();
+        let begun = || Line { length: 0, turn: Arc::new(Semaphore::new(1)) };
+        let line = lines.entry(place.clone()).or_insert_with(begun);
         // One that is new has room for one, whatever the limit.
         if line.length >= self.most.max(1) {
             return None;

@@ -29,7 +29,7 @@ pub fn files(settings: &Settings, book: &Book) -> Finding {
     let reserved = settings.limits.reserved_descriptors;
     // The daemon raises the soft limit to the hard one.
     let descriptors = Descriptors::there_are();
-    let Some(limit) = descriptors.most() else {
+    let Some(limit) = descriptors.most else {
         return CHECK.good("none");
     };
     let left = descriptors.shared(reserved).public as u64;

@@ -119,14 +119,9 @@ impl Head {
 /// A block as it goes into the file.
 pub(super) fn framed(kind: Kind, records: u32, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len()).expect("a block gathers far less than u32 counts");
-    let mut block = Vec::with_capacity(HEAD_LEN + body.len());
-    block.push(kind.byte());
-    block.extend_from_slice(&records.to_be_bytes());
-    block.extend_from_slice(&length.to_be_bytes());
-    let crc = checksum(&[&block, body]);
-    block.extend_from_slice(&crc.to_be_bytes());
-    block.extend_from_slice(body);
-    block
+    let summed = [&[kind.byte()], &records.to_be_bytes()[..], &length.to_be_bytes()].concat();
+    let crc = checksum(&[&summed, body]);
+    [&summed, &crc.to_be_bytes()[..], body].concat()
 }
 
 /// A block whose body is sealed for its place in the file.

@@ -11,7 +11,6 @@ use super::super::changes::{self, Change};
 use super::super::disk::DiskError;
 use super::super::engine::Engine;
 use super::super::frame::unframed;
-use super::super::health::FailureLatch;
 use super::super::manifest::FORMAT;
 use super::super::records::Records;
 use super::super::sealing::key::Key;
@@ -24,7 +23,6 @@ use super::block::{self, BLOCK_BYTES, Kind, MAGIC, VERSION};
 /// A backup that is being taken: call [`step`](Self::step) until it gives nothing more. Dropped before, it is none.
 pub struct Backup {
     records: Arc<Records>,
-    latch: Arc<FailureLatch>,
     master: MasterKey,
     key: Key,
     /// The volumes that are not copied yet; the first is being copied.
@@ -42,16 +40,12 @@ pub struct Backup {
 
 impl Backup {
     /// Begins a backup: what is acknowledged now will be in it.
-    pub(in crate::store) fn begin(
-        records: Arc<Records>,
-        latch: Arc<FailureLatch>,
-    ) -> Result<Self, BackupError> {
+    pub(in crate::store) fn begin(records: Arc<Records>) -> Result<Self, BackupError> {
         records.still(|| records.tap.begin())?;
         let master = records.sealing().master_key();
         Ok(Self {
             volumes: records.volumes().numbers().into(),
             records,
-            latch,
             master,
             key: Key::random(),
             from: Bound::Unbounded,
@@ -86,15 +80,13 @@ impl Backup {
     }
 
     fn heading(&mut self) -> Result<Vec<u8>, BackupError> {
-        let bytes = self.records.volumes().bytes_on_disk();
-        let mut body = self.master.id().into_bytes();
-        body.extend_from_slice(&FORMAT.to_be_bytes());
-        body.extend_from_slice(&Utc::now().timestamp_millis().to_be_bytes());
-        body.extend_from_slice(&bytes.to_be_bytes());
-        let sealed = self.master.key.seal(&body, self.key.bytes());
-        body.extend_from_slice(&sealed);
+        let bytes = self.records.volumes().bytes_on_disk().to_be_bytes();
+        let (id, now) = (self.master.id(), Utc::now().timestamp_millis().to_be_bytes());
+        let clear = [id.as_bytes(), &FORMAT.to_be_bytes(), &now, &bytes].concat();
+        let sealed = self.master.key.seal(&clear, self.key.bytes());
         self.number += 1;
-        Ok([format!("{MAGIC}{VERSION}\n").as_bytes(), &block::framed(Kind::Heading, 0, &body)].concat())
+        let block = block::framed(Kind::Heading, 0, &[clear, sealed].concat());
+        Ok([format!("{MAGIC}{VERSION}\n").as_bytes(), &block].concat())
     }
 
     /// A block of records of one tree, then the changes that were made until now; nothing when there are no more records.
@@ -148,7 +140,7 @@ impl Backup {
             records.tap.end();
             (changes, records.volumes().begins(), records.sealing().key_file_text(&self.master))
         });
-        if let Some(failure) = self.latch.failure() {
+        if let Some(failure) = self.records.latch().failure() {
             return Err(BackupError::Disk(failure.reason.clone()));
         }
         let mut bytes = changes?;

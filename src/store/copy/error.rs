@@ -3,9 +3,7 @@
 use uuid::Uuid;
 
 use crate::store::broken::BrokenRecord;
-use crate::store::disk::DiskError;
 use crate::store::error::StoreError;
-use crate::store::sealing::SealingError;
 
 /// Why a store was not copied, or not whole.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +72,7 @@ pub enum CopyError {
     },
     /// One of the sides cannot be used.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
 }
 
 /// What to do about a side that is not empty.
@@ -87,14 +85,8 @@ fn emptied(target: &str) -> &'static str {
     }
 }
 
-impl From<DiskError> for CopyError {
-    fn from(error: DiskError) -> Self {
+impl<E: Into<StoreError>> From<E> for CopyError {
+    fn from(error: E) -> Self {
         Self::Store(error.into())
-    }
-}
-
-impl From<SealingError> for CopyError {
-    fn from(error: SealingError) -> Self {
-        Self::Store(StoreError::Sealing(error))
     }
 }

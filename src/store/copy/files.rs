@@ -4,10 +4,10 @@ use std::ops::Bound;
 
 use super::error::CopyError;
 use super::marker::{self, Marker};
-use super::side::{Payload, Side, Source, Target, tree_of};
+use super::side::{Payload, Side, tree_of};
 use super::spans;
 use crate::store::changes::Change;
-use crate::store::engine::{Walk, Writer as _, walk_or_error};
+use crate::store::engine::{Walk, walk_or_error};
 use crate::store::error::{StoreError, io_error};
 use crate::store::frame::framed;
 use crate::store::open::{self, Opened};
@@ -108,9 +108,7 @@ impl Side for Files {
         let read = crate::store::disk::read_file(&path);
         Ok(Some(read.map_err(|source| io_error(&path, source))?))
     }
-}
 
-impl Source for Files {
     fn begin(&mut self, master: &MasterKey) -> Result<Vec<u8>, CopyError> {
         let damages = self.opened().records.volumes().damages.all();
         if let Some(damage) = damages.iter().find(|damage| damage.costs_records()) {
@@ -131,13 +129,6 @@ impl Source for Files {
         Ok(())
     }
 
-    fn end(&self) -> Result<(), CopyError> {
-        // It is locked.
-        Ok(())
-    }
-}
-
-impl Target for Files {
     fn look(&mut self, keys: &[u8], master: &MasterKey) -> Result<Option<Marker>, CopyError> {
         let file = KeyFile::of(&self.options.path);
         if !open::exists(&self.options.path) && !file.is_there() {
@@ -161,7 +152,7 @@ impl Target for Files {
         }
     }
 
-    fn prepare(&mut self, keys: &[u8], _marker: &Marker, source: &impl Source) -> Result<(), CopyError> {
+    fn prepare(&mut self, keys: &[u8], _marker: &Marker, source: &impl Side) -> Result<(), CopyError> {
         marker::claim(&self.options.path).map_err(|error| io_error(&self.options.path, error))?;
         let is_open = self.opened.is_some();
         if !is_open || self.keys()?.as_deref() != Some(keys) {
@@ -188,11 +179,11 @@ impl Target for Files {
             records.into_iter().map(|record| self.change(record)).collect::<Result<Vec<_>, _>>()?;
         let (key, value) = (Marker::sled_key(), marker.map(Marker::raw));
         changes.push(Change { volume: BASE, key, value });
-        self.opened_mut().writer.write_as_is(changes).map_err(StoreError::Disk)?;
+        self.opened_mut().committer.writer.write_as_is(changes).map_err(StoreError::Disk)?;
         Ok(marker::release(&self.options.path).map_err(|error| io_error(&self.options.path, error))?)
     }
 
     fn finish(&mut self) -> Result<(), CopyError> {
-        Ok(self.opened_mut().writer.finish().map_err(StoreError::Disk)?)
+        Ok(self.opened_mut().committer.finish().map_err(StoreError::Disk)?)
     }
 }

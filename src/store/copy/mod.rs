@@ -30,9 +30,8 @@ pub use self::error::CopyError;
 use self::files::Files;
 use self::marker::Marker;
 pub(super) use self::marker::{refuse_claimed, refuse_unfinished, refuse_unfinished_in};
-use self::side::{Source, Target};
+use self::side::Side;
 use self::tables::DatabaseSide;
-use super::error::StoreError;
 use super::options::StoreOptions;
 use super::progress::Progress;
 use super::sealing::MasterKey;
@@ -90,9 +89,8 @@ fn copy_in(
     at_once: Portion,
     tell: &mut dyn FnMut(Progress),
 ) -> Result<Copied, CopyError> {
-    let master = MasterKey::find(options.master_key_file.as_deref(), &options.path)
-        .map_err(StoreError::from)?
-        .ok_or(CopyError::NoMasterKey)?;
+    let master =
+        MasterKey::find(options.master_key_file.as_deref(), &options.path)?.ok_or(CopyError::NoMasterKey)?;
     let options = StoreOptions { database: None, ..options.clone() };
     let tables = DatabaseSide::of(database)?;
     match direction {
@@ -115,9 +113,9 @@ struct Begun<T> {
     is_resumed: bool,
 }
 
-impl<T: Target> Begun<T> {
+impl<T: Side> Begun<T> {
     /// Sees to it that both sides are free, and that the target is empty or has a part of the same source.
-    fn on(source: &mut impl Source, mut target: T, master: &MasterKey) -> Result<Self, CopyError> {
+    fn on(source: &mut impl Side, mut target: T, master: &MasterKey) -> Result<Self, CopyError> {
         let keys = source.begin(master)?;
         if marker::of(source)?.is_some() {
             return Err(CopyError::SourceUnfinished(source.place()));
@@ -138,7 +136,7 @@ impl<T: Target> Begun<T> {
 
     fn run(
         mut self,
-        source: &mut impl Source,
+        source: &mut impl Side,
         at_once: Portion,
         tell: &mut dyn FnMut(Progress),
     ) -> Result<Copied, CopyError> {
@@ -155,7 +153,7 @@ impl<T: Target> Begun<T> {
     /// Copies what is left, and counts it.
     fn transfer(
         &mut self,
-        source: &impl Source,
+        source: &impl Side,
         at_once: Portion,
         tell: &mut dyn FnMut(Progress),
     ) -> Result<u64, CopyError> {

@@ -1,4 +1,4 @@
-//! What a copy asks of its two sides.
+//! What a copy asks of its two sides. Records can be copied from each, and to each.
 
 use super::error::CopyError;
 use super::marker::{Marker, stays};
@@ -15,7 +15,7 @@ pub(super) type Payload = (Vec<u8>, Vec<u8>);
 /// Payloads on their way.
 pub(super) type Payloads<'a> = Box<dyn Iterator<Item = Result<Payload, CopyError>> + 'a>;
 
-/// Where records are read.
+/// Where records are read and written.
 pub(super) trait Side {
     /// What messages call it.
     fn place(&self) -> String;
@@ -41,33 +41,31 @@ pub(super) trait Side {
 
     /// The sealed keys, as they lie there.
     fn keys(&self) -> Result<Option<Vec<u8>>, CopyError>;
-}
 
-/// Which records are copied.
-pub(super) trait Source: Side {
-    /// Sees to it that nobody else writes, and gives the sealed keys, which the master key opens.
+    /// Of the source: sees to it that nobody else writes, and gives the sealed keys, which the master key opens.
     fn begin(&mut self, master: &MasterKey) -> Result<Vec<u8>, CopyError>;
 
     /// Tells the key and the length of each record.
     fn sizes(&self, tell: &mut dyn FnMut(&[u8], u64)) -> Result<(), CopyError>;
 
-    /// Sees to it that nobody else has written.
-    fn end(&self) -> Result<(), CopyError>;
-}
+    /// Of the source: sees to it that nobody else has written, unless it is locked.
+    fn end(&self) -> Result<(), CopyError> {
+        Ok(())
+    }
 
-/// Where they are copied to.
-pub(super) trait Target: Side {
-    /// Sees to it that there is nothing, or the marker of an unfinished copy, which is given.
+    /// Of the target: sees to it that there is nothing, or the marker of an unfinished copy, which is given.
     fn look(&mut self, keys: &[u8], master: &MasterKey) -> Result<Option<Marker>, CopyError>;
 
     /// Makes what records are written to, with these keys; from its first moment on it is known to be an unfinished copy.
-    fn prepare(&mut self, keys: &[u8], marker: &Marker, source: &impl Source) -> Result<(), CopyError>;
+    fn prepare(&mut self, keys: &[u8], marker: &Marker, source: &impl Side) -> Result<(), CopyError>;
 
     /// Writes records, and how far the copy is then; all of it or nothing. Without a marker it is finished.
     fn write(&mut self, records: Vec<Payload>, marker: Option<&Marker>) -> Result<(), CopyError>;
 
     /// Ends the writing.
-    fn finish(&mut self) -> Result<(), CopyError>;
+    fn finish(&mut self) -> Result<(), CopyError> {
+        Ok(())
+    }
 }
 
 /// The tree and the key in it that a key of an index is of.

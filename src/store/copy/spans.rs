@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use super::error::CopyError;
-use super::side::Source;
+use super::side::Side;
 use crate::store::arrival::LAST_ARRIVAL;
 use crate::store::clock::uuid_ms;
 use crate::store::options::StoreOptions;
@@ -19,7 +19,7 @@ use crate::store::volumes::{Volumes, time_ms};
 const HOUR_MS: u64 = 60 * 60 * 1000;
 
 /// When the volumes begin, from the first one, which begins before everything.
-pub(super) fn planned(source: &impl Source, options: &StoreOptions) -> Result<Vec<Begins>, CopyError> {
+pub(super) fn planned(source: &impl Side, options: &StoreOptions) -> Result<Vec<Begins>, CopyError> {
     let last = source.payloads(&[Tree::Meta.sled_key(LAST_ARRIVAL)])?.into_iter().flatten().next();
     let last_ms = last.and_then(|last| last.try_into().ok()).map_or(0, u64::from_be_bytes) / 1000;
     let mut hours = BTreeMap::<u64, u64>::new();

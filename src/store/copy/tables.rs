@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::error::CopyError;
 use super::marker::{self, Marker};
-use super::side::{Payload, Side, Source, Target, payload};
+use super::side::{Payload, Side, payload};
 use crate::config::PostgresSettings;
 use crate::store::engine::{Entry, Walk};
 use crate::store::frame::framed;
@@ -90,9 +90,7 @@ impl Side for DatabaseSide {
     fn keys(&self) -> Result<Option<Vec<u8>>, CopyError> {
         Ok(self.tables.keys()?)
     }
-}
 
-impl Source for DatabaseSide {
     fn begin(&mut self, master: &MasterKey) -> Result<Vec<u8>, CopyError> {
         let none = || CopyError::NoStore("the database of `store.postgres.url`".to_owned());
         if !self.tables.are_there()? {
@@ -122,9 +120,7 @@ impl Source for DatabaseSide {
     fn end(&self) -> Result<(), CopyError> {
         if self.tables.known()?.is_subset(&self.known) { Ok(()) } else { Err(CopyError::Joined) }
     }
-}
 
-impl Target for DatabaseSide {
     fn look(&mut self, keys: &[u8], master: &MasterKey) -> Result<Option<Marker>, CopyError> {
         if !self.tables.are_there()? {
             return Ok(None);
@@ -145,7 +141,7 @@ impl Target for DatabaseSide {
         }
     }
 
-    fn prepare(&mut self, keys: &[u8], marker: &Marker, _source: &impl Source) -> Result<(), CopyError> {
+    fn prepare(&mut self, keys: &[u8], marker: &Marker, _source: &impl Side) -> Result<(), CopyError> {
         self.tables.make_with(Marker::sled_key(), marker.raw())?;
         Ok(self.tables.put_keys(keys)?)
     }
@@ -163,9 +159,5 @@ impl Target for DatabaseSide {
             false => self.is_free(),
             true => Ok(()),
         }
-    }
-
-    fn finish(&mut self) -> Result<(), CopyError> {
-        Ok(())
     }
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::store::postgres::tests::database;
-use crate::store::{Clock, ClockLimits, Commit, Kept, Seal, Store, TREES, Tree};
+use crate::store::{Clock, ClockLimits, Commit, Kept, Seal, Store, StoreError, TREES, Tree};
 
 /// When the records of the test were written, from the first one on.
 const MARCH_MS: u64 = 1_772_323_200_000;

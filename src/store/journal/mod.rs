@@ -69,7 +69,8 @@ impl Journal {
 
     /// Writes a group. Once this returns, it survives a power cut.
     pub(super) fn append(&mut self, changes: &[Change]) -> io::Result<()> {
-        segment::begin_changes(&mut self.body);
+        self.body.clear();
+        self.body.push(segment::CHANGES);
         for Change { volume, key, value } in changes {
             changes::push(&mut self.body, *volume, key, value.as_deref());
         }

@@ -29,7 +29,8 @@ const MAGIC: &[u8; 8] = b"offerdj1";
 
 /// What the body of a group begins with.
 const POSITIONS: u8 = 0;
-const CHANGES: u8 = 1;
+/// See above.
+pub(super) const CHANGES: u8 = 1;
 
 /// Length of what is before the first group.
 const HEADING: usize = 16;
@@ -100,11 +101,8 @@ impl Segment {
     /// Writes a group behind the others, or with no body closes the segment. It is durable after a [`sync`](Self::sync).
     pub(super) fn append(&mut self, body: &[u8]) -> io::Result<()> {
         let length = u32::try_from(body.len()).map_err(io::Error::other)?;
-        let mut group = Vec::with_capacity(HEAD + body.len());
-        group.extend_from_slice(&mark(self.number).to_be_bytes());
-        group.extend_from_slice(&length.to_be_bytes());
-        group.extend_from_slice(&crc(self.number, self.end, body).to_be_bytes());
-        group.extend_from_slice(body);
+        let (mark, crc) = (mark(self.number), crc(self.number, self.end, body));
+        let group = [&mark.to_be_bytes()[..], &length.to_be_bytes(), &crc.to_be_bytes(), body].concat();
         self.file.write_all_at(&group, self.end)?;
         self.end += group.len() as u64;
         Ok(())
@@ -178,20 +176,11 @@ impl Contents {
     }
 }
 
-/// The body of a group of changes, to be filled.
-pub(super) fn begin_changes(body: &mut Vec<u8>) {
-    body.clear();
-    body.push(CHANGES);
-}
-
 fn positions_body(positions: &[Position]) -> Vec<u8> {
-    let mut body = vec![POSITIONS];
-    for Position { volume, file, bytes } in positions {
-        body.extend_from_slice(&volume.to_be_bytes());
-        body.extend_from_slice(&file.to_be_bytes());
-        body.extend_from_slice(&bytes.to_be_bytes());
-    }
-    body
+    let position = |Position { volume, file, bytes }: &Position| {
+        (u128::from(*volume) << 96 | u128::from(*file) << 64 | u128::from(*bytes)).to_be_bytes()
+    };
+    [POSITIONS].into_iter().chain(positions.iter().flat_map(position)).collect()
 }
 
 fn read_positions(body: &[u8]) -> Option<Vec<Position>> {
@@ -252,8 +241,7 @@ mod tests {
         [Position { volume: 0, file: 3, bytes: 1 << 40 }, Position { volume: 7, file: 1, bytes: 20 }];
 
     fn body(text: &str) -> Vec<u8> {
-        let mut body = Vec::new();
-        begin_changes(&mut body);
+        let mut body = vec![CHANGES];
         changes::push(&mut body, 0, b"key", Some(text.as_bytes()));
         body
     }

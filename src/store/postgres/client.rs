@@ -36,7 +36,7 @@ pub(super) struct Client {
     /// How long one answer may take.
     longest: Duration,
     /// That an answer was late, until there is one again: nobody else waits as long meanwhile.
-    is_hung: Arc<AtomicBool>,
+    pub(super) is_hung: Arc<AtomicBool>,
 }
 
 /// Why the database did not do what it was asked for.
@@ -244,11 +244,6 @@ impl Client {
             let _ = answer.send(outcome);
         });
         answered.recv().unwrap_or_else(|_| Err(Failure::Said(None, "nobody asks it any more".to_owned())))
-    }
-
-    /// What says that an answer was late: whoever sees one again takes it back.
-    pub(super) fn is_hung(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.is_hung)
     }
 
     /// Does something aside for as long as the client is there.

@@ -55,6 +55,7 @@ use super::arrival::{Arrivals, LAST_ARRIVAL};
 use super::arrival_clock::ArrivalClock;
 use super::broken::ReadError;
 use super::cluster::{Cluster, NodeFigures};
+use super::committer::Committer;
 use super::disk::DiskError;
 use super::engine::Engine;
 use super::error::{StoreError, io_error};
@@ -69,9 +70,7 @@ use crate::config::PostgresSettings;
 /// A store that has been opened, before anything runs on it.
 pub(super) struct Opened {
     pub(super) database: Arc<Database>,
-    pub(super) writer: Writer,
-    pub(super) latch: Arc<FailureLatch>,
-    pub(super) stalls: Arc<Stalls>,
+    pub(super) committer: Committer<Writer>,
     pub(super) clock: Arc<ArrivalClock>,
     pub(super) topics: Arc<Topics>,
     pub(super) cluster: Arc<Cluster>,
@@ -98,15 +97,10 @@ pub(super) fn open(options: &StoreOptions, database: &PostgresSettings) -> Resul
     let clock = Arc::new(ArrivalClock::after(last_us, options.clock.clone(), options.clock_limits));
     let arrivals = Arrivals::after(last_us, Arc::clone(&clock));
     let stalls = Arc::new(Stalls::new(options.stall_after));
-    let mut writer = Writer::new(
-        Arc::clone(&database),
-        arrivals,
-        Arc::clone(&latch),
-        Arc::clone(&stalls),
-        options.mend_interval,
-    );
-    writer.finish_rewraps();
-    Ok(Opened { database, writer, latch, stalls, clock, topics, cluster })
+    let writer = Writer::new(Arc::clone(&database), arrivals, Arc::clone(&stalls));
+    let mut committer = Committer::new(writer, latch, stalls, options.mend_interval);
+    committer.finish_rewraps();
+    Ok(Opened { database, committer, clock, topics, cluster })
 }
 
 /// Ends this process's being there, since it was refused.

@@ -69,12 +69,12 @@ impl Node {
     }
 
     fn me(&self) -> Vec<u8> {
-        self.cluster.me().as_bytes().to_vec()
+        self.cluster.me.as_bytes().to_vec()
     }
 
     /// Renews the lease and looks what others have changed, for as long as the client is there.
     pub(super) fn keep(&self, client: &Client, latch: &Arc<FailureLatch>) {
-        let (node, latch, is_hung) = (self.clone(), Arc::clone(latch), client.is_hung());
+        let (node, latch, is_hung) = (self.clone(), Arc::clone(latch), Arc::clone(&client.is_hung));
         client.meanwhile(|pool| async move {
             let mut ticks = interval(POLL.min(node.lease / RENEWALS));
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

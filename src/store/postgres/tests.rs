@@ -15,7 +15,7 @@ use crate::config::PostgresSettings;
 use crate::line::Line;
 use crate::store::arrival::Arrivals;
 use crate::store::commit::Outcome;
-use crate::store::engine::Writer as _;
+use crate::store::committer::Committer;
 use crate::store::options::StoreOptions;
 use crate::store::{Clock, Commit, CommitError, Health, Store, Topic, Tree};
 
@@ -220,7 +220,7 @@ fn an_erasure_in_one_process_leaves_what_others_have_of_the_same_slot_readable()
     let first = Store::open_inline_with(&options).unwrap();
     let second = beside(&options, &directory, "second");
     let sealing = || first.shared.engine.sealing();
-    let slot = |lead| sealing().slots().slot_of(lead);
+    let slot = |lead| sealing().slots.slot_of(lead);
     let gone = crate::ids::random();
     let mate = std::iter::repeat_with(crate::ids::random).find(|lead| slot(*lead) == slot(gone)).unwrap();
     let late = std::iter::repeat_with(crate::ids::random).find(|lead| slot(*lead) == slot(gone)).unwrap();
@@ -293,8 +293,9 @@ fn of_two_writers_at_one_time_one_wins_whatever_each_relies_on() {
     let opened = super::open(&options, options.database.as_ref().unwrap()).unwrap();
     let writer = || {
         let (database, clock) = (Arc::clone(&opened.database), Arc::clone(&opened.clock));
-        let (latch, stalls) = (Arc::clone(&opened.latch), Arc::clone(&opened.stalls));
-        Writer::new(database, Arrivals::after(0, clock), latch, stalls, Duration::from_secs(1))
+        let Committer { latch, stalls, .. } = &opened.committer;
+        let writer = Writer::new(database, Arrivals::after(0, clock), Arc::clone(stalls));
+        Committer::new(writer, Arc::clone(latch), Arc::clone(stalls), Duration::from_secs(1))
     };
     // Each writes what the other relies on not to be there, or both write the same.
     for round in 0..40_u8 {

@@ -1,7 +1,6 @@
 //! The writer: a group of commits is one transaction, tried again where others were at the same records.
 
 use std::collections::BTreeSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,15 +9,13 @@ use super::database::Database;
 use super::transaction::Transaction;
 use crate::store::arrival::{Arrivals, LAST_ARRIVAL};
 use crate::store::commit::{Commit, Outcome};
-use crate::store::engine::{self, Engine, all_failed, count};
+use crate::store::engine::{self, Engine, Fault, all_failed, count};
 use crate::store::group::{admitted, begin_keys, begin_slots, wanted};
-use crate::store::health::FailureLatch;
-use crate::store::sealing::SealingError;
+use crate::store::sealing::{Sealing, SealingError};
 use crate::store::stall::{Stalls, Step};
 use crate::store::topics::topics_of;
 use crate::store::trees::Tree;
 use crate::store::volume_number::BASE;
-use crate::telemetry::metrics::STORE_GROUP_COMMITS;
 
 /// How often a group is tried that others got in the way of. Each time somebody else has gone on.
 const TRIES: usize = 64;
@@ -30,28 +27,18 @@ pub(in crate::store) const PROBE: &[u8] = b"probe";
 pub(in crate::store) struct Writer {
     database: Arc<Database>,
     arrivals: Arrivals,
-    latch: Arc<FailureLatch>,
     stalls: Arc<Stalls>,
-    mend_interval: Duration,
-    /// When a failed database was tried last.
-    tried: Option<Instant>,
     waited: Duration,
 }
 
 impl Writer {
     /// A writer that goes on where the last one stopped.
-    pub(super) fn new(
-        database: Arc<Database>,
-        arrivals: Arrivals,
-        latch: Arc<FailureLatch>,
-        stalls: Arc<Stalls>,
-        mend_interval: Duration,
-    ) -> Self {
-        Self { database, arrivals, latch, stalls, mend_interval, tried: None, waited: Duration::ZERO }
+    pub(super) fn new(database: Arc<Database>, arrivals: Arrivals, stalls: Arc<Stalls>) -> Self {
+        Self { database, arrivals, stalls, waited: Duration::ZERO }
     }
 
     /// Writes a group; again while others get in its way.
-    fn write(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Failure> {
+    fn try_for_long(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Failure> {
         let mut written = Err(Failure::Conflict);
         for _ in 0..TRIES {
             written = self.try_to_write(commits);
@@ -94,19 +81,11 @@ impl Writer {
         Ok(outcomes)
     }
 
-    /// Finishes what an erasure that failed in its middle has left.
-    pub(super) fn finish_rewraps(&mut self) {
-        let unfinished = Commit::finish_rewraps(self.database.sealing().unfinished());
-        if !unfinished.is_empty() {
-            engine::Writer::execute(self, &unfinished);
-        }
-    }
-
     /// Whether the database takes writes.
     fn takes_writes(&mut self) -> bool {
         let now = self.arrivals.now_ms().to_be_bytes();
         let probe = [PROBE, self.database.place().as_bytes()].concat();
-        matches!(self.write(&[Commit::new().put(Tree::Meta, probe, now)]).as_deref(), Ok([Ok(())]))
+        matches!(self.try_for_long(&[Commit::new().put(Tree::Meta, probe, now)]).as_deref(), Ok([Ok(())]))
     }
 }
 
@@ -115,75 +94,36 @@ fn sealing(error: SealingError) -> Failure {
 }
 
 impl engine::Writer for Writer {
-    fn execute(&mut self, commits: &[Commit]) -> Vec<Outcome> {
-        self.mend();
-        if let Some(failure) = self.latch.failure() {
-            return all_failed(commits, &failure.reason);
-        }
-        metrics::histogram!(STORE_GROUP_COMMITS).record(commits.len() as f64);
+    fn write(&mut self, commits: &[Commit]) -> Result<Vec<Outcome>, Fault> {
         let begun = Instant::now();
         self.stalls.step(Step::Database);
-        let written = catch_unwind(AssertUnwindSafe(|| self.write(commits)));
-        self.stalls.done();
+        let written = self.try_for_long(commits);
         self.waited = begun.elapsed();
-        match written {
-            Ok(Ok(outcomes)) => outcomes,
+        written.or_else(|failure| match failure {
             // Others are quicker each time; who asked may try again.
-            Ok(Err(failure @ (Failure::Conflict | Failure::OtherKeys))) => {
-                all_failed(commits, &failure.to_string())
-            }
-            Ok(Err(failure @ Failure::Lost)) => {
-                self.latch.fail_for_good(&failure.to_string());
-                all_failed(commits, &failure.to_string())
-            }
-            Ok(Err(failure)) => {
-                self.tried = Some(Instant::now());
-                self.latch.fail(&failure.to_string());
-                all_failed(commits, &failure.to_string())
-            }
-            Err(_) => {
-                self.latch.fail_for_good("the writer panicked");
-                all_failed(commits, "the writer panicked")
-            }
-        }
+            Failure::Conflict | Failure::OtherKeys => Ok(all_failed(commits, &failure.to_string())),
+            Failure::Lost => Err(Fault::ForGood(failure.to_string())),
+            Failure::Said(..) => Err(Fault::Mendable(failure.to_string())),
+        })
     }
 
-    fn latch(&self) -> &Arc<FailureLatch> {
-        &self.latch
+    fn sealing(&self) -> &Sealing {
+        self.database.sealing()
     }
 
     fn waited(&self) -> Duration {
         self.waited
     }
 
-    fn try_again_in(&self) -> Option<Duration> {
-        self.latch.can_mend().then_some(self.mend_interval)
-    }
-
-    fn mend(&mut self) {
-        let just_tried = self.tried.is_some_and(|tried| tried.elapsed() < self.mend_interval);
-        if !self.latch.can_mend() || just_tried {
-            return;
-        }
-        self.tried = Some(Instant::now());
+    fn renew(&mut self) -> Result<bool, Fault> {
         self.stalls.step(Step::Database);
-        if self.takes_writes() {
-            self.latch.mended();
-            self.finish_rewraps();
-        }
-        self.stalls.done();
+        Ok(self.takes_writes())
     }
 
-    fn finish(&mut self) -> Result<(), String> {
+    fn end(&mut self) {
         let ended = self.database.node.leave(&self.database.client);
         ended.unwrap_or_else(
             |failure| tracing::warn!(%failure, "the lease of the database could not be given up"),
         );
-        self.latch.failure().map_or(Ok(()), |failure| Err(failure.reason.clone()))
-    }
-
-    #[cfg(test)]
-    fn forget_try(&mut self) {
-        self.tried = None;
     }
 }

@@ -84,35 +84,23 @@ impl Store {
     /// [`finish_forgetting`](Self::finish_forgetting) does the rest, once the leads are erased; what a crash leaves between
     /// is done by [`forget_passed_identities`](Self::forget_passed_identities), whichever of the leads are erased by then.
     ///
-    /// # Errors
-    /// Why it could not be done whole. Trying again goes on with it.
-    pub fn begin_forgetting_identities(&self, of: &[IdentityOf]) -> Result<Forgetting, RetentionError> {
-        self.begin_forgetting_named(of, |keys, of| self.named(keys, of))
-    }
-
-    /// The same, but only where their identities are what they most likely are: what another erasure, or a start's chore, has hashed
-    /// anew meanwhile. Nothing is gone through for it.
+    /// Where only the likely ones are wanted, nothing is gone through for it: their identities are what they most likely are, such as what
+    /// another erasure, or a start's chore, has hashed anew meanwhile.
     ///
     /// # Errors
-    /// As above.
-    pub fn begin_forgetting_likely_identities(
+    /// Why it could not be done whole. Trying again goes on with it.
+    pub fn begin_forgetting_identities(
         &self,
         of: &[IdentityOf],
-    ) -> Result<Forgetting, RetentionError> {
-        self.begin_forgetting_named(of, |keys, of| Ok(self.likely_named(keys, of)))
-    }
-
-    fn begin_forgetting_named(
-        &self,
-        of: &[IdentityOf],
-        named: impl Fn(&[IdentityKey], &[&IdentityOf]) -> Result<Vec<Vec<Uuid>>, RetentionError>,
+        only_likely: bool,
     ) -> Result<Forgetting, RetentionError> {
         let mut by_company = BTreeMap::<Uuid, Vec<&IdentityOf>>::new();
         of.iter().for_each(|of| by_company.entry(of.company).or_default().push(of));
         let mut forgetting = Forgetting::default();
         for (company, of) in by_company {
             let keys = self.shared.engine.sealing().identity_keys(company, i64::MIN);
-            for (key, named) in keys.iter().zip(named(&keys, &of)?) {
+            let named = if only_likely { self.likely_named(&keys, &of) } else { self.named(&keys, &of)? };
+            for (key, named) in keys.iter().zip(named) {
                 self.retire(key, named.into_iter().map(|lead| (lead, 1)), &mut forgetting)?;
             }
         }

@@ -21,7 +21,7 @@ pub mod users;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-use super::{ReadError, Store, Tree};
+use super::{Commit, ReadError, Store, Tree};
 
 impl Store {
     /// Every record of a tree of JSON, with its key. Broken ones are reported and left out.
@@ -34,6 +34,16 @@ impl Store {
             Some((key, record))
         };
         self.scan(tree, []).read_by(decoded).collect()
+    }
+
+    /// The commit that removes the records that these are, if there are any.
+    fn ended<T: DeserializeOwned>(
+        &self,
+        tree: Tree,
+        is_it: impl Fn(&T) -> bool,
+    ) -> Result<Option<Commit>, ReadError> {
+        let found = self.all(tree)?.into_iter().filter(|(_, record)| is_it(record));
+        Ok(found.fold(None, |ended, (key, _)| Some(ended.unwrap_or_else(Commit::new).remove(tree, key))))
     }
 }
 

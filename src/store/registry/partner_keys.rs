@@ -112,9 +112,7 @@ impl PartnerKeys {
     /// # Errors
     /// That the store cannot be read.
     pub fn ended(&self, id: Uuid) -> Result<Option<Commit>, ReadError> {
-        let mut keys = self.store.all::<PartnerKeyRecord>(Tree::PartnerKeys)?.into_iter();
-        let found = keys.find(|(_, record)| record.id == id);
-        Ok(found.map(|(key, _)| Commit::new().remove(Tree::PartnerKeys, key)))
+        self.store.ended(Tree::PartnerKeys, |key: &PartnerKeyRecord| key.id == id)
     }
 
     fn read(&self, found_by: &str) -> Option<PartnerKeyRecord> {

@@ -108,12 +108,7 @@ impl Tokens {
 
     /// The company that a new token is of, with the commit that makes or changes it where it is to be.
     fn holding(&self, name: String, look_back_minutes: Option<u32>) -> (CompanyRecord, Commit) {
-        let records = self.store.scan(Tree::Companies, []).filter_map(Result::ok);
-        let mut companies = records.filter_map(|(key, bytes)| {
-            let company: CompanyRecord = self.store.decode_json(Tree::Companies, &key, &bytes).ok()?;
-            Some((company, bytes))
-        });
-        let known = companies.find(|(company, _)| company.name == name);
+        let known = self.each_company().find(|(company, _)| company.name == name);
         let (mut company, known) = known.map_or_else(
             || {
                 let uuid = company_uuid(&name);
@@ -183,10 +178,15 @@ impl Tokens {
 
     /// Every company, as far as the store can be read.
     pub fn companies(&self) -> Vec<CompanyRecord> {
+        self.each_company().map(|(company, _)| company).collect()
+    }
+
+    /// The same, each with what is stored of it.
+    fn each_company(&self) -> impl Iterator<Item = (CompanyRecord, Vec<u8>)> {
         let records = self.store.scan(Tree::Companies, []).filter_map(Result::ok);
-        records
-            .filter_map(|(key, bytes)| self.store.decode_json(Tree::Companies, &key, &bytes).ok())
-            .collect()
+        records.filter_map(|(key, bytes)| {
+            Some((self.store.decode_json(Tree::Companies, &key, &bytes).ok()?, bytes))
+        })
     }
 
     /// Whether there may be a company, also one whose record cannot be read.
@@ -215,7 +215,7 @@ impl Tokens {
     pub fn list(&self) -> Result<Vec<(TokenRecord, CompanyRecord)>, ReadError> {
         let companies = self.store.all::<CompanyRecord>(Tree::Companies)?;
         let company = |token: &TokenRecord| companies.iter().find(|(_, one)| one.uuid == token.company);
-        let tokens = self.records()?.into_iter();
+        let tokens = self.store.all::<TokenRecord>(Tree::Tokens)?.into_iter();
         let mut tokens: Vec<_> =
             tokens.filter_map(|(_, token)| company(&token).map(|(_, one)| (token, one.clone()))).collect();
         tokens.sort_by_key(|(token, _)| (token.created_at, token.id));
@@ -227,14 +227,7 @@ impl Tokens {
     /// # Errors
     /// That the store cannot be read.
     pub fn ended(&self, id: Uuid) -> Result<Option<Commit>, ReadError> {
-        let mut keys = self.records()?.into_iter().filter(|(_, token)| token.id == id).map(|(key, _)| key);
-        let Some(first) = keys.next() else { return Ok(None) };
-        let ended = Commit::new().remove(Tree::Tokens, first);
-        Ok(Some(keys.fold(ended, |commit, key| commit.remove(Tree::Tokens, key))))
-    }
-
-    fn records(&self) -> Result<Vec<(Vec<u8>, TokenRecord)>, ReadError> {
-        self.store.all(Tree::Tokens)
+        self.store.ended(Tree::Tokens, |token: &TokenRecord| token.id == id)
     }
 
     fn read<T: serde::de::DeserializeOwned>(&self, tree: Tree, key: &[u8]) -> Option<T> {

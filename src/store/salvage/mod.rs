@@ -231,7 +231,7 @@ fn leave_out_what_is_broken(new: &mut Opened, salvaged: &mut Salvaged) -> Result
                 removed.push(Change { volume: number, key: sled_key, value: None });
             }
         }
-        new.writer.write_as_is(removed).map_err(StoreError::Disk)?;
+        new.committer.writer.write_as_is(removed).map_err(StoreError::Disk)?;
     }
     Ok(())
 }
@@ -273,7 +273,7 @@ impl Lists {
         if self.may_lack {
             until = Some(self.whole_until_ms.unwrap_or(0));
             let (key, list) = suppressions::salvaged(Utc::now().timestamp_millis(), self.whole_until_ms);
-            new.writer.execute_all(&[Commit::new().put(Tree::Suppressions, key, list)])?;
+            new.committer.execute_all(&[Commit::new().put(Tree::Suppressions, key, list)])?;
         }
         salvaged.doubt = until.map(Doubt::of_time);
         Ok(())
@@ -321,7 +321,7 @@ fn record_in_audit(
     let reason = "the store was damaged; records of the audit may be lost where the gaps are, and behind the last one before this";
     let (key, record) = audit::salvage_record(last.as_ref(), who, reason, gaps.clone());
     salvaged.audit_gaps = gaps;
-    new.writer.execute_all(&[commit.put(Tree::Audit, key, record)])
+    new.committer.execute_all(&[commit.put(Tree::Audit, key, record)])
 }
 
 /// Finds the leads that have a data key and no record, and the rate tables that a lead has and that are not there, where they were

@@ -69,7 +69,7 @@ impl<'a> Rescue<'a> {
         }
         let mut generations: HashMap<u16, u32> = HashMap::new();
         for (lead, kept) in data_keys(&new.records)? {
-            let slot = generations.entry(new.records.sealing().slots().slot_of(lead)).or_default();
+            let slot = generations.entry(new.records.sealing().slots.slot_of(lead)).or_default();
             *slot = (*slot).max(data_key::generation_of(&kept).unwrap_or(0));
         }
         Ok(Self { old, new, damaged, keys_are_old, generations, waiting: Vec::new() })
@@ -177,9 +177,9 @@ impl<'a> Rescue<'a> {
         let records = Arc::clone(&self.new.records);
         let (old, new) = (self.old.sealing(), records.sealing());
         let base_is_whole = !self.damaged.contains(&BASE);
-        let seen = self.generations.get(&new.slots().slot_of(lead)).copied().unwrap_or(0);
+        let seen = self.generations.get(&new.slots.slot_of(lead)).copied().unwrap_or(0);
         let newest = new.generation(lead).max(seen);
-        let kept = read_clear(&*records, Tree::LeadKeys, &new.slots().place(lead))?;
+        let kept = read_clear(&*records, Tree::LeadKeys, &new.slots.place(lead))?;
         let volume = match kept {
             Ok(Some(kept)) if data_key::is_destroyed(&kept) => return Ok(Fate::Gone),
             Ok(Some(kept)) => {
@@ -202,9 +202,9 @@ impl<'a> Rescue<'a> {
             return Ok(Fate::Unknown);
         };
         let key_kept = new.kept(lead, &key, volume);
-        let place = Tree::LeadKeys.sled_key(&new.slots().place(lead));
+        let place = Tree::LeadKeys.sled_key(&new.slots.place(lead));
         let change = Change { volume: BASE, key: place, value: Some(framed(&key_kept)) };
-        self.new.writer.write_as_is(vec![change]).map_err(StoreError::Disk)?;
+        self.new.committer.writer.write_as_is(vec![change]).map_err(StoreError::Disk)?;
         Ok(Fate::There)
     }
 
@@ -281,7 +281,7 @@ impl<'a> Rescue<'a> {
     }
 
     fn write(&mut self) -> Result<(), StoreError> {
-        self.new.writer.execute_all(&std::mem::take(&mut self.waiting))
+        self.new.committer.execute_all(&std::mem::take(&mut self.waiting))
     }
 }
 

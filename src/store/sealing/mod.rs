@@ -89,7 +89,7 @@ fn blind(ring: &KeyRing, purpose: &str, text: &[u8]) -> [u8; 32] {
 /// The keys of an open store.
 pub(super) struct Sealing {
     place: Box<dyn KeyPlace>,
-    slots: Slots,
+    pub(super) slots: Slots,
     ring: RwLock<KeyRing>,
     /// Held while the file is replaced.
     master: Mutex<MasterKey>,
@@ -191,11 +191,6 @@ impl Sealing {
         }
     }
 
-    /// How the slot of a lead is chosen.
-    pub(super) fn slots(&self) -> &Slots {
-        &self.slots
-    }
-
     /// The keys with which identities of a company were hashed at some time since.
     pub(super) fn identity_keys(&self, company: Uuid, since_ms: i64) -> Vec<IdentityKey> {
         let ring = self.ring.read();
@@ -271,13 +266,6 @@ impl Sealing {
     pub(super) fn begin_passing(&self) -> Result<PassingKey, SealingError> {
         self.change(KeyRing::begin_passing)?;
         Ok(self.ring.read().passing(None).expect("it was just begun").clone())
-    }
-
-    /// Makes a data key for a lead, and what is to be kept of it and of the volume of the lead's records.
-    pub(super) fn new_data_key(&self, lead: Uuid, volume: Number) -> (Key, Vec<u8>) {
-        let key = Key::random();
-        let kept = data_key::wrap(&self.ring.read(), lead, &key, volume);
-        (key, kept)
     }
 
     /// Gives slots a new wrapping key each, in memory and in the file, beside the one they have. The file is written once for all of

@@ -61,7 +61,7 @@ impl Thief {
     /// Whether any data key of a lead that was ever on the disk can be opened.
     fn opens(&self, store: &Store, nth: u8) -> bool {
         let lead = lead(nth);
-        let place = store.shared.records().sealing().slots().place(lead);
+        let place = store.shared.records().sealing().slots.place(lead);
         let key = Tree::LeadKeys.sled_key(&place);
         let places = self.bytes.windows(key.len()).enumerate().filter(|(_, window)| *window == key);
         let frames: BTreeSet<&[u8]> = places
@@ -76,7 +76,7 @@ impl Thief {
 
 /// Forgets at once, and says how many hashes there were by lead.
 async fn forget_identities(store: &Store, of: &[IdentityOf]) -> BTreeMap<Uuid, u64> {
-    forget(store, store.begin_forgetting_identities(of).unwrap(), of.iter().map(|of| of.lead)).await
+    forget(store, store.begin_forgetting_identities(of, false).unwrap(), of.iter().map(|of| of.lead)).await
 }
 
 async fn forget_contacts(store: &Store, of: &[ContactsOf]) -> BTreeMap<Uuid, u64> {
@@ -180,7 +180,7 @@ async fn an_erasure_that_a_crash_cuts_short_leaves_who_is_not_erased_yet_to_be_f
         .map(|nth| IdentityOf { lead: lead(nth), company: COMPANY, identity: Some([nth; 32]) })
         .collect();
     store.begin_forgetting_contacts(&gone).unwrap();
-    store.begin_forgetting_identities(&identities).unwrap();
+    store.begin_forgetting_identities(&identities, false).unwrap();
     for nth in 1..8 {
         store.commit_now(Commit::new().erase(lead(nth), 50)).unwrap();
     }

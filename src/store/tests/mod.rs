@@ -86,7 +86,7 @@ impl Store {
     /// Lets the disk be tried again at once.
     fn tried_long_ago(&self) {
         let Queue::Inline(writer) = &self.shared.queue else { panic!("not an inline store") };
-        writer.lock().as_mut().expect("open").forget_try();
+        writer.lock().as_mut().expect("open").tried = None;
     }
 
     /// The payload under a key, which must be sound.

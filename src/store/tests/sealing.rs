@@ -152,7 +152,7 @@ fn neighbour(slots: &Slots) -> Uuid {
 
 /// Tells the slot of a lead in a store, which is made if it is not there.
 fn slots(directory: &Directory) -> Slots {
-    inline(directory).shared.records().sealing().slots().clone()
+    inline(directory).shared.records().sealing().slots.clone()
 }
 
 /// Four of them.
@@ -183,7 +183,7 @@ fn an_erased_lead_is_read_no_more_and_its_neighbours_are() {
 fn leads_of_one_slot_are_erased_in_one_commit_and_those_of_others_are_refused() {
     let directory = directory();
     let store = inline(&directory);
-    let slots = store.shared.engine.sealing().slots().clone();
+    let slots = store.shared.engine.sealing().slots.clone();
     let of_slot = neighbours(&slots);
     store.commit_group(&[&of_slot[..], &[LEAD, OTHER]].concat().into_iter().map(about).collect::<Vec<_>>());
     let generation = || store.shared.engine.sealing().generation(LEAD);

@@ -1,10 +1,10 @@
 //! Comparing: whether the index of a volume finds what its files hold, for who wants to know the truth, which is in the files.
 
 use std::collections::HashSet;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use super::super::damages::Damages;
 use super::super::disk::DiskResult;
+use super::super::frame::hash;
 use super::super::record_file::{Entry, Locator, Met};
 use super::volume::{Volume, for_each_entry};
 
@@ -68,8 +68,8 @@ impl Volume {
     }
 
     fn take_out_what_was_removed_since(&self, until: Offset, pending: &mut HashSet<u64>) -> DiskResult<()> {
-        for file in self.files.all().into_iter().filter(|file| file.number() >= until.0) {
-            for met in file.walk(if file.number() == until.0 { until.1 } else { 0 }) {
+        for file in self.files.all().into_iter().filter(|file| file.number >= until.0) {
+            for met in file.walk(if file.number == until.0 { until.1 } else { 0 }) {
                 if let Met::Entry(entry) = met? {
                     pending.remove(&hash(&entry.key));
                 }
@@ -81,8 +81,4 @@ impl Volume {
 
 fn place(locator: Locator) -> Offset {
     (locator.file, locator.at)
-}
-
-fn hash(key: &[u8]) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(key)
 }

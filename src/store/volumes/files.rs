@@ -1,6 +1,7 @@
 //! The record files of a volume.
 
-use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc};
+use std::path::{Path, PathBuf};
+use std::{collections::BTreeMap, io, sync::Arc};
 
 use parking_lot::RwLock;
 
@@ -46,7 +47,7 @@ pub(in crate::store) fn note_faults(
 
 /// The files of a volume, in the order they were begun. The last one grows.
 pub(in crate::store) struct Files {
-    volume: Number,
+    pub(in crate::store) volume: Number,
     directory: PathBuf,
     files: RwLock<BTreeMap<FileNumber, Arc<RecordFile>>>,
     /// Those that there must be, and are not. They stay in the manifest, so that each start notes them as damage.
@@ -70,15 +71,13 @@ impl Files {
         damages: &Damages,
     ) -> io::Result<Self> {
         disk::make_directory(&directory)?;
-        let mut opened = Self { volume, directory, files: RwLock::default(), missing: Vec::new() };
-        for row in rows {
-            let file = RecordFile::open(&opened.directory, volume, row.number, row.bytes);
-            opened.take_in(row, file, damages)?;
-        }
+        let open =
+            |directory: &Path, row: &FileRow| RecordFile::open(directory, volume, row.number, row.bytes);
+        let opened = Self::open_by(open, directory, volume, rows, damages)?;
         let last = opened.files.read().last_key_value().map(|(_, last)| Arc::clone(last));
         let last_row = rows.last().map_or(0, |row| row.number);
         match last {
-            Some(last) if last.number() == last_row && !last.is_cut_short() => {}
+            Some(last) if last.number == last_row && !last.is_cut_short() => {}
             _ => opened.begin_next(last_row)?,
         }
         Ok(opened)
@@ -91,32 +90,28 @@ impl Files {
         rows: &[FileRow],
         damages: &Damages,
     ) -> io::Result<Self> {
+        let open = |directory: &Path, row: &FileRow| RecordFile::open_to_read(directory, volume, row.number);
+        Self::open_by(open, directory, volume, rows, damages)
+    }
+
+    fn open_by(
+        open: impl Fn(&Path, &FileRow) -> io::Result<RecordFile>,
+        directory: PathBuf,
+        volume: Number,
+        rows: &[FileRow],
+        damages: &Damages,
+    ) -> io::Result<Self> {
         let mut opened = Self { volume, directory, files: RwLock::default(), missing: Vec::new() };
         for row in rows {
-            let file = RecordFile::open_to_read(&opened.directory, volume, row.number);
-            opened.take_in(row, file, damages)?;
+            let file = open(&opened.directory, row);
+            note_faults(volume, row, &file, damages);
+            match file {
+                Ok(file) => opened.insert(file),
+                Err(error) if is_refused(&error) => return Err(error),
+                Err(_) => opened.missing.push(*row),
+            }
         }
         Ok(opened)
-    }
-
-    fn take_in(
-        &mut self,
-        row: &FileRow,
-        opened: io::Result<RecordFile>,
-        damages: &Damages,
-    ) -> io::Result<()> {
-        note_faults(self.volume, row, &opened, damages);
-        match opened {
-            Ok(file) => self.insert(file),
-            Err(error) if is_refused(&error) => return Err(error),
-            Err(_) => self.missing.push(*row),
-        }
-        Ok(())
-    }
-
-    /// The number of the volume.
-    pub(in crate::store) fn volume(&self) -> Number {
-        self.volume
     }
 
     /// The name of a file, from the directory of the store on.
@@ -126,7 +121,7 @@ impl Files {
 
     /// Begins the next file.
     pub(in crate::store) fn begin(&self) -> io::Result<()> {
-        self.begin_next(self.last().number())
+        self.begin_next(self.last().number)
     }
 
     fn begin_next(&self, after: FileNumber) -> io::Result<()> {
@@ -181,7 +176,7 @@ impl Files {
         let is_gone = |file: &RecordFile| file.is_gone(&self.directory);
         let gone = self.all().into_iter().filter(|file| is_gone(file));
         // One that was taken out meanwhile is gone as it should.
-        gone.filter(|file| self.file(file.number()).is_some()).map(|file| self.name(file.number())).collect()
+        gone.filter(|file| self.file(file.number).is_some()).map(|file| self.name(file.number)).collect()
     }
 
     /// How long they are.
@@ -192,13 +187,13 @@ impl Files {
     /// How they stand in the manifest.
     pub(in crate::store) fn rows(&self) -> Vec<FileRow> {
         let files = self.files.read();
-        let present = files.values().map(|file| FileRow { number: file.number(), bytes: file.listed() });
+        let present = files.values().map(|file| FileRow { number: file.number, bytes: file.listed() });
         let mut rows: Vec<FileRow> = present.chain(self.missing.iter().copied()).collect();
         rows.sort_by_key(|row| row.number);
         rows
     }
 
     fn insert(&self, file: RecordFile) {
-        self.files.write().insert(file.number(), Arc::new(file));
+        self.files.write().insert(file.number, Arc::new(file));
     }
 }

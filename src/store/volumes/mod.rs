@@ -34,7 +34,7 @@ use std::{fs, io};
 
 use parking_lot::{Mutex, RwLock};
 
-pub(super) use self::place::{Span, place, span, time_ms};
+pub(super) use self::place::{place, span, time_ms};
 use self::{files::Files, volume::Volume};
 use super::changes::{Change, by_volume};
 use super::damage::DamageKind;
@@ -218,7 +218,7 @@ impl Volumes {
     /// Up to where each volume was written.
     pub(super) fn positions(&self) -> Vec<Position> {
         let position =
-            |number, file: &RecordFile| Position { volume: number, file: file.number(), bytes: file.len() };
+            |number, file: &RecordFile| Position { volume: number, file: file.number, bytes: file.len() };
         let base = position(BASE, &self.base.files.last());
         let of_dated = |place: &Arc<OnDisk>| match (place.opened.get(), place.row.number) {
             (Some(volume), number) => Some(position(number, &volume.files.last())),
@@ -286,7 +286,7 @@ impl Volumes {
             place => place.as_ref().and_then(|place| place.opened.get()),
         };
         if let Some(volume) = opened {
-            let named = |file: Arc<RecordFile>| (volume.files.name(file.number()), file);
+            let named = |file: Arc<RecordFile>| (volume.files.name(file.number), file);
             return volume.files.all().into_iter().map(named).collect();
         }
         let closed = place.iter().flat_map(|place| place.row.files.iter().map(|row| (&place.directory, row)));
@@ -316,7 +316,7 @@ impl Volumes {
         for volume in self.all_open() {
             let Some(Locator { file, at, length }) = volume.damaged_at(sled_key) else { continue };
             let what = DamageKind::Bytes { at, bytes: u64::from(length), between: [None, None] };
-            self.damages.note_of(Some(volume.files.volume()), volume.files.name(file), what);
+            self.damages.note_of(Some(volume.files.volume), volume.files.name(file), what);
         }
     }
 
@@ -417,7 +417,7 @@ impl Volumes {
         let written = self.write_manifest();
         if written.is_err() {
             // Nothing may be written to what the manifest does not list.
-            self.base.files.take_out(self.base.files.last().number());
+            self.base.files.take_out(self.base.files.last().number);
         }
         written
     }

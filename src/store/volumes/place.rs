@@ -11,17 +11,6 @@ use super::super::trees::{Kept, Tree};
 use super::super::volume_number::{BASE, Number};
 use super::Volumes;
 
-/// Which volumes a scan goes through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::store) enum Span {
-    /// One.
-    One(Number),
-    /// This one and those after it.
-    From(Number),
-    /// All of them.
-    All,
-}
-
 /// Where a record is to be looked for, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum Place {
@@ -67,7 +56,7 @@ pub(in crate::store) fn place(
     }
 }
 
-/// The volumes that have the records of a tree from one key on, with a prefix.
+/// The volumes that have the records of a tree from one key on, with a prefix, in their order.
 pub(in crate::store) fn span(
     from: &(impl RawValues + ?Sized),
     volumes: &Volumes,
@@ -75,24 +64,23 @@ pub(in crate::store) fn span(
     tree: Tree,
     start: &[u8],
     prefix: &[u8],
-) -> DiskResult<Span> {
+) -> DiskResult<Vec<Number>> {
     Ok(match tree.row().kept {
-        Kept::Base => Span::One(BASE),
-        Kept::WithLead if prefix.len() >= 16 => match of_lead(from, slots, prefix)? {
-            Place::In(number) => Span::One(number),
-            Place::Unclaimed => Span::One(BASE),
-            Place::Somewhere => Span::All,
-        },
-        Kept::ByTime if prefix.len() >= 16 => {
-            Span::One(time_ms(tree, prefix).map_or(BASE, |ms| volumes.at(ms)))
+        Kept::Base => vec![BASE],
+        Kept::WithLead | Kept::ByTime if prefix.len() >= 16 => {
+            match place(from, volumes, slots, tree, prefix)? {
+                Place::Somewhere => volumes.numbers(),
+                place => vec![place.number()],
+            }
         }
+        Kept::WithLead => volumes.numbers(),
         Kept::ByTime | Kept::ByArrival => {
             // A key that is cut short is filled up with zeros: nothing lies between the two.
             let mut first = start.to_vec();
             first.resize(first.len().max(FeedKey::LEN), 0);
-            time_ms(tree, &first).map_or(Span::All, |ms| Span::From(volumes.at(ms)))
+            let begin = time_ms(tree, &first).map_or(BASE, |ms| volumes.at(ms));
+            volumes.numbers().into_iter().filter(|number| *number >= begin).collect()
         }
-        Kept::WithLead => Span::All,
     })
 }
 

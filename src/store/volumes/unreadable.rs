@@ -33,7 +33,7 @@ impl Unreadable {
         };
         let (name, why) = (files.name(locator.file), error.to_string());
         let what = DamageKind::Unreadable { at: locator.at, bytes: locator.length.into(), why };
-        self.damages.note_of(Some(files.volume()), &*name, what);
+        self.damages.note_of(Some(files.volume), &*name, what);
         let (file, damages, failing) = (Arc::downgrade(&file), self.damages.clone(), Arc::clone(&self.files));
         let until_it_can_be_read = move || {
             while is_unreadable(&file, locator) {

@@ -49,26 +49,26 @@ impl Volume {
         damages: &Damages,
     ) -> DiskResult<Self> {
         let kept = Index::open_closed(options).unwrap_or_else(|DiskError(why)| {
-            tracing::warn!(volume = files.volume(), %why, "an index of the store is made anew");
+            tracing::warn!(volume = files.volume, %why, "an index of the store is made anew");
             None
         });
         let (index, partial) = match kept {
             Some(index) => (index, false),
             None => {
                 let index = made(&files, options, damages)?;
-                (index, damages.cost_records_of(files.volume()))
+                (index, damages.cost_records_of(files.volume))
             }
         };
         let (settled, distrusted) = Default::default();
         let last = files.last();
-        let found_until = Mutex::new((last.number(), last.len()));
+        let found_until = Mutex::new((last.number, last.len()));
         let unread = Unreadable::new(damages.clone());
         let used = AtomicBool::new(true);
         let opened = Self { files, index, used, settled, distrusted, partial, found_until, unread };
-        if damages.are_unreadable(opened.files.volume()) {
+        if damages.are_unreadable(opened.files.volume) {
             // The index may have been made without what could not be read.
             opened.distrust();
-            let number = opened.files.volume();
+            let number = opened.files.volume;
             damages.note_of(Some(number), directory_name(number), DamageKind::Partial);
         }
         Ok(opened)
@@ -87,7 +87,7 @@ impl Volume {
     /// Where the record of a key lies, if what lies there is no whole entry any more.
     pub(in crate::store) fn damaged_at(&self, key: &[u8]) -> Option<Locator> {
         let locator = self.index.get(key).ok()??;
-        let file = self.files.all().into_iter().find(|file| file.number() == locator.file)?;
+        let file = self.files.all().into_iter().find(|file| file.number == locator.file)?;
         let is_damaged = match file.walk(locator.at).next() {
             Some(Ok(Met::Entry(entry))) => entry.locator != locator,
             // What the disk cannot read may be sound.
@@ -187,8 +187,8 @@ pub(in crate::store) fn for_each_entry<E>(
     mut take: impl FnMut(Entry) -> Result<(), E>,
 ) -> Result<(), E> {
     for file in files.all() {
-        let name = files.name(file.number());
-        let walked = note_damage(&file, (files.volume(), &name), damages, |entry| match take(entry) {
+        let name = files.name(file.number);
+        let walked = note_damage(&file, (files.volume, &name), damages, |entry| match take(entry) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         });
@@ -220,7 +220,7 @@ pub(in crate::store) fn note_damage<B>(
     };
     let mut walk = file.walk(0);
     while let Some(met) = {
-        let at = walk.at();
+        let at = walk.at;
         walk.next().map(|met| (at, met))
     } {
         match met {

@@ -230,6 +230,9 @@
 //!   can write it otherwise.
 //! - Deliberately absent: global state, a second clock (tests pause tokio's; arrival times, feeds and limits share the store's), an expression engine on the hot path.
 
+#[macro_use]
+mod worded;
+
 pub mod admin;
 pub mod alerts;
 pub mod analytics;

@@ -10,6 +10,7 @@ use super::prelude::*;
 use super::reports::{asked, failed, reports};
 use crate::experiments::{Rule, RuleState};
 use crate::hindsight::comparison::{Comparison, Reading};
+use crate::model::record;
 use crate::rate_table::treatment::Treatment;
 use crate::records::projection::Steps;
 use crate::reports::report::Report;
@@ -22,43 +23,38 @@ const SLACK_MS: i64 = 60 * 60 * 1000;
 /// The day from which on leads are counted: before there were any.
 const FIRST_DAY: &str = "2000-01-01";
 
-/// How a rule stands.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RuleStanding {
-    /// Its name.
-    pub rule: String,
-    /// Whether it draws leads.
-    pub state: RuleState,
-    /// From when on it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub starts: Option<DateTime<Utc>>,
-    /// Until when.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ends: Option<DateTime<Utc>>,
-    /// Names of the companies whose leads it draws; of all without any.
-    pub companies: Vec<String>,
-    /// Client tags that the leads must have.
-    pub tags: BTreeMap<String, Vec<String>>,
-    /// Its variants, the control first.
-    pub variants: Vec<VariantStanding>,
-}
+record! { plain
+    /// How a rule stands.
+    RuleStanding {
+        /// Its name.
+        rule: String,
+        /// Whether it draws leads.
+        state: RuleState,
+        /// From when on it does.
+        starts?: DateTime<Utc>,
+        /// Until when.
+        ends?: DateTime<Utc>,
+        /// Names of the companies whose leads it draws; of all without any.
+        companies: Vec<String>,
+        /// Client tags that the leads must have.
+        tags: BTreeMap<String, Vec<String>>,
+        /// Its variants, the control first.
+        variants: Vec<VariantStanding>,
+    }
 
-/// How a variant stands.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct VariantStanding {
-    /// Its name.
-    pub variant: String,
-    /// Of a hundred leads, how many get it; none of a rule that is removed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub percent: Option<f64>,
-    /// What is different, in words.
-    pub about: String,
-    /// Live leads so far.
-    pub leads: i64,
-    /// Test leads so far.
-    pub test_leads: i64,
+    /// How a variant stands.
+    VariantStanding {
+        /// Its name.
+        variant: String,
+        /// Of a hundred leads, how many get it; none of a rule that is removed.
+        percent?: f64,
+        /// What is different, in words.
+        about: String,
+        /// Live leads so far.
+        leads: i64,
+        /// Test leads so far.
+        test_leads: i64,
+    }
 }
 
 impl RuleStanding {

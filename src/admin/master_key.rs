@@ -3,34 +3,31 @@
 use std::path::PathBuf;
 
 use super::prelude::*;
+use crate::model::record;
 use crate::store::{MasterKey, SealingError, Store};
 
 const FAILED: &str = "the master key could not be exchanged";
 
-/// With which master key the store is to be sealed. The key itself goes over no wire: whoever has the store open reads it.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Rotation {
-    /// The file that holds the new key.
-    pub new_key_file: PathBuf,
-}
+record! { plain
+    /// With which master key the store is to be sealed. The key itself goes over no wire: whoever has the store open reads it.
+    Rotation {
+        /// The file that holds the new key.
+        new_key_file: PathBuf,
+    }
 
-/// A master key was exchanged; where both ids are one, it was in use already and nothing was done.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Rotated {
-    /// The id of the key before.
-    pub old_key: String,
-    /// The id of the key from now on.
-    pub new_key: String,
-}
+    /// A master key was exchanged; where both ids are one, it was in use already and nothing was done.
+    Rotated {
+        /// The id of the key before.
+        old_key: String,
+        /// The id of the key from now on.
+        new_key: String,
+    }
 
-/// The master key that a store is sealed with.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SealedWith {
-    /// Its id, which says nothing of the key itself.
-    pub key: String,
+    /// The master key that a store is sealed with.
+    SealedWith {
+        /// Its id, which says nothing of the key itself.
+        key: String,
+    }
 }
 
 /// With which key the next start must open the store.

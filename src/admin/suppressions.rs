@@ -4,7 +4,7 @@
 use super::prelude::*;
 use crate::matching::Engine;
 use crate::matching::suppressions::Digests;
-use crate::model::{Lead, SuppressionDigest, SuppressionKind};
+use crate::model::{Lead, SuppressionDigest, SuppressionKind, record};
 use crate::partners::{Book, is_key};
 use crate::store::Store;
 use crate::store::left_alone::{self, EVERYWHERE, NotLeftAlone};
@@ -19,43 +19,38 @@ const MAX_BODY_BYTES: usize = AT_ONCE * 80 + ORDER_BYTES;
 /// Longest lead.
 const LEAD_BYTES: usize = 256 * 1024;
 
-/// Digests to be added to a list.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Addition {
-    /// The list, which is made when there is none of this name.
-    pub name: String,
-    /// What it names people by.
-    pub kind: SuppressionKind,
-    /// What is added, each as 64 hexadecimal digits.
-    pub digests: Vec<String>,
-    /// Whether this is all, so that the list is to be taken in as it is then.
-    pub last: bool,
-}
+record! { plain
+    /// Digests to be added to a list.
+    Addition {
+        /// The list, which is made when there is none of this name.
+        name: String,
+        /// What it names people by.
+        kind: SuppressionKind,
+        /// What is added, each as 64 hexadecimal digits.
+        digests: Vec<String>,
+        /// Whether this is all, so that the list is to be taken in as it is then.
+        last: bool,
+    }
 
-/// What an addition came to.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Added {
-    /// How many are on the list by now; nothing while more is to come.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub entries: Option<usize>,
-}
+    /// What an addition came to.
+    Added {
+        /// How many are on the list by now; nothing while more is to come.
+        entries?: usize,
+    }
 
-/// A list.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ListedSuppressions {
-    /// Its name.
-    pub name: String,
-    /// What it names people by.
-    pub kind: SuppressionKind,
-    /// How many are on it.
-    pub entries: usize,
-    /// When something was added to it last, Unix milliseconds.
-    pub updated_at: i64,
-    /// The partners that name it, by key.
-    pub partners: Vec<String>,
+    /// A list.
+    ListedSuppressions {
+        /// Its name.
+        name: String,
+        /// What it names people by.
+        kind: SuppressionKind,
+        /// How many are on it.
+        entries: usize,
+        /// When something was added to it last, Unix milliseconds.
+        updated_at: i64,
+        /// The partners that name it, by key.
+        partners: Vec<String>,
+    }
 }
 
 /// Whether there was a list to remove.

@@ -15,27 +15,21 @@ use crate::telemetry::metrics::{
     WIRE_BREAKER_STATE,
 };
 
-/// How urgent an alert is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Now, whatever the hour.
-    Page,
-    /// On the next working day.
-    Ticket,
-    /// Good to know.
-    Notice,
-}
+worded! {
+    /// How urgent an alert is.
+    #[derive(PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Severity;
 
-impl Severity {
     /// Its word in labels.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Page => "page",
-            Self::Ticket => "ticket",
-            Self::Notice => "notice",
-        }
-    }
+    fn word;
+
+    /// Now, whatever the hour.
+    Page "page";
+    /// On the next working day.
+    Ticket "ticket";
+    /// Good to know.
+    Notice "notice";
 }
 
 /// An alert as it may be raised.

@@ -9,7 +9,7 @@ use clap_mangen::Man;
 
 use super::Cli;
 use super::prelude::*;
-use crate::handbook::MANUALS;
+use crate::handbook::{MANUALS, man};
 
 /// `manual`
 #[derive(Debug, Args)]
@@ -76,14 +76,14 @@ fn commands(command: &clap::Command, man: &Path) -> io::Result<usize> {
 /// The page of the daemon: the options and commands, and the chapters.
 fn daemon(root: &clap::Command) -> io::Result<Vec<u8>> {
     let man = Man::new(root.clone()).section(SECTION).manual("offerd");
-    let mut page = MANUALS[0].preamble().as_bytes().to_vec();
+    let mut page = man::PREAMBLE.as_bytes().to_vec();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
     man.render_synopsis_section(&mut page)?;
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
     man.render_subcommands_section(&mut page)?;
-    page.extend(MANUALS[0].chapters_in_roff().into_bytes());
+    page.extend(man::chapters(&MANUALS[0]).into_bytes());
     man.render_version_section(&mut page)?;
     Ok(page)
 }

@@ -7,7 +7,6 @@
 use chrono::{DateTime, Duration, Utc};
 use futures_util::future::join_all;
 use metrics::counter;
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::attribution::{Attribution, attribute};
@@ -15,7 +14,8 @@ use super::writing;
 use crate::ids;
 use crate::matching::engine::Engine;
 use crate::model::{
-    ApiError, ErrorType, LeadAction, PartnerEvent, PartnerEventReceipt, PartnerReport, PayoutCents, Timestamp,
+    ApiError, ErrorType, LeadAction, PartnerEvent, PartnerEventReceipt, PartnerReport, PayoutCents,
+    Timestamp, record,
 };
 use crate::partners::declared::PayoutStep;
 use crate::records::Unavailable;
@@ -29,26 +29,24 @@ use crate::telemetry::metrics::PARTNER_REPORTS;
 /// How far a partner's clock may be ahead of ours.
 pub const CLOCKS_APART: Duration = Duration::minutes(5);
 
-/// A report as it is kept. JSON, by partner and transaction id.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReportRecord {
-    /// Key of the partner.
-    pub partner: String,
-    /// The company whose lead it is about.
-    pub company: Uuid,
-    /// What was reported.
-    pub event: PartnerEvent,
-    /// The lead action that it became, if any.
-    pub action: Option<LeadAction>,
-    /// The lead event that it became, if any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub happening: Option<Happening>,
-    /// When it happened as reports count it, Unix milliseconds, where that is not when it came.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub earned_at: Option<i64>,
-    /// What the partner was answered.
-    pub receipt: PartnerEventReceipt,
+record! { plain
+    /// A report as it is kept. JSON, by partner and transaction id.
+    ReportRecord {
+        /// Key of the partner.
+        partner: String,
+        /// The company whose lead it is about.
+        company: Uuid,
+        /// What was reported.
+        event: PartnerEvent,
+        /// The lead action that it became, if any.
+        action: Option<LeadAction>,
+        /// The lead event that it became, if any.
+        happening?: Happening,
+        /// When it happened as reports count it, Unix milliseconds, where that is not when it came.
+        earned_at?: i64,
+        /// What the partner was answered.
+        receipt: PartnerEventReceipt,
+    }
 }
 
 /// A report that was taken in, now or before.

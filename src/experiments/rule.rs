@@ -44,30 +44,23 @@ pub struct Variant {
     pub changes: Vec<Change>,
 }
 
-/// Whether a rule draws leads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum RuleState {
-    /// Not yet.
-    NotStarted,
-    /// Now.
-    Running,
-    /// Not any more.
-    Ended,
-    /// Its file is gone; what was drawn by it is kept.
-    Removed,
-}
+worded! {
+    /// Whether a rule draws leads.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    pub enum RuleState;
 
-impl RuleState {
     /// Its words for people.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::NotStarted => "not started",
-            Self::Running => "running",
-            Self::Ended => "ended",
-            Self::Removed => "removed",
-        }
-    }
+    fn words;
+
+    /// Not yet.
+    NotStarted "not started";
+    /// Now.
+    Running "running";
+    /// Not any more.
+    Ended "ended";
+    /// Its file is gone; what was drawn by it is kept.
+    Removed "removed";
 }
 
 impl Rule {

@@ -5,7 +5,7 @@
 //! by what rules.
 
 mod html;
-mod man;
+pub mod man;
 mod metrics;
 mod partner_keys;
 mod settings;
@@ -111,16 +111,6 @@ impl Manual {
     /// The whole page in roff.
     pub fn roff(&self, version: &str) -> String {
         man::page(self, version)
-    }
-
-    /// First line of its file, which asks for what its tables need.
-    pub fn preamble(&self) -> &'static str {
-        man::PREAMBLE
-    }
-
-    /// Its chapters only, to go below what else a page has.
-    pub fn chapters_in_roff(&self) -> String {
-        man::chapters(self)
     }
 
     /// Name of its file.

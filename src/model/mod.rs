@@ -74,7 +74,7 @@ mod partner_event;
 pub(crate) mod plain_number;
 mod plain_text;
 mod rate_table;
-pub(crate) mod record;
+mod record;
 pub(crate) mod schema;
 mod section;
 mod sections;
@@ -112,6 +112,7 @@ pub use offer::{
 pub use partner_event::*;
 pub use plain_text::plain_text;
 pub use rate_table::{PendingResponse, RateTable};
+pub(crate) use record::record;
 pub(crate) use schema::Components;
 pub use sections::*;
 pub use special_offer::{LifeInsuranceOfferDetails, SpecialOffer};

@@ -12,8 +12,6 @@ record! {
         /// The offer's id.
         uuid: Uuid,
         /// The finer kind of product; not in the specification, as the disclaimer.
-        #[serde(default = "unsorted")]
-        #[schema(required = true)]
         product_sub_type: ProductSubType,
         /// What is offered.
         name: String,
@@ -83,9 +81,4 @@ record! {
         /// Which examination is needed, in words.
         exam_required?: String,
     }
-}
-
-/// What offers are that were stored when they had no finer kind.
-fn unsorted() -> ProductSubType {
-    ProductSubType::Uncategorized
 }

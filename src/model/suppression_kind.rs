@@ -11,30 +11,26 @@ use super::text_format::{Email, Phone};
 /// The SHA-256 of something in its normal form.
 pub type SuppressionDigest = [u8; 32];
 
-/// What a suppression list names people by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SuppressionKind {
+worded! {
+    /// What a suppression list names people by.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SuppressionKind;
+
+    /// The word for it.
+    fn word;
+
     /// Mail addresses, in lower case.
-    Email,
+    Email "email";
     /// Telephone numbers, as their ten digits.
-    Phone,
+    Phone "phone";
     /// First name, last name and day of birth, composed (Unicode NFC): `ada|lovelace|1815-12-10`.
-    Person,
+    Person "person";
 }
 
 impl SuppressionKind {
     /// Every kind.
     pub const ALL: [Self; 3] = [Self::Email, Self::Phone, Self::Person];
-
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Email => "email",
-            Self::Phone => "phone",
-            Self::Person => "person",
-        }
-    }
 
     /// What a line in plain has to be.
     pub fn wanted(self) -> &'static str {

@@ -2,41 +2,33 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How well a partner is, the worst last but for where nothing is known.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Health {
+worded! {
+    /// How well a partner is, the worst last but for where nothing is known.
+    #[derive(Default, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Health;
+
+    /// The word for it in metrics, for other programs, and for people with spaces.
+    fn word;
+
     /// As usual.
-    Healthy,
+    Healthy "healthy";
     /// It was asked too little lately.
     #[default]
-    Unknown,
+    Unknown "unknown";
     /// It is not asked: paused, or outside its schedule.
-    NotAsked,
+    NotAsked "not_asked";
     /// It has nothing for more people than usual.
-    DecliningMore,
+    DecliningMore "declining_more";
     /// More asks than usual run out of time, or its answers take longer.
-    Slow,
+    Slow "slow";
     /// More asks than usual end with an error, or very many.
-    Failing,
+    Failing "failing";
     /// It was asked again and again, and has not answered at all.
-    Silent,
+    Silent "silent";
 }
 
 impl Health {
-    /// The word for it in metrics, for other programs, and for people with spaces.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Healthy => "healthy",
-            Self::Unknown => "unknown",
-            Self::NotAsked => "not_asked",
-            Self::DecliningMore => "declining_more",
-            Self::Slow => "slow",
-            Self::Failing => "failing",
-            Self::Silent => "silent",
-        }
-    }
-
     /// The words for it.
     pub fn words(self) -> &'static str {
         match self {

@@ -4,10 +4,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::model::{EventType, LeadLegalInformation, Timestamp};
+use crate::model::{EventType, LeadLegalInformation, Timestamp, record};
 use crate::records::{Unavailable, consents, projection, reading};
 use crate::store::entities::{Happening, LeadRecord};
 use crate::store::{Store, Tree};
@@ -26,59 +25,56 @@ pub struct Wanted {
     pub test: bool,
 }
 
-/// Where a page ends, and the next begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Place {
-    /// Whose feed is being read.
-    pub company: Uuid,
-    /// From which arrival on, microseconds since 1970.
-    pub from_us: u64,
-}
+record! { plain
+    /// Where a page ends, and the next begins.
+    #[derive(Copy, Eq)]
+    Place {
+        /// Whose feed is being read.
+        company: Uuid,
+        /// From which arrival on, microseconds since 1970.
+        from_us: u64,
+    }
 
-/// What some leads state.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ConsentPage {
-    /// What is stated, each once.
-    pub statements: Vec<LeadLegalInformation>,
-    /// Who stated it, and when.
-    pub consents: Vec<Consent>,
-    /// Leads that are not there any more, because they were erased or their time is over.
-    pub gone: u64,
-    /// Where to go on; nothing at the end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<Place>,
-}
+    /// What some leads state.
+    #[derive(Default)]
+    ConsentPage {
+        /// What is stated, each once.
+        statements: Vec<LeadLegalInformation>,
+        /// Who stated it, and when.
+        consents: Vec<Consent>,
+        /// Leads that are not there any more, because they were erased or their time is over.
+        gone: u64,
+        /// Where to go on; nothing at the end.
+        next?: Place,
+    }
 
-/// That somebody stated something.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Consent {
-    /// Their lead.
-    pub lead_uuid: Uuid,
-    /// Whose it is.
-    pub company_uuid: Uuid,
-    /// When it was stated.
-    pub stated_at: Timestamp,
-    /// What was stated: its place among the statements of the page.
-    pub statement: usize,
-    /// Whether something else was stated later.
-    pub superseded: bool,
-}
+    /// That somebody stated something.
+    #[derive(Eq)]
+    Consent {
+        /// Their lead.
+        lead_uuid: Uuid,
+        /// Whose it is.
+        company_uuid: Uuid,
+        /// When it was stated.
+        stated_at: Timestamp,
+        /// What was stated: its place among the statements of the page.
+        statement: usize,
+        /// Whether something else was stated later.
+        superseded: bool,
+    }
 
-/// What the person of a lead agreed to, without the texts that they were shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Agreed {
-    /// When that was stated.
-    pub stated_at: Timestamp,
-    /// What was asked for, and whether they agreed to it.
-    pub to: Vec<(String, bool)>,
-    /// The version of the text that several clients share.
-    pub version: Option<String>,
-    /// Whether something else was stated later.
-    pub superseded: bool,
+    /// What the person of a lead agreed to, without the texts that they were shown.
+    #[derive(Eq)]
+    Agreed {
+        /// When that was stated.
+        stated_at: Timestamp,
+        /// What was asked for, and whether they agreed to it.
+        to: Vec<(String, bool)>,
+        /// The version of the text that several clients share.
+        version: Option<String>,
+        /// Whether something else was stated later.
+        superseded: bool,
+    }
 }
 
 /// What the person of a lead agreed to, the oldest first; what states nothing is left out.

@@ -4,46 +4,43 @@ use std::time::Duration;
 
 use chrono::Utc;
 use hyper::HeaderMap;
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::message::Message;
 use super::sender::send_once;
 use super::subscription::{Subscription, Way};
 use crate::ids;
-use crate::model::{ClientTags, EventData, EventType, LeadEvent, ProductType, Timestamp};
+use crate::model::{ClientTags, EventData, EventType, LeadEvent, ProductType, Timestamp, record};
 
 /// How much of an answer is shown, in bytes.
 const SHOWN_BYTES: usize = 2048;
 
-/// What was sent, and what came back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Trial {
-    /// `POST https://…`
-    pub request: String,
-    /// What went with it, by name.
-    pub headers: Vec<(String, String)>,
-    /// What was sent; empty with a URL.
-    pub body: String,
-    /// What came back; nothing where nothing did.
-    pub answer: Option<TrialAnswer>,
-    /// Why nothing came back.
-    pub failure: Option<String>,
-}
+record! { plain
+    /// What was sent, and what came back.
+    Trial {
+        /// `POST https://…`
+        request: String,
+        /// What went with it, by name.
+        headers: Vec<(String, String)>,
+        /// What was sent; empty with a URL.
+        body: String,
+        /// What came back; nothing where nothing did.
+        answer: Option<TrialAnswer>,
+        /// Why nothing came back.
+        failure: Option<String>,
+    }
 
-/// The answer to a test.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TrialAnswer {
-    /// Its status.
-    pub status: u16,
-    /// Its headers, by name.
-    pub headers: Vec<(String, String)>,
-    /// How it begins.
-    pub body: String,
-    /// How long it took, in milliseconds: to connect, to the head, to the end.
-    pub took_ms: [u64; 3],
+    /// The answer to a test.
+    TrialAnswer {
+        /// Its status.
+        status: u16,
+        /// Its headers, by name.
+        headers: Vec<(String, String)>,
+        /// How it begins.
+        body: String,
+        /// How long it took, in milliseconds: to connect, to the head, to the end.
+        took_ms: [u64; 3],
+    }
 }
 
 impl Trial {

@@ -6,8 +6,7 @@ use statrs::distribution::{Beta, ContinuousCDF};
 
 use super::{Rankings, prior};
 use crate::config::NamedRanking;
-use crate::model::record::record;
-use crate::model::{ProductType, Timestamp};
+use crate::model::{ProductType, Timestamp, record};
 use crate::partners::ranking::estimate::Known;
 use crate::partners::ranking::{ConversionFrom, Estimate, Prior, Weights};
 use crate::store::tokens::Tokens;

@@ -1,65 +1,59 @@
 //! A transcript as it is read: bodies as texts.
 
-use serde::{Deserialize, Serialize};
-
 use super::transcripts::Kept;
-use crate::model::{ProductType, Timestamp};
+use crate::model::{ProductType, Timestamp, record};
 use crate::rate_table::transcript::{CallEnd, CalledBy, Message, TranscribedCall, Transcript};
 
-/// The transcript of an ask.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AskTranscript {
-    /// Key of the partner.
-    pub partner: String,
-    /// What it was asked about.
-    pub product_type: ProductType,
-    /// When it was written down.
-    pub written_at: Timestamp,
-    /// The calls in their order.
-    pub calls: Vec<ShownCall>,
-    /// Further calls that there was no room for.
-    pub left_out: u32,
-}
+record! { plain
+    /// The transcript of an ask.
+    AskTranscript {
+        /// Key of the partner.
+        partner: String,
+        /// What it was asked about.
+        product_type: ProductType,
+        /// When it was written down.
+        written_at: Timestamp,
+        /// The calls in their order.
+        calls: Vec<ShownCall>,
+        /// Further calls that there was no room for.
+        left_out: u32,
+    }
 
-/// A call as it is shown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ShownCall {
-    /// When it began.
-    pub at: Timestamp,
-    /// Who made it.
-    pub by: CalledBy,
-    /// The step that it is of, where there are several.
-    pub step: Option<String>,
-    /// The method.
-    pub method: String,
-    /// Where to.
-    pub url: String,
-    /// What was sent.
-    pub sent: ShownMessage,
-    /// The status of its answer, if one came.
-    pub status: Option<u16>,
-    /// The answer.
-    pub came: Option<ShownMessage>,
-    /// Why none came.
-    pub failure: Option<String>,
-    /// How long it took, milliseconds.
-    pub took_ms: u32,
-}
+    /// A call as it is shown.
+    ShownCall {
+        /// When it began.
+        at: Timestamp,
+        /// Who made it.
+        by: CalledBy,
+        /// The step that it is of, where there are several.
+        step: Option<String>,
+        /// The method.
+        method: String,
+        /// Where to.
+        url: String,
+        /// What was sent.
+        sent: ShownMessage,
+        /// The status of its answer, if one came.
+        status: Option<u16>,
+        /// The answer.
+        came: Option<ShownMessage>,
+        /// Why none came.
+        failure: Option<String>,
+        /// How long it took, milliseconds.
+        took_ms: u32,
+    }
 
-/// The headers and the body of a request or an answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ShownMessage {
-    /// Names and values; none of those that were not kept, or are masked.
-    pub headers: Vec<(String, Option<String>)>,
-    /// The body; a redacted one as JSON, whatever it was.
-    pub body: String,
-    /// How long the whole body is, bytes.
-    pub bytes: u64,
-    /// Whether it was longer than is kept.
-    pub cut: bool,
+    /// The headers and the body of a request or an answer.
+    ShownMessage {
+        /// Names and values; none of those that were not kept, or are masked.
+        headers: Vec<(String, Option<String>)>,
+        /// The body; a redacted one as JSON, whatever it was.
+        body: String,
+        /// How long the whole body is, bytes.
+        bytes: u64,
+        /// Whether it was longer than is kept.
+        cut: bool,
+    }
 }
 
 impl AskTranscript {

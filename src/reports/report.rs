@@ -13,7 +13,7 @@ use super::groups::{Group, Groups};
 use super::measure::{Measure, Measures};
 use super::query::{Order, OrderBy, Query, Range};
 use super::sums::{SumFault, Sums};
-use crate::model::record::record;
+use crate::model::record;
 use crate::sheet::{Kind, Sheet, Value};
 
 record! {

@@ -54,32 +54,23 @@ impl Rates {
     }
 }
 
-/// What happens to a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// It is answered.
-    Answered,
-    /// Status 500.
-    Error,
-    /// What nobody can read.
-    Garbage,
-    /// A byte a second.
-    Drip,
-    /// No answer, the connection ends.
-    Reset,
-}
+worded! {
+    /// What happens to a request.
+    pub enum Fate;
 
-impl Fate {
     /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Answered => "answered",
-            Self::Error => "error",
-            Self::Garbage => "garbage",
-            Self::Drip => "drip",
-            Self::Reset => "reset",
-        }
-    }
+    fn word;
+
+    /// It is answered.
+    Answered "answered";
+    /// Status 500.
+    Error "error";
+    /// What nobody can read.
+    Garbage "garbage";
+    /// A byte a second.
+    Drip "drip";
+    /// No answer, the connection ends.
+    Reset "reset";
 }
 
 /// Draws what happens; the same seed draws the same in the same order.

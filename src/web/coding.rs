@@ -27,15 +27,19 @@ const BROTLI_WINDOW_BITS: i32 = 18;
 /// Of so many bytes or more brotli models what follows upon what: a rate table gets shorter by another one or two percent for it.
 const BROTLI_MODELS_FROM_BYTES: usize = 1 << 20;
 
-/// How a body is given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Coding {
+worded! {
+    /// How a body is given.
+    pub(super) enum Coding;
+
+    /// Its name in `Content-Encoding`; empty for none.
+    fn name;
+
     /// As it is.
-    Plain,
+    Plain "";
     /// Compressed by gzip, which every client knows.
-    Gzip,
+    Gzip "gzip";
     /// Compressed by brotli, which browsers ask for over TLS.
-    Brotli,
+    Brotli "br";
 }
 
 /// In whose words a body is, and in which coding; neither as it was made.
@@ -95,15 +99,6 @@ impl Coding {
             most if most < plain => Self::Plain,
             most if most == brotli => Self::Brotli,
             _ => Self::Gzip,
-        }
-    }
-
-    /// Its name in `Content-Encoding`; empty for none.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "",
-            Self::Gzip => "gzip",
-            Self::Brotli => "br",
         }
     }
 

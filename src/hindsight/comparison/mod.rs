@@ -14,7 +14,7 @@ pub use self::outcome::Outcome;
 use self::outcome::Tally;
 pub use self::reading::Reading;
 use crate::experiments::CONTROL;
-use crate::model::record::record;
+use crate::model::record;
 
 /// Leads that each of two variants must have for a difference between them to be told.
 pub const LEAST_LEADS: u64 = 100;

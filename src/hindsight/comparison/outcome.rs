@@ -2,36 +2,30 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Outcome {
+worded! {
+    /// What is compared.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    pub enum Outcome;
+
+    /// Its name for programs, as in JSON.
+    fn name;
+
     /// Leads that had an offer.
-    WithOffers,
+    WithOffers "withOffers";
     /// Clicks a lead.
-    Clicks,
+    Clicks "clicks";
     /// Leads of which an application was reported and not taken back.
-    Applied,
+    Applied "applied";
     /// Leads that were funded, likewise.
-    Funded,
+    Funded "funded";
     /// Dollars that a lead earned, less those taken back.
-    Earnings,
+    Earnings "earnings";
 }
 
 impl Outcome {
     /// Every one.
     pub const ALL: [Self; 5] = [Self::WithOffers, Self::Clicks, Self::Applied, Self::Funded, Self::Earnings];
-
-    /// Its name for programs, as in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::WithOffers => "withOffers",
-            Self::Clicks => "clicks",
-            Self::Applied => "applied",
-            Self::Funded => "funded",
-            Self::Earnings => "earnings",
-        }
-    }
 
     /// The same for people.
     pub fn heading(self) -> &'static str {

@@ -13,8 +13,7 @@ use uuid::Uuid;
 
 pub use self::standing::Standing;
 pub use crate::hindsight::judgement::Refusal;
-use crate::model::record::record;
-use crate::model::{ProductType, RejectReason, Timestamp};
+use crate::model::{ProductType, RejectReason, Timestamp, record};
 use crate::partners::Book;
 pub use crate::rate_table::reason::Reason;
 use crate::rate_table::table::Table;
@@ -124,36 +123,27 @@ record! {
     }
 }
 
-/// Why an offer is, or is not, shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OfferReason {
-    /// It is shown.
-    Shown,
-    /// It waits for the other answers of second look.
-    Waiting,
-    /// At second look another offer of its kind is worth more.
-    Outbid,
-    /// The lead fits it, and it is not in the partner's answer.
-    NotAnswered,
-    /// A condition is not met.
-    Unmet,
-    /// Its partner was not asked.
-    NotAsked,
-}
+worded! {
+    /// Why an offer is, or is not, shown.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum OfferReason;
 
-impl OfferReason {
     /// The same for people.
-    pub fn sentence(self) -> &'static str {
-        match self {
-            Self::Shown => "shown",
-            Self::Waiting => "waits for second look",
-            Self::Outbid => "outbid at second look",
-            Self::NotAnswered => "not in an answer",
-            Self::Unmet => "failed",
-            Self::NotAsked => "not asked",
-        }
-    }
+    fn sentence;
+
+    /// It is shown.
+    Shown "shown";
+    /// It waits for the other answers of second look.
+    Waiting "waits for second look";
+    /// At second look another offer of its kind is worth more.
+    Outbid "outbid at second look";
+    /// The lead fits it, and it is not in the partner's answer.
+    NotAnswered "not in an answer";
+    /// A condition is not met.
+    Unmet "failed";
+    /// Its partner was not asked.
+    NotAsked "not asked";
 }
 
 /// Explains a lead by its uuid, or one rate table by its own uuid or that of an offer in it; `None` when there is none of

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::model::ConversionSource;
-use crate::model::record::record;
+use crate::model::{ConversionSource, record};
 use crate::partners::Quote;
 use crate::partners::ranking::{ConversionFrom, Parts, Ranked, Ranking, Seen};
 use crate::rate_table::table::Table;

@@ -4,10 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::model::ProductType;
+use crate::model::{ProductType, record};
 use crate::partners::Quote;
 
 /// Leads that are named of those that gain or lose every offer, at most; all are counted.
@@ -25,82 +24,79 @@ pub struct TableOutcome {
     pub offers: Vec<(SeatKey, String, Quote)>,
 }
 
-/// What a replay found.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReplayReport {
-    /// Rate tables that were compared.
-    pub rate_tables: u64,
-    /// Rate tables that were not.
-    pub skipped: Skipped,
-    /// All offers.
-    pub offers: OfferCount,
-    /// Leads without an offer then that would have one.
-    pub gain_all: Named,
-    /// Leads with an offer then that would have none.
-    pub lose_all: Named,
-    /// Partner by partner.
-    pub seats: Vec<SeatReplay>,
-}
+record! { plain
+    /// What a replay found.
+    #[derive(Default, Eq)]
+    ReplayReport {
+        /// Rate tables that were compared.
+        rate_tables: u64,
+        /// Rate tables that were not.
+        skipped: Skipped,
+        /// All offers.
+        offers: OfferCount,
+        /// Leads without an offer then that would have one.
+        gain_all: Named,
+        /// Leads with an offer then that would have none.
+        lose_all: Named,
+        /// Partner by partner.
+        seats: Vec<SeatReplay>,
+    }
 
-/// Why rate tables were not compared.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Skipped {
-    /// A partner is still outstanding.
-    pub pending: u64,
-    /// The lead has grown since, so that it is not the one that was matched.
-    pub grown: u64,
-    /// The lead, or a part of the table, is not there any more.
-    pub gone: u64,
-}
+    /// Why rate tables were not compared.
+    #[derive(Copy, Default, Eq)]
+    Skipped {
+        /// A partner is still outstanding.
+        pending: u64,
+        /// The lead has grown since, so that it is not the one that was matched.
+        grown: u64,
+        /// The lead, or a part of the table, is not there any more.
+        gone: u64,
+    }
 
-/// How many leads, and some of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Named {
-    /// How many.
-    pub count: u64,
-    /// The first of them.
-    pub leads: Vec<Uuid>,
-}
+    /// How many leads, and some of them.
+    #[derive(Default, Eq)]
+    Named {
+        /// How many.
+        count: u64,
+        /// The first of them.
+        leads: Vec<Uuid>,
+    }
 
-/// What becomes of offers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OfferCount {
-    /// Shown then and now, alike or not.
-    pub kept: u64,
-    /// Of those, the ones that would say something else.
-    pub changed: u64,
-    /// Shown now only.
-    pub won: u64,
-    /// Shown then only.
-    pub lost: u64,
-}
+    /// What becomes of offers.
+    #[derive(Copy, Default, Eq)]
+    OfferCount {
+        /// Shown then and now, alike or not.
+        kept: u64,
+        /// Of those, the ones that would say something else.
+        changed: u64,
+        /// Shown now only.
+        won: u64,
+        /// Shown then only.
+        lost: u64,
+    }
 
-/// What becomes of a partner's place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SeatReplay {
-    /// Key of the partner.
-    pub partner: String,
-    /// What it is asked about.
-    pub product_type: ProductType,
-    /// Whether it is asked over HTTP, so that only asks can be won, not offers.
-    pub over_http: bool,
-    /// Leads about which it was asked.
-    pub asked_then: u64,
-    /// Leads about which it would be asked.
-    pub asked_now: u64,
-    /// Leads about which it would be asked and was not.
-    pub newly_asked: u64,
-    /// Leads about which it was asked and would not be.
-    pub no_longer_asked: u64,
-    /// Its offers.
-    pub offers: OfferCount,
-    /// The same offer by offer.
-    pub by_offer: BTreeMap<String, OfferCount>,
+    /// What becomes of a partner's place.
+    #[derive(Eq)]
+    SeatReplay {
+        /// Key of the partner.
+        partner: String,
+        /// What it is asked about.
+        product_type: ProductType,
+        /// Whether it is asked over HTTP, so that only asks can be won, not offers.
+        over_http: bool,
+        /// Leads about which it was asked.
+        asked_then: u64,
+        /// Leads about which it would be asked.
+        asked_now: u64,
+        /// Leads about which it would be asked and was not.
+        newly_asked: u64,
+        /// Leads about which it was asked and would not be.
+        no_longer_asked: u64,
+        /// Its offers.
+        offers: OfferCount,
+        /// The same offer by offer.
+        by_offer: BTreeMap<String, OfferCount>,
+    }
 }
 
 /// Counts tables.

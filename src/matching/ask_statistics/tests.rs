@@ -250,7 +250,7 @@ proptest! {
         let tally: AskTally = asks.iter().copied().collect();
         let summary = tally.summary();
         prop_assert_eq!((summary.p50, summary.p95, summary.p99), (at(50), at(95), at(99)));
-        let late = asks.iter().filter(|ask| ask.end == None).count();
+        let late = asks.iter().filter(|ask| ask.end.is_none()).count();
         prop_assert_eq!(summary.asked, (asks.len() - late) as u64);
         prop_assert_eq!(summary.asked, summary.answered + summary.failed + summary.timed_out);
     }

@@ -8,8 +8,7 @@ use super::batch::Period;
 use super::meter::MINUTE;
 use super::{Denied, Limiter, Round};
 use crate::matching::undeclared_words::UndeclaredWord;
-use crate::model::ProductType;
-use crate::model::record::record;
+use crate::model::{ProductType, record};
 use crate::partner_health::Judgement;
 use crate::partners::{Book, Seat};
 use crate::telemetry::metrics::LIMIT_USED;
@@ -60,28 +59,33 @@ record! {
     }
 }
 
-/// Whether a seat is asked, or why not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum State {
+worded! {
+    /// Whether a seat is asked, or why not.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    pub enum State;
+
+    /// The words for it.
+    fn words;
+
     /// It is asked.
-    Active,
+    Active "active";
     /// Its file says so.
-    PausedByFile,
+    PausedByFile "paused by file";
     /// The command line said so.
-    PausedByCommand,
+    PausedByCommand "paused by command";
     /// Its schedule is closed.
-    OutsideSchedule,
+    OutsideSchedule "outside its schedule";
     /// It has been asked as often as it may be.
-    Capped,
+    Capped "capped";
     /// Its payouts have reached its budget.
-    OverBudget,
+    OverBudget "over budget";
     /// It has failed too often lately.
-    BreakerOpen,
+    BreakerOpen "kept out by its breaker";
     /// Its first day is still to come, or its last has passed.
-    OutsideDays,
+    OutsideDays "outside its days";
     /// A suppression list that it names is missing.
-    ListMissing,
+    ListMissing "without its suppression list";
 }
 
 impl Limiter {
@@ -174,23 +178,6 @@ impl SeatStanding {
             (State::Active, _, Some(until)) => format!("{words}, closes {}", moment(until)),
             (_, _, Some(until)) => format!("{words} until {}", moment(until)),
             (_, _, None) => words.to_owned(),
-        }
-    }
-}
-
-impl State {
-    /// The words for it.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::PausedByFile => "paused by file",
-            Self::PausedByCommand => "paused by command",
-            Self::OutsideSchedule => "outside its schedule",
-            Self::Capped => "capped",
-            Self::OutsideDays => "outside its days",
-            Self::ListMissing => "without its suppression list",
-            Self::OverBudget => "over budget",
-            Self::BreakerOpen => "kept out by its breaker",
         }
     }
 }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::users::Role;
+use crate::model::record;
 use crate::store::broken::unless_broken;
 use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
 
@@ -32,34 +33,32 @@ const AT_ONCE: usize = 256;
 /// The hash before the first record.
 const BEGINNING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// A record. JSON, by its number; its hash is the SHA-256 of that JSON.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AuditRecord {
-    /// Its number, from 1 on.
-    pub number: u64,
-    /// When it was written, Unix milliseconds.
-    pub at: i64,
-    /// Who: a user of the console, or by what right.
-    pub who: String,
-    /// In which role; nothing of who has the machine itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub role: Option<Role>,
-    /// Where from: `command`, `signal`, or the console and an address.
-    pub from: String,
-    /// What was done, such as `token.create`.
-    pub action: String,
-    /// What it was done to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub object: Option<String>,
-    /// Why, where that is asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The gaps before it, in the record of a salvage: the chain begins anew behind each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub gaps: Vec<AuditGap>,
-    /// The hash of the record before it, as hexadecimal digits.
-    pub previous: String,
+record! { plain
+    /// A record. JSON, by its number; its hash is the SHA-256 of that JSON.
+    #[derive(Eq)]
+    AuditRecord {
+        /// Its number, from 1 on.
+        number: u64,
+        /// When it was written, Unix milliseconds.
+        at: i64,
+        /// Who: a user of the console, or by what right.
+        who: String,
+        /// In which role; nothing of who has the machine itself.
+        role?: Role,
+        /// Where from: `command`, `signal`, or the console and an address.
+        from: String,
+        /// What was done, such as `token.create`.
+        action: String,
+        /// What it was done to.
+        object?: String,
+        /// Why, where that is asked for.
+        reason?: String,
+        /// The gaps before it, in the record of a salvage: the chain begins anew behind each.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        gaps: Vec<AuditGap>,
+        /// The hash of the record before it, as hexadecimal digits.
+        previous: String,
+    }
 }
 
 /// A place where the chain begins anew, since the records there are lost.
@@ -146,20 +145,20 @@ pub struct AuditHead {
     pub hash: String,
 }
 
-/// What a walk over the chain has found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AuditVerdict {
-    /// Records that were read.
-    pub records: u64,
-    /// The last that was read.
-    pub head: AuditHead,
-    /// Where the chain is broken for the first time, and how; nothing where it is whole.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub broken: Option<String>,
-    /// The gaps that a salvage has recorded.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub gaps: Vec<AuditGap>,
+record! { plain
+    /// What a walk over the chain has found.
+    #[derive(Eq)]
+    AuditVerdict {
+        /// Records that were read.
+        records: u64,
+        /// The last that was read.
+        head: AuditHead,
+        /// Where the chain is broken for the first time, and how; nothing where it is whole.
+        broken?: String,
+        /// The gaps that a salvage has recorded.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        gaps: Vec<AuditGap>,
+    }
 }
 
 /// A walk along the chain.

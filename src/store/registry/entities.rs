@@ -9,71 +9,67 @@ use uuid::Uuid;
 
 use crate::model::{
     CreditBands, EventType, Lead, LeadLegalInformation, ProductSubType, ProductType, RejectReason, TokenKind,
+    record,
 };
 use crate::store::codec;
 
-/// A supply partner: who posts leads. JSON, by uuid.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CompanyRecord {
-    /// Its id.
-    pub uuid: Uuid,
-    /// Its name, unique among companies.
-    pub name: String,
-    /// Minutes within which the same identity is a duplicate; none set means none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duplicate_look_back_minutes: Option<u32>,
-}
+record! { plain
+    /// A supply partner: who posts leads. JSON, by uuid.
+    #[derive(Eq)]
+    CompanyRecord {
+        /// Its id.
+        uuid: Uuid,
+        /// Its name, unique among companies.
+        name: String,
+        /// Minutes within which the same identity is a duplicate; none set means none.
+        duplicate_look_back_minutes?: u32,
+    }
 
-/// An access token. JSON, by the SHA-256 of the token, which itself is kept nowhere.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TokenRecord {
-    /// Names the token in lists and when it is revoked; says nothing of the token itself.
-    pub id: Uuid,
-    /// Whose it is.
-    pub company: Uuid,
-    /// What it may do.
-    pub kind: TokenKind,
-    /// Whether its leads are tests.
-    pub test: bool,
-    /// Unix milliseconds.
-    pub created_at: i64,
-}
+    /// An access token. JSON, by the SHA-256 of the token, which itself is kept nowhere.
+    #[derive(Eq)]
+    TokenRecord {
+        /// Names the token in lists and when it is revoked; says nothing of the token itself.
+        id: Uuid,
+        /// Whose it is.
+        company: Uuid,
+        /// What it may do.
+        kind: TokenKind,
+        /// Whether its leads are tests.
+        test: bool,
+        /// Unix milliseconds.
+        created_at: i64,
+    }
 
-/// A lead as it was sent, and what we know of its origin. JSON, by uuid.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LeadRecord {
-    /// Its id.
-    pub uuid: Uuid,
-    /// Whose it is.
-    pub company: Uuid,
-    /// Made with a test token.
-    pub test: bool,
-    /// Unix milliseconds.
-    pub created_at: i64,
-    /// Unix milliseconds.
-    pub updated_at: i64,
-    /// How its score becomes a rating: by the bands of the edition that it was sent in.
-    pub bands: CreditBands,
-    /// Whether who sent it said to know values that the specification lacks, beside those that the lead has.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub newer_values: bool,
-    /// The rate table that was written with it, which no other record leads to; none where it came without one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_table: Option<Uuid>,
-    /// When what it says of consents was stated, Unix milliseconds; none where that was when it was made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub consents_stated_at: Option<i64>,
-    /// What it said of consents before, the oldest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub earlier_consents: Vec<StatedConsents>,
-    /// The variant that it has of each experiment that held for it when it was taken in, by the name of the rule.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub experiments: BTreeMap<String, String>,
-    /// What was sent.
-    pub lead: Lead,
+    /// A lead as it was sent, and what we know of its origin. JSON, by uuid.
+    LeadRecord {
+        /// Its id.
+        uuid: Uuid,
+        /// Whose it is.
+        company: Uuid,
+        /// Made with a test token.
+        test: bool,
+        /// Unix milliseconds.
+        created_at: i64,
+        /// Unix milliseconds.
+        updated_at: i64,
+        /// How its score becomes a rating: by the bands of the edition that it was sent in.
+        bands: CreditBands,
+        /// Whether who sent it said to know values that the specification lacks, beside those that the lead has.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        newer_values: bool,
+        /// The rate table that was written with it, which no other record leads to; none where it came without one.
+        first_table?: Uuid,
+        /// When what it says of consents was stated, Unix milliseconds; none where that was when it was made.
+        consents_stated_at?: i64,
+        /// What it said of consents before, the oldest first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        earlier_consents: Vec<StatedConsents>,
+        /// The variant that it has of each experiment that held for it when it was taken in, by the name of the rule.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        experiments: BTreeMap<String, String>,
+        /// What was sent.
+        lead: Lead,
+    }
 }
 
 impl LeadRecord {

@@ -14,33 +14,28 @@ const NAME_CHARS: usize = 64;
 /// Most users of a store.
 pub const USERS: usize = 1000;
 
-/// What a user may see and do: each role may all that those before it may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
+worded! {
+    /// What a user may see and do: each role may all that those before it may.
+    #[derive(PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Role;
+
+    /// Its name, as the command line and JSON have it.
+    fn word;
+
     /// Sees whether all is well, who is asked and what is on offer: no money, and nothing of a lead.
-    Viewer,
+    Viewer "viewer";
     /// Sees figures and money too, and takes them away.
-    Analyst,
+    Analyst "analyst";
     /// Pauses, resumes and reloads; sees leads masked, and what is masked with a reason.
-    Operator,
+    Operator "operator";
     /// Sees to users, and reads the audit.
-    Administrator,
+    Administrator "administrator";
 }
 
 impl Role {
     /// Every role, in their order.
     pub const ALL: [Self; 4] = [Self::Viewer, Self::Analyst, Self::Operator, Self::Administrator];
-
-    /// Its name, as the command line and JSON have it.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Viewer => "viewer",
-            Self::Analyst => "analyst",
-            Self::Operator => "operator",
-            Self::Administrator => "administrator",
-        }
-    }
 
     /// The role of a name.
     pub fn named(word: &str) -> Option<Self> {

@@ -101,7 +101,7 @@
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
 //!      admin also names private_file: the digest of the console's secret; and ids: the numbers of receipts
-//!      postbacks: for daemon, admin and cli, names analytics, records, wire, store and what these name; partners for what a name may be
+//!      postbacks: for daemon, admin and cli, names analytics, records, wire, store and what these name; partners for what a name may be, and how Retry-After is read
 //!      alerts: for daemon, admin and cli, names config, declaration, outbox, partner_health, store and wire
 //!      outbox: for postbacks, alerts and daemon, names config and wire
 //!      prefills: for http and persons, names shares, store and model; partner_health: a leaf, for matching, admin and cli
@@ -139,6 +139,7 @@
 //! | [`ids`] | uuids that nobody guesses, each from random bits of its own; and those that are derived from a name |
 //! | [`load_shedder`] | how much new work is let in, who waits in line for it, who is refused |
 //! | [`sheet`] | what an answer shows in columns and rows, made once; written as CSV, as Parquet and, by commands, as a table; how figures are written for people |
+//! | `worded` | the macro for enumerations whose variants stand beside their words |
 //! | [`shares`] | what each company holds of what there is only so much of; for web and matching |
 //! | [`partner_health`] | how well a partner is: one judgement of how its asks end, against its own past |
 //! | [`sandbox`] | a partner simulator that answers from case files |
@@ -228,7 +229,7 @@
 //! - No log, metric or error holds personal data: messages say what was wanted and the kind of thing that was found.
 //! - No byte on the disk tells of a person without the master key: the store seals what [`store::TREES`] says, and nobody
 //!   can write it otherwise.
-//! - Deliberately absent: global state, a second clock (tests pause tokio's; arrival times, feeds and limits share the store's), an expression engine on the hot path.
+//! - Deliberately absent: global state (metrics and the permits to hash passwords aside), a second clock (tests pause tokio's; arrival times, feeds and limits share the store's), an expression engine on the hot path.
 
 #[macro_use]
 mod worded;

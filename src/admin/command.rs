@@ -20,7 +20,7 @@ use crate::store::ReadError;
 use crate::web::{Context, Failure, Reply};
 pub use crate::web::{blocking, our_fault};
 
-/// Declares operations of the command line: of each its handler by name, what the body orders, if anything, and what is answered as JSON.
+/// Declares handlers of commands: name, optional JSON order, JSON answer.
 macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident($context:ident $(, $order:ident: $type:ty)?) => $answer:expr;)+) => {
         $($(#[$doc])*
@@ -48,10 +48,10 @@ const WRITTEN_AFTER_S: u32 = 10;
 /// What the system says of a full disk.
 const FULL: &str = "(os error 28)";
 
-/// Whether there was what a command is about.
+/// Whether the object of the command exists.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Found {
-    /// Whether there was.
+    /// Whether it exists.
     pub found: bool,
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
+use serde::{Deserialize, Serialize};
 
 use super::ledger::{Ledger, Told};
 use super::receiver;
@@ -12,57 +13,59 @@ use super::rule::{Rule, Severity};
 use super::state::Alert;
 use super::trial::Tried;
 use crate::config::AlertSettings;
-use crate::model::record;
 use crate::store::Store;
 
 /// What is known of alerts; where another process leads, as of the last look at what that has written. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Board(Arc<Mutex<Ledger>>);
 
-record! { plain
-    /// How alerts stand, and who is told.
-    Standing {
-        /// The alerts: those that fire first, the most urgent and youngest first, then those that wait, then those that have ended.
-        alerts: Vec<AlertStanding>,
-        /// Who is told.
-        receivers: Vec<ReceiverStanding>,
-    }
+/// How alerts stand, and who is told.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Standing {
+    /// The alerts: those that fire first, the most urgent and youngest first, then those that wait, then those that have ended.
+    pub alerts: Vec<AlertStanding>,
+    /// Who is told.
+    pub receivers: Vec<ReceiverStanding>,
+}
 
-    /// An alert, for people and for other programs.
-    AlertStanding {
-        /// The name of its rule.
-        name: String,
-        /// How urgent it is.
-        severity: Severity,
-        /// `firing`, `waiting` or `ended`.
-        state: String,
-        /// What has happened.
-        summary: String,
-        /// Of what, by label.
-        labels: BTreeMap<String, String>,
-        /// Since when its condition holds, Unix milliseconds.
-        since: i64,
-        /// When it was raised.
-        fired: Option<i64>,
-        /// When it ended.
-        ended: Option<i64>,
-        /// The part of the handbook to read.
-        runbook: String,
-    }
+/// An alert, for people and for other programs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AlertStanding {
+    /// The name of its rule.
+    pub name: String,
+    /// How urgent it is.
+    pub severity: Severity,
+    /// `firing`, `waiting` or `ended`.
+    pub state: String,
+    /// What has happened.
+    pub summary: String,
+    /// Of what, by label.
+    pub labels: BTreeMap<String, String>,
+    /// Since when its condition holds, Unix milliseconds.
+    pub since: i64,
+    /// When it was raised.
+    pub fired: Option<i64>,
+    /// When it ended.
+    pub ended: Option<i64>,
+    /// The part of the handbook to read.
+    pub runbook: String,
+}
 
-    /// How a receiver stands.
-    #[derive(Eq)]
-    ReceiverStanding {
-        /// Its name.
-        name: String,
-        /// The host that is called, or who gets the mail.
-        place: String,
-        /// Messages that it has not taken yet.
-        outstanding: usize,
-        /// How it took them.
-        #[serde(flatten)]
-        told: Told,
-    }
+/// How a receiver stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReceiverStanding {
+    /// Its name.
+    pub name: String,
+    /// The host that is called, or who gets the mail.
+    pub place: String,
+    /// Messages that it has not taken yet.
+    pub outstanding: usize,
+    /// How it took them.
+    #[serde(flatten)]
+    pub told: Told,
 }
 
 impl Board {

@@ -183,7 +183,7 @@ fn empties(old: &Book, new: &Book, settings: &Settings) -> Option<Fault> {
     })
 }
 
-/// Notes which book is in force, and that it is what the files say.
+/// Exports the book in force, and that it matches the files.
 pub fn note_book(book: &Book) {
     gauge!(RELOAD_REFUSED).set(0.0);
     // Six bytes fit into a float exactly.

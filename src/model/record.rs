@@ -3,7 +3,8 @@
 /// Defines resources, each from one list of fields: `field: Type` is always written, `field?: Type` is left out when not given, and
 /// `field?: Type | null` may be left out or null.
 ///
-/// `record! { plain … }` defines what only our own commands and pages read, which no document describes.
+/// `record! { plain … }` defines what no document describes: what our own commands and pages read, and what the store keeps, where names and
+/// order of the fields are its format.
 macro_rules! record {
     (@define [plain $($meta:tt)*] $name:ident [$($fields:tt)*]) => {
         #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -6,7 +6,7 @@
 //! its own on what a rule means.
 //!
 //! A subject with more than [`MAX_CELLS`] stretches gets coarser ones, whose bits mean "may accept"; survivors are then
-//! checked against their conditions. So memory stays at `rows × MAX_CELLS / 8` bytes a column whatever the rules say.
+//! checked against their conditions. So memory stays at `rows × MAX_CELLS / 8` bytes a column, rows rounded up to 512, whatever the rules say.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -100,14 +100,14 @@ impl Index {
     pub fn search(&self, facts: &Facts, mut found: impl FnMut(usize)) {
         let choices: Vec<Cow<[Block]>> =
             self.columns.iter().map(|column| column.choose(facts.get(&column.subject))).collect();
-        // As slices, so that the loop below asks no more whether they are borrowed.
+        // As slices, so the loop does not test for borrowed or owned.
         let choices: Vec<&[Block]> = choices.iter().map(AsRef::as_ref).collect();
 
         for (nth, all) in self.all.iter().enumerate() {
             let mut block = *all;
             for bits in &choices {
                 block.iter_mut().zip(&bits[nth]).for_each(|(word, other)| *word &= other);
-                // Not `==`, which calls a function of the system.
+                // Not `==`, which compiles to a call of `memcmp`.
                 if block.iter().fold(0, |left, word| left | word) == 0 {
                     break;
                 }

@@ -251,7 +251,7 @@ impl Hashes {
         self.contacts.extend(more.contacts);
     }
 
-    /// Begins to have nobody be told by them any more; only by those that are most likely, where no others are left.
+    /// Begins to forget them. With `only_likely`, looks only at the places their hashes most likely have, without a scan.
     fn begin_forgetting(&self, store: &Store, only_likely: bool) -> Result<Forgetting, Unavailable> {
         let begun = store.begin_forgetting_identities(&self.identities, only_likely);
         let mut forgetting = begun.map_err(failed)?;

@@ -1,5 +1,4 @@
-//! Commits a group, in front of the writer of either engine: what a failure comes to, when a failed engine is tried again, and what is
-//! finished then.
+//! Commits groups through the writer of either engine: latches failures, retries a failed engine, and finishes interrupted erasures.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -23,7 +22,7 @@ pub(super) struct Committer<W: ?Sized> {
 }
 
 impl<W> Committer<W> {
-    /// Commits what this writer writes.
+    /// A committer in front of this writer.
     pub(super) fn new(
         writer: W,
         latch: Arc<FailureLatch>,
@@ -74,7 +73,7 @@ impl<W: Writer + ?Sized> Committer<W> {
         fault.to_string()
     }
 
-    /// When a failed engine is to be [tried again](Self::mend), if it may be.
+    /// How long to wait before the next [`mend`](Self::mend); none unless the failure can be mended.
     pub(super) fn try_again_in(&self) -> Option<Duration> {
         self.latch.can_mend().then_some(self.mend_interval)
     }
@@ -89,11 +88,8 @@ impl<W: Writer + ?Sized> Committer<W> {
         let works = self.writer.renew();
         self.stalls.done();
         match works {
-            Ok(true) => {
-                self.latch.mended();
-                self.finish_rewraps();
-            }
-            Ok(false) => {}
+            Ok(true) if self.latch.mended() => self.finish_rewraps(),
+            Ok(_) => {}
             Err(fault) => drop(self.failed(&fault)),
         }
     }
@@ -106,7 +102,7 @@ impl<W: Writer + ?Sized> Committer<W> {
         }
     }
 
-    /// Does a part of what is to be done between groups.
+    /// Does a part of the upkeep between groups.
     pub(super) fn tidy(&mut self) {
         if self.latch.failure().is_some() {
             return;

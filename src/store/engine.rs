@@ -124,7 +124,7 @@ pub(super) trait Writer: Send {
     /// How long the last group waited for what makes it durable.
     fn waited(&self) -> Duration;
 
-    /// Whether the engine takes writes again, after a failure.
+    /// Tries to get the engine to take writes again; `false` if it still does not.
     fn renew(&mut self) -> Result<bool, Fault>;
 
     /// Does a part of what is to be done between groups.
@@ -141,7 +141,7 @@ pub(super) trait Writer: Send {
     }
 }
 
-/// What failed in writing a group.
+/// A failure of a writer.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) enum Fault {

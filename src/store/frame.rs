@@ -69,7 +69,7 @@ pub(super) fn checksum(parts: &[&[u8]]) -> u32 {
     hasher.finalize()
 }
 
-/// By what something is found among others in memory; it differs from one build to the next.
+/// A hash for lookups in memory. Never stored: it may change with the Rust release.
 pub(super) fn hash(of: impl Hash) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(of)
 }

@@ -53,11 +53,18 @@ impl FailureLatch {
         self.set(reason, true);
     }
 
-    /// Marks the store as sound again.
-    pub(super) fn mended(&self) {
-        *self.failure.write() = None;
+    /// Marks the store as sound again, unless it failed for good meanwhile. Gives whether it is sound.
+    pub(super) fn mended(&self) -> bool {
+        {
+            let mut failure = self.failure.write();
+            if failure.as_ref().is_some_and(|failure| failure.for_good) {
+                return false;
+            }
+            *failure = None;
+        }
         tracing::warn!("the store works again: commits are taken");
         self.mended.notify_one();
+        true
     }
 
     /// Waits until the store is sound again after a failure. One waits at a time.

@@ -33,7 +33,7 @@ impl<S> Explained<S> {
 }
 
 impl<S: AsyncWrite + Unpin> Explained<S> {
-    /// Writes the answer in place of hyper's, if `buffer` is where that begins; whether it is, and all of `buffer` counts as written.
+    /// Writes our answer if `buffer` starts hyper's; true when `buffer` counts as written.
     fn poll_instead(&mut self, context: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<bool>> {
         if self.instead.is_none() && buffer.starts_with(TOO_LARGE) {
             let failure = Failure::head_too_large(self.head_bytes).counted("head_too_large");

@@ -14,7 +14,7 @@ pub(super) fn decode(text: &str) -> Option<Cow<'_, str>> {
 
 /// Splits and decodes `a=1&b=x+y`; `None` when a name or value does not decode.
 pub(super) fn decode_query(query: &str) -> Option<Vec<(String, String)>> {
-    // Read on, what does not decode would be replaced.
+    // `form_urlencoded` would replace what does not decode.
     decode(query)?;
     Some(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
 }

@@ -18,7 +18,7 @@ pub struct Threads(Arc<[Thread]>);
 
 struct Thread {
     spawn: Box<dyn Fn(Work) + Send + Sync>,
-    /// Shows how much it runs; shared by each that does.
+    /// The gauge of its connections, with one more reference for each task that runs.
     shown: Arc<Gauge>,
 }
 

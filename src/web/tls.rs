@@ -18,7 +18,7 @@ use x509_cert::der::Decode;
 use crate::regular_file::{self, PEM_BYTES_MAX};
 
 /// What a listener shows, and the files that it comes from. Cheap to clone; clones change together.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Identity {
     certificate: PathBuf,
     key: PathBuf,
@@ -104,6 +104,12 @@ impl ResolvesServerCert for Shown {
 }
 
 /// The key is a secret.
+impl fmt::Debug for Identity {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Identity").field("certificate", &self.certificate).finish_non_exhaustive()
+    }
+}
+
 impl fmt::Debug for Shown {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Shown")
@@ -154,7 +160,7 @@ fn in_force(certificate: &CertificateDer<'_>) -> Result<(), String> {
 /// From when to when a certificate is in force, since the epoch.
 fn validity(certificate: &CertificateDer<'_>) -> Result<[Duration; 2], String> {
     let unreadable = || "the certificate cannot be read".to_owned();
-    // Rustls is stricter.
+    // Rustls also refuses certificates that `x509-cert` reads, such as those of version 1.
     ParsedCertificate::try_from(certificate).map_err(|_| unreadable())?;
     let validity = Certificate::from_der(certificate).map_err(|_| unreadable())?.tbs_certificate.validity;
     Ok([validity.not_before, validity.not_after].map(|time| time.to_unix_duration()))

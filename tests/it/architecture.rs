@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 /// Which modules of ours each module may name.
 const MAY_NAME: &[(&str, &[&str])] = &[
     ("model", &[]),
+    ("worded", &[]),
     ("regular_file", &[]),
     ("declaration", &["regular_file"]),
     ("config", &["declaration", "telemetry"]),

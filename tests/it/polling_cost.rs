@@ -19,7 +19,7 @@ const LOAN: &str = r#"{
 /// An offer each, which makes a long table.
 const LENDERS: usize = 42;
 const TABLE_BYTES: usize = 45_000;
-/// The same of the sample catalogue, of which a partner may be late.
+/// Least length with the sample catalogue, of which a slow partner may be missing.
 const SAMPLE_TABLE_BYTES: usize = 35_000;
 /// The most that a change of it may cost, head and all.
 const CHANGE_BYTES_MAX: usize = 5 * 1024;

@@ -82,7 +82,7 @@ async fn what_is_not_needed_is_made_anew_where_it_is_damaged() {
     for name in ["manifest", "manifest.copy", "base/index.sum", "base/index/db", "volumes/1/index/db"] {
         for _ in 0..4 {
             let file = store.join(name);
-            let mut damaged = fs::read(&file).unwrap();
+            let mut damaged = fs::read(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
             // An index that was only begun has nothing in it yet.
             match damaged.len() {
                 0 => damaged.push(rng.u8(..)),
@@ -352,7 +352,7 @@ async fn damage_is_shown_while_all_the_rest_goes_on() {
     let stopped = with_leads().await;
     let name = "volumes/1/00000001.records";
     let file = stopped.plan.store().join(name);
-    let mut damaged = fs::read(&file).unwrap();
+    let mut damaged = fs::read(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
     let middle = damaged.len() / 2;
     damaged[middle] ^= 1;
     fs::write(&file, damaged).unwrap();

@@ -16,7 +16,7 @@ struct Row {
     /// How bad its worst seat is.
     badness: u8,
     states: Vec<Pill>,
-    /// What it is found by.
+    /// Text that the search looks in.
     words: String,
     fields: Value,
 }

@@ -35,8 +35,8 @@ type Hash = [u8; 32];
 pub(in crate::admin) struct SessionRules {
     /// Whether anybody has to.
     pub(in crate::admin) required: bool,
-    /// How long a session lasts, and how many attempts may fail.
-    pub(in crate::admin) settings: ConsoleSettings,
+    /// The settings of the console at the start: how long a session lasts, and how many attempts may fail.
+    pub(in crate::admin) at_start: ConsoleSettings,
     /// What is typed to sign in without a name.
     pub(in crate::admin) passwords: Passwords,
 }
@@ -45,7 +45,7 @@ impl SessionRules {
     /// Those of the settings.
     pub(in crate::admin) fn of(settings: &Settings, passwords: Passwords) -> Self {
         let required = settings.console_asks_to_sign_in();
-        Self { required, settings: settings.console.clone(), passwords }
+        Self { required, at_start: settings.console.clone(), passwords }
     }
 }
 
@@ -146,7 +146,7 @@ impl Sessions {
     /// Nobody is signed in yet.
     pub(super) fn new(mut rules: SessionRules) -> Self {
         let state = Mutex::new(State { secret: rules.passwords.secret.take(), ..State::default() });
-        Self { attempts: Attempts::new(&rules.settings), rules, state }
+        Self { attempts: Attempts::new(&rules.at_start), rules, state }
     }
 
     /// Whether there is anything that can be typed without a name: a password, or the secret.
@@ -256,7 +256,7 @@ impl Sessions {
     }
 
     fn lasts(&self, session: &Session) -> bool {
-        let settings = &self.rules.settings;
+        let settings = &self.rules.at_start;
         session.since.elapsed() < settings.session_life
             && session.used.lock().elapsed() < settings.session_idle
     }

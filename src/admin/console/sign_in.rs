@@ -87,7 +87,7 @@ pub(super) fn signed_in(
     (cookie, _): (String, Arc<Session>),
     next: &str,
 ) -> Result<View, Failure> {
-    let seconds = visit.app.console.sessions.rules.settings.session_life.as_secs();
+    let seconds = visit.app.console.sessions.rules.at_start.session_life.as_secs();
     Ok(see(next)?.header(SET_COOKIE, cookie_of(&cookie, seconds, visit.is_secure())?).into())
 }
 

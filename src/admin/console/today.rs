@@ -142,7 +142,7 @@ mod tests {
         assert!(days.compared().is_none());
         days.add(0, at(2, 75.0));
         let (_, compared) = days.compared().unwrap();
-        assert_eq!(serde_json::to_value(compared).unwrap()[0]["yesterday"], json!(null));
+        assert_eq!(serde_json::to_value(compared).unwrap()[0].get("yesterday"), Some(&json!(null)));
     }
 
     #[test]

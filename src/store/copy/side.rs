@@ -45,10 +45,10 @@ pub(super) trait Side {
     /// Of the source: sees to it that nobody else writes, and gives the sealed keys, which the master key opens.
     fn begin(&mut self, master: &MasterKey) -> Result<Vec<u8>, CopyError>;
 
-    /// Tells the key and the length of each record.
+    /// Of the source: gives the key and the length of each record.
     fn sizes(&self, tell: &mut dyn FnMut(&[u8], u64)) -> Result<(), CopyError>;
 
-    /// Of the source: sees to it that nobody else has written, unless it is locked.
+    /// Of the source: checks that nobody else wrote meanwhile. A locked source needs no check.
     fn end(&self) -> Result<(), CopyError> {
         Ok(())
     }
@@ -62,7 +62,7 @@ pub(super) trait Side {
     /// Writes records, and how far the copy is then; all of it or nothing. Without a marker it is finished.
     fn write(&mut self, records: Vec<Payload>, marker: Option<&Marker>) -> Result<(), CopyError>;
 
-    /// Ends the writing.
+    /// Of the target: ends the writing.
     fn finish(&mut self) -> Result<(), CopyError> {
         Ok(())
     }

@@ -27,9 +27,9 @@ use super::super::volume_number::Number;
 
 const MAGIC: &[u8; 8] = b"offerdj1";
 
-/// What the body of a group begins with.
+/// First byte of the body of a group of positions.
 const POSITIONS: u8 = 0;
-/// See above.
+/// First byte of the body of a group of changes.
 pub(super) const CHANGES: u8 = 1;
 
 /// Length of what is before the first group.

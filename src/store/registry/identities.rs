@@ -80,12 +80,12 @@ impl Known {
 }
 
 impl Store {
-    /// Has the keys that the identities of leads were hashed with be hashed with no more, and says how many records name them.
+    /// Retires the keys that hashed these identities of leads, and says how many records name them.
     /// [`finish_forgetting`](Self::finish_forgetting) does the rest, once the leads are erased; what a crash leaves between
     /// is done by [`forget_passed_identities`](Self::forget_passed_identities), whichever of the leads are erased by then.
     ///
-    /// Where only the likely ones are wanted, nothing is gone through for it: their identities are what they most likely are, such as what
-    /// another erasure, or a start's chore, has hashed anew meanwhile.
+    /// With `only_likely`, looks each identity up under its likely place and scans nothing: enough for what another erasure or a start's
+    /// chore rehashed meanwhile.
     ///
     /// # Errors
     /// Why it could not be done whole. Trying again goes on with it.

@@ -36,7 +36,7 @@ impl Store {
         self.scan(tree, []).read_by(decoded).collect()
     }
 
-    /// The commit that removes the records that these are, if there are any.
+    /// A commit that removes every matching record; none without a match.
     fn ended<T: DeserializeOwned>(
         &self,
         tree: Tree,

@@ -181,7 +181,7 @@ impl Tokens {
         self.each_company().map(|(company, _)| company).collect()
     }
 
-    /// The same, each with what is stored of it.
+    /// Every readable company, with its stored bytes.
     fn each_company(&self) -> impl Iterator<Item = (CompanyRecord, Vec<u8>)> {
         let records = self.store.scan(Tree::Companies, []).filter_map(Result::ok);
         records.filter_map(|(key, bytes)| {

@@ -13,7 +13,9 @@ const SPAN: Duration = Duration::from_secs(60);
 
 /// The attempts that have failed, or may yet. No more are kept than may fail; of more no password is looked at.
 pub(in crate::admin::console) struct Attempts {
+    /// How many may fail within [`SPAN`] with one name.
     per_name: usize,
+    /// How many may fail within [`SPAN`] in all.
     in_all: usize,
     failed: Mutex<VecDeque<Failed>>,
 }

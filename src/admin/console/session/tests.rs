@@ -7,7 +7,7 @@ const IN_ALL: usize = 30;
 fn sessions_lasting(life: Duration, idle: Duration) -> Sessions {
     Sessions::new(SessionRules {
         required: true,
-        settings: ConsoleSettings {
+        at_start: ConsoleSettings {
             sign_in: SignIn::Always,
             password_file: None,
             session_life: life,

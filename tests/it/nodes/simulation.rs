@@ -134,9 +134,11 @@ fn simulation(nodes: usize, lasting: Duration, seed: u64) {
             });
         }
         cut.iter().for_each(|(_, victim)| lines[*victim].cut(false));
-        until_all_are_seen_to(&of_first, &seen);
+        let seen_to = until_all_are_seen_to(&of_first, &seen);
         is_over.store(true, Ordering::SeqCst);
         running.into_iter().for_each(|node| node.join().unwrap());
+        // Only now, since the nodes would go on for ever.
+        seen_to.unwrap();
     });
     hold_against_feed(&of_first, &seen);
     let (starts, mut waited) = (*seen.starts.lock().unwrap(), seen.waited.into_inner().unwrap());
@@ -235,7 +237,7 @@ fn committed(store: &Store, commit: Commit) -> bool {
 }
 
 /// Waits until every table is seen to by a node that is there.
-fn until_all_are_seen_to(options: &StoreOptions, seen: &Seen) {
+fn until_all_are_seen_to(options: &StoreOptions, seen: &Seen) -> Result<(), String> {
     let store = Store::open_inline_with(options).unwrap();
     let (begun, before) = (Instant::now(), *seen.starts.lock().unwrap());
     loop {
@@ -243,16 +245,15 @@ fn until_all_are_seen_to(options: &StoreOptions, seen: &Seen) {
         let alive = store.alive().unwrap();
         let left = open.iter().filter(|table| !alive.contains(&table.node)).count();
         if left == 0 {
-            return;
+            return Ok(());
         }
-        let starts = *seen.starts.lock().unwrap();
-        assert!(
-            begun.elapsed() < PATIENCE,
-            "{left} of {} tables are nobody's; {} nodes are alive, {} were started meanwhile",
-            open.len(),
-            alive.len(),
-            starts - before,
-        );
+        let meanwhile = *seen.starts.lock().unwrap() - before;
+        if begun.elapsed() >= PATIENCE {
+            let (open, alive) = (open.len(), alive.len());
+            return Err(format!(
+                "{left} of {open} tables are nobody's; {alive} nodes are alive, {meanwhile} were started meanwhile"
+            ));
+        }
         thread::park_timeout(Duration::from_millis(50));
     }
 }

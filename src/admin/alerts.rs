@@ -12,10 +12,10 @@ pub struct Test {
 }
 
 operations! {
-    /// Which fire, and who is told.
+    /// Lists firing alerts and the receivers.
     list(context) => context.app.alerts.standing(&context.app.settings().alerts);
 
-    /// Tells a test, and how each receiver took it.
+    /// Sends a test alert, and reports how each receiver answered.
     test(context, test: Test) =>
         tested(&context.app, &Actor::of_command(&context), test.receiver.as_deref()).await?;
 }

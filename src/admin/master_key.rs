@@ -9,7 +9,7 @@ use crate::store::{MasterKey, SealingError, Store};
 const FAILED: &str = "the master key could not be exchanged";
 
 record! { plain
-    /// With which master key the store is to be sealed. The key itself goes over no wire: whoever has the store open reads it.
+    /// The master key to seal the store with. The key itself is not sent: the process that has the store open reads its file.
     Rotation {
         /// The file that holds the new key.
         new_key_file: PathBuf,

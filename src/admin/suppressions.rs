@@ -28,7 +28,7 @@ record! { plain
         kind: SuppressionKind,
         /// What is added, each as 64 hexadecimal digits.
         digests: Vec<String>,
-        /// Whether this is all, so that the list is to be taken in as it is then.
+        /// Whether this is the last part, after which the list takes effect.
         last: bool,
     }
 

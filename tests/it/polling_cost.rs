@@ -19,8 +19,8 @@ const LOAN: &str = r#"{
 /// An offer each, which makes a long table.
 const LENDERS: usize = 42;
 const TABLE_BYTES: usize = 45_000;
-/// Least length with the sample catalogue, of which a slow partner may be missing.
-const SAMPLE_TABLE_BYTES: usize = 35_000;
+/// Leads that are tried until each partner of the sample catalogue is in time, which a busy machine may prevent.
+const LEADS: usize = 4;
 /// The most that a change of it may cost, head and all.
 const CHANGE_BYTES_MAX: usize = 5 * 1024;
 /// The most that it may cost to hear that nothing has changed.
@@ -103,9 +103,12 @@ async fn a_table_of_45_kilobytes_costs_at_most_5_a_change() {
 #[tokio::test]
 async fn so_do_the_loans_of_the_sample_catalogue_over_tls() {
     let daemon = Daemon::with_sample_partners().start().await;
-    let lengths = follow(&daemon, &sample("personal_loan"), OVER_TLS).await;
-    assert!(
-        lengths.iter().any(|length| *length >= SAMPLE_TABLE_BYTES),
-        "{lengths:?} bytes are no long tables"
-    );
+    let mut lengths = Vec::new();
+    for _ in 0..LEADS {
+        lengths.extend(follow(&daemon, &sample("personal_loan"), OVER_TLS).await);
+        if lengths.iter().any(|length| *length >= TABLE_BYTES) {
+            return;
+        }
+    }
+    panic!("{lengths:?} bytes are no long tables");
 }

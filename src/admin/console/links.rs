@@ -35,8 +35,8 @@ impl ConsoleLink {
     }
 }
 
-/// A link that signs in to the console once, for whoever makes the first start: the first administrator, who is asked for a
-/// name and a password.
+/// The sign-in link of the first start, good for one use: its user sets a name and a password, and becomes the first
+/// administrator.
 pub fn first_link(app: &App) -> String {
     link_of(app, Person::of_machine("link of the first start".to_owned()), true, LINK_LIFE).url
 }

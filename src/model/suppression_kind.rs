@@ -112,6 +112,9 @@ fn phones(lead: &Lead) -> Vec<String> {
 /// How names are written before they are compared.
 type Spelling = fn(&str) -> String;
 
+/// Finds somebody whom a lead is about.
+type Who = fn(&Lead, Spelling) -> Option<String>;
+
 fn applicant(lead: &Lead, spelling: Spelling) -> Option<String> {
     let who = lead.personal_information.as_ref()?;
     person([who.first_name.as_deref()?, who.last_name.as_deref()?], who.date_of_birth?, spelling)
@@ -123,13 +126,12 @@ fn co_applicant(lead: &Lead, spelling: Spelling) -> Option<String> {
 }
 
 fn persons(lead: &Lead) -> Vec<String> {
-    let spellings: [Spelling; 2] = [name_in_lists, as_given];
-    let mut names: Vec<String> = [applicant, co_applicant]
-        .into_iter()
-        .flat_map(|who| spellings.into_iter().filter_map(move |spelling| who(lead, spelling)))
-        .collect();
-    names.dedup();
-    names
+    let spelt = |who: Who| {
+        let given = who(lead, as_given);
+        let differs = given.as_ref().is_some_and(|given| as_typed(given) != *given);
+        differs.then(|| who(lead, name_in_lists)).flatten().into_iter().chain(given)
+    };
+    [applicant as Who, co_applicant].into_iter().flat_map(spelt).collect()
 }
 
 fn email(email: &Email) -> String {

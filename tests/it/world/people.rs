@@ -97,3 +97,23 @@ async fn somebody_is_found_and_left_alone_however_they_are_spelt() {
     let found: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
     assert_eq!(found.as_array().unwrap().len(), 2, "{found}");
 }
+
+/// Whoever has no SSN and no day of birth is the same by phone and last name.
+#[tokio::test]
+async fn a_duplicate_is_one_however_it_is_spelt() {
+    let daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
+    let arguments =
+        ["token", "create", "--company", "Careful", "--kind", "publishable", "--duplicate-look-back", "60"];
+    let token = String::from_utf8(daemon.command(&arguments).stdout).unwrap().trim().to_owned();
+    let url = format!("{}/leads/rateTables", daemon.api);
+    for (last, number, status) in [
+        ("O'Brien", "(206) 555-0100", 200),
+        ("O\u{2019}Brien", "\u{202d}206\u{a0}555\u{2011}0100\u{202c}", 409),
+        ("\u{202d}O\u{2bc}Brien\u{a0}", "2065550100", 409),
+        ("Obrien", "2065550100", 200),
+    ] {
+        let lead = json!({"personalInformation": {"lastName": last, "primaryPhone": number}}).to_string();
+        let answer = daemon.request(hyper::Method::POST, &url, &token, &lead).await;
+        assert_eq!(answer.status, status, "{last} {number}");
+    }
+}

@@ -97,7 +97,7 @@
 //!      daemon and cli also name reload, and declaration: its faults; reference that too, and ids; daemon reference: the list of cars
 //!      store also names wire: whom TLS to a database trusts; and private_file: the id of the directory that it runs in
 //!      cli also names wire: TLS with our own listeners; and web: the body of an answer, whoever gives it
-//!      sheet: a leaf, for http, admin, alerts, reports and cli
+//!      sheet: a leaf, for http, admin, alerts, reports, reference and cli
 //!      config, telemetry: leaves, for all but model (config reads itself with declaration)
 //!      handbook: for cli and admin, names config and telemetry
 //!      admin also names private_file: the digest of the console's secret; and ids: the numbers of receipts
@@ -138,7 +138,7 @@
 //! | [`wire`] | calling far systems: connections, deadlines, breakers, limits; knows no partner and no lead |
 //! | [`ids`] | uuids that nobody guesses, each from random bits of its own; and those that are derived from a name |
 //! | [`load_shedder`] | how much new work is let in, who waits in line for it, who is refused |
-//! | [`sheet`] | what an answer shows in columns and rows, made once; written as CSV, as Parquet and, by commands, as a table; how figures are written for people |
+//! | [`sheet`] | what an answer shows in columns and rows, made once; written as CSV, as Parquet and, by commands, as a table; how figures are written for people; the rows of files that people bring |
 //! | `worded` | the macro for enumerations whose variants stand beside their words |
 //! | [`shares`] | what each company holds of what there is only so much of; for web and matching |
 //! | [`partner_health`] | how well a partner is: one judgement of how its asks end, against its own past |

@@ -46,13 +46,17 @@ fn refused(message: String) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, message)
 }
 
-/// The text of a file likewise.
+/// The text of a file likewise, without the mark of UTF-8 that some editors begin a file with: it is part of no secret.
 ///
 /// # Errors
 /// As [`bytes_of`], and that it is no UTF-8.
 pub fn text_of(file: &Path, most: u64) -> io::Result<String> {
     let no_text = |_| io::Error::new(ErrorKind::InvalidData, "it is no text in UTF-8");
-    String::from_utf8(bytes_of(file, most)?).map_err(no_text)
+    let mut text = String::from_utf8(bytes_of(file, most)?).map_err(no_text)?;
+    if text.starts_with('\u{feff}') {
+        text.drain(..'\u{feff}'.len_utf8());
+    }
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -84,6 +88,8 @@ mod tests {
             (b"a = 1".to_vec(), "a = 1".to_owned())
         );
         assert_eq!(text_of(&file, 4).unwrap_err().to_string(), "it has more than 4 bytes");
+        fs::write(&file, "\u{feff}a").unwrap();
+        assert_eq!(text_of(&file, 4).unwrap(), "a");
         fs::write(&file, [0xff]).unwrap();
         assert_eq!(text_of(&file, 4).unwrap_err().to_string(), "it is no text in UTF-8");
     }

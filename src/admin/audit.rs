@@ -238,6 +238,6 @@ mod tests {
         };
         let text = sheet(&[record]).csv().unwrap();
         let (_, line) = text.split_once('\n').unwrap();
-        assert_eq!(line, "7,1970-01-01T00:00:00.000Z,user alice,,command,reload,,\"'=1+1\n\"\"x\"\"\",00\n");
+        assert_eq!(line, "7,1970-01-01 00:00:00.000,user alice,,command,reload,,\"'=1+1\n\"\"x\"\"\",00\n");
     }
 }

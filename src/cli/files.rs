@@ -11,6 +11,10 @@ use serde_json::value::RawValue;
 use super::page;
 use crate::regular_file;
 
+/// What to do about a file with letters that cannot be read.
+pub const SAVE_AS_UTF_8: &str =
+    "save the file as UTF-8, or name the encoding that it is in, such as `--encoding windows-1252`";
+
 /// A file in the making: it has its name when it is whole. Dropped before, it leaves none.
 pub struct Making {
     /// Where it will be.

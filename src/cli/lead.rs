@@ -16,6 +16,7 @@ use crate::model::{
 };
 use crate::persons::erasure::Erasure;
 use crate::run_file::RunFile;
+use crate::sheet::lines::decoded;
 
 /// What to do with leads.
 #[derive(Debug, Subcommand)]
@@ -98,10 +99,12 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
 /// # Errors
 /// Every fault, in a sentence.
 pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
-    let mut body = Vec::new();
-    let read = Input::open(file).and_then(|mut input| {
-        let read = input.read.read_to_end(&mut body);
-        read.map_err(|error| format!("{} cannot be read: {error}", file.display()))
+    let mut body = String::new();
+    let read = Input::open(file).and_then(|input| {
+        let read = decoded(input.read, None).read_to_string(&mut body);
+        read.map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+        let is_whole = !body.contains('\u{fffd}');
+        is_whole.then_some(()).ok_or_else(|| format!("{} is not in UTF-8; save it so", file.display()))
     });
     read.map_err(|fault| {
         format!(
@@ -109,8 +112,8 @@ pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
              standard input; `/docs` of a running daemon has more"
         )
     })?;
-    match Lead::read(&body) {
-        Ok(lead) => Ok((body, lead)),
+    match Lead::read(body.as_bytes()) {
+        Ok(lead) => Ok((body.into_bytes(), lead)),
         Err(Unreadable::NotJson(error)) => {
             Err(format!("{}: {}", file.display(), error.message.unwrap_or_default()))
         }

@@ -7,13 +7,16 @@ use serde_json::Value;
 
 use super::files::{Making, cannot_make, named};
 use super::prelude::*;
-use crate::sheet::{harmless, records};
+use crate::sheet::{MARK, harmless, mark_of, records};
 
 /// Rows of a table at most.
 const ROWS: usize = 1000;
 
 /// Characters of a text that a table shows.
 const SHOWN: usize = 60;
+
+/// So many bytes of CSV are looked through for letters beyond ASCII before any is written; a longer one has the mark in any case.
+const LOOKED_THROUGH: usize = 64 * 1024;
 
 /// What a line says, under its names; each line has the same ones.
 pub type Fields = Vec<(&'static str, Option<String>)>;
@@ -34,6 +37,8 @@ pub struct Lines {
     format: Format,
     table: Option<Sheet>,
     rows: usize,
+    /// The beginning of CSV, until it is known whether it needs the mark of UTF-8.
+    held: Option<String>,
     /// Nothing once the reader has seen enough.
     out: Option<Out>,
     made: Option<(Making, File, PathBuf)>,
@@ -56,7 +61,8 @@ impl Lines {
                 (Some((making, made, file.to_owned())), Box::new(out))
             }
         };
-        Ok(Self { format, table: None, rows: 0, out: Some(BufWriter::new(out)), made })
+        let held = (format == Format::Csv).then(String::new);
+        Ok(Self { format, table: None, rows: 0, held, out: Some(BufWriter::new(out)), made })
     }
 
     /// Whether no more lines are taken: a table is long enough, or the reader has gone (`| head`).
@@ -82,7 +88,10 @@ impl Lines {
             Format::Csv => {
                 let header = (self.rows == 1).then(|| names(&fields).map(str::to_owned).collect());
                 let texts = fields.iter().map(|(_, text)| harmless(text.as_deref().unwrap_or_default()));
-                self.write(records(header.into_iter().chain([texts.collect()]))?.as_bytes())
+                let text = records(header.into_iter().chain([texts.collect()]))?;
+                let Some(held) = &mut self.held else { return self.write(text.as_bytes()) };
+                held.push_str(&text);
+                if held.is_ascii() && held.len() < LOOKED_THROUGH { Ok(()) } else { self.release(MARK) }
             }
             Format::Json => {
                 let value = |text: Option<String>| text.map_or(Value::Null, Value::String);
@@ -91,6 +100,12 @@ impl Lines {
                 self.write(line.as_bytes())
             }
         }
+    }
+
+    /// Writes the beginning of CSV behind its mark.
+    fn release(&mut self, mark: &str) -> Result<(), String> {
+        let held = self.held.take().unwrap_or_default();
+        self.write(format!("{mark}{held}").as_bytes())
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
@@ -113,6 +128,7 @@ impl Lines {
     /// # Errors
     /// That it cannot be written.
     pub fn end(mut self) -> Result<(), String> {
+        self.release(mark_of(self.held.as_deref().unwrap_or_default()))?;
         if let Some(table) = self.table.take() {
             match self.made {
                 None => page::print_sheet(&table),
@@ -163,6 +179,18 @@ mod tests {
     #[test]
     fn for_spreadsheets_no_value_is_a_formula() {
         assert_eq!(written(Format::Csv, &["=1+1", "a,\"b\""]), "name,none\n'=1+1,\n\"a,\"\"b\"\"\",\n");
+    }
+
+    #[test]
+    fn letters_beyond_ascii_have_the_mark_of_utf_8_wherever_they_come() {
+        let long = "x".repeat(LOOKED_THROUGH);
+        for (lines, has_mark) in
+            [(&["Ada"][..], false), (&["Ada", "Zoë"], true), (&["Ada", &long, "Zoë"], true)]
+        {
+            let text = written(Format::Csv, lines);
+            assert_eq!(text.starts_with("\u{feff}name,none"), has_mark, "{lines:?}");
+            assert_eq!(text.matches(MARK).count(), usize::from(has_mark));
+        }
     }
 
     #[test]

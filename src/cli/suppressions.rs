@@ -1,14 +1,14 @@
 //! `offerd suppressions`: lists of whom partners are not to be asked about.
 
-use std::io::{BufRead, BufReader};
-
 use indicatif::ProgressBar;
 
-use super::files::Input;
+use super::files::{Input, SAVE_AS_UTF_8};
 use super::prelude::*;
 use crate::admin::suppressions::{AT_ONCE, Added, Addition, ListedSuppressions, Removed, digest};
 use crate::model::{SuppressionDigest, SuppressionKind};
 use crate::partners::is_key;
+use crate::sheet::lines::{Encoding, Lines, decoded};
+use crate::sheet::rows::{Row, Rows};
 
 /// Lines that are told one by one when they are bad; of the others only how many there are.
 const MOST_TOLD: u64 = 20;
@@ -42,8 +42,11 @@ pub enum Command {
 pub struct Add {
     /// Name of the list, as partner files name it in `suppress`
     name: String,
-    /// File with one line each; `-` reads standard input
+    /// File with one row each, of CSV where they are names; `-` reads standard input
     file: PathBuf,
+    /// Encoding that the file is in, such as `windows-1252`; UTF-8, or what the mark at its beginning says, when not given
+    #[arg(long, value_name = "NAME", value_parser = values::encoding)]
+    encoding: Option<Encoding>,
     /// What the lines name people by
     #[arg(long)]
     kind: Kind,
@@ -120,22 +123,18 @@ impl Add {
     /// Sends what is good of the file, and returns how many lines are bad.
     async fn send(&self, admin: &AdminClient, input: Input) -> Result<u64, String> {
         let bar = input.bar();
-        let lines = BufReader::new(bar.wrap_read(input.read)).split(b'\n');
+        let lines = Lines::new(decoded(bar.wrap_read(input.read), self.encoding), SAVE_AS_UTF_8);
         let (mut read, mut bad, mut batch) = (0_u64, 0_u64, Vec::with_capacity(AT_ONCE));
-        for (nth, line) in (1_u64..).zip(lines) {
-            let line = line.map_err(|error| format!("{}: {error}", self.file.display()))?;
-            let text = String::from_utf8_lossy(&line);
-            // Some programs begin a file with this mark.
-            let text = text.trim_start_matches('\u{feff}').trim();
-            if text.is_empty() {
-                continue;
-            }
+        for Row { line, cells } in Rows::new(lines, Some(self.width())) {
             read += 1;
-            match self.digest(text) {
-                Some(digest) => batch.push(const_hex::encode(digest)),
-                None => {
+            let wrong =
+                |column: Option<usize>| column.map_or(String::new(), |nth| format!("column {} ", nth + 1));
+            let cells = cells.map_err(|fault| format!("{}{}", wrong(fault.column), fault.message));
+            match cells.and_then(|cells| self.digest(&cells)) {
+                Ok(digest) => batch.push(const_hex::encode(digest)),
+                Err(message) => {
                     bad += 1;
-                    self.tell(&bar, nth, bad);
+                    self.tell(&bar, (line, &message), bad);
                 }
             }
             if batch.len() == AT_ONCE {
@@ -158,18 +157,24 @@ impl Add {
         Ok(bad)
     }
 
-    fn digest(&self, line: &str) -> Option<SuppressionDigest> {
-        if self.plain { self.kind().of_line(line) } else { digest(line) }
+    /// How many cells a row has.
+    fn width(&self) -> usize {
+        if self.plain && self.kind() == SuppressionKind::Person { 3 } else { 1 }
     }
 
-    /// Tells of a bad line what was wanted, and not what it says.
-    fn tell(&self, bar: &ProgressBar, line: u64, bad: u64) {
-        let wanted = match self.plain {
-            true => self.kind().wanted(),
-            false => "a SHA-256 as 64 hexadecimal digits; lines in plain want `--plain`",
+    fn digest(&self, cells: &[String]) -> Result<SuppressionDigest, String> {
+        let hashed = "a SHA-256 as 64 hexadecimal digits; lines in plain want `--plain`";
+        let digest = match self.plain {
+            true => self.kind().of_cells(cells),
+            false => digest(&cells.concat()).ok_or(hashed),
         };
+        digest.map_err(|wanted| format!("must be {wanted}"))
+    }
+
+    /// Tells of a bad line what is wrong, and not what it says.
+    fn tell(&self, bar: &ProgressBar, (line, message): (u64, &str), bad: u64) {
         bar.suspend(|| match bad {
-            1..=MOST_TOLD => tell!("{}:{line}: must be {wanted}", self.file.display()),
+            1..=MOST_TOLD => tell!("{}:{line}: {message}", self.file.display()),
             _ if bad == MOST_TOLD + 1 => tell!("more lines are bad; they are counted"),
             _ => {}
         });

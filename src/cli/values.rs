@@ -7,6 +7,9 @@ use form_urlencoded::Serializer;
 use hyper::Uri;
 use uuid::Uuid;
 
+use crate::sheet;
+use crate::sheet::lines::Encoding;
+
 /// A path with a query string; pairs without a value are left out.
 pub fn query<'q>(path: &str, pairs: impl IntoIterator<Item = (&'q str, Option<String>)>) -> String {
     let given = pairs.into_iter().filter_map(|(name, value)| Some((name, value?)));
@@ -31,6 +34,15 @@ pub fn ago(time: Duration) -> i64 {
 pub fn uuid(text: &str) -> Result<Uuid, String> {
     Uuid::try_parse(text)
         .map_err(|_| "must be a uuid such as 01a1fcce-e71a-773e-b126-2445db4ef9dc".to_owned())
+}
+
+/// An encoding of files.
+///
+/// # Errors
+/// How one is named.
+pub fn encoding(name: &str) -> Result<Encoding, String> {
+    sheet::lines::encoding(name)
+        .ok_or_else(|| "must be an encoding such as windows-1252, utf-16le or macintosh".to_owned())
 }
 
 /// A length of time.

@@ -110,13 +110,13 @@ pub use offer::{
     IncentiveDetails, MortgageOffer, MortgageOfferDetails, Offer, Partner, SavingsOffer, SavingsOfferDetails,
 };
 pub use partner_event::*;
-pub use plain_text::plain_text;
+pub use plain_text::{as_typed, plain_text};
 pub use rate_table::{PendingResponse, RateTable};
 pub(crate) use record::record;
 pub(crate) use schema::Components;
 pub use sections::*;
 pub use special_offer::{LifeInsuranceOfferDetails, SpecialOffer};
-pub use suppression_kind::{SuppressionDigest, SuppressionKind};
+pub use suppression_kind::{SuppressionDigest, SuppressionKind, name_in_lists};
 pub use text_format::{Email, IpAddress, OpeId, Phone, Ssn, Zipcode};
 pub use timestamp::Timestamp;
 pub use ui_event::{OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew};

@@ -170,9 +170,9 @@ impl PartnerReport {
 fn typed(name: &str, text: &str) -> Value {
     let text = text.trim();
     match name {
-        "amountInCents" | "payoutInCents" | "revoked" => {
-            serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
-        }
+        "amountInCents" | "payoutInCents" => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)),
+        // Spreadsheets write it in capitals.
+        "revoked" => serde_json::from_str(&text.to_lowercase()).unwrap_or_else(|_| Value::from(text)),
         _ => Value::from(text),
     }
 }

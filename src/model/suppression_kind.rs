@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use unicode_normalization::UnicodeNormalization;
 
+use super::input_kinds::has_shape;
 use super::lead::Lead;
+use super::plain_text::as_typed;
 use super::text_format::{Email, Phone};
 
 /// The SHA-256 of something in its normal form.
@@ -24,7 +26,7 @@ worded! {
     Email "email";
     /// Telephone numbers, as their ten digits.
     Phone "phone";
-    /// First name, last name and day of birth, composed (Unicode NFC): `ada|lovelace|1815-12-10`.
+    /// First name, last name and day of birth, as [they are typed](as_typed) and composed (Unicode NFC): `ada|lovelace|1815-12-10`.
     Person "person";
 }
 
@@ -43,15 +45,26 @@ impl SuppressionKind {
 
     /// The digest of a line in plain; `None` when it is not what is wanted.
     pub fn of_line(self, line: &str) -> Option<SuppressionDigest> {
-        let normal = match self {
-            Self::Email => email(&Email::parse(line.trim())?),
-            Self::Phone => Phone::parse(line.trim())?.as_str().to_owned(),
-            Self::Person => {
-                let [first, last, born] = *line.split(',').collect::<Vec<_>>() else { return None };
-                person(first, last, born.trim().parse().ok()?)?
+        let cells = if self == Self::Person { line.split(',').collect() } else { vec![line] };
+        self.of_cells(&cells).ok()
+    }
+
+    /// The digest of what stands in the cells of a row.
+    ///
+    /// # Errors
+    /// What they must be.
+    pub fn of_cells(self, cells: &[impl AsRef<str>]) -> Result<SuppressionDigest, &'static str> {
+        let cells: Vec<String> = cells.iter().map(|cell| as_typed(cell.as_ref()).trim().to_owned()).collect();
+        let normal = match (self, &cells[..]) {
+            (Self::Email, [address]) => Email::parse(address).map(|address| email(&address)),
+            (Self::Phone, [number]) => Phone::parse(number).map(|number| number.as_str().to_owned()),
+            (Self::Person, [first, last, born]) => {
+                let born = day(born).ok_or("a day of birth in the third column, such as `1815-12-10`")?;
+                person([first, last], born, name_in_lists)
             }
+            _ => None,
         };
-        Some(digest(&normal))
+        normal.map(|text| digest(&text)).ok_or(self.wanted())
     }
 
     /// The digests by which a list may name whom a lead is about: the applicant and, of persons, the co-applicant. Of a phone
@@ -65,7 +78,8 @@ impl SuppressionKind {
         }
     }
 
-    /// Those of the normal form alone, as [lines in plain](Self::of_line) have them.
+    /// Those of the normal form alone, as [lines in plain](Self::of_line) have them; of a name with other hyphens or apostrophes than a
+    /// keyboard's that as it is given too, since lists of others hash it so.
     pub fn normal_of_lead(self, lead: &Lead) -> Vec<SuppressionDigest> {
         let normal = match self {
             Self::Email => emails(lead),
@@ -79,7 +93,7 @@ impl SuppressionKind {
     pub fn normal_of_applicant(self, lead: &Lead) -> Vec<SuppressionDigest> {
         match self {
             Self::Email | Self::Phone => self.normal_of_lead(lead),
-            Self::Person => applicant(lead).iter().map(|text| digest(text)).collect(),
+            Self::Person => applicant(lead, name_in_lists).iter().map(|text| digest(text)).collect(),
         }
     }
 }
@@ -95,30 +109,57 @@ fn phones(lead: &Lead) -> Vec<String> {
     given.map(|phone| phone.as_str().to_owned()).collect()
 }
 
-fn applicant(lead: &Lead) -> Option<String> {
+/// How names are written before they are compared.
+type Spelling = fn(&str) -> String;
+
+/// Finds somebody whom a lead is about.
+type Who = fn(&Lead, Spelling) -> Option<String>;
+
+fn applicant(lead: &Lead, spelling: Spelling) -> Option<String> {
     let who = lead.personal_information.as_ref()?;
-    person(who.first_name.as_deref()?, who.last_name.as_deref()?, who.date_of_birth?)
+    person([who.first_name.as_deref()?, who.last_name.as_deref()?], who.date_of_birth?, spelling)
+}
+
+fn co_applicant(lead: &Lead, spelling: Spelling) -> Option<String> {
+    let who = lead.co_applicant_information.as_ref()?;
+    person([who.first_name.as_deref()?, who.last_name.as_deref()?], who.date_of_birth?, spelling)
 }
 
 fn persons(lead: &Lead) -> Vec<String> {
-    let other = lead
-        .co_applicant_information
-        .as_ref()
-        .and_then(|who| person(who.first_name.as_deref()?, who.last_name.as_deref()?, who.date_of_birth?));
-    applicant(lead).into_iter().chain(other).collect()
+    let spelt = |who: Who| {
+        let given = who(lead, as_given);
+        let differs = given.as_ref().is_some_and(|given| as_typed(given) != *given);
+        differs.then(|| who(lead, name_in_lists)).flatten().into_iter().chain(given)
+    };
+    [applicant as Who, co_applicant].into_iter().flat_map(spelt).collect()
 }
 
 fn email(email: &Email) -> String {
     email.as_str().to_lowercase()
 }
 
-fn person(first: &str, last: &str, born: NaiveDate) -> Option<String> {
-    let name = |name: &str| {
-        let words = name.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
-        words.nfc().collect::<String>()
-    };
-    let (first, last) = (name(first), name(last));
+fn person(names: [&str; 2], born: NaiveDate, spelling: Spelling) -> Option<String> {
+    let [first, last] = names.map(spelling);
     (!first.is_empty() && !last.is_empty()).then(|| format!("{first}|{last}|{born}"))
+}
+
+/// A name as lists are compared by it: as it is [typed](as_typed), in lower case, with one blank between words, its letters composed.
+pub fn name_in_lists(name: &str) -> String {
+    as_given(&as_typed(name))
+}
+
+fn as_given(name: &str) -> String {
+    let words = name.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    words.nfc().collect()
+}
+
+/// A day, as spreadsheets write it too: `1815/12/10`, `1815-12-10 00:00:00`.
+fn day(text: &str) -> Option<NaiveDate> {
+    let day = text.strip_suffix(" 00:00:00").or_else(|| text.strip_suffix("T00:00:00")).unwrap_or(text);
+    let day = day.replace('/', "-");
+    // Two digits could be a year of any century, or no year.
+    let has_year = day.get(..5).is_some_and(|year| has_shape(year, "0000-"));
+    has_year.then(|| day.parse().ok()).flatten()
 }
 
 fn digest(text: &str) -> SuppressionDigest {

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use super::input_kinds::has_shape;
+use super::plain_text::as_typed;
 use super::schema::Accepted;
 
 /// Defines a text type that only holds what `$parse` has let through, in its normal form. `$accepted` says as
@@ -59,16 +60,25 @@ macro_rules! text_format {
     };
 }
 
+/// What people, phones and address books put between digits, as a pattern: separators, blanks, hyphens, and letters that show nothing.
+macro_rules! between_digits {
+    () => {
+        r"[ .()\[\]\u0085\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2010-\u2015\u2024\u2028-\u202f\u205f-\u206f\u2212\u3000\u3164\ufe00-\ufe0f\ufe58\ufe63\ufeff\uffa0\ufff9-\ufffb-]*"
+    };
+}
+
 text_format! {
     /// A telephone number, kept as its ten digits without separators and country code.
     Phone, "a phone number of ten digits",
-    Accepted::Pattern(r"^[ .()\[\]-]*(\+?[ .()\[\]-]*1[ .()\[\]-]*)?([0-9][ .()\[\]-]*){10}$"), ten_digits
+    Accepted::Pattern(concat!(
+        "^", between_digits!(), r"(\+?", between_digits!(), "1", between_digits!(), ")?([0-9]", between_digits!(), "){10}$",
+    )), ten_digits
 }
 
-/// Takes out what people put between digits, then an optional country code.
+/// Takes out what stands between digits, then an optional country code.
 fn ten_digits(text: &str) -> Option<String> {
     let number: String =
-        text.chars().filter(|c| !matches!(c, ' ' | '.' | '-' | '(' | ')' | '[' | ']')).collect();
+        as_typed(text).chars().filter(|c| !matches!(c, ' ' | '.' | '-' | '(' | ')' | '[' | ']')).collect();
     let domestic = match number.strip_prefix("+1") {
         Some(rest) => rest,
         None if number.len() == 11 => number.strip_prefix('1')?,
@@ -182,6 +192,7 @@ mod tests {
             "(415) 555-0132",
             "+1 415.555.0132",
             "1-415-555-0132",
+            "\u{202d}+1\u{a0}(415)\u{a0}555\u{2011}0132\u{202c}",
         ];
         for text in spellings {
             assert_eq!(Phone::parse(text).unwrap().as_str(), "4155550132", "{text}");

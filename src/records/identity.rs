@@ -1,6 +1,6 @@
 //! Who a lead is, for the company's duplicate look-back: a keyed hash, so that the record names nobody.
 
-use crate::model::ProductType;
+use crate::model::{ProductType, name_in_lists};
 use crate::store::Store;
 use crate::store::entities::LeadRecord;
 
@@ -15,7 +15,7 @@ pub fn identity_of(store: &Store, record: &LeadRecord) -> Option<[u8; 32]> {
     } else if let (Some(email), Some(born)) = (&person.email, &person.date_of_birth) {
         format!("email\0{}\0{born}", email.as_str().to_lowercase())
     } else if let (Some(phone), Some(name)) = (&person.primary_phone, &person.last_name) {
-        format!("phone\0{}\0{}", phone.as_str(), name.trim().to_lowercase())
+        format!("phone\0{}\0{}", phone.as_str(), name_in_lists(name))
     } else {
         return None;
     };

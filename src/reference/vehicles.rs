@@ -16,6 +16,8 @@ use crate::declaration::{Fault, did_you_mean, nearest};
 use crate::ids;
 use crate::model::VehicleDetails;
 use crate::regular_file;
+use crate::sheet::lines::{Lines, decoded};
+use crate::sheet::rows::{Fault as RowFault, Row, Rows};
 
 const SAMPLE: &str = include_str!("vehicles.csv");
 
@@ -37,9 +39,6 @@ const MOST_CARS: usize = 1_000_000;
 
 /// Faults of a file that are told one by one; of a file of another kind every row has one.
 const FAULTS_TOLD: usize = 20;
-
-const NO_CSV: &str =
-    "cannot be read as CSV: want as many cells as there are columns, those with a comma in quotes";
 
 /// The list, in the order of year, make, model and trim.
 #[derive(Debug, Default)]
@@ -78,13 +77,13 @@ impl Vehicles {
     pub fn load(file: Option<&Path>) -> Result<Self, Vec<Fault>> {
         let Some(file) = file else { return Ok(Self::sample()) };
         let fault = |(line, key, message)| Fault { file: Some(file.to_owned()), line, key, message };
-        let text = regular_file::text_of(file, MOST_BYTES).map_err(|found| {
+        let bytes = regular_file::bytes_of(file, MOST_BYTES).map_err(|found| {
             let message = format!(
-                "cannot be read: {found}; put a list in UTF-8 there, or leave `reference.vehicles` empty for the sample"
+                "cannot be read: {found}; put a list there, or leave `reference.vehicles` empty for the sample"
             );
             vec![fault((None, String::new(), message))]
         })?;
-        Self::read(&text).map_err(|mut faults| {
+        Self::read(&bytes).map_err(|mut faults| {
             let more = faults.len().saturating_sub(FAULTS_TOLD);
             faults.truncate(FAULTS_TOLD);
             let more = (more > 0)
@@ -99,23 +98,26 @@ impl Vehicles {
     }
 
     /// Reads a list.
-    fn read(text: &str) -> Result<Self, Vec<FaultAt>> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
-        let columns = Columns::of(reader.headers().ok())?;
+    fn read(bytes: &(impl AsRef<[u8]> + ?Sized)) -> Result<Self, Vec<FaultAt>> {
+        let lines = Lines::new(decoded(bytes.as_ref(), None), "save the file as UTF-8");
+        let mut rows = Rows::new(lines, None);
+        let (_, names) = rows.names().map_err(|message| vec![(None, String::new(), message)])?;
+        let columns = Columns::of(&names)?;
         let mut reading = Reading::default();
-        for (nth, row) in reader.records().enumerate() {
+        for Row { line, cells } in rows {
             if reading.entries.len() > MOST_CARS {
                 let message = format!("has more than {MOST_CARS} cars, the most that are taken in");
                 reading.fault(None, "", message);
                 break;
             }
-            let at = row.as_ref().map_or_else(csv::Error::position, csv::StringRecord::position);
-            // What cannot be read may have no line of its own; it stands behind those before it.
-            let line = at.map_or(nth + 2, |at| at.line() as usize);
-            match row {
-                Ok(row) => reading.take(line, &row, &columns),
-                Err(_) => reading.fault(Some(line), "", NO_CSV),
+            match cells {
+                Ok(cells) => reading.take(line as usize, &cells, &columns),
+                Err(RowFault { column: Some(nth), message }) => {
+                    reading.fault(Some(line as usize), names.get(nth).map_or("", String::as_str), message);
+                }
+                Err(RowFault { column: None, message }) => {
+                    reading.fault(Some(line as usize), "", format!("cannot be read as CSV: it {message}"));
+                }
             }
         }
         reading.end()
@@ -190,17 +192,16 @@ type FaultAt = (Option<usize>, String, String);
 struct Columns([Option<usize>; COLUMNS.len()]);
 
 impl Columns {
-    fn of(names: Option<&csv::StringRecord>) -> Result<Self, Vec<FaultAt>> {
+    fn of(names: &[String]) -> Result<Self, Vec<FaultAt>> {
         let wanted = || format!("the first line names the columns: {}", COLUMNS.join(", "));
-        let names = names.ok_or_else(|| vec![(Some(1), String::new(), wanted())])?;
         let mut faults: Vec<FaultAt> = Vec::new();
         for (nth, name) in names.iter().enumerate() {
-            let fault = match (COLUMNS.contains(&name), names.iter().take(nth).any(|other| other == name)) {
+            let fault = match (COLUMNS.contains(&name.as_str()), names[..nth].contains(name)) {
                 (false, _) => format!("is not a known column{}", did_you_mean(nearest(name, COLUMNS))),
                 (true, true) => "names a column that stands there already".to_owned(),
                 (true, false) => continue,
             };
-            faults.push((Some(1), name.to_owned(), fault));
+            faults.push((Some(1), name.clone(), fault));
         }
         let place = |column: &str| names.iter().position(|name| name == column);
         let lacking = COLUMNS[..REQUIRED].iter().filter(|column| place(column).is_none());
@@ -211,8 +212,8 @@ impl Columns {
     }
 
     /// What stands in a column, if anything.
-    fn value<'r>(&self, row: &'r csv::StringRecord, column: usize) -> Option<&'r str> {
-        self.0[column].and_then(|place| row.get(place)).filter(|text| !text.is_empty())
+    fn value<'r>(&self, row: &'r [String], column: usize) -> Option<&'r str> {
+        self.0[column].and_then(|place| row.get(place)).map(String::as_str).filter(|text| !text.is_empty())
     }
 }
 
@@ -232,7 +233,7 @@ impl Reading {
         self.faults.push((line, column.to_owned(), message.into()));
     }
 
-    fn take(&mut self, line: usize, row: &csv::StringRecord, columns: &Columns) {
+    fn take(&mut self, line: usize, row: &[String], columns: &Columns) {
         let before = self.faults.len();
         let [years, make, model, trim, uuid, number] =
             [0, 1, 2, 3, 4, 5].map(|column| columns.value(row, column));

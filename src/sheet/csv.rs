@@ -1,10 +1,10 @@
-//! A sheet for spreadsheets.
+//! A sheet for spreadsheets. What is written here, [`rows`](super::rows) reads.
 
 use super::{Column, Content, Kind, Sheet, Value, figures};
 
 impl Sheet {
-    /// The rows as CSV under the names of their columns: nothing where a value is missing, moments as ISO 8601 has them. A text that a
-    /// spreadsheet would take for a formula has an apostrophe before it.
+    /// The rows as CSV under the names of their columns: nothing where a value is missing, and each value [`harmless`]. With letters beyond
+    /// ASCII it begins with the [`MARK`].
     ///
     /// # Errors
     /// That it cannot be written.
@@ -15,7 +15,7 @@ impl Sheet {
         let names = self.columns.iter().map(|column| column.name.clone()).collect();
         let field = |(column, value): (&Column, &Value)| value.field(column.kind);
         let rows = self.rows.iter().map(|row| self.columns.iter().zip(row).map(field).collect());
-        records(std::iter::once(names).chain(rows))
+        records(std::iter::once(names).chain(rows)).map(|text| format!("{}{text}", mark_of(&text)))
     }
 }
 
@@ -24,7 +24,7 @@ impl Value {
         match &self.content {
             Content::Nothing => String::new(),
             Content::Text(text) => harmless(text),
-            Content::Number(ms) if kind == Kind::Time => figures::instant(*ms as i64),
+            Content::Number(ms) if kind == Kind::Time => harmless(&figures::instant(*ms as i64)),
             Content::Number(number) => number.to_string(),
         }
     }
@@ -44,19 +44,50 @@ pub fn records(records: impl IntoIterator<Item = Vec<String>>) -> Result<String,
     String::from_utf8(lines).map_err(|error| error.to_string())
 }
 
-/// A text that no spreadsheet takes for a formula, and that does nothing to a terminal: control characters are replaced, but for ends of
-/// lines and tabulators.
+/// By this mark at the beginning of a file spreadsheets know that it is in UTF-8.
+pub const MARK: &str = "\u{feff}";
+
+/// The mark that a text of CSV begins with: none where it has no letter beyond ASCII.
+pub fn mark_of(text: &str) -> &'static str {
+    if text.is_ascii() { "" } else { MARK }
+}
+
+/// Whether a spreadsheet takes a text for a formula.
+pub(super) fn begins_formula(text: &str) -> bool {
+    text.starts_with(['=', '+', '-', '@', '\t', '\r'])
+}
+
+/// A text that no spreadsheet takes for a formula, and that does nothing to a terminal: it has an apostrophe before it, and its control
+/// characters are replaced, but for ends of lines and tabulators. A moment is written as spreadsheets read it, in UTC.
 pub fn harmless(value: &str) -> String {
-    let is_formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if let Some((day, time)) = value.strip_suffix('Z').and_then(moment) {
+        return format!("{day} {time}");
+    }
+    let is_formula = begins_formula(value);
     let value = value.replace("\r\n", "\n");
     let does_something = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
     let value = value.replace(does_something, "\u{fffd}");
     if is_formula { format!("'{value}") } else { value }
 }
 
+/// Day and time of a moment of ours, `2026-11-21T00:15:55.887`.
+fn moment(text: &str) -> Option<(&str, &str)> {
+    let shape = text.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
+    shape.eq(*b"0000-00-00T00:00:00.000").then(|| text.split_once('T')).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments_are_dates_and_letters_have_their_mark() {
+        let made = |name: &str| {
+            Sheet::new([("at", Kind::Time), ("who", Kind::Text)], [vec![0_i64.into(), name.into()]])
+        };
+        assert_eq!(made("Ada").csv().unwrap(), "at,who\n1970-01-01 00:00:00.000,Ada\n");
+        assert_eq!(made("Zoë").csv().unwrap(), "\u{feff}at,who\n1970-01-01 00:00:00.000,Zoë\n");
+    }
 
     #[test]
     fn no_value_is_a_formula_or_does_something_to_a_terminal() {

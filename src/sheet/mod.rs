@@ -1,11 +1,14 @@
 //! A sheet: what an answer shows in columns and rows. It is made once, beside the answer, and written as CSV, as Parquet or, by commands, as
-//! a table. [`figures`] holds how values are written for people, in commands and on pages alike.
+//! a table. [`figures`] holds how values are written for people, in commands and on pages alike; [`rows`] and [`lines`] read the files that
+//! people bring.
 
 mod csv;
 pub mod figures;
+pub mod lines;
 mod parquet;
+pub mod rows;
 
-pub use self::csv::{harmless, records};
+pub use self::csv::{MARK, harmless, mark_of, records};
 
 /// Columns, and rows with a value for each.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -29,7 +29,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("experiments", &["config", "declaration", "model", "partners", "rate_table", "store"]),
     ("store", &["regular_file", "private_file", "model", "config", "telemetry", "ids", "wire"]),
     ("partners", &["regular_file", "model", "declaration", "telemetry", "ids"]),
-    ("reference", &["declaration", "ids", "model", "partners", "regular_file"]),
+    ("reference", &["declaration", "ids", "model", "partners", "regular_file", "sheet"]),
     ("rate_table", &["model", "partners"]),
     (
         "matching",
@@ -249,7 +249,8 @@ const OWNED: &[(&str, &[&str])] = &[
     ("pulldown_cmark", &["handbook"]),
     ("roff", &["handbook"]),
     ("comfy_table", &["cli"]),
-    ("csv", &["cli", "reference", "sheet"]),
+    ("csv", &["sheet"]),
+    ("encoding_rs", &["sheet"]),
     ("fastrand", &["hindsight", "outbox", "sandbox", "store/turns.rs"]),
     ("indicatif", &["cli"]),
     ("lettre", &["alerts"]),

@@ -9,6 +9,7 @@ use super::files::Input;
 use super::prelude::*;
 use crate::admin::partner_events::{self, AT_ONCE, Imported, Outcome};
 use crate::model::ApiError;
+use crate::sheet::lines::Encoding;
 
 /// What to do with events.
 #[derive(Debug, Subcommand)]
@@ -25,6 +26,9 @@ pub struct Import {
     /// What the file is; found out from its first character when not given
     #[arg(long)]
     format: Option<Format>,
+    /// Encoding that the file is in, such as `windows-1252`; UTF-8, or what the mark at its beginning says, when not given
+    #[arg(long, value_name = "NAME", value_parser = values::encoding)]
+    encoding: Option<Encoding>,
     /// Partner that records belong to which name none
     #[arg(long, value_name = "KEY")]
     partner: Option<String>,
@@ -32,7 +36,7 @@ pub struct Import {
     /// by then, is only seen by an import
     #[arg(long)]
     dry_run: bool,
-    /// As JSON: how many lines were `imported`, `known` before and `bad`; what is wrong with a line is on standard error
+    /// As JSON: how many records were `read`, and of these `imported`, `known` before and `bad`; what is wrong with a line is on standard error
     #[arg(long)]
     json: bool,
 }
@@ -41,7 +45,8 @@ pub struct Import {
 pub async fn run(settings: &Settings, arguments: &Import) -> Result<(), Trouble> {
     let input = Input::open(&arguments.file)?;
     let bar = input.bar();
-    let records = records::read(bar.wrap_read(input.read), arguments.format, arguments.partner.as_deref())
+    let written = (arguments.format, arguments.encoding);
+    let records = records::read(bar.wrap_read(input.read), written, arguments.partner.as_deref())
         .map_err(|fault| format!("{}: {fault}", arguments.file.display()))?;
     let importer = match arguments.dry_run {
         // Faults in the files of partners are told where they are loaded.
@@ -61,7 +66,9 @@ pub async fn run(settings: &Settings, arguments: &Import) -> Result<(), Trouble>
     bar.finish_and_clear();
     let LineTally { new, known, bad, .. } = tally;
     if arguments.json {
-        page::print(json!({ "imported": new, "known": known, "bad": bad, "dryRun": arguments.dry_run }));
+        page::print(
+            json!({ "read": new + known + bad, "imported": new, "known": known, "bad": bad, "dryRun": arguments.dry_run }),
+        );
     } else {
         page::print(tally.told(arguments.dry_run));
     }

@@ -1,18 +1,18 @@
-//! The records of a file, line by line: CSV or NDJSON.
+//! The records of a file: CSV or NDJSON.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, Read};
 
 use clap::ValueEnum;
 use serde_json::Value;
 
 use crate::admin::partner_events::{self, Imported};
+use crate::cli::files::SAVE_AS_UTF_8;
 use crate::model::{ApiError, ErrorType, PartnerReport, PartnerReportFields};
+use crate::sheet::lines::{Encoding, Lines, decoded};
+use crate::sheet::rows::{Fault, Row, Rows};
 
 /// The attribute that names the partner of a record.
 const PARTNER: &str = "partner";
-
-/// Longest record, bytes.
-const RECORD_BYTES: usize = 64 * 1024;
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -38,10 +38,10 @@ pub struct Record {
 /// A sentence when the file cannot be read at all.
 pub fn read<'f>(
     input: impl Read + 'f,
-    format: Option<Format>,
+    (format, encoding): (Option<Format>, Option<Encoding>),
     partner: Option<&'f str>,
 ) -> Result<Box<dyn Iterator<Item = Record> + 'f>, String> {
-    let mut input = BufReader::new(input);
+    let mut input = decoded(input, encoding);
     let format = match format {
         Some(format) => format,
         None => guess(&mut input)?,
@@ -53,8 +53,9 @@ pub fn read<'f>(
              `jq -c .` writes an object so, `jq -c '.[]'` those of an array"
                 .to_owned(),
         ),
-        Format::Ndjson => Ok(Box::new(Lines::of(input, |_| false).map(move |(line, text)| {
-            Record::of(line, text.and_then(|text| object(&text)), partner)
+        Format::Ndjson => Ok(Box::new(Lines::new(input, SAVE_AS_UTF_8).map(move |(line, text)| {
+            let report = text.and_then(|text| object(&text));
+            Record::new(line, report.map_err(|message| ApiError::new(ErrorType::Malformed, message)), partner)
         }))),
     }
 }
@@ -68,10 +69,10 @@ fn is_one_document(input: &mut impl BufRead) -> Result<bool, String> {
     Ok(start.starts_with(b"[") || serde_json::from_slice::<Value>(&start[..end]).is_err_and(amid))
 }
 
-/// What there is to see of a file before it is read, without the mark of UTF-8 and the space before its first letter.
+/// The first bytes of a file, without the space before its first letter.
 fn beginning(input: &mut impl BufRead) -> Result<&[u8], String> {
     let start = input.fill_buf().map_err(|error| format!("the file cannot be read: {error}"))?;
-    Ok(start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start).trim_ascii_start())
+    Ok(start.trim_ascii_start())
 }
 
 /// An object begins with a brace, an array with a bracket, and no attribute does.
@@ -84,106 +85,38 @@ fn csv_records<'f>(
     input: impl BufRead + 'f,
     partner: Option<&'f str>,
 ) -> Result<Box<dyn Iterator<Item = Record> + 'f>, String> {
-    let mut lines = Lines::of(input, has_open_quote);
-    let (number, first) = lines.next().ok_or("the file is empty; its first line has the names")?;
-    let names = first.and_then(|text| fields(&text)).map_err(|message| format!("line {number} {message}"))?;
+    let mut rows = Rows::new(Lines::new(input, SAVE_AS_UTF_8), None);
+    let (line, names) = rows.names()?;
     let known = |name: &str| name == PARTNER || PartnerReportFields::WIRE.contains(&name);
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
         let wanted = PartnerReportFields::WIRE.join(", ");
-        return Err(format!("line {number} names `{unknown}`, which is none of {PARTNER}, {wanted}"));
+        return Err(format!("line {line} names `{unknown}`, which is none of {PARTNER}, {wanted}"));
     }
-    Ok(Box::new(lines.map(move |(line, text)| {
-        let record = text.and_then(|text| fields(&text)).and_then(|fields| match fields.len() {
-            length if length == names.len() => Ok(PartnerReport::json_of(names.iter().zip(&fields))),
-            length => Err(format!("has {length} fields, line {number} has {}", names.len())),
-        });
-        Record::of(line, record, partner)
+    if let Some((_, twice)) = names.iter().enumerate().find(|(nth, name)| names[..*nth].contains(name)) {
+        return Err(format!("line {line} names `{twice}` twice; leave one of the two columns out"));
+    }
+    Ok(Box::new(rows.map(move |Row { line, cells }| {
+        let texts = |cells: &[String]| {
+            PartnerReport::json_of(names.iter().map(String::as_str).zip(cells.iter().map(String::as_str)))
+        };
+        let wrong = |Fault { column, message }: Fault| match column.and_then(|column| names.get(column)) {
+            Some(name) => ApiError::at(name, ErrorType::Malformed, message),
+            None => ApiError::new(ErrorType::Malformed, message),
+        };
+        Record::new(line, cells.map(|cells| texts(&cells)).map_err(wrong), partner)
     })))
 }
 
-/// Whether a record of CSV goes on after the text.
-fn has_open_quote(text: &[u8]) -> bool {
-    text.iter().filter(|byte| **byte == b'"').count() % 2 == 1
-}
-
-/// The fields of one record of CSV.
-fn fields(text: &[u8]) -> Result<csv::StringRecord, String> {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_reader(text);
-    let record = reader.records().next().and_then(Result::ok);
-    record.ok_or_else(|| "cannot be read as CSV in UTF-8".to_owned())
-}
-
 /// The object of one line.
-fn object(text: &[u8]) -> Result<Value, String> {
-    let object = serde_json::from_slice(text).ok().filter(Value::is_object);
+fn object(text: &str) -> Result<Value, String> {
+    let object = serde_json::from_str(text).ok().filter(Value::is_object);
     object.ok_or_else(|| "is not a JSON object".to_owned())
 }
 
 impl Record {
-    fn of(line: u64, report: Result<Value, String>, partner: Option<&str>) -> Self {
-        let report = report.map_err(|message| vec![ApiError::new(ErrorType::Malformed, message)]);
-        Self { line, imported: report.and_then(|report| imported(report, partner)) }
-    }
-}
-
-/// The records of a text, each with the line that it begins on; blank lines between them are left out.
-struct Lines<R> {
-    input: R,
-    /// Whether a record goes on after a line.
-    goes_on: fn(&[u8]) -> bool,
-    line: u64,
-    /// Nothing follows what could not be read.
-    broken: bool,
-}
-
-impl<R: BufRead> Lines<R> {
-    fn of(input: R, goes_on: fn(&[u8]) -> bool) -> Self {
-        Self { input, goes_on, line: 0, broken: false }
-    }
-
-    /// Reads one more line into a record; nothing of it that makes the record too long. Returns whether there was one.
-    fn read_line(&mut self, record: &mut Vec<u8>) -> std::io::Result<bool> {
-        let mut found = false;
-        loop {
-            let room = (RECORD_BYTES + 1).saturating_sub(record.len());
-            let mut piece = Vec::new();
-            let length = self.input.by_ref().take(RECORD_BYTES as u64).read_until(b'\n', &mut piece)?;
-            found |= length > 0;
-            record.extend_from_slice(&piece[..length.min(room)]);
-            if length == 0 || piece.ends_with(b"\n") {
-                self.line += u64::from(found);
-                return Ok(found);
-            }
-        }
-    }
-}
-
-impl<R: BufRead> Iterator for Lines<R> {
-    type Item = (u64, Result<Vec<u8>, String>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let mut record = Vec::new();
-        while record.trim_ascii().is_empty() {
-            record.clear();
-            match self.read_line(&mut record) {
-                Ok(true) => {}
-                Ok(false) => return None,
-                Err(_) if self.broken => return None,
-                Err(error) => {
-                    self.broken = true;
-                    return Some((self.line + 1, Err(format!("cannot be read: {error}"))));
-                }
-            }
-        }
-        let begins = self.line;
-        while (self.goes_on)(&record) && record.len() <= RECORD_BYTES {
-            if !self.read_line(&mut record).unwrap_or(false) {
-                break;
-            }
-        }
-        let fits = record.len() <= RECORD_BYTES;
-        let text = record.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&record).to_vec();
-        Some((begins, if fits { Ok(text) } else { Err(format!("is longer than {RECORD_BYTES} bytes")) }))
+    fn new(line: u64, report: Result<Value, ApiError>, partner: Option<&str>) -> Self {
+        let imported = report.map_err(|fault| vec![fault]).and_then(|report| imported(report, partner));
+        Self { line, imported }
     }
 }
 
@@ -205,12 +138,13 @@ fn imported(mut report: Value, partner: Option<&str>) -> Result<Imported, Vec<Ap
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sheet::lines::RECORD_BYTES;
 
     const CLICK: &str = "0198c1f2-7d5e-7a11-9f3c-2b7d4e6a8001";
 
     /// Per record its line, and the attributes or messages of what is wrong.
     fn faults(text: &str, partner: Option<&str>) -> Vec<(u64, Vec<String>)> {
-        let records = read(text.as_bytes(), None, partner).unwrap();
+        let records = read(text.as_bytes(), (None, None), partner).unwrap();
         let told = |error: ApiError| error.attribute.or(error.message).unwrap_or_default();
         let faults = |record: Record| record.imported.err().into_iter().flatten().map(told).collect();
         records.map(|record| (record.line, faults(record))).collect()
@@ -228,7 +162,7 @@ mod tests {
              \"clickId\":\"{CLICK}\",\"occurredAt\":\"2026-11-20T10:00:00Z\"}}"
         );
         let reports = |text: &str| -> Vec<(String, PartnerReport)> {
-            let records = read(text.as_bytes(), None, None).unwrap();
+            let records = read(text.as_bytes(), (None, None), None).unwrap();
             let good = records.map(|record| record.imported.unwrap());
             good.map(|one| (one.partner, partner_events::read(&one.report).unwrap())).collect()
         };
@@ -262,14 +196,14 @@ mod tests {
     #[test]
     fn one_document_of_json_is_told_once() {
         for text in ["{\n  \"partner\": \"bank\"\n}\n", "[\n  {}\n]\n", "[{}]"] {
-            let Err(told) = read(text.as_bytes(), None, None) else { panic!("read {text}") };
+            let Err(told) = read(text.as_bytes(), (None, None), None) else { panic!("read {text}") };
             assert!(told.contains("one JSON document") && told.contains("jq -c"), "{told}");
         }
     }
 
     #[test]
     fn a_misspelt_column_is_told_before_anything_is_read() {
-        let Err(told) = read(&b"transactionID,eventType\n"[..], None, None) else { panic!("read") };
+        let Err(told) = read(&b"transactionID,eventType\n"[..], (None, None), None) else { panic!("read") };
         assert!(told.contains("`transactionID`"), "{told}");
     }
 
@@ -290,7 +224,7 @@ mod tests {
             }
         }
         let input = (&b"{\"transactionId\":\"T\",\"revoked\":true}\n"[..]).chain(Broken);
-        let mut records = read(input, Some(Format::Ndjson), Some("bank")).unwrap();
+        let mut records = read(input, (Some(Format::Ndjson), None), Some("bank")).unwrap();
         assert!(records.next().is_some_and(|record| record.imported.is_ok()));
         assert!(records.next().is_some_and(|record| record.imported.is_err()));
         assert!(records.next().is_none());

@@ -1,0 +1,243 @@
+//! The rows of a person's file: CSV as spreadsheets and scripts write it. Every row is read as it is meant, or is a fault with its line: a
+//! quotation mark without its like costs its own line and none of those behind it.
+
+use std::cmp::Reverse;
+use std::io::BufRead;
+
+use super::csv::begins_formula;
+use super::lines::{Lines, RECORD_BYTES};
+
+/// What may stand between cells.
+const SEPARATORS: [char; 3] = [',', ';', '\t'];
+
+/// What a spreadsheet writes in place of a value that it could not work out.
+const ERRORS: [&str; 7] = ["#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!"];
+
+const UNENDED: &str = "has a quotation mark that begins a field and does not end it on this line; double each that belongs to the field, \
+                       and put the field between two";
+const STRAY: &str = "has a quotation mark amid a field; double it, and put the field between two";
+
+/// A row.
+#[derive(Debug)]
+pub struct Row {
+    /// The line that it begins on, from 1.
+    pub line: u64,
+    /// Its cells, without blanks around them and without quotation marks.
+    pub cells: Result<Vec<String>, Fault>,
+}
+
+/// What is wrong with a row.
+#[derive(Debug)]
+pub struct Fault {
+    /// The column that it is about, from 0.
+    pub column: Option<usize>,
+    /// What is wrong, to follow the name of the line or column.
+    pub message: String,
+}
+
+/// The rows of a text, but for those without a value.
+pub struct Rows<R> {
+    lines: Lines<R>,
+    /// What stands between cells, once the first line is read.
+    separator: Option<char>,
+    /// How many cells a row has.
+    width: Option<usize>,
+    /// The line that names the columns.
+    named_on: Option<u64>,
+}
+
+/// Why lines are no row.
+enum Unsplit {
+    /// A field in quotation marks goes on.
+    Open,
+    /// A quotation mark stands where none may.
+    Stray,
+}
+
+impl<R: BufRead> Rows<R> {
+    /// Rows of so many cells, where that is known before the first is read.
+    pub fn new(lines: Lines<R>, width: Option<usize>) -> Self {
+        Self { lines, separator: None, width, named_on: None }
+    }
+
+    /// Takes the names of the columns from the first row, and the line that they stand on; all rows are as wide.
+    ///
+    /// # Errors
+    /// That the file is empty, or what is wrong with that row.
+    pub fn names(&mut self) -> Result<(u64, Vec<String>), String> {
+        let Row { line, cells } = self.next().ok_or("the file is empty; its first line has the names")?;
+        let mut names = cells.map_err(|fault| format!("line {line} {}", fault.message))?;
+        while names.last().is_some_and(String::is_empty) {
+            names.pop();
+        }
+        (self.width, self.named_on) = (Some(names.len()), Some(line));
+        Ok((line, names))
+    }
+
+    /// The cells of the row that begins with a line, over several lines where a field goes on.
+    fn split(&mut self, line: String, separator: char) -> Result<Vec<String>, &'static str> {
+        let (mut text, mut more) = (line, 0);
+        loop {
+            match split(&text, separator) {
+                // No column of ours has lines: two stray marks, and all that stands between them.
+                Ok(cells) if cells.iter().any(|cell| cell.contains('\n')) => return Err(UNENDED),
+                Ok(cells) => {
+                    self.lines.skip_looked_at(more);
+                    return Ok(cells);
+                }
+                Err(Unsplit::Stray) => return Err(if more == 0 { STRAY } else { UNENDED }),
+                Err(Unsplit::Open) => {}
+            }
+            let mut is_open = true;
+            while is_open {
+                let next = self.lines.peek(more).filter(|next| text.len() + next.len() < RECORD_BYTES);
+                let next = next.ok_or(UNENDED)?;
+                text.push('\n');
+                text.push_str(next);
+                (is_open, more) = (!next.contains('"'), more + 1);
+            }
+        }
+    }
+
+    /// Checks that a row is as wide as the others, and that no spreadsheet has spoilt a value.
+    fn checked(&self, mut cells: Vec<String>, separator: char) -> Result<Vec<String>, Fault> {
+        let width = self.width.unwrap_or(cells.len());
+        while cells.len() > width && cells.last().is_some_and(String::is_empty) {
+            cells.pop();
+        }
+        if cells.len() != width {
+            let found = cells.len();
+            return Err(Fault::of_row(match self.named_on {
+                Some(line) => format!("has {found} fields, line {line} has {width}"),
+                None => format!("has {found} fields, wants {width}"),
+            }));
+        }
+        let mut spoilt = cells.iter().map(|cell| spoilt(cell, separator)).enumerate();
+        match spoilt.find_map(|(column, why)| Some((column, why?))) {
+            Some((column, why)) => Err(Fault { column: Some(column), message: why.to_owned() }),
+            None => Ok(cells),
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for Rows<R> {
+    type Item = Row;
+
+    fn next(&mut self) -> Option<Row> {
+        loop {
+            let (line, text) = self.lines.next()?;
+            let text = match text {
+                Ok(text) => text,
+                Err(message) => return Some(Row { line, cells: Err(Fault::of_row(message)) }),
+            };
+            if self.separator.is_none() {
+                let declared = declared(&text);
+                self.separator = declared.or_else(|| Some(guessed(&text)));
+                if declared.is_some() {
+                    continue;
+                }
+            }
+            let separator = self.separator.unwrap_or(',');
+            let cells = match self.split(text, separator) {
+                Ok(cells) if cells.iter().all(String::is_empty) => continue,
+                Ok(cells) => self.checked(cells, separator),
+                Err(message) => Err(Fault::of_row(message)),
+            };
+            return Some(Row { line, cells });
+        }
+    }
+}
+
+impl Fault {
+    fn of_row(message: impl Into<String>) -> Self {
+        Self { column: None, message: message.into() }
+    }
+}
+
+/// The separator that a first line such as `sep=;` names, as spreadsheets read it.
+fn declared(line: &str) -> Option<char> {
+    let named = line.trim_matches(['"', ' ']).strip_prefix("sep=")?;
+    SEPARATORS.into_iter().find(|separator| named.chars().eq([*separator]))
+}
+
+/// The separator that a line has most of, outside of quotation marks.
+fn guessed(line: &str) -> char {
+    let outside: Vec<&str> = line.split('"').step_by(2).collect();
+    let count = |separator: char| outside.iter().map(|text| text.matches(separator).count()).sum::<usize>();
+    let most = (0..SEPARATORS.len()).max_by_key(|nth| (count(SEPARATORS[*nth]), Reverse(*nth)));
+    SEPARATORS[most.unwrap_or(0)]
+}
+
+/// The cells of some lines.
+fn split(text: &str, separator: char) -> Result<Vec<String>, Unsplit> {
+    let is_blank = |letter: char| letter != separator && letter.is_whitespace();
+    let (mut cells, mut rest) = (Vec::new(), text);
+    loop {
+        let begun = rest.trim_start_matches(is_blank);
+        let (found, after) = match begun.strip_prefix('"').or_else(|| begun.strip_prefix("=\"")) {
+            Some(quoted) => unquoted(quoted)?,
+            None => {
+                let (found, after) = begun.split_at(begun.find(separator).unwrap_or(begun.len()));
+                if found.contains('"') {
+                    return Err(Unsplit::Stray);
+                }
+                (found.to_owned(), after)
+            }
+        };
+        cells.push(value(&found).to_owned());
+        let after = after.trim_start_matches(is_blank);
+        match after.strip_prefix(separator) {
+            Some(next) => rest = next,
+            None if after.is_empty() => return Ok(cells),
+            None => return Err(Unsplit::Stray),
+        }
+    }
+}
+
+/// A field up to the quotation mark that ends it, and what follows.
+fn unquoted(text: &str) -> Result<(String, &str), Unsplit> {
+    let (mut field, mut rest) = (String::new(), text);
+    loop {
+        let (part, after) = rest.split_once('"').ok_or(Unsplit::Open)?;
+        field.push_str(part);
+        match after.strip_prefix('"') {
+            Some(after) => {
+                field.push('"');
+                rest = after;
+            }
+            None => return Ok((field, after)),
+        }
+    }
+}
+
+/// The value of a cell: without blanks around it, without the formula `="…"` that keeps it a text, and without the apostrophe that
+/// [`harmless`](super::harmless) puts before what would be a formula.
+fn value(cell: &str) -> &str {
+    let cell = cell.trim_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}');
+    let cell = cell.strip_prefix("=\"").and_then(|text| text.strip_suffix('"')).unwrap_or(cell);
+    cell.strip_prefix('\'').filter(|text| begins_formula(text)).unwrap_or(cell)
+}
+
+/// Why a value is not what was typed, where a spreadsheet has left its trace.
+fn spoilt(cell: &str, separator: char) -> Option<&'static str> {
+    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if ERRORS.contains(&cell) || cell.len() > 2 && cell.bytes().all(|byte| byte == b'#') {
+        return Some("is an error of the spreadsheet; put the value there");
+    }
+    let shortened = cell.split_once("E+").or_else(|| cell.split_once("e+"));
+    if shortened
+        .is_some_and(|(number, power)| are_digits(&number.replace([',', '.'], "")) && are_digits(power))
+    {
+        return Some(
+            "is a number that the spreadsheet has shortened; make the column text, and fill it in again",
+        );
+    }
+    // Where cells are kept apart by semicolons, commas are decimal, and points stand between thousands.
+    let mut groups = cell.trim_start_matches('-').split('.');
+    let first = groups.next().filter(|first| are_digits(first) && first.len() <= 3);
+    let mut groups = groups.peekable();
+    let are_thousands = groups.peek().is_some() && groups.all(|group| group.len() == 3 && are_digits(group));
+    let is_either = separator == ';' && first.is_some() && are_thousands;
+    is_either
+        .then_some("is a number whose point may stand between thousands or before decimals; leave it out")
+}

@@ -1,0 +1,321 @@
+//! Files that people bring: every row is read as it is meant, or its line is named. And files that we write for them.
+
+use std::fs;
+use std::process::Output;
+
+use offerd::sheet::lines::{Lines, decoded, encoding};
+use offerd::sheet::rows::{Row, Rows};
+use offerd::sheet::{Kind, Sheet};
+use serde_json::{Value, json};
+
+use crate::kit::Daemon;
+use crate::kit::partners::partner;
+
+const CLICK: &str = "0198c1f2-7d5e-7a11-9f3c-2b7d4e6a8001";
+
+/// A file of the columns `a` and `b`; what is read of it, as `line: cells` or as `line! words of the fault`; where such a file was seen.
+struct File {
+    bytes: Vec<u8>,
+    /// The encoding that a person names for it.
+    named: Option<&'static str>,
+    read: &'static [&'static str],
+    seen: &'static str,
+}
+
+fn file(text: &str, read: &'static [&'static str], seen: &'static str) -> File {
+    File { bytes: format!("a,b\n{text}").into_bytes(), named: None, read, seen }
+}
+
+/// A file that is not what [`file`] would make of it.
+fn whole(bytes: impl AsRef<[u8]>, read: &'static [&'static str], seen: &'static str) -> File {
+    File { bytes: bytes.as_ref().to_vec(), named: None, read, seen }
+}
+
+fn utf_16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+    text.encode_utf16().flat_map(bytes).collect()
+}
+
+fn quotation_marks() -> Vec<File> {
+    vec![
+        file(
+            "1,x\n2,\"y\n3,z\n4,w\n",
+            &["2: 1|x", "3! quotation mark", "4: 3|z", "5: 4|w"],
+            "OpenRefine 690: one mark put thousands of rows into one cell",
+        ),
+        file(
+            "1,5\" pipe\n2,y\n",
+            &["2! quotation mark amid a field", "3: 2|y"],
+            "inches in a catalogue; a school's importer of notes stopped at them",
+        ),
+        file(
+            "1,\"low\n2,y\n3,high\"\n4,w\n",
+            &["2! quotation mark", "3: 2|y", "4! quotation mark", "5: 4|w"],
+            "an ambulance service lost 1,000 of 7,000 rows between quoted words",
+        ),
+        file("1,\"a \"\"b\"\", c\"\n", &["2: 1|a \"b\", c"], "a password keeper halved doubled marks"),
+        file("1, \"x, y\"\n", &["2: 1|x, y"], "scripts that write a blank behind each comma"),
+        file("\"1\",\"x\"\n", &["2: 1|x"], "whatever quotes every field"),
+        file(
+            "1,\"x\ny\"\n2,z\n",
+            &["2! quotation mark", "3! ", "4: 2|z"],
+            "an address of two lines in a cell",
+        ),
+        file("1,\"x\n\"\n2,z\n", &["2: 1|x", "4: 2|z"], "a line break typed behind the last word of a cell"),
+    ]
+}
+
+fn encodings() -> Vec<File> {
+    let mut marked = vec![0xff, 0xfe];
+    marked.extend(utf_16("a\tb\r\n1\tZoë\r\n", u16::to_le_bytes));
+    let mut other_end = vec![0xfe, 0xff];
+    other_end.extend(utf_16("a,b\n1,Zoë\n", u16::to_be_bytes));
+    let unmarked = utf_16("a,b\n1,Zoë\n", u16::to_le_bytes);
+    let mut named = whole(b"a,b\n1,Zo\xeb\n", &["2: 1|Zoë"], "the same, and the encoding is named");
+    named.named = Some("windows-1252");
+    let mut told = whole(&unmarked, &["2: 1|Zoë"], "the same without a mark, and the encoding is named");
+    told.named = Some("utf-16le");
+    vec![
+        whole(b"\xef\xbb\xbfa,b\n1,Zo\xc3\xab\n", &["2: 1|Zoë"], "CSV UTF-8 of a spreadsheet; listmonk 65"),
+        whole(b"a,b\n1,Zo\xeb\n2,y\n", &["2! cannot be read", "3: 2|y"], "CSV of a spreadsheet in the West"),
+        named,
+        whole(&marked, &["2: 1|Zoë"], "Unicode text of a spreadsheet, and what PowerShell redirects"),
+        whole(&other_end, &["2: 1|Zoë"], "the same of an older machine"),
+        told,
+        file(
+            "1,Zo\u{fffd}\n2,y\n",
+            &["2! lost before", "3: 2|y"],
+            "a list that went through a program that guessed",
+        ),
+        whole(b"a,b\r1,x\r2,y\r", &["2: 1|x", "3: 2|y"], "CSV (Macintosh)"),
+        whole(b"a,b\r\n1,\"x\r\n\"\r\n2,y\r\n", &["2: 1|x", "4: 2|y"], "line ends of Windows within a cell"),
+    ]
+}
+
+fn spreadsheets() -> Vec<File> {
+    vec![
+        whole("a;b\n1;x, y\n", &["2: 1|x, y"], "where commas are decimal, semicolons separate"),
+        whole("sep=;\na;b\n1;x\n", &["3: 1|x"], "the line by which a file tells a spreadsheet its separator"),
+        whole("a\tb\n1\tx\n", &["2: 1|x"], "cells that were copied and pasted"),
+        whole("a,b,,\n1,x,,\n,,,\n2,y,,\n", &["2: 1|x", "4: 2|y"], "columns and rows that were used once"),
+        file("1,\"=\"\"0123\"\"\"\n2,=\"0123\"\n", &["2: 1|0123", "3: 2|0123"], "a formula that keeps zeros"),
+        file(
+            "1,'+12065550100\n",
+            &["2: 1|+12065550100"],
+            "our own apostrophe before what would be a formula",
+        ),
+        file("1,1.23457E+15\n", &["2! shortened"], "card and transaction numbers; react-csv 136"),
+        file("1,8.96529e+19\n", &["2! shortened"], "serial numbers of SIM cards, in lower case"),
+        whole("a;b\n1;4,687E+11\n", &["2! shortened"], "the same where commas are decimal"),
+        whole("a;b\n1;1.000\n", &["2! thousands"], "one thousand, or one"),
+        file("1,1.000\n", &["2: 1|1.000"], "where points are decimal it is one"),
+        file(
+            "1,#N/A\n2,#####\n",
+            &["2! error of the spreadsheet", "3! error of the spreadsheet"],
+            "look-ups in vain",
+        ),
+        file(
+            "1,x,y\n1\n2,y\n",
+            &["2! has 3 fields, line 1 has 2", "3! has 1 fields", "4: 2|y"],
+            "a comma in a name",
+        ),
+        file("1,\u{a0}x\u{a0}\n", &["2: 1|x"], "cells copied from a page of the web"),
+    ]
+}
+
+fn told(row: Row) -> String {
+    match row.cells {
+        Ok(cells) => format!("{}: {}", row.line, cells.join("|")),
+        Err(fault) => format!("{}! {}", row.line, fault.message),
+    }
+}
+
+#[test]
+fn every_row_is_read_as_it_is_meant_or_named_by_its_line() {
+    for File { bytes, named, read, seen } in
+        [quotation_marks(), encodings(), spreadsheets()].into_iter().flatten()
+    {
+        let named = named.map(|name| encoding(name).unwrap());
+        let mut rows = Rows::new(Lines::new(decoded(&bytes[..], named), "save it as UTF-8"), None);
+        assert_eq!(rows.names().unwrap().1, ["a", "b"], "{seen}");
+        let found: Vec<String> = rows.map(told).collect();
+        assert_eq!(found.len(), read.len(), "{seen}: {found:?}");
+        for (found, wanted) in found.iter().zip(read) {
+            match wanted.split_once("! ") {
+                Some((line, words)) => {
+                    assert!(
+                        found.starts_with(&format!("{line}! ")) && found.contains(words),
+                        "{seen}: {found}"
+                    );
+                }
+                None => assert_eq!(found, wanted, "{seen}"),
+            }
+        }
+    }
+}
+
+/// However the bytes of a file come, its rows are the same.
+#[test]
+fn a_file_that_comes_byte_by_byte_is_the_same() {
+    struct Slow<'b>(&'b [u8]);
+    impl std::io::Read for Slow<'_> {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            std::io::Read::read(&mut self.0, &mut out[..1])
+        }
+    }
+    let mut bytes = vec![0xff, 0xfe];
+    bytes.extend(utf_16("a,b\r\n1,\"Zoë 🚗\r\n\"\r\n2,y", u16::to_le_bytes));
+    let rows = Rows::new(Lines::new(decoded(Slow(&bytes), None), ""), Some(2));
+    assert_eq!(rows.map(told).collect::<Vec<_>>(), ["1: a|b", "2: 1|Zoë 🚗", "4: 2|y"]);
+}
+
+/// A row that is too long costs itself alone, and so does a mark behind which no other comes for long.
+#[test]
+fn what_is_too_long_is_one_row() {
+    let long = "x".repeat(offerd::sheet::lines::RECORD_BYTES + 1);
+    let many = "3,z\n".repeat(40_000);
+    for text in [format!("1,{long}\n2,y\n"), format!("1,\"x\n2,y\n{many}")] {
+        let mut rows = Rows::new(Lines::new(decoded(text.as_bytes(), None), ""), Some(2)).map(told);
+        assert!(rows.next().unwrap().starts_with("1! "));
+        assert_eq!(rows.next().unwrap(), "2: 2|y");
+        assert_eq!(rows.count(), if text.contains(&long) { 0 } else { 40_000 });
+    }
+}
+
+#[test]
+fn what_we_export_we_import() {
+    let texts = ["=1+1", "+12065550100", "-5", "@x", "Zoë", "a \"b\", c", "O'Neil", "", "007"];
+    let rows = texts.map(|text| vec![text.into(), 0_i64.into(), 1234.5_f64.into()]);
+    let sheet = Sheet::new([("text", Kind::Text), ("at", Kind::Time), ("amount", Kind::Amount)], rows);
+    let csv = sheet.csv().unwrap();
+    let rows =
+        Rows::new(Lines::new(decoded(csv.as_bytes(), None), ""), Some(3)).map(|row| row.cells.unwrap());
+    let read: Vec<Vec<String>> = rows.skip(1).collect();
+    for (read, text) in read.iter().zip(texts) {
+        assert_eq!(read, &[text, "1970-01-01 00:00:00.000", "1234.5"]);
+        assert!(offerd::model::Timestamp::parse(&read[1]).is_some_and(|at| at.millis() == 0));
+    }
+    assert_eq!(read.len(), texts.len());
+}
+
+fn said(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat()
+}
+
+#[test]
+fn a_stray_mark_among_200_reports_costs_its_own() {
+    let plan = Daemon::with_partners(vec![partner("bank").savings("")]);
+    let row = |nth: usize| {
+        let mark = if nth == 3 { "\"" } else { "" };
+        format!("bank,{mark}T-{nth},applied,{CLICK},TRUE\n")
+    };
+    let rows: String = (0..200).map(row).collect();
+    let path = plan.directory().join("reports.csv");
+    fs::write(&path, format!("partner,transactionId,eventType,clickId,revoked\n{rows}")).unwrap();
+    let output = plan.command(&["events", "import", "--dry-run", "--json", path.to_str().unwrap()]).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(summary, json!({"read": 200, "imported": 199, "known": 0, "bad": 1, "dryRun": true}));
+    assert!(said(&output).contains("reports.csv:5: has a quotation mark"), "{}", said(&output));
+}
+
+/// Each column of a report by what a spreadsheet makes of it, and the word by which the line is refused; nothing where it is taken.
+const COLUMNS: [(&str, &str, Option<&str>); 10] = [
+    ("revoked", "TRUE", None),
+    ("revoked", "WAHR", Some("`revoked`")),
+    ("transactionId", "1.23457E+15", Some("`transactionId` is a number that the spreadsheet has shortened")),
+    ("amountInCents", "1.2E+06", Some("`amountInCents` is a number that the spreadsheet has shortened")),
+    ("amountInCents", "\"1,200\"", Some("`amountInCents`")),
+    ("amountInCents", "1200.0", None),
+    ("payoutInCents", "\"12,5\"", Some("`payoutInCents`")),
+    ("occurredAt", "2026-11-20 10:00:00", None),
+    ("occurredAt", "46346.4166", Some("`occurredAt`")),
+    ("occurredAt", "11/20/2026 10:00", Some("`occurredAt`")),
+];
+
+#[test]
+fn what_a_spreadsheet_makes_of_a_report_is_read_or_named_by_its_column() {
+    let plan = Daemon::with_partners(vec![partner("bank").savings("")]);
+    for (column, value, refused) in COLUMNS {
+        let usual = [("transactionId", "T-1"), ("eventType", "applied"), ("clickId", CLICK)];
+        let others = usual.into_iter().filter(|(name, _)| *name != column);
+        let (names, values): (Vec<_>, Vec<_>) = others.chain([(column, value)]).unzip();
+        let csv = format!("{}\n{}\n", names.join(","), values.join(","));
+        let path = plan.directory().join("reports.csv");
+        fs::write(&path, csv).unwrap();
+        let command = ["events", "import", "--dry-run", "--partner", "bank", path.to_str().unwrap()];
+        let output = plan.command(&command).output().unwrap();
+        let told = said(&output);
+        assert_eq!(output.status.success(), refused.is_none(), "{column} {value}: {told}");
+        assert!(told.contains(refused.unwrap_or("1 good, 0 bad")), "{column} {value}: {told}");
+    }
+}
+
+/// A list of people, what is said of it, and how many are on the list then; each list is its own.
+struct List {
+    bytes: &'static [u8],
+    words: &'static [&'static str],
+    told: &'static [&'static str],
+    entries: u64,
+}
+
+const LISTS: [List; 7] = [
+    List {
+        bytes: b"Zo\xeb,King,1985-02-21\nWilliam,King,1985-02-21\n",
+        words: &["person"],
+        told: &[":1: has letters that cannot be read", "--encoding windows-1252"],
+        entries: 1,
+    },
+    List {
+        bytes: b"Zo\xeb,King,1985-02-21\n",
+        words: &["person", "--encoding", "windows-1252"],
+        told: &[],
+        entries: 1,
+    },
+    List {
+        bytes: b"\"ada@example.com\"\r\n\"bob@example.com\"\r\n",
+        words: &["email"],
+        told: &[],
+        entries: 2,
+    },
+    List { bytes: b"\"Lovelace, Jr.\";Ada;1985/12/10\n", words: &["person"], told: &[], entries: 1 },
+    List {
+        bytes: b"Ada,Lovelace,12/10/1985\nAda,Lovelace,10-12-25\nAda,Lovelace,1985-12-10 00:00:00\n",
+        words: &["person"],
+        told: &[":1: must be a day of birth in the third column", ":2: must be a day of birth"],
+        entries: 1,
+    },
+    List {
+        bytes: b"2.06556E+09\n2065550100\n",
+        words: &["phone"],
+        told: &[":1: column 1 is a number that the spreadsheet has shortened"],
+        entries: 1,
+    },
+    List {
+        bytes: b"email\nada@example.com\n\"bob@example.com\neve@example.com\n",
+        words: &["email"],
+        told: &[":1: must be an email address", ":3: has a quotation mark"],
+        entries: 2,
+    },
+];
+
+#[tokio::test]
+async fn a_list_of_people_fails_closed() {
+    let daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
+    let path = daemon.file("list.csv");
+    for (nth, List { bytes, words, told, entries }) in LISTS.into_iter().enumerate() {
+        fs::write(&path, bytes).unwrap();
+        let list = format!("list_{nth}");
+        let command =
+            [&["suppressions", "add", &list, path.to_str().unwrap(), "--plain", "--json", "--kind"], words];
+        let output = daemon.command(&command.concat());
+        let all = said(&output);
+        assert_eq!(output.status.success(), told.is_empty(), "{nth}: {all}");
+        for told in told {
+            assert!(all.contains(told), "{nth}: {all}");
+        }
+        let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(summary["entries"], entries, "{nth}: {all}");
+        assert!(!all.contains("King") && !all.contains("ada@"), "{nth}: {all}");
+    }
+}

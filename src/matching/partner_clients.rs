@@ -435,9 +435,13 @@ impl Trouble {
             Self::NotCalled | Self::Unsigned | Self::TimedOut | Self::Pending => Outcome::TimedOut,
             Self::Call(CallError::TimedOut { .. } | CallError::NoTime) => Outcome::TimedOut,
             Self::Call(CallError::Busy | CallError::BreakerOpen) => Outcome::Failed(Failure::KeptOut),
-            Self::Answer(_) | Self::Call(CallError::TooLarge | CallError::Malformed) => {
-                Outcome::Failed(Failure::Answer)
-            }
+            Self::Answer(_)
+            | Self::Call(
+                CallError::TooLarge
+                | CallError::Malformed
+                | CallError::UnknownCoding
+                | CallError::BrokenCoding,
+            ) => Outcome::Failed(Failure::Answer),
             Self::Call(_) => Outcome::Failed(Failure::Unreachable),
         }
     }

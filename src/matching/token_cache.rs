@@ -8,15 +8,27 @@ use tokio::time::Instant;
 
 use crate::partners::http::auth::BearerToken;
 
-/// How long before its end a token is fetched anew.
-const MARGIN: Duration = Duration::from_secs(30);
+/// How long before its end a token is fetched anew, at most.
+const MARGIN_MAX: Duration = Duration::from_secs(30);
+
+/// The same, of a token that does not live long: this part of its life.
+const MARGIN_OF: u32 = 2;
 
 /// The token of a partner's authorization server, until it expires.
 #[derive(Debug)]
 pub struct TokenCache {
-    kept: Mutex<Option<(BearerToken, Instant)>>,
+    kept: Mutex<Option<Kept>>,
     /// Whose turn it is to fetch.
     turn: Semaphore,
+}
+
+/// A token that was fetched.
+#[derive(Debug)]
+struct Kept {
+    token: BearerToken,
+    /// When it came.
+    since: Instant,
+    until: Instant,
 }
 
 impl Default for TokenCache {
@@ -34,31 +46,36 @@ impl TokenCache {
         &self,
         fetch: impl Future<Output = Result<BearerToken, E>>,
     ) -> Result<BearerToken, E> {
-        if let Some(token) = self.kept() {
+        let came = Instant::now();
+        if let Some(token) = self.kept(came) {
             return Ok(token);
         }
         // The semaphore is never closed.
         let _turn = self.turn.acquire().await;
-        if let Some(token) = self.kept() {
+        if let Some(token) = self.kept(came) {
             return Ok(token);
         }
+        let asked = Instant::now();
         let token = fetch.await?;
-        let until = Instant::now() + token.life.saturating_sub(MARGIN);
-        *self.kept.lock() = Some((token.clone(), until));
+        let since = Instant::now();
+        let until = asked + token.life.saturating_sub(MARGIN_MAX.min(token.life / MARGIN_OF));
+        *self.kept.lock() = Some(Kept { token: token.clone(), since, until });
         Ok(token)
     }
 
     /// Forgets a token that was not taken, so that the next is fetched.
     pub fn forget(&self, refused: &BearerToken) {
         let mut kept = self.kept.lock();
-        if kept.as_ref().is_some_and(|(token, _)| token == refused) {
+        if kept.as_ref().is_some_and(|kept| kept.token == *refused) {
             *kept = None;
         }
     }
 
-    fn kept(&self) -> Option<BearerToken> {
+    /// The token that is good now, or was fetched for those who `came` meanwhile, however short it lives.
+    fn kept(&self, came: Instant) -> Option<BearerToken> {
         let kept = self.kept.lock();
-        kept.as_ref().filter(|(_, until)| Instant::now() < *until).map(|(token, _)| token.clone())
+        let kept = kept.as_ref().filter(|kept| Instant::now() < kept.until || came <= kept.since);
+        kept.map(|kept| kept.token.clone())
     }
 }
 
@@ -86,6 +103,26 @@ mod tests {
         tokio::time::advance(Duration::from_secs(31)).await;
         assert!(get().await.is_ok());
         assert_eq!(fetched.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_lives_shortly_is_kept_for_half_its_life_and_shared_by_those_who_wait() {
+        for (life, fetched_again) in [(0, 2), (10, 1)] {
+            let (cache, fetched) = (TokenCache::default(), AtomicUsize::new(0));
+            let get = || {
+                cache.get(async {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    fetched.fetch_add(1, Ordering::Relaxed);
+                    let body = format!(r#"{{"access_token":"t","expires_in":"{life}"}}"#);
+                    BearerToken::read(StatusCode::OK, body.as_bytes())
+                })
+            };
+            assert!(join_all((0..5).map(|_| get())).await.iter().all(Result::is_ok));
+            assert_eq!(fetched.load(Ordering::Relaxed), 1, "{life}");
+            tokio::time::advance(Duration::from_secs(2)).await;
+            assert!(get().await.is_ok());
+            assert_eq!(fetched.load(Ordering::Relaxed), fetched_again, "{life}");
+        }
     }
 
     #[tokio::test]

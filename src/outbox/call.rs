@@ -3,14 +3,11 @@
 use std::time::Duration;
 
 use chrono::Utc;
-use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, Uri};
 
 use super::signing_key::SigningKey;
 use crate::wire::{Call, PanelRules, Pool, PoolRules, Wire};
-
-/// What receivers see of us.
-pub const AGENT: HeaderValue = HeaderValue::from_static(concat!("offerd/", env!("CARGO_PKG_VERSION")));
 
 /// The headers of Standard Webhooks.
 const ID: HeaderName = HeaderName::from_static("webhook-id");
@@ -54,7 +51,6 @@ pub fn forbidden(pool: &Pool, url: &str) -> Option<String> {
 /// A call that posts JSON, signed as of now with each of the keys.
 pub fn webhook(url: String, id: &str, body: Vec<u8>, keys: &[SigningKey]) -> Call {
     let mut headers = HeaderMap::new();
-    headers.insert(USER_AGENT, AGENT);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if !keys.is_empty() {
         let now_s = Utc::now().timestamp();

@@ -9,6 +9,6 @@ mod signing_key;
 mod worker;
 
 pub use backoff::Backoff;
-pub use call::{AGENT, forbidden, host, pool_rules, webhook, wire};
+pub use call::{forbidden, host, pool_rules, webhook, wire};
 pub use signing_key::SigningKey;
 pub use worker::Worker;

@@ -33,6 +33,7 @@ pub mod quote;
 pub mod ranking;
 pub mod said;
 pub mod template;
+mod truth;
 pub mod zip_state;
 pub mod zipcode_prefixes;
 

@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hyper::Method;
-use hyper::header::USER_AGENT;
+use hyper::{HeaderMap, Method};
 
 use super::message::Message;
 use super::url_template::UrlTemplate;
 use crate::analytics::EventTypes;
 use crate::model::{ClientTags, LeadEvent};
-use crate::outbox::{AGENT, SigningKey, webhook};
+use crate::outbox::{SigningKey, webhook};
 use crate::wire::Call;
 
 /// A subscription, as its file declares it.
@@ -104,7 +103,7 @@ impl Subscription {
             Way::Url { method, template } => Some(Call {
                 method: method.clone(),
                 url: template.filled(message, tags)?,
-                headers: [(USER_AGENT, AGENT)].into_iter().collect(),
+                headers: HeaderMap::new(),
                 body: Bytes::new(),
                 idempotent: false,
             }),

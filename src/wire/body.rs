@@ -1,9 +1,10 @@
-//! Bodies of answers, read under a cap, gzip undone.
+//! Bodies of answers, read under a cap, their content codings undone.
 
 use std::io::Read;
 
+use brotli::Decompressor;
 use bytes::Bytes;
-use flate2::read::MultiGzDecoder;
+use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use http_body_util::{BodyExt, Limited};
 use hyper::HeaderMap;
 use hyper::body::{Body, Incoming};
@@ -11,52 +12,80 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 
 use super::error::{CallError, Failed};
 
-/// How the body of an answer may come.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct BodyRules {
-    /// Most bytes, as they come and with gzip undone.
-    pub(super) most: usize,
-    /// Whether gzip was asked for.
-    pub(super) gzip: bool,
+/// Most codings, one over the other.
+const CODINGS_MAX: usize = 2;
+
+/// What brotli reads at a time, bytes.
+const CHUNK: usize = 4096;
+
+/// A content coding. A server may choose any of them where it is asked for none (RFC 9110, 12.5.3).
+#[derive(Clone, Copy)]
+enum Coding {
+    Gzip,
+    Deflate,
+    Brotli,
 }
 
-/// The whole body. Takes from the headers what no longer holds once gzip is undone.
-pub(super) async fn whole(
-    body: Incoming,
-    headers: &mut HeaderMap,
-    rules: BodyRules,
-) -> Result<Bytes, Failed> {
-    let is_gzip = is_gzip(headers, rules.gzip).map_err(Failed::sent)?;
-    if body.size_hint().lower() > rules.most as u64 {
+/// The whole body, of at most so many bytes as it comes and as it is. Takes from the headers what no longer holds once its codings are
+/// undone.
+pub(super) async fn whole(body: Incoming, headers: &mut HeaderMap, most: usize) -> Result<Bytes, Failed> {
+    let codings = codings(headers).map_err(Failed::sent)?;
+    if body.size_hint().lower() > most as u64 {
         return Err(Failed::sent(CallError::TooLarge));
     }
-    let collected = Limited::new(body, rules.most).collect().await;
+    let collected = Limited::new(body, most).collect().await;
     let bytes = collected.map_err(|error| Failed::of_body(&*error))?.to_bytes();
-    if is_gzip {
-        headers.remove(CONTENT_ENCODING);
-        headers.remove(CONTENT_LENGTH);
+    if codings.is_empty() {
+        return Ok(bytes);
     }
-    if is_gzip && !bytes.is_empty() { unpacked(&bytes, rules.most).map_err(Failed::sent) } else { Ok(bytes) }
+    headers.remove(CONTENT_ENCODING);
+    headers.remove(CONTENT_LENGTH);
+    let undone = codings.into_iter().rev().try_fold(bytes, |bytes, coding| undone(&bytes, coding, most));
+    undone.map_err(Failed::sent)
 }
 
-/// Whether a body comes in gzip, which must have been asked for.
-fn is_gzip(headers: &HeaderMap, is_asked: bool) -> Result<bool, CallError> {
-    let mut named = headers.get_all(CONTENT_ENCODING).iter();
-    match (named.next(), named.next()) {
-        (None, _) => Ok(false),
-        (Some(one), None) if one.as_bytes().eq_ignore_ascii_case(b"identity") => Ok(false),
-        (Some(one), None) if is_asked && one.as_bytes().eq_ignore_ascii_case(b"gzip") => Ok(true),
-        _ => Err(CallError::Malformed),
+/// The codings of a body, in the order in which they were applied.
+fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, CallError> {
+    let mut codings = Vec::new();
+    for line in headers.get_all(CONTENT_ENCODING) {
+        let names = line.to_str().map_err(|_| CallError::UnknownCoding)?;
+        for name in names.split(',') {
+            codings.push(match &*name.trim().to_ascii_lowercase() {
+                "" | "identity" => continue,
+                "gzip" | "x-gzip" => Coding::Gzip,
+                "deflate" => Coding::Deflate,
+                "br" => Coding::Brotli,
+                _ => return Err(CallError::UnknownCoding),
+            });
+        }
+    }
+    if codings.len() > CODINGS_MAX { Err(CallError::UnknownCoding) } else { Ok(codings) }
+}
+
+/// Undoes a coding, up to `most` bytes; of nothing it is nothing.
+fn undone(coded: &[u8], coding: Coding, most: usize) -> Result<Bytes, CallError> {
+    if coded.is_empty() {
+        return Ok(Bytes::new());
+    }
+    match coding {
+        Coding::Gzip => read(MultiGzDecoder::new(coded), most),
+        // Meant is zlib's form; many send what is in it alone.
+        Coding::Deflate if is_zlib(coded) => read(ZlibDecoder::new(coded), most),
+        Coding::Deflate => read(DeflateDecoder::new(coded), most),
+        Coding::Brotli => read(Decompressor::new(coded, CHUNK), most),
     }
 }
 
-/// Undoes gzip, up to `most` bytes.
-fn unpacked(gzipped: &[u8], most: usize) -> Result<Bytes, CallError> {
+/// Whether bytes begin as zlib's do (RFC 1950, 2.2).
+fn is_zlib(coded: &[u8]) -> bool {
+    matches!(coded, [method, flags, ..] if method & 15 == 8 && u16::from_be_bytes([*method, *flags]) % 31 == 0)
+}
+
+fn read(decoder: impl Read, most: usize) -> Result<Bytes, CallError> {
     let mut bytes = Vec::new();
-    let read = MultiGzDecoder::new(gzipped).take(most as u64 + 1).read_to_end(&mut bytes);
-    match read {
+    match decoder.take(most as u64 + 1).read_to_end(&mut bytes) {
         Ok(length) if length > most => Err(CallError::TooLarge),
         Ok(_) => Ok(bytes.into()),
-        Err(_) => Err(CallError::Malformed),
+        Err(_) => Err(CallError::BrokenCoding),
     }
 }

@@ -25,9 +25,9 @@ pub struct Call {
 pub struct Reply {
     /// Its status.
     pub status: StatusCode,
-    /// Its headers; those that spoke of gzip are gone.
+    /// Its headers; those that spoke of its codings are gone.
     pub headers: HeaderMap,
-    /// Its whole body, gzip undone.
+    /// Its whole body, its codings undone.
     pub body: Bytes,
     /// How often the call was sent for it, attempts that did not come through included.
     pub sent: u8,

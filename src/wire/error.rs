@@ -47,12 +47,20 @@ pub enum CallError {
     /// The connection ended before the answer did.
     #[error("the connection ended before the answer was complete")]
     Broken,
-    /// The answer is longer than the pool allows, as it came or with gzip undone.
+    /// The answer is longer than the pool allows, as it came or with its codings undone.
     #[error("the answer is longer than allowed")]
     TooLarge,
-    /// The answer is not HTTP, or in an encoding that was not asked for.
-    #[error("the answer is not HTTP as it was asked for")]
+    /// The answer is not HTTP.
+    #[error("the answer is not HTTP")]
     Malformed,
+    /// The answer is in a content coding that is not read.
+    #[error(
+        "the answer is compressed in a way that is not read: the partner's `Content-Encoding` must be gzip, deflate, br or identity"
+    )]
+    UnknownCoding,
+    /// The answer cannot be decompressed.
+    #[error("the answer cannot be decompressed: it is not what the partner's `Content-Encoding` says")]
+    BrokenCoding,
 }
 
 /// What a call was waiting for.
@@ -84,6 +92,8 @@ impl CallError {
             Self::Broken => "broken",
             Self::TooLarge => "too_large",
             Self::Malformed => "malformed",
+            Self::UnknownCoding => "unknown_coding",
+            Self::BrokenCoding => "broken_coding",
         }
     }
 

@@ -7,7 +7,7 @@
 //! 2. takes a pooled connection or makes one: the name is resolved, the addresses are held against the [`address`]
 //!    rules, and what passed is what is connected to, so that a name which resolves anew cannot lead elsewhere;
 //! 3. is sent, once; again only if it was certainly never sent or is declared idempotent, within the retry budget;
-//! 4. is read under the cap of the pool, which holds before and after gzip is undone;
+//! 4. is read under the cap of the pool, which holds before and after its codings are undone;
 //! 5. ends in a [`Reply`], on which its reader passes judgement ([`Endpoint::judged`]), or in one [`CallError`].
 //!
 //! The deadline covers all of it. When it passes, the connection is dropped (with HTTP/2 the stream is reset), but for a

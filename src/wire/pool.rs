@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http_body_util::Full;
-use hyper::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING};
+use hyper::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING, USER_AGENT};
 use hyper::http::uri::Scheme;
 use hyper::{Request, Uri};
 use hyper_util::client::legacy::connect::capture_connection;
@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout_at};
 use tower_service::Service;
 
 use super::address::AddressRules;
-use super::body::{self, BodyRules};
+use super::body;
 use super::call::{Call, Phases, Reply};
 use super::connector::{Connector, forbidden};
 use super::endpoint::{Endpoint, EndpointRules};
@@ -30,8 +30,13 @@ use super::panel::Panel;
 use super::tls;
 use crate::telemetry::metrics::{WIRE_CONNECTIONS, WIRE_REQUESTS};
 
+/// What far systems see of us, where a call says nothing else.
+const AGENT: HeaderValue = HeaderValue::from_static(concat!("offerd/", env!("CARGO_PKG_VERSION")));
+
 /// Most bytes of an answer's head.
 const HEAD_BYTES: u32 = 64 * 1024;
+/// Most lines of it.
+const HEAD_LINES: usize = 256;
 /// How often an HTTP/2 connection is asked whether it still lives, while it is in use.
 const PING_EVERY: Duration = Duration::from_secs(10);
 /// How long it may take to say so.
@@ -48,9 +53,9 @@ pub struct PoolRules {
     pub max_idle: usize,
     /// Whether HTTP/2 is spoken: by ALPN over TLS, by prior knowledge in the clear.
     pub http2: bool,
-    /// Whether gzip is asked for, and undone.
+    /// Whether gzip is asked for; it is undone in any case.
     pub gzip: bool,
-    /// Most bytes of a body, as it comes and with gzip undone.
+    /// Most bytes of a body, as it comes and with its codings undone.
     pub max_response_bytes: usize,
     /// Host names, addresses and networks that are allowed though they are not public.
     pub allow_addresses: Vec<String>,
@@ -97,7 +102,6 @@ struct Inner {
     /// Of each thread that calls: a connection is used on the thread that made it, so that no call wakes another one.
     clients: ThreadLocal<Clients>,
     rules: PoolRules,
-    body: BodyRules,
     requests: Counter,
 }
 
@@ -123,7 +127,6 @@ impl Pool {
             addresses,
             connector,
             clients: ThreadLocal::new(),
-            body: BodyRules { most: rules.max_response_bytes, gzip: rules.gzip },
             rules,
             requests: counter!(WIRE_REQUESTS, "pool" => name.to_owned()),
         })))
@@ -174,7 +177,8 @@ impl Pool {
         let mut headers = call.headers;
         headers.remove(CONTENT_LENGTH);
         headers.remove(TRANSFER_ENCODING);
-        if self.0.body.gzip {
+        headers.entry(USER_AGENT).or_insert(AGENT);
+        if self.0.rules.gzip {
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         }
         let mut request = Request::new(Full::new(call.body));
@@ -199,6 +203,7 @@ impl Pool {
         deadline: Instant,
         too_late: impl FnOnce(BoxFuture<'static, Result<Reply, CallError>>),
     ) -> Result<Reply, Failed> {
+        let most = self.0.rules.max_response_bytes;
         let mut request = prepared.request.clone();
         let mut connection = capture_connection(&mut request);
         let begun = Instant::now();
@@ -222,7 +227,7 @@ impl Pool {
         let response = head
             .map_err(|_| {
                 if connected {
-                    too_late(late_reply(answer, self.0.body).boxed());
+                    too_late(late_reply(answer, most).boxed());
                 }
                 let during = if connected { Phase::Head } else { Phase::Connect };
                 Failed { error: CallError::TimedOut { during }, never_sent: !connected }
@@ -230,7 +235,7 @@ impl Pool {
             .map_err(|error| Failed::of_request(&error))?;
         let (connected_at, answered_at) = (connected_at.unwrap_or(begun), Instant::now());
         let (mut head, body) = response.into_parts();
-        let body = timeout_at(deadline, body::whole(body, &mut head.headers, self.0.body))
+        let body = timeout_at(deadline, body::whole(body, &mut head.headers, most))
             .await
             .map_err(|_| Failed::sent(CallError::TimedOut { during: Phase::Body }))??;
         let took = Phases {
@@ -243,10 +248,10 @@ impl Pool {
 }
 
 /// The rest of an answer whose deadline has passed.
-async fn late_reply(answer: ResponseFuture, rules: BodyRules) -> Result<Reply, CallError> {
+async fn late_reply(answer: ResponseFuture, most: usize) -> Result<Reply, CallError> {
     let response = answer.await.map_err(|error| Failed::of_request(&error).error)?;
     let (mut head, body) = response.into_parts();
-    let body = body::whole(body, &mut head.headers, rules).await.map_err(|failed| failed.error)?;
+    let body = body::whole(body, &mut head.headers, most).await.map_err(|failed| failed.error)?;
     Ok(Reply { status: head.status, headers: head.headers, body, sent: 1, took: Phases::default() })
 }
 
@@ -257,6 +262,11 @@ fn client(rules: &PoolRules, connector: Connector, http2_only: bool) -> HttpClie
         .pool_idle_timeout(rules.idle_timeout)
         .pool_max_idle_per_host(rules.max_idle)
         .http1_max_buf_size(HEAD_BYTES as usize)
+        .http1_max_headers(HEAD_LINES)
+        // What a reader of answers must bear (RFC 9112, 5.1 and 5.2); lines that are none cost themselves alone.
+        .http1_allow_spaces_after_header_name_in_responses(true)
+        .http1_allow_obsolete_multiline_headers_in_responses(true)
+        .http1_ignore_invalid_headers_in_responses(true)
         .http2_only(http2_only)
         .http2_max_header_list_size(HEAD_BYTES)
         .http2_keep_alive_interval(PING_EVERY)

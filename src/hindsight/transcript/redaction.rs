@@ -161,7 +161,7 @@ fn outline(content_type: Option<&str>, body: &[u8]) -> Option<Value> {
             fields.map(|(name, value)| (name.into_owned(), value.into_owned().into())).collect(),
         ));
     }
-    let value = serde_json::to_value(document::read(content_type, body).ok()?).ok()?;
+    let value = serde_json::to_value(document::read(content_type, body, |_| true).ok()?).ok()?;
     (value.is_object() || value.is_array()).then_some(value)
 }
 

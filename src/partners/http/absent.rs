@@ -84,6 +84,7 @@ fn described(value: &Mapped) -> String {
         }
         ValueKind::Seq | ValueKind::Iterable => "there is a list".to_owned(),
         ValueKind::Undefined | ValueKind::None => "there is nothing".to_owned(),
+        ValueKind::String if value.as_str() == Some("") => "there is nothing".to_owned(),
         ValueKind::String => "there is a text".to_owned(),
         _ => "there is a single value".to_owned(),
     }

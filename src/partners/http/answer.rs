@@ -1,8 +1,10 @@
 //! From a partner's answer to quotes, or to what else it means.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use encoding_rs::mem::decode_latin1;
+use hyper::header::CONTENT_TYPE;
 use hyper::{HeaderMap, StatusCode};
 use minijinja::value::{Value as Mapped, ValueKind};
 
@@ -14,6 +16,7 @@ use super::expression::{Expression, text};
 use super::given::Given;
 use super::mapping_error::MappingError;
 use super::source::HttpSource;
+use super::truth::{own_text, truth_of};
 use super::undeclared;
 use crate::model::RejectReason;
 use crate::partners::catalog::{CatalogOffer, Unfit};
@@ -72,12 +75,13 @@ pub struct Received<'a> {
 }
 
 impl Received<'_> {
-    /// The variables of mappings about it.
+    /// The variables of mappings about it, which name these `attributes` of XML.
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub(super) fn context(self, asked: Mapped) -> Result<Mapped, String> {
-        let response = match document::read(self.content_type(), self.body) {
+    pub(super) fn context(self, asked: Mapped, attributes: &BTreeSet<String>) -> Result<Mapped, String> {
+        let named = |name: &str| attributes.contains(name);
+        let response = match document::read(self.content_type(), self.body, named) {
             Ok(response) => response,
             // Who fails does not always care for its own format.
             Err(_) if !self.status.is_success() => Mapped::UNDEFINED,
@@ -110,10 +114,21 @@ impl Received<'_> {
     }
 }
 
-/// Headers by their lower-case names, as mappings see them.
+/// Headers by their lower-case names, as mappings see them: of several lines one, with commas (RFC 9110, 5.3).
 pub fn texts_of(headers: &HeaderMap) -> BTreeMap<String, String> {
-    let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
-    headers.iter().filter_map(|(name, value)| Some((name.to_string(), text(value)?))).collect()
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    for (name, value) in headers {
+        let text = match std::str::from_utf8(value.as_bytes()) {
+            Ok(text) => Cow::Borrowed(text),
+            // What all but ASCII was meant to be at first.
+            Err(_) => decode_latin1(value.as_bytes()),
+        };
+        match texts.get_mut(name.as_str()) {
+            Some(line) => line.extend([", ", &*text]),
+            None => drop(texts.insert(name.to_string(), text.into_owned())),
+        }
+    }
+    texts
 }
 
 impl Reading {
@@ -144,20 +159,26 @@ impl AnswerMapping {
         by: &Option<Expression>,
         context: &Mapped,
     ) -> Result<Option<Reading>, MappingError> {
-        let said = Expression::says(by, context)?;
-        let Some((said, by)) = said.as_ref().zip(by.as_ref()) else { return Ok(None) };
+        let Some(by) = by else { return Ok(None) };
+        let said = by.run(context)?;
+        let said = &own_text(&said).unwrap_or(said);
+        let known = |word: &str| self.reasons.get(word).copied().or_else(|| RejectReason::from_wire(word));
+        let is_reason = said.as_str().is_some_and(|word| known(word).is_some());
+        if !is_reason && truth_of(said) == Some(false) {
+            return Ok(None);
+        }
         if !are_words(said) {
             return Err(MappingError::new(&by.key, "must be true, a word, or a list of words"));
         }
         let words: Vec<String> = match said.kind() {
             ValueKind::Bool => Vec::new(),
+            ValueKind::String if !is_reason && truth_of(said) == Some(true) => Vec::new(),
             ValueKind::Seq | ValueKind::Iterable => {
                 said.try_iter().into_iter().flatten().filter_map(|word| text(&word)).collect()
             }
             _ => text(said).into_iter().collect(),
         };
-        let known = |word: &String| self.reasons.get(word).copied().or_else(|| RejectReason::from_wire(word));
-        let reason = words.iter().find_map(known);
+        let reason = words.iter().find_map(|word| known(word));
         let undeclared = words.iter().find(|word| known(word).is_none()).map(|word| undeclared::shown(word));
         Ok(Some(Reading { undeclared, ..Answered::Declined(reason).into() }))
     }
@@ -192,7 +213,7 @@ impl HttpSource {
         facts: &Facts,
         offers: &[&CatalogOffer],
     ) -> Result<Reading, MappingError> {
-        let context = match received.context(self.context(given, exchange)) {
+        let context = match received.context(self.context(given, exchange), &self.attributes) {
             Ok(context) => context,
             Err(fault) => return Ok(Answered::Failed(fault).into()),
         };

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use minijinja::value::{Value as Mapped, ValueKind};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::absent::Absent;
+use super::document::TEXT;
 use super::expression::Expression;
 use super::mapping_error::MappingError;
 use crate::model::RejectReason;
@@ -108,8 +109,18 @@ fn given(value: &Mapped) -> Option<Value> {
     match value.kind() {
         ValueKind::Undefined | ValueKind::None => None,
         ValueKind::String if value.as_str() == Some("") => None,
-        _ => Some(serde_json::to_value(value).unwrap_or_else(|_| value.to_string().into())),
+        _ => match serde_json::to_value(value) {
+            // A text with attributes that a mapping names.
+            Ok(Value::Object(mut table)) if is_text(&table) => table.remove(TEXT),
+            Ok(value) => Some(value),
+            Err(_) => Some(value.to_string().into()),
+        },
     }
+}
+
+/// Whether an element has a text and attributes, and no other elements.
+fn is_text(table: &Map<String, Value>) -> bool {
+    table.contains_key(TEXT) && table.keys().all(|name| name == TEXT || name.starts_with('@'))
 }
 
 /// The elements of the list that an expression gives, or what it met where there is none.

@@ -7,11 +7,12 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chrono::Utc;
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, Method, StatusCode};
 use minijinja::value::Value as Mapped;
-use serde::Deserialize;
+use serde_json::Value;
 
+use super::document;
 use super::expression::{Expression, text};
 use super::mapping_error::MappingError;
 use super::request::HttpRequest;
@@ -47,15 +48,12 @@ impl HttpSource {
         let now = Timestamp::from(Utc::now()).to_string();
         let nonce = secrets.nonce();
         let context = self.secret_context(secrets, nonce, minijinja::context! { test, now });
-        let mut form: Vec<(&str, String)> =
-            vec![("grant_type", "client_credentials".to_owned()), ("client_id", given(client_id, &context)?)];
-        match proof {
-            ClientProof::Secret(secret) => form.push(("client_secret", given(secret, &context)?)),
-            ClientProof::Assertion(assertion) => {
-                form.push(("client_assertion_type", ASSERTION_TYPE.to_owned()));
-                form.push(("client_assertion", given(assertion, &context)?));
-            }
-        }
+        let headers = [(CONTENT_TYPE, "application/x-www-form-urlencoded"), (ACCEPT, "application/json")];
+        let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
+        let mut headers = HeaderMap::from_iter(headers);
+        let mut form = vec![("grant_type", "client_credentials".to_owned())];
+        let authorization = proof.add_to(&mut form, given(client_id, &context)?, &context)?;
+        headers.extend(authorization.map(|credentials| (AUTHORIZATION, credentials)));
         form.extend(scope.iter().map(|scope| ("scope", scope.clone())));
         for (name, value) in params {
             let value = text(&value.run(&context)?);
@@ -63,14 +61,11 @@ impl HttpSource {
             form.extend(value.map(|value| (name.as_str(), value)));
         }
         let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-        let headers = [(CONTENT_TYPE, "application/x-www-form-urlencoded"), (ACCEPT, "application/json")];
         let sandbox = sandbox_token_url.as_ref().filter(|_| test);
         Ok(Some(HttpRequest {
             method: Method::POST,
             url: sandbox.unwrap_or(token_url).clone(),
-            headers: HeaderMap::from_iter(
-                headers.map(|(name, value)| (name, HeaderValue::from_static(value))),
-            ),
+            headers,
             body: form.into(),
             nonce,
         }))
@@ -79,10 +74,7 @@ impl HttpSource {
     /// The credentials of HTTP basic, where they are asked for.
     pub(super) fn basic(&self, context: &Mapped) -> Result<Option<HeaderValue>, MappingError> {
         let Some(Auth::Basic { user, password }) = &self.auth else { return Ok(None) };
-        let (user, password) = (given(user, context)?, given(password, context)?);
-        let credentials = format!("Basic {}", STANDARD.encode(format!("{user}:{password}")));
-        let value = HeaderValue::try_from(credentials);
-        value.map(Some).map_err(|_| MappingError::new("auth.basic", "makes no header"))
+        credentials("auth.basic", &given(user, context)?, &given(password, context)?).map(Some)
     }
 
     /// The names of the secrets that could not be read; only a paused seat may have any.
@@ -112,6 +104,34 @@ impl HttpSource {
     }
 }
 
+impl ClientProof {
+    /// Adds to a form who the client is and what proves it, or gives the header that does.
+    fn add_to(
+        &self,
+        form: &mut Vec<(&str, String)>,
+        client_id: String,
+        context: &Mapped,
+    ) -> Result<Option<HeaderValue>, MappingError> {
+        if let Self::Basic(secret) = self {
+            // Each as in a form, so that the first colon divides them (RFC 6749, 2.3.1).
+            let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+            let (user, password) = (encoded(&client_id), encoded(&given(secret, context)?));
+            return credentials("auth.oauth2.client_secret", &user, &password).map(Some);
+        }
+        form.push(("client_id", client_id));
+        match self {
+            Self::Secret(secret) | Self::Basic(secret) => {
+                form.push(("client_secret", given(secret, context)?))
+            }
+            Self::Assertion(assertion) => {
+                form.push(("client_assertion_type", ASSERTION_TYPE.to_owned()));
+                form.push(("client_assertion", given(assertion, context)?));
+            }
+        }
+        Ok(None)
+    }
+}
+
 /// Never shows the token.
 impl std::fmt::Debug for BearerToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -125,21 +145,49 @@ impl BearerToken {
     /// # Errors
     /// What is wrong with it, without what it says.
     pub fn read(status: StatusCode, body: &[u8]) -> Result<Self, String> {
-        #[derive(Deserialize)]
-        struct Granted {
-            access_token: String,
-            expires_in: Option<f64>,
-        }
+        let said: Value = document::text_of(None, body)
+            .ok()
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default();
+        let advice = advice(said["error"].as_str().unwrap_or_default());
         if !status.is_success() {
-            return Err(format!("the token answer has status {}", status.as_u16()));
+            return Err(format!("the token answer has status {}{advice}", status.as_u16()));
         }
-        let granted: Granted =
-            serde_json::from_slice(body).map_err(|_| "the token answer has no access_token".to_owned())?;
-        let mut authorization = HeaderValue::try_from(format!("Bearer {}", granted.access_token))
+        let Some(token) = said["access_token"].as_str() else {
+            let found = if said.is_object() { "has no access_token" } else { "is no JSON object" };
+            return Err(format!("the token answer {found}{advice}"));
+        };
+        let mut authorization = HeaderValue::try_from(format!("Bearer {token}"))
             .map_err(|_| "the token is no text for a header".to_owned())?;
         authorization.set_sensitive(true);
-        let life = granted.expires_in.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let seconds = match &said["expires_in"] {
+            // Many servers write numbers as texts.
+            Value::String(text) => text.trim().parse().ok(),
+            seconds => seconds.as_f64(),
+        };
+        let life = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         Ok(Self { authorization, life: life.unwrap_or(TOKEN_LIFE) })
+    }
+}
+
+/// The header of HTTP basic.
+fn credentials(key: &str, user: &str, password: &str) -> Result<HeaderValue, MappingError> {
+    let value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))));
+    value.map_err(|_| MappingError::new(key, "makes no header"))
+}
+
+/// The advice for an error of an authorization server (RFC 6749, 5.2); its own words are not repeated.
+fn advice(error: &str) -> &'static str {
+    match error {
+        "invalid_client" => {
+            ", invalid_client: `client_id` or `client_secret` is wrong, or it wants them otherwise, see `client_auth`"
+        }
+        "invalid_scope" => ", invalid_scope: look at `scope`",
+        "invalid_grant" => ", invalid_grant: look at `params` and `client_assertion`",
+        "unsupported_grant_type" => ", unsupported_grant_type: look at `params.grant_type`",
+        "unauthorized_client" => ", unauthorized_client: the partner must let `client_id` have tokens so",
+        "invalid_request" => ", invalid_request: look at `params` for what it wants beside",
+        _ => "",
     }
 }
 

@@ -1,6 +1,6 @@
 //! From a declared HTTP source to a compiled one, or to every fault with file, line and key.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::declared::{self, Http};
 use super::mappings::Mappings;
@@ -36,6 +36,7 @@ impl HttpSource {
             places,
             prefix: String::new(),
             kept: Vec::new(),
+            attributes: BTreeSet::new(),
             sends_callback: false,
             // Who we are is told with each call.
             is_ping: http.steps.iter().any(|step| step.bid.is_some()),
@@ -45,7 +46,7 @@ impl HttpSource {
         let steps = steps(http, &mut mappings);
         let answer = mappings.answer();
         post(http, mappings.check);
-        let places = mappings.places;
+        let (places, attributes) = (mappings.places, mappings.attributes);
         let secrets = secrets(&http.secrets, paused, check);
         if check.count() > before {
             return None;
@@ -57,6 +58,7 @@ impl HttpSource {
             post: http.post,
             secrets,
             answer: answer?,
+            attributes,
             late_is_event: http.late == declared::Late::Event,
             auth: auth.flatten(),
             hosts: hosts(http),

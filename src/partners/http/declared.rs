@@ -147,6 +147,8 @@ table! {
         client_id: String,
         /// The client's secret.
         client_secret: Option<String>,
+        /// How the secret is sent: in the body, `"post"`, which is meant when absent, or `"basic"`, as HTTP basic has it.
+        client_auth: ClientAuth => optional,
         /// A signed assertion in its place (RFC 7523, `private_key_jwt`): `{…}|jws('RS256', secret.key)`.
         client_assertion: Option<String>,
         /// What is asked for.
@@ -157,7 +159,8 @@ table! {
 
     /// `answer`: what an answer means. Expressions may use `status` (a number), `header` (by lower-case name), `response`
     /// (JSON as it is; XML as its root element, each element a text or a table, repeated ones an array, attributes with an
-    /// `@`; else a text), and all that requests may use but secrets.
+    /// `@`, of a text those that a mapping names, beside which it is `#text`; else a text), and all that requests may use but secrets.
+    /// Where yes or no is wanted, a text says it in words: true, yes, 1; false, no, 0, and nothing at all.
     #[derive(Debug)]
     pub struct Answer {
         /// True, or a text, when the partner failed; a status other than 2xx is a failure unless `declined` says otherwise.
@@ -202,7 +205,7 @@ table! {
         idempotent: Option<bool>,
         /// Whether the partner speaks HTTP/2.
         http2: bool => optional,
-        /// Whether answers may come compressed.
+        /// Whether compressed answers are asked for; they are read in any case.
         gzip: bool => optional,
         /// Longest answer, uncompressed, bytes.
         max_response_bytes: usize = count(1024, 16 * 1024 * 1024) => or(256 * 1024),
@@ -235,6 +238,17 @@ pub enum PostWhen {
     Chosen,
     /// When a client has been shown the offers of its answer to the ping.
     Shown,
+}
+
+/// `auth.oauth2.client_auth`: how a client's secret is sent (RFC 6749, 2.3.1).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClientAuth {
+    /// In the body, beside the client's id.
+    #[default]
+    Post,
+    /// As user and password of HTTP basic, for which neither is in the body.
+    Basic,
 }
 
 fn method(name: String) -> Result<Method, Refusal> {

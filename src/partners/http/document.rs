@@ -1,7 +1,11 @@
 //! The body of an answer as a value: JSON as it is, XML as tables and texts, anything else as a text.
 
+use std::borrow::Cow;
+
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use memchr::memmem;
 use minijinja::value::{Serde, Value as Mapped};
-use roxmltree::{Document, Node, ParsingOptions};
+use roxmltree::{Document, Error, Node, ParsingOptions};
 use serde_json::{Map, Value};
 
 /// Most elements and attributes of an answer in XML.
@@ -10,28 +14,128 @@ const NODES: u32 = 100_000;
 /// How deep elements may stand in each other.
 const DEPTH: usize = 64;
 
-/// Reads a body. What claims to be JSON or XML and is not gives the fault, without a byte of the body.
+/// The name of an element's own text, where it has elements or attributes as well.
+pub const TEXT: &str = "#text";
+
+/// How pages of HTML begin.
+const PAGES: [&str; 2] = ["<!doctype html", "<html"];
+
+/// Reads a body; an empty one is an empty text. What claims to be JSON or XML and is not gives the fault, without a byte of the body. Of a
+/// text in XML only the attributes that are `named` are read: then it is a table, with its text as `#text`.
 ///
 /// # Errors
 /// What is wrong, in general words.
-pub fn read(content_type: Option<&str>, body: &[u8]) -> Result<Mapped, String> {
-    let first = body.trim_ascii_start().first();
-    // Many systems label JSON as text.
-    if media_type(content_type).ends_with("json") || matches!(first, Some(b'{' | b'[')) {
-        let value: Value = serde_json::from_slice(body)
-            .map_err(|error| format!("is not JSON: see line {}, column {}", error.line(), error.column()))?;
-        return Ok(Mapped::from(Serde(value)));
+pub fn read(
+    content_type: Option<&str>,
+    body: &[u8],
+    named: impl Fn(&str) -> bool + Copy,
+) -> Result<Mapped, String> {
+    let text = text_of(content_type, body)?;
+    let trimmed = text.trim_start();
+    match first(body) {
+        None => Ok(Mapped::from("")),
+        Some(b'<') if PAGES.iter().any(|page| begins(trimmed, page)) => {
+            Err("is not JSON or XML but a page of HTML, such as a login, an error or a proxy shows: look at the URL".to_owned())
+        }
+        _ if is_xml(content_type, body) => Ok(Mapped::from(Serde(xml(trimmed, named)?))),
+        // Many systems label JSON as text.
+        Some(first) if matches!(first, b'{' | b'[') || is_json(content_type) => {
+            let value = serde_json::from_str::<Value>(&text)
+                .or_else(|error| serde_json::from_str(&mended(&text)).map_err(|_| error));
+            let value = value.map_err(|error| {
+                format!("is not JSON: see line {}, column {}", error.line(), error.column())
+            })?;
+            Ok(Mapped::from(Serde(value)))
+        }
+        Some(_) => Ok(Mapped::from(text.into_owned())),
     }
-    let text = std::str::from_utf8(body).map_err(|_| "is not UTF-8".to_owned())?;
-    if is_xml(content_type, body) {
-        return Ok(Mapped::from(Serde(xml(text)?)));
-    }
-    Ok(Mapped::from(text))
 }
 
-/// Whether a body is read as XML, where it is not JSON.
+/// JSON with U+FFFD for halves of letters, which JSON can say and no text can hold (RFC 8259, 8.2): `\ud83d` where a text was cut.
+fn mended(json: &str) -> String {
+    let unit = |text: &str| {
+        let digits = text.strip_prefix("\\u")?.get(..4)?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let mut mended = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(start) = rest.find('\\') {
+        let (before, escape) = rest.split_at(start);
+        let is_pair = escape.get(6..).and_then(unit).is_some_and(|low| (0xDC00..0xE000).contains(&low));
+        let (length, meant) = match unit(escape) {
+            Some(0xD800..=0xDBFF) if is_pair => (12, &escape[..12]),
+            Some(0xD800..=0xDFFF) => (6, "\\ufffd"),
+            _ => {
+                let length = escape.chars().take(2).map(char::len_utf8).sum();
+                (length, &escape[..length])
+            }
+        };
+        mended.push_str(before);
+        mended.push_str(meant);
+        rest = &escape[length..];
+    }
+    mended + rest
+}
+
+/// Whether a body is read as XML.
 pub fn is_xml(content_type: Option<&str>, body: &[u8]) -> bool {
-    media_type(content_type).ends_with("xml") || body.trim_ascii_start().first() == Some(&b'<')
+    match first(body) {
+        None | Some(b'{' | b'[') => false,
+        Some(first) => first == b'<' || media_type(content_type).ends_with("xml"),
+    }
+}
+
+fn is_json(content_type: Option<&str>) -> bool {
+    media_type(content_type).ends_with("json")
+}
+
+/// The text of a body, in the encoding of its byte order mark, its content type or its XML declaration; else it is UTF-8.
+///
+/// # Errors
+/// What is wrong, in general words.
+pub fn text_of<'b>(content_type: Option<&str>, body: &'b [u8]) -> Result<Cow<'b, str>, String> {
+    let (marked, body) = match Encoding::for_bom(body) {
+        Some((encoding, mark)) => (Some(encoding), &body[mark..]),
+        None => (of_wide_letters(body), body),
+    };
+    let label = charset(content_type).or_else(|| declared(body));
+    let encoding = marked.or_else(|| Encoding::for_label(label?.as_bytes()));
+    // Other encodings are UTF-8 by chance in plain letters alone, which are the same in them.
+    if encoding.is_none_or(Encoding::is_ascii_compatible)
+        && let Ok(text) = std::str::from_utf8(body)
+    {
+        return Ok(text.into());
+    }
+    match encoding.filter(|encoding| *encoding != UTF_8) {
+        Some(encoding) => {
+            let text = encoding.decode_without_bom_handling_and_without_replacement(body);
+            text.ok_or_else(|| format!("is not in the encoding that it names, {}", encoding.name()))
+        }
+        None if label.is_some() => Err("is not UTF-8, and names no other encoding that is read".to_owned()),
+        None => Err("is not UTF-8, and names no other encoding: the partner must add a `charset` to its \
+            `Content-Type`, or an `encoding` to its XML declaration"
+            .to_owned()),
+    }
+}
+
+/// UTF-16 without its mark, which begins with a plain letter.
+fn of_wide_letters(body: &[u8]) -> Option<&'static Encoding> {
+    match body {
+        [0, letter, ..] if *letter != 0 => Some(UTF_16BE),
+        [letter, 0, ..] if *letter != 0 => Some(UTF_16LE),
+        _ => None,
+    }
+}
+
+/// The first letter of a body, where that is plain, behind a byte order mark and blanks.
+fn first(body: &[u8]) -> Option<u8> {
+    let skipped =
+        |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0 | 0xEF | 0xBB | 0xBF | 0xFE | 0xFF);
+    body.iter().copied().find(|byte| !skipped(byte))
+}
+
+fn begins(text: &str, with: &str) -> bool {
+    text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with))
 }
 
 fn media_type(content_type: Option<&str>) -> String {
@@ -39,24 +143,47 @@ fn media_type(content_type: Option<&str>) -> String {
     media_type.trim().to_ascii_lowercase()
 }
 
-fn xml(text: &str) -> Result<Value, String> {
-    let options = ParsingOptions { allow_dtd: false, nodes_limit: NODES, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(text, options).map_err(|error| {
+/// The encoding that a content type names.
+fn charset(content_type: Option<&str>) -> Option<&str> {
+    let mut parameters = content_type?.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
+    let (_, label) = parameters.find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))?;
+    Some(label.trim().trim_matches(['"', '\'']))
+}
+
+/// The encoding that a declaration of XML names: `<?xml version="1.0" encoding="ISO-8859-1"?>`.
+fn declared(body: &[u8]) -> Option<&str> {
+    let rest = body.trim_ascii_start().strip_prefix(b"<?xml")?;
+    let declaration = std::str::from_utf8(&rest[..memmem::find(rest, b"?>")?]).ok()?;
+    let (_, label) = declaration.split_once("encoding")?;
+    let mut label = label.trim_start().strip_prefix('=')?.trim_start().chars();
+    let quote = label.next()?;
+    label.as_str().split(quote).next()
+}
+
+fn xml(text: &str, named: impl Fn(&str) -> bool + Copy) -> Result<Value, String> {
+    let parsed = |allow_dtd| {
+        let options = ParsingOptions { allow_dtd, nodes_limit: NODES, ..ParsingOptions::default() };
+        Document::parse_with_options(text, options)
+    };
+    let document = match parsed(false) {
+        // One that declares nothing to be filled in.
+        Err(Error::DtdDetected) if !text.contains("<!ENTITY") => parsed(true),
+        parsed => parsed,
+    };
+    let document = document.map_err(|error| {
         let place = error.pos();
         format!("is not XML: see line {}, column {}", place.row, place.col)
     })?;
-    element(document.root_element(), DEPTH).ok_or_else(|| format!("nests deeper than {DEPTH} elements"))
+    let root = element(document.root_element(), DEPTH, named);
+    root.ok_or_else(|| format!("nests deeper than {DEPTH} elements"))
 }
 
-/// An element: its text, or a table of its attributes and elements. An empty one is the empty text.
-fn element(node: Node<'_, '_>, depth: usize) -> Option<Value> {
+/// An element: its text, or a table of its attributes and elements, and of its text if it has any. An empty one is the empty text.
+fn element(node: Node<'_, '_>, depth: usize, named: impl Fn(&str) -> bool + Copy) -> Option<Value> {
     let depth = depth.checked_sub(1)?;
     let mut table = Map::new();
-    for attribute in node.attributes() {
-        table.insert(format!("@{}", attribute.name()), attribute.value().into());
-    }
     for child in node.children().filter(Node::is_element) {
-        let value = element(child, depth)?;
+        let value = element(child, depth, named)?;
         match table.get_mut(child.tag_name().name()) {
             Some(Value::Array(list)) => list.push(value),
             Some(first) => *first = Value::Array(vec![first.take(), value]),
@@ -65,10 +192,30 @@ fn element(node: Node<'_, '_>, depth: usize) -> Option<Value> {
             }
         }
     }
+    let text = own_text(node);
+    let text = text.trim();
+    let is_text = table.is_empty() && !text.is_empty();
+    for attribute in node.attributes() {
+        let name = format!("@{}", attribute.name());
+        if !is_text || named(&name) {
+            table.insert(name, attribute.value().into());
+        }
+    }
     if table.is_empty() {
-        return Some(node.text().unwrap_or_default().trim().into());
+        return Some(text.into());
+    }
+    if !text.is_empty() {
+        table.insert(TEXT.to_owned(), text.into());
     }
     Some(Value::Object(table))
+}
+
+/// The text of an element, which comments and the like may divide.
+fn own_text<'d>(node: Node<'d, '_>) -> Cow<'d, str> {
+    let texts = node.children().filter(Node::is_text).filter_map(|child| child.text());
+    let mut texts = texts.filter(|text| !text.trim().is_empty());
+    let first = Cow::Borrowed(texts.next().unwrap_or_default());
+    texts.fold(first, |text, more| text + more)
 }
 
 #[cfg(test)]
@@ -77,7 +224,7 @@ mod tests {
     use serde_json::json;
 
     fn value(content_type: &str, body: &str) -> Value {
-        serde_json::to_value(read(Some(content_type), body.as_bytes()).unwrap()).unwrap()
+        serde_json::to_value(read(Some(content_type), body.as_bytes(), |_| false).unwrap()).unwrap()
     }
 
     #[test]
@@ -106,11 +253,11 @@ mod tests {
             ("application/xml", "<a><Jane></a>"),
             ("application/xml", "<!DOCTYPE a [<!ENTITY b \"Jane\">]><a>&b;</a>"),
         ] {
-            let fault = read(Some(content_type), body.as_bytes()).unwrap_err();
+            let fault = read(Some(content_type), body.as_bytes(), |_| false).unwrap_err();
             assert!(fault.contains("line") && !fault.contains("Jane"), "{fault}");
         }
-        assert!(read(None, b"\xff").is_err());
+        assert!(read(None, b"\xff", |_| false).is_err());
         let deep = format!("{}{}", "<a>".repeat(100), "</a>".repeat(100));
-        assert!(read(Some("text/xml"), deep.as_bytes()).unwrap_err().contains("deeper"));
+        assert!(read(Some("text/xml"), deep.as_bytes(), |_| false).unwrap_err().contains("deeper"));
     }
 }

@@ -17,6 +17,7 @@ use super::given::Given;
 use super::mapping_error::MappingError;
 use super::source::HttpSource;
 use super::step::Step;
+use super::truth::truth_of;
 
 /// How far the calls of an ask are. Holds what partners have answered, so it is not `Debug`.
 #[derive(Clone, Default)]
@@ -117,7 +118,7 @@ impl HttpSource {
         if is_last && step.polling.is_none() {
             return Ok(Next::Read);
         }
-        let context = match received.context(self.context(given, exchange)) {
+        let context = match received.context(self.context(given, exchange), &self.attributes) {
             Ok(context) => context,
             Err(fault) => return Ok(Next::Ended(Answered::Failed(fault).into())),
         };
@@ -139,7 +140,7 @@ impl HttpSource {
     /// # Errors
     /// Why that is not known, without what it answered.
     pub fn takes(&self, exchange: &Exchange, received: Received<'_>, given: &Given) -> Result<bool, String> {
-        let context = received.context(self.context(given, exchange))?;
+        let context = received.context(self.context(given, exchange), &self.attributes)?;
         // A post is no ping, and none follows it.
         let next = self.step(exchange).next(&context, received, false, &self.answer);
         match next.map_err(|error| self.places.locate(&error))? {
@@ -168,8 +169,8 @@ impl HttpSource {
         }
         let context = self.context(given, exchange);
         for (nth, step) in self.steps.iter().enumerate().skip(exchange.step + 1) {
-            let wanted = step.when.as_ref().map(|when| when.run(&context)).transpose()?;
-            if wanted.is_none_or(|wanted| wanted.is_true()) {
+            let wanted = step.when.as_ref().map(|when| when.holds(&context)).transpose()?;
+            if wanted.unwrap_or(true) {
                 exchange.step = nth;
                 return Ok(Next::Call);
             }
@@ -194,7 +195,7 @@ impl Step {
         answer: &AnswerMapping,
     ) -> Result<Next, MappingError> {
         if let Some(polling) = &self.polling
-            && polling.pending.run(context)?.is_true()
+            && polling.pending.holds(context)?
         {
             let wanted = retry_after(received.headers, Utc::now()).unwrap_or_default();
             return Ok(Next::Again(polling.every.max(wanted)));
@@ -213,15 +214,14 @@ impl Step {
         }
         let Some(expression) = &self.bid else { return Ok(Next::Call) };
         let bid = match expression.look_up(context)? {
-            Ok(bid) => bid.filter(|bid| bid.kind() != ValueKind::Bool || bid.is_true()),
+            Ok(bid) => bid.filter(|bid| truth_of(bid) != Some(false)),
             Err(absent) => return Ok(Next::lacking(absent)),
         };
         let Some(bid) = bid else { return Ok(Next::Ended(Answered::Declined(None).into())) };
         let dollars = dollars(&bid).ok_or_else(|| MappingError::new(&expression.key, NO_BID))?;
-        Ok(if dollars == 0.0 && bid.kind() != ValueKind::Bool {
-            Next::Ended(Answered::Declined(None).into())
-        } else {
-            Next::Bid(dollars)
+        Ok(match dollars {
+            Some(0.0) => Next::Ended(Answered::Declined(None).into()),
+            dollars => Next::Bid(dollars.unwrap_or_default()),
         })
     }
 }
@@ -229,13 +229,16 @@ impl Step {
 /// What is wrong with what is no bid.
 const NO_BID: &str = "must be dollars from 0 to 1000000, or true or false";
 
-/// A bid in dollars: a number, or one in a text; 0 of who only says that it wants the lead.
-fn dollars(bid: &Mapped) -> Option<f64> {
-    if bid.kind() == ValueKind::Bool {
-        return Some(0.0);
+/// A bid in dollars: a number, or one in a text; `None` of who only says that it wants the lead. The outer `None` is no bid.
+fn dollars(bid: &Mapped) -> Option<Option<f64>> {
+    let number = bid.to_string().trim().trim_start_matches('$').parse::<f64>();
+    match number {
+        Ok(number) => (0.0..=BID_MAX).contains(&number).then_some(Some(number)),
+        Err(_) => {
+            let is_word = matches!(bid.kind(), ValueKind::Bool | ValueKind::String);
+            (is_word && truth_of(bid) == Some(true)).then_some(None)
+        }
     }
-    let number: f64 = bid.to_string().trim().trim_start_matches('$').parse().ok()?;
-    (0.0..=BID_MAX).contains(&number).then_some(number)
 }
 
 /// The longest time that a far side is believed to want to be left alone; longer than any ask.
@@ -248,7 +251,11 @@ pub fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> 
     let wait = match is_number {
         // More seconds than there is a number for.
         true => said.parse().map_or(LEFT_ALONE_MAX, Duration::from_secs),
-        false => (DateTime::parse_from_rfc2822(said).ok()?.to_utc() - now).to_std().ok()?,
+        false => {
+            let date = httpdate::parse_http_date(said).map(DateTime::<Utc>::from);
+            let date = date.or_else(|_| DateTime::parse_from_rfc2822(said).map(|date| date.to_utc()));
+            (date.ok()? - now).to_std().ok()?
+        }
     };
     Some(wait.min(LEFT_ALONE_MAX))
 }
@@ -271,6 +278,9 @@ mod tests {
             ("soon", 0),
             ("Wed, 21 Oct 2026 07:28:00 GMT", 90),
             ("Wed, 21 Oct 2026 07:26:00 GMT", 0),
+            ("Wednesday, 21-Oct-26 07:28:00 GMT", 90),
+            ("Wed Oct 21 07:28:00 2026", 90),
+            ("Wed, 21 Oct 2026 07:28:00 +0000", 90),
         ] {
             let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(said))]);
             assert_eq!(

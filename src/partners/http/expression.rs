@@ -8,14 +8,19 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
 use super::absent::Absent;
 use super::bounds::{self, BoundedText, TEXT_BYTES};
+use super::conditions::Conditions;
 use super::filters;
 use super::jws;
 use super::mapping_error::MappingError;
 use super::moment;
 use super::signing;
 use super::specimen;
+use super::truth::truth_of;
 use super::xml;
 use crate::declaration::{did_you_mean, nearest};
+
+/// What is wrong with a text that is no condition.
+const NO_TRUTH: &str = "gives a text that says neither yes nor no; compare it, as in `response.status == 'open'`, or ask for it by `is defined`";
 
 /// Instructions that one run may take.
 const FUEL: u64 = 50_000;
@@ -40,6 +45,7 @@ pub struct Expression {
     pub(super) key: String,
     /// As it was written.
     pub(super) text: String,
+    conditions: Conditions,
     compiled: minijinja::Expression<'static, 'static>,
 }
 
@@ -48,6 +54,7 @@ pub struct Expression {
 pub struct Template {
     /// The whole key in the partner file, which is named when it fails.
     pub(super) key: String,
+    conditions: Conditions,
     environment: Environment<'static>,
 }
 
@@ -69,7 +76,8 @@ impl Expression {
     /// What is wrong with it, to follow its key.
     pub fn compile(text: &str) -> Result<Self, String> {
         let compiled = ENVIRONMENT.compile_expression_owned(text.to_owned()).map_err(syntax)?;
-        let expression = Self { key: String::new(), text: text.to_owned(), compiled };
+        let conditions = Conditions::of(text);
+        let expression = Self { key: String::new(), text: text.to_owned(), conditions, compiled };
         for context in [empty(), specimen::context()] {
             never_right(&expression.eval(context).err())?;
         }
@@ -99,17 +107,25 @@ impl Expression {
         }
     }
 
-    /// What an expression says, if there is one and that is true.
+    /// What an expression says, if there is one and that is not no.
     ///
     /// # Errors
     /// [`MappingError`]
     pub(super) fn says(expression: &Option<Self>, context: &Value) -> Result<Option<Value>, MappingError> {
         let said = expression.as_ref().map(|expression| expression.run(context)).transpose()?;
-        Ok(said.filter(Value::is_true))
+        Ok(said.filter(|said| truth_of(said) != Some(false)))
+    }
+
+    /// Whether it says yes.
+    ///
+    /// # Errors
+    /// [`MappingError`], also of a text that says neither yes nor no.
+    pub(super) fn holds(&self, context: &Value) -> Result<bool, MappingError> {
+        truth_of(&self.run(context)?).ok_or_else(|| MappingError::new(&self.key, NO_TRUTH))
     }
 
     fn eval(&self, context: Value) -> Result<Value, Error> {
-        let value = self.compiled.eval(context)?;
+        let value = self.compiled.eval(self.conditions.in_words(context))?;
         match value.kind() {
             ValueKind::Bytes => Err(Error::new(ErrorKind::InvalidOperation, signing::NO_TEXT)),
             _ => Ok(value),
@@ -172,7 +188,7 @@ impl Template {
         }
         environment.set_auto_escape_callback(move |_| escape.clone());
         environment.add_template_owned(TEMPLATE, text.to_owned()).map_err(syntax)?;
-        let template = Self { key: String::new(), environment };
+        let template = Self { key: String::new(), conditions: Conditions::of(text), environment };
         for context in [empty(), specimen::context()] {
             never_right(&template.render(context, &mut BoundedText::default()).err())?;
         }
@@ -199,6 +215,7 @@ impl Template {
     }
 
     fn render(&self, context: Value, text: &mut BoundedText) -> Result<(), Error> {
+        let context = self.conditions.in_words(context);
         self.environment.get_template(TEMPLATE)?.render_captured_to(context, text).map(drop)
     }
 }

@@ -1,7 +1,11 @@
 //! The names of all filters of mappings, and those of ours that neither sign (`signing.rs`) nor know dates (`moment.rs`).
 
-use minijinja::value::{Value, ValueKind};
-use minijinja::{Environment, Error};
+use std::borrow::Cow;
+
+use minijinja::value::{Rest, Value, ValueKind, ValueOrKwargs};
+use minijinja::{Environment, Error, State, filters};
+
+use super::truth::truth_of;
 
 /// Every filter that a mapping may use, in the order of the alphabet.
 #[rustfmt::skip]
@@ -18,6 +22,37 @@ pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("digits", digits);
     environment.add_filter("as_list", as_list);
     environment.add_filter("urlencode", urlencode);
+    environment.add_filter("bool", says_yes);
+    environment.add_test("yes", says_yes);
+    environment.add_filter("selectattr", selectattr);
+    environment.add_filter("rejectattr", rejectattr);
+}
+
+/// `response.Approved|bool` is false for `no`, too.
+fn says_yes(value: &Value) -> bool {
+    truth_of(value).unwrap_or(true)
+}
+
+/// `offers|selectattr('Eligible')` leaves out whose text says no.
+fn selectattr(
+    state: &mut State,
+    list: Value,
+    attribute: Cow<'_, str>,
+    test: Option<Cow<'_, str>>,
+    arguments: Rest<ValueOrKwargs>,
+) -> Result<Vec<Value>, Error> {
+    filters::selectattr(state, list, attribute, test.or(Some(Cow::Borrowed("yes"))), arguments)
+}
+
+/// The others.
+fn rejectattr(
+    state: &mut State,
+    list: Value,
+    attribute: Cow<'_, str>,
+    test: Option<Cow<'_, str>>,
+    arguments: Rest<ValueOrKwargs>,
+) -> Result<Vec<Value>, Error> {
+    filters::rejectattr(state, list, attribute, test.or(Some(Cow::Borrowed("yes"))), arguments)
 }
 
 /// `"(206) 555-0100"|digits` is `2065550100`.

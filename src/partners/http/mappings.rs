@@ -1,16 +1,16 @@
 //! The mappings of a declared HTTP source, compiled one by one; what is wrong with one is reported with its key.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::Method;
-use hyper::header::{AUTHORIZATION, HeaderName};
+use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, HeaderName, TRANSFER_ENCODING};
 use minijinja::AutoEscape;
 use serde_json::Value;
 
 use super::answer_mapping::AnswerMapping;
-use super::declared::{self, Empty, Http};
+use super::declared::{self, ClientAuth, Empty, Http};
 use super::expression::{Expression, Template};
 use super::names::{self, Known, Stage, no_mapping};
 use super::places::Places;
@@ -44,6 +44,8 @@ pub(super) struct Mappings<'m, 'c> {
     pub(super) prefix: String,
     /// What the steps before have kept.
     pub(super) kept: Vec<String>,
+    /// The attributes of XML that they name.
+    pub(super) attributes: BTreeSet<String>,
     /// Whether a step before tells the partner where to call.
     pub(super) sends_callback: bool,
     /// Whether it is a ping that is compiled, or what comes before one or goes with it.
@@ -263,6 +265,12 @@ impl Mappings<'_, '_> {
                 self.check.at(&key, "is no name of a header");
                 continue;
             };
+            if name == ACCEPT_ENCODING {
+                let advice = "leave it out; `wire = { gzip = true }` asks for compressed answers";
+                self.check.at(&key, format!("is not for the file to say: {advice}"));
+            } else if [CONTENT_LENGTH, TRANSFER_ENCODING].contains(&name) {
+                self.check.at(&key, "is not for the file to say: leave it out, it is made of the body");
+            }
             if let Some(mut expression) = self.expression(&key, text, Stage::Header) {
                 expression.key = self.whole(&format!("headers.{name}"));
                 compiled.push((name, expression));
@@ -341,18 +349,7 @@ impl Mappings<'_, '_> {
     fn oauth2(&mut self, declared: &declared::OAuth2) -> Option<Auth> {
         let declared::OAuth2 { token_url, sandbox_token_url, scope, .. } = declared;
         let client_id = self.expression("auth.oauth2.client_id", &declared.client_id, Stage::Token);
-        let proof = match (&declared.client_secret, &declared.client_assertion) {
-            (Some(secret), None) => {
-                self.expression("auth.oauth2.client_secret", secret, Stage::Token).map(ClientProof::Secret)
-            }
-            (None, Some(assertion)) => self
-                .expression("auth.oauth2.client_assertion", assertion, Stage::Token)
-                .map(ClientProof::Assertion),
-            _ => {
-                self.check.at("auth.oauth2", "must have one of client_secret, client_assertion");
-                None
-            }
-        };
+        let proof = self.client_proof(declared);
         let params = self.fields("auth.oauth2.params", &declared.params, Stage::Token);
         for (name, url) in [("token_url", Some(token_url)), ("sandbox_token_url", sandbox_token_url.as_ref())]
         {
@@ -370,6 +367,30 @@ impl Mappings<'_, '_> {
             scope: scope.clone(),
             params,
         })
+    }
+
+    /// What proves to an authorization server who the client is.
+    fn client_proof(&mut self, declared: &declared::OAuth2) -> Option<ClientProof> {
+        let is_basic = declared.client_auth == ClientAuth::Basic;
+        match (&declared.client_secret, &declared.client_assertion) {
+            (Some(secret), None) => {
+                let secret = self.expression("auth.oauth2.client_secret", secret, Stage::Token);
+                secret.map(if is_basic { ClientProof::Basic } else { ClientProof::Secret })
+            }
+            (None, Some(assertion)) => {
+                if is_basic {
+                    let fault =
+                        "is how a `client_secret` is sent, and `client_assertion` stands in its place";
+                    self.check.at("auth.oauth2.client_auth", fault);
+                }
+                let assertion = self.expression("auth.oauth2.client_assertion", assertion, Stage::Token);
+                assertion.map(ClientProof::Assertion)
+            }
+            _ => {
+                self.check.at("auth.oauth2", "must have one of client_secret, client_assertion");
+                None
+            }
+        }
     }
 
     /// What an answer means.
@@ -425,6 +446,8 @@ impl Mappings<'_, '_> {
     /// Notes where a mapping stands, and looks at every name that it uses.
     fn names(&mut self, key: &str, text: &str, variables: impl IntoIterator<Item = String>, stage: Stage) {
         self.places.note(&self.whole(key), self.check.line_of(key));
+        let quoted = text.split(['\'', '"']).filter(|part| part.starts_with('@'));
+        self.attributes.extend(quoted.map(str::to_owned));
         let sources = Known { secrets: self.secrets, kept: &self.kept, ping: self.is_ping };
         for variable in variables {
             self.sends_callback |= variable == "callback_url" && stage != Stage::Answer;

@@ -1,6 +1,6 @@
 //! A partner that is asked over HTTP, compiled: how it is asked, how it is reached, what its answers mean.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::Utc;
 use hyper::HeaderMap;
@@ -31,6 +31,8 @@ pub struct HttpSource {
     pub post: Post,
     pub(super) secrets: BTreeMap<String, Option<Secret>>,
     pub(super) answer: AnswerMapping,
+    /// The attributes of XML that its mappings name, `@months`.
+    pub(super) attributes: BTreeSet<String>,
     /// Whether an answer that comes too late is an event of the lead.
     pub late_is_event: bool,
     pub(super) auth: Option<Auth>,
@@ -93,7 +95,7 @@ impl HttpSource {
             let header = answer::texts_of(headers);
             let body = String::from_utf8_lossy(body);
             let context = minijinja::context! { header, body, now, secret => self.revealed(secrets) };
-            if !verify.run(&context)?.is_true() {
+            if !verify.holds(&context)? {
                 return Ok(false);
             }
         }
@@ -149,8 +151,10 @@ pub enum Auth {
 /// How a client proves to an authorization server who it is.
 #[derive(Debug)]
 pub enum ClientProof {
-    /// By its secret (RFC 6749, 2.3.1).
+    /// By its secret, in the body (RFC 6749, 2.3.1).
     Secret(Expression),
+    /// By its secret, as HTTP basic has it, which servers must take (the same).
+    Basic(Expression),
     /// By a signed assertion (RFC 7523, 2.2).
     Assertion(Expression),
 }

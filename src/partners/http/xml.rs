@@ -1,4 +1,4 @@
-//! Values within XML: the five characters that would be read as markup are escaped, and no other.
+//! Values within XML: the five characters that would be read as markup are escaped, and no other; those that XML cannot say are left out.
 
 use minijinja::value::{Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, Output, State, escape_formatter};
@@ -36,6 +36,8 @@ fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&apos;"),
+            // XML has no way to say them.
+            '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}' => {}
             other => escaped.push(other),
         }
     }

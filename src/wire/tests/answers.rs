@@ -56,6 +56,7 @@ async fn what_is_sent_is_framed_by_the_wire() {
     assert!(seen.starts_with("post /offers?ssn=123456789 http/1.1\r\n"), "{seen}");
     assert!(seen.contains(&format!("host: 127.0.0.1:{}\r\n", server.port)), "{seen}");
     assert!(seen.contains("content-length: 15\r\n") && !seen.contains("transfer-encoding"), "{seen}");
+    assert!(seen.contains(concat!("user-agent: offerd/", env!("CARGO_PKG_VERSION"), "\r\n")), "{seen}");
     assert!(seen.contains("x-key: 7\r\n") && !seen.contains("accept-encoding"), "{seen}");
     assert!(seen.ends_with("\r\n\r\n{\"amount\":5000}"), "{seen}");
 }
@@ -165,27 +166,34 @@ async fn a_gzip_bomb_is_too_large() {
     assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::TooLarge);
 }
 
+/// Who is asked for no coding may choose any (RFC 9110, 12.5.3).
 #[tokio::test]
-async fn an_encoding_that_was_not_asked_for_is_malformed() {
+async fn a_coding_that_was_not_asked_for_is_undone_and_one_that_is_not_known_is_named() {
+    let endpoint = endpoint(near());
     let server = Server::always(gzipped(b"{}", "")).await;
-    assert_eq!(send(&endpoint(near()), server.url()).await.unwrap_err(), CallError::Malformed);
-    let endpoint = endpoint(PoolRules { gzip: true, ..near() });
+    assert_eq!(send(&endpoint, server.url()).await.unwrap().body, "{}");
+    let coded = |coding: &str| {
+        format!("HTTP/1.1 200 OK\r\ncontent-encoding: {coding}\r\ncontent-length: 2\r\n\r\n{{}}")
+    };
+    let none = Server::always(coded("identity, ")).await;
+    assert_eq!(send(&endpoint, none.url()).await.unwrap().body, "{}");
+    for coding in ["zstd", "compress", "gzip, gzip, gzip", "gzip;q=1"] {
+        let server = Server::always(coded(coding)).await;
+        assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::UnknownCoding, "{coding}");
+    }
     let twice = Server::always(gzipped(b"{}", "content-encoding: gzip\r\n")).await;
-    assert_eq!(send(&endpoint, twice.url()).await.unwrap_err(), CallError::Malformed);
-    let brotli =
-        Server::always("HTTP/1.1 200 OK\r\ncontent-encoding: br\r\ncontent-length: 2\r\n\r\n{}").await;
-    assert_eq!(send(&endpoint, brotli.url()).await.unwrap_err(), CallError::Malformed);
+    assert_eq!(send(&endpoint, twice.url()).await.unwrap_err(), CallError::BrokenCoding);
 }
 
 #[tokio::test]
-async fn broken_gzip_is_malformed_and_nothing_gzipped_is_nothing() {
+async fn a_broken_coding_is_named_and_nothing_gzipped_is_nothing() {
     let endpoint = endpoint(PoolRules { gzip: true, ..near() });
     let garbage = Server::always(gzip_answer(b"no gzip at all, really", "")).await;
-    assert_eq!(send(&endpoint, garbage.url()).await.unwrap_err(), CallError::Malformed);
+    assert_eq!(send(&endpoint, garbage.url()).await.unwrap_err(), CallError::BrokenCoding);
     let whole = gzipped(b"{\"offers\":[]}", "");
     let body = whole.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
     let cut = Server::always(gzip_answer(&whole[body..whole.len() - 6], "")).await;
-    assert_eq!(send(&endpoint, cut.url()).await.unwrap_err(), CallError::Malformed);
+    assert_eq!(send(&endpoint, cut.url()).await.unwrap_err(), CallError::BrokenCoding);
     let nothing = Server::always(gzip_answer(b"", "")).await;
     assert_eq!(send(&endpoint, nothing.url()).await.unwrap().body, "");
 }

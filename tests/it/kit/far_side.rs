@@ -49,6 +49,8 @@ pub enum Deed {
     Twice(u16, String),
     /// Answers with JSON once it is told to.
     JsonWhenTold(Arc<Notify>, String),
+    /// Answers with these bytes, head and all.
+    Bytes(Vec<u8>),
     /// Answers with something that is no HTTP.
     Garbage,
     /// Begins an answer and never ends it.
@@ -124,6 +126,7 @@ async fn serve(
                 let length = format!("content-length: {}\r\n\r\n", body.len());
                 stream.write_all(format!("{head}{length}{body}").as_bytes()).await
             }
+            Deed::Bytes(bytes) => stream.write_all(&bytes).await,
             Deed::Garbage => stream.write_all(b"\x00\x01 this is no HTTP\r\n\r\n").await,
             Deed::Drip => {
                 let head =

@@ -7,6 +7,7 @@ use super::unfit::Unfit;
 use crate::declaration::{did_you_mean, nearest};
 use crate::model::{Timestamp, one_of};
 use crate::partners::base_url::is_absolute_url;
+use crate::partners::truth::truth;
 
 /// Longest text that an answer may bring, bytes.
 const TEXT_BYTES_MAX: usize = 4096;
@@ -141,7 +142,8 @@ fn number(value: &Value) -> Option<f64> {
 fn flag(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(flag) => Some(*flag),
-        Value::String(text) => text.trim().to_ascii_lowercase().parse().ok(),
+        Value::String(text) => truth(text),
+        Value::Number(number) => truth(&number.to_string()),
         _ => None,
     }
 }

@@ -1,0 +1,12 @@
+//! Yes and no in the words of partners.
+
+/// What a text says where yes or no is wanted; `None` where it says neither.
+pub(super) fn truth(text: &str) -> Option<bool> {
+    let text = text.trim();
+    let is_one_of = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(text));
+    if is_one_of(&["", "false", "no", "n", "f"]) || text.parse() == Ok(0.0) {
+        Some(false)
+    } else {
+        is_one_of(&["true", "yes", "y", "t", "1"]).then_some(true)
+    }
+}

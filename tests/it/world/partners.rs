@@ -1,0 +1,430 @@
+//! What partners answer that HTTP, XML, JSON and OAuth allow, or that most clients bear; and what they answer that nobody can read.
+
+use std::io::Write;
+use std::process::Output;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use flate2::Compression;
+use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+use serde_json::{Value, json};
+
+use crate::kit::far_partners::{explained, offers, secret_file};
+use crate::kit::far_side::{Deed, FarSide};
+use crate::kit::partners::{PartnerFile, far_lender};
+use crate::kit::{Daemon, sample};
+
+/// An offer in JSON, as the mappings of a far lender read it.
+const JSON: &str = r#"{"offers":[{"term":36,"apr":9.5}]}"#;
+
+/// What `partners try` shows of that offer.
+const OFFER: &str = "9.5 % APR";
+
+/// What is wrong with an answer without a list of offers, and what to change.
+const NO_LIST: &str = "`answer.empty = \"declines\"` says so";
+
+/// An answer, and what becomes of it.
+struct Case {
+    /// Where it was seen.
+    seen: &'static str,
+    answer: Vec<u8>,
+    /// What its partner's file has in place of `declined = "response.no"`.
+    mapping: &'static str,
+    /// What `partners try` says.
+    wanted: &'static str,
+}
+
+fn case(seen: &'static str, answer: Vec<u8>, wanted: &'static str) -> Case {
+    Case { seen, answer, mapping: "declined = \"response.no\"", wanted }
+}
+
+impl Case {
+    /// The same, with another mapping.
+    fn mapped(self, mapping: &'static str) -> Self {
+        Self { mapping, ..self }
+    }
+}
+
+/// An answer 200 with these header lines.
+fn answer(lines: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
+    let body = body.as_ref();
+    let head = format!("HTTP/1.1 200 OK\r\n{lines}content-length: {}\r\n\r\n", body.len());
+    [head.as_bytes(), body].concat()
+}
+
+fn json_answer(body: impl AsRef<[u8]>) -> Vec<u8> {
+    answer("content-type: application/json\r\n", body)
+}
+
+fn xml_answer(body: impl AsRef<[u8]>) -> Vec<u8> {
+    answer("content-type: text/xml\r\n", body)
+}
+
+/// An offer in XML whose rate is written so.
+fn xml(apr: &str) -> String {
+    format!(
+        "<r xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"><offers><term>36</term>{apr}</offers></r>"
+    )
+}
+
+fn coded(coding: &str, body: Vec<u8>) -> Vec<u8> {
+    answer(&format!("content-type: application/json\r\ncontent-encoding: {coding}\r\n"), body)
+}
+
+fn gzip(body: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(body).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zlib(body: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(body).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn deflate(body: &[u8]) -> Vec<u8> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(body).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn brotli(body: &[u8]) -> Vec<u8> {
+    let mut coded = Vec::new();
+    brotli::BrotliCompress(&mut &*body, &mut coded, &brotli::enc::BrotliEncoderParams::default()).unwrap();
+    coded
+}
+
+fn utf16(text: &str, little: bool) -> Vec<u8> {
+    let bytes = |unit: u16| if little { unit.to_le_bytes() } else { unit.to_be_bytes() };
+    text.encode_utf16().flat_map(bytes).collect()
+}
+
+/// What the codings, the head and the emptiness of an answer may be.
+#[rustfmt::skip]
+fn of_http() -> Vec<Case> {
+    let empty = |status: &str| {
+        format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: 0\r\n\r\n")
+    };
+    let no_content = "HTTP/1.1 204 No Content\r\ncontent-type: application/json\r\n\r\n";
+    let many: String = (0..120).map(|nth| format!("x-trace-{nth}: {nth}\r\n")).collect();
+    let repeated = "content-type: application/json\r\nx-result: REJECTED\r\nx-result: SCORE\r\n";
+    let latin = b"HTTP/1.1 200 OK\r\nx-agent: Jos\xe9\r\ncontent-length: 2\r\n\r\n{}";
+    vec![
+        case("Aliyun's SDK: 204 keeps the content type of the API", no_content.into(), "declined")
+            .mapped("declined = \"status == 204\""),
+        case("Amazon SWF: 200, a JSON content type, and nothing", empty("200 OK").into(), NO_LIST),
+        case("the same, declared", empty("200 OK").into(), "declined").mapped("empty = \"declines\""),
+        case("the same, as a mapping has it", empty("200 OK").into(), "declined")
+            .mapped("declined = \"response == ''\""),
+        case("a CDN compresses whatever is asked for", coded("gzip", gzip(JSON.as_bytes())), OFFER),
+        case("Tomcat's old name of gzip", coded("x-gzip", gzip(JSON.as_bytes())), OFFER),
+        case("capitals, and a coding that is none", coded("identity, GZIP", gzip(JSON.as_bytes())), OFFER),
+        case("deflate, as the RFC has it", coded("deflate", zlib(JSON.as_bytes())), OFFER),
+        case("deflate, as IIS has it", coded("deflate", deflate(JSON.as_bytes())), OFFER),
+        case("an edge that prefers brotli", coded("br", brotli(JSON.as_bytes())), OFFER),
+        case(
+            "a gateway over a gateway, each compressing",
+            coded("gzip, gzip", gzip(&gzip(JSON.as_bytes()))),
+            OFFER,
+        ),
+        case(
+            "an edge that prefers zstd",
+            coded("zstd", b"\x28\xb5\x2f\xfd".to_vec()),
+            "`Content-Encoding` must be gzip, deflate, br or identity",
+        ),
+        case(
+            "a proxy that decompresses and leaves the header",
+            coded("gzip", JSON.into()),
+            "cannot be decompressed: it is not what the partner's `Content-Encoding` says",
+        ),
+        case(
+            "an old gateway folds its long headers",
+            answer("x-policy: a;\r\n b\r\ncontent-type: application/json\r\n", JSON),
+            OFFER,
+        ),
+        case("an embedded server sets a space before the colon", answer("Server : HTTPsrv\r\n", JSON), OFFER),
+        case(
+            "a script prints a warning among the headers",
+            answer("PHP Warning without a colon\r\n", JSON),
+            OFFER,
+        ),
+        case("a chain of proxies that each adds its own", answer(&many, JSON), OFFER),
+        case("a decision in two lines of one header", answer(repeated, "{}"), "declined")
+            .mapped("declined = \"header['x-result'] == 'REJECTED, SCORE'\""),
+        case("a header in Latin-1", latin.to_vec(), "declined")
+            .mapped("declined = \"header['x-agent'] == 'José'\""),
+        case(
+            "a login page of a proxy, with status 200",
+            answer("content-type: text/html\r\n", "<!DOCTYPE html><html></html>"),
+            "is not JSON or XML but a page of HTML",
+        ),
+    ]
+}
+
+/// What JSON and XML may be.
+#[rustfmt::skip]
+fn of_bodies() -> Vec<Case> {
+    let rate = "<apr>9.5</apr>";
+    let latin = |declaration: &str| {
+        let text = format!("{declaration}{}", xml("<apr>9.5</apr><who>Jos\u{e9}</who>"));
+        text.chars().map(|letter| letter as u8).collect::<Vec<_>>()
+    };
+    vec![
+        case(".NET writes a byte order mark", json_answer(format!("\u{feff}{JSON}")), OFFER),
+        case("SQL Server's JSON in UTF-16 with its mark", json_answer(utf16(&format!("\u{feff}{JSON}"), true)), OFFER),
+        case("the same without it", json_answer(utf16(JSON, false)), OFFER),
+        case("an emoji of a name cut in the middle, as JavaScript and .NET do", json_answer(format!(r#"{{"who":"\\\ud83d","what":"\ud83d\ude00",{}"#, &JSON[1..])), OFFER),
+        case("JSON that is called HTML, as PHP does", answer("content-type: text/html; charset=utf-8\r\n", JSON), OFFER),
+        case("XML that is called JSON", json_answer(xml(rate)), OFFER),
+        case("a type of each element, as .NET's serializer writes", xml_answer(xml("<apr xsi:type=\"xsd:decimal\">9.5</apr>")), OFFER),
+        case("a currency or a unit beside a figure", xml_answer(xml("<apr unit=\"percent\">9.5</apr>")), OFFER),
+        case("the same, of which a mapping names the unit", xml_answer(xml("<apr unit=\"percent\">9.5</apr>")), OFFER).mapped("declined = \"response.offers.apr['@unit'] != 'percent'\""),
+        case("its text by name", xml_answer(xml("<apr unit=\"percent\">9.5</apr>")), "declined").mapped("declined = \"response.offers.apr['@unit'] == 'percent' and response.offers.apr['#text'] == '9.5'\""),
+        case("a comment of the template before a figure", xml_answer(xml("<apr><!-- in percent -->9.5</apr>")), OFFER),
+        case("a comment within it", xml_answer(xml("<apr>9<!-- , -->.5</apr>")), OFFER),
+        case("CDATA", xml_answer(xml("<apr><![CDATA[9.5]]></apr>")), OFFER),
+        case("Latin-1 that is declared: Orbital, Barclays", xml_answer(latin("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>")), OFFER),
+        case("Latin-1 by its content type", answer("content-type: text/xml; charset=\"iso-8859-1\"\r\n", latin("")), OFFER),
+        case("Latin-1 that says nothing", xml_answer(latin("")), "the partner must add a `charset` to its `Content-Type`"),
+        case("Latin-1 that is called UTF-8", xml_answer(latin("<?xml version='1.0' encoding='UTF-8'?>")), "is not UTF-8"),
+        case("UTF-8 that is called Latin-1, as a default of old servers", answer("content-type: text/xml; charset=ISO-8859-1\r\n", xml("<apr>9.5</apr><who>José</who>")), OFFER),
+        case("UTF-16 without its mark", xml_answer(utf16(&format!("<?xml version=\"1.0\" encoding=\"UTF-16\"?>{}", xml(rate)), true)), OFFER),
+        case("a byte order mark before the declaration", xml_answer(format!("\u{feff}<?xml version=\"1.0\"?>{}", xml(rate))), OFFER),
+        case("an empty line before the declaration, as PHP does", xml_answer(format!("\r\n<?xml version=\"1.0\"?>{}", xml(rate))), OFFER),
+        case("a document type that only names itself", xml_answer(format!("<!DOCTYPE r SYSTEM \"quote.dtd\">{}", xml(rate))), OFFER),
+        case("entities, which nobody fills in", xml_answer("<!DOCTYPE r [<!ENTITY a \"9.5\">]><r>&a;</r>"), "is not XML: see line 1"),
+        case("an empty answer that is called XML", xml_answer(""), NO_LIST),
+    ]
+}
+
+/// A lender at each address of a far side that answers as the cases have it.
+fn lenders(cases: &[Case], far: &FarSide) -> Vec<PartnerFile> {
+    let lender = |(nth, case): (usize, &Case)| {
+        let lender = far_lender(&format!("case_{nth}"), &far.url(&format!("/{nth}")), "");
+        lender.replaced("declined = \"response.no\"", case.mapping)
+    };
+    cases.iter().enumerate().map(lender).collect()
+}
+
+/// A far side that answers a path `/N` as the case N has it.
+async fn answering(cases: &[Case]) -> FarSide {
+    let answers: Vec<Vec<u8>> = cases.iter().map(|case| case.answer.clone()).collect();
+    FarSide::start(move |request| {
+        let path = request.head.split_whitespace().nth(1).unwrap_or_default();
+        Deed::Bytes(answers[path.trim_start_matches('/').parse::<usize>().unwrap()].clone())
+    })
+    .await
+}
+
+fn shown(output: &Output) -> String {
+    String::from_utf8([output.stdout.as_slice(), output.stderr.as_slice()].concat()).unwrap()
+}
+
+/// Sends the sample lead to each partner and collects what is not said that is wanted.
+async fn tried(partners: Vec<PartnerFile>, wanted: Vec<(String, &'static str, &'static str)>) {
+    let wrong = tokio::task::spawn_blocking(move || {
+        let plan = Daemon::with_partners(partners);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), sample("personal_loan")).unwrap();
+        let wrong = wanted.into_iter().filter_map(|(key, seen, wanted)| {
+            let arguments = ["partners", "try", &key, file.path().to_str().unwrap(), "--send"];
+            let said = shown(&plan.command(&arguments).output().unwrap());
+            (!said.contains(wanted)).then(|| format!("{key}, {seen}: `{wanted}` is not in {said}"))
+        });
+        wrong.collect::<Vec<_>>()
+    });
+    let wrong = wrong.await.unwrap();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+async fn assert_read(cases: Vec<Case>) {
+    let far = answering(&cases).await;
+    let wanted = cases.iter().enumerate();
+    let wanted = wanted.map(|(nth, case)| (format!("case_{nth}"), case.seen, case.wanted)).collect();
+    tried(lenders(&cases, &far), wanted).await;
+}
+
+#[tokio::test]
+async fn answers_are_read_as_http_allows_them() {
+    assert_read(of_http()).await;
+}
+
+#[tokio::test]
+async fn bodies_are_read_as_json_and_xml_allow_them() {
+    assert_read(of_bodies()).await;
+}
+
+/// What `partners try` says of an answer, `offerd explain` says too.
+#[tokio::test]
+async fn a_live_table_has_their_offers_and_explains_the_rest() {
+    let cases: Vec<Case> = of_http().into_iter().chain(of_bodies()).collect();
+    let far = answering(&cases).await;
+    let daemon = Daemon::with_partners(lenders(&cases, &far)).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    let offering = |nth: usize| {
+        let key = format!("case_{nth}");
+        let offers = table["loanOffers"].as_array().unwrap();
+        offers.iter().any(|offer| offer["originator"]["key"] == key.as_str())
+    };
+    let explained = explained(&daemon, &table);
+    let words = explained.split_whitespace().collect::<Vec<_>>().join(" ");
+    for (nth, Case { seen, wanted, .. }) in cases.iter().enumerate() {
+        assert_eq!(offering(nth), *wanted == OFFER, "{seen}: {explained}");
+        let is_cause = ![OFFER, "declined"].contains(wanted);
+        assert!(!is_cause || words.contains(wanted), "{seen}: {wanted} is not in {explained}");
+    }
+}
+
+#[tokio::test]
+async fn each_request_says_who_asks_unless_the_file_does() {
+    let far = FarSide::start(|_| offers()).await;
+    let named = "headers = { User-Agent = \"'lender-bridge/2'\" }";
+    let partners =
+        vec![far_lender("plain", &far.url("/plain"), ""), far_lender("named", &far.url("/named"), named)];
+    let daemon = Daemon::with_partners(partners).start().await;
+    daemon.submit_blocking(sample("personal_loan")).await;
+    let agent = |path: &str| {
+        let received = far.received();
+        received.iter().find(|request| request.head.contains(path)).unwrap().header("user-agent")
+    };
+    assert_eq!(agent("/plain"), concat!("offerd/", env!("CARGO_PKG_VERSION")));
+    assert_eq!(agent("/named"), "lender-bridge/2");
+}
+
+/// A name in which a phone has left control characters goes into XML without them, which has no way to say them.
+#[tokio::test]
+async fn control_characters_of_a_lead_are_left_out_of_xml() {
+    let far = FarSide::start(|_| Deed::Bytes(xml_answer(xml("<apr>9.5</apr>")))).await;
+    let json = "json = { amount = \"lead.loanInformation.loanAmount\", ssn = \"lead.personalInformation.ssn\", id = \"lead_uuid\" }";
+    let lender = far_lender("far", &far.url("/"), "")
+        .replaced(
+            json,
+            "xml = \"<q><i>{{ lead.clientTags.note[0] }}</i><e>{{ lead.clientTags.note[0]|e }}</e></q>\"",
+        )
+        .replaced("declined", "offers = \"response.offers\", declined");
+    let daemon = Daemon::with_partners(vec![lender]).start().await;
+    let mut lead: Value = serde_json::from_str(&sample("personal_loan")).unwrap();
+    lead["clientTags"] = json!({"note": ["a\u{1}\u{b}&\u{ffff}b"]});
+    let table = daemon.submit_blocking(lead.to_string()).await.json();
+    let received = far.received();
+    assert_eq!(received.len(), 1, "{table} {}", daemon.log());
+    assert_eq!(received[0].body, "<q><i>a&amp;b</i><e>a&amp;b</e></q>");
+}
+
+/// A token answer, and what `partners try` says then.
+#[rustfmt::skip]
+fn of_oauth() -> Vec<(&'static str, u16, &'static str, &'static str)> {
+    vec![
+        ("Outlook, Salesforce: seconds as a text", 200, r#"{"access_token":"t","expires_in":"3599"}"#, OFFER),
+        ("seconds as a number with a fraction", 200, r#"{"access_token":"t","expires_in":3599.0}"#, OFFER),
+        ("no life at all", 200, r#"{"access_token":"t","expires_in":null,"token_type":"bearer"}"#, OFFER),
+        ("a life that is nobody's", 200, r#"{"access_token":"t","expires_in":"soon"}"#, OFFER),
+        ("a byte order mark", 200, "\u{feff}{\"access_token\":\"t\"}", OFFER),
+        (
+            "an error with status 200",
+            200,
+            r#"{"error":"invalid_client"}"#,
+            "has no access_token, invalid_client: `client_id` or `client_secret` is wrong, or it wants them otherwise, see `client_auth`",
+        ),
+        (
+            "bshaffer's server wants HTTP basic",
+            401,
+            r#"{"error":"invalid_client"}"#,
+            "has status 401, invalid_client",
+        ),
+        (
+            "a scope that nobody granted",
+            400,
+            r#"{"error":"invalid_scope"}"#,
+            "has status 400, invalid_scope: look at `scope`",
+        ),
+        ("an error in other words", 400, r#"{"errorCode":"Maren"}"#, "the token answer has status 400"),
+        ("a page of a proxy", 200, "<html></html>", "the token answer is no JSON object"),
+    ]
+}
+
+fn with_token(nth: usize, far: &FarSide, more: &str) -> PartnerFile {
+    let auth = format!(
+        "auth = {{ oauth2 = {{ token_url = \"{}\", client_id = \"'us'\", client_secret = \"'s:3\u{fc}'\"{more} }} }}",
+        far.url(&format!("/token/{nth}"))
+    );
+    far_lender(&format!("token_{nth}"), &far.url("/quote"), &auth)
+}
+
+#[tokio::test]
+async fn token_answers_are_read_as_servers_write_them() {
+    let far = FarSide::start(|request| {
+        let path = request.head.split_whitespace().nth(1).unwrap_or_default();
+        match path.strip_prefix("/token/") {
+            Some(nth) => {
+                let (_, status, body, _) = of_oauth()[nth.parse::<usize>().unwrap()];
+                Deed::Json(status, body.to_owned())
+            }
+            None => Deed::Json(200, JSON.to_owned()),
+        }
+    })
+    .await;
+    let partners = (0..of_oauth().len()).map(|nth| with_token(nth, &far, "")).collect();
+    let wanted = of_oauth().into_iter().enumerate();
+    tried(partners, wanted.map(|(nth, (seen, _, _, said))| (format!("token_{nth}"), seen, said)).collect())
+        .await;
+}
+
+/// RFC 6749, 2.3.1: servers must take it, and may take nothing else; id and secret are encoded as in a form first.
+#[tokio::test]
+async fn a_client_shows_itself_by_http_basic_where_the_file_says_so() {
+    let far = FarSide::start(|request| match request.head.starts_with("POST /token") {
+        true => Deed::Json(200, json!({"access_token": "t"}).to_string()),
+        false => offers(),
+    })
+    .await;
+    let secret = secret_file("s:3\u{fc} ret");
+    let lender =
+        with_token(0, &far, ", client_auth = \"basic\"").replaced("\"'s:3\u{fc}'\"", "\"secret.key\"");
+    let lender =
+        lender.replaced("auth =", &format!("secrets = {{ key = {{ file = \"{secret}\" }} }}\nauth ="));
+    let daemon = Daemon::with_partners(vec![lender]).start().await;
+    let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+    assert_eq!(table["loanOffers"].as_array().map(Vec::len), Some(2), "{}", daemon.log());
+    let received = far.received();
+    let token = received.iter().find(|request| request.head.starts_with("POST /token")).unwrap();
+    assert_eq!(token.body, "grant_type=client_credentials");
+    // us:s%3A3%C3%BC+ret
+    assert_eq!(token.header("authorization"), "Basic dXM6cyUzQTMlQzMlQkMrcmV0");
+}
+
+/// Tokens of Salesforce sandboxes and of some banks live for seconds.
+#[tokio::test]
+async fn a_token_that_lives_shortly_is_not_fetched_for_every_ask() {
+    let granted = std::sync::Arc::new(AtomicUsize::new(0));
+    let counted = granted.clone();
+    let far = FarSide::start(move |request| match request.head.starts_with("POST /token") {
+        true => {
+            counted.fetch_add(1, Ordering::SeqCst);
+            Deed::Json(200, json!({"access_token": "t", "expires_in": 20}).to_string())
+        }
+        false => offers(),
+    })
+    .await;
+    let daemon = Daemon::with_partners(vec![with_token(0, &far, "")]).start().await;
+    for _ in 0..4 {
+        let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+        assert_eq!(table["loanOffers"].as_array().map(Vec::len), Some(2), "{}", daemon.log());
+    }
+    assert_eq!(granted.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn headers_that_would_break_every_answer_are_refused_when_the_file_is_checked() {
+    for (name, advice) in [
+        ("Accept-Encoding", "leave it out; `wire = { gzip = true }` asks for compressed answers"),
+        ("content-length", "leave it out, it is made of the body"),
+        ("Transfer-Encoding", "leave it out, it is made of the body"),
+    ] {
+        let headers = format!("headers = {{ {name} = \"'gzip'\" }}");
+        let plan = Daemon::with_partners(vec![far_lender("far", "https://far.example/", &headers)]);
+        let output = plan.command(&["check"]).output().unwrap();
+        let said = shown(&output);
+        assert!(!output.status.success() && said.contains(advice) && said.contains(name), "{said}");
+    }
+}

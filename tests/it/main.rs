@@ -101,4 +101,5 @@ mod ui_look_ups;
 mod v1;
 mod vehicles;
 mod waiting;
+mod world;
 mod wrong_clock;

@@ -1,0 +1,3 @@
+//! The world as it is: tables of what is really sent, seen and set, each row with its right value and where it was seen.
+
+mod time;

@@ -1,3 +1,4 @@
 //! The world as it is: tables of what is really sent, seen and set, each row with its right value and where it was seen.
 
+mod settings;
 mod time;

@@ -215,6 +215,7 @@ pub fn bind(
     let limits = Limits {
         connections: settings.api.max_connections,
         header_timeout: settings.api.header_timeout,
+        idle_timeout: settings.api.idle_timeout,
         write_timeout: settings.api.write_timeout,
         head_bytes: settings.api.max_head_bytes,
         drain: settings.shutdown.drain,

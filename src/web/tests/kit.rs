@@ -186,6 +186,7 @@ pub(super) fn limits() -> Limits {
     Limits {
         connections: 16,
         header_timeout: PATIENCE,
+        idle_timeout: PATIENCE,
         write_timeout: PATIENCE,
         head_bytes: 4096,
         drain: PATIENCE,

@@ -221,6 +221,7 @@ pub(super) fn serve(listener: Listener, gate: Gate, body_timeout: Duration, orig
         router: Router::new(ROUTES),
         elsewhere: Arc::default(),
         gate: Arc::new(gate),
+        kindly: |_, _, _, _| None,
         welcome: watch::channel(Arc::new(Welcome { cors: Cors::new(&origins), vendors })).1,
     };
     let (stop, stopped) = oneshot::channel();

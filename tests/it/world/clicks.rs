@@ -119,17 +119,21 @@ async fn a_person_reads_a_page_where_a_program_reads_json() {
     }
 }
 
+/// By the limit of clicks, and by that of all requests, which networks of `limits.exempt` do not have.
 #[tokio::test]
 async fn a_page_of_offers_that_is_opened_too_often_says_so_in_words() {
-    let plan = Daemon::with_partners(vec![partner("bank").savings("")]);
-    let daemon = plan.setting("limits.burst_per_address", "5").start().await;
-    let table = daemon.submit("{}").await.json();
-    let page = table["partnerPageUrl"].as_str().unwrap();
-    for url in [page.to_owned(), format!("{page}/embed")] {
-        let answer = refused(&daemon, &url, &[NAVIGATED]).await;
-        assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
-        assert!(answer.header("retry-after").is_some());
-        assert!(text(&answer).contains("Please wait a moment"), "{}", text(&answer));
+    for exempt in ["127.0.0.0/8", ""] {
+        let plan = Daemon::with_partners(vec![partner("bank").savings("")]).setting("limits.exempt", exempt);
+        let plan = plan.setting("limits.requests_per_second_per_address", "1");
+        let daemon = plan.setting("limits.burst_per_address", "5").start().await;
+        let table = daemon.submit("{}").await.json();
+        let page = table["partnerPageUrl"].as_str().unwrap();
+        for url in [page, &format!("{page}/embed"), table["savingsOffers"][0]["url"].as_str().unwrap()] {
+            let answer = refused(&daemon, url, &[NAVIGATED]).await;
+            assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"), "{url}");
+            assert!(answer.header("retry-after").is_some());
+            assert!(text(&answer).contains("Please wait a moment"), "{}", text(&answer));
+        }
     }
 }
 

@@ -30,7 +30,7 @@ fn lead() -> Lead {
 }
 
 fn facts(lead: &Lead) -> Facts<'_> {
-    Facts::new(lead, chrono::Utc::now().date_naive(), CreditBands::Current)
+    Facts::new(lead, chrono::Utc::now(), CreditBands::Current)
 }
 
 /// Reading the sample lead, and the same bytes into an untyped value for comparison.

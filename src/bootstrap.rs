@@ -68,7 +68,7 @@ fn of_operators(SignIn { secret, link }: &SignIn) -> String {
 
 /// As it was called, so that a line works when pasted.
 fn program() -> String {
-    std::env::args().next().unwrap_or_else(|| "offerd".to_owned())
+    std::env::args_os().next().map_or_else(|| "offerd".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Says all of it at once. Whoever reads the first lines and goes away is no reason to fail.

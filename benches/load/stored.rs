@@ -101,7 +101,7 @@ fn taken_in(
         experiments: Default::default(),
         lead: Lead::read(body.as_bytes()).expect("the sample lead is good"),
     };
-    let facts = Facts::new(&record.lead, Utc::now().date_naive(), record.bands).submitted_by(record.company);
+    let facts = Facts::new(&record.lead, Utc::now(), record.bands).submitted_by(record.company);
     let fits = book.fitting(&facts);
     let head = TableHead {
         uuid: table,

@@ -288,6 +288,7 @@ fn surface(app: Arc<App>) -> Surface<App> {
         app,
         router: Router::new(&all_routes().cloned().collect::<Vec<_>>()),
         gate: Arc::new(Gate::open()),
+        kindly: |_, _, _, _| None,
         welcome: watch::channel(Arc::new(nobody)).1,
     }
 }

@@ -1,5 +1,7 @@
 //! From where to where a client may ask, and what it reads when it asks for something else.
 
+use std::borrow::Cow;
+
 use super::arrival_time::ArrivalTime;
 use crate::model::{ApiError, ErrorType, Timestamp};
 
@@ -28,9 +30,20 @@ pub fn until(name: &str, given: &str, start: ArrivalTime) -> Result<ArrivalTime,
 }
 
 fn time(name: &str, given: &str) -> Result<ArrivalTime, ApiError> {
-    let malformed =
-        || ApiError::at(name, ErrorType::Malformed, format!("{name} must be an ISO 8601 date-time"));
-    ArrivalTime::parse(given).ok_or_else(malformed)
+    let wanted = "an ISO 8601 date-time, such as 2026-11-21T00:15:55.887Z";
+    let malformed = || ApiError::at(name, ErrorType::Malformed, format!("{name} must be {wanted}"));
+    ArrivalTime::parse(&with_plus(given)).ok_or_else(malformed)
+}
+
+/// The time with the `+` of its offset, which a query that is not percent-encoded turns into a space.
+fn with_plus(given: &str) -> Cow<'_, str> {
+    match given.trim().rsplit_once(' ') {
+        Some((time, offset)) if time.contains(':') => {
+            let plus = if offset.starts_with(|first: char| first.is_ascii_digit()) { "+" } else { "" };
+            format!("{}{plus}{offset}", time.trim_end()).into()
+        }
+        _ => given.trim().into(),
+    }
 }
 
 fn unfit(name: &str, given: &str, requirement: String) -> ApiError {
@@ -56,6 +69,25 @@ mod tests {
         let latest = at("2026-11-21T00:15:55.887852Z");
         assert_eq!(timestamp(Some("2026-11-21T00:15:55.887852+0000"), latest), Ok(latest));
         assert!(timestamp(Some("2026-11-21T00:15:55.887853+0000"), latest).is_err());
+    }
+
+    #[test]
+    fn a_plus_that_arrives_as_a_space_is_a_plus() {
+        let latest = at("2026-11-21T00:15:55.887852Z");
+        for offset in [" 0000", "  00:00", " +0000", "Z", " "] {
+            for date_and_time in ["2026-11-21T00:15:55.887852", "2026-11-21 00:15:55.887852"] {
+                assert_eq!(
+                    timestamp(Some(&format!("{date_and_time}{offset}")), latest),
+                    Ok(latest),
+                    "{offset}"
+                );
+            }
+        }
+        let east = at("2026-11-20T18:45:55.887852Z");
+        assert_eq!(timestamp(Some("2026-11-21T00:15:55.887852 05:30"), latest), Ok(east));
+        for wrong in ["2026-11-21 0000", "2026-11-21T00:15:55 0", "2026-11-21T00:15:55 Z 0000"] {
+            assert!(timestamp(Some(wrong), latest).is_err(), "{wrong}");
+        }
     }
 
     #[test]

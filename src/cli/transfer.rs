@@ -88,7 +88,7 @@ pub async fn import(config: Option<&Path>, arguments: &ImportArguments) -> Resul
         let (key, made) = match given.map_err(|error| error.to_string())? {
             Some(key) => (key, None),
             None => {
-                let file = MasterKey::beside(path);
+                let file = MasterKey::new_beside(path).map_err(|error| error.to_string())?;
                 (MasterKey::create(&file).map_err(|error| error.to_string())?, Some(file))
             }
         };

@@ -61,12 +61,60 @@ impl Layers {
             builder = builder.add_source(File::from_str(text, FileFormat::Toml));
         }
         let environment = Environment::with_prefix("OFFERD").prefix_separator("__").separator("__");
-        builder = builder.add_source(environment.try_parsing(true).source(Some(ours)));
+        builder = builder.add_source(environment.source(Some(ours)));
         let merged = builder
             .build()
             .and_then(Config::try_deserialize::<toml::Table>)
             .map_err(|error| vec![Fault::new(None, "", format!("the settings do not merge: {error}"))])?;
         Ok(Self { merged, places: Places { defaults, file: source, variables } })
+    }
+
+    /// Reads variables as their settings want them: one that is refused as text is the figure or the truth that it is, unless its
+    /// setting wants a text and refuses this one. `refused` gives the keys of a table that its settings refuse.
+    pub(super) fn typed(mut self, refused: impl Fn(&toml::Table) -> Vec<String>) -> Self {
+        let mut figures: HashMap<String, (toml::Value, toml::Value)> = HashMap::new();
+        for key in self.places.variables.keys() {
+            if let Some(text) = value_at(&mut self.merged, key).cloned()
+                && let Some(figure) = text.as_str().and_then(figure)
+            {
+                figures.insert(key.clone(), (text, figure));
+            }
+        }
+        if figures.is_empty() {
+            return self;
+        }
+        let mut defaults = self.places.defaults.table().clone();
+        for key in refused(&self.merged) {
+            self.put(&key, figures.get(&key).map(|(_, figure)| figure));
+        }
+        for key in refused(&self.merged) {
+            let is_figure =
+                |default: &mut toml::Value| default.is_integer() || default.is_float() || default.is_bool();
+            let wants_text = value_at(&mut defaults, &key).is_none_or(|default| !is_figure(default));
+            self.put(&key, figures.get(&key).map(|(text, _)| text).filter(|_| wants_text));
+        }
+        self
+    }
+
+    fn put(&mut self, key: &str, value: Option<&toml::Value>) {
+        if let (Some(place), Some(value)) = (value_at(&mut self.merged, key), value) {
+            *place = value.clone();
+        }
+    }
+}
+
+/// A text as the figure or the truth that it is, if it is one.
+fn figure(text: &str) -> Option<toml::Value> {
+    let truth = || text.to_ascii_lowercase().parse().map(toml::Value::Boolean);
+    let number = || text.parse().ok().filter(|number: &f64| number.is_finite()).map(toml::Value::Float);
+    text.parse().map(toml::Value::Integer).or_else(|_| truth()).ok().or_else(number)
+}
+
+/// What stands at a key.
+fn value_at<'t>(table: &'t mut toml::Table, key: &str) -> Option<&'t mut toml::Value> {
+    match key.split_once('.') {
+        Some((first, rest)) => value_at(table.get_mut(first)?.as_table_mut()?, rest),
+        None => table.get_mut(key),
     }
 }
 

@@ -7,6 +7,7 @@
 mod alerts;
 mod colour;
 mod layers;
+mod origin;
 mod ranking;
 mod reload;
 mod rules;

@@ -14,7 +14,8 @@ use serde::Deserialize;
 use super::colour::Colour;
 use super::values::{
     CENTURY, Checked, DAY, HOUR, MILLISECOND, MINUTE, OneOrMany, SECOND, ZERO, address, any_span,
-    colour_if_any, colour_on, file, given, networks, networks_or_addresses, path, texts_that, url,
+    colour_if_any, colour_on, file, given, networks, networks_or_addresses, origins, origins_or_any, path,
+    url,
 };
 use super::web_address;
 use crate::declaration::{count, span, table, unless};
@@ -31,15 +32,17 @@ table! {
         /// Vendor segments of the v1 `Accept` type; none for any.
         vendor: Vec<String> = vendor => reloadable,
         /// Origins whose pages may call.
-        cors_origins: Vec<String> = texts_that(is_cors_origin, CORS_ORIGINS) => reloadable,
+        cors_origins: Vec<String> = origins_or_any(CORS_ORIGINS) => reloadable,
         /// Open connections per listener.
         max_connections: usize = count(1, 1_000_000),
         /// Longest request head.
         max_head_bytes: usize = count(8_192, 1_048_576),
         /// Longest request body.
         max_body_bytes: usize = count(1_024, 1_048_576),
-        /// Longest time for a head.
+        /// Longest time for a head, from its first byte.
         header_timeout: Duration = span(MILLISECOND, HOUR),
+        /// Longest silence before a request.
+        idle_timeout: Duration = span(MILLISECOND, HOUR),
         /// Longest time for a body.
         request_timeout: Duration = span(MILLISECOND, HOUR),
         /// Longest time that an answer may stay unread.
@@ -56,7 +59,7 @@ table! {
         /// How long a page opens after its rate table was made.
         open_for: Duration = span(MINUTE, 31 * DAY),
         /// Origins whose pages may show it in a frame.
-        frame_ancestors: Vec<String> = texts_that(is_frame_ancestor, FRAME_ANCESTORS),
+        frame_ancestors: Vec<String> = origins(FRAME_ANCESTORS),
         /// The colour of buttons and links on a light ground.
         colour: Colour = colour_on(Colour::LIGHT_GROUND),
         /// The same on a dark ground.
@@ -602,20 +605,6 @@ fn vendor(names: OneOrMany) -> Checked<Vec<String>> {
         return Ok(vendor);
     }
     Err(vec!["must be names of letters, digits, `-` and `_`".to_owned()])
-}
-
-/// An origin as browsers send it: a scheme, a host, and perhaps a port; or `*`.
-fn is_cors_origin(text: &str) -> bool {
-    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    text == "*" || host.is_some_and(|host| !host.is_empty() && !host.contains(['/', ' ', ',']))
-}
-
-/// An origin as a policy for frames has it: perhaps of any name below a domain, and nothing that would end the list.
-fn is_frame_ancestor(text: &str) -> bool {
-    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    let host = host.map(|host| host.strip_prefix("*.").unwrap_or(host));
-    let is_of_host = |letter: char| letter.is_ascii_alphanumeric() || "-.:[]".contains(letter);
-    host.is_some_and(|host| !host.is_empty() && host.chars().all(is_of_host))
 }
 
 fn any_path(text: String) -> Checked<PathBuf> {

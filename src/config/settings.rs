@@ -131,7 +131,7 @@ impl Settings {
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> (Option<Self>, Vec<Fault>) {
         let layers = match Layers::merge(file, environment) {
-            Ok(layers) => layers,
+            Ok(layers) => layers.typed(refused),
             Err(faults) => return (None, faults),
         };
         let described = describe(&layers);
@@ -161,6 +161,12 @@ impl Settings {
     pub fn describe(&self) -> &[DescribedSetting] {
         &self.origin.described
     }
+}
+
+/// The keys of a table that the settings refuse.
+fn refused(table: &toml::Table) -> Vec<String> {
+    let reading = read_table::<Settings>(table.clone(), &toml::Table::new());
+    reading.faults.into_iter().map(|(key, _)| key).collect()
 }
 
 /// Settings without faults.

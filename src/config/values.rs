@@ -8,7 +8,7 @@ use ipnet::IpNet;
 use serde::Deserialize;
 
 use super::colour::Colour;
-use super::web_address;
+use super::{origin, web_address};
 use crate::declaration::{HumanDuration, Refusal, unless};
 
 pub(super) const MILLISECOND: Duration = Duration::from_millis(1);
@@ -56,16 +56,19 @@ pub(super) fn each<T>(names: OneOrMany, read: impl Fn(&str) -> Result<T, String>
     unless(faults, all)
 }
 
-/// Texts that all fit.
-pub(super) fn texts_that(
-    fit: fn(&str) -> bool,
-    wanted: &'static str,
-) -> impl Fn(OneOrMany) -> Checked<Vec<String>> {
-    let read = move |name: &str| match fit(name) {
-        true => Ok(name.to_owned()),
-        false => Err(format!("{wanted}, got `{name}`")),
-    };
+/// Origins as browsers send them.
+pub(super) fn origins(wanted: &'static str) -> impl Fn(OneOrMany) -> Checked<Vec<String>> {
+    let read = move |text: &str| origin::parse(text).map_err(|why| format!("{wanted}, got `{text}`{why}"));
     move |names| each(names, read)
+}
+
+/// The same, or `*` for all of them.
+pub(super) fn origins_or_any(wanted: &'static str) -> impl Fn(OneOrMany) -> Checked<Vec<String>> {
+    move |names| {
+        let (any, named): (Vec<String>, Vec<String>) =
+            Vec::from(names).into_iter().partition(|name| name == "*");
+        Ok([any, origins(wanted)(OneOrMany::Many(named))?].concat())
+    }
 }
 
 /// A duration of any length.

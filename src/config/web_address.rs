@@ -55,14 +55,14 @@ pub(super) fn shown_whole(url: &str) -> String {
 }
 
 /// What is behind the last colon of an IPv6 address stands before its bracket.
-fn host_and_port(place: &str) -> (&str, Option<&str>) {
+pub(super) fn host_and_port(place: &str) -> (&str, Option<&str>) {
     match place.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
         _ => (place, None),
     }
 }
 
-fn is_host(host: &str) -> bool {
+pub(super) fn is_host(host: &str) -> bool {
     if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         return address.parse::<std::net::Ipv6Addr>().is_ok();
     }
@@ -70,7 +70,7 @@ fn is_host(host: &str) -> bool {
     !host.is_empty() && host.bytes().all(is_usual)
 }
 
-fn is_port(port: &str) -> bool {
+pub(super) fn is_port(port: &str) -> bool {
     port.bytes().all(|digit| digit.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0)
 }
 

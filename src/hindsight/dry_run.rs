@@ -18,7 +18,7 @@ pub fn dry_run(
     lead: &Lead,
     now: DateTime<Utc>,
 ) -> Vec<SeatJudgement> {
-    let facts = Facts::new(lead, now.date_naive(), CreditBands::Current);
+    let facts = Facts::new(lead, now, CreditBands::Current);
     judge(book, &facts, Some(now), most, &|seat| {
         let suppressed = on_lists.and_then(|lists| lists.against(seat)).map(|by| by.told());
         let suppressed = suppressed.map(|(wanted, found)| Refusal::new(wanted, found));

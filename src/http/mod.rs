@@ -21,11 +21,14 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::HeaderMap;
 use tokio::sync::watch;
 use uuid::Uuid;
 
 use self::click_rates::ClickRates;
+use self::current::clicks::is_opened_by_a_person;
 use self::current::docs::{Addresses, Docs};
+use self::current::offer_pages;
 use self::current::offer_pages::brand::OfferPages;
 use self::record_ids::RecordIds;
 use crate::analytics::Feeds;
@@ -38,9 +41,9 @@ use crate::reference::{Universities, Vehicles};
 use crate::store::partner_keys::PartnerKeys;
 use crate::store::tokens::Tokens;
 use crate::web::{
-    AnswerMeter, Authenticate, Caller, ConnectionRules, Connections, Cors, Drained, Elsewhere, Gate,
-    GateRules, Identity, Limits, Listener, Principal, Rate, Router, SigningKey, Surface, Token, Welcome,
-    service,
+    AnswerMeter, Authenticate, Caller, ConnectionRules, Connections, Cors, Drained, Elsewhere, Failure, Gate,
+    GateRules, Identity, Limits, Listener, Principal, Rate, Reply, Router, SigningKey, Surface, Token,
+    Welcome, service,
 };
 
 /// In which form the same records are shown: counts up with every change of it, so that nobody is told that a rate table that was
@@ -215,6 +218,7 @@ pub fn bind(
     let limits = Limits {
         connections: settings.api.max_connections,
         header_timeout: settings.api.header_timeout,
+        idle_timeout: settings.api.idle_timeout,
         write_timeout: settings.api.write_timeout,
         head_bytes: settings.api.max_head_bytes,
         drain: settings.shutdown.drain,
@@ -238,6 +242,16 @@ pub fn welcome(settings: &ApiSettings) -> Arc<Welcome> {
     Arc::new(Welcome { cors: Cors::new(&settings.cors_origins), vendors: settings.vendor.clone() })
 }
 
+/// A page that says a failure to the person who opens an address in a browser.
+fn kindly(app: &App, route: &'static str, headers: &HeaderMap, failure: &Failure) -> Option<Reply> {
+    match route {
+        "/click/{id}" if is_opened_by_a_person(headers) => offer_pages::kindly(app, failure, false),
+        "/offers/{page}" => offer_pages::kindly(app, failure, false),
+        "/offers/{page}/embed" => offer_pages::kindly(app, failure, true),
+        _ => None,
+    }
+}
+
 /// Serves the routes of a listener until `stopped`.
 pub fn serve(
     listener: Listener,
@@ -253,6 +267,7 @@ pub fn serve(
         elsewhere: Arc::clone(&app.elsewhere),
         app,
         router: Router::new(&routes).without_head(routes::WITHOUT_HEAD),
+        kindly,
         welcome,
     };
     listener.serve(service(surface), stopped)

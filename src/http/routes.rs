@@ -127,16 +127,17 @@ pub const API: &[ApiRoute] = api_routes! {
     GET "/click/{id}" None All [clicks::open]
         "Where an offer's url leads: records the click and sends the person on to the partner."
         "Opened by browsers" openOffer {
-            .about("The path stands in the `url` of an offer. `HEAD` is not taken. The first clicks on an offer are kept with its \
+            .about("The path stands in the `url` of an offer. `HEAD` is not taken. A request that accepts `text/html` reads a page where it leads nowhere. What a \
+                browser fetches ahead (`Sec-Purpose: prefetch` and the like) is no click. The first clicks on an offer are kept with its \
                 lead; those beyond lead on as well, and are only counted.")
             .path("id", "The uuid of a shown offer.", uuid())
             .query(UNTIL, "Stands in the `url` of an offer of a preview: until when it stands, and a proof of that.", text())
             .answers_empty(302, "The way to the partner.").with_header("Location")
-            .refuses(Failure::unknown("Offer does not exist"), "No such offer was shown.")
-            .refuses(Failure::gone("Offer has expired"),
-                "The offer's `expiresAt` has passed. Who accepts `text/html` gets a page that says so.")
-            .or_page()
-            .refuses(Failure::too_many_requests(1), "The address, or whoever opens the offer, clicks too often.")
+            .refuses(Failure::fetched_ahead(), "A browser fetches it ahead of the person.")
+            .refuses(Failure::unknown("Offer does not exist"), "No such offer was shown.").or_page()
+            .refuses(Failure::gone("Offer has expired"), "The offer's `expiresAt` has passed.").or_page()
+            .refuses(Failure::overloaded(1), "The service is at a limit, or its store does not answer: try again later.").or_page()
+            .refuses(Failure::too_many_requests(1), "The address, or whoever opens the offer, clicks too often.").or_page()
         }
     GET "/offers/{page}" None All [offer_pages::show]
         "Where a rate table's partnerPageUrl leads: shows a person its offers as they arrive."

@@ -14,7 +14,7 @@ pub fn report(engine: &Engine, asked: LoanReportCreateData, uuid: Uuid) -> LoanR
     let book = engine.book();
     let seats = book.seats().iter().filter(|seat| !engine.limiter.is_paused(seat));
     let now = Utc::now();
-    let mut found = estimate(seats.map(AsRef::as_ref), &asked, now.date_naive());
+    let mut found = estimate(seats.map(AsRef::as_ref), &asked, now);
     for institution in &mut found.institutions {
         institution.logo_url = institution.logo_url.as_deref().map(|logo| absolute(logo, &engine.base_url));
     }

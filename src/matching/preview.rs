@@ -37,9 +37,8 @@ pub fn show(engine: &Engine, preview: Preview) -> Bytes {
     let Preview { product_type, lead, max_deposit, newer_values, company } = preview;
     let lead = placed(Lead { product_types: Some(vec![product_type]), ..lead });
     let now = Utc::now();
-    let facts = Facts::new(&lead, now.date_naive(), CreditBands::Current)
-        .with_newer_values(newer_values)
-        .submitted_by(company);
+    let facts =
+        Facts::new(&lead, now, CreditBands::Current).with_newer_values(newer_values).submitted_by(company);
     let configuration = engine.configuration();
     let mut fits = configuration.book.could_fit(&facts, product_type);
     fits.retain(|fit| !engine.limiter.is_paused(&fit.seat));

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use chrono::{NaiveDate, Utc};
+use chrono::Utc;
 
 use crate::model::{CreditBands, Lead};
 use crate::partners::Facts;
@@ -16,16 +16,15 @@ pub struct Question {
     pub lead: Arc<Lead>,
     /// The ids, and whether it is a test.
     pub asked: Asked,
-    today: NaiveDate,
     bands: CreditBands,
     given: OnceLock<Given>,
     ranked_by: Option<Arc<RankedBy>>,
 }
 
 impl Question {
-    /// A question about `lead`, priced on the day it is asked, with scores that become ratings by `bands`.
+    /// A question about `lead`, priced as of when it is asked, with scores that become ratings by `bands`.
     pub fn new(lead: Arc<Lead>, bands: CreditBands, asked: Asked) -> Self {
-        Self { lead, asked, today: asked.now.date_naive(), bands, given: OnceLock::new(), ranked_by: None }
+        Self { lead, asked, bands, given: OnceLock::new(), ranked_by: None }
     }
 
     /// What those are asked now who have a seat at a table.
@@ -42,7 +41,7 @@ impl Question {
 
     /// The lead as rules see it.
     pub fn facts(&self) -> Facts<'_> {
-        Facts::new(&self.lead, self.today, self.bands).ranked_by(self.ranked_by.as_deref())
+        Facts::new(&self.lead, self.asked.now, self.bands).ranked_by(self.ranked_by.as_deref())
     }
 
     /// The lead as mappings see it; made when the first mapping needs it.

@@ -27,7 +27,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use chrono::NaiveDate;
+use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::catalog::loan::LoanCost;
@@ -61,15 +61,15 @@ pub struct Estimate {
     pub network: Vec<LoanProbability>,
 }
 
-/// What the seats say of somebody on a day. Those of other products, of second look and those that are paused say nothing, nor do
+/// What the seats say of somebody at a moment. Those of other products, of second look and those that are paused say nothing, nor do
 /// offers whose prices only the partner knows.
 pub fn estimate<'s>(
     seats: impl IntoIterator<Item = &'s Seat>,
     asked: &LoanReportCreateData,
-    today: NaiveDate,
+    now: DateTime<Utc>,
 ) -> Estimate {
     let lead = lead_of(asked);
-    let facts = Facts::new(&lead, today, CreditBands::Current);
+    let facts = Facts::new(&lead, now, CreditBands::Current);
     let mut institutions: BTreeMap<Uuid, (&Seat, BTreeMap<ProductSubType, BandTally>)> = BTreeMap::new();
     let lends = |seat: &&Seat| seat.product_type == ProductType::Loan && !seat.paused && !seat.second_look;
     for seat in seats.into_iter().filter(lends) {
@@ -287,14 +287,12 @@ mod tests {
     use crate::partner_files::partner;
     use crate::partners::Book;
 
-    const TODAY: NaiveDate = NaiveDate::from_ymd_opt(2026, 11, 21).unwrap();
-
     fn book() -> Book {
         Book::load(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/partners"))).unwrap()
     }
 
     fn estimated(book: &Book, asked: &LoanReportCreateData) -> Estimate {
-        estimate(book.seats().iter().map(AsRef::as_ref), asked, TODAY)
+        estimate(book.seats().iter().map(AsRef::as_ref), asked, DateTime::default())
     }
 
     fn asked(annual_income: i32, credit_rating: ProvidedCreditRating) -> LoanReportCreateData {

@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, LazyLock};
 
-use chrono::{Datelike, NaiveDate};
+use chrono::{DateTime, Datelike, Utc};
 use uuid::Uuid;
 
 use super::ranking::RankedBy;
+use super::{state_zones, zip_state};
 use crate::model::{
-    Attribute, AttributeKind, AttributeValue, CreditBands, Lead, MortgageType, ProvidedCreditRating,
+    Attribute, AttributeKind, AttributeValue, CreditBands, Lead, MortgageType, ProvidedCreditRating, State,
 };
 
 /// Something a condition can be about: an attribute of the lead, what is derived from several, a client tag, or who submits.
@@ -142,11 +143,11 @@ fn attribute(nth: u16) -> &'static Attribute {
     &Attribute::all()[usize::from(nth)]
 }
 
-/// The lead as the rules see it, on one day.
+/// The lead as the rules see it, at one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     lead: &'a Lead,
-    today: NaiveDate,
+    now: DateTime<Utc>,
     bands: CreditBands,
     newer_values: bool,
     company: Option<Uuid>,
@@ -156,10 +157,10 @@ pub struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// Reads `lead` as of `today`, rating scores by `bands` (v1 has bands of its own).
-    pub fn new(lead: &'a Lead, today: NaiveDate, bands: CreditBands) -> Self {
+    /// Reads `lead` as of `now`, rating scores by `bands` (v1 has bands of its own).
+    pub fn new(lead: &'a Lead, now: DateTime<Utc>, bands: CreditBands) -> Self {
         let newer_values = lead.has_newer_values();
-        Self { lead, today, bands, newer_values, company: None, uuid: lead.uuid, ranked_by: None }
+        Self { lead, now, bands, newer_values, company: None, uuid: lead.uuid, ranked_by: None }
     }
 
     /// The same of a lead whose sender may have said to know values that the specification lacks.
@@ -267,11 +268,19 @@ impl<'a> Facts<'a> {
         self.lead.financial_information.as_ref()?.total_unsecured_debt.map(f64::from)
     }
 
-    /// Years since the date of birth.
+    /// The state in which the lead lives: as given, or that of the zipcode.
+    pub fn state(&self) -> Option<State> {
+        let person = self.lead.personal_information.as_ref()?;
+        person.state.or_else(|| zip_state::state_of(person.zipcode.as_ref()?))
+    }
+
+    /// Completed years since the date of birth. A birthday counts once it has begun everywhere in the lead's state,
+    /// so nobody comes of age the evening before.
     pub fn age(&self) -> Option<f64> {
         let born = self.lead.personal_information.as_ref()?.date_of_birth?;
-        let had_birthday = (self.today.month(), self.today.day()) >= (born.month(), born.day());
-        Some(f64::from(self.today.year() - born.year() - i32::from(!had_birthday)))
+        let today = self.now.with_timezone(&state_zones::westernmost(self.state())).date_naive();
+        let had_birthday = (today.month(), today.day()) >= (born.month(), born.day());
+        Some(f64::from(today.year() - born.year() - i32::from(!had_birthday)))
     }
 
     /// Dollars over annual income, in percent.
@@ -317,11 +326,12 @@ static SCORE: LazyLock<Subject> =
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn every_zipcode_of_a_lead_is_known_as_one() {
         let lead = Lead::read(include_bytes!("../model/testdata/full_lead.json")).unwrap();
-        let facts = Facts::new(&lead, NaiveDate::default(), CreditBands::Current);
+        let facts = Facts::new(&lead, DateTime::default(), CreditBands::Current);
         let is_zipcode = |path: &&str| {
             let name = path.rsplit('.').next().unwrap_or_default().to_lowercase();
             name.contains("zip")
@@ -332,5 +342,12 @@ mod tests {
             let digits = Subject::of(path).zipcode().and_then(|subject| facts.get(&subject));
             assert!(matches!(digits, Some(AttributeValue::Number(_))), "{path}");
         }
+    }
+
+    #[test]
+    fn a_lead_without_a_date_of_birth_has_no_age() {
+        let lead =
+            Lead::read(json!({"personalInformation": {"state": "CA"}}).to_string().as_bytes()).unwrap();
+        assert_eq!(Facts::new(&lead, DateTime::default(), CreditBands::Current).age(), None);
     }
 }

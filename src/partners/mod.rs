@@ -32,6 +32,7 @@ pub mod partner;
 pub mod quote;
 pub mod ranking;
 pub mod said;
+mod state_zones;
 pub mod template;
 mod truth;
 pub mod zip_state;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 use tracing::{error, warn};
 use uuid::Uuid;
@@ -218,7 +218,7 @@ pub fn held(store: &Store, lead: Uuid) -> Result<Held, Unavailable> {
 
 /// What the rules of partners read of a lead, as of a moment.
 pub fn facts(record: &LeadRecord, at: DateTime<Utc>) -> Facts<'_> {
-    let facts = Facts::new(&record.lead, at.date_naive(), record.bands);
+    let facts = Facts::new(&record.lead, at, record.bands);
     let mut facts = facts.with_newer_values(record.newer_values).submitted_by(record.company);
     facts.uuid = Some(record.uuid);
     facts
@@ -226,8 +226,8 @@ pub fn facts(record: &LeadRecord, at: DateTime<Utc>) -> Facts<'_> {
 
 /// The credit rating of a lead: as given, or that of its score.
 pub fn rating(record: &LeadRecord) -> Band {
-    // The day does not matter to it.
-    Facts::new(&record.lead, NaiveDate::default(), record.bands).rating()
+    // The time does not matter to it.
+    Facts::new(&record.lead, DateTime::default(), record.bands).rating()
 }
 
 /// The tables of a lead, oldest first.

@@ -1,6 +1,9 @@
-//! A store in the making: it lies beside its place, and is moved there when it is whole. So nobody opens a part of one.
+//! A store in the making: it lies beside its place, and is moved there when it is whole. So nobody opens a part of one. Where a volume is
+//! mounted it lies within: nothing can be moved to the place of a mount. Then its files are moved one by one, its keys last, without
+//! which nothing that lies there is opened.
 
 use std::collections::{BTreeMap, btree_map::Entry};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -9,15 +12,24 @@ use super::check::{self, CheckReport};
 use super::error::{StoreError, io_error};
 use super::manifest::{Manifest, VolumeRow};
 use super::open::Opened;
+use super::sealing::key_file::KEY_FILES;
 use super::volume_number::{Begins, Number, directory_of};
 use super::volumes::files::Files;
 use super::{disk, owner};
 
-/// A directory beside the place of a store. Dropped before [`finish`](Self::finish) it is removed.
+/// How the names of stores in the making end: that of a restore or an import, and that of a backup which a salvage reads.
+const ENDINGS: [&str; 2] = [".part", ".backup"];
+
+/// What a file system makes in a volume of itself.
+const OF_THE_VOLUME: &str = "lost+found";
+
+/// A directory beside the place of a store, or within where that is a mount. Dropped before [`finish`](Self::finish) it is removed.
 #[derive(Debug)]
 pub struct Beside {
     path: PathBuf,
     into: PathBuf,
+    /// Whether it lies within its place.
+    within: bool,
 }
 
 /// Why no store can be made in a place.
@@ -55,20 +67,18 @@ impl Beside {
     pub(super) fn begin_as(into: &Path, ending: &str) -> Result<Self, BesideError> {
         owner::check(into)?;
         disk::want_directory(into).map_err(|source| io_error(into, source))?;
-        if let Ok(mut entries) = fs::read_dir(into)
-            && entries.next().is_some()
-        {
-            let daemon = into.join("daemon.json").exists();
-            return Err(BesideError::NotEmpty { path: into.to_owned(), daemon });
-        }
-        let mut name = into.file_name().unwrap_or("offerd".as_ref()).to_owned();
-        name.push(ending);
-        let path = into.with_file_name(name);
+        let within = disk::is_mount(into);
+        let name = name_beside(into, ending);
+        let path = if within { into.join(name) } else { into.with_file_name(name) };
         if path.exists() {
             return Err(BesideError::LeftOver(path));
         }
+        if !is_empty(into, within).map_err(|source| io_error(into, source))? {
+            let daemon = into.join("daemon.json").exists();
+            return Err(BesideError::NotEmpty { path: into.to_owned(), daemon });
+        }
         disk::make_directory(&path).map_err(|source| io_error(&path, source))?;
-        Ok(Self { path, into: into.to_owned() })
+        Ok(Self { path, into: into.to_owned(), within })
     }
 
     /// Where it lies until it is whole.
@@ -81,9 +91,28 @@ impl Beside {
     /// # Errors
     /// What is wrong with the disk.
     pub fn finish(self) -> Result<(), StoreError> {
-        let moved = fs::rename(&self.path, &self.into);
+        let moved = match self.within {
+            true => self.move_out(),
+            false => fs::rename(&self.path, &self.into),
+        };
         let named = moved.and_then(|()| disk::sync_directory(disk::parent_of(&self.into)));
         named.map_err(|source| io_error(&self.into, source))
+    }
+
+    /// Moves the files to the place that they lie in. The keys come last, once all others are there for good.
+    fn move_out(&self) -> io::Result<()> {
+        let is_of_keys = |name: &OsString| KEY_FILES.iter().any(|keys| name == keys);
+        let mut names: Vec<OsString> =
+            disk::entries(&self.path)?.iter().map(fs::DirEntry::file_name).collect();
+        names.sort_by_key(is_of_keys);
+        for together in names.chunk_by(|one, next| is_of_keys(one) == is_of_keys(next)) {
+            for name in together {
+                fs::rename(self.path.join(name), self.into.join(name))?;
+            }
+            disk::sync_directory(&self.into)?;
+        }
+        fs::remove_dir(&self.path)?;
+        disk::sync_directory(&self.into)
     }
 
     /// Reads every record of the store that was made there, closes it and moves it to its place.
@@ -94,6 +123,22 @@ impl Beside {
         self.finish()?;
         Ok(report)
     }
+}
+
+/// The name of a store in the making, of its place and the ending.
+fn name_beside(into: &Path, ending: &str) -> OsString {
+    let mut name = into.file_name().unwrap_or("offerd".as_ref()).to_owned();
+    name.push(ending);
+    name
+}
+
+/// Whether a place is empty: but, of a mount, for what its file system has made, and for other stores in the making.
+fn is_empty(into: &Path, within: bool) -> io::Result<bool> {
+    let may_stay = |name: &OsString| {
+        name == OF_THE_VOLUME || ENDINGS.iter().any(|ending| *name == name_beside(into, ending))
+    };
+    let entries = disk::entries(into)?;
+    Ok(entries.iter().all(|entry| within && may_stay(&entry.file_name())))
 }
 
 impl Drop for Beside {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{AtFlags, FlockOperation, StatxAttributes, StatxFlags, flock};
 use rustix::io::Errno;
 
 /// How often a sync that hangs looks whether it still does.
@@ -158,6 +158,13 @@ pub(super) fn want_directory(path: &Path) -> io::Result<()> {
         Ok(metadata) if !metadata.is_dir() => Err(another(path, &metadata, "a directory")),
         _ => Ok(()),
     }
+}
+
+/// Whether a directory is where a volume is mounted: it cannot be renamed, and what lies beside it is on another disk, in a container in
+/// the layer that ends with it.
+pub(super) fn is_mount(path: &Path) -> bool {
+    let about = rustix::fs::statx(rustix::fs::CWD, path, AtFlags::empty(), StatxFlags::BASIC_STATS);
+    about.is_ok_and(|about| about.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
 /// What stands in a directory; nothing where there is none.

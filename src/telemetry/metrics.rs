@@ -101,7 +101,7 @@ metrics! {
     Counter CLICKS "offerd_clicks_total" ["kept"] "Clicks that led to a partner, and whether they are kept with the lead (yes) or only counted (no): limits.clicks_kept_per_offer.";
     Counter PREVIEW_CLICKS "offerd_preview_clicks_total" ["partner", "product_type"] "Clicks on offers of previews that led to a partner; they are of no lead.";
     Counter LOAN_REPORTS "offerd_loan_reports_total" ["event"] "Reports of approval probability that were made, and those that were displaced before their time (approval.reports_kept) because of approval.reports_per_company.";
-    Counter OFFER_PAGES "offerd_offer_pages_total" ["answer"] "Pages of offers that were asked for: shown, unknown, expired (offer_pages.open_for); and pages that tell who opens an offer that it has ended or cannot be opened just now: offer_ended, offer_unavailable.";
+    Counter OFFER_PAGES "offerd_offer_pages_total" ["answer"] "Pages of offers that were asked for: shown, unknown, expired (offer_pages.open_for); and pages that tell who opens an offer why it is not shown: offer_ended, offer_unavailable, too_often.";
     Counter OFFER_PAGE_DISPLAYS "offerd_offer_page_displays_total" ["recorded"] "Displays that pages of offers told of, and whether they are recorded (yes), or not (no): of no offer of an open page, or more often than it may be clicked (limits.clicks_per_second_per_offer), or beyond limits.displays_kept_per_offer.";
     Counter OFFER_DISPLAYS_CUT "offerd_offer_displays_cut_total" [] "Displays that images (pixel.gif, seen.gif) told of and that are not kept because of limits.displays_kept_per_offer.";
     Gauge LIMIT_USED "offerd_limit_used_ratio" ["partner", "product_type", "limit"] "Share of per_minute, per_day, per_week, per_month or budget that is used.";

@@ -91,6 +91,12 @@ impl Activity {
         }
     }
 
+    /// What marks this time without a request; `None` while one is under way, or its body still comes.
+    pub(super) fn idle_mark(&self) -> Option<u64> {
+        let state = self.state.load(Ordering::Acquire);
+        (state & IDLE != 0 && !self.is_receiving()).then_some(state)
+    }
+
     /// Has no request begin any more, if nothing has happened since it was seen to be quiet.
     pub(super) fn close(&self, seen: Quiet) -> bool {
         self.quiet() == Some(seen)

@@ -18,7 +18,7 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// The client's address: the peer's or, of a trusted proxy, the last one that it or the trusted proxies before it noted.
 ///
 /// What stands left of that was written by the client itself, and proves nothing. Without a trusted proxy the header is
-/// ignored.
+/// ignored. Some proxies note the port, too, or write IPv6 in brackets.
 pub(super) fn client_address(
     peer: Option<Peer>,
     headers: &HeaderMap,
@@ -30,10 +30,18 @@ pub(super) fn client_address(
         if !is_in(trusted_proxies, address) {
             break;
         }
-        let Ok(forwarded) = hop.parse::<IpAddr>() else { break };
+        let Some(forwarded) = noted(hop) else { break };
         address = forwarded.to_canonical();
     }
     Some(address)
+}
+
+/// The address of a hop: alone, in brackets, or with a port, and in quotes perhaps.
+fn noted(hop: &str) -> Option<IpAddr> {
+    let hop = hop.trim_matches('"');
+    let alone = hop.strip_prefix('[').and_then(|hop| hop.strip_suffix(']')).unwrap_or(hop);
+    let with_port = || hop.parse().map(|address: SocketAddr| address.ip());
+    alone.parse().or_else(|_| with_port()).ok()
 }
 
 /// Whether one of the networks holds an address.
@@ -79,6 +87,28 @@ mod tests {
             "198.51.100.7"
         );
         assert_eq!(address("192.0.2.1:5", &["203.0.113.9, unknown"], &trusted), "192.0.2.1");
+    }
+
+    #[test]
+    fn a_port_or_brackets_leave_the_address_what_it_is() {
+        let trusted = ["192.0.2.0/24", "2001:db8:9::/48"];
+        for (hops, client) in [
+            ("203.0.113.9:51544", "203.0.113.9"),
+            ("[2001:db8::1]:443", "2001:db8::1"),
+            ("[2001:db8::1]", "2001:db8::1"),
+            ("2001:db8::1", "2001:db8::1"),
+            ("\"[2001:db8::1]:443\"", "2001:db8::1"),
+            ("[::ffff:203.0.113.9]:80", "203.0.113.9"),
+            ("198.51.100.7:1, 203.0.113.9:2, 192.0.2.5:3", "203.0.113.9"),
+            ("203.0.113.9:2, [2001:db8:9::5]:3", "203.0.113.9"),
+            ("203.0.113.9:port", "192.0.2.1"),
+            ("203.0.113.9:99999", "192.0.2.1"),
+            ("[203.0.113.9", "192.0.2.1"),
+            (":51544", "192.0.2.1"),
+            ("", "192.0.2.1"),
+        ] {
+            assert_eq!(address("192.0.2.1:5", &[hops], &trusted), client, "{hops}");
+        }
     }
 
     #[test]

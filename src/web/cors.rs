@@ -35,7 +35,7 @@ pub struct Welcome {
 pub enum Cors {
     /// Every origin (`*` in the settings).
     Any,
-    /// Exactly these; with none, no page of another origin.
+    /// These, `https://*.shop.example` being any name below the domain; with none, no page of another origin.
     Only(Vec<String>),
 }
 
@@ -77,9 +77,17 @@ impl Cors {
     fn allows(&self, origin: &HeaderValue) -> bool {
         match self {
             Self::Any => is_origin(origin),
-            Self::Only(origins) => origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()),
+            Self::Only(origins) => origins.iter().any(|allowed| covers(allowed, origin.as_bytes())),
         }
     }
+}
+
+/// Whether an origin is the one that is allowed, or of a name below the domain that is.
+fn covers(allowed: &str, origin: &[u8]) -> bool {
+    let Some((scheme, domain)) = allowed.split_once("*.") else { return allowed.as_bytes() == origin };
+    let below = origin.strip_prefix(scheme.as_bytes()).and_then(|name| name.strip_suffix(domain.as_bytes()));
+    let is_of_name = |letter: &u8| letter.is_ascii_alphanumeric() || matches!(letter, b'.' | b'-' | b'_');
+    below.is_some_and(|below| below.len() > 1 && below.ends_with(b".") && below.iter().all(is_of_name))
 }
 
 /// Adds the origin to what an answer varies by, in one line: each poll pays for it.
@@ -109,6 +117,26 @@ fn is_origin(value: &HeaderValue) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_domain_covers_the_names_below_it_alone() {
+        let covers = |origin: &str| super::covers("https://*.shop.example:8443", origin.as_bytes());
+        for origin in ["https://www.shop.example:8443", "https://a.b-c.shop.example:8443"] {
+            assert!(covers(origin), "{origin}");
+        }
+        for other in [
+            "https://shop.example:8443",
+            "https://.shop.example:8443",
+            "https://www.shop.example",
+            "http://www.shop.example:8443",
+            "https://wwwshop.example:8443",
+            "https://evil.example/.shop.example:8443",
+            "https://evil.example:1.shop.example:8443",
+            "null",
+        ] {
+            assert!(!covers(other), "{other}");
+        }
+    }
 
     #[test]
     fn who_welcomes_every_origin_echoes_origins_alone() {

@@ -103,7 +103,9 @@ where
     let answer = outcome.unwrap_or_else(|_| Err(panicked(route)));
     // Who was turned away holds nothing any more.
     let passage = visit.passage();
-    let mut response = match answer {
+    let kindly =
+        |failure: Failure| (surface.kindly)(&surface.app, route, &head.headers, &failure).ok_or(failure);
+    let mut response = match answer.or_else(kindly) {
         Ok(reply) => fitted(reply.holding(passage), &head).await.into_response(),
         Err(failure) => failure.into_response(),
     };

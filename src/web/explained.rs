@@ -1,4 +1,5 @@
-//! hyper answers a request head that is too long with status 431 and no body. Here it gets a body that names the limit.
+//! What hyper does not do of itself on a stream of HTTP/1. It answers a request head that is too long with status 431 and no body: here
+//! the answer gets a body that names the limit. And it has one time limit for silence and for a head: here are two.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -8,27 +9,48 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_LENGTH, HeaderValue};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::activity::Activity;
 use super::exchange;
 use super::failure::Failure;
+use super::listener::Limits;
 
 /// How hyper's answer to a head that is too long begins. None of ours has this status.
 const TOO_LARGE: &[u8] = b"HTTP/1.1 431 ";
 
-/// A stream of HTTP/1 that replaces hyper's own 431. The connection ends with it.
+/// A stream of HTTP/1 that replaces hyper's own 431, with which the connection ends; and whose reads fail once the client has been silent,
+/// or has taken for a head, longer than it may.
 pub(super) struct Explained<S> {
     stream: S,
-    head_bytes: usize,
+    limits: Limits,
     activity: Arc<Activity>,
     /// What is still to be written in place of hyper's answer.
     instead: Option<Bytes>,
+    /// The time without a request in which a head has begun to come.
+    head_since: Option<u64>,
+    /// What the clock runs for: a time without a request, and whether a head has begun in it.
+    timed: Option<(u64, bool)>,
+    clock: Pin<Box<Sleep>>,
 }
 
 impl<S> Explained<S> {
-    /// A stream on which heads may have so many bytes.
-    pub(super) fn new(stream: S, head_bytes: usize, activity: Arc<Activity>) -> Self {
-        Self { stream, head_bytes, activity, instead: None }
+    /// A stream within these limits.
+    pub(super) fn new(stream: S, limits: Limits, activity: Arc<Activity>) -> Self {
+        let clock = Box::pin(sleep_until(Instant::now()));
+        Self { stream, limits, activity, instead: None, head_since: None, timed: None, clock }
+    }
+
+    /// Ready once the client has been silent, or has taken for a head, longer than it may.
+    fn poll_late(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Some(idle) = self.activity.idle_mark() else { return Poll::Pending };
+        let timed = (idle, self.head_since == Some(idle));
+        if self.timed != Some(timed) {
+            self.timed = Some(timed);
+            let longest = if timed.1 { self.limits.header_timeout } else { self.limits.idle_timeout };
+            self.clock.as_mut().reset(Instant::now() + longest);
+        }
+        self.clock.as_mut().poll(context)
     }
 }
 
@@ -36,7 +58,7 @@ impl<S: AsyncWrite + Unpin> Explained<S> {
     /// Writes our answer if `buffer` starts hyper's; true when `buffer` counts as written.
     fn poll_instead(&mut self, context: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<bool>> {
         if self.instead.is_none() && buffer.starts_with(TOO_LARGE) {
-            let failure = Failure::head_too_large(self.head_bytes).counted("head_too_large");
+            let failure = Failure::head_too_large(self.limits.head_bytes).counted("head_too_large");
             self.instead = Some(last_answer(failure).into());
             // The rest of the head is heard out, or the client would never read why.
             self.activity.receives(true);
@@ -71,7 +93,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Explained<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.head_since = self.activity.idle_mark();
+        } else if read.is_pending() && self.poll_late(context).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        read
     }
 }
 

@@ -52,6 +52,8 @@ impl Failure {
             WWW_AUTHENTICATE HeaderValue::from_static("Bearer");
         /// 403: the caller is known, and must not do this.
         forbidden(message: &str) FORBIDDEN Unauthorized message;
+        /// 403: a browser fetches ahead what counts once a person opens it. It throws this away, and asks again then.
+        fetched_ahead() FORBIDDEN Unsupported "A prefetch is no click; the address is there to be opened";
         /// 404: no resource has this path.
         not_found_path() NOT_FOUND Unsupported "Path does not exist";
         /// 404: the path is that of a resource, but for the slash at its end.

@@ -36,9 +36,10 @@ const ACCEPT_REST: Duration = Duration::from_millis(100);
 pub struct Limits {
     /// Open connections of the listener; for one more an idle one is closed, or it is answered with 503.
     pub connections: usize,
-    /// How long a request's head may take, counted from the end of the request before: it also ends idle
-    /// keep-alives. A handshake of TLS may take as long.
+    /// How long a request's head may take from its first byte. A handshake of TLS may take as long.
     pub header_timeout: Duration,
+    /// How long a client may be silent before its first request, and between two.
+    pub idle_timeout: Duration,
     /// How long a client may leave an answer unread before its connection is cut.
     pub write_timeout: Duration,
     /// The longest head, in bytes; a longer one is answered with 431, as is one of more than 100 headers, hyper's own limit.

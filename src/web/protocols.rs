@@ -64,7 +64,8 @@ impl Protocols {
         let mut http1 = http1::Builder::new();
         http1
             .timer(TokioTimer::new())
-            .header_read_timeout(limits.header_timeout)
+            // `Explained` distinguishes silence from a slow head. With a limit hyper reads on after each answer, which polls it.
+            .header_read_timeout(limits.idle_timeout + limits.header_timeout)
             .max_header_size(limits.head_bytes);
         let mut http2 = http2::Builder::new(TokioExecutor::new());
         http2
@@ -99,27 +100,32 @@ impl Protocols {
         match &self.tls {
             None => {
                 let preface = begins_with_preface(&stream);
-                let Some(is_http2) = self.begun(&draining, preface).await else { return };
+                let Some(is_http2) = self.begun(&draining, preface, self.limits.idle_timeout).await else {
+                    return;
+                };
                 self.speak(is_http2, unstalled(stream), peer, service, activity, draining).await;
             }
             Some(tls) => {
-                let Some(stream) = self.begun(&draining, tls.accept(unstalled(stream))).await else { return };
+                let handshake = tls.accept(unstalled(stream));
+                let longest = self.limits.header_timeout;
+                let Some(stream) = self.begun(&draining, handshake, longest).await else { return };
                 let is_http2 = stream.get_ref().1.alpn_protocol() == Some(HTTP_2);
                 self.speak(is_http2, stream, peer, service, activity, draining).await;
             }
         }
     }
 
-    /// What a client begins with, in the time of a head; `None` where it does not, or we drain before: nothing was sent, so
+    /// What a client begins with, in this time; `None` where it does not, or we drain before: nothing was sent, so
     /// nothing is answered.
     async fn begun<T>(
         &self,
         draining: &watch::Receiver<bool>,
         beginning: impl Future<Output = io::Result<T>>,
+        longest: Duration,
     ) -> Option<T> {
         let nothing_begun = Notify::new();
         tokio::select! {
-            begun = tokio::time::timeout(self.limits.header_timeout, beginning) => begun.ok()?.ok(),
+            begun = tokio::time::timeout(longest, beginning) => begun.ok()?.ok(),
             () = told(draining.clone(), &nothing_begun, self.grace()) => None,
         }
     }
@@ -140,7 +146,7 @@ impl Protocols {
         let deserted = activity.desertion(self.grace(), self.limits.write_timeout);
         let drained = told(draining, &begun, self.grace());
         if !is_http2 {
-            let stream = Explained::new(stream, self.limits.head_bytes, Arc::clone(&activity));
+            let stream = Explained::new(stream, self.limits, Arc::clone(&activity));
             let connection = self.http1.serve_connection(TokioIo::new(stream), with_peer);
             return finish(connection, drained, deserted).await;
         }
@@ -148,7 +154,7 @@ impl Protocols {
         let leave = async {
             tokio::select! {
                 () = drained => {}
-                () = activity.silence(self.limits.header_timeout) => {}
+                () = activity.silence(self.limits.idle_timeout) => {}
                 // A stream cannot be ended alone, for hyper waits where we cannot reach it: who leaves one answer lying
                 // gets the others to their end, and a new connection for the next.
                 () = activity.neglect(self.limits.write_timeout) => {}

@@ -12,7 +12,7 @@ use futures_util::future::OptionFuture;
 use futures_util::stream::Peekable;
 use futures_util::{FutureExt, StreamExt};
 use hyper::HeaderMap;
-use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, TRANSFER_ENCODING};
 use ipnet::IpNet;
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
@@ -21,7 +21,16 @@ use super::arrival::{BodyStream, Head, LastCall};
 use super::client_address::{client_address, household};
 use super::failure::Failure;
 use super::gate::{Bodies, Room};
+use super::list;
 use crate::load_shedder::Permit;
+
+/// Where browsers, old and new, say why they fetch what nobody has opened.
+const PURPOSES: [HeaderName; 4] = [
+    HeaderName::from_static("sec-purpose"),
+    HeaderName::from_static("purpose"),
+    HeaderName::from_static("x-purpose"),
+    HeaderName::from_static("x-moz"),
+];
 
 /// One request, which has all that its `Head` has. Deliberately not `Debug`: headers hold the token, the body holds a person.
 pub struct Request {
@@ -56,6 +65,11 @@ impl Request {
     /// Who counts as one client: its address or, of IPv6, its /64 network; behind these proxies too.
     pub fn client(&self, trusted_proxies: &[IpNet]) -> Option<IpAddr> {
         client_address(self.peer, &self.headers, trusted_proxies).map(household)
+    }
+
+    /// Whether a browser fetches it ahead of a person, who may never open it.
+    pub fn is_prefetch(&self) -> bool {
+        is_prefetch(&self.headers)
     }
 
     /// The first query parameter of this name.
@@ -183,6 +197,14 @@ async fn collect(mut body: Peekable<BodyStream>, cap_bytes: usize) -> Result<Byt
     Ok(collected.into())
 }
 
+/// `Sec-Purpose: prefetch;prerender`, `Purpose: preview` and the like.
+fn is_prefetch(headers: &HeaderMap) -> bool {
+    let purposes = PURPOSES.into_iter().flat_map(|name| list::items(headers, &name));
+    let mut words = purposes.flat_map(|purpose| purpose.split(';')).map(str::trim);
+    words
+        .any(|word| ["prefetch", "prerender", "preview"].iter().any(|ahead| word.eq_ignore_ascii_case(ahead)))
+}
+
 fn announces_body(headers: &HeaderMap) -> bool {
     headers.contains_key(TRANSFER_ENCODING) || content_length(headers).is_some_and(|length| length > 0)
 }
@@ -224,6 +246,29 @@ fn without_byte_order_mark(mut bytes: Bytes) -> Bytes {
 mod tests {
     use super::*;
     use hyper::header::HeaderValue;
+
+    #[test]
+    fn what_is_fetched_ahead_is_told_from_what_is_opened() {
+        let is_ahead = |name: &'static str, value: &'static str| {
+            let pair = (HeaderName::from_static(name), HeaderValue::from_static(value));
+            is_prefetch(&HeaderMap::from_iter([pair]))
+        };
+        for (name, value) in [
+            ("sec-purpose", "prefetch"),
+            ("sec-purpose", "prefetch;prerender"),
+            ("sec-purpose", "prefetch;anonymous-client-ip"),
+            ("purpose", "prefetch"),
+            ("purpose", "Preview"),
+            ("x-purpose", "preview"),
+            ("x-moz", "prefetch"),
+        ] {
+            assert!(is_ahead(name, value), "{name}: {value}");
+        }
+        for (name, value) in [("purpose", "navigate"), ("sec-purpose", ""), ("sec-fetch-mode", "prefetch")] {
+            assert!(!is_ahead(name, value), "{name}: {value}");
+        }
+        assert!(!is_prefetch(&HeaderMap::new()));
+    }
 
     #[test]
     fn json_types_are_told_from_others() {

@@ -22,6 +22,9 @@ use super::failure::{Failure, HEADERS, our_fault};
 use super::gate::Passage;
 use super::list;
 
+/// Whether proxies such as nginx may hold back what is written piece by piece.
+const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
+
 /// A successful answer. Starts as 200; its verbs add the rest.
 pub struct Reply {
     status: StatusCode,
@@ -64,12 +67,14 @@ impl Reply {
         Self::empty(StatusCode::OK).with_body(content_type, Body::Whole(body.into()))
     }
 
-    /// A body that is written as it comes into being, such as an event stream. The drain deadline cuts it.
+    /// A body that is written as it comes into being, such as an event stream. The drain deadline cuts it. Proxies are asked to
+    /// pass each piece on as it comes.
     pub fn stream<S>(content_type: &'static str, chunks: S) -> Self
     where
         S: Stream<Item = io::Result<Bytes>> + Send + Sync + 'static,
     {
-        Self::empty(StatusCode::OK).with_body(content_type, Body::Stream(Box::pin(chunks)))
+        let reply = Self::empty(StatusCode::OK).with_body(content_type, Body::Stream(Box::pin(chunks)));
+        reply.header(UNBUFFERED, HeaderValue::from_static("no"))
     }
 
     /// No body at all, for 204 and redirects.

@@ -2,14 +2,20 @@
 
 use std::sync::Arc;
 
+use hyper::HeaderMap;
 use tokio::sync::watch;
 
 use super::answer_meter::AnswerMeter;
 use super::cors::Welcome;
 use super::elsewhere::Elsewhere;
+use super::failure::Failure;
 use super::gate::Gate;
 use super::handler::Handler;
+use super::respond::Reply;
 use super::router::Router;
+
+/// A page that says a failure to a person, by the template of the route and the headers of the request; `None` where a program reads it.
+pub type Kindly<A> = fn(&A, &'static str, &HeaderMap, &Failure) -> Option<Reply>;
 
 /// What a public listener serves.
 pub struct Surface<A> {
@@ -23,6 +29,8 @@ pub struct Surface<A> {
     pub elsewhere: Arc<Elsewhere>,
     /// What it lets past.
     pub gate: Arc<Gate>,
+    /// Says a failure of a route, by its template, in a page, where a person reads the answer.
+    pub kindly: Kindly<A>,
     /// Who is welcome as of now; a request keeps to what it finds when it arrives.
     pub welcome: watch::Receiver<Arc<Welcome>>,
 }

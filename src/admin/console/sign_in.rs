@@ -166,7 +166,7 @@ fn is_within(path: &str) -> bool {
 fn cookie_of(value: &str, seconds: u64, secure: bool) -> Result<HeaderValue, Failure> {
     let secure = if secure { "; Secure" } else { "" };
     let cookie =
-        format!("{COOKIE_NAME}={value}; Path=/console; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
+        format!("{COOKIE_NAME}={value}; Path=/console; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
     HeaderValue::try_from(cookie).map_err(our_fault("a cookie cannot be written in a header"))
 }
 

@@ -24,6 +24,9 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
             let next = "name the key's file as `store.master_key_file`, or give it as OFFERD_MASTER_KEY or as the systemd credential";
             return CHECK.wrong(found, next);
         }
+        Ok(None) if let Err(error) = MasterKey::new_beside(&store.path) => {
+            return CHECK.wrong(error.to_string(), "the first start makes no key there");
+        }
         Ok(None) => {
             let next =
                 "enough to try things; else `offerd key create FILE`, and name it as `store.master_key_file`";
@@ -53,6 +56,14 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
         Some(file) if others_may(&file) => {
             let next = format!("chmod 600 {}", file.display());
             CHECK.wrong(format!("{id} in {place}, which others than its owner may read"), next)
+        }
+        Some(file)
+            if MasterKey::beside(&store.path) == file && MasterKey::new_beside(&store.path).is_err() =>
+        {
+            let found =
+                format!("{id} in {place}, beside the volume that is mounted at {}", store.path.display());
+            let next = "in a container it ends with the container: copy it where it is kept, and name that place as `store.master_key_file`";
+            CHECK.look(found, next)
         }
         Some(file) if file.parent() == store.path.parent() => {
             let next = "keep it where a copy of this disk does not hold it, and name that place as `store.master_key_file`";

@@ -21,6 +21,13 @@ const DAMAGED: &str = "`offerd store check` names what is lost; `offerd store sa
 /// How far this machine's clock may be from that of the database.
 const SKEW_MS: u64 = 1000;
 
+/// What to do about a pooler in front of the database that gives a session to several.
+const POOLER: &str = "have the pooler in front of the database keep a session for each connection (PgBouncer: `pool_mode = session`), or \
+                      name the database itself in `store.postgres.url`";
+
+/// What a database says, by its state, of a statement that another session has prepared.
+const OF_ANOTHER_SESSION: [&str; 2] = ["SQLSTATE 26000", "SQLSTATE 42P05"];
+
 /// What is wrong where the audit is.
 const AUDIT: &str = "the chain of the audit is broken";
 
@@ -89,6 +96,11 @@ fn of_database(settings: &StoreSettings) -> Finding {
             if let Some(wrong) = figures.sealed_with.as_deref().and_then(|needed| other_key(settings, needed))
             {
                 return wrong;
+            }
+            if !figures.keeps_sessions {
+                let found =
+                    format!("{place} gives one session to several connections: a pooler is in front of it");
+                return CHECK.wrong(found, POOLER);
             }
             let (took, skew) = (figures.standing.round_trip, figures.standing.clock_ahead_ms);
             let found = format!("{place} answers within {took:?}, tables of version {}", figures.version);
@@ -171,6 +183,7 @@ fn unopened(error: &StoreError) -> Finding {
         StoreError::Sealing(_) => {
             "give the key that the message names; without it only a backup with its own key helps"
         }
+        StoreError::Database(said) if OF_ANOTHER_SESSION.iter().any(|state| said.contains(state)) => POOLER,
         StoreError::Database(_) => "look at `store.postgres` and whether the database runs, as with `psql`",
         StoreError::Tables { .. } => {
             "install the offerd that made them, or set `store.postgres.url` to an empty database"
@@ -192,12 +205,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_store_that_this_user_may_not_open_is_no_damaged_one() {
+    fn what_to_do_follows_from_why_a_store_is_not_opened() {
         let next = |kind: io::ErrorKind| {
             unopened(&StoreError::Io { path: "data".into(), source: kind.into() }).next.unwrap()
         };
         assert_eq!(next(io::ErrorKind::PermissionDenied), PERMIT);
         assert_eq!(next(io::ErrorKind::ReadOnlyFilesystem), PERMIT);
         assert!(next(io::ErrorKind::InvalidData).contains("offerd restore"));
+        let said = "the database says: prepared statement \"s1\" does not exist (SQLSTATE 26000)";
+        assert_eq!(unopened(&StoreError::Database(said.to_owned())).next.unwrap(), POOLER);
     }
 }

@@ -131,7 +131,7 @@ fn priced_by_the_file(key: &str) -> String {
 
 /// Why the partner would not be asked about the lead, whatever it would answer; nothing personal.
 fn not_asked(seat: &Seat, lead: &Lead, asked: &Asked) -> Option<String> {
-    let facts = Facts::new(lead, asked.now.date_naive(), CreditBands::Current);
+    let facts = Facts::new(lead, asked.now, CreditBands::Current);
     let failures = seat.rule.failures(&facts).into_iter().map(|condition| match condition.found(&facts) {
         found if found == "not given" => format!("`{}` is not given", condition.subject.path()),
         found => format!("wanted {condition}, found {found}"),
@@ -146,7 +146,7 @@ fn request(
     asked: &Asked,
     secrets: Secrets,
 ) -> Result<Option<HttpRequest>, MappingError> {
-    let facts = Facts::new(lead, asked.now.date_naive(), CreditBands::Current);
+    let facts = Facts::new(lead, asked.now, CreditBands::Current);
     source.request(&Exchange::default(), &Given::of(&facts, asked), secrets)
 }
 

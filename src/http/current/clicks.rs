@@ -1,9 +1,8 @@
 //! `GET /click/{id}`
 
 use hyper::HeaderMap;
-use hyper::header::{ACCEPT, LOCATION};
+use hyper::header::{ACCEPT, HeaderName, LOCATION};
 
-use super::RETRY_AFTER_S;
 use super::offer_pages::{Message, message};
 use crate::conversions::click::{Click, Unrecorded, click};
 use crate::conversions::preview_click::preview_click;
@@ -14,18 +13,14 @@ use crate::web::list;
 /// Seconds after which a person may try again when many open one offer at once.
 const RETRY_AFTER_CROWDED_S: u32 = 1;
 
-/// Sends a person on to the partner whose offer they opened; or tells them in words of theirs that it has to wait.
-pub async fn open(context: Context<App>) -> Result<Reply, Failure> {
-    let (app, by_a_person) = (Arc::clone(&context.app), is_opened_by_a_person(&context.request.headers));
-    match on_to_partner(context).await {
-        Err(failure) if by_a_person && failure.status == StatusCode::SERVICE_UNAVAILABLE => {
-            Ok(message(&app, None, false, Message::OFFER_UNAVAILABLE)?.retry_after(RETRY_AFTER_S))
-        }
-        answer => answer,
-    }
-}
+/// Where browsers say what an answer is for.
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-async fn on_to_partner(context: Context<App>) -> Result<Reply, Failure> {
+/// Sends a person on to the partner whose offer they opened. What a browser fetches ahead is no click.
+pub async fn open(context: Context<App>) -> Result<Reply, Failure> {
+    if context.request.is_prefetch() {
+        return Err(Failure::fetched_ahead());
+    }
     let unknown = || Failure::unknown("Offer does not exist");
     let rates = &context.app.click_rates;
     rates.count_address(&context.request)?;
@@ -61,9 +56,11 @@ fn ended(context: &Context<App>, company: Option<Uuid>) -> Result<Reply, Failure
 }
 
 /// Whether a page can be read by who asks, as browsers say that open an address.
-fn is_opened_by_a_person(headers: &HeaderMap) -> bool {
+pub fn is_opened_by_a_person(headers: &HeaderMap) -> bool {
+    let is_page =
+        |one: &str| ["text/html", "application/xhtml+xml"].iter().any(|page| one.eq_ignore_ascii_case(page));
     let mut types = list::items(headers, &ACCEPT).filter_map(|one| one.split(';').next());
-    types.any(|one| one.trim().eq_ignore_ascii_case("text/html"))
+    types.any(|one| is_page(one.trim())) || headers.get(SEC_FETCH_DEST).is_some_and(|dest| dest == "document")
 }
 
 /// Sends the person on.

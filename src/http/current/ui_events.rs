@@ -59,7 +59,7 @@ pub async fn display_offer(mut context: Context<App>) -> Result<Reply, Failure> 
 
 /// Answers with the pixel, whatever the path says; records the display of what exists.
 pub async fn pixel(context: Context<App>) -> Result<Reply, Failure> {
-    if context.request.method == Method::GET {
+    if context.request.method == Method::GET && !context.request.is_prefetch() {
         record_pixel(&context.app, &context.params).await;
     }
     Ok(transparent_pixel())

@@ -65,6 +65,13 @@ pub fn offer_page(draft: Draft<'_>) -> Draft<'_> {
         .answers_page(200, "The page.")
         .answers_page(404, "A page that says that there are no offers here, or none any more.")
         .answers_page(410, "A page that says that the offers have expired.")
+        .answers_page(
+            503,
+            "A page that says to try again: the service is at a limit, or its store does not answer.",
+        )
+        .with_header("Retry-After")
+        .answers_page(429, "A page that says to wait: the address opens pages too often.")
+        .with_header("Retry-After")
 }
 
 /// Offers are previewed.

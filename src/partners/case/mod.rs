@@ -153,7 +153,7 @@ impl Case {
         let source = seat.http.as_ref().ok_or("the partner has no `http`, so there is nothing to try")?;
         let lead = self.lead(leads)?;
         let now = DateTime::<Utc>::from_timestamp(NOW, 0).unwrap_or_default();
-        let facts = Facts::new(&lead, now.date_naive(), CreditBands::Current);
+        let facts = Facts::new(&lead, now, CreditBands::Current);
         let given = Given::of(&facts, &Asked { lead: LEAD, rate_table: RATE_TABLE, test: self.test, now });
         let turns = self.turns()?;
         let mut trial = Trial::of(seat, source, &given, &facts);

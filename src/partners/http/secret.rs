@@ -1,6 +1,7 @@
 //! What must not stand in a partner file: read from the environment or from a file when the partners are loaded, never
 //! printed.
 
+use std::env::VarError;
 use std::fmt;
 
 use uuid::Uuid;
@@ -56,10 +57,11 @@ impl Secret {
                     "the environment variable that it names".to_owned()
                 };
                 (
-                    std::env::var(name).map_err(|_| {
-                        format!(
+                    std::env::var(name).map_err(|error| match error {
+                        VarError::NotUnicode(_) => format!("cannot be used: {place} is not UTF-8 text"),
+                        VarError::NotPresent => format!(
                             "cannot be read: {place} is not set; a daemon has those that it was started with"
-                        )
+                        ),
                     })?,
                     place,
                 )

@@ -65,7 +65,7 @@ fn read(answer: &str, xml: &str) -> Reading {
     let lead = include_bytes!("../../../tests/leads/mortgage_purchase.json");
     let lead = Lead::read(lead).unwrap_or_else(|_| panic!("the sample is a lead"));
     let now = Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).unwrap();
-    let facts = Facts::new(&lead, now.date_naive(), CreditBands::Current);
+    let facts = Facts::new(&lead, now, CreditBands::Current);
     let asked = Asked { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("text/xml"))]);
     let seat = &book.seats()[0];

@@ -142,7 +142,7 @@ fn lead() -> impl Strategy<Value = Lead> {
 }
 
 fn agree(rows: &[Vec<Condition>], lead: &Lead) {
-    let facts = Facts::new(lead, day(4000), CreditBands::Current);
+    let facts = Facts::new(lead, day(4000).and_time(chrono::NaiveTime::MIN).and_utc(), CreditBands::Current);
     let index = Index::build(rows);
     for facts in [facts, facts.submitted_by(company(0))] {
         let mut found = Vec::new();

@@ -266,8 +266,7 @@ mod tests {
             "creditInformation": {"providedCreditRating": "good"},
         });
         let lead = Lead::read(lead.to_string().as_bytes()).expect("a lead");
-        let facts =
-            Facts::new(&lead, chrono::NaiveDate::default(), CreditBands::Current).ranked_by(Some(&by));
+        let facts = Facts::new(&lead, chrono::DateTime::default(), CreditBands::Current).ranked_by(Some(&by));
         let quote = |nth: &usize| {
             let seat = &book.seats()[*nth];
             let quote = seat.offers[0].quote(&facts).expect("it fits");

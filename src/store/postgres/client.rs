@@ -208,6 +208,22 @@ impl Client {
         Ok(Self { pool, runtime: Some(runtime), longest: options.answer_within, is_hung: Arc::default() })
     }
 
+    /// Waits, on this thread, for what is asked of the database on two connections.
+    pub(super) fn ask_on_two<T, F>(
+        &self,
+        asked: impl FnOnce(Connection, Connection) -> F + Send + 'static,
+    ) -> Result<T, Failure>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Failure>> + Send + 'static,
+    {
+        let pool = self.pool.clone();
+        self.wait_for(async move {
+            let one = Self::connection(&pool).await?;
+            asked(one, Self::connection(&pool).await?).await
+        })
+    }
+
     /// A connection.
     pub(super) async fn connection(pool: &Pool) -> Result<Connection, Failure> {
         Ok(Connection(pool.get().await?))

@@ -9,7 +9,8 @@ use super::client::{Client, Connection, Failure};
 use super::keys::DatabaseKeys;
 use super::schema;
 use super::statements::{
-    BEGIN, CHANGE_TOPICS, CLOCK, FOLLOW, FORGET_NODES, JOIN, PUT, PUT_KEYS, REMOVE, RENEW, ROLLBACK,
+    BEGIN, CHANGE_TOPICS, CLOCK, FOLLOW, FORGET_NODES, HUNG_TRANSACTIONS, JOIN, PUT, PUT_KEYS, REMOVE, RENEW,
+    ROLLBACK, end_hung_transactions_after,
 };
 use crate::store::cluster::DatabaseStanding;
 use crate::store::sealing::key_place::KeyPlace;
@@ -23,6 +24,8 @@ pub struct DatabaseFigures {
     pub known: i32,
     /// How it answered.
     pub standing: DatabaseStanding,
+    /// Whether each connection has a session of its own; behind a pooler that shares them out by transaction it has not.
+    pub keeps_sessions: bool,
     /// The id of the master key that the keys of the store are sealed with; nothing where there are none yet.
     pub sealed_with: Option<String>,
 }
@@ -47,12 +50,23 @@ pub(super) fn ask(client: &Arc<Client>) -> Result<Option<DatabaseFigures>, Failu
     let theirs_ms = client.ask(|connection| async move { Ok(connection.one(CLOCK, &[]).await?.get(0)) })?;
     let standing = DatabaseStanding::of(begun.elapsed(), theirs_ms);
     let keys = DatabaseKeys::of(Arc::clone(client), Arc::default());
+    let keeps_sessions = client.ask_on_two(keeps_sessions)?;
     Ok(Some(DatabaseFigures {
+        keeps_sessions,
         sealed_with: keys.sealed_with().ok(),
         version,
         known: schema::KNOWN,
         standing,
     }))
+}
+
+/// Whether two connections that set the same otherwise have it otherwise: two sessions, not one that a pooler gives to both.
+async fn keeps_sessions(one: Connection, two: Connection) -> Result<bool, Failure> {
+    one.say(&end_hung_transactions_after(60_001)).await?;
+    two.say(&end_hung_transactions_after(60_002)).await?;
+    let of_one: String = one.one(HUNG_TRANSACTIONS, &[]).await?.get(0);
+    let of_two: String = two.one(HUNG_TRANSACTIONS, &[]).await?.get(0);
+    Ok(of_one != of_two)
 }
 
 /// Every kind of write that there is, of nothing.

@@ -22,6 +22,9 @@ pub(super) fn end_hung_transactions_after(ms: u128) -> String {
     format!("SET idle_in_transaction_session_timeout = {ms}")
 }
 
+/// After how long that is, as the session has it.
+pub(super) const HUNG_TRANSACTIONS: &str = "SHOW idle_in_transaction_session_timeout";
+
 /// One record.
 pub(super) const GET: &str = "SELECT value FROM offerd_records WHERE key = $1";
 

@@ -117,6 +117,7 @@ fn tables_of_another_version_are_refused_and_left_as_they_are() {
         assert_eq!(schema::version(&client).unwrap(), Some(found));
         let figures = Store::database_figures(&options).unwrap().unwrap();
         assert_eq!((figures.version, figures.known), (found, schema::KNOWN));
+        assert!(figures.keeps_sessions, "no pooler is in front");
     }
 }
 

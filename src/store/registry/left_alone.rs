@@ -12,7 +12,7 @@ use ring::hmac;
 
 use super::suppressions::{NotAdded, SuppressionList, SuppressionLists};
 use crate::model::{SuppressionDigest, SuppressionKind};
-use crate::store::sealing::MasterKeyError;
+use crate::store::sealing::{MasterKeyError, kept_beside};
 use crate::store::{CommitError, MasterKey, ReadError, Store};
 
 /// The name under which the command line knows it.
@@ -99,6 +99,7 @@ impl LeftAlone {
                 let wanted = format!("{place} must have 64 hexadecimal digits, got {length} characters");
                 return Self::Locked(locked(&wanted));
             }
+            Err(error @ MasterKeyError::BesideMount { .. }) => return Self::Locked(error.to_string()),
         };
         if !check.contains(&key.kept(CHECKED)) {
             return Self::Locked(locked(&format!("`{}` is another one's", file.display())));
@@ -235,7 +236,10 @@ pub async fn leave_alone(
 /// Makes the key, unless another process has made one meanwhile; then what was made here is no key of anybody's.
 async fn begin(lists: &SuppressionLists, file: &Path) -> Result<(), NotLeftAlone> {
     let is_made_here = !file.exists();
-    let found = if is_made_here { MasterKey::create(file) } else { MasterKey::read(file) };
+    // Where it lies beside the store, the store has its name without the ending.
+    let kept = || kept_beside(&file.with_extension(""), file.to_owned(), "store.suppression_key_file");
+    let made = || kept().and_then(|file| MasterKey::create(&file));
+    let found = if is_made_here { made() } else { MasterKey::read(file) };
     let key = Key::of(&found.map_err(|error: MasterKeyError| NotLeftAlone::Locked(error.to_string()))?);
     let begun = lists.begin(CHECK, SuppressionKind::Person, &[key.kept(CHECKED)]).await;
     if !begun.map_err(NotLeftAlone::Store)? && is_made_here {

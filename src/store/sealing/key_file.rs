@@ -21,6 +21,9 @@ use super::master_key::MasterKey;
 const NAME: &str = "keys";
 const COPY: &str = "keys.copy";
 
+/// The names of the file and its copy, without which a store is not opened.
+pub(in crate::store) const KEY_FILES: [&str; 2] = [NAME, COPY];
+
 /// The file of a store's keys.
 #[derive(Debug)]
 pub(in crate::store) struct KeyFile {

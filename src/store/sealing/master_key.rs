@@ -40,6 +40,20 @@ pub enum MasterKeyError {
         /// The system's error.
         error: io::Error,
     },
+    /// It would lie in the layer of a container.
+    #[error(
+        "`{}` is a mounted volume, and a key made beside it, as `{}`, would not be kept with it: make one with `offerd key create FILE` where \
+         it is kept and name it as `{setting}`, or name a directory in the volume as `store.path`, as `{}`",
+        store.display(), file.display(), store.join("store").display()
+    )]
+    BesideMount {
+        /// Where the volume is mounted.
+        store: PathBuf,
+        /// The file of the key.
+        file: PathBuf,
+        /// What names a file elsewhere.
+        setting: &'static str,
+    },
     /// It is not 64 hexadecimal digits.
     #[error(
         "the master key in {place} must be {} hexadecimal digits, got {length} characters{}", 2 * KEY_LEN,
@@ -103,7 +117,7 @@ impl MasterKey {
 
     /// Makes the key of a new store that none was given for.
     pub(in crate::store) fn create_beside(store: &Path) -> Result<Self, MasterKeyError> {
-        let file = Self::beside(store);
+        let file = Self::new_beside(store)?;
         let made = Self::create(&file)?;
         made.tell_made(&file);
         Ok(made)
@@ -124,6 +138,14 @@ impl MasterKey {
         let mut name = store.file_name().unwrap_or("offerd".as_ref()).to_owned();
         name.push(".key");
         store.with_file_name(name)
+    }
+
+    /// Where a key is made for a store that none was given for.
+    ///
+    /// # Errors
+    /// That the store is a mounted volume, and what lies beside it would not be kept with it.
+    pub fn new_beside(store: &Path) -> Result<PathBuf, MasterKeyError> {
+        kept_beside(store, Self::beside(store), "store.master_key_file")
     }
 
     /// What names the key in messages; says nothing of the key itself.
@@ -159,6 +181,21 @@ impl MasterKey {
         // A part of a key would be in the way of the next try.
         written.inspect_err(|_| drop(fs::remove_file(file)))?;
         disk::sync_directory(disk::parent_of(file))
+    }
+}
+
+/// The file of a new key that lies beside a store.
+///
+/// # Errors
+/// That the store is a mounted volume, and what lies beside it would not be kept with it.
+pub(in crate::store) fn kept_beside(
+    store: &Path,
+    file: PathBuf,
+    setting: &'static str,
+) -> Result<PathBuf, MasterKeyError> {
+    match disk::is_mount(store) {
+        true => Err(MasterKeyError::BesideMount { store: store.to_owned(), file, setting }),
+        false => Ok(file),
     }
 }
 

@@ -46,6 +46,7 @@ use self::identity_key::{IdentityKey, TERMS};
 use self::key::{Key, SEAL_LEN};
 use self::key_place::KeyPlace;
 use self::key_ring::KeyRing;
+pub(super) use self::master_key::kept_beside;
 pub use self::master_key::{MasterKey, MasterKeyError};
 use self::passing_key::PassingKey;
 use self::slots::Slots;

@@ -16,12 +16,42 @@ use crate::web::{ConnectionRules, Connections, Drained, Gate, Limits, Listener};
 async fn a_head_that_stops_half_way_is_closed() {
     let impatient = Limits { header_timeout: Duration::from_millis(50), ..limits() };
     let server = start_with(impatient, limits().drain, &["*"]);
-    for sent in ["GET /hello HTT", "GET /hello HTTP/1.1\r\nHost: te", ""] {
+    for sent in ["GET /hello HTT", "GET /hello HTTP/1.1\r\nHost: te"] {
         let mut client = server.connect().await;
         client.send(sent).await;
         client.until_closed().await;
     }
     assert_eq!(server.ask("GET /hello", &[]).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_connection_may_be_silent_longer_than_a_head_may_take() {
+    let short = Duration::from_millis(50);
+    let server = start_with(Limits { header_timeout: short, ..limits() }, limits().drain, &["*"]);
+    let mut client = server.connect().await;
+    for _ in 0..3 {
+        // Before the first request, and between two.
+        tokio::time::sleep(3 * short).await;
+        assert_eq!(client.ask("GET /hello", &[], "").await.status, 200);
+    }
+    client.send("GET /hello HTT").await;
+    client.until_closed().await;
+}
+
+#[tokio::test]
+async fn a_silent_connection_is_closed_in_its_own_time() {
+    let impatient = Limits { idle_timeout: Duration::from_millis(50), ..limits() };
+    let server = start_with(impatient, limits().drain, &["*"]);
+    server.connect().await.until_closed().await;
+    let mut served = server.connect().await;
+    assert_eq!(served.ask("GET /hello", &[], "").await.status, 200);
+    served.until_closed().await;
+    // Who has begun a head is given the time for it.
+    let mut slow = server.connect().await;
+    slow.send("GET /hello HTTP/1.1\r\nHost: ").await;
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    slow.send("test\r\n\r\n").await;
+    assert!(slow.until_closed().await.starts_with("HTTP/1.1 200"));
 }
 
 #[tokio::test]

@@ -45,13 +45,14 @@ async fn next_piece(answer: &mut Response<Incoming>) -> Bytes {
 
 #[tokio::test]
 async fn an_answer_that_has_nothing_to_say_for_long_lives_and_a_connection_without_one_ends() {
-    let impatient = Limits { header_timeout: Duration::from_millis(200), ..limits() };
+    let short = Duration::from_millis(200);
+    let impatient = Limits { header_timeout: short, idle_timeout: short, ..limits() };
     let server = start_with(impatient, limits().drain, &["*"]);
     let speaker = Speaker::to(&server).await;
     let mut answer = speaker.ask("/quiet").await.unwrap();
     assert_eq!(next_piece(&mut answer).await, "one ");
     for _ in 0..5 {
-        // Who says nothing is let go each time that the header timeout has passed.
+        // Who says nothing is let go each time that the idle timeout has passed.
         server.connect().await.until_closed().await;
     }
     server.app.gate.add_permits(1);

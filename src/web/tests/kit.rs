@@ -186,6 +186,7 @@ pub(super) fn limits() -> Limits {
     Limits {
         connections: 16,
         header_timeout: PATIENCE,
+        idle_timeout: PATIENCE,
         write_timeout: PATIENCE,
         head_bytes: 4096,
         drain: PATIENCE,
@@ -220,6 +221,7 @@ pub(super) fn serve(listener: Listener, gate: Gate, body_timeout: Duration, orig
         router: Router::new(ROUTES),
         elsewhere: Arc::default(),
         gate: Arc::new(gate),
+        kindly: |_, _, _, _| None,
         welcome: watch::channel(Arc::new(Welcome { cors: Cors::new(&origins), vendors })).1,
     };
     let (stop, stopped) = oneshot::channel();

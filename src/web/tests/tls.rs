@@ -150,7 +150,8 @@ async fn a_new_pair_is_shown_to_new_connections_and_a_bad_one_to_nobody() {
 async fn who_is_silent_or_does_not_speak_tls_is_closed() {
     let pair = Pair::new();
     let certificate = pair.renew();
-    let impatient = Limits { header_timeout: Duration::from_millis(50), ..limits() };
+    let short = Duration::from_millis(50);
+    let impatient = Limits { header_timeout: short, idle_timeout: short, ..limits() };
     let server = start(&pair.read().unwrap(), impatient);
     Client::to(server.address).await.until_closed_by_any_means().await;
     let mut clear = Client::to(server.address).await;

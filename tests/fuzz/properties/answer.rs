@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, Utc};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
 use offerd::model::{CreditBands, Lead};
@@ -109,7 +109,7 @@ fn is_figure(figure: f64) -> bool {
 }
 
 fn facts(lead: &Lead) -> Facts<'_> {
-    Facts::new(lead, NaiveDate::from_ymd_opt(2026, 11, 21).expect("a day"), CreditBands::Current)
+    Facts::new(lead, asked().now, CreditBands::Current)
 }
 
 /// What tables know of a seat of the sample catalogue.

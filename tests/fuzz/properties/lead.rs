@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use chrono::NaiveDate;
+use chrono::DateTime;
 use offerd::http::v1::submission::translate;
 use offerd::model::{ApiError, Attribute, CreditBands, Lead, Unreadable};
 use offerd::partners::Facts;
@@ -45,9 +45,9 @@ fn reads_back(lead: &Lead) {
     for attribute in Attribute::all() {
         attribute.read(lead);
     }
-    let day = NaiveDate::from_ymd_opt(2026, 11, 21).expect("a day");
+    let now = DateTime::from_timestamp(1_795_262_400, 0).expect("a time");
     for bands in [CreditBands::Current, CreditBands::V1] {
-        let facts = Facts::new(lead, day, bands);
+        let facts = Facts::new(lead, now, bands);
         for path in Subject::paths() {
             facts.get(&Subject::named(path).expect("a path names a subject"));
         }

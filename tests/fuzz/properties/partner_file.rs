@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use chrono::NaiveDate;
+use chrono::DateTime;
 use offerd::model::{CreditBands, Lead, ProductType};
 use offerd::partners::http::{Exchange, Secrets};
 use offerd::partners::{Book, Facts};
@@ -57,8 +57,8 @@ pub fn holds(bytes: &[u8]) {
 const SECRET: &str = "hunter2-hunter2";
 
 fn finds_who_fits(book: &Book, lead: &Lead) {
-    let today = NaiveDate::from_ymd_opt(2026, 11, 21).expect("a day");
-    let facts = Facts::new(lead, today, CreditBands::Current);
+    let now = DateTime::from_timestamp(1_795_262_400, 0).expect("a time");
+    let facts = Facts::new(lead, now, CreditBands::Current);
     let found: Vec<(usize, Vec<usize>)> =
         book.fitting(&facts).into_iter().map(|fit| (fit.position, fit.offers)).collect();
     let seats = book.seats().iter().enumerate().filter(|(_, seat)| !seat.paused && seat.rule.holds(&facts));

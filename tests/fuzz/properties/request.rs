@@ -125,6 +125,7 @@ fn served() -> impl HttpService {
         router: Router::new(ROUTES),
         elsewhere: Arc::default(),
         gate: Arc::clone(&SHARED.gate),
+        kindly: |_, _, _, _| None,
         welcome: SHARED.welcome.subscribe(),
     })
 }

@@ -37,7 +37,9 @@ fn found(book: &Book, body: &Value) -> Vec<usize> {
     let lead =
         Lead::read(body.to_string().as_bytes()).unwrap_or_else(|refusal| panic!("{body}: {refusal:?}"));
     let today: NaiveDate = TODAY.parse().unwrap();
-    let facts = Facts::new(&lead, today, CreditBands::Current);
+    // At noon in UTC it is that day in every state.
+    let noon = today.and_hms_opt(12, 0, 0).unwrap().and_utc();
+    let facts = Facts::new(&lead, noon, CreditBands::Current);
     book.fitting(&facts).into_iter().map(|fit| fit.position).collect()
 }
 

@@ -220,6 +220,7 @@ fn it_says_what_each_failure_means() {
         ("bad_attribute", Failure::bad_attribute("a", ""), !of_its_own),
         ("malformed", Failure::malformed(vec![malformed()]), !of_its_own),
         ("unauthorized", Failure::unauthorized(""), !of_its_own),
+        ("fetched_ahead", Failure::fetched_ahead(), of_its_own),
         ("unknown_uuid", Failure::unknown_uuid("RateTable", uuid), of_its_own),
         ("not_found_path", Failure::not_found_path(), of_its_own),
         ("path_without_slash", Failure::path_without_slash("/leads/{uuid}"), of_its_own),

@@ -100,7 +100,7 @@ pub async fn events(context: Context<App>) -> Result<Reply, Failure> {
 /// Answers with a transparent pixel, whatever the path says; records the display of an offer of the page.
 pub async fn seen(context: Context<App>) -> Result<Reply, Failure> {
     let Context { app, request, params, .. } = context;
-    if request.method == Method::GET {
+    if request.method == Method::GET && !request.is_prefetch() {
         let within = app.click_rates.count_address(&request).is_ok();
         let recorded = within && record_seen(&app, &params).await;
         counter!(OFFER_PAGE_DISPLAYS, "recorded" => if recorded { "yes" } else { "no" }).increment(1);
@@ -159,6 +159,19 @@ pub fn message(app: &App, company: Option<Uuid>, framed: bool, message: Message)
     let (name, brand) = brand_of(app, company);
     let html = templates::message(&name, brand, framed, message)?;
     Ok(html_reply(html, brand, framed).status(message.status))
+}
+
+/// A page that says a failure in words for a person, where there are such, with the headers that its status calls for.
+pub fn kindly(app: &App, failure: &Failure, framed: bool) -> Option<Reply> {
+    let said = match failure.status {
+        StatusCode::NOT_FOUND => Message::UNKNOWN,
+        StatusCode::TOO_MANY_REQUESTS => Message::TOO_OFTEN,
+        StatusCode::SERVICE_UNAVAILABLE => Message::OFFER_UNAVAILABLE,
+        _ => return None,
+    };
+    let page = message(app, None, framed, said).ok()?;
+    let headers = failure.headers.iter().cloned();
+    Some(headers.fold(page, |page, (name, value)| page.header(name, value)))
 }
 
 fn html_reply(html: String, brand: &Brand, framed: bool) -> Reply {

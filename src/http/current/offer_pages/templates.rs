@@ -74,6 +74,13 @@ impl Message {
         heading: "This offer has ended",
         words: "Its institution let it stand for a while only, and this while is over. Please ask for new offers where you found this one.",
     };
+    /// What was opened is opened more often than it may be.
+    pub const TOO_OFTEN: Self = Self {
+        name: "too_often",
+        status: StatusCode::TOO_MANY_REQUESTS,
+        heading: "Please wait a moment",
+        words: "This was opened very often in a short time. It is still there: please try again in a minute.",
+    };
     /// An offer was opened that cannot be looked up or noted just now.
     pub const OFFER_UNAVAILABLE: Self = Self {
         name: "offer_unavailable",

@@ -11,7 +11,7 @@ use crate::model::State;
 use crate::partners::catalog::{Pricing, Quoted};
 use crate::partners::quote::{LoanTerms, MortgageTerms, Spread, Terms};
 use crate::partners::template::Template;
-use crate::partners::{Facts, finance, zip_state};
+use crate::partners::{Facts, finance};
 
 /// By what a file judges the figures of answers.
 #[derive(Debug, Clone, PartialEq)]
@@ -234,9 +234,7 @@ fn state(facts: &Facts, of_property: bool) -> Option<State> {
     let lead = facts.lead();
     let property = lead.mortgage_information.as_ref().and_then(|mortgage| mortgage.property_state.as_deref());
     let property = property.and_then(State::from_wire).filter(|_| of_property);
-    let person = lead.personal_information.as_ref();
-    let by_zipcode = || person?.zipcode.as_ref().and_then(zip_state::state_of);
-    property.or_else(|| person?.state).or_else(by_zipcode)
+    property.or_else(|| facts.state())
 }
 
 fn shown((least, most): (f64, f64)) -> String {

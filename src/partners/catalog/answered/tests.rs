@@ -63,7 +63,7 @@ fn answered(file: &str, offers: &Value, lead: &Value) -> (Reading, Vec<Value>) {
     let book = load(file).unwrap_or_else(|faults| panic!("{faults}"));
     let lead = Lead::read(lead.to_string().as_bytes()).unwrap_or_else(|_| panic!("it is a lead"));
     let now = Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).unwrap();
-    let facts = Facts::new(&lead, now.date_naive(), CreditBands::Current);
+    let facts = Facts::new(&lead, now, CreditBands::Current);
     let asked = Asked { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
     let body = json!({ "offers": offers }).to_string();

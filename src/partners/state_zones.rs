@@ -1,0 +1,25 @@
+//! The time zone of each state in which a day begins last.
+
+use chrono_tz::America::{Adak, Chicago, Denver, Los_Angeles, New_York, Phoenix, Puerto_Rico, St_Thomas};
+use chrono_tz::Pacific::Honolulu;
+use chrono_tz::Tz;
+
+use crate::model::State::{self, *};
+
+/// The zone of the state in which a day begins last. States that lie in two zones count as their western part; a lead whose
+/// state is not known as Hawaii, where a day of the United States begins last.
+pub fn westernmost(state: Option<State>) -> Tz {
+    match state {
+        Some(Ak) => Adak,
+        Some(Az) => Phoenix,
+        Some(Ca | Id | Nv | Or | Wa) => Los_Angeles,
+        Some(Co | Ks | Mt | Nd | Ne | Nm | Sd | Tx | Ut | Wy) => Denver,
+        Some(Al | Ar | Fl | Ia | Il | In | Ky | La | Mi | Mn | Mo | Ms | Ok | Tn | Wi) => Chicago,
+        Some(Ct | Dc | De | Ga | Ma | Md | Me | Nc | Nh | Nj | Ny | Oh | Pa | Ri | Sc | Va | Vt | Wv) => {
+            New_York
+        }
+        Some(Pr) => Puerto_Rico,
+        Some(Vi) => St_Thomas,
+        Some(Hi) | None => Honolulu,
+    }
+}

@@ -5,6 +5,8 @@ use std::io;
 
 use http_body_util::LengthLimitError;
 
+use super::tls_fault::TlsFault;
+
 /// Why a call has no reply. Shown, each is one sentence without anything of the payload or the URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum CallError {
@@ -31,9 +33,9 @@ pub enum CallError {
     /// No connection could be made.
     #[error("no connection could be made")]
     Connect,
-    /// The far side's certificate was not accepted, ours was not, or the two had no protocol in common.
-    #[error("the two sides did not agree on TLS")]
-    Tls,
+    /// There is no TLS with the server.
+    #[error("{_0}; {}", _0.remedy())]
+    Tls(TlsFault),
     /// Time ran out.
     #[error("time ran out {}", match .during {
         Phase::Connect => "while connecting",
@@ -85,7 +87,7 @@ impl CallError {
             Self::ForbiddenAddress => "forbidden_address",
             Self::Unresolved => "unresolved",
             Self::Connect => "connect",
-            Self::Tls => "tls",
+            Self::Tls(_) => "tls",
             Self::TimedOut { during: Phase::Connect } => "timed_out_connect",
             Self::TimedOut { during: Phase::Head } => "timed_out_head",
             Self::TimedOut { during: Phase::Body } => "timed_out_body",
@@ -147,8 +149,8 @@ pub(super) fn cause(error: &(dyn Error + 'static)) -> Option<CallError> {
         if let Some(ours) = error.downcast_ref::<CallError>() {
             return Some(*ours);
         }
-        if error.is::<rustls::Error>() {
-            return Some(CallError::Tls);
+        if let Some(tls) = error.downcast_ref::<rustls::Error>() {
+            return Some(CallError::Tls(tls.into()));
         }
         if error.is::<LengthLimitError>() {
             return Some(CallError::TooLarge);

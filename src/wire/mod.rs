@@ -32,6 +32,7 @@ pub mod retry;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod tls_fault;
 mod window;
 
 use std::sync::Arc;
@@ -47,6 +48,7 @@ pub use panel::PanelRules;
 pub use pool::{Pool, PoolRules};
 pub use retry::RetryRules;
 pub use tls::trusting;
+pub use tls_fault::TlsFault;
 
 use panel::Panel;
 

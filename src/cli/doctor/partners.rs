@@ -51,6 +51,7 @@ async fn reach((partner, host, client): (String, String, PartnerClient)) -> Find
             let took = began.elapsed().as_millis();
             CHECK.good(format!("`{partner}` at {host} was connected to in {took} ms"))
         }
+        Err(CallError::Tls(fault)) => CHECK.wrong(format!("`{partner}` at {host}: {fault}"), fault.remedy()),
         Err(error) => CHECK.wrong(format!("`{partner}` at {host}: {error}"), next(error)),
     }
 }
@@ -59,9 +60,6 @@ fn next(error: CallError) -> &'static str {
     match error {
         CallError::Unresolved => {
             "look at the name in its file, and at this machine's resolver (/etc/resolv.conf)"
-        }
-        CallError::Tls => {
-            "its certificate may be private (`wire.authorities`), or it wants one of ours (`wire.client_certificate`)"
         }
         CallError::ForbiddenAddress => "if it is meant to be there, allow it by `wire.allow_addresses`",
         CallError::Connect | CallError::TimedOut { during: Phase::Connect } => {

@@ -1,5 +1,6 @@
 //! The way to the database: a pool of connections on a runtime of their own, and waiting for what it says.
 
+use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -21,7 +22,7 @@ use crate::config::PostgresSettings;
 use crate::regular_file::{self, PEM_BYTES_MAX, SECRET_BYTES_MAX};
 use crate::store::disk::DiskError;
 use crate::store::error::StoreError;
-use crate::wire;
+use crate::wire::{self, CallError};
 
 /// Threads that talk to the database.
 const THREADS: usize = 2;
@@ -82,9 +83,10 @@ impl From<tokio_postgres::Error> for Failure {
             // What the system said is its cause; what the driver says of its own has none.
             None => Self::Said(
                 None,
-                match std::error::Error::source(&error) {
-                    Some(cause) => format!("{error}: {cause}"),
-                    None => error.to_string(),
+                match (wire::TlsFault::behind(&error), error.source()) {
+                    (Some(fault), _) => CallError::Tls(fault).to_string(),
+                    (None, Some(cause)) => format!("{error}: {cause}"),
+                    (None, None) => error.to_string(),
                 },
             ),
         }
@@ -289,15 +291,44 @@ pub(in crate::store) fn fault(options: &PostgresSettings) -> Option<(&'static st
 }
 
 fn config(options: &PostgresSettings) -> Result<Config, String> {
-    // The parser's error is not passed on: it may hold a part of the password.
-    let mut config: Config = options.url.parse().map_err(|_| {
-        "must be an address as `postgres://USER@HOST:PORT/DATABASE`, and cannot be read as one; a `%` in it is written `%25`"
-            .to_owned()
-    })?;
+    let mut config: Config = options.url.parse().map_err(|error| unreadable(&error))?;
     if let Some(password) = password(options)? {
         config.password(password);
     }
     Ok(config)
+}
+
+/// Options of other clients' addresses, and what stands for each here.
+const FOREIGN_OPTIONS: [(&str, &str); 6] = [
+    ("sslrootcert", "name the file in `store.postgres.ca_file`"),
+    ("sslcert", "offerd shows no client certificate to a database; leave it out"),
+    ("sslkey", "offerd shows no client certificate to a database; leave it out"),
+    ("sslpassword", "offerd shows no client certificate to a database; leave it out"),
+    (
+        "pgbouncer",
+        "leave it out; the pooler must give a connection to one client until it ends (`pool_mode = session`)",
+    ),
+    ("schema", "write `options=-csearch_path%3DNAME`"),
+];
+
+/// Why an address cannot be read. The parser's error is not passed on as it is: it may hold a part of the password.
+fn unreadable(error: &tokio_postgres::Error) -> String {
+    let cause = error.source().map(ToString::to_string).unwrap_or_default();
+    let named = |words: &str| -> Option<String> {
+        cause.strip_prefix(words)?.trim_start().strip_prefix('`')?.strip_suffix('`').map(str::to_owned)
+    };
+    let foreign =
+        named("unknown option").and_then(|option| FOREIGN_OPTIONS.iter().find(|(name, _)| *name == option));
+    match (named("invalid value for option").as_deref(), foreign) {
+        (Some("sslmode"), _) => {
+            "has an `sslmode` that is not `disable`, `prefer` or `require`; write `require`, which checks the certificate and the host name as `verify-full` does elsewhere".to_owned()
+        }
+        (Some(option), _) => format!("has a value of `{option}` that cannot be read; correct it or leave it out"),
+        (None, Some((option, remedy))) => {
+            format!("has the option `{option}`, which is not known here; {remedy}")
+        }
+        _ => "must be an address as `postgres://USER@HOST:PORT/DATABASE`, and cannot be read as one; letters of the password such as `%`, `@`, `/` and `?` are written `%25`, `%40`, `%2F` and `%3F`, and options such as `sslmode` follow one `?`".to_owned(),
+    }
 }
 
 fn password(options: &PostgresSettings) -> Result<Option<String>, String> {

@@ -1,17 +1,21 @@
 //! TLS, with a CA of our own.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use rustls::RootCertStore;
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ServerConfig, WebPkiClientVerifier};
+use rustls::{ConfigBuilder, RootCertStore, WantsVerifier};
 use tokio::io::AsyncWriteExt;
 use tokio_rustls::TlsAcceptor;
 
 use super::http2;
 use super::kit::{Server, answer, endpoint, near, request, send};
-use crate::wire::{CallError, PanelRules, PoolRules, Wire};
+use crate::wire::{CallError, PanelRules, PoolRules, TlsFault, Wire};
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
@@ -41,38 +45,46 @@ impl Authority {
     /// A server for `name`; asks for a certificate of `clients`, if there are any.
     async fn serve(&self, name: &str, clients: Option<&Self>, protocols: &[&str]) -> Server {
         let (certificate, key) = self.certify(name);
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .unwrap();
         let config = match clients {
             Some(clients) => {
                 let mut roots = RootCertStore::empty();
                 roots.add(CertificateDer::from(clients.0.der().to_vec())).unwrap();
-                let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider);
-                config.with_client_cert_verifier(verifier.build().unwrap())
+                let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider());
+                builder().with_client_cert_verifier(verifier.build().unwrap())
             }
-            None => config.with_no_client_auth(),
+            None => builder().with_no_client_auth(),
         };
         let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
         let mut config = config.with_single_cert(vec![certificate.der().clone()], key).unwrap();
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
-        let acceptor = TlsAcceptor::from(Arc::new(config));
-        Server::run(move |stream, _| {
-            let acceptor = acceptor.clone();
-            async move {
-                let Ok(mut stream) = acceptor.accept(stream).await else { return };
-                if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
-                    return http2::serve(stream).await;
-                }
-                while request(&mut stream).await.is_some() {
-                    stream.write_all(answer("200 OK", "secured").as_bytes()).await.unwrap();
-                    stream.flush().await.unwrap();
-                }
-            }
-        })
-        .await
+        run(config).await
     }
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn builder() -> ConfigBuilder<ServerConfig, WantsVerifier> {
+    ServerConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().unwrap()
+}
+
+async fn run(config: ServerConfig) -> Server {
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    Server::run(move |stream, _| {
+        let acceptor = acceptor.clone();
+        async move {
+            let Ok(mut stream) = acceptor.accept(stream).await else { return };
+            if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+                return http2::serve(stream).await;
+            }
+            while request(&mut stream).await.is_some() {
+                stream.write_all(answer("200 OK", "secured").as_bytes()).await.unwrap();
+                stream.flush().await.unwrap();
+            }
+        }
+    })
+    .await
 }
 
 fn url(server: &Server) -> String {
@@ -88,15 +100,80 @@ async fn a_private_authority_is_trusted_where_it_is_declared() {
     let authority = Authority::new();
     let server = authority.serve("localhost", None, &[]).await;
     assert_eq!(send(&endpoint(trusting(&authority)), url(&server)).await.unwrap().body, "secured");
-    assert_eq!(send(&endpoint(near()), url(&server)).await.unwrap_err(), CallError::Tls);
-    assert_eq!(send(&endpoint(trusting(&Authority::new())), url(&server)).await.unwrap_err(), CallError::Tls);
+    let unknown = CallError::Tls(TlsFault::NoIntermediate);
+    assert_eq!(send(&endpoint(near()), url(&server)).await.unwrap_err(), unknown);
+    assert_eq!(send(&endpoint(trusting(&Authority::new())), url(&server)).await.unwrap_err(), unknown);
+}
+
+/// A certificate of days from now on, for `localhost` or another host.
+fn certificate(name: &str, days: std::ops::Range<i64>) -> CertificateParams {
+    let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+    let ago = SystemTime::now() - DAY * 100;
+    let day = |days: i64| (ago + DAY * u32::try_from(100 + days).unwrap()).into();
+    (params.not_before, params.not_after) = (day(days.start).into(), day(days.end).into());
+    params
+}
+
+/// A server that sends this chain.
+async fn serve(chain: Vec<CertificateDer<'static>>, key: &KeyPair) -> Server {
+    let config = builder().with_no_client_auth();
+    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    run(config.with_single_cert(chain, key).unwrap()).await
 }
 
 #[tokio::test]
-async fn a_certificate_of_another_name_is_not_accepted() {
-    let authority = Authority::new();
-    let server = authority.serve("lender.example", None, &[]).await;
-    assert_eq!(send(&endpoint(trusting(&authority)), url(&server)).await.unwrap_err(), CallError::Tls);
+async fn each_fault_of_tls_has_its_own_cause() {
+    let (authority, key) = (Authority::new(), KeyPair::generate().unwrap());
+    let middle = CertificateParams {
+        is_ca: IsCa::Ca(BasicConstraints::Unconstrained),
+        ..certificate("middle", -1..9)
+    };
+    let middle = CertifiedIssuer::signed_by(middle, KeyPair::generate().unwrap(), &authority.0).unwrap();
+    let own = |name, days| certificate(name, days).signed_by(&key, &authority.0).unwrap().der().clone();
+    let below = certificate("localhost", -1..9).signed_by(&key, &middle).unwrap().der().clone();
+    let alone = certificate("localhost", -1..9).self_signed(&key).unwrap().der().clone();
+    let between = middle.der().clone();
+    let (known, stranger) = (trusting(&authority), trusting(&Authority::new()));
+    let cases = [
+        // A partner's certificate ran out overnight: payment gateways, every few months.
+        (TlsFault::Expired, vec![own("localhost", -9..-1)], &known),
+        // A machine without a battery starts in the past.
+        (TlsFault::NotYetValid, vec![own("localhost", 2..9)], &known),
+        // The address of a load balancer in place of the partner's name.
+        (TlsFault::WrongName, vec![own("lender.example", -1..9)], &known),
+        // A test host with a certificate of its own making.
+        (TlsFault::SelfSigned, vec![alone], &known),
+        // The bank's own authority.
+        (TlsFault::UnknownIssuer, vec![below.clone(), between], &stranger),
+        // Browsers fetch the missing certificate themselves, so nobody notices.
+        (TlsFault::NoIntermediate, vec![below], &known),
+    ];
+    for (fault, chain, rules) in cases {
+        let server = serve(chain, &key).await;
+        assert_eq!(send(&endpoint(rules.clone()), url(&server)).await.unwrap_err(), CallError::Tls(fault));
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_tls_or_with_an_older_one_is_named() {
+    let alerts: [(TlsFault, &[u8]); 4] = [
+        // The port of plain HTTP in an https URL.
+        (TlsFault::NotTls, b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n"),
+        // Appliances that stay at TLS 1.0: protocol_version; or at RC4: handshake_failure.
+        (TlsFault::NothingInCommon, &[21, 3, 1, 0, 2, 2, 70]),
+        (TlsFault::NothingInCommon, &[21, 3, 3, 0, 2, 2, 40]),
+        // A shared address that knows no host of this name: unrecognized_name.
+        (TlsFault::WrongName, &[21, 3, 3, 0, 2, 2, 112]),
+    ];
+    for (fault, said) in alerts {
+        let server = Server::run(move |mut stream, _| async move {
+            stream.write_all(said).await.unwrap();
+            // Read to the end, so that what was said is not lost with the connection.
+            tokio::io::copy(&mut stream, &mut tokio::io::sink()).await.ok();
+        })
+        .await;
+        assert_eq!(send(&endpoint(near()), url(&server)).await.unwrap_err(), CallError::Tls(fault));
+    }
 }
 
 #[tokio::test]
@@ -110,7 +187,7 @@ async fn we_show_who_we_are_where_it_is_asked() {
     for refused in [stranger, nobody] {
         let error = send(&endpoint(refused), url(&server)).await.unwrap_err();
         // The refusal comes as an alert, or the connection is gone before we have read it.
-        assert!(matches!(error, CallError::Tls | CallError::Broken), "{error:?}");
+        assert!(matches!(error, CallError::Tls(TlsFault::ClientRefused) | CallError::Broken), "{error:?}");
     }
 }
 

@@ -1,0 +1,194 @@
+//! Why TLS with a server fails: a cause and a remedy for each.
+
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    AlertDescription, CertificateError, DigitallySignedStruct, Error, InvalidMessage, OtherError,
+    SignatureScheme,
+};
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
+
+use super::error::CallError;
+
+/// Why TLS with a server fails. Shown, it is the cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum TlsFault {
+    /// The server's certificate is no longer in force.
+    #[error("the server's certificate has expired")]
+    Expired,
+    /// The server's certificate is not in force yet.
+    #[error("the server's certificate is not valid yet")]
+    NotYetValid,
+    /// The server's certificate is for other hosts, or the server knows no host of this name.
+    #[error("the server has no certificate for this host name")]
+    WrongName,
+    /// The server's certificate has no issuer but itself.
+    #[error("the server's certificate is self-signed and not trusted")]
+    SelfSigned,
+    /// The chain that the server sends ends at an authority that is not trusted.
+    #[error("the server's certificate is from an authority that is not trusted")]
+    UnknownIssuer,
+    /// The server sends one certificate, without those between it and an authority.
+    #[error(
+        "the server sends its certificate without intermediate certificates, and the issuer is not trusted"
+    )]
+    NoIntermediate,
+    /// The server's certificate is revoked, broken, or not made for servers.
+    #[error("the server's certificate cannot be used for TLS")]
+    BadCertificate,
+    /// Both sides speak TLS, but no version, cipher or signature that the other one takes.
+    #[error("the server and this daemon have no TLS version or cipher in common")]
+    NothingInCommon,
+    /// The server answers in something else than TLS.
+    #[error("the server answers without TLS")]
+    NotTls,
+    /// The server wants a certificate of ours, or does not take the one that it got.
+    #[error("the server does not accept our client certificate")]
+    ClientRefused,
+    /// Anything else.
+    #[error("the TLS handshake failed")]
+    Other,
+}
+
+impl TlsFault {
+    /// What to change, and where.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Self::Expired => "its owner must renew it; if it is still valid, set this machine's clock right",
+            Self::NotYetValid => {
+                "set this machine's clock right; if it is, ask the server's owner for a valid one"
+            }
+            Self::WrongName => {
+                "correct the host in the URL, or ask the server's owner for a certificate with this name"
+            }
+            Self::SelfSigned => {
+                "trust it by `wire.authorities` of the partner file, or by `ca_file` elsewhere"
+            }
+            Self::UnknownIssuer => {
+                "if the authority is private, name it in `wire.authorities` of the partner file, or in `ca_file` elsewhere"
+            }
+            Self::NoIntermediate => {
+                "ask the server's owner to send the whole chain; if the issuer is private, name it in `wire.authorities` of the partner file, or in `ca_file` elsewhere"
+            }
+            Self::BadCertificate => "ask the server's owner for a certificate that is made for TLS servers",
+            Self::NothingInCommon => {
+                "ask the server's owner to allow TLS 1.2 or 1.3 with AES-GCM or ChaCha20"
+            }
+            Self::NotTls => "correct the port, or write `http://` if the server is meant to be without TLS",
+            Self::ClientRefused => "name a certificate that the server knows in `wire.client_certificate`",
+            Self::Other => "ask the server's owner what its log says",
+        }
+    }
+}
+
+impl TlsFault {
+    /// The fault of TLS behind an error of a connection, if there is one.
+    pub fn behind(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
+        match super::error::cause(error)? {
+            CallError::Tls(fault) => Some(fault),
+            _ => None,
+        }
+    }
+}
+
+impl From<&Error> for TlsFault {
+    fn from(error: &Error) -> Self {
+        match error {
+            Error::InvalidCertificate(error) => of_certificate(error),
+            Error::AlertReceived(alert) => of_alert(*alert),
+            Error::PeerIncompatible(_) => Self::NothingInCommon,
+            Error::InvalidMessage(InvalidMessage::InvalidContentType) => Self::NotTls,
+            _ => Self::Other,
+        }
+    }
+}
+
+fn of_certificate(error: &CertificateError) -> TlsFault {
+    use CertificateError as E;
+    match error {
+        E::Expired | E::ExpiredContext { .. } => TlsFault::Expired,
+        E::NotValidYet | E::NotValidYetContext { .. } => TlsFault::NotYetValid,
+        E::NotValidForName | E::NotValidForNameContext { .. } => TlsFault::WrongName,
+        E::UnknownIssuer => TlsFault::UnknownIssuer,
+        E::Other(OtherError(ours)) => ours.downcast_ref().copied().unwrap_or(TlsFault::BadCertificate),
+        _ => TlsFault::BadCertificate,
+    }
+}
+
+fn of_alert(alert: AlertDescription) -> TlsFault {
+    use AlertDescription as A;
+    match alert {
+        A::UnrecognisedName => TlsFault::WrongName,
+        A::HandshakeFailure | A::ProtocolVersion | A::InsufficientSecurity | A::NoApplicationProtocol => {
+            TlsFault::NothingInCommon
+        }
+        A::CertificateRequired
+        | A::NoCertificate
+        | A::BadCertificate
+        | A::UnsupportedCertificate
+        | A::CertificateRevoked
+        | A::CertificateExpired
+        | A::CertificateUnknown
+        | A::UnknownCA
+        | A::AccessDenied
+        | A::DecryptError => TlsFault::ClientRefused,
+        _ => TlsFault::Other,
+    }
+}
+
+/// Verifies as rustls does. Where the issuer is not known, it says whether the server sent any certificate besides its own.
+#[derive(Debug)]
+pub(super) struct Verifier(pub(super) Arc<WebPkiServerVerifier>);
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        others: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.0.verify_server_cert(certificate, others, name, ocsp, now).map_err(|error| {
+            let issuer_unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
+            if error != issuer_unknown || !others.is_empty() {
+                return error;
+            }
+            let fault =
+                if is_self_signed(certificate) { TlsFault::SelfSigned } else { TlsFault::NoIntermediate };
+            Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(fault))))
+        })
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
+
+/// Whether a certificate names itself as its issuer.
+fn is_self_signed(certificate: &CertificateDer<'_>) -> bool {
+    Certificate::from_der(certificate)
+        .is_ok_and(|read| read.tbs_certificate.subject == read.tbs_certificate.issuer)
+}

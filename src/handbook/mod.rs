@@ -67,6 +67,7 @@ pub const CHAPTERS: &[Chapter] = &[
     chapter!(DAEMON, "privacy", "Personal data and its keys"),
     chapter!(DAEMON, "metrics", "What each metric means", metrics::markdown),
     chapter!(DAEMON, "errors", "What each error means"),
+    chapter!(DAEMON, "input", "What we take, and what we refuse"),
     chapter!(DAEMON, "upgrade", "Upgrade"),
     chapter!(DAEMON, "sizing", "Sizing"),
     chapter!(DAEMON, "growing", "Grow past one machine"),

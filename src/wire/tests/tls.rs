@@ -109,8 +109,9 @@ async fn a_private_authority_is_trusted_where_it_is_declared() {
 fn certificate(name: &str, days: std::ops::Range<i64>) -> CertificateParams {
     let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
     let ago = SystemTime::now() - DAY * 100;
-    let day = |days: i64| (ago + DAY * u32::try_from(100 + days).unwrap()).into();
-    (params.not_before, params.not_after) = (day(days.start).into(), day(days.end).into());
+    let day = |days: i64| ago + DAY * u32::try_from(100 + days).unwrap();
+    params.not_before = day(days.start).into();
+    params.not_after = day(days.end).into();
     params
 }
 
@@ -124,10 +125,8 @@ async fn serve(chain: Vec<CertificateDer<'static>>, key: &KeyPair) -> Server {
 #[tokio::test]
 async fn each_fault_of_tls_has_its_own_cause() {
     let (authority, key) = (Authority::new(), KeyPair::generate().unwrap());
-    let middle = CertificateParams {
-        is_ca: IsCa::Ca(BasicConstraints::Unconstrained),
-        ..certificate("middle", -1..9)
-    };
+    let mut middle = certificate("middle", -1..9);
+    middle.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let middle = CertifiedIssuer::signed_by(middle, KeyPair::generate().unwrap(), &authority.0).unwrap();
     let own = |name, days| certificate(name, days).signed_by(&key, &authority.0).unwrap().der().clone();
     let below = certificate("localhost", -1..9).signed_by(&key, &middle).unwrap().der().clone();

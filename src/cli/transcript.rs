@@ -37,7 +37,7 @@ pub async fn run(settings: &Settings, arguments: &Arguments) -> Result<(), Troub
     let found: Option<TableTranscript> = admin.find_one(Method::GET, &path).await?;
     let Some(mut transcript) = found else {
         return Err(Trouble::Other(format!(
-            "no rate table or offer has the uuid {uuid}, or its lead is erased; `explain` tells the uuids of a lead's rate tables"
+            "no rate table or offer has the uuid {uuid}, or its lead is erased; for a lead, `explain` shows the uuids of its rate tables"
         )));
     };
     transcript.asks.retain(|ask| partner.as_ref().is_none_or(|partner| *partner == ask.partner));

@@ -1,6 +1,6 @@
 //! The store: of the format of this build, opened by the key, free or held by our own daemon.
 
-use std::io;
+use std::io::{self, ErrorKind};
 
 use rustix::fs::{Access, access};
 
@@ -190,6 +190,9 @@ fn unopened(error: &StoreError) -> Finding {
         }
         StoreError::Unfinished => "give `offerd store copy` again, or set another place",
         StoreError::Io { source, .. } if is_forbidden(source) => PERMIT,
+        StoreError::Io { source, .. } if source.kind() == ErrorKind::StorageFull => {
+            "make room on its disk, then start the daemon"
+        }
         _ => "look at the disk; `offerd restore` makes a store of the last backup",
     };
     CHECK.wrong(error.to_string(), next)

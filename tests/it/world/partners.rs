@@ -200,7 +200,7 @@ fn of_bodies() -> Vec<Case> {
 /// A lender at each address of a far side that answers as the cases have it.
 fn lenders(cases: &[Case], far: &FarSide) -> Vec<PartnerFile> {
     let lender = |(nth, case): (usize, &Case)| {
-        let lender = far_lender(&format!("case_{nth}"), &far.url(&format!("/{nth}")), "");
+        let lender = far_lender(&format!("far_{nth}"), &far.url(&format!("/{nth}")), "");
         lender.replaced("declined = \"response.no\"", case.mapping)
     };
     cases.iter().enumerate().map(lender).collect()
@@ -240,7 +240,7 @@ async fn tried(partners: Vec<PartnerFile>, wanted: Vec<(String, &'static str, &'
 async fn assert_read(cases: Vec<Case>) {
     let far = answering(&cases).await;
     let wanted = cases.iter().enumerate();
-    let wanted = wanted.map(|(nth, case)| (format!("case_{nth}"), case.seen, case.wanted)).collect();
+    let wanted = wanted.map(|(nth, case)| (format!("far_{nth}"), case.seen, case.wanted)).collect();
     tried(lenders(&cases, &far), wanted).await;
 }
 
@@ -262,7 +262,7 @@ async fn a_live_table_has_their_offers_and_explains_the_rest() {
     let daemon = Daemon::with_partners(lenders(&cases, &far)).start().await;
     let table = daemon.submit_blocking(sample("personal_loan")).await.json();
     let offering = |nth: usize| {
-        let key = format!("case_{nth}");
+        let key = format!("far_{nth}");
         let offers = table["loanOffers"].as_array().unwrap();
         offers.iter().any(|offer| offer["originator"]["key"] == key.as_str())
     };

@@ -17,11 +17,12 @@ async fn stopped() -> Stopped {
     let daemon = Daemon::with_partners(vec![partner("lender").loan("").savings("")]).in_files().start().await;
     let table = daemon.submit(sample("everything")).await.json()["uuid"].as_str().unwrap().to_owned();
     daemon.complete(&table).await;
-    for line in [&["backup", "backup"][..], &["export", "--personal-data", "export"]] {
-        let output = daemon.command(line);
-        assert!(output.status.success(), "{line:?}: {}", told(&output));
-    }
-    daemon.terminate().1
+    let backup = daemon.command(&["backup", "backup"]);
+    assert!(backup.status.success(), "{}", told(&backup));
+    let stopped = daemon.terminate().1;
+    let export = stopped.plan.command(&["export", "--personal-data", "export"]).output().unwrap();
+    assert!(export.status.success(), "{}", told(&export));
+    stopped
 }
 
 fn told(output: &Output) -> String {

@@ -113,7 +113,8 @@ fn of_certificate(error: &CertificateError) -> TlsFault {
         E::Expired | E::ExpiredContext { .. } => TlsFault::Expired,
         E::NotValidYet | E::NotValidYetContext { .. } => TlsFault::NotYetValid,
         E::NotValidForName | E::NotValidForNameContext { .. } => TlsFault::WrongName,
-        E::UnknownIssuer => TlsFault::UnknownIssuer,
+        // Another authority has the issuer's name.
+        E::UnknownIssuer | E::BadSignature => TlsFault::UnknownIssuer,
         E::Other(OtherError(ours)) => ours.downcast_ref().copied().unwrap_or(TlsFault::BadCertificate),
         _ => TlsFault::BadCertificate,
     }

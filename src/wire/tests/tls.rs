@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ServerConfig, WebPkiClientVerifier};
 use rustls::{ConfigBuilder, RootCertStore, WantsVerifier};
 use tokio::io::AsyncWriteExt;
 use tokio_rustls::TlsAcceptor;
+use uuid::Uuid;
 
 use super::http2;
 use super::kit::{Server, answer, endpoint, near, request, send};
@@ -21,7 +22,7 @@ struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
     fn new() -> Self {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        let mut params = named(&Uuid::new_v4().to_string());
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
@@ -32,8 +33,7 @@ impl Authority {
 
     fn certify(&self, name: &str) -> (rcgen::Certificate, KeyPair) {
         let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-        (params.signed_by(&key, &self.0).unwrap(), key)
+        (named(name).signed_by(&key, &self.0).unwrap(), key)
     }
 
     /// A certificate, and its key.
@@ -105,9 +105,16 @@ async fn a_private_authority_is_trusted_where_it_is_declared() {
     assert_eq!(send(&endpoint(trusting(&Authority::new())), url(&server)).await.unwrap_err(), unknown);
 }
 
+/// A certificate for a host, which is also its subject.
+fn named(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params
+}
+
 /// A certificate of days from now on, for `localhost` or another host.
 fn certificate(name: &str, days: std::ops::Range<i64>) -> CertificateParams {
-    let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+    let mut params = named(name);
     let ago = SystemTime::now() - DAY * 100;
     let day = |days: i64| ago + DAY * u32::try_from(100 + days).unwrap();
     params.not_before = day(days.start).into();

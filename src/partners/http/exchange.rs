@@ -214,7 +214,7 @@ impl Step {
         }
         let Some(expression) = &self.bid else { return Ok(Next::Call) };
         let bid = match expression.look_up(context)? {
-            Ok(bid) => bid.filter(|bid| truth_of(bid) != Some(false)),
+            Ok(bid) => bid.filter(|bid| !says_no(bid)),
             Err(absent) => return Ok(Next::lacking(absent)),
         };
         let Some(bid) = bid else { return Ok(Next::Ended(Answered::Declined(None).into())) };
@@ -224,6 +224,12 @@ impl Step {
             dollars => Next::Bid(dollars.unwrap_or_default()),
         })
     }
+}
+
+/// Whether a bid is a no. An empty text, a list and an object are neither a bid nor a no.
+fn says_no(bid: &Mapped) -> bool {
+    let has_meaning = !matches!(bid.kind(), ValueKind::Seq | ValueKind::Map) && bid.as_str() != Some("");
+    has_meaning && truth_of(bid) == Some(false)
 }
 
 /// What is wrong with what is no bid.

@@ -125,13 +125,18 @@ impl Add {
         let bar = input.bar();
         let lines = Lines::new(decoded(bar.wrap_read(input.read), self.encoding), SAVE_AS_UTF_8);
         let (mut read, mut bad, mut batch) = (0_u64, 0_u64, Vec::with_capacity(AT_ONCE));
-        for Row { line, cells } in Rows::new(lines, Some(self.width())) {
+        let mut rows = Rows::new(lines, Some(self.width()));
+        while let Some(Row { line, cells }) = rows.next() {
             read += 1;
             let wrong =
                 |column: Option<usize>| column.map_or(String::new(), |nth| format!("column {} ", nth + 1));
             let cells = cells.map_err(|fault| format!("{}{}", wrong(fault.column), fault.message));
             match cells.and_then(|cells| self.digest(&cells)) {
                 Ok(digest) => batch.push(const_hex::encode(digest)),
+                Err(message) if rows.is_broken() => {
+                    bar.finish_and_clear();
+                    return Err(format!("line {line} {message}; nothing is added to `{}`", self.name));
+                }
                 Err(message) => {
                     bad += 1;
                     self.tell(&bar, (line, &message), bad);

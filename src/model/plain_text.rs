@@ -5,7 +5,12 @@ use unicode_normalization::char::is_combining_mark;
 
 /// A text as a keyboard types it: without letters that show nothing, each blank a space, each hyphen `-` and each apostrophe `'`.
 pub fn as_typed(text: &str) -> String {
-    text.chars().filter(|letter| !shows_nothing(*letter)).map(usual).collect()
+    without_invisible(text).chars().map(usual).collect()
+}
+
+/// A text without letters that show nothing.
+pub fn without_invisible(text: &str) -> String {
+    text.chars().filter(|letter| !shows_nothing(*letter)).collect()
 }
 
 /// Whether a letter only says how others are shown: a direction, a joint, a place where a word may break.

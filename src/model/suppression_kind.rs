@@ -7,7 +7,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::input_kinds::has_shape;
 use super::lead::Lead;
-use super::plain_text::as_typed;
+use super::plain_text::{as_typed, without_invisible};
 use super::text_format::{Email, Phone};
 
 /// The SHA-256 of something in its normal form.
@@ -54,7 +54,9 @@ impl SuppressionKind {
     /// # Errors
     /// What they must be.
     pub fn of_cells(self, cells: &[impl AsRef<str>]) -> Result<SuppressionDigest, &'static str> {
-        let cells: Vec<String> = cells.iter().map(|cell| as_typed(cell.as_ref()).trim().to_owned()).collect();
+        // Each apostrophe of a mail address is another address.
+        let typed = if self == Self::Email { without_invisible } else { as_typed };
+        let cells: Vec<String> = cells.iter().map(|cell| typed(cell.as_ref()).trim().to_owned()).collect();
         let normal = match (self, &cells[..]) {
             (Self::Email, [address]) => Email::parse(address).map(|address| email(&address)),
             (Self::Phone, [number]) => Phone::parse(number).map(|number| number.as_str().to_owned()),
@@ -78,8 +80,8 @@ impl SuppressionKind {
         }
     }
 
-    /// Those of the normal form alone, as [lines in plain](Self::of_line) have them; of a name with other hyphens or apostrophes than a
-    /// keyboard's that as it is given too, since lists of others hash it so.
+    /// Those of the normal form alone, as [lines in plain](Self::of_line) have them; of a name with other hyphens or
+    /// apostrophes than a keyboard's also the name as given, since lists of others hash it so.
     pub fn normal_of_lead(self, lead: &Lead) -> Vec<SuppressionDigest> {
         let normal = match self {
             Self::Email => emails(lead),
@@ -185,6 +187,7 @@ mod tests {
     fn a_line_in_plain_names_whom_the_lead_is_about_however_it_is_written() {
         for (kind, line) in [
             (SuppressionKind::Email, " ada@EXAMPLE.com"),
+            (SuppressionKind::Email, "\u{202a}ada@example.com\u{202c}\u{a0}"),
             (SuppressionKind::Phone, "+1 206.555.0100"),
             (SuppressionKind::Phone, "2065550101"),
             (SuppressionKind::Person, "ADA, King Lovelace ,1985-12-10"),
@@ -196,6 +199,10 @@ mod tests {
         let composed_or_not = ["Zo\u{eb},King,1985-02-21", "Zoe\u{308},King,1985-02-21"];
         let [one, other] = composed_or_not.map(|line| SuppressionKind::Person.of_line(line));
         assert_eq!(one, other);
+        // Two people may have these.
+        let [one, other] =
+            ["o`neil@example.com", "o'neil@example.com"].map(|line| SuppressionKind::Email.of_line(line));
+        assert_ne!(one, other);
         let other = SuppressionKind::Email.of_line("other@example.com").unwrap();
         assert!(!SuppressionKind::Email.of_lead(&lead()).contains(&other));
     }

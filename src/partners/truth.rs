@@ -7,6 +7,6 @@ pub(super) fn truth(text: &str) -> Option<bool> {
     if is_one_of(&["", "false", "no", "n", "f"]) || text.parse() == Ok(0.0) {
         Some(false)
     } else {
-        is_one_of(&["true", "yes", "y", "t", "1"]).then_some(true)
+        (is_one_of(&["true", "yes", "y", "t"]) || text.parse() == Ok(1.0)).then_some(true)
     }
 }

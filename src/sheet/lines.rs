@@ -17,7 +17,7 @@ pub type Line = (u64, Result<String, String>);
 
 /// The encoding of this name, as browsers know it: `windows-1252`, `utf-16le`.
 pub fn encoding(name: &str) -> Option<Encoding> {
-    encoding_rs::Encoding::for_label(name.as_bytes())
+    encoding_rs::Encoding::for_label_no_replacement(name.as_bytes())
 }
 
 /// The text of a file in UTF-8. A mark at its beginning names its encoding, or else the caller does, or else it is UTF-8. Bytes that are
@@ -81,6 +81,11 @@ impl<R: BufRead> Lines<R> {
     /// The lines of a [decoded] text. `advice` ends the sentence about letters that cannot be read.
     pub fn new(text: R, advice: &'static str) -> Self {
         Self { text, number: 0, after_return: false, is_broken: false, ahead: VecDeque::new(), advice }
+    }
+
+    /// Whether the text ended since it could not be read on.
+    pub(super) fn is_broken(&self) -> bool {
+        self.is_broken
     }
 
     /// The line so many lines ahead, blank ones included; it is not taken.

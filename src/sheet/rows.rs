@@ -1,5 +1,5 @@
 //! The rows of a person's file: CSV as spreadsheets and scripts write it. Every row is read as it is meant, or is a fault with its line: a
-//! quotation mark without its like costs its own line and none of those behind it.
+//! quotation mark without a partner costs its own line and none of those behind it.
 
 use std::cmp::Reverse;
 use std::io::BufRead;
@@ -16,6 +16,9 @@ const ERRORS: [&str; 7] = ["#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NU
 const UNENDED: &str = "has a quotation mark that begins a field and does not end it on this line; double each that belongs to the field, \
                        and put the field between two";
 const STRAY: &str = "has a quotation mark amid a field; double it, and put the field between two";
+
+/// Most lines that are read to find the end of a field.
+const ROW_LINES: usize = 100;
 
 /// A row.
 #[derive(Debug)]
@@ -74,12 +77,17 @@ impl<R: BufRead> Rows<R> {
         Ok((line, names))
     }
 
+    /// Whether the file ended since it could not be read on.
+    pub fn is_broken(&self) -> bool {
+        self.lines.is_broken()
+    }
+
     /// The cells of the row that begins with a line, over several lines where a field goes on.
     fn split(&mut self, line: String, separator: char) -> Result<Vec<String>, &'static str> {
         let (mut text, mut more) = (line, 0);
         loop {
             match split(&text, separator) {
-                // No column of ours has lines: two stray marks, and all that stands between them.
+                // No column of ours has lines, so a line break in a cell means two stray quotation marks.
                 Ok(cells) if cells.iter().any(|cell| cell.contains('\n')) => return Err(UNENDED),
                 Ok(cells) => {
                     self.lines.skip_looked_at(more);
@@ -90,7 +98,8 @@ impl<R: BufRead> Rows<R> {
             }
             let mut is_open = true;
             while is_open {
-                let next = self.lines.peek(more).filter(|next| text.len() + next.len() < RECORD_BYTES);
+                let next = self.lines.peek(more);
+                let next = next.filter(|next| more < ROW_LINES && text.len() + next.len() < RECORD_BYTES);
                 let next = next.ok_or(UNENDED)?;
                 text.push('\n');
                 text.push_str(next);
@@ -232,12 +241,12 @@ fn spoilt(cell: &str, separator: char) -> Option<&'static str> {
             "is a number that the spreadsheet has shortened; make the column text, and fill it in again",
         );
     }
-    // Where cells are kept apart by semicolons, commas are decimal, and points stand between thousands.
+    // Where cells are not kept apart by commas, these may be decimal, and points stand between thousands.
     let mut groups = cell.trim_start_matches('-').split('.');
     let first = groups.next().filter(|first| are_digits(first) && first.len() <= 3);
     let mut groups = groups.peekable();
     let are_thousands = groups.peek().is_some() && groups.all(|group| group.len() == 3 && are_digits(group));
-    let is_either = separator == ';' && first.is_some() && are_thousands;
+    let is_either = separator != ',' && first.is_some() && are_thousands;
     is_either
         .then_some("is a number whose point may stand between thousands or before decimals; leave it out")
 }

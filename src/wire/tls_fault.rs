@@ -43,6 +43,9 @@ pub enum TlsFault {
     /// Both sides speak TLS, but no version, cipher or signature that the other one takes.
     #[error("the server and this daemon have no TLS version or cipher in common")]
     NothingInCommon,
+    /// The server ends the handshake and does not say why; many that want a client certificate do so.
+    #[error("the server ended the TLS handshake")]
+    Refused,
     /// The server answers in something else than TLS.
     #[error("the server answers without TLS")]
     NotTls,
@@ -77,6 +80,9 @@ impl TlsFault {
             Self::BadCertificate => "ask the server's owner for a certificate that is made for TLS servers",
             Self::NothingInCommon => {
                 "ask the server's owner to allow TLS 1.2 or 1.3 with AES-GCM or ChaCha20"
+            }
+            Self::Refused => {
+                "it may want a client certificate (`wire.client_certificate`), or it must allow TLS 1.2 or 1.3 with AES-GCM or ChaCha20"
             }
             Self::NotTls => "correct the port, or write `http://` if the server is meant to be without TLS",
             Self::ClientRefused => "name a certificate that the server knows in `wire.client_certificate`",
@@ -124,9 +130,8 @@ fn of_alert(alert: AlertDescription) -> TlsFault {
     use AlertDescription as A;
     match alert {
         A::UnrecognisedName => TlsFault::WrongName,
-        A::HandshakeFailure | A::ProtocolVersion | A::InsufficientSecurity | A::NoApplicationProtocol => {
-            TlsFault::NothingInCommon
-        }
+        A::HandshakeFailure => TlsFault::Refused,
+        A::ProtocolVersion | A::InsufficientSecurity | A::NoApplicationProtocol => TlsFault::NothingInCommon,
         A::CertificateRequired
         | A::NoCertificate
         | A::BadCertificate

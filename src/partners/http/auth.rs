@@ -23,6 +23,9 @@ use crate::model::Timestamp;
 /// How long a token is kept whose answer does not say.
 const TOKEN_LIFE: Duration = Duration::from_secs(300);
 
+/// A token is fetched anew after this time, however long the far side says that it lives.
+const TOKEN_LIFE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// What an assertion in place of a client's secret is called (RFC 7523, 2.2).
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
@@ -166,6 +169,7 @@ impl BearerToken {
             seconds => seconds.as_f64(),
         };
         let life = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let life = life.map(|life| life.min(TOKEN_LIFE_MAX));
         Ok(Self { authorization, life: life.unwrap_or(TOKEN_LIFE) })
     }
 }
@@ -173,7 +177,9 @@ impl BearerToken {
 /// The header of HTTP basic.
 fn credentials(key: &str, user: &str, password: &str) -> Result<HeaderValue, MappingError> {
     let value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))));
-    value.map_err(|_| MappingError::new(key, "makes no header"))
+    let mut value = value.map_err(|_| MappingError::new(key, "makes no header"))?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 /// The advice for an error of an authorization server (RFC 6749, 5.2); its own words are not repeated.

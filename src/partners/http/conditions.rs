@@ -1,6 +1,7 @@
 //! Yes and no within mappings: where Jinja takes every text for true, `not response.Approved` and `… if response.Approved` take `false`
 //! and its like for no, as conditions of the file do.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use minijinja::value::{Value, ValueKind};
@@ -13,7 +14,7 @@ const PATHS_MAX: usize = 64;
 /// Words that are no names.
 const WORDS: [&str; 10] = ["not", "and", "or", "if", "elif", "else", "true", "false", "none", "in"];
 
-/// What makes a path a condition that stands behind it.
+/// A path behind one of these words is a condition.
 const ASKING: [&str; 3] = ["not", "if", "elif"];
 
 /// What else may stand before a condition; the empty word is the start.
@@ -29,7 +30,8 @@ pub(super) struct Conditions(Vec<String>);
 impl Conditions {
     /// Those of a mapping as it is written.
     pub(super) fn of(text: &str) -> Self {
-        let words = words(text);
+        let code = code(text);
+        let words = words(&code);
         let word = |nth: usize| words.get(nth).copied().unwrap_or_default();
         let mut paths: Vec<String> = Vec::new();
         let mut is_in_condition = false;
@@ -46,7 +48,7 @@ impl Conditions {
             let is_alone = BEHIND.contains(&behind) && (is_asked || BEFORE.contains(&before));
             // The last of `a or b` is a value, unless it stands in a condition.
             let is_tested = ["and", "or"].contains(&behind) || is_asked || is_in_condition;
-            let is_condition = is_path && !WORDS.contains(&path) && is_alone && is_tested;
+            let is_condition = is_path && !WORDS.contains(&path) && !is_ours(path) && is_alone && is_tested;
             if is_condition && paths.len() < PATHS_MAX && !paths.iter().any(|known| known == path) {
                 paths.push(path.to_owned());
             }
@@ -65,6 +67,29 @@ impl Conditions {
             }
         })
     }
+}
+
+/// Whether a path names a person's own data or a secret: a person may be called No.
+fn is_ours(path: &str) -> bool {
+    ["lead.", "secret."].iter().any(|ours| path.starts_with(ours))
+}
+
+/// What of a mapping is code: all of an expression, and of a template what stands between its marks.
+fn code(text: &str) -> Cow<'_, str> {
+    let marks = ["{%", "{{"];
+    if !marks.iter().any(|mark| text.contains(mark)) {
+        return text.into();
+    }
+    let mut code = String::new();
+    let mut rest = text;
+    while let Some(start) = marks.iter().filter_map(|mark| rest.find(mark)).min() {
+        rest = &rest[start..];
+        let end = if rest.starts_with("{%") { "%}" } else { "}}" };
+        let length = rest.find(end).map_or(rest.len(), |at| at + end.len());
+        code.push_str(&rest[..length]);
+        rest = &rest[length..];
+    }
+    code.into()
 }
 
 /// Whether a value is true for Jinja and says no.

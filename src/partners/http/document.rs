@@ -99,7 +99,7 @@ pub fn text_of<'b>(content_type: Option<&str>, body: &'b [u8]) -> Result<Cow<'b,
         None => (of_wide_letters(body), body),
     };
     let label = charset(content_type).or_else(|| declared(body));
-    let encoding = marked.or_else(|| Encoding::for_label(label?.as_bytes()));
+    let encoding = marked.or_else(|| Encoding::for_label_no_replacement(label?.as_bytes()));
     // Other encodings are UTF-8 by chance in plain letters alone, which are the same in them.
     if encoding.is_none_or(Encoding::is_ascii_compatible)
         && let Ok(text) = std::str::from_utf8(body)
@@ -150,6 +150,9 @@ fn charset(content_type: Option<&str>) -> Option<&str> {
     Some(label.trim().trim_matches(['"', '\'']))
 }
 
+/// The namespace of attributes such as `xsi:type` and `xsi:nil`, which say how an element is meant and are no part of it.
+const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
+
 /// The encoding that a declaration of XML names: `<?xml version="1.0" encoding="ISO-8859-1"?>`.
 fn declared(body: &[u8]) -> Option<&str> {
     let rest = body.trim_ascii_start().strip_prefix(b"<?xml")?;
@@ -171,6 +174,9 @@ fn xml(text: &str, named: impl Fn(&str) -> bool + Copy) -> Result<Value, String>
         parsed => parsed,
     };
     let document = document.map_err(|error| {
+        if error == Error::NodesLimitReached {
+            return format!("has more than {NODES} elements and attributes");
+        }
         let place = error.pos();
         format!("is not XML: see line {}, column {}", place.row, place.col)
     })?;
@@ -197,7 +203,8 @@ fn element(node: Node<'_, '_>, depth: usize, named: impl Fn(&str) -> bool + Copy
     let is_text = table.is_empty() && !text.is_empty();
     for attribute in node.attributes() {
         let name = format!("@{}", attribute.name());
-        if !is_text || named(&name) {
+        let is_of_schema = attribute.namespace() == Some(SCHEMA_INSTANCE);
+        if !(is_text || is_of_schema) || named(&name) {
             table.insert(name, attribute.value().into());
         }
     }

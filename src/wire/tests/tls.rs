@@ -167,7 +167,7 @@ async fn a_server_without_tls_or_with_an_older_one_is_named() {
         (TlsFault::NotTls, b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n"),
         // Appliances that stay at TLS 1.0: protocol_version; or at RC4: handshake_failure.
         (TlsFault::NothingInCommon, &[21, 3, 1, 0, 2, 2, 70]),
-        (TlsFault::NothingInCommon, &[21, 3, 3, 0, 2, 2, 40]),
+        (TlsFault::Refused, &[21, 3, 3, 0, 2, 2, 40]),
         // A shared address that knows no host of this name: unrecognized_name.
         (TlsFault::WrongName, &[21, 3, 3, 0, 2, 2, 112]),
     ];

@@ -41,10 +41,6 @@ fn an_address_of_a_database_says_what_of_it_is_not_read() {
         assert!(said.contains(wanted) && !said.contains("%25"), "{option} ({seen}): {said}");
     }
     // What is not known may be a part of the password, and is not shown.
-    for url in
-        ["host=db.example user=offerd pass word=s3cret", "postgres://offerd@db.example/offerd?s3cret=1"]
-    {
-        let said = check(url);
-        assert!(said.contains("must be an address as `postgres://"), "{said}");
-    }
+    let said = check("postgres://offerd@db.example/offerd?s3cret=1");
+    assert!(said.contains("must be an address as `postgres://"), "{said}");
 }

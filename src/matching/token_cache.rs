@@ -126,6 +126,15 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn one_that_lives_longer_than_clocks_count_is_kept_for_a_while() {
+        for life in ["9223372036854775807", "1e19", "1e300", "-1"] {
+            let body = format!(r#"{{"access_token":"t","expires_in":{life}}}"#);
+            let token = BearerToken::read(StatusCode::OK, body.as_bytes());
+            assert!(TokenCache::default().get(async { token }).await.is_ok(), "{life}");
+        }
+    }
+
+    #[tokio::test]
     async fn a_token_that_was_refused_is_forgotten_and_no_other() {
         let cache = TokenCache::default();
         let token = |body: &'static str| async move { BearerToken::read(StatusCode::OK, body.as_bytes()) };

@@ -147,6 +147,10 @@ mod tests {
             ("1 if response.a is defined else offer.b", &[]),
             ("<a>{% if kept.open %}1{% endif %}</a>", &["kept.open"]),
             ("<a>do not call</a><b>{{ kept.flag }}</b>", &[]),
+            ("<n>Applicant's</n>{% if kept.open %}<Open/>{% endif %}", &["kept.open"]),
+            // A person may be called No.
+            ("lead.personalInformation.lastName or ''", &[]),
+            ("{% if lead.personalInformation.lastName %}<l/>{% endif %}", &[]),
         ] {
             assert_eq!(Conditions::of(text).0, paths, "{text}");
         }

@@ -139,7 +139,7 @@ impl Add {
                 }
                 Err(message) => {
                     bad += 1;
-                    self.tell(&bar, (line, &message), bad);
+                    self.report_bad(&bar, (line, &message), bad);
                 }
             }
             if batch.len() == AT_ONCE {
@@ -176,8 +176,8 @@ impl Add {
         digest.map_err(|wanted| format!("must be {wanted}"))
     }
 
-    /// Tells of a bad line what is wrong, and not what it says.
-    fn tell(&self, bar: &ProgressBar, (line, message): (u64, &str), bad: u64) {
+    /// Says what is wrong with a bad line, without its content.
+    fn report_bad(&self, bar: &ProgressBar, (line, message): (u64, &str), bad: u64) {
         bar.suspend(|| match bad {
             1..=MOST_TOLD => tell!("{}:{line}: {message}", self.file.display()),
             _ if bad == MOST_TOLD + 1 => tell!("more lines are bad; they are counted"),

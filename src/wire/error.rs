@@ -144,7 +144,7 @@ impl Failed {
 }
 
 /// The first error of the chain that says more than "it broke".
-pub(super) fn cause(error: &(dyn Error + 'static)) -> Option<CallError> {
+pub fn cause(error: &(dyn Error + 'static)) -> Option<CallError> {
     chain(error).find_map(|error| {
         if let Some(ours) = error.downcast_ref::<CallError>() {
             return Some(*ours);

@@ -33,6 +33,7 @@ pub mod retry;
 mod tests;
 mod tls;
 mod tls_fault;
+mod verifier;
 mod window;
 
 use std::sync::Arc;
@@ -42,7 +43,7 @@ use rustls::RootCertStore;
 pub use breaker::{BreakerRules, BreakerState};
 pub use call::{Call, Phases, Reply};
 pub use endpoint::{Endpoint, EndpointRules, EndpointState};
-pub use error::{CallError, Phase};
+pub use error::{CallError, Phase, cause};
 pub use late::LateEar;
 pub use panel::PanelRules;
 pub use pool::{Pool, PoolRules};

@@ -1,13 +1,11 @@
 //! Whom we trust, and who we are.
 
-use std::sync::Arc;
-
-use rustls::client::{ClientConfig, WebPkiServerVerifier};
+use rustls::RootCertStore;
+use rustls::client::ClientConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{RootCertStore, crypto};
 
-use super::tls_fault::Verifier;
+use super::verifier::verified;
 
 /// How to speak TLS, trusting the public CAs and `roots`, PEM, too: for who reaches a far side with a client of its own.
 ///
@@ -32,15 +30,7 @@ pub(super) fn config(
     for root in extra_roots.map(|pem| certificates(pem, "roots")).transpose()?.into_iter().flatten() {
         roots.add(root).map_err(|error| format!("a certificate of the roots cannot be used: {error}"))?;
     }
-    let provider = Arc::new(crypto::ring::default_provider());
-    let verifier =
-        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build();
-    let verifier = verifier.map_err(|error| format!("the roots cannot be used: {error}"))?;
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| format!("TLS cannot be set up: {error}"))?
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Verifier(verifier)));
+    let config = verified(roots, Vec::new())?;
     let Some(identity) = identity else { return Ok(config.with_no_client_auth()) };
     let chain = certificates(identity, "client certificates")?;
     // The parser's error is not passed on: it may hold the line that it stumbled over.

@@ -1,18 +1,6 @@
 //! Why TLS with a server fails: a cause and a remedy for each.
 
-use std::sync::Arc;
-
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{
-    AlertDescription, CertificateError, DigitallySignedStruct, Error, InvalidMessage, OtherError,
-    SignatureScheme,
-};
-use x509_cert::Certificate;
-use x509_cert::der::Decode;
-
-use super::error::CallError;
+use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, OtherError};
 
 /// Why TLS with a server fails. Shown, it is the cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
@@ -91,16 +79,6 @@ impl TlsFault {
     }
 }
 
-impl TlsFault {
-    /// The fault of TLS behind an error of a connection, if there is one.
-    pub fn behind(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
-        match super::error::cause(error)? {
-            CallError::Tls(fault) => Some(fault),
-            _ => None,
-        }
-    }
-}
-
 impl From<&Error> for TlsFault {
     fn from(error: &Error) -> Self {
         match error {
@@ -144,57 +122,4 @@ fn of_alert(alert: AlertDescription) -> TlsFault {
         | A::DecryptError => TlsFault::ClientRefused,
         _ => TlsFault::Other,
     }
-}
-
-/// Verifies as rustls does. Where the issuer is not known, it says whether the server sent any certificate besides its own.
-#[derive(Debug)]
-pub(super) struct Verifier(pub(super) Arc<WebPkiServerVerifier>);
-
-impl ServerCertVerifier for Verifier {
-    fn verify_server_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        others: &[CertificateDer<'_>],
-        name: &ServerName<'_>,
-        ocsp: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        self.0.verify_server_cert(certificate, others, name, ocsp, now).map_err(|error| {
-            let issuer_unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
-            if error != issuer_unknown || !others.is_empty() {
-                return error;
-            }
-            let fault =
-                if is_self_signed(certificate) { TlsFault::SelfSigned } else { TlsFault::NoIntermediate };
-            Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(fault))))
-        })
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls12_signature(message, certificate, signed)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls13_signature(message, certificate, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
-    }
-}
-
-/// Whether a certificate names itself as its issuer.
-fn is_self_signed(certificate: &CertificateDer<'_>) -> bool {
-    Certificate::from_der(certificate)
-        .is_ok_and(|read| read.tbs_certificate.subject == read.tbs_certificate.issuer)
 }

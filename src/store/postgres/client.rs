@@ -83,10 +83,10 @@ impl From<tokio_postgres::Error> for Failure {
             // What the system said is its cause; what the driver says of its own has none.
             None => Self::Said(
                 None,
-                match (wire::TlsFault::behind(&error), error.source()) {
-                    (Some(fault), _) => CallError::Tls(fault).to_string(),
-                    (None, Some(cause)) => format!("{error}: {cause}"),
-                    (None, None) => error.to_string(),
+                match (wire::cause(&error), error.source()) {
+                    (Some(tls @ CallError::Tls(_)), _) => tls.to_string(),
+                    (_, Some(cause)) => format!("{error}: {cause}"),
+                    (_, None) => error.to_string(),
                 },
             ),
         }

@@ -177,7 +177,7 @@ async fn assert_document_tells_what_a_company_may_know(daemon: &Daemon, lead: &s
     let document = document(daemon, lead, &daemon.confidential).await;
     assert_eq!(document.status, 200);
     let text = String::from_utf8_lossy(&document.body).into_owned();
-    assert!(!text.contains("503") && !text.contains("toml") && !text.contains("536-22"), "{text}");
+    assert!(!text.contains("status 503") && !text.contains("toml") && !text.contains("536-22"), "{text}");
     let document = document.json();
     for (partner, wanted) in [
         ("bank", "offers"),

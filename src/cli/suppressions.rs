@@ -124,7 +124,7 @@ impl Add {
     async fn send(&self, admin: &AdminClient, input: Input) -> Result<u64, String> {
         let bar = input.bar();
         let lines = Lines::new(decoded(bar.wrap_read(input.read), self.encoding), SAVE_AS_UTF_8);
-        let (mut read, mut bad, mut batch) = (0_u64, 0_u64, Vec::with_capacity(AT_ONCE));
+        let (mut read, mut bad, mut sent, mut batch) = (0_u64, 0_u64, 0_usize, Vec::with_capacity(AT_ONCE));
         let mut rows = Rows::new(lines, Some(self.width()));
         while let Some(Row { line, cells }) = rows.next() {
             read += 1;
@@ -135,7 +135,11 @@ impl Add {
                 Ok(digest) => batch.push(const_hex::encode(digest)),
                 Err(message) if rows.is_broken() => {
                     bar.finish_and_clear();
-                    return Err(format!("line {line} {message}; nothing is added to `{}`", self.name));
+                    let added = match sent {
+                        0 => "nothing is added".to_owned(),
+                        sent => format!("only the first {sent} good lines are added"),
+                    };
+                    return Err(format!("line {line} {message}; {added} to `{}`", self.name));
                 }
                 Err(message) => {
                     bad += 1;
@@ -143,14 +147,19 @@ impl Add {
                 }
             }
             if batch.len() == AT_ONCE {
+                sent += AT_ONCE;
                 self.post(admin, std::mem::take(&mut batch), false).await?;
                 bar.set_message(format!("{read} lines"));
             }
         }
-        if bad > 0 && bad == read {
+        if bad == read {
             bar.finish_and_clear();
             // An empty list would let everybody pass who is to be kept out.
-            return Err(format!("none of the {read} lines is good, so nothing is added to `{}`", self.name));
+            let found = match read {
+                0 => format!("{} has no line with anything on it", self.shown()),
+                _ => format!("none of the {read} lines is good"),
+            };
+            return Err(format!("{found}, so nothing is added to `{}`", self.name));
         }
         let entries = self.post(admin, batch, true).await?.entries.unwrap_or(0);
         bar.finish_and_clear();
@@ -160,6 +169,11 @@ impl Add {
             page::print(format!("{read} lines read, {bad} bad; {} has {entries} entries", self.name));
         }
         Ok(bad)
+    }
+
+    /// The file as messages name it.
+    fn shown(&self) -> String {
+        if self.file == Path::new("-") { "standard input".into() } else { self.file.display().to_string() }
     }
 
     /// How many cells a row has.

@@ -1,4 +1,7 @@
-//! Origins of pages, in the form in which browsers send them: small letters, and no port that the scheme has anyway.
+//! Origins of pages, in the form in which browsers send them: small letters, addresses in their short form, and no port that the scheme has
+//! anyway.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::web_address::{host_and_port, is_host, is_port};
 
@@ -34,12 +37,58 @@ pub(super) fn parse(text: &str) -> Result<String, &'static str> {
     if !is_host(domain.unwrap_or(&host)) {
         return Err("");
     }
+    let host = if own_port.is_some() { as_sent(host)? } else { host };
     let port = match port {
         Some(port) if !is_port(port) => return Err(": a port is from 1 to 65535"),
         Some(port) => port.parse().ok().filter(|port| Some(*port) != own_port),
         None => None,
     };
     Ok(port.map_or_else(|| format!("{scheme}://{host}"), |port: u16| format!("{scheme}://{host}:{port}")))
+}
+
+/// A host as browsers send it: addresses in one form, whichever they are written in.
+fn as_sent(host: String) -> Result<String, &'static str> {
+    if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        return Ok(address.parse().map_or(host, |address| format!("[{}]", short(address))));
+    }
+    let parts: Vec<&str> = host.strip_suffix('.').unwrap_or(&host).split('.').collect();
+    if parts.last().is_none_or(|last| number(last).is_none()) {
+        return Ok(host);
+    }
+    ipv4(&parts)
+        .map(|address| address.to_string())
+        .ok_or(": that is no IPv4 address, which is as `192.0.2.1`")
+}
+
+/// IPv6 as browsers write it, who write no part of it as IPv4.
+fn short(address: Ipv6Addr) -> String {
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0xffff, high, low] => format!("::ffff:{high:x}:{low:x}"),
+        _ => address.to_string(),
+    }
+}
+
+/// IPv4 as browsers read it: `127.1` is `127.0.0.1`, as the last number fills the rest.
+fn ipv4(parts: &[&str]) -> Option<Ipv4Addr> {
+    let numbers = parts.iter().map(|part| number(part)?).collect::<Option<Vec<u32>>>()?;
+    let (last, first) = numbers.split_last()?;
+    let free = 32_u32.checked_sub(8 * u32::try_from(first.len()).ok()?)?;
+    let fits = first.iter().all(|part| *part <= 0xff) && last.checked_shr(free).is_none_or(|over| over == 0);
+    let high = |(nth, part): (usize, &u32)| part << (24 - 8 * nth);
+    let bits = || first.iter().enumerate().map(high).sum::<u32>() | last;
+    (fits && free > 0).then(|| Ipv4Addr::from_bits(bits()))
+}
+
+/// A number of such an address; the outer `None` is a name, the inner one too large a number.
+fn number(part: &str) -> Option<Option<u32>> {
+    let (digits, radix) = match part.strip_prefix("0x") {
+        Some(digits) => (digits, 16),
+        None if part.len() > 1 && part.starts_with('0') => (&part[1..], 8),
+        None => (part, 10),
+    };
+    let is_number = !part.is_empty() && digits.chars().all(|digit| digit.is_digit(radix.max(10)));
+    let value = if digits.is_empty() { Ok(0) } else { u32::from_str_radix(digits, radix) };
+    is_number.then(|| value.ok())
 }
 
 fn is_scheme(scheme: &str) -> bool {

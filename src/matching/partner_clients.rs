@@ -440,6 +440,7 @@ impl Trouble {
                 CallError::TooLarge
                 | CallError::Malformed
                 | CallError::UnknownCoding
+                | CallError::LargeWindow
                 | CallError::BrokenCoding,
             ) => Outcome::Failed(Failure::Answer),
             Self::Call(_) => Outcome::Failed(Failure::Unreachable),

@@ -101,8 +101,8 @@ impl Vehicles {
     fn read(bytes: &(impl AsRef<[u8]> + ?Sized)) -> Result<Self, Vec<FaultAt>> {
         let lines = Lines::new(decoded(bytes.as_ref(), None), "save the file as UTF-8");
         let mut rows = Rows::new(lines, None);
-        let (_, names) = rows.names().map_err(|message| vec![(None, String::new(), message)])?;
-        let columns = Columns::of(&names)?;
+        let (line, names) = rows.names().map_err(|message| vec![(None, String::new(), message)])?;
+        let columns = Columns::of(line as usize, &names)?;
         let mut reading = Reading::default();
         for Row { line, cells } in rows {
             if reading.entries.len() > MOST_CARS {
@@ -192,8 +192,9 @@ type FaultAt = (Option<usize>, String, String);
 struct Columns([Option<usize>; COLUMNS.len()]);
 
 impl Columns {
-    fn of(names: &[String]) -> Result<Self, Vec<FaultAt>> {
-        let wanted = || format!("the first line names the columns: {}", COLUMNS.join(", "));
+    /// By their names, which stand on a line.
+    fn of(line: usize, names: &[String]) -> Result<Self, Vec<FaultAt>> {
+        let wanted = || format!("the first row names the columns: {}", COLUMNS.join(", "));
         let mut faults: Vec<FaultAt> = Vec::new();
         for (nth, name) in names.iter().enumerate() {
             let fault = match (COLUMNS.contains(&name.as_str()), names[..nth].contains(name)) {
@@ -201,12 +202,12 @@ impl Columns {
                 (true, true) => "names a column that stands there already".to_owned(),
                 (true, false) => continue,
             };
-            faults.push((Some(1), name.clone(), fault));
+            faults.push((Some(line), name.clone(), fault));
         }
         let place = |column: &str| names.iter().position(|name| name == column);
         let lacking = COLUMNS[..REQUIRED].iter().filter(|column| place(column).is_none());
         faults.extend(
-            lacking.map(|column| (Some(1), (*column).to_owned(), format!("is missing; {}", wanted()))),
+            lacking.map(|column| (Some(line), (*column).to_owned(), format!("is missing; {}", wanted()))),
         );
         if faults.is_empty() { Ok(Self(COLUMNS.map(place))) } else { Err(faults) }
     }
@@ -439,9 +440,13 @@ mod tests {
             [
                 "1 modl: is not a known column; did you mean `model`?",
                 "1 make: names a column that stands there already",
-                "1 model: is missing; the first line names the columns: years, make, model, trim, uuid, ucgVehicleId",
+                "1 model: is missing; the first row names the columns: years, make, model, trim, uuid, ucgVehicleId",
             ]
         );
+        let below = "\n\nsep=;\n\nyears;make;modl;trim;model\n";
+        assert_eq!(faults(below), ["5 modl: is not a known column; did you mean `model`?"]);
+        assert_eq!(faults("\nyears,make\n").len(), 2);
+        assert!(faults("\nyears,make\n").iter().all(|fault| fault.starts_with("2 ")));
         assert_eq!(faults("years,make,model,trim\n").len(), 1);
         let twice = "years,make,model,trim,ucgVehicleId\n2020,A,B,C,7\n2021,A,B,C,7\n";
         assert_eq!(

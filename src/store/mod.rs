@@ -128,7 +128,7 @@ mod volumes;
 mod writer;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -221,6 +221,8 @@ pub struct Store {
 }
 
 struct Shared {
+    /// The directory of the store, of one in a database that of this process.
+    path: PathBuf,
     // Declared before the records, so that the writer is gone before sled is closed.
     queue: Queue,
     backing: Backing,
@@ -267,8 +269,8 @@ impl Shared {
         let turns = Turns::new(options.changes_per_record, false);
         let (latch, stalls) = (Arc::clone(&committer.latch), Arc::clone(&committer.stalls));
         let queue = Queue::new(committer, options, has_threads).map_err(io)?;
-        let cluster = Arc::new(Cluster::alone());
-        Ok(Self { queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
+        let (path, cluster) = (options.path.clone(), Arc::new(Cluster::alone()));
+        Ok(Self { path, queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
     }
 
     fn in_database(
@@ -290,7 +292,8 @@ impl Shared {
         let turns = Turns::new(options.changes_per_record, true);
         let (latch, stalls) = (Arc::clone(&committer.latch), Arc::clone(&committer.stalls));
         let queue = Queue::new(committer, options, has_threads).map_err(io)?;
-        Ok(Self { queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
+        let path = options.path.clone();
+        Ok(Self { path, queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
     }
 
     fn files(&self) -> Option<&Files> {
@@ -306,6 +309,11 @@ impl Store {
     /// made survives a power cut as an empty one.
     pub fn open(options: StoreOptions) -> Result<Self, StoreError> {
         Self::open_as(&options, true)
+    }
+
+    /// The directory of the store, of one in a database that of this process.
+    pub(in crate::store) fn path(&self) -> &Path {
+        &self.shared.path
     }
 
     fn open_as(options: &StoreOptions, has_threads: bool) -> Result<Self, StoreError> {

@@ -18,19 +18,19 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// The client's address: the peer's or, of a trusted proxy, the last one that it or the trusted proxies before it noted.
 ///
 /// What stands left of that was written by the client itself, and proves nothing. Without a trusted proxy the header is
-/// ignored. Some proxies note the port, too, or write IPv6 in brackets.
+/// ignored, and so is what stands left of a note that cannot be read. Some proxies note the port, too, or write IPv6 in brackets.
 pub(super) fn client_address(
     peer: Option<Peer>,
     headers: &HeaderMap,
     trusted_proxies: &[IpNet],
 ) -> Option<IpAddr> {
     let mut address = peer?.0.ip().to_canonical();
-    let hops: Vec<&str> = list::items(headers, &FORWARDED_FOR).collect();
+    let hops: Vec<Option<&str>> = list::all_items(headers, &FORWARDED_FOR).collect();
     for hop in hops.iter().rev() {
         if !is_in(trusted_proxies, address) {
             break;
         }
-        let Some(forwarded) = noted(hop) else { break };
+        let Some(forwarded) = hop.and_then(noted) else { break };
         address = forwarded.to_canonical();
     }
     Some(address)
@@ -59,12 +59,14 @@ pub(super) fn household(address: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
+    use hyper::header::HeaderValue;
+
     use super::*;
 
     fn address(peer: &str, forwarded_for: &[&str], trusted: &[&str]) -> String {
         let mut headers = HeaderMap::new();
         for value in forwarded_for {
-            headers.append(FORWARDED_FOR, value.parse().unwrap());
+            headers.append(FORWARDED_FOR, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
         let trusted: Vec<IpNet> = trusted.iter().map(|network| network.parse().unwrap()).collect();
         let peer = Peer(peer.parse().unwrap());
@@ -87,6 +89,22 @@ mod tests {
             "198.51.100.7"
         );
         assert_eq!(address("192.0.2.1:5", &["203.0.113.9, unknown"], &trusted), "192.0.2.1");
+    }
+
+    #[test]
+    fn what_is_not_ascii_costs_itself_and_what_stands_left_of_it() {
+        let trusted = ["192.0.2.0/24"];
+        for (hops, client) in [
+            (&["Zoë, 203.0.113.9"][..], "203.0.113.9"),
+            (&["Zoë, 203.0.113.9, 192.0.2.5"], "203.0.113.9"),
+            (&["Zoë", "203.0.113.9"], "203.0.113.9"),
+            (&["203.0.113.9, Zoë"], "192.0.2.1"),
+            (&["203.0.113.9", "Zoë"], "192.0.2.1"),
+            (&["203.0.113.9, Zoë, 192.0.2.5"], "192.0.2.5"),
+            (&["203.0.113.9, 198.51.100.7\u{e9}"], "192.0.2.1"),
+        ] {
+            assert_eq!(address("192.0.2.1:5", hops, &trusted), client, "{hops:?}");
+        }
     }
 
     #[test]

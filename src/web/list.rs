@@ -1,12 +1,21 @@
 //! Headers that hold lists.
 
 use hyper::HeaderMap;
-use hyper::header::HeaderName;
+use hyper::header::{HeaderName, HeaderValue};
 
-/// What stands between the commas of all headers of a name, without the blanks around it. What is no text is left out.
+/// What stands between the commas of all headers of a name, without the blanks around it. What is not ASCII is left out.
 pub fn items<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'h str> + use<'h> {
-    let lists = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
-    lists.flat_map(|list| list.split(',')).map(str::trim)
+    all_items(headers, name).flatten()
+}
+
+/// The same, with `None` for what is not ASCII.
+pub(super) fn all_items<'h>(
+    headers: &'h HeaderMap,
+    name: &HeaderName,
+) -> impl Iterator<Item = Option<&'h str>> + use<'h> {
+    let lists = headers.get_all(name).into_iter().map(HeaderValue::as_bytes);
+    let items = lists.flat_map(|list| list.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii);
+    items.map(|item| std::str::from_utf8(item).ok().filter(|text| text.is_ascii()))
 }
 
 /// The weight that a parameter of an item gives it (RFC 9110, 12.4.2); `None` where it gives none.

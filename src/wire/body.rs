@@ -72,8 +72,14 @@ fn undone(coded: &[u8], coding: Coding, most: usize) -> Result<Bytes, CallError>
         // Meant is zlib's form; many send what is in it alone.
         Coding::Deflate if is_zlib(coded) => read(ZlibDecoder::new(coded), most),
         Coding::Deflate => read(DeflateDecoder::new(coded), most),
+        Coding::Brotli if is_of_large_window(coded) => Err(CallError::LargeWindow),
         Coding::Brotli => read(Decompressor::new(coded, CHUNK), most),
     }
+}
+
+/// Whether bytes are in Brotli's extension that lets a few of them ask for 1 GiB to undo them. No other Brotli begins so (RFC 7932, 9.1).
+fn is_of_large_window(coded: &[u8]) -> bool {
+    coded.first().is_some_and(|first| first & 0x7f == 0x11)
 }
 
 /// Whether bytes begin as zlib's do (RFC 1950, 2.2).

@@ -60,6 +60,11 @@ pub enum CallError {
         "the answer is compressed in a way that is not read: the partner's `Content-Encoding` must be gzip, deflate, br or identity"
     )]
     UnknownCoding,
+    /// The answer is in Brotli's large window.
+    #[error(
+        "the answer is compressed with Brotli's large window, which takes up to 1 GiB to undo: the partner must leave that option out, or use gzip"
+    )]
+    LargeWindow,
     /// The answer cannot be decompressed.
     #[error("the answer cannot be decompressed: it is not what the partner's `Content-Encoding` says")]
     BrokenCoding,
@@ -95,6 +100,7 @@ impl CallError {
             Self::TooLarge => "too_large",
             Self::Malformed => "malformed",
             Self::UnknownCoding => "unknown_coding",
+            Self::LargeWindow => "large_window",
             Self::BrokenCoding => "broken_coding",
         }
     }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use minijinja::value::{Value as Mapped, ValueKind};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::absent::Absent;
-use super::document::TEXT;
+use super::document::leaf;
 use super::expression::Expression;
 use super::mapping_error::MappingError;
 use crate::model::RejectReason;
@@ -110,17 +110,10 @@ fn given(value: &Mapped) -> Option<Value> {
         ValueKind::Undefined | ValueKind::None => None,
         ValueKind::String if value.as_str() == Some("") => None,
         _ => match serde_json::to_value(value) {
-            // A text with attributes that a mapping names.
-            Ok(Value::Object(mut table)) if is_text(&table) => table.remove(TEXT),
-            Ok(value) => Some(value),
+            Ok(value) => Some(leaf(value)),
             Err(_) => Some(value.to_string().into()),
         },
     }
-}
-
-/// Whether an element has a text and attributes, and no other elements.
-fn is_text(table: &Map<String, Value>) -> bool {
-    table.contains_key(TEXT) && table.keys().all(|name| name == TEXT || name.starts_with('@'))
 }
 
 /// The elements of the list that an expression gives, or what it met where there is none.

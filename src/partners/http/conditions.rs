@@ -1,176 +1,419 @@
-//! Yes and no within mappings: where Jinja takes every text for true, `not response.Approved` and `… if response.Approved` take `false`
-//! and its like for no, as conditions of the file do.
+//! Yes and no within mappings: where Jinja takes every text for true, `not response.Approved` and `… if response['Approved']` take `false`
+//! and its like for no, as conditions of the file do. Before a mapping is compiled each operand whose truth it asks for is marked with a
+//! filter, so that the value decides, however it is looked up.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::ops::Range;
 
-use minijinja::value::{Value, ValueKind};
+use minijinja::Environment;
+use minijinja::value::Value;
 
 use super::truth::truth_of;
 
-/// Most paths of a mapping that are looked at; each is a layer over the context.
-const PATHS_MAX: usize = 64;
+/// The filter that an operand is marked with.
+const FILTER: &str = "unless_no";
+
+/// What is written behind an operand that is marked, before which a bracket opens.
+const MARK: &str = ")|unless_no";
+
+/// Operators of Jinja whose letters apart would be others.
+const LONG: [&str; 6] = ["==", "!=", "<=", ">=", "**", "//"];
+
+/// Operators whose value is true or false, so that there is no text in it.
+const COMPARING: [&str; 8] = ["==", "!=", "<=", ">=", "<", ">", "in", "is"];
 
 /// Words that are no names.
-const WORDS: [&str; 10] = ["not", "and", "or", "if", "elif", "else", "true", "false", "none", "in"];
+const WORDS: [&str; 14] =
+    ["not", "and", "or", "if", "elif", "else", "in", "is", "true", "false", "none", "True", "False", "None"];
 
-/// A path behind one of these words is a condition.
-const ASKING: [&str; 3] = ["not", "if", "elif"];
+/// A word, a text in quotes or an operator, and where it begins.
+type Token<'t> = (usize, &'t str);
 
-/// What else may stand before a condition; the empty word is the start.
-const BEFORE: [&str; 10] = ["", "and", "or", "else", "(", "[", "{", ",", ":", "%"];
+/// Adds the filter that marks conditions.
+pub(super) fn add_to(environment: &mut Environment<'static>) {
+    environment.add_filter(FILTER, unless_no);
+}
 
-/// What may stand behind it; the empty word is the end.
-const BEHIND: [&str; 9] = ["", "and", "or", "else", ")", "]", "}", ",", "%"];
+/// False for a value that says no; any other as it is.
+fn unless_no(value: &Value) -> Value {
+    match value.is_true() && truth_of(value) == Some(false) {
+        true => false.into(),
+        false => value.clone(),
+    }
+}
 
-/// The paths that a mapping takes for conditions by themselves: `response.Approved` in `not response.Approved`.
-#[derive(Debug)]
-pub(super) struct Conditions(Vec<String>);
+/// An expression with its conditions marked.
+pub(super) fn marked(expression: &str) -> String {
+    let mut marking = Marking::default();
+    (marking.tokens, _) = tokens(expression, 0, None);
+    marking.operands(0..marking.tokens.len(), false);
+    marking.of(expression)
+}
 
-impl Conditions {
-    /// Those of a mapping as it is written.
-    pub(super) fn of(text: &str) -> Self {
-        let code = code(text);
-        let words = words(&code);
-        let word = |nth: usize| words.get(nth).copied().unwrap_or_default();
-        let mut paths: Vec<String> = Vec::new();
-        let mut is_in_condition = false;
-        for nth in 0..words.len() {
-            let (before, path, behind) =
-                (if nth == 0 { "" } else { word(nth - 1) }, word(nth), word(nth + 1));
-            match path {
-                "if" | "elif" | "not" => is_in_condition = true,
-                "else" | "%" | "{" => is_in_condition = false,
-                _ => {}
+/// A template with the conditions of its tags marked.
+pub(super) fn marked_template(template: &str) -> String {
+    let mut marking = Marking::default();
+    let mut at = 0;
+    while let Some((begin, kind)) = next_tag(template, at) {
+        let end = match kind {
+            "{#" => {
+                at = template[begin..].find("#}").map_or(template.len(), |end| begin + end + 2);
+                continue;
             }
-            let is_path = path.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-            let is_asked = ASKING.contains(&before);
-            let is_alone = BEHIND.contains(&behind) && (is_asked || BEFORE.contains(&before));
-            // The last of `a or b` is a value, unless it stands in a condition.
-            let is_tested = ["and", "or"].contains(&behind) || is_asked || is_in_condition;
-            let is_condition = is_path && !WORDS.contains(&path) && !is_ours(path) && is_alone && is_tested;
-            if is_condition && paths.len() < PATHS_MAX && !paths.iter().any(|known| known == path) {
-                paths.push(path.to_owned());
-            }
+            "{%" => "%}",
+            _ => "}}",
+        };
+        let code = begin + kind.len();
+        let code = code + usize::from(template[code..].starts_with(['-', '+']));
+        (marking.tokens, at) = tokens(template, code, Some(end));
+        match marking.word(0) {
+            "raw" if kind == "{%" => at = end_of_raw(template, at),
+            _ if kind == "{%" => marking.statement(),
+            _ => marking.operands(0..marking.tokens.len(), false),
         }
-        Self(paths)
     }
-
-    /// The context, with false for a text that says no where a condition looks at it.
-    pub(super) fn in_words(&self, context: Value) -> Value {
-        self.0.iter().fold(context, |context, path| {
-            let names: Vec<&str> = path.split('.').collect();
-            let found = names.iter().try_fold(context.clone(), |value, name| value.get_attr(name));
-            match found {
-                Ok(value) if says_no(&value) => with_false(&context, &names),
-                _ => context,
-            }
-        })
-    }
+    marking.of(template)
 }
 
-/// Whether a path names a person's own data or a secret: a person may be called No.
-fn is_ours(path: &str) -> bool {
-    ["lead.", "secret."].iter().any(|ours| path.starts_with(ours))
+/// Where the next tag or comment begins, and with what.
+fn next_tag(template: &str, from: usize) -> Option<(usize, &'static str)> {
+    let found = |mark: &'static str| Some((from + template[from..].find(mark)?, mark));
+    ["{{", "{%", "{#"].into_iter().filter_map(found).min()
 }
 
-/// What of a mapping is code: all of an expression, and of a template what stands between its marks.
-fn code(text: &str) -> Cow<'_, str> {
-    let marks = ["{%", "{{"];
-    if !marks.iter().any(|mark| text.contains(mark)) {
-        return text.into();
-    }
-    let mut code = String::new();
-    let mut rest = text;
-    while let Some(start) = marks.iter().filter_map(|mark| rest.find(mark)).min() {
-        rest = &rest[start..];
-        let end = if rest.starts_with("{%") { "%}" } else { "}}" };
-        let length = rest.find(end).map_or(rest.len(), |at| at + end.len());
-        code.push_str(&rest[..length]);
-        rest = &rest[length..];
-    }
-    code.into()
+/// Where the tag begins that ends what is not code.
+fn end_of_raw(template: &str, from: usize) -> usize {
+    let is_end = |at: &usize| {
+        let tag = template[at + 2..].trim_start_matches(['-', '+']).trim_start();
+        tag.starts_with("endraw")
+    };
+    let mut tags = template[from..].match_indices("{%").map(|(at, _)| from + at);
+    tags.find(is_end).unwrap_or(template.len())
 }
 
-/// Whether a value is true for Jinja and says no.
-fn says_no(value: &Value) -> bool {
-    value.is_true() && truth_of(value) == Some(false)
-}
-
-/// A table with false at a path.
-fn with_false(table: &Value, path: &[&str]) -> Value {
-    let Some((first, rest)) = path.split_first() else { return false.into() };
-    let inner = table.get_attr(first).unwrap_or_default();
-    let changed = BTreeMap::from([((*first).to_owned(), with_false(&inner, rest))]);
-    match table.kind() {
-        ValueKind::Map => minijinja::context! { ..Value::from(changed), ..table.clone() },
-        _ => table.clone(),
-    }
-}
-
-/// The words of a mapping: paths whole, everything else letter by letter, texts in quotes as their first quote.
-fn words(text: &str) -> Vec<&str> {
-    let is_of_path = |letter: char| letter.is_ascii_alphanumeric() || "_.".contains(letter);
-    let mut words = Vec::new();
-    let mut rest = text.trim_start();
-    while let Some(first) = rest.chars().next() {
+/// What code is made of, up to the `end` of its tag, and where that is.
+fn tokens<'t>(text: &'t str, from: usize, end: Option<&str>) -> (Vec<Token<'t>>, usize) {
+    let is_of_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let (mut tokens, mut at, mut depth) = (Vec::new(), from, 0_usize);
+    while let Some(first) = text[at..].chars().next() {
+        let rest = &text[at..];
+        let is_end = |end: &str| {
+            rest.starts_with(end) || rest.strip_prefix(['-', '+']).is_some_and(|rest| rest.starts_with(end))
+        };
+        if depth == 0 && end.is_some_and(is_end) {
+            break;
+        }
         let length = match first {
-            '\'' | '"' => rest[1..].find(first).map_or(rest.len(), |end| end + 2),
-            _ if is_of_path(first) => rest.find(|letter| !is_of_path(letter)).unwrap_or(rest.len()),
+            '\'' | '"' => length_of_text(rest, first),
+            _ if is_of_word(first) => rest.find(|letter| !is_of_word(letter)).unwrap_or(rest.len()),
+            _ if LONG.iter().any(|operator| rest.starts_with(operator)) => 2,
             _ => first.len_utf8(),
         };
-        words.push(if matches!(first, '\'' | '"') { &rest[..1] } else { &rest[..length] });
-        rest = rest[length..].trim_start();
+        match first {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if !first.is_whitespace() {
+            tokens.push((at, &rest[..length]));
+        }
+        at += length;
     }
-    words
+    (tokens, at)
+}
+
+/// How long a text in quotes is, with them.
+fn length_of_text(rest: &str, quote: char) -> usize {
+    let mut is_escaped = false;
+    let end = rest[1..].find(|letter| {
+        let is_end = letter == quote && !is_escaped;
+        is_escaped = letter == '\\' && !is_escaped;
+        is_end
+    });
+    end.map_or(rest.len(), |end| end + 2)
+}
+
+/// What is marked of a mapping.
+struct Marking<'t> {
+    /// The tag at hand.
+    tokens: Vec<Token<'t>>,
+    /// Names of a person's own data and of secrets, whose texts are never a no: a person may be called No.
+    ours: BTreeSet<&'t str>,
+    /// What is written where.
+    marks: Vec<(usize, &'static str)>,
+}
+
+impl Default for Marking<'_> {
+    fn default() -> Self {
+        Self { tokens: Vec::new(), ours: BTreeSet::from(["lead", "secret"]), marks: Vec::new() }
+    }
+}
+
+impl<'t> Marking<'t> {
+    /// The text with its marks.
+    fn of(mut self, text: &str) -> String {
+        self.marks.sort_by_key(|(at, _)| *at);
+        let (mut marked, mut from) = (String::with_capacity(text.len()), 0);
+        for (at, mark) in self.marks {
+            marked.push_str(&text[from..at]);
+            marked.push_str(mark);
+            from = at;
+        }
+        marked + &text[from..]
+    }
+
+    fn word(&self, nth: usize) -> &'t str {
+        self.tokens.get(nth).map_or("", |(_, word)| word)
+    }
+
+    /// Whether a word is the name of an attribute, a filter or a test, whatever else it would mean.
+    fn is_named(&self, nth: usize) -> bool {
+        nth.checked_sub(1).is_some_and(|before| match self.word(before) {
+            "." | "|" => true,
+            "is" => !self.is_named(before),
+            _ => false,
+        })
+    }
+
+    /// Marks the conditions of a statement, and notes of which data the names are that it gives.
+    fn statement(&mut self) {
+        let end = self.tokens.len();
+        match self.word(0) {
+            "for" => {
+                let within = (1..end).find(|nth| self.word(*nth) == "in").unwrap_or(end);
+                let is_recursive = self.word(end - 1) == "recursive" && !self.is_named(end - 1);
+                let end = end - usize::from(is_recursive);
+                self.bind(1..within, within + 1..end);
+                self.operands(within + 1..end, false);
+            }
+            "set" | "with" => {
+                let mut names = 1;
+                while let Some(assigns) = (names..end).find(|nth| self.word(*nth) == "=") {
+                    self.bind(names..assigns, assigns + 1..end);
+                    names = self.next_pair(assigns + 1, end);
+                }
+                self.operands(1..end, false);
+            }
+            "if" | "elif" => self.operands(1..end, true),
+            _ => self.operands(1..end, false),
+        }
+    }
+
+    /// Where the next `name = value` begins.
+    fn next_pair(&self, from: usize, end: usize) -> usize {
+        let mut at = from;
+        while at < end && self.word(at) != "," {
+            at = if self.opens(at) { self.closing(at) } else { at } + 1;
+        }
+        at
+    }
+
+    /// Notes whether names are those of a person's own data.
+    fn bind(&mut self, names: Range<usize>, value: Range<usize>) {
+        let is_ours = self.is_ours(value);
+        for nth in names {
+            let name = self.word(nth);
+            if is_ours {
+                self.ours.insert(name);
+            } else {
+                self.ours.remove(name);
+            }
+        }
+    }
+
+    fn opens(&self, nth: usize) -> bool {
+        ["(", "[", "{"].contains(&self.word(nth))
+    }
+
+    /// Where the bracket is that closes one.
+    fn closing(&self, open: usize) -> usize {
+        let mut depth = 0_usize;
+        for nth in open..self.tokens.len() {
+            match self.word(nth) {
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return nth;
+            }
+        }
+        self.tokens.len()
+    }
+
+    /// Marks the operands that are conditions, all of them where the truth of the whole is asked for.
+    fn operands(&mut self, of: Range<usize>, is_asked: bool) {
+        let (mut begin, mut before, mut asks) = (of.start, "", is_asked);
+        let mut at = of.start;
+        while at < of.end {
+            if self.opens(at) {
+                at = self.closing(at) + 1;
+                continue;
+            }
+            if self.divides(at, begin) {
+                let behind = self.word(at);
+                let is_condition = asks || before == "not" || ["and", "or"].contains(&behind);
+                self.operand(begin..at, is_condition);
+                asks = match behind {
+                    "if" => true,
+                    "and" | "or" | "not" => asks,
+                    _ => is_asked,
+                };
+                (begin, before) = (at + 1, behind);
+            }
+            at += 1;
+        }
+        self.operand(begin..of.end, asks || before == "not");
+    }
+
+    /// Whether an operand that begins with a word ends before another.
+    fn divides(&self, at: usize, begin: usize) -> bool {
+        match self.word(at) {
+            _ if self.is_named(at) => false,
+            "and" | "or" | "if" | "else" | "," | ":" | "=" => true,
+            // `a not in b` is one, and `*more` is an argument.
+            "not" | "*" | "**" => at == begin,
+            _ => false,
+        }
+    }
+
+    /// Marks an operand, if it is a condition, and what stands in brackets within it.
+    fn operand(&mut self, of: Range<usize>, is_condition: bool) {
+        let Some(last) = of.end.checked_sub(1).filter(|last| of.contains(last)) else { return };
+        let is_group = self.word(of.start) == "(" && self.closing(of.start) == last;
+        let (mut at, mut is_compared) = (of.start, false);
+        while at < of.end {
+            if self.opens(at) {
+                let end = self.closing(at);
+                self.operands(at + 1..end, is_condition && is_group);
+                at = end;
+            }
+            is_compared |= COMPARING.contains(&self.word(at)) && !self.is_named(at);
+            at += 1;
+        }
+        let is_text_perhaps = is_condition && !is_group && !is_compared;
+        if is_text_perhaps && self.root(of.clone()).is_some() && !self.is_ours(of.clone()) {
+            let (end, word) = self.tokens[last];
+            self.marks.extend([(self.tokens[of.start].0, "("), (end + word.len(), MARK)]);
+        }
+    }
+
+    /// The name that a value is looked up by: `response` of `response.Offer[0]`.
+    fn root(&self, mut of: Range<usize>) -> Option<&'t str> {
+        let is_name = |nth: &usize| {
+            let word = self.word(*nth);
+            word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+                && !WORDS.contains(&word)
+                && !self.is_named(*nth)
+                && self.word(nth + 1) != "("
+        };
+        of.find(is_name).map(|nth| self.word(nth))
+    }
+
+    fn is_ours(&self, of: Range<usize>) -> bool {
+        self.root(of).is_some_and(|root| self.ours.contains(root))
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use minijinja::AutoEscape;
     use minijinja::value::Serde;
     use serde_json::json;
 
-    use super::super::expression::Expression;
+    use super::super::expression::{Expression, Template};
     use super::*;
 
     #[test]
-    fn paths_that_are_conditions_are_found_and_no_values() {
-        for (text, paths) in [
-            ("not response.Approved", &["response.Approved"][..]),
-            ("response.message if response.code", &["response.code"]),
-            ("response.reason or true if not response.accepted", &["response.reason", "response.accepted"]),
-            ("offer.a or offer.b", &["offer.a"]),
-            ("1 if (response.a and response.b) else 2", &["response.a", "response.b"]),
-            ("response.Success == 'true'", &[]),
-            ("offer.fee", &[]),
-            ("'if x' ~ offer.fee", &[]),
-            ("1 if response.a is defined else offer.b", &[]),
-            ("<a>{% if kept.open %}1{% endif %}</a>", &["kept.open"]),
-            ("<a>do not call</a><b>{{ kept.flag }}</b>", &[]),
-            ("<n>Applicant's</n>{% if kept.open %}<Open/>{% endif %}", &["kept.open"]),
+    fn operands_whose_truth_is_asked_for_are_marked_and_no_values() {
+        for text in [
+            "not «response.Approved»",
+            "response.message if «response.code»",
+            "«response.reason» or true if not «response.accepted»",
+            "«offer.a» or offer.b",
+            "1 if («response.a» and «response.b») else 2",
+            "1 if (lead.a and «response.b») else response.c",
+            "not «response.Offer[0].X» and not «response['X']» or «response.a['b c'].d|lower» or response.e",
+            "not «(response.a ~ response.b)|trim»",
+            "«f(«response.a» or response.b)[1:2]» and response.c|default(«response.d» or 1, x=«response.e» or 2)",
+            "{'a': «response.a» or 1, 'b': 2 if «response.b» else 3}",
+            "response.Success == 'true'",
+            "not response.a is defined and not 'x' in response.b and response.c not in [1] and status == 200",
+            "offer.fee",
+            "'if x' ~ offer.fee",
+            r"'it\'s not' ~ offer.fee",
+            "1 if response.a is defined else offer.b",
+            "response.if.not.or",
             // A person may be called No.
-            ("lead.personalInformation.lastName or ''", &[]),
-            ("{% if lead.personalInformation.lastName %}<l/>{% endif %}", &[]),
+            "lead.personalInformation.lastName or ''",
+            "not lead.personalInformation['lastName']|trim and secret.key",
         ] {
-            assert_eq!(Conditions::of(text).0, paths, "{text}");
+            let wanted = text.replace('«', "(").replace('»', MARK);
+            assert_eq!(marked(&text.replace(['«', '»'], "")), wanted);
         }
     }
 
     #[test]
     fn a_text_that_says_no_is_false_in_conditions_alone() {
-        let context =
-            Value::from(Serde(json!({"response": {"Ok": "false", "Code": "0", "Word": "open", "Other": 7}})));
+        let context = Value::from(Serde(json!({"response": {
+            "Ok": "false", "Code": "0", "Word": "open", "Other": 7,
+            "Offer": [{"Ok": "no"}, {"Ok": "yes"}], "a.b": {"Ok": "N"},
+        }})));
         for (text, made) in [
             ("not response.Ok", json!(true)),
             ("1 if response.Ok else 2", json!(2)),
-            ("1 if response.Code else response.Code", json!(false)),
+            ("1 if response.Code else response.Code", json!("0")),
             ("response.Other if not response.Ok", json!(7)),
             ("response.Ok", json!("false")),
             ("response.Ok == 'false'", json!(true)),
             ("1 if response.Word else 2", json!(1)),
+            ("1 if response.Offer[0].Ok else 2", json!(2)),
+            ("1 if response['Ok'] else 2", json!(2)),
+            ("1 if response['a.b']['Ok'] or response.Offer[-1]['Ok'] else 2", json!(1)),
+            ("1 if response.Offer|map(attribute='Ok')|first else 2", json!(2)),
+            ("1 if response.Ok|trim and true else 2", json!(2)),
+            ("response.Offer|map(attribute='Ok')|select|list", json!(["yes"])),
+            ("response.Offer|map(attribute='Ok')|reject|list", json!(["no"])),
+            ("response.Ok or response.Word", json!("open")),
+            ("response.Word and response.Code", json!("0")),
         ] {
             let value = Expression::compile(text).unwrap().run(&context).unwrap();
             assert_eq!(serde_json::to_value(&value).unwrap(), made, "{text}");
+        }
+        // However many there are.
+        let many: String = (0..200).map(|nth| format!("response.x{nth} or ")).collect();
+        let value = Expression::compile(&format!("1 if {many}response.Ok else 2")).unwrap().run(&context);
+        assert_eq!(value.unwrap().to_string(), "2");
+    }
+
+    #[test]
+    fn a_text_says_no_in_the_tags_of_a_template() {
+        let context = Value::from(Serde(json!({
+            "kept": {"open": "false", "list": [{"n": "a", "open": "no"}, {"n": "b", "open": "Y"}]},
+            "lead": {"name": "No", "names": ["No"]},
+        })));
+        for (text, made) in [
+            ("<n>Applicant's</n>{% if kept.open %}<Open/>{% endif %}", "<n>Applicant's</n>"),
+            ("{% for one in kept.list %}{% if one.open %}{{ one.n }}{% endif %}{% endfor %}", "b"),
+            ("{% for one in kept.list if one['open'] %}{{ one.n }}{% endfor %}", "b"),
+            ("{% for one in kept.none or kept.list if not one.open %}{{ one.n }}{% endfor %}", "a"),
+            ("{%- set flag = kept.open -%}{%- if flag -%}1{%- elif not flag -%}2{%- endif -%}", "2"),
+            (
+                "{% with a = kept.open, b = lead.name %}{{ 1 if a else 2 }}{{ 1 if b else 2 }}{% endwith %}",
+                "21",
+            ),
+            ("{{ {'a': {'b': kept.open or 7}}['a']['b'] }}", "7"),
+            (
+                "do not call {# not {{ kept.open #}{% raw %}{{ kept.open or 1 }}{% endraw %}{{ kept.open or 2 }}",
+                "do not call {{ kept.open or 1 }}2",
+            ),
+            // A person may be called No.
+            ("{% if lead.name %}<l/>{% endif %}", "<l/>"),
+            ("{% set name = lead.name %}{% if name %}<l/>{% endif %}", "<l/>"),
+            ("{% for name in lead.names if name %}{{ name }}{% endfor %}", "No"),
+        ] {
+            let made_of = Template::compile(text, AutoEscape::None).unwrap().run(&context).unwrap();
+            assert_eq!(made_of, made, "{text}");
         }
     }
 }

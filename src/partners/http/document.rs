@@ -217,6 +217,17 @@ fn element(node: Node<'_, '_>, depth: usize, named: impl Fn(&str) -> bool + Copy
     Some(Value::Object(table))
 }
 
+/// A value as it is sent or judged: of an element of XML with a text and attributes alone, the text.
+pub(super) fn leaf(value: Value) -> Value {
+    let is_of_text = |name: &String| name == TEXT || name.starts_with('@');
+    match value {
+        Value::Object(mut table) if table.keys().all(is_of_text) => {
+            table.remove(TEXT).unwrap_or(Value::Object(table))
+        }
+        value => value,
+    }
+}
+
 /// The text of an element, which comments and the like may divide.
 fn own_text<'d>(node: Node<'d, '_>) -> Cow<'d, str> {
     let texts = node.children().filter(Node::is_text).filter_map(|child| child.text());

@@ -17,7 +17,7 @@ use super::given::Given;
 use super::mapping_error::MappingError;
 use super::source::HttpSource;
 use super::step::Step;
-use super::truth::truth_of;
+use super::truth::{own_text, truth_of};
 
 /// How far the calls of an ask are. Holds what partners have answered, so it is not `Debug`.
 #[derive(Clone, Default)]
@@ -214,7 +214,7 @@ impl Step {
         }
         let Some(expression) = &self.bid else { return Ok(Next::Call) };
         let bid = match expression.look_up(context)? {
-            Ok(bid) => bid.filter(|bid| !says_no(bid)),
+            Ok(bid) => bid.map(|bid| own_text(&bid).unwrap_or(bid)).filter(|bid| !says_no(bid)),
             Err(absent) => return Ok(Next::lacking(absent)),
         };
         let Some(bid) = bid else { return Ok(Next::Ended(Answered::Declined(None).into())) };

@@ -8,14 +8,14 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
 use super::absent::Absent;
 use super::bounds::{self, BoundedText, TEXT_BYTES};
-use super::conditions::Conditions;
+use super::conditions;
 use super::filters;
 use super::jws;
 use super::mapping_error::MappingError;
 use super::moment;
 use super::signing;
 use super::specimen;
-use super::truth::truth_of;
+use super::truth::{own_text, truth_of};
 use super::xml;
 use crate::declaration::{did_you_mean, nearest};
 
@@ -45,7 +45,6 @@ pub struct Expression {
     pub(super) key: String,
     /// As it was written.
     pub(super) text: String,
-    conditions: Conditions,
     compiled: minijinja::Expression<'static, 'static>,
 }
 
@@ -54,7 +53,6 @@ pub struct Expression {
 pub struct Template {
     /// The whole key in the partner file, which is named when it fails.
     pub(super) key: String,
-    conditions: Conditions,
     environment: Environment<'static>,
 }
 
@@ -75,9 +73,11 @@ impl Expression {
     /// # Errors
     /// What is wrong with it, to follow its key.
     pub fn compile(text: &str) -> Result<Self, String> {
-        let compiled = ENVIRONMENT.compile_expression_owned(text.to_owned()).map_err(syntax)?;
-        let conditions = Conditions::of(text);
-        let expression = Self { key: String::new(), text: text.to_owned(), conditions, compiled };
+        // As it was written first, so that a fault is in the words of the file.
+        let compiled = |text: String| ENVIRONMENT.compile_expression_owned(text).map_err(syntax);
+        compiled(text.to_owned())?;
+        let compiled = compiled(conditions::marked(text))?;
+        let expression = Self { key: String::new(), text: text.to_owned(), compiled };
         for context in [empty(), specimen::context()] {
             never_right(&expression.eval(context).err())?;
         }
@@ -125,7 +125,7 @@ impl Expression {
     }
 
     fn eval(&self, context: Value) -> Result<Value, Error> {
-        let value = self.compiled.eval(self.conditions.in_words(context))?;
+        let value = self.compiled.eval(context)?;
         match value.kind() {
             ValueKind::Bytes => Err(Error::new(ErrorKind::InvalidOperation, signing::NO_TEXT)),
             _ => Ok(value),
@@ -187,8 +187,11 @@ impl Template {
             xml::add_to(&mut environment);
         }
         environment.set_auto_escape_callback(move |_| escape.clone());
-        environment.add_template_owned(TEMPLATE, text.to_owned()).map_err(syntax)?;
-        let template = Self { key: String::new(), conditions: Conditions::of(text), environment };
+        // As it was written first, so that a fault is in the words of the file.
+        for text in [text.to_owned(), conditions::marked_template(text)] {
+            environment.add_template_owned(TEMPLATE, text).map_err(syntax)?;
+        }
+        let template = Self { key: String::new(), environment };
         for context in [empty(), specimen::context()] {
             never_right(&template.render(context, &mut BoundedText::default()).err())?;
         }
@@ -215,7 +218,6 @@ impl Template {
     }
 
     fn render(&self, context: Value, text: &mut BoundedText) -> Result<(), Error> {
-        let context = self.conditions.in_words(context);
         self.environment.get_template(TEMPLATE)?.render_captured_to(context, text).map(drop)
     }
 }
@@ -257,6 +259,7 @@ fn environment() -> Environment<'static> {
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     bounds::bound(&mut environment);
     filters::add_to(&mut environment);
+    conditions::add_to(&mut environment);
     moment::add_to(&mut environment);
     signing::add_to(&mut environment);
     environment
@@ -301,11 +304,11 @@ fn empty() -> Value {
     Value::from(Serde(serde_json::Map::new()))
 }
 
-/// A value as text; `None` when it is not given.
+/// A value as text, of an element of XML its own; `None` when it is not given.
 pub fn text(value: &Value) -> Option<String> {
     match value.kind() {
         ValueKind::Undefined | ValueKind::None => None,
-        _ => Some(value.to_string()),
+        _ => Some(own_text(value).as_ref().unwrap_or(value).to_string()),
     }
 }
 
@@ -341,6 +344,25 @@ mod tests {
         ] {
             assert_eq!(run(text).unwrap(), value, "{text}");
         }
+    }
+
+    #[test]
+    fn the_text_of_an_element_with_attributes_is_its_text() {
+        let bid = json!({"#text": "7", "@currency": "USD"});
+        let context = Value::from(Serde(json!({"response": {"Bid": bid, "Bids": [bid, bid]}})));
+        for (expression, made) in [
+            ("response.Bid|float * 100", json!(700.0)),
+            ("response.Bid|int + 1", json!(8)),
+            ("response.Bid|digits", json!("7")),
+            ("response.Bids|map('int')|sum", json!(14)),
+            ("response.Bid['@currency']", json!("USD")),
+        ] {
+            let value = Expression::compile(expression).unwrap().run(&context).unwrap();
+            assert_eq!(serde_json::to_value(&value).unwrap(), made, "{expression}");
+        }
+        assert_eq!(text(&Expression::compile("response.Bid").unwrap().run(&context).unwrap()).unwrap(), "7");
+        let template = Template::compile("<b>{{ response.Bid }}</b>", AutoEscape::Html).unwrap();
+        assert_eq!(template.run(&context).unwrap(), "<b>7</b>");
     }
 
     #[test]

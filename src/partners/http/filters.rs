@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use minijinja::value::{Rest, Value, ValueKind, ValueOrKwargs};
+use minijinja::value::{Kwargs, Rest, Value, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, State, filters};
 
-use super::truth::truth_of;
+use super::truth::{own_text, truth_of};
 
 /// Every filter that a mapping may use, in the order of the alphabet.
 #[rustfmt::skip]
@@ -24,13 +24,37 @@ pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("urlencode", urlencode);
     environment.add_filter("bool", says_yes);
     environment.add_test("yes", says_yes);
+    environment.add_filter("select", select);
+    environment.add_filter("reject", reject);
     environment.add_filter("selectattr", selectattr);
     environment.add_filter("rejectattr", rejectattr);
+    environment.add_filter("float", float);
+    environment.add_filter("int", int);
 }
 
 /// `response.Approved|bool` is false for `no`, too.
 fn says_yes(value: &Value) -> bool {
     truth_of(value).unwrap_or(true)
+}
+
+/// `flags|select` leaves out texts that say no.
+fn select(
+    state: &mut State,
+    list: Value,
+    test: Option<Cow<'_, str>>,
+    arguments: Rest<ValueOrKwargs>,
+) -> Result<Vec<Value>, Error> {
+    filters::select(state, list, test.or(Some(Cow::Borrowed("yes"))), arguments)
+}
+
+/// The others.
+fn reject(
+    state: &mut State,
+    list: Value,
+    test: Option<Cow<'_, str>>,
+    arguments: Rest<ValueOrKwargs>,
+) -> Result<Vec<Value>, Error> {
+    filters::reject(state, list, test.or(Some(Cow::Borrowed("yes"))), arguments)
 }
 
 /// `offers|selectattr('Eligible')` leaves out whose text says no.
@@ -55,11 +79,28 @@ fn rejectattr(
     filters::rejectattr(state, list, attribute, test.or(Some(Cow::Borrowed("yes"))), arguments)
 }
 
+/// `response.Bid|float`, also where the element has an attribute that a mapping names.
+fn float(state: &State, value: &Value, default: Option<Value>, named: Kwargs) -> Result<Value, Error> {
+    filters::float(state, own_text(value).as_ref().unwrap_or(value), default, named)
+}
+
+/// The same in whole numbers.
+fn int(
+    state: &State,
+    value: &Value,
+    default: Option<Value>,
+    base: Option<u32>,
+    named: Kwargs,
+) -> Result<Value, Error> {
+    filters::int(state, own_text(value).as_ref().unwrap_or(value), default, base, named)
+}
+
 /// `"(206) 555-0100"|digits` is `2065550100`.
 fn digits(text: &Value) -> Value {
+    let text = own_text(text).unwrap_or_else(|| text.clone());
     match text.as_str() {
         Some(text) => Value::from(text.chars().filter(char::is_ascii_digit).collect::<String>()),
-        None => text.clone(),
+        None => text,
     }
 }
 
@@ -74,7 +115,7 @@ fn as_list(value: &Value) -> Value {
 
 /// `"Q/7 7"|urlencode` is `Q%2F7%207`: one part of a path or query, whatever is in it.
 fn urlencode(value: &Value) -> Result<String, Error> {
-    minijinja::filters::urlencode(value).map(|text| match &*text {
+    filters::urlencode(own_text(value).as_ref().unwrap_or(value)).map(|text| match &*text {
         // A way up, and no name.
         "." | ".." => text.replace('.', "%2E"),
         _ => text.replace('/', "%2F"),

@@ -7,6 +7,7 @@ use hyper::header::HeaderName;
 use minijinja::value::Value as Mapped;
 use serde_json::{Map, Value};
 
+use super::document::leaf;
 use super::expression::{Expression, Template};
 use super::mapping_error::MappingError;
 
@@ -93,7 +94,7 @@ impl Shape {
                     return Ok(None);
                 }
                 let unfit = |_| MappingError::new(&expression.key, "is no value of JSON");
-                Some(serde_json::to_value(&value).map_err(unfit)?)
+                Some(leaf(serde_json::to_value(&value).map_err(unfit)?))
             }
             Self::Object(entries) => {
                 let mut object = Map::new();

@@ -3,14 +3,18 @@
 use minijinja::value::{Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, Output, State, escape_formatter};
 
+use super::truth::own_text;
+
 /// Has an environment escape for XML where a mapping says so. Jinja's own way is that of HTML, which knows more entities.
 pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("escape", escape);
     environment.add_filter("e", escape);
 }
 
-/// Writes a value, escaped where the environment escapes; bytes are none that could be written.
+/// Writes a value, of an element of XML its own text, escaped where the environment escapes; bytes are none that could be written.
 pub(super) fn format(out: &mut Output, state: &mut State, value: &Value) -> Result<(), Error> {
+    let text = own_text(value);
+    let value = text.as_ref().unwrap_or(value);
     let plain =
         matches!(value.kind(), ValueKind::Undefined | ValueKind::None | ValueKind::Bool | ValueKind::Number);
     if value.kind() == ValueKind::Bytes {

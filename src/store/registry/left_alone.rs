@@ -226,7 +226,7 @@ pub async fn leave_alone(
         match LeftAlone::read(store, file).map_err(NotLeftAlone::unread)? {
             LeftAlone::Known(key, _) => break key,
             LeftAlone::Locked(told) => return Err(NotLeftAlone::Locked(told)),
-            LeftAlone::Nobody => begin(&lists, file).await?,
+            LeftAlone::Nobody => begin(&lists, store.path(), file).await?,
         }
     };
     let kept: Vec<SuppressionDigest> = digests.iter().map(|digest| key.kept(digest)).collect();
@@ -234,11 +234,13 @@ pub async fn leave_alone(
 }
 
 /// Makes the key, unless another process has made one meanwhile; then what was made here is no key of anybody's.
-async fn begin(lists: &SuppressionLists, file: &Path) -> Result<(), NotLeftAlone> {
+async fn begin(lists: &SuppressionLists, store: &Path, file: &Path) -> Result<(), NotLeftAlone> {
     let is_made_here = !file.exists();
-    // Where it lies beside the store, the store has its name without the ending.
-    let kept = || kept_beside(&file.with_extension(""), file.to_owned(), "store.suppression_key_file");
-    let made = || kept().and_then(|file| MasterKey::create(&file));
+    let kept = || match file == key_file(None, store) {
+        true => kept_beside(store, file.to_owned(), "store.suppression_key_file").map(drop),
+        false => Ok(()),
+    };
+    let made = || kept().and_then(|()| MasterKey::create(file));
     let found = if is_made_here { made() } else { MasterKey::read(file) };
     let key = Key::of(&found.map_err(|error: MasterKeyError| NotLeftAlone::Locked(error.to_string()))?);
     let begun = lists.begin(CHECK, SuppressionKind::Person, &[key.kept(CHECKED)]).await;

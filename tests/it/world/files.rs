@@ -107,6 +107,7 @@ fn spreadsheets() -> Vec<File> {
         file("1,8.96529e+19\n", &["2! shortened"], "serial numbers of SIM cards, in lower case"),
         whole("a;b\n1;4,687E+11\n", &["2! shortened"], "the same where commas are decimal"),
         whole("a;b\n1;1.000\n", &["2! thousands"], "one thousand, or one"),
+        whole("a\tb\n1\t12.000\n", &["2! thousands"], "the same, copied and pasted from a spreadsheet"),
         file("1,1.000\n", &["2: 1|1.000"], "where points are decimal it is one"),
         file(
             "1,#N/A\n2,#####\n",
@@ -166,6 +167,24 @@ fn a_file_that_comes_byte_by_byte_is_the_same() {
     bytes.extend(utf_16("a,b\r\n1,\"Zoë 🚗\r\n\"\r\n2,y", u16::to_le_bytes));
     let rows = Rows::new(Lines::new(decoded(Slow(&bytes), None), ""), Some(2));
     assert_eq!(rows.map(told).collect::<Vec<_>>(), ["1: a|b", "2: 1|Zoë 🚗", "4: 2|y"]);
+}
+
+/// Seen with exports on network drives: the rest is not there, and a list of half the people is taken for the whole.
+#[test]
+fn a_file_that_breaks_off_is_not_taken_for_its_end() {
+    struct Broken;
+    impl std::io::Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("the drive is gone"))
+        }
+    }
+    let begun = &b"1,x\n2,"[..];
+    let mut broken = Rows::new(Lines::new(decoded(std::io::Read::chain(begun, Broken), None), ""), Some(2));
+    let read: Vec<String> = broken.by_ref().map(told).collect();
+    assert_eq!(read, ["1: 1|x", "2! cannot be read: the drive is gone"]);
+    let mut whole = Rows::new(Lines::new(decoded(begun, None), ""), Some(2));
+    assert_eq!(whole.by_ref().count(), 2);
+    assert!(broken.is_broken() && !whole.is_broken());
 }
 
 /// A row that is too long costs itself alone, and so does a mark behind which no other comes for long.
@@ -318,4 +337,41 @@ async fn a_list_of_people_fails_closed() {
         assert_eq!(summary["entries"], entries, "{nth}: {all}");
         assert!(!all.contains("King") && !all.contains("ada@"), "{nth}: {all}");
     }
+}
+
+/// A file in which nobody is named, and what is said of it.
+///
+/// Seen where an export fails, or a filter finds nothing: the empty list lets everybody pass.
+const NOBODY: [(&[u8], &str); 5] = [
+    (b"", "has no line with anything on it"),
+    (b"\xef\xbb\xbf", "has no line with anything on it"),
+    (b"\n \r\n\"\"\n", "has no line with anything on it"),
+    (b"email\n", "none of the 1 lines is good"),
+    (b"ada\n\nbob\n", "none of the 2 lines is good"),
+];
+
+#[tokio::test]
+async fn a_list_of_nobody_is_refused_and_changes_nothing() {
+    let daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
+    let path = daemon.file("list.csv");
+    let add = |list: &str| {
+        let path = path.to_str().unwrap();
+        daemon.command(&["suppressions", "add", list, path, "--kind", "email", "--plain"])
+    };
+    fs::write(&path, "eve@example.com\n").unwrap();
+    assert!(add("known").status.success());
+    for (bytes, words) in NOBODY {
+        fs::write(&path, bytes).unwrap();
+        for list in ["new", "known", "everywhere"] {
+            let output = add(list);
+            let all = said(&output);
+            assert!(!output.status.success(), "{words}, {list}: {all}");
+            assert!(all.contains(words), "{words}, {list}: {all}");
+            assert!(all.contains(&format!("so nothing is added to `{list}`")), "{words}, {list}: {all}");
+        }
+    }
+    let lists = daemon.command(&["suppressions", "list", "--json"]);
+    let lists: Value = serde_json::from_slice(&lists.stdout).unwrap();
+    assert_eq!(lists.as_array().map(Vec::len), Some(1), "{lists}");
+    assert_eq!((&lists[0]["name"], &lists[0]["entries"]), (&json!("known"), &json!(1)));
 }

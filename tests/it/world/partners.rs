@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use serde_json::{Value, json};
 
-use crate::kit::far_partners::{explained, offers, secret_file};
+use crate::kit::far_partners::{explained, offers, secret_file, stepped};
 use crate::kit::far_side::{Deed, FarSide};
 use crate::kit::partners::{PartnerFile, far_lender};
 use crate::kit::{Daemon, sample};
@@ -94,6 +94,14 @@ fn brotli(body: &[u8]) -> Vec<u8> {
     coded
 }
 
+/// The same with the extension for large windows, of which a file of some bytes may ask for 1 GiB.
+fn brotli_of_large_window(body: &[u8]) -> Vec<u8> {
+    let parameters = brotli::enc::BrotliEncoderParams { large_window: true, lgwin: 30, ..Default::default() };
+    let mut coded = Vec::new();
+    brotli::BrotliCompress(&mut &*body, &mut coded, &parameters).unwrap();
+    coded
+}
+
 fn utf16(text: &str, little: bool) -> Vec<u8> {
     let bytes = |unit: u16| if little { unit.to_le_bytes() } else { unit.to_be_bytes() };
     text.encode_utf16().flat_map(bytes).collect()
@@ -122,6 +130,7 @@ fn of_http() -> Vec<Case> {
         case("deflate, as the RFC has it", coded("deflate", zlib(JSON.as_bytes())), OFFER),
         case("deflate, as IIS has it", coded("deflate", deflate(JSON.as_bytes())), OFFER),
         case("an edge that prefers brotli", coded("br", brotli(JSON.as_bytes())), OFFER),
+        case("brotli's large window", coded("br", brotli_of_large_window(JSON.as_bytes())), "compressed with Brotli's large window"),
         case(
             "a gateway over a gateway, each compressing",
             coded("gzip, gzip", gzip(&gzip(JSON.as_bytes()))),
@@ -180,6 +189,7 @@ fn of_bodies() -> Vec<Case> {
         case("a currency or a unit beside a figure", xml_answer(xml("<apr unit=\"percent\">9.5</apr>")), OFFER),
         case("the same, of which a mapping names the unit", xml_answer(xml("<apr unit=\"percent\">9.5</apr>")), OFFER).mapped("declined = \"response.offers.apr['@unit'] != 'percent'\""),
         case("its text by name", xml_answer(xml("<apr unit=\"percent\">9.5</apr>")), "declined").mapped("declined = \"response.offers.apr['@unit'] == 'percent' and response.offers.apr['#text'] == '9.5'\""),
+        case("a flag that is nil, as .NET's serializer writes", xml_answer(xml("<apr>9.5</apr><hold xsi:nil=\"true\"/>")), OFFER).mapped("declined = \"response.offers.hold\""),
         case("a comment of the template before a figure", xml_answer(xml("<apr><!-- in percent -->9.5</apr>")), OFFER),
         case("a comment within it", xml_answer(xml("<apr>9<!-- , -->.5</apr>")), OFFER),
         case("CDATA", xml_answer(xml("<apr><![CDATA[9.5]]></apr>")), OFFER),
@@ -195,6 +205,43 @@ fn of_bodies() -> Vec<Case> {
         case("entities, which nobody fills in", xml_answer("<!DOCTYPE r [<!ENTITY a \"9.5\">]><r>&a;</r>"), "is not XML: see line 1"),
         case("an empty answer that is called XML", xml_answer(""), NO_LIST),
     ]
+}
+
+/// `<Bid currency="USD">7</Bid>`, whether or not a mapping names the currency.
+#[tokio::test]
+async fn a_bid_with_an_attribute_is_its_text() {
+    for (bid, declined, price) in [
+        ("7", "response.no", Some("7")),
+        ("7", "response.Bid['@currency'] == 'EUR'", Some("7")),
+        ("7", "response.Bid['@currency'] == 'USD'", None),
+        ("7", "response.Bid['@currency'] and response.Bid|float < 5", Some("7")),
+        ("7", "response.Bid['@currency'] and response.Bid|int > 5", None),
+        ("$7.50", "response.Bid['@currency'] == 'EUR'", Some("$7.50")),
+        ("no", "response.Bid['@currency'] == 'EUR'", None),
+        ("0", "response.Bid['@currency'] == 'EUR'", None),
+    ] {
+        let answered = xml_answer(format!("<r><Bid currency=\"USD\">{bid}</Bid></r>"));
+        let far = FarSide::start(move |request| match request.head.contains(" /first") {
+            true => Deed::Bytes(answered.clone()),
+            false => offers(),
+        })
+        .await;
+        let step = |path: &str, keys: &str| {
+            let url = far.url(path);
+            format!("\n[[products.loan.http.steps]]\nurl = \"{url}\"\nsandbox_url = \"{url}\"\n{keys}\n")
+        };
+        let keys = format!(
+            "bid = \"response.Bid\"\nkeep = {{ price = \"response.Bid\" }}\ndeclined = \"{declined}\""
+        );
+        let second = "/second?price={{ kept.price }}&form={{ kept.price|urlencode }}";
+        let lender = stepped("far", &far, &[step("/first", &keys), step(second, "")].concat());
+        let daemon = Daemon::with_partners(vec![lender]).start().await;
+        let table = daemon.submit_blocking(sample("personal_loan")).await.json();
+        let received = far.received();
+        let posted = received.iter().find_map(|request| request.head.split_once("/second?price="));
+        let posted = posted.and_then(|(_, rest)| rest.split('&').next());
+        assert_eq!(posted, price, "{bid} {declined}: {}", explained(&daemon, &table));
+    }
 }
 
 /// A lender at each address of a far side that answers as the cases have it.

@@ -20,7 +20,7 @@ fn of(variables: &[(&str, &str)]) -> Result<Settings, String> {
 /// Seen in the settings of servers in every language: a browser sends small letters and no default port, so an entry with either never
 /// matches, without a word; a `*.` is taken for text; a slash at the end, copied from an address bar, is not an origin; and apps in
 /// a web view have schemes of their own.
-const ORIGINS: [(&str, &[&str], &[&str]); 9] = [
+const ORIGINS: [(&str, &[&str], &[&str]); 12] = [
     (
         "https://*.shop.example",
         &["https://www.shop.example", "https://a.b.shop.example"],
@@ -38,6 +38,10 @@ const ORIGINS: [(&str, &[&str], &[&str]); 9] = [
         &[],
     ),
     ("http://[::1]:3000", &["http://[::1]:3000"], &["http://[::1]"]),
+    // Addresses in a form that an address bar takes, and no browser sends.
+    ("http://[0:0:0:0:0:0:0:1]", &["http://[::1]"], &["http://[0:0:0:0:0:0:0:1]"]),
+    ("http://[::FFFF:127.0.0.1]:80", &["http://[::ffff:7f00:1]"], &[]),
+    ("http://127.1:3000", &["http://127.0.0.1:3000"], &["http://127.1:3000"]),
 ];
 
 #[tokio::test]
@@ -58,13 +62,16 @@ async fn an_origin_that_passes_matches_what_browsers_send() {
 }
 
 /// What no browser sends, and why in words.
-const NO_ORIGINS: [(&str, &str); 11] = [
+const NO_ORIGINS: [(&str, &str); 14] = [
     ("shop.example", "must be `*` or origins such as `https://shop.example`, got `shop.example`"),
     ("https://shop.example/", "without a path or a slash"),
     ("https://shop.example/offers", "without a path or a slash"),
     ("https://münchen.example", "begins with `xn--`"),
     ("https://shop.example:99999", "a port is from 1 to 65535"),
     ("https://shop.example:*", "a port is from 1 to 65535"),
+    ("http://127.0.0.256", "that is no IPv4 address"),
+    ("http://127.0.0.0.1", "that is no IPv4 address"),
+    ("https://shop.1", "that is no IPv4 address"),
     ("https://*", "got `https://*`"),
     ("https://*.com", "before a domain of the web"),
     ("capacitor://*.localhost", "before a domain of the web"),
@@ -80,6 +87,15 @@ fn what_no_browser_sends_does_not_pass() {
             let why = if key.starts_with("API") { why } else { "must be origins such as" };
             assert!(told.contains(why), "{written}: {told}");
         }
+    }
+    for (written, sent) in [
+        ("http://0x7f.1", "http://127.0.0.1"),
+        ("http://2130706433", "http://127.0.0.1"),
+        ("http://192.168.010.1", "http://192.168.8.1"),
+        ("https://shop1.example", "https://shop1.example"),
+        ("https://[2001:DB8:0:0:1::1]", "https://[2001:db8::1:0:0:1]"),
+    ] {
+        assert_eq!(of(&[("API__CORS_ORIGINS", written)]).unwrap().api.cors_origins, [sent]);
     }
     let mixed = of(&[("API__CORS_ORIGINS", "*,https://Shop.example:443")]).unwrap();
     assert_eq!(mixed.api.cors_origins, ["*", "https://shop.example"]);

@@ -35,7 +35,7 @@ struct Condition {
 
 const NEITHER: &str = "gives a text that says neither yes nor no";
 
-const CONDITIONS: [Condition; 8] = [
+const CONDITIONS: [Condition; 12] = [
     Condition { http: "declined = \"response.flag\"", said: ["declined", "9.5 % APR", "declined"] },
     Condition {
         http: "error = \"response.flag\"",
@@ -51,6 +51,22 @@ const CONDITIONS: [Condition; 8] = [
         http: "error = \"'failed' if status == 200 and not response.flag\"",
         said: ["9.5 % APR", "the answer is an error", "9.5 % APR"],
     },
+    Condition {
+        http: "declined = \"response['flag'] and true\"",
+        said: ["declined", "9.5 % APR", "declined"],
+    },
+    Condition {
+        http: "error = \"'failed' if not response.Offer[0].flag\"",
+        said: ["9.5 % APR", "the answer is an error", "9.5 % APR"],
+    },
+    Condition {
+        http: "declined = \"status == 200 and (response.none or response.Offer[-1]['flag'])\"",
+        said: ["declined", "9.5 % APR", "declined"],
+    },
+    Condition {
+        http: "declined = \"[response.flag]|select|length > 0\"",
+        said: ["declined", "9.5 % APR", "declined"],
+    },
     Condition { http: "declined = \"response.flag|bool\"", said: ["declined", "9.5 % APR", "declined"] },
     Condition {
         http: "declined = \"[response]|selectattr('flag')|length > 0\"",
@@ -59,7 +75,7 @@ const CONDITIONS: [Condition; 8] = [
 ];
 
 fn answer(flag: &str) -> String {
-    json!({"flag": flag, "offers": [{"term": 36, "apr": 9.5}]}).to_string()
+    json!({"flag": flag, "Offer": [{"flag": flag}], "offers": [{"term": 36, "apr": 9.5}]}).to_string()
 }
 
 /// Sends the sample lead to a partner.

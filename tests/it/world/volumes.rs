@@ -43,7 +43,7 @@ fn in_a_volume(stopped: &Stopped, line: &str) -> Option<Output> {
 }
 
 /// What is done with a volume, whether it goes well, and what is said.
-const DONE: [(&str, bool, &str); 9] = [
+const DONE: [(&str, bool, &str); 11] = [
     // The whole way back from a backup.
     ("offerd restore backup --into vol", true, "the store is in vol"),
     ("mkdir vol/lost+found; offerd restore backup --into vol", true, "the store is in vol"),
@@ -57,6 +57,19 @@ const DONE: [(&str, bool, &str); 9] = [
     // Only a volume has such a directory of its own.
     ("mkdir -p vol/a/lost+found; offerd restore backup --into vol/a", false, "`vol/a` is not empty"),
     ("offerd restore backup --into vol && offerd restore backup --into vol", false, "`vol` is not empty"),
+    // Nor is the key of the list of who asked to be left alone made beside a volume; where a file is named for it, it is made there.
+    (
+        "offerd restore backup --into vol && echo ada@example.com | \
+         OFFERD__STORE__PATH=vol offerd suppressions add everywhere - --kind email --plain",
+        false,
+        "`vol` is a mounted volume, and a key made beside it, as `vol.suppression-key`",
+    ),
+    (
+        "export OFFERD__STORE__SUPPRESSION_KEY_FILE=vol.key; offerd restore backup --into vol && echo ada@example.com | \
+         OFFERD__STORE__PATH=vol offerd suppressions add everywhere - --kind email --plain",
+        true,
+        "everywhere has 1 entries",
+    ),
 ];
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use tracing::{Instrument, error};
 use super::App;
 use crate::records::Unavailable;
 use crate::sheet::Sheet;
-use crate::store::ReadError;
+use crate::store::{DISK_FULL, ReadError};
 use crate::web::{Context, Failure, Reply};
 pub use crate::web::{blocking, our_fault};
 
@@ -44,9 +44,6 @@ const RETRY_AFTER_S: u32 = 5;
 
 /// Seconds after which something may be tried again that could not be written.
 const WRITTEN_AFTER_S: u32 = 10;
-
-/// What the system says of a full disk.
-const FULL: &str = "(os error 28)";
 
 /// Whether the object of the command exists.
 #[derive(Debug, Serialize, Deserialize)]
@@ -182,7 +179,7 @@ pub fn unwritten(what: &str, cause: &impl std::fmt::Display) -> Failure {
     error!(%cause, what, "what an operator asked for could not be written");
     let mut failure = Failure::overloaded(WRITTEN_AFTER_S);
     let cause = cause.to_string();
-    failure.errors[0].message = match cause.contains(FULL) {
+    failure.errors[0].message = match cause.contains(DISK_FULL) {
         true => format!(
             "{what} was not written: the disk is full; make room on the disk of `store.path`, and do it again"
         )

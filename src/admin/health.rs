@@ -37,7 +37,12 @@ impl Health {
             return Err("starting or stopping".to_owned());
         }
         match self.store.health() {
-            store::Health::Sound => Ok(()),
+            store::Health::Sound => self.store.lost_base().map_or(Ok(()), |damage| {
+                Err(format!(
+                    "degraded: what was acknowledged cannot be read: {damage}; stop the daemon, then `offerd store salvage` makes a good \
+                     store of what is left, and of the last backup"
+                ))
+            }),
             store::Health::Short(reason) | store::Health::Stalled(reason) => {
                 Err(format!("no new leads are taken in: {reason}"))
             }
@@ -47,7 +52,8 @@ impl Health {
 
     /// What of the store is not as it was written, while all the rest goes on; nothing where nothing is known to be damaged.
     pub fn degraded(&self) -> Option<String> {
-        let (places, records) = (self.store.damages().len(), self.store.broken_records());
+        let places = self.store.damages().iter().filter(|damage| damage.costs_records()).count();
+        let records = self.store.broken_records();
         (places + records > 0).then(|| {
             format!(
                 "damaged places of the store: {places}, records that could not be read: {records}; \

@@ -46,12 +46,25 @@ pub enum BesideError {
         /// Whether a daemon runs there, or has left its run file.
         daemon: bool,
     },
-    /// A restore or an import that was killed has left this directory.
-    #[error("`{0}` is there: if no other restore or import is running, remove it and try again")]
-    LeftOver(PathBuf),
+    /// What was killed has left these directories.
+    #[error(transparent)]
+    LeftOver(#[from] LeftOver),
     /// The directory cannot be made.
     #[error("{0}")]
     Store(#[from] StoreError),
+}
+
+/// Directories of stores in the making that a restore, an import or a salvage has left which was killed.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "a restore, an import or a salvage is running, or was killed and has left {}: if none is running, `rm -r {}`, and try again",
+    shown(.0, "`", " and "), shown(.0, "", " ")
+)]
+pub struct LeftOver(Vec<PathBuf>);
+
+/// Paths, each in such marks, with this between them.
+fn shown(paths: &[PathBuf], mark: &str, between: &str) -> String {
+    paths.iter().map(|path| format!("{mark}{}{mark}", path.display())).collect::<Vec<_>>().join(between)
 }
 
 impl Beside {
@@ -60,19 +73,29 @@ impl Beside {
     /// # Errors
     /// What is in the way.
     pub fn begin(into: &Path) -> Result<Self, BesideError> {
-        Self::begin_as(into, ".part")
+        Self::begin_as(into, ENDINGS[0], &ENDINGS)
     }
 
-    /// The same, in a directory whose name ends so.
-    pub(super) fn begin_as(into: &Path, ending: &str) -> Result<Self, BesideError> {
+    /// The same for the store of a backup, beside that of the salvage which reads it.
+    pub(super) fn begin_of_backup(into: &Path) -> Result<Self, BesideError> {
+        Self::begin_as(into, ENDINGS[1], &ENDINGS[1..])
+    }
+
+    /// The same, in a directory whose name ends so; none may be there whose name has one of the endings that are `free`.
+    fn begin_as(into: &Path, ending: &str, free: &[&str]) -> Result<Self, BesideError> {
         owner::check(into)?;
-        disk::want_directory(into).map_err(|source| io_error(into, source))?;
+        disk::want_place(into).map_err(|source| io_error(into, source))?;
         let within = disk::is_mount(into);
-        let name = name_beside(into, ending);
-        let path = if within { into.join(name) } else { into.with_file_name(name) };
-        if path.exists() {
-            return Err(BesideError::LeftOver(path));
+        let beside = |ending: &str| {
+            let name = name_beside(into, ending);
+            if within { into.join(name) } else { into.with_file_name(name) }
+        };
+        let left: Vec<PathBuf> =
+            free.iter().map(|ending| beside(ending)).filter(|path| path.exists()).collect();
+        if !left.is_empty() {
+            return Err(LeftOver(left).into());
         }
+        let path = beside(ending);
         if !is_empty(into, within).map_err(|source| io_error(into, source))? {
             let daemon = into.join("daemon.json").exists();
             return Err(BesideError::NotEmpty { path: into.to_owned(), daemon });

@@ -83,7 +83,7 @@ pub(super) fn check(records: &Records) -> Result<CheckReport, ReadError> {
 /// known what the index ought to find.
 fn check_files(records: &Records, number: u32, report: &mut CheckReport) -> Result<(), ReadError> {
     let Some(volume) = records.volumes().usable(number) else { return Ok(()) };
-    records.volumes().note_gone(number);
+    records.note_gone(number);
     let damages = &records.volumes().damages;
     let unfound = volume.unfound(damages)?;
     if unfound > 0 && !damages.cost_records_of(number) {

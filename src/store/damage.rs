@@ -95,14 +95,9 @@ pub struct Neighbour {
 }
 
 impl Damage {
-    /// Whether records may be lost.
+    /// Whether records may be lost, also such as nothing can show to be missing.
     pub fn costs_records(&self) -> bool {
-        !matches!(self.what, DamageKind::Spare | DamageKind::Unlisted)
-    }
-
-    /// Whether records may be lost that nobody can miss, or others are.
-    pub fn may_cost_records(&self) -> bool {
-        self.costs_records() || self.what == DamageKind::Unlisted
+        self.what != DamageKind::Spare
     }
 
     /// Whether it is the other, or has it in it.

@@ -66,7 +66,7 @@ impl Damages {
         if noted.iter().any(|known| known.covers(&damage)) || noted.len() >= REMEMBERED {
             return;
         }
-        match damage.may_cost_records() {
+        match damage.costs_records() {
             true => tracing::error!(damage = %damage, "the store is damaged"),
             false => tracing::warn!(damage = %damage, "a file of the store is damaged, and nothing is lost"),
         }
@@ -88,6 +88,13 @@ impl Damages {
         let is_it = |known: &Damage| matches!(known.what, DamageKind::Unreadable { at, .. } if at == place);
         if self.forget(|known| known.file == file && is_it(known)) {
             tracing::info!(file, "the disk can read a file of the store again");
+        }
+    }
+
+    /// Takes note that a file has its name again.
+    pub(super) fn is_back(&self, file: &str) {
+        if self.forget(|known| known.file == file && known.what == DamageKind::Missing) {
+            tracing::info!(file, "a file of the store that was gone is back");
         }
     }
 
@@ -165,6 +172,11 @@ fn is_of_records(damage: &Damage) -> bool {
 /// Whether a start does not find it by itself.
 fn is_kept(damage: &Damage) -> bool {
     is_of_records(damage) || matches!(damage.what, DamageKind::Unusable(_) | DamageKind::Unlisted)
+}
+
+/// Has damage be known of a store that nobody has open.
+pub(super) fn keep_in(store: &Path, damages: &[Damage]) -> io::Result<()> {
+    write(&store.join(NAME), damages)
 }
 
 fn write(file: &Path, kept: &[Damage]) -> io::Result<()> {

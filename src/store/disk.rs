@@ -160,6 +160,24 @@ pub(super) fn want_directory(path: &Path) -> io::Result<()> {
     }
 }
 
+/// The same, and that the path is no link that leads nowhere: no directory can be made there.
+///
+/// # Errors
+/// What it names instead.
+pub(super) fn want_place(path: &Path) -> io::Result<()> {
+    match fs::read_link(path) {
+        Ok(target) if if_there(fs::metadata(path))?.is_none() => {
+            let (shown, target) = (path.display(), target.display());
+            let what = "want a directory; mount or make that place, or remove the link";
+            Err(io::Error::new(
+                NOT_A_FILE,
+                format!("`{shown}` is a link to `{target}`, where nothing is, {what}"),
+            ))
+        }
+        _ => want_directory(path),
+    }
+}
+
 /// Whether a directory is where a volume is mounted: it cannot be renamed, and what lies beside it is on another disk, in a container in
 /// the layer that ends with it.
 pub(super) fn is_mount(path: &Path) -> bool {
@@ -323,6 +341,19 @@ mod tests {
         assert_eq!(read_file_sparing(&path).unwrap(), (b"whole".to_vec(), Vec::new()));
         let mut more = [0; 6];
         assert!(read_sparing(&File::open(&path).unwrap(), &mut more, 0).is_err(), "it is shorter");
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_no_place_for_a_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let [link, there] = ["link", "there"].map(|name| directory.path().join(name));
+        std::os::unix::fs::symlink(&there, &link).unwrap();
+        let error = want_place(&link).unwrap_err().to_string();
+        let wanted = format!("`{}` is a link to `{}`, where nothing is", link.display(), there.display());
+        assert!(error.starts_with(&wanted), "{error}");
+        assert!(want_place(&there).is_ok(), "it can be made");
+        fs::create_dir(&there).unwrap();
+        assert!(want_place(&link).is_ok());
     }
 
     #[test]

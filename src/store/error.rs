@@ -8,13 +8,14 @@ use super::broken::ReadError;
 use super::disk::DiskError;
 use super::manifest::FORMAT;
 use super::sealing::{MasterKeyError, SealingError};
+use super::space::unusable;
 use super::user::User;
 
 /// Why a store could not be opened or closed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A file or directory of the store could not be made or read.
-    #[error("`{path}` cannot be read or written: {source}")]
+    #[error("{}", unusable(path, source))]
     Io {
         /// Which one.
         path: PathBuf,

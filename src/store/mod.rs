@@ -167,7 +167,7 @@ pub use self::registry::{
 pub use self::retention::{Dropped, RetentionError};
 pub use self::scan::Scan;
 pub use self::sealing::{MasterKey, MasterKeyError, SealingError};
-pub use self::space::SpaceFault;
+pub use self::space::{DISK_FULL, SpaceFault, unusable};
 pub use self::topics::Topic;
 pub use self::trees::{Kept, Seal, TREES, Tree, TreeRow};
 pub use self::turns::Turn;
@@ -623,6 +623,18 @@ impl Store {
         self.shared.files().map_or_else(Vec::new, |files| files.records.volumes().damages.all())
     }
 
+    /// A file of the base of which nothing is left. Who may come in and the keys of leads lay there, so what was acknowledged cannot be
+    /// read.
+    pub fn lost_base(&self) -> Option<Damage> {
+        let is_lost = |what: &DamageKind| match what {
+            DamageKind::Missing => true,
+            DamageKind::CutShort { bytes, .. } => *bytes <= record_file::HEADING,
+            _ => false,
+        };
+        let is_of_base = |damage: &Damage| damage.volume == Some(volume_number::BASE);
+        self.damages().into_iter().find(|damage| is_of_base(damage) && is_lost(&damage.what))
+    }
+
     /// At how many places leads may lie that cannot be read, as far as it is known.
     pub fn unreadable_places(&self) -> usize {
         const OF_LEADS: [Tree; 4] = [Tree::Leads, Tree::LeadKeys, Tree::Identities, Tree::LeadEvents];
@@ -644,7 +656,7 @@ impl Store {
         // The journal had records of all volumes.
         let is_of_base = |damage: &Damage| damage.volume.is_none_or(|volume| volume == volume_number::BASE);
         self.shared.files().is_some_and(is_distrusted)
-            || self.damages().iter().any(|damage| damage.may_cost_records() && is_of_base(damage))
+            || self.damages().iter().any(|damage| damage.costs_records() && is_of_base(damage))
     }
 
     /// Grows with each change of a topic, before that is acknowledged, in other processes on the store within a quarter of a second:

@@ -58,7 +58,7 @@ fn is_foreign(path: &Path, found: &Found) -> bool {
 
 /// The error for a store of another format in this directory, if there is one. Opens nothing.
 pub(super) fn format_fault(path: &Path) -> Option<StoreError> {
-    if let Err(source) = disk::want_directory(path) {
+    if let Err(source) = disk::want_place(path) {
         return Some(io_error(path, source));
     }
     match Manifest::read(path) {
@@ -72,6 +72,7 @@ pub(super) fn format_fault(path: &Path) -> Option<StoreError> {
 pub(super) fn open_with(options: &StoreOptions, master: Option<MasterKey>) -> Result<Opened, StoreError> {
     let path = &options.path;
     owner::check(path)?;
+    format_fault(path).map_or(Ok(()), Err)?;
     disk::make_directory(path).map_err(|source| io_error(path, source))?;
     let lock = Lock::take(path, options.lock_wait)?;
     let damages = Damages::kept_in(path);

@@ -23,6 +23,7 @@ use super::tap::Tap;
 use super::topics::{Topics, topics_of};
 use super::trees::Tree;
 use super::volume_number::{BASE, Number};
+use super::volumes::files::gone;
 use super::volumes::volume::Volume;
 use super::volumes::{Appended, ApplyError, Standing, Volumes, place, span, time_ms};
 
@@ -187,6 +188,16 @@ impl Records {
             self.tap.note(appended.into_iter().flat_map(|appended| appended.changes).collect());
         }
         Ok(())
+    }
+
+    /// Notes as damage the files of a volume that are gone while they are open. Nothing is acknowledged while the next start would need
+    /// them.
+    pub(super) fn note_gone(&self, number: Number) {
+        if let Some(file) = self.volumes().note_gone(number)
+            && self.volumes().is_needed(number)
+        {
+            self.latch().fail(&gone(&file));
+        }
     }
 
     /// What the store fails with.

@@ -53,7 +53,7 @@ impl Pace {
 
     /// Reads the files of a volume. The store itself is not held meanwhile, so that it can be closed.
     fn volume(&mut self, number: Number, records: Arc<Records>) -> ControlFlow<()> {
-        records.volumes().note_gone(number);
+        records.note_gone(number);
         let files = records.volumes().record_files(number);
         let damages = records.volumes().damages.clone();
         drop(records);

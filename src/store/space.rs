@@ -1,7 +1,7 @@
 //! Room on the disk. New leads are refused before it is gone, so that there is room left for what was taken in already: an index
 //! does not come back from a disk that is full, and then nothing more is written until a restart.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,8 +10,31 @@ use parking_lot::Mutex;
 
 use crate::telemetry::metrics::STORE_FREE_BYTES;
 
+/// How the system says that a disk is full, whatever passes it on.
+pub const DISK_FULL: &str = "(os error 28)";
+
 /// How old a look at the disk may be.
 const FRESH: Duration = Duration::from_millis(500);
+
+/// Why something cannot be read or written: of a full disk which one, what is free on it and what to do, of all else what the system says.
+pub fn unusable(path: &Path, error: &dyn std::fmt::Display) -> String {
+    let (shown, told) = (path.display(), error.to_string());
+    if !told.contains(DISK_FULL) {
+        return format!("`{shown}` cannot be read or written: {told}");
+    }
+    // What was begun may be gone again.
+    let free = path.ancestors().chain([Path::new(".")]).find_map(free_bytes);
+    let free = free.map_or_else(String::new, |free| format!(", {} KiB are free", free / 1024));
+    format!(
+        "`{shown}` cannot be written: its disk is full {DISK_FULL}{free}; make room there, or name a place on another disk"
+    )
+}
+
+/// How much is free on the disk of a path that is there.
+fn free_bytes(path: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(path).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
 
 /// Lets a test fill the disk of a store, and empty it again.
 #[doc(hidden)]
@@ -55,8 +78,7 @@ impl Space {
         if let Some(seen) = seen.filter(|seen| seen.at.elapsed() < FRESH) {
             return seen.short;
         }
-        let free =
-            rustix::fs::statvfs(&self.path).ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+        let free = free_bytes(&self.path);
         let short = free.is_some_and(|free| free < self.reserve_bytes);
         if let Some(free) = free {
             metrics::gauge!(STORE_FREE_BYTES).set(free as f64);
@@ -86,6 +108,17 @@ impl Space {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_as_that_with_what_is_free_and_what_to_do() {
+        let full = std::io::Error::from_raw_os_error(28);
+        let told = unusable(Path::new("/proc/no/such"), &format!("record file 1 cannot be written: {full}"));
+        let wanted =
+            "`/proc/no/such` cannot be written: its disk is full (os error 28), 0 KiB are free; make room";
+        assert!(told.starts_with(wanted), "{told}");
+        let other = unusable(Path::new("x"), &std::io::Error::from_raw_os_error(5));
+        assert_eq!(other, "`x` cannot be read or written: Input/output error (os error 5)");
+    }
 
     #[test]
     fn it_is_short_when_less_than_the_reserve_is_free() {

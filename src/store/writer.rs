@@ -142,12 +142,15 @@ impl engine::Writer for Writer {
 
     /// Goes on in another file of the journal when the disk takes one. The record files are synced first, so that the old ones are
     /// not needed, and the group that failed cannot come back. If that fails they are kept: a restart reads them.
+    ///
+    /// While record files are gone that the next start would need, nothing goes on.
     fn renew(&mut self) -> Result<bool, Fault> {
         self.stalls.step(Step::Roll);
-        if self.journal.probe().is_err() {
+        let volumes = self.records.volumes();
+        let gone = volumes.numbers().into_iter().filter(|number| volumes.is_needed(*number));
+        if gone.filter_map(|number| volumes.note_gone(number)).count() > 0 || self.journal.probe().is_err() {
             return Ok(false);
         }
-        let volumes = self.records.volumes();
         volumes.make_durable().map_err(|error| Fault::ForGood(error.to_string()))?;
         // A checkpoint may have failed meanwhile.
         if self.records.latch().is_lost() {

@@ -104,8 +104,9 @@ impl Journal {
         Ok(full)
     }
 
-    /// Whether the disk takes writes and keeps them: tries it on a file of its own.
+    /// Whether the disk takes writes and keeps them: tries it on a file of its own, in the directory, which is made again where it is gone.
     pub(super) fn probe(&self) -> io::Result<()> {
+        disk::make_directory(&self.directory)?;
         let path = self.directory.join("probe");
         fs::write(&path, [0; 4096])?;
         self.fault.tell()?;
@@ -186,7 +187,9 @@ fn file(directory: &Path) -> io::Result<PathBuf> {
     }
     let blank = directory.join(format!("{SPARE}blank"));
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&blank)?;
-    io::copy(&mut io::repeat(0).take(SEGMENT_BYTES), &mut file)?;
+    let filled = io::copy(&mut io::repeat(0).take(SEGMENT_BYTES), &mut file);
+    // A part of it would keep the last of the room.
+    filled.inspect_err(|_| drop(fs::remove_file(&blank)))?;
     Ok(blank)
 }
 

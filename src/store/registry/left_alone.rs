@@ -99,7 +99,9 @@ impl LeftAlone {
                 let wanted = format!("{place} must have 64 hexadecimal digits, got {length} characters");
                 return Self::Locked(locked(&wanted));
             }
-            Err(error @ MasterKeyError::BesideMount { .. }) => return Self::Locked(error.to_string()),
+            Err(error @ (MasterKeyError::Unmade { .. } | MasterKeyError::BesideMount { .. })) => {
+                return Self::Locked(error.to_string());
+            }
         };
         if !check.contains(&key.kept(CHECKED)) {
             return Self::Locked(locked(&format!("`{}` is another one's", file.display())));

@@ -19,6 +19,7 @@
 //! had then, or if the data key that is left is of the newest one. Of the others it cannot be known: they are
 //! [held back](Salvaged::held_back), and reported.
 
+mod elsewhere;
 mod rescue;
 mod source;
 
@@ -31,9 +32,10 @@ use std::sync::Arc;
 use chrono::Utc;
 use uuid::Uuid;
 
+pub use self::elsewhere::copy_elsewhere;
 use self::{rescue::Rescue, source::Source};
 use super::backup::{Restore, RestoreError, for_each_piece};
-use super::beside::{Beside, BesideError};
+use super::beside::{Beside, BesideError, LeftOver};
 use super::broken::ReadError;
 use super::changes::Change;
 use super::check::CheckReport;
@@ -103,9 +105,9 @@ pub enum SalvageError {
     /// The directory for the new store is not empty.
     #[error("`{0}` is not empty: a store is salvaged into a new directory only")]
     NotEmpty(PathBuf),
-    /// A salvage that was killed has left this directory.
-    #[error("`{0}` is there: if no other salvage is running, remove it and try again")]
-    LeftOver(PathBuf),
+    /// What was killed has left these directories.
+    #[error(transparent)]
+    LeftOver(LeftOver),
     /// No master key is given.
     #[error("the store is sealed, and no master key is given: {GIVE}", GIVE = GIVE)]
     NoMasterKey,
@@ -130,7 +132,7 @@ impl From<BesideError> for SalvageError {
     fn from(error: BesideError) -> Self {
         match error {
             BesideError::NotEmpty { path, .. } => Self::NotEmpty(path),
-            BesideError::LeftOver(path) => Self::LeftOver(path),
+            BesideError::LeftOver(left) => Self::LeftOver(left),
             BesideError::Store(error) => Self::Store(error),
         }
     }
@@ -372,7 +374,7 @@ impl Salvaged {
             DamageKind::Unlisted => Some(BASE),
             _ => damage.volume,
         };
-        self.damages.iter().filter(|damage| damage.may_cost_records()).filter_map(place).collect()
+        self.damages.iter().filter(|damage| damage.costs_records()).filter_map(place).collect()
     }
 
     /// Whether nothing is known or thought to be lost.
@@ -427,7 +429,7 @@ impl Restored {
         master: &MasterKey,
         tell: &mut dyn FnMut(Progress),
     ) -> Result<Self, SalvageError> {
-        let place = Beside::begin_as(into, ".backup")?;
+        let place = Beside::begin_of_backup(into)?;
         let mut restore = Restore::begin(place.path(), master.clone())?;
         for_each_piece(file, SalvageError::Unreadable, |piece| {
             restore.push(piece)?;

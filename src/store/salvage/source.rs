@@ -43,6 +43,9 @@ impl Source {
             .filter(was_unlisted)
             .for_each(|damage| damages.note(damage));
         let known = Known::of(store, found).map_err(|source| io_error(store, source))?;
+        if known.manifest.has_journal && !known.looked.is_there {
+            damages.note_of(None, "journal", DamageKind::Missing);
+        }
         Ok(Self { store: store.to_owned(), known, damages })
     }
 

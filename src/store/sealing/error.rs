@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::super::space::unusable;
 use super::master_key::MasterKeyError;
 
 /// How a master key is given.
@@ -55,7 +56,7 @@ pub enum SealingError {
     #[error("others have replaced the keys of the store meanwhile")]
     Replaced,
     /// The file of the store's keys cannot be read or written.
-    #[error("`{path}` cannot be read or written: {error}")]
+    #[error("{}", unusable(path, error))]
     Io {
         /// The file.
         path: PathBuf,

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::key::{KEY_LEN, Key};
 use crate::regular_file;
-use crate::store::disk;
+use crate::store::{disk, space::unusable};
 
 /// The variable that may hold the key itself.
 const VARIABLE: &str = "OFFERD_MASTER_KEY";
@@ -32,7 +32,15 @@ pub struct MasterKey {
 /// Why there is no master key where one is to be.
 #[derive(Debug, thiserror::Error)]
 pub enum MasterKeyError {
-    /// It cannot be read, or be made.
+    /// It cannot be made, since its disk is full or its directory cannot be written to.
+    #[error("{}; a key was to be made there", unusable(file, error))]
+    Unmade {
+        /// The file.
+        file: PathBuf,
+        /// The system's error.
+        error: io::Error,
+    },
+    /// It cannot be read.
     #[error("the master key in {place}: {error}")]
     Io {
         /// Where.
@@ -111,7 +119,7 @@ impl MasterKey {
     /// Why the file could not be written.
     pub fn create(file: &Path) -> Result<Self, MasterKeyError> {
         let made = Self { key: Key::random(), place: format!("`{}`", file.display()) };
-        made.write(file).map_err(|error| MasterKeyError::Io { place: made.place.clone(), error })?;
+        made.write(file).map_err(|error| MasterKeyError::Unmade { file: file.to_owned(), error })?;
         Ok(made)
     }
 
@@ -209,7 +217,7 @@ impl fmt::Debug for MasterKey {
 impl MasterKeyError {
     /// Whether it is there, and this user may not read it.
     pub fn is_forbidden(&self) -> bool {
-        matches!(self, Self::Io { error, .. } if error.kind() == io::ErrorKind::PermissionDenied)
+        matches!(self, Self::Io { error, .. } | Self::Unmade { error, .. } if error.kind() == io::ErrorKind::PermissionDenied)
     }
 }
 

@@ -465,6 +465,62 @@ fn a_file_that_goes_while_the_store_is_open_is_told_by_a_check() {
     }
 }
 
+/// What is written to a file that is gone goes with it at the next start.
+#[test]
+fn nothing_is_acknowledged_while_a_file_is_gone_and_all_goes_on_when_it_is_back() {
+    let commit = |key: &str| Commit::new().put(Tree::Templates, key, "text");
+    let find: [fn(&Store); 2] = [|_| {}, |store| drop(store.check().unwrap())];
+    for find in find {
+        let directory = directory();
+        let store = inline(&directory);
+        if directory.database.is_some() {
+            return;
+        }
+        let [base, away] = ["base", "away"].map(|name| directory.path().join(name));
+        store.commit_now(commit("before")).unwrap();
+        fs::rename(&base, &away).unwrap();
+        find(&store);
+        let refused = store.commit_now(commit("lost")).unwrap_err().to_string();
+        assert!(
+            refused.contains("`base/00000001.records` is gone, or another file has its name"),
+            "{refused}"
+        );
+        store.tried_long_ago();
+        assert!(store.commit_now(commit("lost")).is_err(), "a journal alone is not enough");
+        assert!(matches!(store.health(), Health::Failed(_)) && store.lost_base().is_some());
+        assert!(store.payload(Tree::Templates, "before").is_some(), "reads go on");
+        fs::rename(&away, &base).unwrap();
+        store.tried_long_ago();
+        store.commit_now(commit("after")).unwrap();
+        assert_eq!((store.health(), store.damages()), (Health::Sound, Vec::new()));
+        let store = killed(store, &directory);
+        assert!(["before", "after"].iter().all(|key| store.payload(Tree::Templates, *key).is_some()));
+    }
+}
+
+/// Files that went with both manifests can be missed by nobody, so nothing says that the store is whole.
+#[test]
+fn a_store_without_manifests_is_whole_for_nobody() {
+    let directory = directory();
+    let store = inline(&directory);
+    if directory.database.is_some() {
+        return;
+    }
+    store.commit_now(Commit::new().put(Tree::Templates, "here", "text")).unwrap();
+    drop(store);
+    for name in ["manifest", "manifest.copy"] {
+        fs::remove_file(directory.path().join(name)).unwrap();
+    }
+    for round in ["first", "second"] {
+        let store = inline(&directory);
+        assert!(!store.check().unwrap().is_sound(), "{round}");
+        let file = super::backup::taken(&store, || ());
+        let mut scanner = crate::store::backup::Scanner::new(None);
+        scanner.push(&file).unwrap();
+        assert_eq!(scanner.finish().unwrap().damages, 1, "{round}");
+    }
+}
+
 #[test]
 fn a_journal_that_goes_while_the_store_is_open_is_told_and_nothing_is_acknowledged_without_one() {
     let directory = directory();
@@ -473,9 +529,7 @@ fn a_journal_that_goes_while_the_store_is_open_is_told_and_nothing_is_acknowledg
         return;
     }
     store.commit_now(Commit::new().put(Tree::Templates, "before", "text")).unwrap();
-    for file in fs::read_dir(directory.path().join("journal")).unwrap() {
-        fs::remove_file(file.unwrap().path()).unwrap();
-    }
+    fs::remove_dir_all(directory.path().join("journal")).unwrap();
     let told = store.check().unwrap().damages.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(told, ["`journal` is missing"]);
     let refused = store.commit_now(Commit::new().put(Tree::Templates, "lost", "text")).unwrap_err();

@@ -187,6 +187,13 @@ fn what_stands_in_the_way_is_told_and_nothing_is_left() {
     assert!(matches!(drill.salvage(None), Err(SalvageError::NotEmpty { .. })));
     fs::remove_dir_all(drill.new_place()).unwrap();
 
+    // Those that one salvage has left, which was killed.
+    let left = ["salvaged.part", "salvaged.backup"].map(|name| drill.new_place().with_file_name(name));
+    left.iter().for_each(|path| fs::create_dir(path).unwrap());
+    let refused = drill.salvage(Some(&drill.backup)).unwrap_err().to_string();
+    assert!(refused.contains(&format!("`rm -r {} {}`", left[0].display(), left[1].display())), "{refused}");
+    left.iter().for_each(|path| fs::remove_dir(path).unwrap());
+
     let key = drill.directory.path().with_file_name("store.key");
     let right = fs::read(&key).unwrap();
     fs::write(&key, "0".repeat(64)).unwrap();

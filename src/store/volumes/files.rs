@@ -19,6 +19,14 @@ pub(in crate::store) fn name(volume: Number, number: FileNumber) -> String {
     path.to_string_lossy().into_owned()
 }
 
+/// That a file is gone while it is open, and what to do.
+pub(in crate::store) fn gone(file: &str) -> String {
+    format!(
+        "`{file}` is gone, or another file has its name: move it back, or stop the daemon and give `offerd store salvage`; nothing is \
+         acknowledged until then"
+    )
+}
+
 /// Whether a file cannot be opened though it is there, for a reason that is not its own.
 pub(in crate::store) fn is_refused(error: &io::Error) -> bool {
     [disk::NOT_A_FILE, io::ErrorKind::PermissionDenied].contains(&error.kind())
@@ -130,8 +138,15 @@ impl Files {
     }
 
     /// Writes changes behind the others, and gives the place of each. After an error nothing was written.
+    ///
+    /// # Errors
+    /// Also that the file is gone, with which they would go at the next start.
     pub(in crate::store) fn append(&self, changes: &[Change]) -> io::Result<Vec<Locator>> {
-        self.last().append(changes)
+        let last = self.last();
+        match last.is_gone(&self.directory) {
+            true => Err(io::Error::other(gone(&self.name(last.number)))),
+            false => last.append(changes),
+        }
     }
 
     /// What the record file that is named there holds for a key; nothing when it has gone.

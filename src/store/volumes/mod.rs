@@ -189,16 +189,26 @@ impl Volumes {
         self.write_manifest()
     }
 
-    /// Notes as damage the files of a volume that are gone from its directory while they are open.
-    pub(super) fn note_gone(&self, number: Number) {
-        let Standing::Open(volume) = self.standing(number) else { return };
+    /// Notes as damage the files of a volume that are gone from its directory while they are open, and gives the first; forgets those
+    /// that are back.
+    pub(super) fn note_gone(&self, number: Number) -> Option<String> {
+        let Standing::Open(volume) = self.standing(number) else { return None };
         let gone = volume.files.gone();
         if matches!(self.standing(number), Standing::Dropped) {
-            return;
+            return None;
         }
-        for file in gone {
-            self.damages.note_of(Some(number), file, DamageKind::Missing);
+        for file in volume.files.all().iter().map(|file| volume.files.name(file.number)) {
+            match gone.contains(&file) {
+                true => self.damages.note_of(Some(number), file, DamageKind::Missing),
+                false => self.damages.is_back(&file),
+            }
         }
+        gone.into_iter().next()
+    }
+
+    /// Whether nothing may be acknowledged while files of a volume are gone: it is written to, or all others need it.
+    pub(super) fn is_needed(&self, number: Number) -> bool {
+        number == BASE || self.last().is_some_and(|(last, _)| last == number)
     }
 
     /// Writes the manifest anew. Once this returns, it lists every file there is.

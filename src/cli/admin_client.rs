@@ -116,7 +116,8 @@ impl AdminClient {
         Ok(Self::of_store(super::open_store(settings)?, book, settings))
     }
 
-    fn of_store(store: Store, book: Book, settings: &Settings) -> Self {
+    /// Over a store that this process has opened.
+    pub fn of_store(store: Store, book: Book, settings: &Settings) -> Self {
         let admin = StoppedAdmin::new(store.clone(), book, settings);
         let token = admin.key().to_owned();
         let server = Server::InProcess(admin);

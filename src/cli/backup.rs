@@ -6,9 +6,12 @@ use std::io::Write;
 use serde_json::Value;
 
 use super::files::{Making, cannot_make};
+use super::key;
 use super::prelude::*;
-use crate::store::Tree;
 use crate::store::backup::{Scanner, Summary};
+use crate::store::beside::Beside;
+use crate::store::salvage::{SalvageError, copy_elsewhere};
+use crate::store::{DISK_FULL, MasterKey, Store, StoreOptions, Tree, unusable};
 
 /// `offerd backup`
 #[derive(Debug, Args)]
@@ -28,7 +31,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
     let settings = super::settings(config)?;
     let (file, mut scanner, bar) = (&arguments.file, Scanner::new(None), Bar::begin(BAR));
     let (making, mut written) = begin(file, &settings.store.path)?;
-    let admin = AdminClient::find(&settings).await?;
+    let (_copy, admin) = keeper(&settings, file).await?;
     let mut pieces = admin.pieces("/backup").await?;
     loop {
         let piece = match pieces.next().await {
@@ -37,9 +40,7 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
             Err(broke) => return Err(broken_off(&admin, broke).await),
         };
         scanner.push(&piece).map_err(|fault| format!("the backup arrived damaged: {fault}"))?;
-        written
-            .write_all(&piece)
-            .map_err(|error| format!("{} cannot be written: {error}", making.part().display()))?;
+        written.write_all(&piece).map_err(|error| unusable(making.part(), &error))?;
         show(&bar, scanner.summary());
     }
     drop((pieces, bar));
@@ -60,6 +61,40 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
             "{file} is a backup of all that can be read, and that is not all: {damage}; keep the last whole one"
         ))),
     }
+}
+
+/// What has the store: the daemon, or this process. Where the disk of a stopped one has no room for what opening it writes, a copy beside
+/// the backup is opened, for as long as that takes.
+async fn keeper(settings: &Settings, file: &Path) -> Result<(Option<Beside>, AdminClient), Trouble> {
+    match AdminClient::find(settings).await {
+        Err(Trouble::Other(told)) if told.contains(DISK_FULL) && settings.store.database().is_none() => {
+            let cannot = |error: &dyn std::fmt::Display| {
+                Trouble::Other(format!(
+                    "{told}; nor can its files be copied beside {}: {error}",
+                    file.display()
+                ))
+            };
+            tell!("offerd: {told}; its files are copied beside {} for the backup", file.display());
+            let (store, copy) = copied(settings, file).map_err(|error| cannot(&error))?;
+            Ok((Some(copy), AdminClient::of_store(store, Book::of(Vec::new()), settings)))
+        }
+        found => Ok((None, found?)),
+    }
+}
+
+/// A copy of a stopped store beside a file, opened.
+fn copied(settings: &Settings, file: &Path) -> Result<(Store, Beside), String> {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".store");
+    let copy = Beside::begin(Path::new(&name)).map_err(|error| error.to_string())?;
+    let mut options = StoreOptions::from(&settings.store);
+    let master = MasterKey::find(options.master_key_file.as_deref(), &options.path)
+        .map_err(|error| error.to_string())?;
+    let master = master.ok_or_else(|| SalvageError::NoMasterKey.to_string())?;
+    copy_elsewhere(&options, &master, &copy).map_err(|error| error.to_string())?;
+    options.path = copy.path().to_owned();
+    options.master_key_file = key::file_of(&master);
+    Ok((Store::open(options).map_err(|error| error.to_string())?, copy))
 }
 
 /// Why a backup broke off, with what the daemon says of itself.

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use super::page;
 use crate::regular_file;
+use crate::store::unusable;
 
 /// What to do about a file with letters that cannot be read.
 pub const SAVE_AS_UTF_8: &str =
@@ -150,6 +151,7 @@ pub fn cannot_make(file: &Path, error: &Error) -> String {
             "{shown} cannot be made: the directory {} does not exist; make it first, or give another place",
             directory.display()
         ),
+        (ErrorKind::StorageFull, _) => unusable(file, error),
         _ => format!("{shown} cannot be made: {error}; give a place that this user may write to"),
     }
 }

@@ -36,7 +36,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
 
 fn create(file: &Path) -> Result<(), String> {
     let key = MasterKey::create(file).map_err(|error| match error {
-        MasterKeyError::Io { error, .. } => cannot_make(file, &error),
+        MasterKeyError::Unmade { error, .. } => cannot_make(file, &error),
         other => other.to_string(),
     })?;
     tell!("master key {} is in {}; without it nothing that it seals can be read", key.id(), file.display());

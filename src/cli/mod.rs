@@ -57,7 +57,7 @@ use clap::{CommandFactory, Parser};
 use self::prelude::*;
 use crate::config::StoreSettings;
 use crate::daemon;
-use crate::store::{SealingError, Store, StoreError, StoreOptions};
+use crate::store::{DISK_FULL, SealingError, Store, StoreError, StoreOptions};
 use crate::telemetry::logging;
 
 /// A matching engine for financial offers: a lead goes in, a rate table comes out.
@@ -326,6 +326,7 @@ fn unopened(settings: &Settings, error: &StoreError) -> String {
     match error {
         // It says itself what to do.
         StoreError::Owner { .. } | StoreError::Format { .. } | StoreError::Foreign { .. } => told,
+        _ if told.contains(DISK_FULL) => told,
         StoreError::Sealing(SealingError::MasterKey(key)) if key.is_forbidden() => {
             format!("{told}; {PERMIT}")
         }

@@ -9,7 +9,7 @@ use super::backup::by_tree;
 use super::operator::operator;
 use super::prelude::*;
 use crate::admin::backup::told;
-use crate::admin::store::StoreReport;
+use crate::admin::store::{StoreReport, TreeCount};
 use crate::regular_file;
 use crate::store::salvage::{SalvageError, Salvaged, salvage};
 use crate::store::{StoreOptions, Tree};
@@ -113,12 +113,17 @@ fn verdict(report: &StoreReport) -> String {
 }
 
 fn print(report: &StoreReport, all: bool) {
-    page::print_sheet(&sheet!(&report.trees, count => {
+    let broken = |count: &TreeCount| {
         let found = report.broken.iter().filter(|record| record.tree == count.tree).count() as u64;
+        // Of leads it is known also how many are not there at all.
+        if count.tree == Tree::Leads.name() { report.leads_broken.max(found) } else { found }
+    };
+    let counts: Vec<(&TreeCount, u64)> = report.trees.iter().map(|count| (count, broken(count))).collect();
+    let held = counts.iter().filter(|(count, broken)| count.records + broken > 0);
+    page::print_sheet(&sheet!(held, (count, broken) => {
         "tree" => &count.tree,
         "sound": Count => count.records,
-        // Of leads it is known also how many are not there at all.
-        "broken": Count => if count.tree == Tree::Leads.name() { report.leads_broken.max(found) } else { found },
+        "broken": Count => *broken,
     }));
     let broken =
         report.broken.iter().map(|record| format!("{} {}: {}", record.tree, record.key, record.reason));

@@ -14,7 +14,7 @@ use super::prelude::*;
 use crate::admin::backup::told;
 use crate::store::audit::{AuditEntry, AuditLog};
 use crate::store::beside::{Beside, BesideError};
-use crate::store::{Commit, MasterKey, Store, Tree};
+use crate::store::{Commit, DISK_FULL, MasterKey, Store, Tree, unusable};
 use crate::transfer::{self, Exported, Import};
 
 /// `offerd export`
@@ -45,7 +45,7 @@ const TOLD_EVERY: u64 = 256;
 
 /// Runs `offerd export`.
 pub async fn export(config: Option<&Path>, arguments: &ExportArguments) -> Result<(), Trouble> {
-    run(config, async |settings| {
+    run(config, "stop it, or restore a backup elsewhere and take that", async |settings| {
         let store = super::open_store(settings)?;
         if arguments.personal_data {
             let entry = AuditEntry::of_machine(operator(), "command", "store.export.personal_data");
@@ -74,7 +74,8 @@ pub async fn export(config: Option<&Path>, arguments: &ExportArguments) -> Resul
 
 /// Runs `offerd import`.
 pub async fn import(config: Option<&Path>, arguments: &ImportArguments) -> Result<(), Trouble> {
-    run(config, async |settings| {
+    let next = "an import makes a new store: name another place as `store.path`, or stop the daemon and move its store away";
+    run(config, next, async |settings| {
         super::in_files(settings, "`offerd import`", "import into files, and take those into the database")?;
         // Before there is a store, so that none is made for a file that cannot be read.
         let input = Input::open(&arguments.file);
@@ -95,7 +96,10 @@ pub async fn import(config: Option<&Path>, arguments: &ImportArguments) -> Resul
         let mut filled = settings.clone();
         filled.store.path = place.path().to_owned();
         filled.store.master_key_file = key::file_of(&key);
-        let imported = fill(&filled, &arguments.file, input).await;
+        let imported = fill(&filled, &arguments.file, input).await.map_err(|told| match is_full(&told) {
+            true => unusable(path, &told),
+            false => told,
+        });
         let moved = imported.and_then(|records| {
             place.finish().map_err(|error| error.to_string())?;
             Ok(records)
@@ -112,6 +116,11 @@ pub async fn import(config: Option<&Path>, arguments: &ImportArguments) -> Resul
     .await
 }
 
+/// Whether a disk was full, and nothing says yet what to do about that.
+fn is_full(told: &str) -> bool {
+    told.contains(DISK_FULL) && !told.contains("make room")
+}
+
 /// Makes a store of the lines.
 async fn fill(settings: &Settings, file: &Path, input: Box<dyn Read>) -> Result<u64, String> {
     let store = super::open_or_make_store(settings)?;
@@ -120,17 +129,16 @@ async fn fill(settings: &Settings, file: &Path, input: Box<dyn Read>) -> Result<
     imported.and_then(|records| closed.map(|()| records))
 }
 
-/// Works on the store of a stopped daemon, and prints what came of it.
+/// Works on the store of a stopped daemon, and prints what came of it; `next` is what to do where one runs.
 async fn run(
     config: Option<&Path>,
+    next: &str,
     work: impl AsyncFnOnce(&Settings) -> Result<String, String>,
 ) -> Result<(), Trouble> {
     let settings = super::settings(config)?;
     if AdminClient::of_daemon(&settings).await?.is_some() {
         let path = settings.store.path.display();
-        return Err(Trouble::Other(format!(
-            "a daemon runs on `{path}`: stop it, or restore a backup elsewhere and take that"
-        )));
+        return Err(Trouble::Other(format!("a daemon runs on `{path}`: {next}")));
     }
     // Standard output may be the export.
     tell!("offerd: {}", work(&settings).await?);

@@ -34,6 +34,7 @@ mod event_import;
 mod experiments;
 mod explain;
 mod formats;
+mod full_disk;
 mod fuzz_corpora;
 mod growing_leads;
 mod guessing;

@@ -75,6 +75,40 @@ fn a_command_that_makes_no_store_says_that_there_is_none() {
     }
 }
 
+/// The database of something else, or a file that has the name of our manifest.
+#[test]
+fn nothing_is_left_in_a_directory_of_something_else() {
+    let plan = plan();
+    fs::create_dir(plan.store()).unwrap();
+    for (name, shown) in [("db", "their database"), ("manifest", "their manifest")] {
+        let theirs = plan.store().join(name);
+        fs::write(&theirs, shown).unwrap();
+        for command in COMMANDS.iter().copied().chain([&["doctor"][..], &["serve"]]) {
+            let output = plan.command(command).output().unwrap();
+            let told = [output.stdout, output.stderr]
+                .map(|told| String::from_utf8_lossy(&told).into_owned())
+                .concat();
+            assert!(told.contains("that is no store of offerd"), "{command:?}: {told}");
+            assert_eq!(fs::read_dir(plan.store()).unwrap().count(), 1, "{command:?}");
+        }
+        fs::remove_file(theirs).unwrap();
+    }
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_no_new_store() {
+    let plan = plan();
+    std::os::unix::fs::symlink("not-mounted", plan.store()).unwrap();
+    for command in [&["doctor"][..], &["check"], &["serve"]] {
+        let output = plan.command(command).output().unwrap();
+        let told =
+            [output.stdout, output.stderr].map(|told| String::from_utf8_lossy(&told).into_owned()).concat();
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains("is a link to `not-mounted`, where nothing is"), "{command:?}: {told}");
+        assert!(!output.status.success() && !plan.master_key().exists(), "{command:?}");
+    }
+}
+
 #[test]
 fn a_store_that_cannot_be_looked_for_is_not_told_as_none() {
     // Below a file not even root may look.

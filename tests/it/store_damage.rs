@@ -47,6 +47,64 @@ async fn a_sound_store_is_told_tree_by_tree_running_or_not() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stdout).lines().any(|line| line.split_whitespace().eq(["leads", "20", "0"])));
     assert!(text(&output.stdout).trim_end().ends_with("everything is as it was written"));
+    let zeros = |line: &str| matches!(line.split_whitespace().collect::<Vec<_>>()[..], [_, "0", "0"]);
+    assert!(!text(&output.stdout).lines().any(zeros), "{}", text(&output.stdout));
+}
+
+/// What went with both manifests can be missed by nobody: all say that the store is damaged.
+#[tokio::test]
+async fn a_store_whose_manifests_are_lost_is_told_alike_by_all_who_tell_of_damage() {
+    let stopped = with_leads().await;
+    for name in ["manifest", "manifest.copy"] {
+        fs::remove_file(stopped.plan.store().join(name)).unwrap();
+    }
+    let output = stopped.plan.command(&["store", "check"]).output().unwrap();
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(
+        told.contains("`manifest` and its copy are lost") && !told.contains("everything is as it was"),
+        "{told}"
+    );
+    let backup = stopped.plan.directory().join("of.backup");
+    let output = stopped.plan.command(&["backup", backup.to_str().unwrap()]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(!text(&output.stdout).contains("is whole"), "{}", text(&output.stdout));
+    let daemon = stopped.start().await;
+    let ready = daemon.request(Method::GET, &format!("{}/readyz", daemon.admin), "", "").await;
+    assert!(
+        text(&ready.body).starts_with("ready, degraded: damaged places of the store: 1"),
+        "{}",
+        text(&ready.body)
+    );
+}
+
+/// Tokens and the keys of leads lay there: nothing of what was acknowledged can be read, and that is not readiness.
+#[tokio::test]
+async fn a_daemon_whose_base_is_gone_is_not_ready() {
+    let daemon = with_leads().await.start().await;
+    let ready = async |daemon: &Daemon| {
+        let ready = daemon.request(Method::GET, &format!("{}/readyz", daemon.admin), "", "").await;
+        (ready.status, text(&ready.body))
+    };
+    let base = daemon.store().join("base");
+    for file in fs::read_dir(&base).unwrap().map(|file| file.unwrap().path()) {
+        if file.is_file() {
+            fs::remove_file(file).unwrap();
+        }
+    }
+    let output = daemon.command(&["store", "check"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let (status, told) = ready(&daemon).await;
+    assert!(status == 503 && told.contains("`base/00000001.records` is gone"), "{status}: {told}");
+    assert_eq!(daemon.submit(sample("everything")).await.status, 503, "it would be lost at the next start");
+
+    let daemon = daemon.kill().start().await;
+    let (status, told) = ready(&daemon).await;
+    assert!(
+        status == 503 && told.starts_with("degraded: what was acknowledged cannot be read: `base/"),
+        "{status}: {told}"
+    );
+    assert!(told.contains("offerd store salvage"), "{told}");
 }
 
 /// A file of the truth: what is damaged of it is lost, and told.

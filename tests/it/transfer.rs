@@ -42,6 +42,12 @@ async fn what_is_imported_answers_as_what_was_exported() {
     let seen = daemon.get(&format!("/leads/{lead_uuid}")).await.json();
     let running = daemon.command(&["export", "-"]);
     assert!(String::from_utf8(running.stderr).unwrap().contains("a daemon runs"));
+    let into_running = daemon.command(&["import", "any"]);
+    let told = String::from_utf8(into_running.stderr).unwrap();
+    assert!(
+        told.contains("a daemon runs") && told.contains("an import makes a new store: name another"),
+        "{told}"
+    );
 
     let dossier = daemon.command(&["lead", "export", lead_uuid]);
     let dossier: Value = serde_json::from_slice(&dossier.stdout).unwrap();
@@ -124,7 +130,7 @@ async fn a_killed_import_leaves_no_store() {
     let told = run(&elsewhere, &["store", "check"]).unwrap_err();
     assert!(told.contains("there is no store"), "{told}");
     let told = run(&elsewhere, &["import", file.to_str().unwrap()]).unwrap_err();
-    assert!(told.contains("remove it and try again"), "{told}");
+    assert!(told.contains(&format!("`rm -r {}`", part.display())), "{told}");
     fs::remove_dir_all(part).unwrap();
     run(&elsewhere, &["import", file.to_str().unwrap()]).unwrap();
     run(&elsewhere, &["store", "check"]).unwrap();

@@ -16,6 +16,9 @@ const OTHER_FILES: u64 = 128;
 /// With fewer files than these not even a few clients are served.
 const FEWEST: u64 = 256;
 
+/// With less room than this no daemon starts, whatever the reserve is: it begins with a file of the journal, and rolls to the next.
+const LEAST_BYTES: u64 = 32 << 20;
+
 /// Times `store.reserve_bytes` of room, below which it is time to look.
 const COMFORT: u64 = 4;
 
@@ -71,7 +74,11 @@ pub fn disk(store: &StoreSettings) -> Finding {
     };
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     let (room, reserve) = (bytes(free), bytes(store.reserve_bytes));
-    if free < store.reserve_bytes {
+    if free < LEAST_BYTES {
+        let found =
+            format!("{room} free at {shown}, less than the {} that a start takes", bytes(LEAST_BYTES));
+        CHECK.wrong(found, "make room: old backups first")
+    } else if free < store.reserve_bytes {
         let found = format!(
             "{room} free, less than `store.reserve_bytes` ({reserve}): no new leads would be taken in"
         );

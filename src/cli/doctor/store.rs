@@ -58,6 +58,9 @@ pub async fn store(settings: &StoreSettings, daemon: &Daemon) -> Finding {
 
 fn of_stopped(settings: &StoreSettings) -> Finding {
     let path = settings.path.display();
+    if let Some(fault) = Store::format_fault(&settings.path) {
+        return unopened(&fault);
+    }
     match settings.path.join("lock").try_exists().map(|_| Store::exists(&settings.path)) {
         Ok(true) if !may_change(&settings.path) => {
             let found = format!("{path} is there, and cannot be read and written by this user");
@@ -190,6 +193,9 @@ fn unopened(error: &StoreError) -> Finding {
         }
         StoreError::Unfinished => "give `offerd store copy` again, or set another place",
         StoreError::Io { source, .. } if is_forbidden(source) => PERMIT,
+        StoreError::Io { source, .. } if source.kind() == ErrorKind::InvalidInput => {
+            "have `store.path` name a directory, or a place where one can be made"
+        }
         StoreError::Io { source, .. } if source.kind() == ErrorKind::StorageFull => {
             "make room on its disk, then start the daemon"
         }

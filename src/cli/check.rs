@@ -19,8 +19,7 @@ pub struct Arguments {
 
 /// Checks settings and partner files, and shows every fault of both.
 pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Trouble> {
-    let remarked = |loaded: daemon::Loaded| Ok((remarks(&loaded.settings, &loaded.book)?, loaded));
-    match daemon::load(config).and_then(remarked) {
+    match checked(config) {
         Ok((mut remarks, loaded)) => {
             remarks.extend(strangers(&loaded).await);
             let book = &loaded.book;
@@ -36,6 +35,17 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
             Err(Trouble::Told(ExitCode::from(BAD_CONFIGURATION)))
         }
         Err(faults) => Err(Trouble::Faults(faults)),
+    }
+}
+
+/// What is loaded, with the remarks on it.
+fn checked(config: Option<&Path>) -> Result<(Vec<String>, daemon::Loaded), Vec<Fault>> {
+    let sockets = daemon::Sockets::inherit().map_err(|message| vec![Fault::new(None, "", message)]);
+    match (daemon::load(config), sockets) {
+        (Ok(loaded), Ok(sockets)) => Ok((remarks(&loaded.settings, &loaded.book, &sockets)?, loaded)),
+        (loaded, sockets) => {
+            Err([loaded.err().unwrap_or_default(), sockets.err().unwrap_or_default()].concat())
+        }
     }
 }
 
@@ -83,9 +93,7 @@ pub fn extent(book: &Book) -> String {
 }
 
 /// What is no fault, but may not be what was meant.
-fn remarks(settings: &Settings, book: &Book) -> Result<Vec<String>, Vec<Fault>> {
-    let sockets = daemon::Sockets::inherit()
-        .map_err(|message| vec![Fault { file: None, line: None, key: String::new(), message }])?;
+fn remarks(settings: &Settings, book: &Book, sockets: &daemon::Sockets) -> Result<Vec<String>, Vec<Fault>> {
     if settings.store.database().is_none()
         && let Some(error) = Store::format_fault(&settings.store.path)
     {

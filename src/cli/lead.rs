@@ -12,7 +12,8 @@ use super::files::Input;
 use super::page::dollars;
 use super::prelude::*;
 use crate::model::{
-    CreditCardOffer, Lead, LoanOffer, Money, MortgageOffer, RateTable, SavingsOffer, SpecialOffer, Unreadable,
+    CreditCardOffer, KnownKeys, Lead, LoanOffer, Money, MortgageOffer, RateTable, SavingsOffer, SpecialOffer,
+    Unreadable,
 };
 use crate::persons::erasure::Erasure;
 use crate::run_file::RunFile;
@@ -94,7 +95,7 @@ pub async fn run(settings: &Settings, command: Command) -> Result<(), Trouble> {
     }
 }
 
-/// Reads a lead file, both as it is and as the engine sees it.
+/// Reads a lead file, both as it is and as the engine sees it; names the keys that mean nothing and are passed over.
 ///
 /// # Errors
 /// Every fault, in a sentence.
@@ -113,7 +114,12 @@ pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
         )
     })?;
     match Lead::read(body.as_bytes()) {
-        Ok(lead) => Ok((body.into_bytes(), lead)),
+        Ok(lead) => {
+            for unknown in KnownKeys::of::<Lead>().unknown(body.as_bytes()) {
+                tell!("offerd: {}: passed over: `{}` {unknown}", file.display(), unknown.attribute);
+            }
+            Ok((body.into_bytes(), lead))
+        }
         Err(Unreadable::NotJson(error)) => {
             Err(format!("{}: {}", file.display(), error.message.unwrap_or_default()))
         }

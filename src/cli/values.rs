@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use chrono::Utc;
 use form_urlencoded::Serializer;
-use hyper::Uri;
 use uuid::Uuid;
 
+use crate::config::address_faults;
 use crate::sheet;
 use crate::sheet::lines::Encoding;
 
@@ -56,15 +56,14 @@ pub fn time(text: &str) -> Result<Duration, String> {
 /// The address of a listener, without a slash at its end.
 ///
 /// # Errors
-/// How one is written.
+/// What is wrong with it, and how one is written.
 pub fn address(text: &str) -> Result<String, String> {
-    let uri = text.parse::<Uri>().ok();
-    let good = uri.is_some_and(|uri| {
-        matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(|host| !host.is_empty())
-    });
-    match good {
-        true => Ok(text.trim_end_matches('/').to_owned()),
-        false => Err("must be an address such as http://127.0.0.1:8080 or https://offers.example".to_owned()),
+    let text = text.trim_end_matches('/');
+    match &address_faults(text)[..] {
+        [] => Ok(text.to_owned()),
+        faults => {
+            Err(format!("{}, such as http://127.0.0.1:8080 or https://offers.example", faults.join("; ")))
+        }
     }
 }
 
@@ -76,7 +75,17 @@ mod tests {
     fn what_is_no_value_is_told_with_an_example() {
         assert!(uuid("abc").unwrap_err().contains("such as 01a1"));
         assert!(time("yesterday").unwrap_err().contains("such as 7d"));
-        for wrong in ["ftp://a/", "foo", "127.0.0.1:8080", "http://", ""] {
+        for wrong in [
+            "ftp://a/",
+            "foo",
+            "127.0.0.1:8080",
+            "http://",
+            "",
+            "http://a/?b",
+            "http://a/#b",
+            "http://a:99999",
+            "http://u:p@a",
+        ] {
             assert!(address(wrong).unwrap_err().contains("such as http://"), "{wrong}");
         }
     }

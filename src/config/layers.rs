@@ -18,10 +18,15 @@ const DEFAULTS_FILE: &str = "config/default.toml";
 /// Prefix of the environment variables.
 const PREFIX: &str = "OFFERD__";
 
+/// Prefix of other variables, such as `OFFERD_CONFIG` or `OFFERD_TOKEN`, and of settings that lack an underscore.
+const OTHERS: &str = "OFFERD_";
+
 /// The merged settings, and what they were merged from.
 pub(super) struct Layers {
     pub(super) merged: toml::Table,
     pub(super) places: Places,
+    /// Variables that name no setting; they set nothing.
+    pub(super) misnamed: Vec<Fault>,
 }
 
 /// Where every key stands.
@@ -49,12 +54,13 @@ impl Layers {
         let defaults = Source::parse(Path::new(DEFAULTS_FILE), DEFAULTS).map_err(|fault| vec![fault])?;
         let source =
             file.map(|(path, text)| Source::parse(path, text)).transpose().map_err(|fault| vec![fault])?;
-        let ours: HashMap<String, String> =
-            environment.into_iter().filter(|(name, _)| name.starts_with(PREFIX)).collect();
-        let variables = ours
-            .keys()
-            .map(|name| (name[PREFIX.len()..].to_lowercase().replace("__", "."), name.clone()))
-            .collect();
+        let mut ours: HashMap<String, String> =
+            environment.into_iter().filter(|(name, _)| name.starts_with(OTHERS)).collect();
+        let variables = ours.keys().filter_map(|name| Some((key_of(name)?, name.clone()))).collect();
+        let mut places = Places { defaults, file: source, variables };
+        let misnamed = places.misnamed(ours.keys());
+        ours.retain(|name, _| name.starts_with(PREFIX) && !is_among(name, &misnamed));
+        places.variables.retain(|_, name| ours.contains_key(name));
 
         let mut builder = Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
         if let Some((_, text)) = file {
@@ -66,7 +72,7 @@ impl Layers {
             .build()
             .and_then(Config::try_deserialize::<toml::Table>)
             .map_err(|error| vec![Fault::new(None, "", format!("the settings do not merge: {error}"))])?;
-        Ok(Self { merged, places: Places { defaults, file: source, variables } })
+        Ok(Self { merged, places, misnamed })
     }
 
     /// Reads variables as their settings want them: one that is refused as text is the figure or the truth that it is, unless its
@@ -118,12 +124,35 @@ fn value_at<'t>(table: &'t mut toml::Table, key: &str) -> Option<&'t mut toml::V
     }
 }
 
-/// The variables that are ours; the names and values of others may be anything.
+/// The key that a variable sets, if its name begins as those of settings do.
+fn key_of(name: &str) -> Option<String> {
+    Some(name.strip_prefix(PREFIX)?.to_lowercase().replace("__", "."))
+}
+
+/// The variable that sets a key.
+fn variable(key: &str) -> String {
+    format!("{PREFIX}{}", key.to_uppercase().replace('.', "__"))
+}
+
+/// A name with each run of underscores as one.
+fn with_single_underscores(name: &str) -> String {
+    name.to_uppercase().split('_').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
+}
+
+fn is_among(name: &str, misnamed: &[Fault]) -> bool {
+    misnamed.iter().any(|fault| fault.file.as_deref() == Some(Path::new(name)))
+}
+
+/// The variables that are ours, and the names of those that begin alike; the names and values of others may be anything.
 pub(super) fn environment(
     variables: impl Iterator<Item = (OsString, OsString)>,
 ) -> Result<Vec<(String, String)>, Vec<Fault>> {
-    let ours = variables.filter(|(name, _)| name.to_string_lossy().starts_with(PREFIX));
+    let ours = variables.filter(|(name, _)| {
+        let is_other = name.to_str().is_some_and(|name| name.starts_with(OTHERS));
+        is_other || name.to_string_lossy().starts_with(PREFIX)
+    });
     let read = |(name, value): (OsString, OsString)| match (name.to_str(), value.into_string()) {
+        (Some(name), _) if !name.starts_with(PREFIX) => Ok((name.to_owned(), String::new())),
         (Some(name), Ok(value)) => Ok((name.to_owned(), value)),
         _ => {
             let message = "the name and the value of this variable must be UTF-8 text, got other bytes";
@@ -134,6 +163,45 @@ pub(super) fn environment(
 }
 
 impl Places {
+    /// The variables that name no setting, each with the right name. A name with one underscore is a fault only where it is that of a
+    /// setting otherwise: other programs have names of their own.
+    fn misnamed<'n>(&self, names: impl Iterator<Item = &'n String>) -> Vec<Fault> {
+        let keys = self.defaults.keys().filter(|key| key.contains('.'));
+        let right: HashMap<String, &str> =
+            keys.map(|key| (with_single_underscores(&variable(key)), key)).collect();
+        let fault = |name: &String| {
+            let key = key_of(name).unwrap_or_default();
+            let meant = right.get(&with_single_underscores(name)).filter(|_| !self.defaults.has(&key));
+            let message = if let Some(meant) = meant {
+                format!(
+                    "sets nothing: `{meant}` is set by `{}`, with two underscores before each part",
+                    variable(meant)
+                )
+            } else if !name.starts_with(PREFIX) {
+                return None;
+            } else if key.split('.').any(str::is_empty) {
+                format!(
+                    "names no setting: wanted `{PREFIX}SECTION__KEY`, such as `{}`",
+                    variable("api.listen")
+                )
+            } else {
+                let value =
+                    std::iter::successors(parent(&key), |at| parent(at)).find(|at| self.is_value(at))?;
+                format!("names nothing: `{value}` has one value and no keys; `{}` sets it", variable(value))
+            };
+            Some(Fault::new(Some(PathBuf::from(name)), "", message))
+        };
+        names.filter_map(fault).collect()
+    }
+
+    /// Whether a value stands at a key, rather than keys.
+    fn is_value(&self, key: &str) -> bool {
+        let tables = [Some(&self.defaults), self.file.as_ref()].into_iter().flatten().map(Source::table);
+        let mut in_tables =
+            tables.filter_map(|table| value_at(&mut table.clone(), key).map(|value| !value.is_table()));
+        in_tables.next().unwrap_or_else(|| self.variables.contains_key(key))
+    }
+
     /// A fault at a key, in the place where the key was set last, or else what it would stand in.
     pub(super) fn fault(&self, key: &str, message: String) -> Fault {
         for at in std::iter::successors(Some(key), |at| parent(at)) {

@@ -31,3 +31,4 @@ pub use sections::{
     TranscriptSettings, WireSettings,
 };
 pub use settings::{DescribedSetting, Settings};
+pub use web_address::faults as address_faults;

@@ -135,12 +135,12 @@ impl Settings {
             Err(faults) => return (None, faults),
         };
         let described = describe(&layers);
-        let Layers { merged, places } = layers;
+        let Layers { merged, places, misnamed } = layers;
         let places = Arc::new(places);
         let origin = Origin { described, table: merged, places: Arc::clone(&places) };
         let (settings, found) = Self::read(origin, places.defaults.table());
-        let mut faults: Vec<Fault> =
-            found.into_iter().map(|(key, message)| places.fault(&key, message)).collect();
+        let found = found.into_iter().map(|(key, message)| places.fault(&key, message));
+        let mut faults: Vec<Fault> = misnamed.into_iter().chain(found).collect();
         faults.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));
         (settings, faults)
     }

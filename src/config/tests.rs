@@ -154,6 +154,39 @@ fn every_fault_is_told_at_once_where_it_was_made() {
 }
 
 #[test]
+fn a_variable_that_names_no_setting_is_told_with_the_right_name() {
+    let one = |name: &str| faults("", &[(name, "1")]);
+    let under = |name: &str| {
+        vec![format!(
+            "{name}: names nothing: `api.listen` has one value and no keys; `OFFERD__API__LISTEN` sets it"
+        )]
+    };
+    assert_eq!(one("OFFERD__API__LISTEN__X"), under("OFFERD__API__LISTEN__X"));
+    let both = [("OFFERD__API__LISTEN", "127.0.0.1:9000"), ("OFFERD__API__LISTEN__X__Y", "1")];
+    assert_eq!(faults("", &both), under("OFFERD__API__LISTEN__X__Y"));
+    for name in ["OFFERD__", "OFFERD____X", "OFFERD__API__"] {
+        let wanted = "names no setting: wanted `OFFERD__SECTION__KEY`, such as `OFFERD__API__LISTEN`";
+        assert_eq!(one(name), [format!("{name}: {wanted}")]);
+    }
+    for name in ["OFFERD_API_LISTEN", "OFFERD__API_LISTEN", "OFFERD_API__LISTEN", "OFFERD___API__LISTEN"] {
+        let wanted = "sets nothing: `api.listen` is set by `OFFERD__API__LISTEN`, with two underscores before each part";
+        assert_eq!(one(name), [format!("{name}: {wanted}")]);
+    }
+    assert!(one("OFFERD_STORE_MASTER_KEY_FILE")[0].contains("`OFFERD__STORE__MASTER_KEY_FILE`"));
+    // Names of commands, of tests and of what a cluster puts into the environment.
+    for name in [
+        "OFFERD_CONFIG",
+        "OFFERD_TOKEN",
+        "OFFERD_MASTER_KEY",
+        "OFFERD_TEST_POSTGRES",
+        "OFFERD_API_SERVICE_HOST",
+        "OFFERD_QUEUEING_TARGET",
+    ] {
+        assert_eq!(one(name), <[String; 0]>::default(), "{name}");
+    }
+}
+
+#[test]
 fn what_does_not_fit_together_is_told() {
     let file = "[api]\nlisten = '127.0.0.1:9000'\ncors_origins = 'shop'\n[admin]\nlisten = '127.0.0.1:9000'\n\
                 [matching]\nsubmit_wait = '1m'\n";

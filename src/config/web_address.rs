@@ -1,7 +1,7 @@
 //! Addresses that others are put behind: all that is wrong with one, by name.
 
 /// What is wanted of an address where this one is otherwise.
-pub(super) fn faults(url: &str) -> Vec<&'static str> {
+pub fn faults(url: &str) -> Vec<&'static str> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let is_plain = |letter: char| letter.is_ascii_graphic() && !"?#\"'<>\\^`{|}".contains(letter);
     let Some(rest) = rest.filter(|rest| !url.ends_with('/') && rest.chars().all(is_plain)) else {

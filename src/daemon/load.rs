@@ -47,20 +47,16 @@ pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
     faults.extend(placed(&settings, Identities::read(&settings).err().unwrap_or_default()));
     let vehicles = vehicles(&settings);
     let subscriptions = Subscriptions::load(&settings.postbacks);
-    let book = Book::load(&settings.partners.path);
-    let experiments = Experiments::load(&settings, book.as_ref().ok());
+    let (book, of_book) = Book::inspect(&settings.partners.path);
+    let experiments = Experiments::load(&settings, of_book.is_empty().then_some(&book));
     let found = [vehicles.as_ref().err(), subscriptions.as_ref().err(), experiments.as_ref().err()];
     faults.extend(found.into_iter().flatten().flatten().cloned());
-    match &book {
-        Ok(book) => {
-            let closed = PartnerClients::new(settings.wire).opened(book).err().into_iter().flatten();
-            let whole = |file: PathBuf| settings.partners.path.join(file);
-            faults.extend(closed.map(|fault| Fault { file: fault.file.map(whole), ..fault }));
-        }
-        Err(found) => faults.extend(found.iter().cloned()),
-    }
-    match (book, subscriptions, experiments, vehicles) {
-        (Ok(book), Ok(subscriptions), Ok(experiments), Ok(vehicles)) if faults.is_empty() => {
+    faults.extend(of_book);
+    let closed = PartnerClients::new(settings.wire).opened(&book).err().into_iter().flatten();
+    let whole = |file: PathBuf| settings.partners.path.join(file);
+    faults.extend(closed.map(|fault| Fault { file: fault.file.map(whole), ..fault }));
+    match (subscriptions, experiments, vehicles) {
+        (Ok(subscriptions), Ok(experiments), Ok(vehicles)) if faults.is_empty() => {
             Ok(Loaded { settings, book, subscriptions, experiments, vehicles })
         }
         _ => Err(faults),

@@ -45,6 +45,11 @@ impl Source {
         &self.table
     }
 
+    /// Every key of the file, as a path.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.lines.keys().map(String::as_str)
+    }
+
     /// Whether a key stands in the file.
     pub fn has(&self, key: &str) -> bool {
         self.lines.contains_key(key)

@@ -94,12 +94,12 @@ impl PartnerClients {
                     let words = Arc::new(UndeclaredWords::of(seat));
                     drop(clients.insert(place, PartnerClient { words, ..client }))
                 }
-                Err((key, message)) => faults.push(Fault {
+                Err(found) => faults.extend(found.into_iter().map(|(key, message)| Fault {
                     file: Some(format!("{}.toml", seat.identity.key).into()),
                     line: source.places.line_of(&key),
                     key: format!("products.{}.http.{key}", seat.product_type),
                     message,
-                }),
+                })),
             }
         }
         if faults.is_empty() { Ok(Self { wire: self.wire.clone(), clients }) } else { Err(faults) }
@@ -110,8 +110,8 @@ impl PartnerClients {
         self.clients.get(&(seat.identity.key.clone(), seat.product_type)).cloned()
     }
 
-    /// The client; or the key that says what it cannot do, and why.
-    fn client(&self, seat: &Seat, source: &HttpSource) -> Result<PartnerClient, (String, String)> {
+    /// The client; or the keys that say what it cannot do, each with why.
+    fn client(&self, seat: &Seat, source: &HttpSource) -> Result<PartnerClient, Vec<(String, String)>> {
         let rules = &source.wire;
         let pool = PoolRules {
             connect_timeout: rules.connect_timeout,
@@ -130,13 +130,16 @@ impl PartnerClients {
             late_patience: seat.timeout.min(LATE_PATIENCE_MAX),
             ..EndpointRules::default()
         };
-        let pool = self.wire.pool(&seat.identity.key, pool).map_err(|fault| ("wire".to_owned(), fault))?;
-        for (key, host) in &source.hosts {
-            if let Some(address) = pool.forbids(host) {
-                let allows = format!("`wire.allow_addresses = [\"{address}\"]` allows it");
-                let fault = format!("is at {address}, a private, local or reserved address; {allows}");
-                return Err((key.clone(), fault));
-            }
+        let pool = self.wire.pool(&seat.identity.key, pool);
+        let pool = pool.map_err(|fault| vec![("wire".to_owned(), fault)])?;
+        let forbidden = source.hosts.iter().filter_map(|(key, host)| {
+            let address = pool.forbids(host)?;
+            let allows = format!("`wire.allow_addresses = [\"{address}\"]` allows it");
+            Some((key.clone(), format!("is at {address}, a private, local or reserved address; {allows}")))
+        });
+        let forbidden: Vec<_> = forbidden.collect();
+        if !forbidden.is_empty() {
+            return Err(forbidden);
         }
         let endpoint = pool.endpoint(seat.product_type.as_str(), endpoint);
         let labels =

@@ -21,6 +21,14 @@ pub struct UnknownKey<'k> {
     pub likely: Option<&'k str>,
 }
 
+impl fmt::Display for UnknownKey<'_> {
+    /// What is wrong with it; follows the attribute in a sentence.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("is not a known key")?;
+        self.likely.map_or(Ok(()), |likely| write!(formatter, "; did you mean `{likely}`?"))
+    }
+}
+
 /// How alike a known key must be to be likely, in thousandths of Jaro-Winkler.
 const NEAR: u32 = 800;
 

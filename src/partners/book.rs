@@ -59,12 +59,20 @@ impl Book {
     /// # Errors
     /// Every fault of every file.
     pub fn load(directory: &Path) -> Result<Self, Vec<Fault>> {
-        let files = files_in(directory).map_err(|error| {
-            let file = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
-            let advice = "make the directory, or set `partners.path` to that of the partner files";
-            vec![Fault::new(Some(file), "partners.path", format!("cannot be read: {error}; {advice}"))]
-        })?;
-        Self::of_files(files.into_iter().map(|file| (text_of(&file), file)))
+        whole(Self::inspect(directory))
+    }
+
+    /// Like [`load`](Self::load), but gives beside the faults a book of what can be checked further.
+    pub fn inspect(directory: &Path) -> (Self, Vec<Fault>) {
+        match files_in(directory) {
+            Ok(files) => Self::of_files(files.into_iter().map(|file| (text_of(&file), file))),
+            Err(error) => {
+                let file = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+                let advice = "make the directory, or set `partners.path` to that of the partner files";
+                let message = format!("cannot be read: {error}; {advice}");
+                (Self::of(Vec::new()), vec![Fault::new(Some(file), "partners.path", message)])
+            }
+        }
     }
 
     /// The partner files of a directory, with their texts.
@@ -81,12 +89,10 @@ impl Book {
     /// # Errors
     /// Every fault of every file.
     pub fn from_texts(texts: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Self, Vec<Fault>> {
-        Self::of_files(texts.into_iter().map(|(file, text)| (Ok(text), file)))
+        whole(Self::of_files(texts.into_iter().map(|(file, text)| (Ok(text), file))))
     }
 
-    fn of_files(
-        files: impl IntoIterator<Item = (std::io::Result<String>, PathBuf)>,
-    ) -> Result<Self, Vec<Fault>> {
+    fn of_files(files: impl IntoIterator<Item = (std::io::Result<String>, PathBuf)>) -> (Self, Vec<Fault>) {
         let mut seats = Vec::new();
         let (mut unread, mut faults, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
         let mut said = BTreeMap::new();
@@ -101,27 +107,27 @@ impl Book {
                 }
             };
             let key = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let source = Source::parse(&file, &text).map_err(|fault| vec![fault]);
-            match source.and_then(|source| Ok((check::seats(&key, &source)?, source))) {
-                Ok(((found, of_file), source)) => {
-                    remarks.extend(of_file);
-                    let uuid = found.first().map(|seat| seat.identity.partner.uuid);
-                    if let Some(other) = uuid.and_then(|uuid| by_uuid.insert(uuid, file.clone())) {
-                        let message = format!("is also the uuid of `{}`", other.display());
-                        faults.push(source.fault("partner.uuid", message));
-                    }
-                    seats.extend(found);
-                    said.insert(key, Said::by(source.table()));
+            let source = match Source::parse(&file, &text) {
+                Ok(source) => source,
+                Err(fault) => {
+                    faults.push(fault);
+                    continue;
                 }
-                Err(found) => faults.extend(found),
+            };
+            let declared = check::seats(&key, &source);
+            faults.extend(declared.faults);
+            remarks.extend(declared.remarks);
+            let uuid = declared.seats.first().map(|seat| seat.identity.partner.uuid);
+            if let Some(other) = uuid.and_then(|uuid| by_uuid.insert(uuid, file.clone())) {
+                let message = format!("is also the uuid of `{}`", other.display());
+                faults.push(source.fault("partner.uuid", message));
             }
+            seats.extend(declared.seats);
+            said.insert(key, Said::by(source.table()));
         }
         faults.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));
         unread.extend(faults);
-        if !unread.is_empty() {
-            return Err(unread);
-        }
-        Ok(Self { fingerprint: fingerprint(&said), said, remarks, ..Self::of(seats) })
+        (Self { fingerprint: fingerprint(&said), said, remarks, ..Self::of(seats) }, unread)
     }
 
     /// Compiles seats.
@@ -218,6 +224,11 @@ impl Book {
             .iter()
             .flat_map(|seat| std::iter::once(&seat.text).chain(seat.offers.iter().map(|offer| &offer.text)))
     }
+}
+
+/// A book without faults.
+fn whole((book, faults): (Book, Vec<Fault>)) -> Result<Book, Vec<Fault>> {
+    if faults.is_empty() { Ok(book) } else { Err(faults) }
 }
 
 fn fingerprint(said: &BTreeMap<String, Said>) -> Fingerprint {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::book::Book;
-use super::http::HttpSource;
-use super::said::{Said, SaidOfProduct, Value};
+use super::partner::Seat;
+use super::said::{Said, Value};
 
 #[cfg(test)]
 mod tests;
@@ -28,7 +28,7 @@ pub struct BookDiff {
 pub struct PartnerFigures {
     /// The partner, by the name of its file.
     pub partner: String,
-    /// What it answers for, and with how many offers of its file.
+    /// What it answers for, and with how many offers, terms counted.
     pub products: BTreeMap<String, usize>,
 }
 
@@ -50,12 +50,12 @@ pub struct PartnerDiff {
 pub enum ProductDiff {
     /// It was not asked about it before.
     Added {
-        /// Offers of its file.
+        /// Its offers, terms counted.
         offers: usize,
     },
     /// It is not asked about it any more.
     Removed {
-        /// Offers that its file had.
+        /// The offers that it had, terms counted.
         offers: usize,
     },
     /// It is asked or answers in another way.
@@ -80,36 +80,30 @@ pub struct Aspect {
     pub after: Option<String>,
 }
 
-/// How the offers of a file are different.
+/// How the offers of a seat are different, terms counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OffersDiff {
     /// How many there were.
     pub before: usize,
     /// How many there are.
     pub after: usize,
-    /// Keys that came.
+    /// Offers that came.
     pub added: usize,
-    /// Keys that went.
+    /// Offers that went.
     pub removed: usize,
-    /// Keys whose offer is another.
+    /// Offers of which the file says something else.
     pub changed: usize,
 }
 
 impl BookDiff {
     /// What `after` says and `before` did not.
     pub fn between(before: &Book, after: &Book) -> Self {
-        let (old, new) = (&before.said, &after.said);
-        let (was, is) = (sources(before), sources(after));
-        // What is read for partner files from elsewhere: secrets and certificates, which the files only name.
-        let credentials = |partner: &str, product_type: &str| {
-            let both = was.get(&(partner, product_type)).zip(is.get(&(partner, product_type)));
-            both.is_some_and(|(was, is)| !was.same_credentials(is))
-        };
-        let both = new.iter().filter_map(|(partner, is)| Some((partner, old.get(partner)?, is)));
-        let changed = both.map(|(partner, was, is)| PartnerDiff::between(partner, was, is, credentials));
+        let (was, is) = (Side::of(before), Side::of(after));
+        let both = is.said.keys().filter(|partner| was.said.contains_key(*partner));
+        let changed = both.map(|partner| PartnerDiff::between(partner, &was, &is));
         Self {
-            added: alone(new, old),
-            removed: alone(old, new),
+            added: alone(&is, &was),
+            removed: alone(&was, &is),
             changed: changed.filter(|diff| !diff.is_empty()).collect(),
         }
     }
@@ -121,39 +115,56 @@ impl BookDiff {
 }
 
 /// Those partners of one book that the other has not.
-fn alone(these: &BTreeMap<String, Said>, others: &BTreeMap<String, Said>) -> Vec<PartnerFigures> {
-    let alone = these.iter().filter(|(partner, _)| !others.contains_key(*partner));
+fn alone(these: &Side<'_>, others: &Side<'_>) -> Vec<PartnerFigures> {
+    let alone = these.said.iter().filter(|(partner, _)| !others.said.contains_key(*partner));
     let figures = alone.map(|(partner, said)| {
-        let products = said.products.iter();
-        let products = products.map(|(product_type, product)| (product_type.clone(), product.offers.len()));
+        let products = said.products.keys();
+        let products =
+            products.map(|product_type| (product_type.clone(), these.offers(partner, product_type).len()));
         PartnerFigures { partner: partner.clone(), products: products.collect() }
     });
     figures.collect()
 }
 
-/// The HTTP sources of a book, by partner and product type.
-type Sources<'a> = HashMap<(&'a str, &'a str), &'a HttpSource>;
+/// One of two books: what its files say, and its seats by partner and product type.
+struct Side<'b> {
+    said: &'b BTreeMap<String, Said>,
+    seats: HashMap<(&'b str, &'b str), &'b Seat>,
+}
 
-fn sources(book: &Book) -> Sources<'_> {
-    let over_http = book.seats().iter().filter_map(|seat| Some((seat, seat.http.as_ref()?)));
-    over_http
-        .map(|(seat, source)| ((seat.identity.key.as_str(), seat.product_type.as_str()), source))
-        .collect()
+impl<'b> Side<'b> {
+    fn of(book: &'b Book) -> Self {
+        let seats = book.seats().iter().map(|seat| &**seat);
+        let placed = seats.map(|seat| ((seat.identity.key.as_str(), seat.product_type.as_str()), seat));
+        Self { said: &book.said, seats: placed.collect() }
+    }
+
+    /// The offers of a seat by their names, each with what the file says of it and of its other terms.
+    fn offers(&self, partner: &str, product_type: &str) -> BTreeMap<&'b str, Option<&'b Value>> {
+        let said = self.said.get(partner).and_then(|said| said.products.get(product_type));
+        let offers = self.seats.get(&(partner, product_type)).into_iter().flat_map(|seat| &seat.offers);
+        let key = |name: &'b str| name.split('/').next().unwrap_or(name);
+        offers.map(|offer| (&*offer.name, said.and_then(|said| said.offers.get(key(&offer.name))))).collect()
+    }
 }
 
 impl PartnerDiff {
-    fn between(partner: &str, was: &Said, is: &Said, credentials: impl Fn(&str, &str) -> bool) -> Self {
+    fn between(partner: &str, was: &Side<'_>, is: &Side<'_>) -> Self {
+        let (old, new) = (&was.said[partner], &is.said[partner]);
         let mut products = BTreeMap::new();
-        for product_type in was.products.keys().chain(is.products.keys()) {
-            let diff = match (was.products.get(product_type), is.products.get(product_type)) {
-                (None, Some(product)) => Some(ProductDiff::Added { offers: product.offers.len() }),
-                (Some(product), None) => Some(ProductDiff::Removed { offers: product.offers.len() }),
-                (Some(was), Some(is)) => ProductDiff::between(was, is, credentials(partner, product_type)),
+        for product_type in old.products.keys().chain(new.products.keys()) {
+            let offers = |side: &Side<'_>| side.offers(partner, product_type).len();
+            let diff = match (old.products.get(product_type), new.products.get(product_type)) {
+                (None, Some(_)) => Some(ProductDiff::Added { offers: offers(is) }),
+                (Some(_), None) => Some(ProductDiff::Removed { offers: offers(was) }),
+                (Some(old), Some(new)) => {
+                    ProductDiff::between((partner, product_type), was, is, aspects(&old.keys, &new.keys))
+                }
                 (None, None) => None,
             };
             products.extend(diff.map(|diff| (product_type.clone(), diff)));
         }
-        Self { partner: partner.to_owned(), identity: aspects(&was.identity, &is.identity), products }
+        Self { partner: partner.to_owned(), identity: aspects(&old.identity, &new.identity), products }
     }
 
     fn is_empty(&self) -> bool {
@@ -162,16 +173,19 @@ impl PartnerDiff {
 }
 
 impl ProductDiff {
-    fn between(was: &SaidOfProduct, is: &SaidOfProduct, credentials: bool) -> Option<Self> {
-        let aspects = aspects(&was.keys, &is.keys);
-        let offers = OffersDiff::between(&was.offers, &is.offers);
+    fn between(seat: (&str, &str), was: &Side<'_>, is: &Side<'_>, aspects: Vec<Aspect>) -> Option<Self> {
+        let offers = OffersDiff::between(&was.offers(seat.0, seat.1), &is.offers(seat.0, seat.1));
+        // What is read for partner files from elsewhere: secrets and certificates, which the files only name.
+        let sources = was.seats.get(&seat).zip(is.seats.get(&seat));
+        let sources = sources.and_then(|(was, is)| was.http.as_ref().zip(is.http.as_ref()));
+        let credentials = sources.is_some_and(|(was, is)| !was.same_credentials(is));
         let same = aspects.is_empty() && offers.is_none() && !credentials;
         (!same).then_some(Self::Changed { aspects, offers, credentials })
     }
 }
 
 impl OffersDiff {
-    fn between(was: &BTreeMap<String, Value>, is: &BTreeMap<String, Value>) -> Option<Self> {
+    fn between(was: &BTreeMap<&str, Option<&Value>>, is: &BTreeMap<&str, Option<&Value>>) -> Option<Self> {
         let added = is.keys().filter(|key| !was.contains_key(*key)).count();
         let removed = was.keys().filter(|key| !is.contains_key(*key)).count();
         let changed = is.iter().filter(|(key, offer)| was.get(*key).is_some_and(|was| was != *offer)).count();

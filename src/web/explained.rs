@@ -1,5 +1,5 @@
-//! What hyper does not do of itself on a stream of HTTP/1. It answers a request head that is too long with status 431 and no body: here
-//! the answer gets a body that names the limit. And it has one time limit for silence and for a head: here are two.
+//! What hyper does not do of itself on a stream of HTTP/1. It answers a request head that is malformed or too long with status 400 or 431
+//! and no body: here the answer gets a body that names the fault or the limit. And it has one time limit for silence and for a head: here are two.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -8,6 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_LENGTH, HeaderValue};
+use memchr::memmem;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -16,10 +17,16 @@ use super::exchange;
 use super::failure::Failure;
 use super::listener::Limits;
 
+/// How hyper's answer to a head that is malformed begins.
+const MALFORMED: &[u8] = b"HTTP/1.1 400 ";
+
 /// How hyper's answer to a head that is too long begins. None of ours has this status.
 const TOO_LARGE: &[u8] = b"HTTP/1.1 431 ";
 
-/// A stream of HTTP/1 that replaces hyper's own 431, with which the connection ends; and whose reads fail once the client has been silent,
+/// What each of our own answers has in its head.
+const OURS: &[u8] = b"\r\nrequest-id: ";
+
+/// A stream of HTTP/1 that replaces hyper's own 400 and 431, with which the connection ends; and whose reads fail once the client has been silent,
 /// or has taken for a head, longer than it may.
 pub(super) struct Explained<S> {
     stream: S,
@@ -57,8 +64,9 @@ impl<S> Explained<S> {
 impl<S: AsyncWrite + Unpin> Explained<S> {
     /// Writes our answer if `buffer` starts hyper's; true when `buffer` counts as written.
     fn poll_instead(&mut self, context: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<bool>> {
-        if self.instead.is_none() && buffer.starts_with(TOO_LARGE) {
-            let failure = Failure::head_too_large(self.limits.head_bytes).counted("head_too_large");
+        if self.instead.is_none()
+            && let Some(failure) = self.refusal(buffer)
+        {
             self.instead = Some(last_answer(failure).into());
             // The rest of the head is heard out, or the client would never read why.
             self.activity.receives(true);
@@ -71,6 +79,18 @@ impl<S: AsyncWrite + Unpin> Explained<S> {
             }
         }
         Poll::Ready(Ok(true))
+    }
+}
+
+impl<S> Explained<S> {
+    /// What hyper refuses by an answer that begins so; `None` for an answer of ours.
+    fn refusal(&self, answer: &[u8]) -> Option<Failure> {
+        if answer.starts_with(TOO_LARGE) {
+            Some(Failure::head_too_large(self.limits.head_bytes).counted("head_too_large"))
+        } else {
+            let is_theirs = answer.starts_with(MALFORMED) && memmem::find(answer, OURS).is_none();
+            is_theirs.then(Failure::head_malformed)
+        }
     }
 }
 

@@ -103,6 +103,9 @@ impl Failure {
         too_many_connections(retry_after_s: u32) TOO_MANY_REQUESTS Unavailable
             "Too many connections of this address; use one for many requests, or try again later",
             RETRY_AFTER retry_after_s;
+        /// 400: the head is no HTTP/1.1, or announces a body by what is no length.
+        head_malformed() BAD_REQUEST Malformed
+            "Request head must be HTTP/1.1, and its Content-Length one number of fewer than 20 digits";
         /// 431: the head is longer than `limit_bytes`, has too many headers, or announces a body longer than 64 bits can say.
         head_too_large(limit_bytes: usize) REQUEST_HEADER_FIELDS_TOO_LARGE TooLarge
             format!("Request head must be at most {limit_bytes} bytes, with at most 100 headers and fewer than 20 digits in \

@@ -295,6 +295,14 @@ async fn lead_submit_tells_what_is_wrong() {
     let told = stderr(&output);
     assert!(told.contains("`loanInformation.loanAmount`") && told.contains("`productTypes[0]`"), "{told}");
 
+    std::fs::write(&file, r#"{"personalInformation":{"fristName":"Ada"}}"#).unwrap();
+    for command in [&["lead", "submit", "--token", &daemon.publishable][..], &["explain"]] {
+        let output = daemon.command(&[command, &[file.to_str().unwrap()]].concat());
+        let wanted =
+            "`personalInformation.fristName` is not a known key; did you mean `firstName`?";
+        assert!(output.status.success() && stderr(&output).contains(wanted), "{}", stderr(&output));
+    }
+
     std::fs::write(&file, "{}").unwrap();
     let output = daemon.command(&["lead", "submit", file.to_str().unwrap(), "--token", "nonsense"]);
     let told = stderr(&output);

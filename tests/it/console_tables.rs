@@ -48,7 +48,10 @@ async fn a_table_is_found_by_each_uuid_and_tells_who_was_asked_and_why_others_di
 
     let offer = &table["loanOffers"][0]["uuid"];
     for uuid in [&table["uuid"], &table["leadUuid"], offer] {
-        let sent = page(&daemon, &format!("/console/rateTables?find={}", uuid.as_str().unwrap())).await;
+        let uuid = uuid.as_str().unwrap();
+        let sent = page(&daemon, &format!("/console/rateTables?find={uuid}")).await;
+        let by_uuid = page(&daemon, &format!("/console/rateTables?uuid={uuid}")).await;
+        assert_eq!(by_uuid.header("location"), sent.header("location"));
         let location = sent.header("location").unwrap().to_owned();
         assert_eq!((sent.status, location.starts_with(&path(&table))), (303, true), "{location}");
         let anchor = location.split_once('#').map(|(_, anchor)| anchor.to_owned());

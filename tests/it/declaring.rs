@@ -59,17 +59,18 @@ every = "4s"
         ("steps[2].every", "every = ", "is 4s, and the whole ask has 3s (`timeout`)"),
         ("steps[2].callback", "callback = ", "no step before sends `callback_url`"),
         ("steps[2].callback", "callback = ", "takes calls that are not signed"),
+        ("steps[0].sandbox_url", "http.steps]]", "is missing: the partner is not sent test leads"),
     ] {
         let place = format!("far.toml:{}: `products.loan.http.{key}` ", line_of(&plan, "far", at));
         let is_told = remarks.iter().any(|line| line.contains(&place) && line.contains(wanted));
         assert!(is_told, "{place} {wanted} is not in {told}");
     }
-    assert_eq!(remarks.len(), 5, "{told}");
+    assert_eq!(remarks.len(), 6, "{told}");
     let output = plan.command(&["check", "--json"]).output().unwrap();
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let in_json =
         json["remarks"].as_array().unwrap().iter().filter(|one| one.as_str().unwrap().contains("far.toml:"));
-    assert_eq!(in_json.count(), 5, "{json}");
+    assert_eq!(in_json.count(), 6, "{json}");
 
     // Who says where to call and how that is signed, and is not asked now, is told nothing.
     let mut secret = tempfile::NamedTempFile::new().unwrap();

@@ -322,6 +322,22 @@ async fn explain_says_that_it_is_asked_for_its_terms() {
     let told = String::from_utf8(output.stdout).unwrap();
     assert!(told.contains("the partner is asked for its terms"), "{told}");
     assert!(told.contains("1 of 1 seats are asked, 2 offers match"), "{told}");
+    assert!(!told.contains("every partner is shown"), "{told}");
+}
+
+#[test]
+fn explain_begins_with_how_to_see_less_and_wraps_long_reasons() {
+    let far = "\"personalInformation.city\" = { in = [";
+    let cities: Vec<String> = (0..60).map(|nth| format!("\"City {nth}\"")).collect();
+    let picky = partner("picky").loan(&format!("eligibility = {{ {far}{}] }} }}", cities.join(", ")));
+    let lead = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/leads/personal_loan.json");
+    let plan = Daemon::with_partners(vec![picky]);
+    let output = plan.command(&["explain", lead.to_str().unwrap()]).output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    let hint = "every partner is shown; `--matched` shows only those with offers for the lead\n";
+    assert!(told.starts_with(hint), "{told}");
+    let longest = told.lines().map(|line| line.chars().count()).max();
+    assert!(longest <= Some(160) && told.contains("City 59"), "{told}");
 }
 
 #[tokio::test]
@@ -344,6 +360,7 @@ async fn who_mostly_fails_is_kept_out() {
     let listed = daemon.command(&["partners", "list"]);
     let listed = String::from_utf8(listed.stdout).unwrap();
     assert!(listed.contains("kept out by its breaker since"), "{listed}");
+    assert!(listed.contains("Test leads are not counted."), "{listed}");
 }
 
 #[tokio::test]
@@ -388,9 +405,13 @@ async fn an_offer_of_one_term_is_named_by_it_or_not_at_all() {
 fn an_address_that_may_not_be_called_is_a_fault_of_the_file() {
     let lender = far_lender("far", "http://127.0.0.1:9/", "");
     let closed = lender.replaced("allow_addresses = [\"127.0.0.1\"], ", "");
-    let output = Daemon::with_partners(vec![closed]).command(&["check"]).output().unwrap();
+    let other = partner("other").loan("weight = -1.0");
+    let output = Daemon::with_partners(vec![closed, other]).command(&["check"]).output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(64), "{told}");
+    // Every address, beside what is wrong in another file.
+    assert!(told.contains("`products.loan.http.sandbox_url` is at 127.0.0.1"), "{told}");
+    assert!(told.contains("other.toml") && told.contains("3 faults found"), "{told}");
     let wanted = "`products.loan.http.url` is at 127.0.0.1, a private, local or reserved address; \
         `wire.allow_addresses = [\"127.0.0.1\"]` allows it";
     let line = told.lines().find(|line| line.contains(wanted)).unwrap_or_else(|| panic!("{told}"));

@@ -50,6 +50,7 @@ fn each_failure_is_one_sentence_with_the_next_step() {
         ),
         (&["reload"], "nothing to reload; `offerd serve` starts one"),
         (&["console", "--at", "foo"], "such as http://127.0.0.1:8080"),
+        (&["console", "--at", "http://x.example/?a"], "without a query"),
         (&["events", "import", "one.json"], "one.json: it is one JSON document"),
         (&["partners", "try", "nope", "lead.json"], "there is no partner `nope`; there are: prompt_0"),
         (

@@ -34,6 +34,7 @@ pub async fn explain(settings: &Settings, book: &Book, arguments: &Arguments) ->
         page::print_json(&wanted)?;
     } else {
         let sections = wanted(&seats, arguments).map(|seat| (seat.asked, section(seat, arguments.matched)));
+        arguments.print_hint();
         print_all(sections.filter(|(_, section)| !arguments.matched || section.has_offers()));
         page::print(summary(&seats));
         let told = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");

@@ -21,7 +21,7 @@ pub struct Arguments {
     /// Only this partner, by its key
     #[arg(long, value_name = "KEY")]
     partner: Option<String>,
-    /// Only what matches
+    /// Only partners with offers for the lead, and of these only those offers
     #[arg(long)]
     matched: bool,
     /// As JSON
@@ -49,6 +49,13 @@ pub async fn run(config: Option<&Path>, arguments: &Arguments) -> Result<(), Tro
 }
 
 impl Arguments {
+    /// Says how to see less, where every partner is shown.
+    fn print_hint(&self) {
+        if !self.matched && self.partner.is_none() {
+            page::print("every partner is shown; `--matched` shows only those with offers for the lead\n");
+        }
+    }
+
     /// Wants a partner that is asked about to be one.
     fn check_partner(&self, book: &Book) -> Result<(), String> {
         self.partner.as_ref().map_or(Ok(()), |key| known(book, key))

@@ -1,6 +1,6 @@
 //! An explanation as people read it: a heading for each seat, and under it what becomes of its offers, with the reasons.
 
-use comfy_table::{Cell, ColumnConstraint, Width};
+use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Width};
 
 use crate::cli::page::{self, Color};
 use crate::hindsight::judgement::Refusal;
@@ -27,8 +27,14 @@ struct Line {
     reasons: Vec<String>,
 }
 
-/// As wide as the names of offers stand at most on a terminal, before they go on in the next line.
+/// As wide as the names of offers stand at most, before they go on in the next line.
 const OFFERS_WIDTH: u16 = 26;
+
+/// A longer reason stands under the heading.
+const REASON: usize = 100;
+
+/// As wide as a line is at most where standard output is no terminal: reasons are sentences, and some name fifty states.
+const WIDTH: u16 = 160;
 
 impl Section {
     /// Of a partner's seat, and what became of it.
@@ -41,7 +47,7 @@ impl Section {
         let reasons: Vec<String> = refusals.iter().map(reason).collect();
         match &reasons[..] {
             [] => {}
-            [only] => self.state.0.push_str(&format!(": {only}")),
+            [only] if only.chars().count() <= REASON => self.state.0.push_str(&format!(": {only}")),
             _ => self.lines.push(Line { offers: Vec::new(), state: (String::new(), Color::Plain), reasons }),
         }
     }
@@ -79,18 +85,15 @@ impl Section {
                 Cell::new(line.reasons.join("\n")),
             ]);
         }
+        if table.width().is_none() {
+            table.set_width(WIDTH).set_content_arrangement(ContentArrangement::Dynamic);
+        }
         for (column, width) in [(0, OFFERS_WIDTH), (1, 11)] {
-            let width = Width::Fixed(width);
-            let constraint = if table.width().is_some() {
-                ColumnConstraint::Absolute(width)
-            } else {
-                ColumnConstraint::LowerBoundary(width)
-            };
             if let Some(column) = table.column_mut(column) {
-                column.set_constraint(constraint);
+                column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
             }
         }
-        page::print(table);
+        page::print(table.trim_fmt());
     }
 }
 

@@ -34,7 +34,10 @@ pub async fn explain(settings: &Settings, uuid: Uuid, arguments: &Arguments) -> 
             .iter_mut()
             .for_each(|table| table.seats.retain(|seat| seat.why == Reason::Offers));
     }
-    Ok(page::show(&explained, arguments.json, || print(&explained, &summaries, arguments.matched))?)
+    Ok(page::show(&explained, arguments.json, || {
+        arguments.print_hint();
+        print(&explained, &summaries, arguments.matched);
+    })?)
 }
 
 async fn unknown(admin: &AdminClient, uuid: Uuid) -> Trouble {

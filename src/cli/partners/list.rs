@@ -5,6 +5,9 @@ use crate::matching::limiter::{SeatStanding, State};
 use crate::model::RejectReason;
 use crate::partner_health::{Health, Judgement};
 
+/// What the counts of the sheet leave out.
+pub const COUNTED: &str = "Test leads are not counted.";
+
 /// The standings, a row each.
 pub fn sheet(standings: &[SeatStanding]) -> Sheet {
     sheet!(standings, standing => {

@@ -59,6 +59,7 @@ pub async fn run(config: Option<&Path>, command: Command) -> Result<(), Trouble>
             let standings = standings(&admin().await?).await?;
             page::show(&standings, json, || {
                 page::print_sheet(&list::sheet(&standings));
+                page::print(list::COUNTED);
                 list::undeclared(&standings).iter().for_each(page::print);
             })?;
         }

@@ -72,9 +72,10 @@ fn unknown_keys(request: &Request, known: &KnownKeys, body: &[u8]) -> Vec<ApiErr
 }
 
 fn fault(unknown: UnknownKey<'_>) -> ApiError {
-    let fault = |message| ApiError::at(unknown.attribute, ErrorType::Malformed, message);
+    let message = unknown.to_string();
+    let fault = ApiError::at(unknown.attribute, ErrorType::Malformed, message);
     match unknown.likely {
-        Some(likely) => fault(format!("is not a known key; did you mean `{likely}`?")).with("likely", likely),
-        None => fault("is not a known key".to_owned()),
+        Some(likely) => fault.with("likely", likely),
+        None => fault,
     }
 }

@@ -23,11 +23,19 @@ use crate::model::{Originator, OriginatorImage, Partner, ProductSubType, Product
 /// Most offers a seat may have, terms counted.
 pub const MAX_OFFERS: usize = 100_000;
 
-/// The seats of a partner file, and what in it is no fault but may not be what was meant.
-///
-/// # Errors
-/// Every fault of the file.
-pub fn seats(key: &str, source: &Source) -> Result<(Vec<Seat>, Vec<Fault>), Vec<Fault>> {
+/// What a partner file declares.
+#[derive(Debug, Default)]
+pub struct Declared {
+    /// Its seats; of a file with faults those that can be checked further.
+    pub seats: Vec<Seat>,
+    /// What is no fault, but may not be what was meant.
+    pub remarks: Vec<Fault>,
+    /// Every fault.
+    pub faults: Vec<Fault>,
+}
+
+/// Checks a partner file.
+pub fn seats(key: &str, source: &Source) -> Declared {
     let mut check = Checker::new(source);
     if !is_key(key) {
         let wanted = "the file's name must be lower-case letters, digits, `-` and `_`";
@@ -35,7 +43,8 @@ pub fn seats(key: &str, source: &Source) -> Result<(Vec<Seat>, Vec<Fault>), Vec<
     }
     let Reading { value, faults: unread, implied } = crate::declaration::read::<DeclaredPartner>(source);
     let Some(declared) = value else {
-        return Err(check.into_faults().into_iter().chain(unread).collect());
+        let faults = check.into_faults().into_iter().chain(unread).collect();
+        return Declared { faults, ..Declared::default() };
     };
 
     let identity = check.within("partner", |check| check.identity(key, &declared.partner));
@@ -61,8 +70,11 @@ pub fn seats(key: &str, source: &Source) -> Result<(Vec<Seat>, Vec<Fault>), Vec<
     };
     let mut faults: Vec<Fault> =
         check.into_faults().into_iter().filter(|fault| fault.key.is_empty() || !stands_in(fault)).collect();
+    if !unread.is_empty() {
+        seats.clear();
+    }
     faults.extend(unread);
-    if faults.is_empty() { Ok((seats, remarks)) } else { Err(faults) }
+    Declared { seats, remarks, faults }
 }
 
 /// Whether a key path is another one, or stands in it.

@@ -6,7 +6,7 @@ use crate::declaration::Checker;
 use crate::partners::http::declared::Http;
 
 impl Checker<'_> {
-    /// Looks at waits that there is no time for, and at people's data that would go out in the clear.
+    /// Looks at waits that there is no time for, at people's data that would go out in the clear, and at a missing sandbox.
     pub(super) fn remarks_on(&mut self, http: &Http, timeout: Duration, paused: bool) {
         for (nth, step) in http.steps.iter().enumerate() {
             self.remark_wait(&format!("steps[{nth}].every"), step.every, timeout);
@@ -22,6 +22,15 @@ impl Checker<'_> {
         }
         let oauth2 = http.auth.as_ref().and_then(|auth| auth.oauth2.as_ref());
         self.remark_url("auth.oauth2.token_url", oauth2.map(|oauth2| oauth2.token_url.as_str()));
+        self.remark_sandbox(http);
+    }
+
+    /// A source has a sandbox for each of its calls, or for none.
+    fn remark_sandbox(&mut self, http: &Http) {
+        let key = if http.steps.is_empty() { "sandbox_url" } else { "steps[0].sandbox_url" };
+        if http.sandbox_url.is_none() && http.steps.iter().all(|step| step.sandbox_url.is_none()) {
+            self.remark(key, "is missing: the partner is not sent test leads; set it to the address of the partner's tests");
+        }
     }
 
     fn remark_wait(&mut self, key: &str, wait: Option<Duration>, timeout: Duration) {

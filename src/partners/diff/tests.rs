@@ -95,6 +95,18 @@ fn offers_are_counted_by_what_became_of_their_keys() {
 }
 
 #[test]
+fn offers_are_counted_as_the_book_counts_them() {
+    let with = |terms: &str| partner("one").loan("").replaced("terms = [36]", terms);
+    let (one, two) = (with("terms = [36]"), with("terms = [36, 60]"));
+    let offers = OffersDiff { before: 1, after: 2, added: 1, removed: 0, changed: 1 };
+    let expected = ProductDiff::Changed { aspects: Vec::new(), offers: Some(offers), credentials: false };
+    assert_eq!(change(one, two.clone()), expected);
+    let after = book(&[("one", two)]);
+    let diff = BookDiff::between(&book(&[]), &after);
+    assert_eq!(diff.added[0].products.values().sum::<usize>(), after.offers());
+}
+
+#[test]
 fn who_a_partner_is_may_change_too() {
     let of = |description: &str| {
         let text = partner("one").savings("").text().replace("A partner of the tests.", description);

@@ -1,6 +1,6 @@
 //! Bad input of every kind: refused in the words of the interface, at once, without an echo and without harm.
 //!
-//! What is no HTTP, or has a head that is too long, never reaches us: hyper answers 400 or 431 with an empty body.
+//! What is no HTTP, or has a head that is too long, hyper refuses by 400 or 431; the body of that answer is ours.
 
 mod bodies;
 mod canaries;

@@ -238,6 +238,7 @@ fn it_says_what_each_failure_means() {
         ("unsupported_form", Failure::unsupported_form(), of_its_own),
         ("unsupported_coding", Failure::unsupported_coding(), of_its_own),
         ("unmet_expectation", Failure::unmet_expectation(), of_its_own),
+        ("head_malformed", Failure::head_malformed(), of_its_own),
         ("head_too_large", Failure::head_too_large(7), of_its_own),
         ("forbidden", Failure::forbidden(""), !of_its_own),
         ("unsupported_edition", Failure::unsupported_edition(), of_its_own),

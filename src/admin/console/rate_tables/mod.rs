@@ -1,6 +1,6 @@
 //! `GET /console/rateTables`, `GET /console/rateTables/{uuid}` and the form that reveals what a lead says of a person.
 //!
-//! Found by the uuid of a lead, a rate table or an offer; or by company, product, partner, outcome and time, page by page. What is shown is read from the stored records, as
+//! Found by the uuid of a lead, a rate table or an offer, as `find` or `uuid`; or by company, product, partner, outcome and time, page by page. What is shown is read from the stored records, as
 //! `offerd explain` shows it.
 
 mod filters;
@@ -26,7 +26,8 @@ const PAGE: Page = Page::new(Section::RateTables, "rate_tables.html");
 
 /// The latest tables or, where a uuid is looked for, what it names: where a table's page is, those of a lead as a list.
 pub(super) async fn list(visit: &Visit) -> Result<View, Failure> {
-    let Some(wanted) = visit.query_value("find").map(|wanted| wanted.trim().to_owned()) else {
+    let wanted = visit.query_value("find").or_else(|| visit.query_value("uuid"));
+    let Some(wanted) = wanted.map(|wanted| wanted.trim().to_owned()) else {
         return sought(visit).await;
     };
     let nothing = |trouble: &str| {

@@ -298,8 +298,7 @@ async fn lead_submit_tells_what_is_wrong() {
     std::fs::write(&file, r#"{"personalInformation":{"fristName":"Ada"}}"#).unwrap();
     for command in [&["lead", "submit", "--token", &daemon.publishable][..], &["explain"]] {
         let output = daemon.command(&[command, &[file.to_str().unwrap()]].concat());
-        let wanted =
-            "`personalInformation.fristName` is not a known key; did you mean `firstName`?";
+        let wanted = "`personalInformation.fristName` is not a known key; did you mean `firstName`?";
         assert!(output.status.success() && stderr(&output).contains(wanted), "{}", stderr(&output));
     }
 

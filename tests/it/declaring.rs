@@ -15,9 +15,8 @@ fn line_of(plan: &Plan, key: &str, text: &str) -> usize {
     1 + file.lines().position(|line| line.contains(text)).unwrap()
 }
 
-#[test]
-fn what_may_not_be_meant_of_a_far_partner_is_told_with_file_line_and_key() {
-    let steps = r#"
+/// Steps of a partner with something in each that may not be what was meant.
+const DOUBTFUL_STEPS: &str = r#"
 [products.loan.http.post]
 wait = "5s"
 best = 2
@@ -37,7 +36,10 @@ url = "https://lender.example/applications"
 pending = "status == 202"
 every = "4s"
 "#;
-    let lender = far_lender("far", "URL", steps)
+
+#[test]
+fn what_may_not_be_meant_of_a_far_partner_is_told_with_file_line_and_key() {
+    let lender = far_lender("far", "URL", DOUBTFUL_STEPS)
         .replaced("url = \"URL\"\nsandbox_url = \"URL\"\n", "")
         .replaced(
             "json = { amount = \"lead.loanInformation.loanAmount\", ssn = \"lead.personalInformation.ssn\", id = \"lead_uuid\" }\n",

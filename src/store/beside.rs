@@ -90,12 +90,14 @@ impl Beside {
             let name = name_beside(into, ending);
             if within { into.join(name) } else { into.with_file_name(name) }
         };
+        // A file is none of ours: it may be the very backup.
         let left: Vec<PathBuf> =
-            free.iter().map(|ending| beside(ending)).filter(|path| path.exists()).collect();
+            free.iter().map(|ending| beside(ending)).filter(|path| path.is_dir()).collect();
         if !left.is_empty() {
             return Err(LeftOver(left).into());
         }
         let path = beside(ending);
+        disk::want_directory(&path).map_err(|source| io_error(&path, source))?;
         if !is_empty(into, within).map_err(|source| io_error(into, source))? {
             let daemon = into.join("daemon.json").exists();
             return Err(BesideError::NotEmpty { path: into.to_owned(), daemon });

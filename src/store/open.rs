@@ -51,7 +51,7 @@ pub(super) fn exists(path: &Path) -> bool {
 fn is_foreign(path: &Path, found: &Found) -> bool {
     match found {
         Found::Nothing => path.join("db").exists(),
-        Found::Damaged => !recovery::has_files(path) && !KeyFile::of(path).is_there(),
+        Found::Damaged => path.is_dir() && !recovery::has_files(path) && !KeyFile::of(path).is_there(),
         Found::Manifest { .. } | Found::Other(_) => false,
     }
 }

@@ -140,7 +140,8 @@ async fn what_is_not_needed_is_made_anew_where_it_is_damaged() {
     for name in ["manifest", "manifest.copy", "base/index.sum", "base/index/db", "volumes/1/index/db"] {
         for _ in 0..4 {
             let file = store.join(name);
-            let mut damaged = fs::read(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
+            // An index that sled did not close in time has no list.
+            let mut damaged = fs::read(&file).unwrap_or_default();
             // An index that was only begun has nothing in it yet.
             match damaged.len() {
                 0 => damaged.push(rng.u8(..)),

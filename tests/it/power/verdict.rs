@@ -74,12 +74,14 @@ fn check(subject: &Subject) -> Result<usize, String> {
         return Err(format!("{last}; it has told: {}{}", text(&output.stdout), text(&output.stderr)));
     }
     let told = text(&output.stdout);
-    leads(&told).ok_or_else(|| format!("no line `leads SOUND BROKEN` in: {told}"))
+    leads(&told).ok_or_else(|| format!("no table `tree SOUND BROKEN` in: {told}"))
 }
 
-/// The sound leads that a check counted.
+/// The sound leads that a check counted. A tree without records has no line.
 pub fn leads(told: &str) -> Option<usize> {
-    let counts = told.lines().find_map(|line| line.trim().strip_prefix("leads "))?;
+    let mut trees = told.lines().map(str::trim).skip_while(|line| !line.starts_with("tree "));
+    trees.next()?;
+    let Some(counts) = trees.find_map(|line| line.strip_prefix("leads ")) else { return Some(0) };
     counts.split_whitespace().next()?.parse().ok()
 }
 

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use crate::model::TokenKind;
-use crate::run_file::RunFile;
-use crate::store::CommitError;
-use crate::store::tokens::{NewToken, Tokens};
+use offerd_base::run_file::RunFile;
+use offerd_model::TokenKind;
+use offerd_store::CommitError;
+use offerd_store::tokens::{NewToken, Tokens};
 
 /// Name of the company that a first start makes.
 const COMPANY: &str = "Sandbox";
@@ -79,7 +79,7 @@ fn say(text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Store;
+    use offerd_store::Store;
 
     #[tokio::test]
     async fn of_two_first_starts_one_makes_tokens() {

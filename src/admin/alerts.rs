@@ -1,7 +1,7 @@
 //! `GET /alerts`, `POST /alerts/test`: what `offerd alerts` calls; and what the console does of it.
 
 use super::prelude::*;
-use crate::alerts::{Tried, check_receiver, try_out};
+use offerd_outbound::alerts::{Tried, check_receiver, try_out};
 
 /// Who is to be told a test.
 #[derive(Debug, Default, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! The audit, and `GET /audit`, `GET /audit/verdict`, which `offerd audit` calls: who changed what may be done here, or saw what is masked, and when. Each is a record in the store ([`AuditLog`](crate::store::audit::AuditLog)) and a line
+//! The audit, and `GET /audit`, `GET /audit/verdict`, which `offerd audit` calls: who changed what may be done here, or saw what is masked, and when. Each is a record in the store ([`AuditLog`](offerd_store::audit::AuditLog)) and a line
 //! of the log with the target `audit`, so that a filter such as `audit=info` collects nothing else; never with a secret.
 //!
 //! The record is written in one commit with what it tells, where that is a commit; before it is done, where it shows what is masked,
@@ -12,11 +12,12 @@ use tracing::error;
 
 use super::App;
 use super::command::{WHOLE, parameter, unavailable, unwritten};
-use crate::sheet::{Sheet, sheet};
-use crate::store::audit::{AuditEntry, AuditFilter, AuditRecord};
-use crate::store::users::Role;
-use crate::store::{Commit, CommitError, ReadError};
-use crate::web::{Context, Failure, Reply};
+use offerd_insight::sheet;
+use offerd_insight::sheet::Sheet;
+use offerd_store::audit::{AuditEntry, AuditFilter, AuditRecord};
+use offerd_store::users::Role;
+use offerd_store::{Commit, CommitError, ReadError};
+use offerd_web::{Context, Failure, Reply};
 
 /// Where the command line says who runs it. Whoever has the admin key is believed: the key stands in a file that only the
 /// daemon's own user may read.
@@ -125,17 +126,17 @@ fn is_of_a_name(letter: &char) -> bool {
 /// Without these it is in the audit alone. The log adds the time, the request's id and the listener.
 macro_rules! note {
     ($action:expr) => {
-        $crate::admin::audit::Note::new($action, |_| ())
+        $crate::audit::Note::new($action, |_| ())
     };
     ($action:expr, $($fields:tt)+) => {
-        $crate::admin::audit::Note::new($action, |who| $crate::admin::audit::audit_by!(who, $action, $($fields)+))
+        $crate::audit::Note::new($action, |who| $crate::audit::audit_by!(who, $action, $($fields)+))
     };
 }
 
 /// Writes a line of the audit log alone, for an action that is recorded elsewhere or at another moment.
 macro_rules! audit_by {
     ($who:expr, $action:expr, $($fields:tt)+) => {
-        ::tracing::info!(target: $crate::telemetry::logging::AUDIT, who = $who, action = $action, $($fields)+)
+        ::tracing::info!(target: ::offerd_base::telemetry::logging::AUDIT, who = $who, action = $action, $($fields)+)
     };
 }
 

@@ -10,9 +10,9 @@ use futures_util::stream;
 
 use super::audit::{audit_by, operator};
 use super::prelude::*;
-use crate::alerts;
-use crate::records::projection::Steps;
-use crate::store::backup::{Backup, BackupError};
+use offerd_engine::records::projection::Steps;
+use offerd_outbound::alerts;
+use offerd_store::backup::{Backup, BackupError};
 
 /// Seconds after which it may be tried again when another backup is being taken.
 const RETRY_AFTER_S: u32 = 10;

@@ -14,11 +14,11 @@ use tokio::task::JoinHandle;
 use tracing::{Instrument, error};
 
 use super::App;
-use crate::records::Unavailable;
-use crate::sheet::Sheet;
-use crate::store::{DISK_FULL, ReadError};
-use crate::web::{Context, Failure, Reply};
-pub use crate::web::{blocking, our_fault};
+use offerd_engine::records::Unavailable;
+use offerd_insight::sheet::Sheet;
+use offerd_store::{DISK_FULL, ReadError};
+use offerd_web::{Context, Failure, Reply};
+pub use offerd_web::{blocking, our_fault};
 
 /// Declares handlers of commands: name, optional JSON order, JSON answer.
 macro_rules! operations {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::command::{WHOLE, parameter, store_unread};
 use super::prelude::*;
-use crate::persons::consents::{Place, Wanted, page};
+use offerd_insight::persons::consents::{Place, Wanted, page};
 
 /// What names a company.
 const UUID: &str = "must be a uuid";

@@ -14,11 +14,11 @@ use tokio::task::{JoinError, JoinHandle};
 use super::audit::audit_by;
 use super::persons::{PersonOrder, Wish, about, carried_out, left_alone_by_all};
 use super::prelude::*;
-use crate::ids;
-use crate::model::Timestamp;
-use crate::persons::erasure::{self, Erasure};
-use crate::persons::request::{self, Receipt};
-use crate::telemetry::metrics::{ERASURE_LEADS_LEFT, LEADS_ERASED};
+use offerd_base::ids;
+use offerd_base::telemetry::metrics::{ERASURE_LEADS_LEFT, LEADS_ERASED};
+use offerd_insight::persons::erasure::{self, Erasure};
+use offerd_insight::persons::request::{self, Receipt};
+use offerd_model::Timestamp;
 
 /// Most leads that one record of the audit names, and one line of an answer tells of.
 const LEADS_PER_RECORD: usize = 500;
@@ -245,14 +245,14 @@ mod tests {
     use sha2::{Digest, Sha256};
 
     use super::*;
-    use crate::admin::StoppedAdmin;
-    use crate::config::Settings;
-    use crate::model::{CreditBands, Lead};
-    use crate::partners::Book;
-    use crate::records::writing;
-    use crate::store::audit::{AuditFilter, AuditLog, AuditRecord};
-    use crate::store::entities::LeadRecord;
-    use crate::store::{Store, StoreOptions};
+    use crate::StoppedAdmin;
+    use offerd_base::config::Settings;
+    use offerd_engine::records::writing;
+    use offerd_model::{CreditBands, Lead};
+    use offerd_partners::Book;
+    use offerd_store::audit::{AuditFilter, AuditLog, AuditRecord};
+    use offerd_store::entities::LeadRecord;
+    use offerd_store::{Store, StoreOptions};
 
     const COMPANY: Uuid = Uuid::from_u128(7);
 
@@ -375,7 +375,7 @@ mod tests {
         assert!(
             leads.iter().all(|lead| named.contains(&lead.lead_uuid.to_string().as_str())) && named.len() == 7
         );
-        let left = world.store.scan(crate::store::Tree::Leads, []).count();
+        let left = world.store.scan(offerd_store::Tree::Leads, []).count();
         assert_eq!(left, 1, "another person's lead stays");
     }
 }

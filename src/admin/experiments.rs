@@ -8,14 +8,15 @@ use metrics::counter;
 use super::command::{csv_file, wants_csv};
 use super::prelude::*;
 use super::reports::{asked, failed, reports};
-use crate::experiments::{Rule, RuleState};
-use crate::hindsight::comparison::{Comparison, Reading};
-use crate::model::record;
-use crate::rate_table::treatment::Treatment;
-use crate::records::projection::Steps;
-use crate::reports::report::Report;
-use crate::sheet::{Sheet, figures, sheet};
-use crate::telemetry::metrics::EXPERIMENT_COMPARISONS;
+use offerd_base::telemetry::metrics::EXPERIMENT_COMPARISONS;
+use offerd_engine::experiments::{Rule, RuleState};
+use offerd_engine::rate_table::treatment::Treatment;
+use offerd_engine::records::projection::Steps;
+use offerd_insight::hindsight::comparison::{Comparison, Reading};
+use offerd_insight::reports::report::Report;
+use offerd_insight::sheet;
+use offerd_insight::sheet::{Sheet, figures};
+use offerd_model::record;
 
 /// How much earlier than a rule began leads of it may have arrived, milliseconds: the clock may have stepped back a little since.
 const SLACK_MS: i64 = 60 * 60 * 1000;

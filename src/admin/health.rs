@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::store::{self, ClockStanding, Store};
+use offerd_store::{ClockStanding, Store};
 
 /// Readiness: started, not stopping, and a store that writes.
 #[derive(Debug)]
@@ -37,16 +37,16 @@ impl Health {
             return Err("starting or stopping".to_owned());
         }
         match self.store.health() {
-            store::Health::Sound => self.store.lost_base().map_or(Ok(()), |damage| {
+            offerd_store::Health::Sound => self.store.lost_base().map_or(Ok(()), |damage| {
                 Err(format!(
                     "degraded: what was acknowledged cannot be read: {damage}; stop the daemon, then `offerd store salvage` makes a good \
                      store of what is left, and of the last backup"
                 ))
             }),
-            store::Health::Short(reason) | store::Health::Stalled(reason) => {
+            offerd_store::Health::Short(reason) | offerd_store::Health::Stalled(reason) => {
                 Err(format!("no new leads are taken in: {reason}"))
             }
-            store::Health::Failed(reason) => Err(format!("the store does not write: {reason}")),
+            offerd_store::Health::Failed(reason) => Err(format!("the store does not write: {reason}")),
         }
     }
 

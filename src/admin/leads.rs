@@ -10,11 +10,11 @@ use super::audit::audit_by;
 use super::command::seen_through;
 use super::prelude::*;
 use super::reports;
-use crate::hindsight::explanation::explanation;
-use crate::matching::Engine;
-use crate::persons::{dossier, erasure};
-use crate::records::Unavailable;
-use crate::records::reading::{self, Held};
+use offerd_engine::matching::Engine;
+use offerd_engine::records::Unavailable;
+use offerd_engine::records::reading::{self, Held};
+use offerd_insight::hindsight::explanation::explanation;
+use offerd_insight::persons::{dossier, erasure};
 
 const UNAVAILABLE: &str = "the store cannot be read or written; the log tells why";
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::prelude::*;
-use crate::model::record;
-use crate::store::{MasterKey, SealingError, Store};
+use offerd_model::record;
+use offerd_store::{MasterKey, SealingError, Store};
 
 const FAILED: &str = "the master key could not be exchanged";
 

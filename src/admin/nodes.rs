@@ -3,7 +3,7 @@
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::prelude::*;
-use crate::nodes::{NodeTold, Nodes};
+use offerd_insight::nodes::{NodeTold, Nodes};
 
 /// How often this node tells how it does.
 const EVERY: Duration = Duration::from_secs(1);

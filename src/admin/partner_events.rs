@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::prelude::*;
-use crate::conversions::attribution::attribute;
-use crate::conversions::partner_events::{CLOCKS_APART, Recorded, ReportRefused, report_all};
-use crate::declaration::{did_you_mean, nearest};
-use crate::matching::Engine;
-use crate::model::{ApiError, ErrorType, PartnerReport, Timestamp, Unreadable};
-use crate::partners::Book;
+use offerd_base::declaration::{did_you_mean, nearest};
+use offerd_engine::conversions::attribution::attribute;
+use offerd_engine::conversions::partner_events::{CLOCKS_APART, Recorded, ReportRefused, report_all};
+use offerd_engine::matching::Engine;
+use offerd_model::{ApiError, ErrorType, PartnerReport, Timestamp, Unreadable};
+use offerd_partners::Book;
 
 /// Most reports that are sent at once.
 pub const AT_ONCE: usize = 256;

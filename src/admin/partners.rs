@@ -4,11 +4,11 @@
 use std::cmp::Reverse;
 
 use super::prelude::*;
-use crate::hindsight::timing::timings;
-use crate::matching::limiter::State;
-use crate::matching::pausing::{self, Pausable};
-use crate::store::pauses::{Pause, Resumed};
-use crate::web::query;
+use offerd_engine::matching::limiter::State;
+use offerd_engine::matching::pausing::{self, Pausable};
+use offerd_insight::hindsight::timing::timings;
+use offerd_store::pauses::{Pause, Resumed};
+use offerd_web::query;
 
 /// The worst first, and those who are as well as each other as the files have them. Who is not asked for want of its suppression list
 /// is among the worst: nobody meant that.

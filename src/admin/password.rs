@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::regular_file;
+use offerd_base::regular_file;
 
 /// The systemd credential that may hold it.
 const CREDENTIAL: &str = "offerd-console-password";

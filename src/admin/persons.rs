@@ -8,11 +8,11 @@ use super::command::seen_through;
 use super::prelude::*;
 use super::reasons::{names_nobody, names_them, reason_given};
 use super::suppressions::{digest, leave_alone, load, not_left_alone};
-use crate::matching::Engine;
-use crate::model::{Lead, SuppressionDigest, SuppressionKind};
-use crate::persons::request::{self, About, FoundLead, Listed, Named, NotDone, Who};
-use crate::records::contacts::KINDS;
-use crate::store::left_alone;
+use offerd_engine::matching::Engine;
+use offerd_engine::records::contacts::KINDS;
+use offerd_insight::persons::request::{self, About, FoundLead, Listed, Named, NotDone, Who};
+use offerd_model::{Lead, SuppressionDigest, SuppressionKind};
+use offerd_store::left_alone;
 
 /// Whom a request is about.
 #[derive(Debug, Serialize, Deserialize)]

@@ -2,8 +2,8 @@
 //! `offerd postbacks` calls; and what the console does of it.
 
 use super::prelude::*;
-use crate::postbacks::{self, Retried, Retry, Subscription, Trial};
-use crate::web::Params;
+use offerd_outbound::postbacks::{self, Retried, Retry, Subscription, Trial};
+use offerd_web::Params;
 
 /// What the log says where that is not known.
 pub(super) const UNREAD: &str = "what is held of postbacks could not be read";

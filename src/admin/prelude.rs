@@ -12,4 +12,4 @@ pub(super) use super::audit::{Actor, note};
 pub(super) use super::command::{
     Found, ORDER_BYTES, json_lines, operations, order, our_fault, unavailable, unread, unwritten,
 };
-pub(super) use crate::web::{Context, Failure, Reply};
+pub(super) use offerd_web::{Context, Failure, Reply};

@@ -3,10 +3,10 @@
 use super::command::blocking;
 use super::experiments::is_test;
 use super::prelude::*;
-use crate::declaration::{did_you_mean, nearest};
-use crate::ranking::Rankings;
-use crate::ranking::report::{RankingReport, Wanted};
-use crate::store::tokens::Tokens;
+use offerd_base::declaration::{did_you_mean, nearest};
+use offerd_engine::ranking::Rankings;
+use offerd_engine::ranking::report::{RankingReport, Wanted};
+use offerd_store::tokens::Tokens;
 
 /// Of `company`, `partner` and `leads=test`, as far as they are given.
 pub(super) async fn ranking(context: Context<App>) -> Result<Reply, Failure> {

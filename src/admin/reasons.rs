@@ -1,7 +1,7 @@
 //! Why something was done, as the audit keeps it: for longer than those may want whom it is about, so that it names nobody.
 
-use crate::model::{Attribute, AttributeValue, Lead, plain_text};
-use crate::web::Failure;
+use offerd_model::{Attribute, AttributeValue, Lead, plain_text};
+use offerd_web::Failure;
 
 /// Longest reason, letters.
 const REASON_CHARS: usize = 200;

@@ -4,7 +4,7 @@ use hyper::StatusCode;
 
 use super::console::history;
 use super::prelude::*;
-use crate::reload::Outcome;
+use crate::reload_report::Outcome;
 
 /// 200 with what has changed, 422 with what is wrong in the files, 500 when good files could not be taken in.
 pub(super) async fn reload(context: Context<App>) -> Result<Reply, Failure> {

@@ -6,8 +6,8 @@ use futures_util::stream;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::prelude::*;
-use crate::hindsight::replay::{Progress, Replay, ReplayReport, Wish, book_of};
-use crate::records::projection::Steps;
+use offerd_engine::records::projection::Steps;
+use offerd_insight::hindsight::replay::{Progress, Replay, ReplayReport, Wish, book_of};
 
 /// Longest body: the partner files.
 const MAX_BODY_BYTES: usize = 64 << 20;

@@ -7,11 +7,11 @@ use tracing::warn;
 
 use super::command::{blocking, csv_file, wants_csv};
 use super::prelude::*;
-use crate::model::{ApiError, ErrorType};
-use crate::nodes::NodeTold;
-use crate::reports::query::{Query, QueryFaults};
-use crate::reports::report::Report;
-use crate::reports::{Rebuild, RebuildProgress, Rebuilt, ReportFault, Reports};
+use offerd_insight::nodes::NodeTold;
+use offerd_insight::reports::query::{Query, QueryFaults};
+use offerd_insight::reports::report::Report;
+use offerd_insight::reports::{Rebuild, RebuildProgress, Rebuilt, ReportFault, Reports};
+use offerd_model::{ApiError, ErrorType};
 
 /// Seconds after which it may be tried again when another count is made anew.
 const RETRY_AFTER_S: u32 = 10;

@@ -8,21 +8,21 @@ use tokio::sync::watch;
 use super::password::Passwords;
 use super::prelude::*;
 use super::surface;
-use crate::config::Settings;
-use crate::experiments::Rules as Experiments;
-use crate::matching::partner_clients::PartnerClients;
-use crate::matching::suppressions::Suppressions;
-use crate::matching::{Configuration, Engine, Rules};
-use crate::model::BaseUrl;
-use crate::partners::Book;
-use crate::postbacks::Subscriptions;
-use crate::ranking::Rankings;
-use crate::records::Records;
-use crate::reports::Reports;
-use crate::run_file::RunFile;
-use crate::store::Store;
-use crate::store::left_alone;
-use crate::web::{AnswerBody, InProcess};
+use offerd_base::config::Settings;
+use offerd_base::run_file::RunFile;
+use offerd_engine::experiments::Rules as Experiments;
+use offerd_engine::matching::partner_clients::PartnerClients;
+use offerd_engine::matching::suppressions::Suppressions;
+use offerd_engine::matching::{Configuration, Engine, Rules};
+use offerd_engine::ranking::Rankings;
+use offerd_engine::records::Records;
+use offerd_insight::reports::Reports;
+use offerd_model::BaseUrl;
+use offerd_outbound::postbacks::Subscriptions;
+use offerd_partners::Book;
+use offerd_store::Store;
+use offerd_store::left_alone;
+use offerd_web::{AnswerBody, InProcess};
 
 /// Answers the commands of this process.
 pub struct StoppedAdmin {

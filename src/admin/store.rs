@@ -1,9 +1,9 @@
 //! `POST /store/check`: what `offerd store check` calls.
 
 use super::prelude::*;
-use crate::store::audit::{AuditGap, AuditLog, AuditVerdict};
-use crate::store::left_alone::{self, Doubt};
-use crate::store::{CheckReport, ReadError, Store};
+use offerd_store::audit::{AuditGap, AuditLog, AuditVerdict};
+use offerd_store::left_alone::{self, Doubt};
+use offerd_store::{CheckReport, ReadError, Store};
 
 /// What a walk over every record of the store found.
 #[derive(Debug, Serialize, Deserialize)]

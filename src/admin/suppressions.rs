@@ -2,13 +2,13 @@
 //! `offerd explain` call.
 
 use super::prelude::*;
-use crate::matching::Engine;
-use crate::matching::suppressions::Digests;
-use crate::model::{Lead, SuppressionDigest, SuppressionKind, record};
-use crate::partners::{Book, is_key};
-use crate::store::Store;
-use crate::store::left_alone::{self, EVERYWHERE, NotLeftAlone};
-use crate::store::suppressions::{NotAdded, SuppressionList, SuppressionLists};
+use offerd_engine::matching::Engine;
+use offerd_engine::matching::suppressions::Digests;
+use offerd_model::{Lead, SuppressionDigest, SuppressionKind, record};
+use offerd_partners::{Book, is_key};
+use offerd_store::Store;
+use offerd_store::left_alone::{self, EVERYWHERE, NotLeftAlone};
+use offerd_store::suppressions::{NotAdded, SuppressionList, SuppressionLists};
 
 /// Most digests that are sent at once.
 pub const AT_ONCE: usize = 8192;

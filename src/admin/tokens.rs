@@ -1,9 +1,9 @@
 //! `GET`, `POST /tokens`, `DELETE /tokens/{id}`: what `offerd token` calls. A key ring has the tokens of companies and of partners.
 
 use super::prelude::*;
-use crate::store::partner_keys::{NewPartnerKey, PartnerKeys};
-use crate::store::tokens::{NewToken, Tokens};
-use crate::store::{Commit, CommitError, ReadError, Store};
+use offerd_store::partner_keys::{NewPartnerKey, PartnerKeys};
+use offerd_store::tokens::{NewToken, Tokens};
+use offerd_store::{Commit, CommitError, ReadError, Store};
 
 /// What is to be made.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -3,8 +3,8 @@
 use super::command::store_unread;
 use super::prelude::*;
 use super::reasons::{names_nobody, reason_given};
-use crate::hindsight::transcript::{TableTranscript, of_table};
-use crate::records::reading;
+use offerd_engine::records::reading;
+use offerd_insight::hindsight::transcript::{TableTranscript, of_table};
 
 /// What is to be seen whole, and why.
 #[derive(Debug, Serialize, Deserialize)]

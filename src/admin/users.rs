@@ -4,8 +4,8 @@
 use super::console::links::{ConsoleLink, invitation};
 use super::password_hash;
 use super::prelude::*;
-use crate::store::users::{Role, USERS, UserRecord, Users};
-use crate::store::{CommitError, ReadError};
+use offerd_store::users::{Role, USERS, UserRecord, Users};
+use offerd_store::{CommitError, ReadError};
 
 /// Seconds after which a record may be asked for again that could not be read.
 const RETRY_AFTER_S: u32 = 5;

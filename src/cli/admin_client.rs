@@ -21,16 +21,16 @@ use super::answer::{self, Answer};
 use super::operator::operator;
 use super::trouble::Trouble;
 use super::{no_answer, page};
-use crate::admin::audit::OPERATOR;
-use crate::admin::{Found, StoppedAdmin};
-use crate::config::Settings;
-use crate::declaration::Fault;
-use crate::partners::Book;
-use crate::regular_file::{self, PEM_BYTES_MAX};
-use crate::run_file::RunFile;
-use crate::store::{Damage, Store};
-use crate::web::AnswerBody;
-use crate::wire::pinned;
+use offerd_admin::audit::OPERATOR;
+use offerd_admin::{Found, StoppedAdmin};
+use offerd_base::config::Settings;
+use offerd_base::declaration::Fault;
+use offerd_base::regular_file::{self, PEM_BYTES_MAX};
+use offerd_base::run_file::RunFile;
+use offerd_partners::Book;
+use offerd_store::{Damage, Store};
+use offerd_web::AnswerBody;
+use offerd_wire::pinned;
 
 /// Longest silence of a daemon before it is asked whether it still answers at all.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -1,8 +1,8 @@
 //! `offerd alerts list|test`
 
 use super::prelude::*;
-use crate::admin::alerts::Test;
-use crate::alerts::{AlertStanding, ReceiverStanding, Severity, Standing, Tried};
+use offerd_admin::alerts::Test;
+use offerd_outbound::alerts::{AlertStanding, ReceiverStanding, Severity, Standing, Tried};
 
 /// What to do with alerts.
 #[derive(Debug, Subcommand)]

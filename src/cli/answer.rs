@@ -4,7 +4,7 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use serde::de::DeserializeOwned;
 
-use crate::model::ApiError;
+use offerd_model::ApiError;
 
 /// An answer: status and body.
 pub struct Answer {

@@ -2,8 +2,8 @@
 
 use super::page::Format;
 use super::prelude::*;
-use crate::admin::audit::{self, AuditPage};
-use crate::store::audit::{AuditRecord, AuditVerdict};
+use offerd_admin::audit::{self, AuditPage};
+use offerd_store::audit::{AuditRecord, AuditVerdict};
 
 /// What to do with the audit.
 #[derive(Debug, Subcommand)]

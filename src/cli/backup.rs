@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::files::{Making, cannot_make};
 use super::key;
 use super::prelude::*;
-use crate::store::backup::{Scanner, Summary};
-use crate::store::beside::Beside;
-use crate::store::salvage::{SalvageError, copy_elsewhere};
-use crate::store::{DISK_FULL, MasterKey, Store, StoreOptions, Tree, unusable};
+use offerd_store::backup::{Scanner, Summary};
+use offerd_store::beside::Beside;
+use offerd_store::salvage::{SalvageError, copy_elsewhere};
+use offerd_store::{DISK_FULL, MasterKey, Store, StoreOptions, Tree, unusable};
 
 /// `offerd backup`
 #[derive(Debug, Args)]

@@ -2,11 +2,11 @@
 
 use super::prelude::*;
 use super::trouble::BAD_CONFIGURATION;
-use crate::admin::tokens::{Holder, Listed};
 use crate::daemon;
-use crate::declaration::Fault;
-use crate::nodes;
-use crate::store::Store;
+use offerd_admin::tokens::{Holder, Listed};
+use offerd_base::declaration::Fault;
+use offerd_insight::nodes;
+use offerd_store::Store;
 
 /// `check`
 #[derive(Debug, Args)]

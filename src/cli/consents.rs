@@ -6,8 +6,8 @@ use chrono::NaiveDate;
 
 use super::lines::{Format, Lines};
 use super::prelude::*;
-use crate::persons::consent_lines::{Came, STATEMENTS, Summaries, TooMany, each};
-use crate::persons::consents::{ConsentPage, Place};
+use offerd_insight::persons::consent_lines::{Came, STATEMENTS, Summaries, TooMany, each};
+use offerd_insight::persons::consents::{ConsentPage, Place};
 
 /// `offerd person consents`
 #[derive(Debug, Args)]

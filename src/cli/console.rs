@@ -1,8 +1,8 @@
 //! `offerd console`
 
 use super::prelude::*;
-use crate::admin::console::links::ConsoleLink;
-use crate::admin::console::secret::NewSecret;
+use offerd_admin::console::links::ConsoleLink;
+use offerd_admin::console::secret::NewSecret;
 
 /// `offerd console`
 #[derive(Debug, Args)]

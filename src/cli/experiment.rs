@@ -2,10 +2,10 @@
 
 use super::page::Format;
 use super::prelude::*;
-use crate::admin::experiments::{RuleStanding, as_sheet};
-use crate::experiments::Rules;
-use crate::hindsight::comparison::{Comparison, Figure, LEAST_LEADS, Outcome};
-use crate::partners::is_key;
+use offerd_admin::experiments::{RuleStanding, as_sheet};
+use offerd_engine::experiments::Rules;
+use offerd_insight::hindsight::comparison::{Comparison, Figure, LEAST_LEADS, Outcome};
+use offerd_partners::is_key;
 
 /// What to do with experiments.
 #[derive(Debug, Subcommand)]

@@ -9,8 +9,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::value::RawValue;
 
 use super::page;
-use crate::regular_file;
-use crate::store::unusable;
+use offerd_base::regular_file;
+use offerd_store::unusable;
 
 /// What to do about a file with letters that cannot be read.
 pub const SAVE_AS_UTF_8: &str =

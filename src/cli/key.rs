@@ -2,8 +2,8 @@
 
 use super::files::cannot_make;
 use super::prelude::*;
-use crate::admin::master_key::{Rotated, Rotation};
-use crate::store::{MasterKey, MasterKeyError};
+use offerd_admin::master_key::{Rotated, Rotation};
+use offerd_store::{MasterKey, MasterKeyError};
 
 /// What to do with the master key.
 #[derive(Debug, Subcommand)]

@@ -11,13 +11,13 @@ use serde_json::value::RawValue;
 use super::files::Input;
 use super::page::dollars;
 use super::prelude::*;
-use crate::model::{
+use offerd_base::run_file::RunFile;
+use offerd_insight::persons::erasure::Erasure;
+use offerd_insight::sheet::lines::decoded;
+use offerd_model::{
     CreditCardOffer, KnownKeys, Lead, LoanOffer, Money, MortgageOffer, RateTable, SavingsOffer, SpecialOffer,
     Unreadable,
 };
-use crate::persons::erasure::Erasure;
-use crate::run_file::RunFile;
-use crate::sheet::lines::decoded;
 
 /// What to do with leads.
 #[derive(Debug, Subcommand)]
@@ -375,7 +375,7 @@ fn firmness(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> Stri
 #[cfg(test)]
 mod tests {
     use super::monthly;
-    use crate::model::Money;
+    use offerd_model::Money;
 
     #[test]
     fn the_payment_of_a_range_is_told_as_the_most() {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::files::{Making, cannot_make, named};
 use super::prelude::*;
-use crate::sheet::{MARK, harmless, mark_of, records};
+use offerd_insight::sheet::{MARK, harmless, mark_of, records};
 
 /// Rows of a table at most.
 const ROWS: usize = 1000;

@@ -9,7 +9,7 @@ use clap_mangen::Man;
 
 use super::Cli;
 use super::prelude::*;
-use crate::handbook::{MANUALS, man};
+use offerd_handbook::{MANUALS, man};
 
 /// `manual`
 #[derive(Debug, Args)]

@@ -55,10 +55,10 @@ use std::io;
 use clap::{CommandFactory, Parser};
 
 use self::prelude::*;
-use crate::config::StoreSettings;
 use crate::daemon;
-use crate::store::{DISK_FULL, SealingError, Store, StoreError, StoreOptions};
-use crate::telemetry::logging;
+use offerd_base::config::StoreSettings;
+use offerd_base::telemetry::logging;
+use offerd_store::{DISK_FULL, SealingError, Store, StoreError, StoreOptions};
 
 /// A matching engine for financial offers: a lead goes in, a rate table comes out.
 #[derive(Debug, Parser)]

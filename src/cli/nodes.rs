@@ -1,7 +1,7 @@
 //! `offerd nodes`
 
 use super::prelude::*;
-use crate::nodes::{Node, Nodes};
+use offerd_insight::nodes::{Node, Nodes};
 
 /// `nodes`
 #[derive(Debug, Args)]

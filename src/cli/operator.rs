@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::{env, fs};
 
-use crate::store::User;
+use offerd_store::User;
 
 /// The user of the operating system, by name and number: `alice (uid 1000)`. It goes as a header, so what is not printable
 /// ASCII is left out.

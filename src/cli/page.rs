@@ -10,9 +10,9 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Lin
 use serde::Serialize;
 use uuid::Uuid;
 
-pub use crate::sheet::Color;
-pub use crate::sheet::figures::{counted, minute};
-use crate::sheet::{Column, Sheet, Value, figures};
+pub use offerd_insight::sheet::Color;
+pub use offerd_insight::sheet::figures::{counted, minute};
+use offerd_insight::sheet::{Column, Sheet, Value, figures};
 
 /// A sheet as a table that fits the terminal, with a line under its header and its figures at the right. For a file or another program
 /// its rows are as wide as they are, so that a line is a line.
@@ -308,7 +308,7 @@ mod tests {
         Color, Sheet, Table, coloured, colours, dollars, escaped, foreign, json, keep_words_whole, marked,
         without_moves,
     };
-    use crate::sheet::Kind;
+    use offerd_insight::sheet::Kind;
 
     fn table<const N: usize>(header: [&str; N]) -> Table {
         super::table(&Sheet::new(header.map(|name| (name, Kind::Text)), []))

@@ -7,10 +7,10 @@ use serde_json::value::RawValue;
 
 use super::consents;
 use super::prelude::*;
-use crate::admin::erasing::ErasureLine;
-use crate::admin::persons::{PersonOrder, Suppressed};
-use crate::model::SuppressionKind;
-use crate::persons::request::{FoundLead, Receipt};
+use offerd_admin::erasing::ErasureLine;
+use offerd_admin::persons::{PersonOrder, Suppressed};
+use offerd_insight::persons::request::{FoundLead, Receipt};
+use offerd_model::SuppressionKind;
 
 /// What to do for a person.
 #[derive(Debug, Subcommand)]

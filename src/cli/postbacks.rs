@@ -1,7 +1,7 @@
 //! `offerd postbacks list|dead|retry|test`
 
 use super::prelude::*;
-use crate::postbacks::{DeadLetter, Retried, Retry, Standing, Subscriptions, Trial};
+use offerd_outbound::postbacks::{DeadLetter, Retried, Retry, Standing, Subscriptions, Trial};
 
 /// What to do with what is pushed to companies.
 #[derive(Debug, Subcommand)]

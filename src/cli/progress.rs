@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::store::Progress;
+use offerd_store::Progress;
 
 /// Time after which progress is shown.
 pub const PATIENCE: Duration = Duration::from_secs(1);

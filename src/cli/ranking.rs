@@ -1,8 +1,8 @@
 //! `offerd ranking`: what was learnt of clicks, and by what offers are ranked.
 
 use super::prelude::*;
-use crate::partners::ranking::ConversionFrom;
-use crate::ranking::report::{RankingReport, Row};
+use offerd_engine::ranking::report::{RankingReport, Row};
+use offerd_partners::ranking::ConversionFrom;
 
 /// `offerd ranking`
 #[derive(Debug, Args)]
@@ -49,7 +49,7 @@ fn rankings(report: &RankingReport) -> String {
         return "no ranking is named: offers stand by the expected value that the partner files say"
             .to_owned();
     }
-    let line = |(name, ranking): (&String, &crate::ranking::report::Named)| {
+    let line = |(name, ranking): (&String, &offerd_engine::ranking::report::Named)| {
         let weights = ranking.weights;
         let whose = match (report.default.as_ref() == Some(name), &ranking.companies[..]) {
             (true, []) => "of all companies".to_owned(),

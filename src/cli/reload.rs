@@ -4,11 +4,11 @@ use std::fs;
 
 use super::prelude::*;
 use super::trouble::BAD_CONFIGURATION;
-use crate::config::SettingChange;
-use crate::declaration::DeclarationsDiff;
-use crate::partners::diff::{Aspect, OffersDiff, PartnerDiff, PartnerFigures, ProductDiff};
-use crate::reload::{Outcome, Report};
-use crate::run_file::RunFile;
+use offerd_admin::reload_report::{Outcome, Report};
+use offerd_base::config::SettingChange;
+use offerd_base::declaration::DeclarationsDiff;
+use offerd_base::run_file::RunFile;
+use offerd_partners::diff::{Aspect, OffersDiff, PartnerDiff, PartnerFigures, ProductDiff};
 
 /// `reload`
 #[derive(Debug, Args)]

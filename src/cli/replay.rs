@@ -1,8 +1,8 @@
 //! `offerd replay`: stored leads once more with changed partner files.
 
 use super::prelude::*;
-use crate::admin::replay::{ReplayLine, ReplayOrder};
-use crate::hindsight::replay::{Named, OfferCount, ReplayReport, Wish};
+use offerd_admin::replay::{ReplayLine, ReplayOrder};
+use offerd_insight::hindsight::replay::{Named, OfferCount, ReplayReport, Wish};
 
 /// `offerd replay`
 #[derive(Debug, Args)]

@@ -3,10 +3,10 @@
 use std::iter;
 
 use super::prelude::*;
-use crate::admin::reports::RebuildLine;
-use crate::reports::figures::{Figure, Figures};
-use crate::reports::report::Report;
-use crate::reports::{RebuildProgress, Rebuilt};
+use offerd_admin::reports::RebuildLine;
+use offerd_insight::reports::figures::{Figure, Figures};
+use offerd_insight::reports::report::Report;
+use offerd_insight::reports::{RebuildProgress, Rebuilt};
 
 /// Rows that a table has where `--limit` does not say.
 const ROWS: usize = 100;

@@ -3,12 +3,12 @@
 use super::backup::{BAR, json_of, missed, show, told_of};
 use super::operator::operator;
 use super::prelude::*;
-use crate::admin::backup::told;
-use crate::regular_file;
-use crate::store::MasterKey;
-use crate::store::backup::{BackupFault, Restore, RestoreError, Scanner, Summary, for_each_piece};
-use crate::store::beside::BesideError;
-use crate::store::sealing::GIVE;
+use offerd_admin::backup::told;
+use offerd_base::regular_file;
+use offerd_store::MasterKey;
+use offerd_store::backup::{BackupFault, Restore, RestoreError, Scanner, Summary, for_each_piece};
+use offerd_store::beside::BesideError;
+use offerd_store::sealing::GIVE;
 
 /// `offerd restore`
 #[derive(Debug, Args)]

@@ -8,11 +8,11 @@ use std::io::Read;
 use super::backup::by_tree;
 use super::operator::operator;
 use super::prelude::*;
-use crate::admin::backup::told;
-use crate::admin::store::{StoreReport, TreeCount};
-use crate::regular_file;
-use crate::store::salvage::{SalvageError, Salvaged, salvage};
-use crate::store::{StoreOptions, Tree};
+use offerd_admin::backup::told;
+use offerd_admin::store::{StoreReport, TreeCount};
+use offerd_base::regular_file;
+use offerd_store::salvage::{SalvageError, Salvaged, salvage};
+use offerd_store::{StoreOptions, Tree};
 
 /// What to do with the store.
 #[derive(Debug, Subcommand)]

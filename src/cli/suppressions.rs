@@ -4,11 +4,11 @@ use indicatif::ProgressBar;
 
 use super::files::{Input, SAVE_AS_UTF_8};
 use super::prelude::*;
-use crate::admin::suppressions::{AT_ONCE, Added, Addition, ListedSuppressions, Removed, digest};
-use crate::model::{SuppressionDigest, SuppressionKind};
-use crate::partners::is_key;
-use crate::sheet::lines::{Encoding, Lines, decoded};
-use crate::sheet::rows::{Row, Rows};
+use offerd_admin::suppressions::{AT_ONCE, Added, Addition, ListedSuppressions, Removed, digest};
+use offerd_insight::sheet::lines::{Encoding, Lines, decoded};
+use offerd_insight::sheet::rows::{Row, Rows};
+use offerd_model::{SuppressionDigest, SuppressionKind};
+use offerd_partners::is_key;
 
 /// Lines that are told one by one when they are bad; of the others only how many there are.
 const MOST_TOLD: u64 = 20;

@@ -2,11 +2,11 @@
 
 use super::partners::known;
 use super::prelude::*;
-use crate::admin::tokens::{Created, Holder, KeyRing, Listed, New};
-use crate::model::TokenKind;
-use crate::partners::Book;
-use crate::store::partner_keys::{NewPartnerKey, PartnerKeyKind};
-use crate::store::tokens::NewToken;
+use offerd_admin::tokens::{Created, Holder, KeyRing, Listed, New};
+use offerd_model::TokenKind;
+use offerd_partners::Book;
+use offerd_store::partner_keys::{NewPartnerKey, PartnerKeyKind};
+use offerd_store::tokens::NewToken;
 
 /// What to do with tokens.
 #[derive(Debug, Subcommand)]

@@ -1,8 +1,10 @@
 //! `offerd transcript UUID`: what partners were sent about a lead and what came back.
 
 use super::prelude::*;
-use crate::admin::transcripts::Reveal;
-use crate::hindsight::transcript::{AskTranscript, CalledBy, ShownCall, ShownMessage, TableTranscript};
+use offerd_admin::transcripts::Reveal;
+use offerd_insight::hindsight::transcript::{
+    AskTranscript, CalledBy, ShownCall, ShownMessage, TableTranscript,
+};
 
 /// `offerd transcript`
 #[derive(Debug, Args)]

@@ -11,11 +11,11 @@ use super::files::{Input, Making, cannot_make};
 use super::key;
 use super::operator::operator;
 use super::prelude::*;
-use crate::admin::backup::told;
-use crate::store::audit::{AuditEntry, AuditLog};
-use crate::store::beside::{Beside, BesideError};
-use crate::store::{Commit, DISK_FULL, MasterKey, Store, Tree, unusable};
-use crate::transfer::{self, Exported, Import};
+use offerd_admin::backup::told;
+use offerd_insight::transfer::{self, Exported, Import};
+use offerd_store::audit::{AuditEntry, AuditLog};
+use offerd_store::beside::{Beside, BesideError};
+use offerd_store::{Commit, DISK_FULL, MasterKey, Store, Tree, unusable};
 
 /// `offerd export`
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::page;
-use crate::declaration::Fault;
+use offerd_base::declaration::Fault;
 
 /// Bad configuration (`EX_USAGE`); the unit does not start again on it.
 pub const BAD_CONFIGURATION: u8 = 64;

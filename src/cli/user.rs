@@ -5,9 +5,9 @@ use std::io::{self, BufRead, Read};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::prelude::*;
-use crate::admin::console::links::ConsoleLink;
-use crate::admin::users::{ListedUser, NewUser, UserChange};
-use crate::store::users::{Role, Users};
+use offerd_admin::console::links::ConsoleLink;
+use offerd_admin::users::{ListedUser, NewUser, UserChange};
+use offerd_store::users::{Role, Users};
 
 /// Longest line that is read for a password, bytes.
 const LINE_BYTES: u64 = 4096;

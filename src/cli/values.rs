@@ -6,9 +6,9 @@ use chrono::Utc;
 use form_urlencoded::Serializer;
 use uuid::Uuid;
 
-use crate::config::address_faults;
-use crate::sheet;
-use crate::sheet::lines::Encoding;
+use offerd_base::config::address_faults;
+use offerd_insight::sheet;
+use offerd_insight::sheet::lines::Encoding;
 
 /// A path with a query string; pairs without a value are left out.
 pub fn query<'q>(path: &str, pairs: impl IntoIterator<Item = (&'q str, Option<String>)>) -> String {

@@ -5,7 +5,7 @@ use metrics::gauge;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::{info, warn};
 
-use crate::telemetry::metrics::DESCRIPTORS_MAX;
+use offerd_base::telemetry::metrics::DESCRIPTORS_MAX;
 
 /// What the admin listener may have, as a share of what is kept back.
 const ADMIN_SHARE: usize = 4;

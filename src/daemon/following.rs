@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tracing::error;
 
-use crate::matching::Engine;
-use crate::persons::erasure;
-use crate::store::pauses::Pauses;
-use crate::store::{ReadError, Store, Topic};
+use offerd_engine::matching::Engine;
+use offerd_insight::persons::erasure;
+use offerd_store::pauses::Pauses;
+use offerd_store::{ReadError, Store, Topic};
 
 /// What is followed here; tokens and users are where they are asked for.
 const FOLLOWED: [Topic; 3] = [Topic::Pauses, Topic::Suppressions, Topic::Erasures];

@@ -5,18 +5,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use metrics::gauge;
 
-use crate::admin::password::Password;
-use crate::alerts;
-use crate::config::{Settings, StoreSettings};
-use crate::declaration::Fault;
-use crate::experiments::Rules as Experiments;
-use crate::http::identities::Identities;
-use crate::matching::partner_clients::PartnerClients;
-use crate::partners::Book;
-use crate::postbacks::Subscriptions;
-use crate::reference::Vehicles;
-use crate::store::{MasterKey, Store};
-use crate::telemetry::metrics::CERTIFICATE_ENDS;
+use offerd_admin::password::Password;
+use offerd_base::config::{Settings, StoreSettings};
+use offerd_base::declaration::Fault;
+use offerd_base::telemetry::metrics::CERTIFICATE_ENDS;
+use offerd_engine::experiments::Rules as Experiments;
+use offerd_engine::matching::partner_clients::PartnerClients;
+use offerd_http::identities::Identities;
+use offerd_insight::reference::Vehicles;
+use offerd_outbound::alerts;
+use offerd_outbound::postbacks::Subscriptions;
+use offerd_partners::Book;
+use offerd_store::{MasterKey, Store};
 
 /// What a start and a reload read.
 #[derive(Debug)]

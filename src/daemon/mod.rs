@@ -35,7 +35,7 @@ use self::opened::{Bound, open};
 use self::signals::Signals;
 pub use self::sockets::Sockets;
 use self::started::Started;
-use crate::telemetry;
+use offerd_base::telemetry;
 
 /// Stack of error causes ends here: a sentence that says what to do.
 type Fatal = String;

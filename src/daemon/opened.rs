@@ -5,13 +5,13 @@ use tracing::{info, warn};
 
 use super::guard::Guard;
 use super::{Descriptors, Fatal, Sockets};
-use crate::config::Settings;
-use crate::http::{self, identities::Identities};
-use crate::nodes::{self, NodeTold};
-use crate::partners::Book;
-use crate::records::Records;
-use crate::store::{Store, StoreOptions};
-use crate::web::Listener;
+use offerd_base::config::Settings;
+use offerd_engine::records::Records;
+use offerd_http::identities::Identities;
+use offerd_insight::nodes::{self, NodeTold};
+use offerd_partners::Book;
+use offerd_store::{Store, StoreOptions};
+use offerd_web::Listener;
 
 /// Listeners that nobody is served on yet.
 pub(super) struct Bound {
@@ -33,11 +33,11 @@ impl Bound {
             info!(listener, %address, %setting, "the service manager's socket goes before the address in the settings");
         }
         let shares = Descriptors::take().shared(settings.limits.reserved_descriptors);
-        let public = http::connections(&settings.limits, shares.public);
-        let operators = http::connections(&settings.limits, shares.admin);
+        let public = offerd_http::connections(&settings.limits, shares.public);
+        let operators = offerd_http::connections(&settings.limits, shares.admin);
         let mut bind = |listener, address, connections| {
             let given = sockets.take(listener);
-            http::bind(listener, address, given, shown.of(listener), settings, connections)
+            offerd_http::bind(listener, address, given, shown.of(listener), settings, connections)
         };
         Ok(Self {
             api: bind("api", settings.api.listen, &public)?,

@@ -14,22 +14,21 @@ use tracing::{error, info, warn};
 
 use super::load::{Loaded, load, note_certificates, placed};
 use super::notify;
-use crate::config::{SettingChange, Settings};
-use crate::declaration::Fault;
-use crate::experiments::Rules as Experiments;
-use crate::http;
-use crate::http::identities::{Identities, Renewals};
-use crate::matching::partner_clients::PartnerClients;
-use crate::matching::{Configuration, Engine, cap_sharing};
-use crate::partners::Book;
-use crate::partners::diff::BookDiff;
-use crate::postbacks::{self, Subscriptions};
-use crate::reference::Vehicles;
-use crate::reload::{BookFigures, Outcome, Report};
-use crate::store::tokens::Tokens;
-use crate::telemetry::logging::Filter;
-use crate::telemetry::metrics::{BOOK_FINGERPRINT, RELOAD_REFUSED, RELOADED_AT, RELOADS};
-use crate::web::Welcome;
+use offerd_admin::reload_report::{BookFigures, Outcome, Report};
+use offerd_base::config::{SettingChange, Settings};
+use offerd_base::declaration::Fault;
+use offerd_base::telemetry::logging::Filter;
+use offerd_base::telemetry::metrics::{BOOK_FINGERPRINT, RELOAD_REFUSED, RELOADED_AT, RELOADS};
+use offerd_engine::experiments::Rules as Experiments;
+use offerd_engine::matching::partner_clients::PartnerClients;
+use offerd_engine::matching::{Configuration, Engine, cap_sharing};
+use offerd_http::identities::{Identities, Renewals};
+use offerd_insight::reference::Vehicles;
+use offerd_outbound::postbacks::{self, Subscriptions};
+use offerd_partners::Book;
+use offerd_partners::diff::BookDiff;
+use offerd_store::tokens::Tokens;
+use offerd_web::Welcome;
 
 /// What a running daemon was configured with, and all that a reload swaps.
 pub struct Reloading {
@@ -147,7 +146,7 @@ impl Reloading {
         if let Some(rankings) = &self.engine.rankings {
             rankings.change(settings.ranking.clone());
         }
-        self.reception.send_replace(http::welcome(&settings.api));
+        self.reception.send_replace(offerd_http::welcome(&settings.api));
         renewals.into_iter().for_each(|(_, renewal)| renewal.show());
         note_certificates(&self.shown);
         if let Err(cause) = self.filter.set(&settings.log.filter) {

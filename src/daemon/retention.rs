@@ -8,12 +8,12 @@ use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 use tracing::{error, info};
 
-use crate::config::{AuditSettings, StoreSettings};
-use crate::matching::Engine;
-use crate::records::transcripts;
-use crate::store::audit::AuditLog;
-use crate::store::{Commit, Dropped, Expired};
-use crate::telemetry::metrics::{STORE_BYTES, STORE_VOLUMES_DROPPED, TRANSCRIPTS};
+use offerd_base::config::{AuditSettings, StoreSettings};
+use offerd_base::telemetry::metrics::{STORE_BYTES, STORE_VOLUMES_DROPPED, TRANSCRIPTS};
+use offerd_engine::matching::Engine;
+use offerd_engine::records::transcripts;
+use offerd_store::audit::AuditLog;
+use offerd_store::{Commit, Dropped, Expired};
 
 /// How often it is looked for, at least.
 const SELDOM: Duration = Duration::from_secs(60);

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener};
 
 use listenfd::ListenFd;
 
-use crate::config::Settings;
+use offerd_base::config::Settings;
 
 /// The listeners, by the names that sockets come under.
 const LISTENERS: [&str; 3] = ["api", "integrations", "admin"];

@@ -18,41 +18,40 @@ use super::reload::{Reloading, note_book};
 use super::signals::{Request, Signals};
 use super::threads::EngineThreads;
 use super::{Ending, Fatal, Loaded, Telling, notify, retention, watchdog};
-use crate::admin::console::{links, secret};
-use crate::admin::password::{Password, Passwords};
-use crate::admin::{self, Admin, Health};
-use crate::alerts::{self, Board};
 use crate::bootstrap::{self, SignIn};
-use crate::config::Settings;
-use crate::declaration::Fault;
-use crate::experiments::Rules as Experiments;
-use crate::http;
-use crate::http::identities::Identities;
-use crate::matching::callbacks::Callbacks;
-use crate::matching::kept_tables::KeptTables;
-use crate::matching::partner_clients::PartnerClients;
-use crate::matching::suppressions::Suppressions;
-use crate::matching::{Configuration, Engine, Matchmaker, cap_sharing, recovery, shown_posts};
-use crate::model::BaseUrl;
-use crate::outbox::Worker;
-use crate::partners::Book;
-use crate::persons::index::ContactIndex;
-use crate::postbacks::{self, Keeper, Subscriptions};
-use crate::ranking::{Learning, Rankings};
-use crate::records::Records;
-use crate::records::projection::keep;
-use crate::reference::Vehicles;
-use crate::reload::{Requests, channel as reload_requests};
-use crate::reports::Reports;
-use crate::run_file::{RunFile, Written};
-use crate::store::audit::{AuditEntry, AuditLog};
-use crate::store::left_alone;
-use crate::store::tokens::Tokens;
-use crate::store::{Commit, Store};
-use crate::telemetry::logging::AUDIT;
-use crate::telemetry::recorder::Handle;
-use crate::telemetry::traces::{Delivery, Traces};
-use crate::web::{Drained, Elsewhere, Listener, Welcome};
+use offerd_admin::console::{links, secret};
+use offerd_admin::password::{Password, Passwords};
+use offerd_admin::reload_report::{Requests, channel as reload_requests};
+use offerd_admin::{Admin, Health};
+use offerd_base::config::Settings;
+use offerd_base::declaration::Fault;
+use offerd_base::run_file::{RunFile, Written};
+use offerd_base::telemetry::logging::AUDIT;
+use offerd_base::telemetry::recorder::Handle;
+use offerd_base::telemetry::traces::{Delivery, Traces};
+use offerd_engine::experiments::Rules as Experiments;
+use offerd_engine::matching::callbacks::Callbacks;
+use offerd_engine::matching::kept_tables::KeptTables;
+use offerd_engine::matching::partner_clients::PartnerClients;
+use offerd_engine::matching::suppressions::Suppressions;
+use offerd_engine::matching::{Configuration, Engine, Matchmaker, cap_sharing, recovery, shown_posts};
+use offerd_engine::ranking::{Learning, Rankings};
+use offerd_engine::records::Records;
+use offerd_engine::records::projection::keep;
+use offerd_http::identities::Identities;
+use offerd_insight::persons::index::ContactIndex;
+use offerd_insight::reference::Vehicles;
+use offerd_insight::reports::Reports;
+use offerd_model::BaseUrl;
+use offerd_outbound::alerts::{self, Board};
+use offerd_outbound::outbox::Worker;
+use offerd_outbound::postbacks::{self, Keeper, Subscriptions};
+use offerd_partners::Book;
+use offerd_store::audit::{AuditEntry, AuditLog};
+use offerd_store::left_alone;
+use offerd_store::tokens::Tokens;
+use offerd_store::{Commit, Store};
+use offerd_web::{Drained, Elsewhere, Listener, Welcome};
 
 /// How long it may take to give back what is held of caps.
 const GIVING_BACK: Duration = Duration::from_secs(5);
@@ -108,7 +107,7 @@ impl Started {
         let (board, alerts) = keep_alerts(&engine, &settings_in_force, &metrics, &shown)?;
         let (passwords, made) = passwords(&settings)?;
         let (matching, counted) = (Arc::clone(&engine), Some(reports.clone()));
-        let pages = admin::App::new(
+        let pages = offerd_admin::App::new(
             store.clone(),
             settings_in_force,
             run_file.clone(),
@@ -119,9 +118,9 @@ impl Started {
         let pages = pages.running(metrics, reloader, subscribed.clone(), board, filter.tail(), elsewhere());
         let health = Arc::clone(&pages.health);
         let sign_in = made.map(|secret| SignIn { secret, link: links::first_link(&pages) });
-        let admin = admin::start(admin, pages);
+        let admin = offerd_admin::start(admin, pages);
 
-        let reception = watch::Sender::new(http::welcome(&settings.api));
+        let reception = watch::Sender::new(offerd_http::welcome(&settings.api));
         let (vehicles, app) = public_app(vehicles, &matchmaker, &tokens, &settings, &run_file);
         let mut aside = aside(&settings, &matchmaker, &app, &reports);
         aside.extend(following::follow(&engine, seen));
@@ -242,18 +241,24 @@ impl Public {
     fn serve(
         listeners: [Listener; 2],
         threads: &EngineThreads,
-        app: Arc<http::App>,
+        app: Arc<offerd_http::App>,
         reception: &watch::Sender<Arc<Welcome>>,
     ) -> Self {
         let spread = threads.for_connections();
         let [api, integrations] = listeners.map(|listener| listener.on(spread.clone()));
         let (stop, stopping) = watch::channel(false);
-        let public = [(api, http::routes::API), (integrations, http::routes::INTEGRATIONS)];
+        let public = [(api, offerd_http::routes::API), (integrations, offerd_http::routes::INTEGRATIONS)];
         let serving = public.map(|(listener, routes)| {
             let mut stopping = stopping.clone();
             // A sender that is gone means the same.
             let stopped = async move { drop(stopping.wait_for(|stop| *stop).await) };
-            tokio::spawn(http::serve(listener, routes, Arc::clone(&app), reception.subscribe(), stopped))
+            tokio::spawn(offerd_http::serve(
+                listener,
+                routes,
+                Arc::clone(&app),
+                reception.subscribe(),
+                stopped,
+            ))
         });
         Self { serving, stop }
     }
@@ -274,20 +279,21 @@ fn public_app(
     tokens: &Tokens,
     settings: &Settings,
     run_file: &RunFile,
-) -> (watch::Sender<Arc<Vehicles>>, Arc<http::App>) {
+) -> (watch::Sender<Arc<Vehicles>>, Arc<offerd_http::App>) {
     let (vehicles, looked_up) = watch::channel(Arc::new(vehicles));
     let url = &run_file.integrations;
-    let app = http::App::new(matchmaker.clone(), tokens.clone(), settings, url, looked_up, elsewhere());
+    let app =
+        offerd_http::App::new(matchmaker.clone(), tokens.clone(), settings, url, looked_up, elsewhere());
     (vehicles, Arc::new(app))
 }
 
 /// Which listener has which path.
 fn elsewhere() -> Arc<Elsewhere> {
-    let public = |routes: &[http::routes::ApiRoute]| routes.iter().map(|route| route.path).collect();
+    let public = |routes: &[offerd_http::routes::ApiRoute]| routes.iter().map(|route| route.path).collect();
     let listeners = [
-        ("api", public(http::routes::API)),
-        ("integrations", public(http::routes::INTEGRATIONS)),
-        ("admin", admin::paths().map(|(_, path)| path).collect()),
+        ("api", public(offerd_http::routes::API)),
+        ("integrations", public(offerd_http::routes::INTEGRATIONS)),
+        ("admin", offerd_admin::paths().map(|(_, path)| path).collect()),
     ];
     Arc::new(Elsewhere::new(listeners))
 }
@@ -301,7 +307,7 @@ fn counts(engine: &Engine, settings: &Settings) -> Result<Reports, Fatal> {
 fn aside(
     settings: &Settings,
     matchmaker: &Matchmaker,
-    app: &http::App,
+    app: &offerd_http::App,
     reports: &Reports,
 ) -> Vec<JoinHandle<()>> {
     let engine = || Arc::clone(matchmaker.engine());
@@ -326,7 +332,7 @@ fn aside(
 }
 
 /// How long new work queues.
-fn queueing(app: &http::App) -> impl Fn() -> Duration + Send + Sync + use<> {
+fn queueing(app: &offerd_http::App) -> impl Fn() -> Duration + Send + Sync + use<> {
     let gate = Arc::clone(&app.gate);
     move || gate.queueing()
 }

@@ -5,8 +5,8 @@ use std::thread::available_parallelism;
 
 use actix_rt::{Arbiter, ArbiterHandle};
 
-use crate::store::answer_commits_here;
-use crate::web::Threads;
+use offerd_store::answer_commits_here;
+use offerd_web::Threads;
 
 /// The threads, to be joined at the end.
 pub(super) struct EngineThreads(Vec<Arbiter>);

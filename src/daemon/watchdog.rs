@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::error;
 
-use crate::store::{Commit, CommitError, Store, Tree};
+use offerd_store::{Commit, CommitError, Store, Tree};
 
 /// Writes within the time that the service manager waits for one.
 const BEATS: u32 = 3;
@@ -53,7 +53,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::store::StoreOptions;
+    use offerd_store::StoreOptions;
 
     const WITHIN: Duration = Duration::from_secs(30);
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::telemetry::metrics::{Kind, METRICS, Metric};
+use offerd_base::telemetry::metrics::{Kind, METRICS, Metric};
 
 /// Every metric with its kind, its labels and what it says, as a list of definitions.
 pub fn markdown() -> String {

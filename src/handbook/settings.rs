@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::config::DEFAULTS;
+use offerd_base::config::DEFAULTS;
 
 /// A setting as the file of defaults has it.
 #[derive(Debug, PartialEq, Eq)]

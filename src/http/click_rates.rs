@@ -11,8 +11,8 @@ use ipnet::IpNet;
 use uuid::Uuid;
 
 use super::rate;
-use crate::config::LimitSettings;
-use crate::web::{Allowances, Failure, Request};
+use offerd_base::config::LimitSettings;
+use offerd_web::{Allowances, Failure, Request};
 
 /// The allowances of who clicks, of what is clicked, and of what a page says was seen.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Who the listeners say they are, by the settings.
 
-use crate::config::Settings;
-use crate::web::{Identity, Renewal};
+use offerd_base::config::Settings;
+use offerd_web::{Identity, Renewal};
 
 /// The identities of the listeners that speak TLS, by their names.
 #[derive(Debug, Clone)]

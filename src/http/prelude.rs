@@ -10,5 +10,5 @@ pub(super) use uuid::Uuid;
 
 pub(super) use super::App;
 pub(super) use super::current::{unreadable, unwritable};
-pub(super) use crate::model::{ApiError, ErrorType};
-pub(super) use crate::web::{Context, Failure, Reply, blocking};
+pub(super) use offerd_model::{ApiError, ErrorType};
+pub(super) use offerd_web::{Context, Failure, Reply, blocking};

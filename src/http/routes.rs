@@ -17,19 +17,19 @@ pub use super::openapi::draft::ApiRoute;
 use super::openapi::draft::{JSON, integer, one_of, text, typed, uuid};
 use super::openapi::{examples, shared};
 use super::v1;
-use crate::matching::preview_end::UNTIL;
-use crate::model::ErrorType::{InvalidUuidReference, Malformed, Missing};
-use crate::model::{
+use offerd_engine::matching::preview_end::UNTIL;
+use offerd_insight::reference::YEARS;
+use offerd_model::ErrorType::{InvalidUuidReference, Malformed, Missing};
+use offerd_model::{
     ApiError, CardPurpose, CreditCardOffer, EventType, FeaturedFinancialInstitution, Lead,
     LeadClientTagsResponse, LeadEventResponse, LeadExplanation, LeadInfoResponse, LeadPayoutResponse,
     LeadView, LoanOffer, LoanPurpose, LoanReport, LoanReportCreateData, OfferDisplay, OfferDisplayNew,
     PartnerEventReceipt, PartnerEventType, PartnerReportFields, PrefillResponse, ProductType, RejectReason,
     SavingsOffer, SessionInit, SessionInitNew, VehicleDetails, schema,
 };
-use crate::reference::YEARS;
-use crate::web::{Failure, routes, signature};
+use offerd_web::{Failure, routes, signature};
 
-/// The table: of each row what [`routes!`](crate::web::routes) has, then the section and the name in the OpenAPI document, and
+/// The table: of each row what [`routes!`](offerd_web::routes) has, then the section and the name in the OpenAPI document, and
 /// in braces what it takes and answers.
 macro_rules! api_routes {
     ($($method:ident $path:literal $scope:ident $editions:ident [$($handler:tt)+] $about:literal

@@ -10,9 +10,9 @@ use uuid::Uuid;
 
 use super::enums::{EventType, ProductSubType, ProductType, RejectReason};
 use super::plain_number;
-use super::record::record;
 use super::schema::{self, Components};
 use super::timestamp::Timestamp;
+use crate::record;
 
 record! {
     /// Something that happened to a lead.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::record::record;
+use crate::record;
 
 record! {
     /// One fault of a request. An answer carries all of them, as an array.

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::enums::{AprType, CardPurpose, CardType, IntroOfferType, ProvidedCreditRating, TermUnit};
 use super::fixed_point::{Money, Percent};
 use super::offer::Offer;
-use super::record::record;
+use crate::record;
 
 /// An offer of a credit card.
 pub type CreditCardOffer = Offer<CreditCardOfferDetails>;

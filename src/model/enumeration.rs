@@ -55,7 +55,7 @@ pub(super) const fn snake_case<const LENGTH: usize>(name: &str) -> [u8; LENGTH] 
 macro_rules! enumeration {
     (@wire $variant:ident $wire:literal) => { $wire };
     (@wire $variant:ident) => {{
-        use $crate::model::enumeration::{snake_case, snake_case_length};
+        use $crate::enumeration::{snake_case, snake_case_length};
         const NAME: &str = stringify!($variant);
         const WIRE: &[u8; snake_case_length(NAME)] = &snake_case(NAME);
         match std::str::from_utf8(WIRE) {
@@ -116,7 +116,7 @@ macro_rules! enumeration {
             }
         }
 
-        impl $crate::model::enumeration::Enumeration for $name {
+        impl $crate::enumeration::Enumeration for $name {
             const ALL: &'static [Self] = Self::ALL;
             const WIRE: &'static [&'static str] = Self::WIRE;
 
@@ -129,11 +129,11 @@ macro_rules! enumeration {
             }
         }
 
-        $crate::model::input::from_scalar! {
-            $name, $crate::model::one_of(Self::WIRE), Some($crate::model::AttributeKind::Category(Self::WIRE)),
-            describe: components => $crate::model::schema::reference::<Self>(components),
-            read: found => $crate::model::input::text(found, Self::from_wire),
-            show: value => Some($crate::model::AttributeValue::Category(value.ordinal())),
+        $crate::input::from_scalar! {
+            $name, $crate::one_of(Self::WIRE), Some($crate::AttributeKind::Category(Self::WIRE)),
+            describe: components => $crate::schema::reference::<Self>(components),
+            read: found => $crate::input::text(found, Self::from_wire),
+            show: value => Some($crate::AttributeValue::Category(value.ordinal())),
         }
 
         impl std::fmt::Display for $name {
@@ -152,7 +152,7 @@ macro_rules! enumeration {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
                 Self::from_wire(&text).ok_or_else(|| {
-                    let wanted = $crate::model::enumeration::one_of(Self::WIRE);
+                    let wanted = $crate::enumeration::one_of(Self::WIRE);
                     serde::de::Error::custom(format_args!("must be {wanted}"))
                 })
             }

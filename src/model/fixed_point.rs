@@ -33,7 +33,7 @@ macro_rules! fixed_point {
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                $crate::model::plain_number::required(&self.to_f64(), serializer)
+                $crate::plain_number::required(&self.to_f64(), serializer)
             }
         }
 
@@ -80,14 +80,14 @@ mod tests {
 
     impl Money {
         /// An amount of so many cents.
-        pub(crate) const fn from_cents(cents: i64) -> Self {
+        const fn from_cents(cents: i64) -> Self {
             Self(cents)
         }
     }
 
     impl Percent {
         /// A rate of so many thousandths of a percent.
-        pub(crate) const fn from_thousandths(thousandths: i64) -> Self {
+        const fn from_thousandths(thousandths: i64) -> Self {
             Self(thousandths)
         }
     }

@@ -88,32 +88,30 @@ macro_rules! from_scalar {
         read: $found:pat_param => $read:expr,
         show: $value:pat_param => $shown:expr,
     ) => {
-        impl $crate::model::input::FromInput for $type {
-            const KIND: Option<$crate::model::AttributeKind> = $kind;
+        impl $crate::input::FromInput for $type {
+            const KIND: Option<$crate::AttributeKind> = $kind;
 
             fn wanted() -> std::borrow::Cow<'static, str> {
                 $wanted.into()
             }
 
             fn describe(
-                $components: &mut $crate::model::Components,
+                $components: &mut $crate::Components,
             ) -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
                 $schema
             }
 
-            fn from_scalar(
-                $found: $crate::model::input::Scalar<'_>,
-            ) -> Result<Self, $crate::model::fault::Fault> {
+            fn from_scalar($found: $crate::input::Scalar<'_>) -> Result<Self, $crate::fault::Fault> {
                 $read
             }
 
-            fn attribute_value(&self) -> Option<$crate::model::AttributeValue<'_>> {
+            fn attribute_value(&self) -> Option<$crate::AttributeValue<'_>> {
                 let $value = self;
                 $shown
             }
         }
 
-        impl $crate::model::attribute::Attributes for $type {}
+        impl $crate::attribute::Attributes for $type {}
     };
 }
 

@@ -173,8 +173,8 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Lead;
-    use crate::model::lead::FULL_SAMPLE;
+    use crate::Lead;
+    use crate::lead::FULL_SAMPLE;
     use serde_json::json;
 
     fn unknown(body: &str) -> Vec<String> {

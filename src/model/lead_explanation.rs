@@ -3,8 +3,8 @@
 use uuid::Uuid;
 
 use super::enums::{ConversionSource, OfferResult, PartnerResult, ProductType, RejectReason};
-use super::record::record;
 use super::timestamp::Timestamp;
+use crate::record;
 
 record! {
     /// Why a lead has the offers that it has.

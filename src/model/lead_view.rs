@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::enums::{LeadActionType, RejectReason};
 use super::lead::Lead;
-use super::record::record;
 use super::timestamp::Timestamp;
+use crate::record;
 
 record! {
     /// A stored lead (specification: Lead, output): what the client sent, and what became of it.
@@ -147,7 +147,7 @@ impl PartialOrd for LeadStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::lead::SAMPLE;
+    use crate::lead::SAMPLE;
 
     #[test]
     fn the_funnel_is_ordered() {

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::enums::{AprType, ProductSubType, ProductType, TermUnit};
 use super::fixed_point::{Money, Percent};
-use super::record::record;
+use crate::record;
 
 record! {
     /// An offer of a loan, secured or not, or of a line of credit. Ranges where it is not personal.

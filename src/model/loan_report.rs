@@ -5,9 +5,9 @@ use uuid::Uuid;
 use super::enums::{LoanPurpose, ProductSubType, ProvidedCreditRating, State};
 use super::fixed_point::Percent;
 use super::input::{self, Unreadable};
-use super::record::record;
 use super::section::section;
 use super::timestamp::Timestamp;
+use crate::record;
 
 section! {
     /// The fields of [`LoanReportCreateData`] before it is known that those that must be are there.

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::enums::ProductType;
-use super::record::record;
+use crate::record;
 
 record! {
     /// An institution to show.

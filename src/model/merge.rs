@@ -40,7 +40,7 @@ fn merge(into: &mut Map<String, Value>, from: Map<String, Value>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::lead::SAMPLE;
+    use crate::lead::SAMPLE;
 
     fn lead(json: &str) -> Lead {
         Lead::read(json.as_bytes()).unwrap()

@@ -14,9 +14,9 @@ use super::enums::{
 };
 use super::fixed_point::{Money, Percent};
 use super::plain_number;
-use super::record::record;
 use super::schema::{self, Components};
 use super::timestamp::Timestamp;
+use crate::record;
 
 /// An offer with the details of its kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

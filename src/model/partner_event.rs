@@ -9,9 +9,9 @@ use super::api_error::{ApiError, ErrorType};
 use super::enums::{PartnerEventType, ProductType, RejectReason};
 use super::input::{self, Unreadable};
 use super::plain_number;
-use super::record::record;
 use super::section::section;
 use super::timestamp::Timestamp;
+use crate::record;
 
 /// Longest transaction id, bytes.
 const TRANSACTION_ID_BYTES: usize = 200;

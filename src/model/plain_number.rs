@@ -3,7 +3,7 @@
 use serde::Serializer;
 
 /// Writes a float, `12` rather than `12.0`.
-pub(crate) fn required<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+pub fn required<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     // Up to here every integral float is one integer exactly.
     const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() <= EXACT_MAX {

@@ -6,9 +6,9 @@ use super::credit_card_offer::CreditCardOffer;
 use super::enums::ProductType;
 use super::loan_offer::{LoanOffer, Originator};
 use super::offer::{MortgageOffer, Partner, SavingsOffer};
-use super::record::record;
 use super::special_offer::SpecialOffer;
 use super::timestamp::Timestamp;
+use crate::record;
 
 record! {
     /// Offers by kind, and who has not answered yet. Every array is always written: clients break without.

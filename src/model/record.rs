@@ -5,6 +5,7 @@
 ///
 /// `record! { plain … }` defines what no document describes: what our own commands and pages read, and what the store keeps, where names and
 /// order of the fields are its format.
+#[macro_export]
 macro_rules! record {
     (@define [plain $($meta:tt)*] $name:ident [$($fields:tt)*]) => {
         #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -21,15 +22,15 @@ macro_rules! record {
     };
 
     (@define $meta:tt $name:ident [$($done:tt)*] $(#[$doc:meta])* $field:ident: $type:ty, $($rest:tt)*) => {
-        record! { @define $meta $name [$($done)* $(#[$doc])* pub $field: $type,] $($rest)* }
+        $crate::record! { @define $meta $name [$($done)* $(#[$doc])* pub $field: $type,] $($rest)* }
     };
 
     (@define [plain $($meta:tt)*] $name:ident $done:tt $(#[$doc:meta])* $field:ident?: $type:ty, $($rest:tt)*) => {
-        record! { @define [plain $($meta)*] $name $done $(#[$doc])* $field?: $type | null, $($rest)* }
+        $crate::record! { @define [plain $($meta)*] $name $done $(#[$doc])* $field?: $type | null, $($rest)* }
     };
 
     (@define $meta:tt $name:ident [$($done:tt)*] $(#[$doc:meta])* $field:ident?: $type:ty, $($rest:tt)*) => {
-        record! {
+        $crate::record! {
             @define $meta $name [
                 $($done)*
                 $(#[$doc])*
@@ -41,7 +42,7 @@ macro_rules! record {
     };
 
     (@define $meta:tt $name:ident [$($done:tt)*] $(#[$doc:meta])* $field:ident?: $type:ty | null, $($rest:tt)*) => {
-        record! {
+        $crate::record! {
             @define $meta $name [
                 $($done)*
                 $(#[$doc])*
@@ -52,12 +53,10 @@ macro_rules! record {
     };
 
     (plain $($(#[$meta:meta])* $name:ident { $($fields:tt)* })+) => {
-        $(record! { @define [plain $(#[$meta])*] $name [] $($fields)* })+
+        $($crate::record! { @define [plain $(#[$meta])*] $name [] $($fields)* })+
     };
 
     ($($(#[$meta:meta])* $name:ident { $($fields:tt)* })+) => {
-        $(record! { @define [$(#[$meta])*] $name [] $($fields)* })+
+        $($crate::record! { @define [$(#[$meta])*] $name [] $($fields)* })+
     };
 }
-
-pub(crate) use record;

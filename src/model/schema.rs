@@ -1,7 +1,7 @@
 //! The nouns as OpenAPI schemas, for those of them that a derive cannot describe.
 //!
 //! What is answered is described by utoipa's derive, on the types themselves. What is read is described by
-//! [`FromInput::describe`](super::input::FromInput::describe), because reading is lenient, and a schema that hid the
+//! `FromInput::describe`, because reading is lenient, and a schema that hid the
 //! lenience would be wrong.
 
 use utoipa::openapi::schema::{AnyOfBuilder, Object, ObjectBuilder, Type};
@@ -107,7 +107,7 @@ impl ToSchema for NotGiven {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Attribute, Lead};
+    use crate::{Attribute, Lead};
     use serde_json::Value;
 
     /// Follows what a field may be to the properties that it has then.

@@ -18,22 +18,22 @@
 ///
 /// Each field becomes a `pub field: Option<Type>`, written under its first wire name and left out when not given.
 /// The list also makes the fast reader and the collector of faults, both in
-/// [`FromInput`](crate::model::input::FromInput), and, for a section `at` a fixed place, its rows in the table of
+/// [`FromInput`](crate::input::FromInput), and, for a section `at` a fixed place, its rows in the table of
 /// attributes, and the schema of the section. A `personal` field is never shown by `Debug`. What a field must lie `within` is a row
-/// of [`bounds`](crate::model::bounds).
+/// of [`bounds`](crate::bounds).
 macro_rules! section {
     (@is_personal) => { false };
     (@is_personal personal) => { true };
 
     (@bounds) => { None };
-    (@bounds $bounds:ident) => { Some($crate::model::bounds::$bounds) };
+    (@bounds $bounds:ident) => { Some($crate::bounds::$bounds) };
 
     (@attributes [] $($fields:tt)*) => {};
     (@attributes [$section:literal $dot:literal |$lead:ident| $place:expr]
         $($field:ident: $type:ty = $wire:literal $($mark:ident)?,)+
     ) => {
-        fn attributes() -> Vec<$crate::model::attribute::Attribute> {
-            use $crate::model::{attribute::{Attribute, Attributes}, input::FromInput};
+        fn attributes() -> Vec<$crate::attribute::Attribute> {
+            use $crate::{attribute::{Attribute, Attributes}, input::FromInput};
             let mut found = Vec::new();
             $(
                 // A type that is no attribute (a uuid, a section, client tags) has no row.
@@ -75,11 +75,11 @@ macro_rules! section {
         const _: () = {
             use utoipa::openapi::schema::{ObjectBuilder, Type};
             use utoipa::openapi::{RefOr, Schema};
-            use $crate::model::fault::{Fault, Faults, Path};
-            use $crate::model::input::{
+            use $crate::fault::{Fault, Faults, Path};
+            use $crate::input::{
                 FromInput, Input, Key, find_field_faults, find_field_implausible, kind_of,
             };
-            use $crate::model::schema::{self, Components};
+            use $crate::schema::{self, Components};
 
             impl FromInput for $name {
                 fn wanted() -> std::borrow::Cow<'static, str> {
@@ -136,7 +136,7 @@ macro_rules! section {
                 }
             }
 
-            impl $crate::model::attribute::Attributes for $name {
+            impl $crate::attribute::Attributes for $name {
                 section! { @attributes [$($place)*] $($field: $type = $wire $($mark)?,)+ }
             }
 
@@ -177,7 +177,7 @@ macro_rules! section {
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let input = $crate::model::input::Input::<Self>::required();
+                let input = $crate::input::Input::<Self>::required();
                 deserializer.deserialize_map(input).map(Option::unwrap_or_default)
             }
         }

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::enums::{CarrierDecisionType, MedicalExam, PackageType, ProductSubType, TermUnit};
 use super::fixed_point::Money;
-use super::record::record;
+use crate::record;
 
 record! {
     /// An offer for insurance, debt relief and other products, described in words.

@@ -1,6 +1,7 @@
 //! What suppression lists name people by, in which normal form, and the digests of it.
 
 use chrono::NaiveDate;
+use offerd_base::worded;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use unicode_normalization::UnicodeNormalization;

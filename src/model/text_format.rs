@@ -45,17 +45,17 @@ macro_rules! text_format {
 
         impl utoipa::PartialSchema for $name {
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
-                $crate::model::schema::checked_text($accepted, &[$($about),*])
+                $crate::schema::checked_text($accepted, &[$($about),*])
             }
         }
 
         impl utoipa::ToSchema for $name {}
 
-        $crate::model::input::from_scalar! {
-            $name, $wanted, Some($crate::model::AttributeKind::Text),
-            describe: components => $crate::model::schema::reference::<Self>(components),
-            read: found => $crate::model::input::text(found, Self::parse),
-            show: text => Some($crate::model::AttributeValue::Text(&text.0)),
+        $crate::input::from_scalar! {
+            $name, $wanted, Some($crate::AttributeKind::Text),
+            describe: components => $crate::schema::reference::<Self>(components),
+            read: found => $crate::input::text(found, Self::parse),
+            show: text => Some($crate::AttributeValue::Text(&text.0)),
         }
     };
 }

@@ -3,8 +3,8 @@
 use uuid::Uuid;
 
 use super::input::{self, Unreadable};
-use super::record::record;
 use super::section::section;
+use crate::record;
 
 section! {
     /// The start of a visit, as it is reported.
@@ -96,7 +96,7 @@ record! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ErrorType;
+    use crate::ErrorType;
 
     #[test]
     fn a_visit_may_begin_without_a_body() {

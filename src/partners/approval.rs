@@ -37,7 +37,7 @@ use super::facts::{Facts, Subject};
 use super::offer_json::percent;
 use super::partner::Seat;
 use super::quote::Spread;
-use crate::model::{
+use offerd_model::{
     AttributeValue, CreditBands, FinancialInstitutionLoanReport, Lead, LeadCreditInformation,
     LeadFinancialInformation, LeadLoanInformation, LeadPersonalInformation, LoanProbability,
     LoanReportCreateData, ProductSubType, ProductType, ProvidedCreditRating,
@@ -284,11 +284,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Book;
     use crate::partner_files::partner;
-    use crate::partners::Book;
 
     fn book() -> Book {
-        Book::load(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/partners"))).unwrap()
+        Book::load(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../partners"))).unwrap()
     }
 
     fn estimated(book: &Book, asked: &LoanReportCreateData) -> Estimate {
@@ -329,8 +329,8 @@ mod tests {
     fn profiles() -> impl Strategy<Value = LoanReportCreateData> {
         let debts =
             proptest::option::of(prop_oneof![0..200_000_i32, any::<i32>().prop_map(|debt| debt.max(0))]);
-        let purposes = proptest::option::of(proptest::sample::select(crate::model::LoanPurpose::ALL));
-        let states = proptest::option::of(proptest::sample::select(crate::model::State::ALL));
+        let purposes = proptest::option::of(proptest::sample::select(offerd_model::LoanPurpose::ALL));
+        let states = proptest::option::of(proptest::sample::select(offerd_model::State::ALL));
         (
             prop_oneof![0..300_000_i32, Just(i32::MAX)],
             proptest::sample::select(&RATINGS[..]),

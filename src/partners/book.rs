@@ -16,8 +16,8 @@ use super::index::Index;
 use super::partner::Seat;
 use super::said::Said;
 use super::template::Template;
-use crate::declaration::{Fault, Source, files_in, text_of};
-use crate::model::ProductType;
+use offerd_base::declaration::{Fault, Source, files_in, text_of};
+use offerd_model::ProductType;
 
 /// Every seat of every partner, and the index over their rules.
 #[derive(Debug)]

@@ -14,8 +14,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::limits::declared::{Exclusive, Limits, exclusive};
 use super::template::{Imprint, OFFER_MS};
-use crate::declaration::{HumanDuration, Refusal, count, figure, if_any, table};
-use crate::model::{
+use offerd_base::declaration::{HumanDuration, Refusal, count, figure, if_any};
+use offerd_base::table;
+use offerd_model::{
     AprType, CompoundingMethod, FederalInsuranceType, IncentiveType, IncentiveUnit, MortgageLoanType,
     PartnerEventType, ProductSubType, ProductType, ProvidedCreditRating, TermUnit, Timestamp,
 };

@@ -39,8 +39,8 @@ mod tests {
 
     use uuid::Uuid;
 
+    use crate::Book;
     use crate::partner_files::partner;
-    use crate::partners::Book;
 
     #[test]
     fn a_seat_is_asked_about_its_share_of_leads_and_each_seat_about_others() {

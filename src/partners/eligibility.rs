@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::facts::{Facts, Subject};
 use super::zipcode_prefixes::ZipcodePrefixes;
-use crate::model::{AttributeKind, AttributeValue};
+use offerd_model::{AttributeKind, AttributeValue};
 
 /// One condition on one subject.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::ranking::RankedBy;
 use super::{state_zones, zip_state};
-use crate::model::{
+use offerd_model::{
     Attribute, AttributeKind, AttributeValue, CreditBands, Lead, MortgageType, ProvidedCreditRating, State,
 };
 

@@ -2,7 +2,7 @@
 //!
 //! Rates go in and come out in percent a year (`7.0` is 7 %), amounts in dollars.
 
-use crate::model::CompoundingMethod;
+use offerd_model::CompoundingMethod;
 
 /// Level monthly payment that repays `principal` in `months` at `rate`, from the formula of the ordinary annuity
 /// `P·i / (1 - (1 + i)^-n)`, with `i` a twelfth of the yearly rate. At 0 % it is an equal part of the principal.

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::model::{Originator, OriginatorImage, Partner};
+use offerd_model::{Originator, OriginatorImage, Partner};
 
 /// Who a partner is.
 #[derive(Debug, Clone)]

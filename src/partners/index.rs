@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::eligibility::{Condition, Test};
 use super::facts::{Facts, Subject};
-use crate::model::{AttributeKind, AttributeValue};
+use offerd_model::{AttributeKind, AttributeValue};
 
 /// Most stretches of numbers a column distinguishes.
 pub const MAX_CELLS: usize = 256;

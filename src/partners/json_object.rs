@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::model::plain_number;
+use offerd_model::plain_number;
 
 /// A JSON object under way: its keys stand in the order in which they are set.
 #[derive(Debug)]

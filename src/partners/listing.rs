@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::book::Book;
 use super::catalog::CatalogOffer;
 use super::partner::Seat;
-use crate::model::ProductType;
+use offerd_model::ProductType;
 
 /// What is looked for.
 #[derive(Debug, Clone, Default)]

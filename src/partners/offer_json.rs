@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::json_object::{JsonObject, Plain};
 use super::quote::{LoanTerms, MortgageTerms, Quote, Spread, Terms};
 use super::template::{OFFER_MS, Template};
-use crate::model::{Money, Percent, Timestamp};
+use offerd_model::{Money, Percent, Timestamp};
 
 /// What an offer has of the table or list that shows it, which never changes while it is there.
 #[derive(Debug, Clone, Copy)]
@@ -117,9 +117,9 @@ pub fn percent(percent: f64) -> Percent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::partners::declared;
-    use crate::partners::quote::CardTerms;
-    use crate::partners::template::Imprint;
+    use crate::declared;
+    use crate::quote::CardTerms;
+    use crate::template::Imprint;
     use proptest::prelude::*;
 
     proptest! {

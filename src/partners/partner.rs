@@ -14,7 +14,7 @@ use super::http::HttpSource;
 use super::identity::Identity;
 use super::limits::{Exclusive, Limits};
 use super::template::Template;
-use crate::model::{Originator, Partner, ProductSubType, ProductType};
+use offerd_model::{Originator, Partner, ProductSubType, ProductType};
 
 /// A partner's place at the rate tables of one product type.
 #[derive(Debug)]

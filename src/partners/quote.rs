@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::fingerprint::Fingerprint;
 use super::ranking::Ranked;
 use super::template::Template;
-use crate::model::{MortgageAdjustmentType, MortgageLoanType};
+use offerd_model::{MortgageAdjustmentType, MortgageLoanType};
 
 /// One offer to one lead, before it has an id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub struct Quote {
     /// Where a click leads, when the partner has a place of its own for this person; else where the template says.
     pub landing_url: Option<String>,
     /// Until when it stands, Unix milliseconds, when the partner says so of this person's. The record of its answer keeps it aside
-    /// ([`crate::rate_table::record`]).
+    /// (`rate_table::record`).
     #[serde(skip)]
     pub expires_at: Option<i64>,
     /// The template in place of `text`, when the partner's answer has words of its own. The record of the answer keeps it aside too.

@@ -4,7 +4,7 @@ use chrono_tz::America::{Adak, Chicago, Denver, Los_Angeles, New_York, Phoenix, 
 use chrono_tz::Pacific::Honolulu;
 use chrono_tz::Tz;
 
-use crate::model::State::{self, *};
+use offerd_model::State::{self, *};
 
 /// The zone of the state in which a day begins last. States that lie in two zones count as their western part; a lead whose
 /// state is not known as Hawaii, where a day of the United States begins last.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::declared;
 use super::fingerprint::Fingerprint;
 use super::json_object::JsonObject;
-use crate::model::ProductSubType;
+use offerd_model::ProductSubType;
 
 impl PartialEq for Template {
     /// Equal texts have one fingerprint.

@@ -1,8 +1,8 @@
 //! The state of a postal code, as far as its first three digits show it. A few post offices on a border are served from
 //! the next state and count as that one's.
 
-use crate::model::State::{self, *};
-use crate::model::Zipcode;
+use offerd_model::State::{self, *};
+use offerd_model::Zipcode;
 
 /// First and last prefix of three digits, and the state. Prefixes of the armed forces and of islands without a value of
 /// `State` are left out.

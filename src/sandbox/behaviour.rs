@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use serde::Deserialize;
 
 use super::chance::{Chance, Latency, Rates};
-use crate::declaration::{self, Source};
+use offerd_base::declaration::{self, Source};
 
 /// The name of the file.
 pub const FILE: &str = "sandbox.toml";

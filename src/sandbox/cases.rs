@@ -11,7 +11,7 @@ use hyper::HeaderMap;
 use serde::Deserialize;
 
 use super::behaviour;
-use crate::partners::case::{self, Call, Callback, Response, Sign, Turn};
+use offerd_partners::case::{self, Call, Callback, Response, Sign, Turn};
 
 /// The case that answers when none is asked for.
 const USUAL: &str = "offers";

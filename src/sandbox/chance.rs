@@ -1,5 +1,6 @@
 //! What befalls a request: how long it takes and what goes wrong, drawn from a seed.
 
+use offerd_base::worded;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

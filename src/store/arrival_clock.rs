@@ -23,7 +23,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tracing::{info, warn};
 
 use super::clock::Clock;
-use crate::telemetry::metrics::{STORE_CLOCK_OFFSET, STORE_CLOCK_STEPS};
+use offerd_base::telemetry::metrics::{STORE_CLOCK_OFFSET, STORE_CLOCK_STEPS};
 
 /// A step ahead that is shorter is none: it makes no record older than it is by more than this.
 const STEP_US: u64 = 1_000_000;

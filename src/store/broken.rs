@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use super::disk::DiskError;
 use super::frame::Reason;
 use super::trees::{TREES, Tree};
-use crate::telemetry::metrics::STORE_BROKEN_RECORDS;
+use offerd_base::telemetry::metrics::STORE_BROKEN_RECORDS;
 
 /// How many broken records are remembered, so that each is reported once.
 const REPORTED_LIMIT: usize = 10_000;

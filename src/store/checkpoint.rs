@@ -12,7 +12,7 @@ use std::time::Instant;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::{journal::Closed, records::Records};
-use crate::telemetry::metrics::STORE_CHECKPOINT_SECONDS;
+use offerd_base::telemetry::metrics::STORE_CHECKPOINT_SECONDS;
 
 /// How many full segments may wait.
 const BEHIND: usize = 4;

@@ -67,7 +67,7 @@ pub struct NodeFigures {
 impl Cluster {
     /// This process alone, which leads.
     pub(super) fn alone() -> Self {
-        let me = crate::ids::random();
+        let me = offerd_base::ids::random();
         Self {
             me,
             alive: RwLock::new(BTreeSet::from([me])),

@@ -9,7 +9,7 @@ use super::engine::{Fault, Writer, all_failed};
 use super::error::StoreError;
 use super::health::FailureLatch;
 use super::stall::Stalls;
-use crate::telemetry::metrics::STORE_GROUP_COMMITS;
+use offerd_base::telemetry::metrics::STORE_GROUP_COMMITS;
 
 /// Commits groups, one after the other, on one thread.
 pub(super) struct Committer<W: ?Sized> {

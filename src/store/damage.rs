@@ -139,7 +139,7 @@ impl fmt::Display for Neighbour {
 mod by_prefix {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use crate::store::trees::Tree;
+    use crate::trees::Tree;
 
     pub(super) fn serialize<S: Serializer>(tree: &Option<Tree>, to: S) -> Result<S::Ok, S::Error> {
         tree.map(|tree| tree.row().prefix).serialize(to)

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use super::damage::{Damage, DamageKind};
 use super::disk;
 use super::volume_number::Number;
-use crate::telemetry::metrics::STORE_DAMAGE;
+use offerd_base::telemetry::metrics::STORE_DAMAGE;
 
 /// The file, in the directory of the store.
 const NAME: &str = "damage";

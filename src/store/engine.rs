@@ -17,7 +17,7 @@ use super::raw::{RawValues, Record, read_clear};
 use super::sealing::{LastKey, Sealing, data_key};
 use super::trees::{TREES, Tree};
 use super::volume_number::{BASE, Number};
-use crate::telemetry::metrics::STORE_CHANGES;
+use offerd_base::telemetry::metrics::STORE_CHANGES;
 
 /// A key with the prefix of its tree, and the raw value under it.
 pub(super) type Entry = (Vec<u8>, Vec<u8>);

@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 use super::disk::{self, DiskError, DiskResult};
 use super::record_file::Locator;
 use super::tally::Tally;
-use crate::telemetry::logging::foreseen;
+use offerd_base::telemetry::logging::foreseen;
 
 const HEADING: &str = "offerd index 1 ";
 
@@ -46,7 +46,7 @@ pub(super) struct Index {
     lock_wait: Duration,
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "test"))]
 thread_local! {
     /// How many keys were looked up on this thread.
     pub(super) static LOOK_UPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
@@ -148,7 +148,7 @@ impl Index {
 
     /// Where the record of a key lies.
     pub(super) fn get(&self, key: &[u8]) -> DiskResult<Option<Locator>> {
-        #[cfg(test)]
+        #[cfg(any(test, feature = "test"))]
         LOOK_UPS.set(LOOK_UPS.get() + 1);
         guarded(&self.at, || self.db().get(key))?.as_deref().map(locator).transpose()
     }

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use super::{arrival_clock::ClockLimits, clock::Clock, disk::SyncFault, space::SpaceFault};
-use crate::config::{PostgresSettings, StoreSettings};
+use offerd_base::config::{PostgresSettings, StoreSettings};
 
 /// Where the store is and what it may use. Every limit of the store stands here.
 #[derive(Debug, Clone)]

@@ -17,7 +17,7 @@ use super::courier::{Asker, Replies};
 use super::engine::Writer;
 use super::error::StoreError;
 use super::options::StoreOptions;
-use crate::telemetry::metrics::{STORE_COMMIT_SECONDS, STORE_QUEUE_DEPTH};
+use offerd_base::telemetry::metrics::{STORE_COMMIT_SECONDS, STORE_QUEUE_DEPTH};
 
 /// An outcome that is there already or will be.
 pub(super) enum Answer {

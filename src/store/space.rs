@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use crate::telemetry::metrics::STORE_FREE_BYTES;
+use offerd_base::telemetry::metrics::STORE_FREE_BYTES;
 
 /// How the system says that a disk is full, whatever passes it on.
 pub const DISK_FULL: &str = "(os error 28)";

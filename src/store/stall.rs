@@ -9,7 +9,7 @@ use std::{io, mem, thread};
 use tokio::sync::watch;
 
 use super::health::FailureLatch;
-use crate::telemetry::metrics::{STORE_STALLED, STORE_STALLS};
+use offerd_base::telemetry::metrics::{STORE_STALLED, STORE_STALLS};
 
 /// Looks within the time that a step may take.
 const LOOKS: u32 = 5;

@@ -93,8 +93,8 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::store::frame::framed;
-    use crate::store::volume_number::BASE;
+    use crate::frame::framed;
+    use crate::volume_number::BASE;
 
     fn change(tree: Tree, payload: &[u8]) -> Change {
         Change { volume: BASE, key: tree.sled_key(b"key"), value: Some(framed(payload)) }

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::commit::CommitError;
 use super::trees::Tree;
-use crate::telemetry::metrics::{STORE_CHANGES_IN_LINE, STORE_CHANGES_REFUSED};
+use offerd_base::telemetry::metrics::{STORE_CHANGES_IN_LINE, STORE_CHANGES_REFUSED};
 
 /// A tree, and the key of a record in it.
 type Place = (Tree, Vec<u8>);

@@ -7,7 +7,7 @@ use hyper::StatusCode;
 use metrics::{Counter, Histogram};
 use parking_lot::RwLock;
 
-use crate::telemetry::metrics::{HTTP_REQUEST_SECONDS, HTTP_REQUESTS};
+use offerd_base::telemetry::metrics::{HTTP_REQUEST_SECONDS, HTTP_REQUESTS};
 
 /// Counts the answers of one listener. To look a metric up by its labels takes longer than to count, so that is done once for
 /// each kind of answer.

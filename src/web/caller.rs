@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::failure::Failure;
 use super::signature;
-use crate::model::{TokenKind, Viewer};
+use offerd_model::{TokenKind, Viewer};
 
 /// An access token: two UUIDs joined by an underscore, in lower case. Never printed by `Debug`.
 #[derive(Clone, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Content codings: the one that a client asks for, and what is kept of answers in it.
 
+use offerd_base::worded;
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
 

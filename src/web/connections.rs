@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 
 use super::activity::{Activity, Quiet};
 use super::client_address::{Peer, household, is_in};
-use crate::telemetry::metrics::{HTTP_CONNECTIONS, HTTP_CONNECTIONS_CLOSED};
+use offerd_base::telemetry::metrics::{HTTP_CONNECTIONS, HTTP_CONNECTIONS_CLOSED};
 
 /// How often room is made for one new connection, since another listener may take what was made.
 const ATTEMPTS: usize = 8;

@@ -27,8 +27,8 @@ use super::request::Request;
 use super::respond::{HeldTags, Reply};
 use super::router::{Found, NotFound};
 use super::surface::Surface;
-use crate::ids;
-use crate::telemetry::requests::OfRequest;
+use offerd_base::ids;
+use offerd_base::telemetry::requests::OfRequest;
 
 /// The route of a path that has none, in metrics and logs: the path itself is the client's to choose.
 const UNKNOWN_ROUTE: &str = "unknown";

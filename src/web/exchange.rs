@@ -14,7 +14,7 @@ use super::cors::Welcome;
 use super::failure::Failure;
 use super::gate::Visit;
 use super::surface::Surface;
-use crate::ids;
+use offerd_base::ids;
 
 /// Names the id in answers, and in the log.
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");

@@ -11,8 +11,8 @@ use hyper::header::{
 use uuid::Uuid;
 use warp::reply::Response;
 
-use crate::model::{ApiError, ErrorType};
-use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
+use offerd_base::telemetry::metrics::HTTP_REQUESTS_REFUSED;
+use offerd_model::{ApiError, ErrorType};
 
 /// A failed request. Constructors are named by meaning; the status follows from it.
 #[derive(Debug, Clone, PartialEq, Eq)]

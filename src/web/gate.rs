@@ -18,9 +18,9 @@ use super::allowance::{Allowances, Rate, Standing};
 use super::caller::Principal;
 use super::client_address::{Peer, client_address, household, is_in};
 use super::failure::Failure;
-use crate::load_shedder::{LoadShedder, Permit, Shed, ShedderRules};
-use crate::shares::{Share, Shares};
-use crate::telemetry::metrics::HTTP_REQUESTS_REFUSED;
+use offerd_base::load_shedder::{LoadShedder, Permit, Shed, ShedderRules};
+use offerd_base::shares::{Share, Shares};
+use offerd_base::telemetry::metrics::HTTP_REQUESTS_REFUSED;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");

@@ -54,16 +54,15 @@ impl<A> Context<A> {
 
 /// Puts an `async fn(Context<App>) -> Result<Reply, Failure>` into a route table, or two: the one that answers, and the
 /// one that answers who asks for v1.
+#[macro_export]
 macro_rules! handler {
     ($function:path) => {
         |context| ::std::boxed::Box::pin($function(context))
     };
     ($current:path, v1: $v1:path) => {
         |context| match context.edition {
-            $crate::web::Edition::Current => ::std::boxed::Box::pin($current(context)),
-            $crate::web::Edition::V1 => ::std::boxed::Box::pin($v1(context)),
+            $crate::Edition::Current => ::std::boxed::Box::pin($current(context)),
+            $crate::Edition::V1 => ::std::boxed::Box::pin($v1(context)),
         }
     };
 }
-
-pub(crate) use handler;

@@ -23,7 +23,7 @@ use super::protocols::Protocols;
 use super::refusal::Refusal;
 use super::threads::Threads;
 use super::tls::Identity;
-use crate::telemetry::metrics::HTTP_ACCEPT_ERRORS;
+use offerd_base::telemetry::metrics::HTTP_ACCEPT_ERRORS;
 
 /// Connections that the kernel holds ready for us.
 const BACKLOG: u32 = 1024;

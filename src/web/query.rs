@@ -15,7 +15,7 @@ use std::ops::RangeInclusive;
 
 use super::failure::Failure;
 use super::request::Request;
-use crate::model::{ApiError, Enumeration, ErrorType, one_of};
+use offerd_model::{ApiError, Enumeration, ErrorType, one_of};
 
 /// The query parameters of a request, and the faults found so far.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ pub fn choice<E: Enumeration>(value: &str) -> Result<E, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::AprType;
+    use offerd_model::AprType;
 
     fn parameters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()

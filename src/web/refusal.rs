@@ -14,7 +14,7 @@ use warp::reply::Response;
 use super::connections::Within;
 use super::exchange;
 use super::failure::Failure;
-use crate::telemetry::metrics::HTTP_CONNECTIONS_REFUSED;
+use offerd_base::telemetry::metrics::HTTP_CONNECTIONS_REFUSED;
 
 /// How long a refused client may take to send the head that is answered.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);

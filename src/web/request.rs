@@ -22,7 +22,7 @@ use super::client_address::{client_address, household};
 use super::failure::Failure;
 use super::gate::{Bodies, Room};
 use super::list;
-use crate::load_shedder::Permit;
+use offerd_base::load_shedder::Permit;
 
 /// Where browsers, old and new, say why they fetch what nobody has opened.
 const PURPOSES: [HeaderName; 4] = [

@@ -31,23 +31,22 @@ pub struct Route<H> {
 
 /// A route table: of each row the method, the path, what it asks of its caller, the editions that have it, what answers, and one
 /// sentence for people.
+#[macro_export]
 macro_rules! routes {
     (@row $method:ident $path:literal $scope:ident $editions:ident [$($handler:tt)+] $about:literal) => {
-        $crate::web::Route {
+        $crate::Route {
             method: ::hyper::Method::$method,
             path: $path,
-            scope: $crate::web::Scope::$scope,
-            editions: $crate::web::Editions::$editions,
+            scope: $crate::Scope::$scope,
+            editions: $crate::Editions::$editions,
             about: $about,
-            handler: $crate::web::handler!($($handler)+),
+            handler: $crate::handler!($($handler)+),
         }
     };
     ($($method:ident $path:literal $scope:ident $editions:ident [$($handler:tt)+] $about:literal;)+) => {
-        &[$($crate::web::routes!(@row $method $path $scope $editions [$($handler)+] $about)),+]
+        &[$($crate::routes!(@row $method $path $scope $editions [$($handler)+] $about)),+]
     };
 }
-
-pub(crate) use routes;
 
 impl<H> Route<H> {
     /// Whether the editions may answer differently. What asks for no token is the same in both.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use metrics::{Gauge, gauge};
 
-use crate::telemetry::metrics::ENGINE_CONNECTIONS;
+use offerd_base::telemetry::metrics::ENGINE_CONNECTIONS;
 
 /// What a thread is given to run.
 pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -15,7 +15,7 @@ use tokio_rustls::TlsAcceptor;
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
 
-use crate::regular_file::{self, PEM_BYTES_MAX};
+use offerd_base::regular_file::{self, PEM_BYTES_MAX};
 
 /// What a listener shows, and the files that it comes from. Cheap to clone; clones change together.
 #[derive(Clone)]

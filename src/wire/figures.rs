@@ -4,7 +4,7 @@ use metrics::{Counter, Gauge, counter, gauge};
 
 use super::breaker::BreakerState;
 use super::error::CallError;
-use crate::telemetry::metrics::{WIRE_BREAKER_STATE, WIRE_ERRORS, WIRE_IN_FLIGHT, WIRE_RETRIES};
+use offerd_base::telemetry::metrics::{WIRE_BREAKER_STATE, WIRE_ERRORS, WIRE_IN_FLIGHT, WIRE_RETRIES};
 
 /// The metrics of one endpoint, looked up once.
 pub(super) struct Figures {

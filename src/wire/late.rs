@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 
 use super::call::Reply;
 use super::error::CallError;
-use crate::telemetry::metrics::WIRE_LATE_SECONDS;
+use offerd_base::telemetry::metrics::WIRE_LATE_SECONDS;
 
 /// Out of how many calls that may be under way one may be watched.
 const WATCHED_OF: usize = 16;

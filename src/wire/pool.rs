@@ -28,7 +28,7 @@ use super::endpoint::{Endpoint, EndpointRules};
 use super::error::{CallError, Failed, Phase, cause};
 use super::panel::Panel;
 use super::tls;
-use crate::telemetry::metrics::{WIRE_CONNECTIONS, WIRE_REQUESTS};
+use offerd_base::telemetry::metrics::{WIRE_CONNECTIONS, WIRE_REQUESTS};
 
 /// What far systems see of us, where a call says nothing else.
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("offerd/", env!("CARGO_PKG_VERSION")));

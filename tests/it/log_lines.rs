@@ -27,7 +27,7 @@ fn id(answer: &Answer) -> &str {
 
 #[tokio::test]
 async fn a_line_names_the_request_that_it_is_of_by_the_id_that_its_answer_has() {
-    let daemon = daemon("info,offerd::web::exchange=debug", "text").await;
+    let daemon = daemon("info,offerd_web::exchange=debug", "text").await;
     let answers = [answered(&daemon, &daemon.api).await, answered(&daemon, &daemon.admin).await];
     let log = daemon.log();
     for (answer, listener) in answers.iter().zip(["api", "admin"]) {
@@ -42,7 +42,7 @@ async fn a_line_names_the_request_that_it_is_of_by_the_id_that_its_answer_has() 
 
 #[tokio::test]
 async fn machines_read_it_as_a_span() {
-    let daemon = daemon("info,offerd::web::exchange=debug", "json").await;
+    let daemon = daemon("info,offerd_web::exchange=debug", "json").await;
     let answer = answered(&daemon, &daemon.api).await;
     let log = daemon.log();
     let line = log.lines().find(|line| line.contains(id(&answer))).expect("the answer is logged");
@@ -69,7 +69,7 @@ async fn a_filter_may_go_by_requests() {
 async fn a_reader_that_hangs_stops_the_log_and_not_the_daemon() {
     const REQUESTS: usize = 600;
     let plan =
-        Daemon::with_partners(prompt_partners(1)).setting("log.filter", "info,offerd::web::exchange=debug");
+        Daemon::with_partners(prompt_partners(1)).setting("log.filter", "info,offerd_web::exchange=debug");
     let log = plan.directory().join("log");
     assert!(Command::new("mkfifo").arg(&log).status().unwrap().success());
     let mut pipe = OpenOptions::new().read(true).write(true).open(&log).unwrap();

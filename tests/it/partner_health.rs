@@ -171,7 +171,7 @@ async fn failures_are_one_line_a_minute_and_partner_and_each_of_its_own_at_debug
     let log = stopped.plan.log();
     assert!(log.contains("failed=4 outcomes=\"bad_answer=4\""), "the rest is told at the end: {log}");
 
-    let wordy = Daemon::with_partners(lenders()).setting("log.filter", "info,offerd::matching=debug");
+    let wordy = Daemon::with_partners(lenders()).setting("log.filter", "info,offerd_engine::matching=debug");
     let wordy = wordy.start().await;
     for _ in 0..5 {
         asked(&wordy, &ends).await;

@@ -77,7 +77,10 @@ async fn who_is_on_a_list_of_a_partner_is_not_asked_about_until_the_list_goes() 
     for empty in ["", "\n\n"] {
         let refused = add(&daemon, "left_alone", empty, &["--kind", "email"]);
         let told = said(&refused);
-        assert!(refused.status.code() == Some(1) && told.contains("nothing is added to `left_alone`"), "{told}");
+        assert!(
+            refused.status.code() == Some(1) && told.contains("nothing is added to `left_alone`"),
+            "{told}"
+        );
     }
     assert_eq!(offers(&daemon, "nobody.listed@suppressed.example").await.0, 1);
     let digest = hashed(&ADA.to_lowercase());

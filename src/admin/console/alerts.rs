@@ -2,7 +2,7 @@
 
 use super::super::alerts::tested;
 use super::prelude::*;
-use crate::alerts::{AlertStanding, Severity, Standing, Tried};
+use offerd_outbound::alerts::{AlertStanding, Severity, Standing, Tried};
 
 const PAGE: Page = Page::new(Section::Alerts, "alerts.html").fresh(Duration::from_secs(10));
 

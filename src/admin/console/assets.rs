@@ -1,7 +1,7 @@
 //! `GET /console/assets/{file}`: the style sheet, the script and the icon, from within the binary.
 
 use super::prelude::*;
-use crate::web::Context;
+use offerd_web::Context;
 
 /// What there is: name, type, and text.
 const ASSETS: &[(&str, &str, &str)] = &[

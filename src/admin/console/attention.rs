@@ -4,7 +4,7 @@ use super::alerts::row;
 use super::health::Check;
 use super::prelude::*;
 use super::standing::{SeatLook, of_seats};
-use crate::alerts::AlertStanding;
+use offerd_outbound::alerts::AlertStanding;
 
 /// Alerts and partners that are shown, the worst; their pages have all.
 const SHOWN: usize = 8;

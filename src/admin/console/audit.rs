@@ -3,7 +3,7 @@
 use super::super::audit::{LOOKED_AT, sheet, unread};
 use super::super::command::csv_file;
 use super::prelude::*;
-use crate::store::audit::{AuditFilter, AuditRecord};
+use offerd_store::audit::{AuditFilter, AuditRecord};
 
 /// Records of a page.
 const SHOWN: usize = 50;

@@ -13,7 +13,7 @@ use plotters::prelude::*;
 
 use super::prelude::*;
 use super::templates::render;
-use crate::web::our_fault;
+use offerd_web::our_fault;
 
 /// What is drawn upon.
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -26,16 +26,16 @@ pub(super) mod ink {
     use plotters::style::RGBColor;
 
     /// The series, in their order.
-    pub(in crate::admin::console) const SERIES: [RGBColor; 4] =
+    pub(in crate::console) const SERIES: [RGBColor; 4] =
         [RGBColor(1, 0, 0), RGBColor(2, 0, 0), RGBColor(3, 0, 0), RGBColor(4, 0, 0)];
     /// Lines behind the figures.
-    pub(in crate::admin::console) const GRID: RGBColor = RGBColor(0, 0, 1);
+    pub(in crate::console) const GRID: RGBColor = RGBColor(0, 0, 1);
     /// Words and numbers.
-    pub(in crate::admin::console) const TEXT: RGBColor = RGBColor(0, 0, 2);
+    pub(in crate::console) const TEXT: RGBColor = RGBColor(0, 0, 2);
     /// The line that figures stand on.
-    pub(in crate::admin::console) const AXIS: RGBColor = RGBColor(0, 0, 3);
+    pub(in crate::console) const AXIS: RGBColor = RGBColor(0, 0, 3);
     /// What figures are held against, such as a limit.
-    pub(in crate::admin::console) const MARK: RGBColor = RGBColor(0, 0, 4);
+    pub(in crate::console) const MARK: RGBColor = RGBColor(0, 0, 4);
 }
 
 /// Size of a chart beside another.
@@ -313,7 +313,7 @@ pub(super) fn sparkline(values: &[Option<f64>]) -> Result<Value, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sheet::figures;
+    use offerd_insight::sheet::figures;
 
     fn chart() -> Chart {
         Chart { id: "leads".to_owned(), title: "Leads <a second>".to_owned(), ..Chart::default() }

@@ -3,7 +3,7 @@
 use minijinja::value::Value;
 
 use super::templates::fields;
-use crate::model::ProductType;
+use offerd_model::ProductType;
 
 /// Options by their values and words, and which of them is chosen.
 pub(super) fn choices<V: ToString, W: ToString>(

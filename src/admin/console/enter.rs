@@ -10,7 +10,7 @@ use super::live::{Show, stream};
 use super::prelude::*;
 use super::proxy;
 use super::visit::Proxied;
-use crate::web::Context;
+use offerd_web::Context;
 
 /// Longest body of a form.
 const FORM_BYTES: usize = 64 * 1024;
@@ -30,11 +30,11 @@ macro_rules! page {
         page!(@ None, visit => $show(visit))
     };
     ($least:ident, $show:path) => {
-        page!(@ Some($crate::store::users::Role::$least), visit => $show(visit))
+        page!(@ Some(::offerd_store::users::Role::$least), visit => $show(visit))
     };
     (@ $least:expr, $visit:pat => $view:expr) => {
         ($least, |context| {
-            ::std::boxed::Box::pin($crate::admin::console::enter::showing(context, $least, |$visit| {
+            ::std::boxed::Box::pin($crate::console::enter::showing(context, $least, |$visit| {
                 ::std::boxed::Box::pin($view)
             }))
         })
@@ -44,8 +44,8 @@ macro_rules! page {
 /// Redirects the address that a form is sent to, when it is opened, to the form's page.
 macro_rules! back {
     ($least:ident, $path:literal) => {
-        page!(@ Some($crate::store::users::Role::$least), _ => async {
-            $crate::admin::console::view::View::at($path)
+        page!(@ Some(::offerd_store::users::Role::$least), _ => async {
+            $crate::console::view::View::at($path)
         })
     };
 }

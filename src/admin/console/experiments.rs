@@ -3,8 +3,10 @@
 
 use super::super::experiments::{RuleStanding, as_csv, compared, is_test, standings};
 use super::prelude::*;
-use crate::experiments::RuleState;
-use crate::hindsight::comparison::{Comparison, Difference, Figure, LEAST_LEADS, Outcome, VariantFigures};
+use offerd_engine::experiments::RuleState;
+use offerd_insight::hindsight::comparison::{
+    Comparison, Difference, Figure, LEAST_LEADS, Outcome, VariantFigures,
+};
 
 const PAGE: Page = Page::new(Section::Experiments, "experiments.html");
 

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use minijinja::HtmlEscape;
 use minijinja::value::Value;
 
-use crate::sheet::figures::known;
+use offerd_insight::sheet::figures::known;
 
 /// The filter that writes a number.
 pub(super) fn figure(write: fn(f64) -> String) -> impl Fn(Value) -> String {
@@ -39,7 +39,9 @@ fn number(value: &Value) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sheet::figures::{UNKNOWN, bytes, clock, count, dollars, moment, percent, rate, seconds};
+    use offerd_insight::sheet::figures::{
+        UNKNOWN, bytes, clock, count, dollars, moment, percent, rate, seconds,
+    };
 
     #[test]
     fn names_are_code_and_what_is_written_stays_text() {

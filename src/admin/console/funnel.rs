@@ -1,4 +1,4 @@
-//! `GET /console/funnel`: how many leads get how far, and what is paid for them, as [`crate::reports`] counts it, by days of the first of
+//! `GET /console/funnel`: how many leads get how far, and what is paid for them, as [`offerd_insight::reports`] counts it, by days of the first of
 //! its time zones.
 
 use std::ops::Range as Places;
@@ -9,11 +9,11 @@ use super::super::reports::{failed, reports};
 use super::chart::{Chart, HALF, Line, days};
 use super::prelude::*;
 use super::reports::address;
-use crate::reports::dimension::Slot;
-use crate::reports::figures::{Figure, Figures};
-use crate::reports::query::{Order, OrderBy, Query, Range};
-use crate::reports::report::{Report, Row as Counted};
-use crate::reports::{Dimension, Reports};
+use offerd_insight::reports::dimension::Slot;
+use offerd_insight::reports::figures::{Figure, Figures};
+use offerd_insight::reports::query::{Order, OrderBy, Query, Range};
+use offerd_insight::reports::report::{Report, Row as Counted};
+use offerd_insight::reports::{Dimension, Reports};
 
 /// Companies that have a row of their own at most; the table says when there are more.
 const COMPANIES: usize = 200;

@@ -1,7 +1,7 @@
 //! `GET /console/handbook`, `GET /console/handbook/{chapter}`: the chapters, as they are in the man pages.
 
 use super::prelude::*;
-use crate::handbook::{CHAPTERS, Chapter, chapter};
+use offerd_handbook::{CHAPTERS, Chapter, chapter};
 
 const PAGE: Page = Page::new(Section::Handbook, "handbook.html");
 

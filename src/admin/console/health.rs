@@ -2,13 +2,13 @@
 
 use super::history::Reading;
 use super::prelude::*;
-use crate::matching::limiter::State;
-use crate::matching::partner_clients::BreakerState;
-use crate::nodes::Nodes;
-use crate::partner_health::Health;
-use crate::postbacks;
-use crate::store::{self, ClockStanding};
-use crate::telemetry::metrics;
+use offerd_base::partner_health::Health;
+use offerd_base::telemetry::metrics;
+use offerd_engine::matching::limiter::State;
+use offerd_engine::matching::partner_clients::BreakerState;
+use offerd_insight::nodes::Nodes;
+use offerd_outbound::postbacks;
+use offerd_store::ClockStanding;
 
 /// Share of a limit from which on it is worth a look.
 const WORTH_A_LOOK: f64 = 0.8;
@@ -88,10 +88,10 @@ fn leads(app: &App) -> Judged {
 
 fn store(app: &App) -> Judged {
     match app.store.health() {
-        store::Health::Sound => ("good", "writes", "synced before it is acknowledged".to_owned()),
-        store::Health::Short(reason) => ("warn", "short of room", reason),
-        store::Health::Stalled(reason) => ("bad", "hangs", reason),
-        store::Health::Failed(reason) => ("bad", "failed", reason),
+        offerd_store::Health::Sound => ("good", "writes", "synced before it is acknowledged".to_owned()),
+        offerd_store::Health::Short(reason) => ("warn", "short of room", reason),
+        offerd_store::Health::Stalled(reason) => ("bad", "hangs", reason),
+        offerd_store::Health::Failed(reason) => ("bad", "failed", reason),
     }
 }
 

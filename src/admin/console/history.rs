@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::super::App;
 use super::kept_history;
 use super::today::Today;
-use crate::telemetry::figures::{Distribution, Figures};
-use crate::telemetry::metrics::{
+use offerd_base::telemetry::figures::{Distribution, Figures};
+use offerd_base::telemetry::metrics::{
     HTTP_REQUEST_SECONDS, HTTP_REQUESTS, HTTP_REQUESTS_REFUSED, OPEN_TABLES, PARTNER_OUTCOMES, RELOADED_AT,
     RELOADS, STORE_BROKEN_RECORDS, STORE_COMMIT_SECONDS, STORE_FREE_BYTES, STORE_QUEUE_DEPTH,
     SUBMITS_REFUSED, TABLES_SETTLED,
@@ -139,7 +139,7 @@ impl History {
 }
 
 /// Takes a reading now, and keeps it: what was just done is then shown at once, and in its order.
-pub(in crate::admin) async fn read(app: &Arc<App>) {
+pub(crate) async fn read(app: &Arc<App>) {
     // With many partners there is much to read.
     if let Ok(reading) = app.reading("the metrics could not be read", Reading::of).await {
         app.console.history.add(reading);
@@ -147,7 +147,7 @@ pub(in crate::admin) async fn read(app: &Arc<App>) {
 }
 
 /// Takes a reading every few seconds, for as long as it is awaited.
-pub(in crate::admin) async fn watch(app: Arc<App>) {
+pub(crate) async fn watch(app: Arc<App>) {
     let mut ticks = tokio::time::interval(EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut kept = kept_history::begin(&app).await;

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::super::App;
 use super::history::Reading;
 use super::today::Today;
-use crate::store::{Commit, Tree, codec};
+use offerd_store::{Commit, Tree, codec};
 
 /// Minutes that charts look back on.
 const MINUTES_SHOWN: i64 = 60;

@@ -5,9 +5,9 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::chart::{self, Chart, Fault, ink};
 use super::prelude::*;
-use crate::matching::ask_statistics::EndedAsk;
-use crate::matching::ask_statistics::survival::Ending;
-use crate::matching::late_asks::LateAsk;
+use offerd_engine::matching::ask_statistics::EndedAsk;
+use offerd_engine::matching::ask_statistics::survival::Ending;
+use offerd_engine::matching::late_asks::LateAsk;
 
 /// Bars of the chart.
 const BARS: usize = 44;

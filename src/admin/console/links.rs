@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::App;
 use super::session::{INVITATION_LIFE, LINK_LIFE, Person};
-use crate::store::users::UserRecord;
+use offerd_store::users::UserRecord;
 
 /// Where the console begins.
 pub(super) const HOME: &str = "/console";
@@ -42,7 +42,7 @@ pub fn first_link(app: &App) -> String {
 }
 
 /// A link that signs a user in once, and has them set a password.
-pub(in crate::admin) fn invitation(app: &App, user: &UserRecord) -> ConsoleLink {
+pub(crate) fn invitation(app: &App, user: &UserRecord) -> ConsoleLink {
     link_of(app, Person::of(user), true, INVITATION_LIFE)
 }
 

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::prelude::*;
 use super::view::BEAT;
-use crate::web::events::{self, EVENT_STREAM};
+use offerd_web::events::{self, EVENT_STREAM};
 
 /// Pages that are kept open at once; more are whole as they were loaded.
 pub(super) const STREAMS: usize = 32;

@@ -3,7 +3,7 @@
 //! # How a page is made
 //! 1. A constant `Page` names its section and its template, and says how often it is rendered anew. What stands on it are the `fields!` that
 //!    the template is given by name: values that serialize, and behind `..` all fields of a struct.
-//!    Figures come from the metrics ([`figures`](crate::telemetry::figures)), from what the engine keeps in memory, or from single records; never from a
+//!    Figures come from the metrics ([`figures`](offerd_base::telemetry::figures)), from what the engine keeps in memory, or from single records; never from a
 //!    scan of the store, so that a page takes milliseconds however much is stored. Only what other timeouts would mean
 //!    (`timeouts`) is read from stored tables, for one page at a time, since it is what the command tells.
 //! 2. Its template stands in `templates/`, is listed in `templates`, and makes the inside of `<main>`; `layout.html` is
@@ -79,9 +79,9 @@ use self::prelude::*;
 use self::rate_tables::transcript;
 pub(super) use self::session::SessionRules;
 use self::session::Sessions;
-use crate::store::ReadError;
-use crate::store::users::Users;
-use crate::web::{Editions, Handler, Route, Scope, handler};
+use offerd_store::ReadError;
+use offerd_store::users::Users;
+use offerd_web::{Editions, Handler, Route, Scope, handler};
 
 /// Every path of the console, each with the role that it wants.
 #[rustfmt::skip]

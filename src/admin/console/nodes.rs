@@ -1,8 +1,8 @@
 //! `GET /console/nodes`: the nodes that share the store.
 
 use super::prelude::*;
-use crate::admin::nodes;
-use crate::nodes::{Node, Nodes};
+use crate::nodes;
+use offerd_insight::nodes::{Node, Nodes};
 
 const PAGE: Page = Page::new(Section::Nodes, "nodes.html").fresh(Duration::from_secs(2));
 

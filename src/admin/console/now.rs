@@ -6,8 +6,8 @@ use super::health::checks;
 use super::history::{self, Reading};
 use super::prelude::*;
 use super::trend;
-use crate::telemetry::figures::Distribution;
-use crate::telemetry::metrics;
+use offerd_base::telemetry::figures::Distribution;
+use offerd_base::telemetry::metrics;
 
 /// What rates and latencies are taken over.
 pub(super) const MINUTE: Duration = Duration::from_secs(60);

@@ -4,15 +4,15 @@ use super::super::partners::{paused, resumed};
 use super::prelude::*;
 use super::standing::{SeatLook, of_seats};
 use super::{history, latency};
-use crate::conversions::preview_click;
-use crate::matching::ask_statistics::{AskTally, TROUBLES_KEPT};
-use crate::matching::late_asks::LateAsk;
-use crate::matching::pausing::Pausable;
-use crate::matching::preview_ids::PREVIEWED;
-use crate::matching::undeclared_words::UndeclaredWord;
-use crate::model::RejectReason;
-use crate::partners::Seat;
-use crate::store::pauses::Pauses;
+use offerd_engine::conversions::preview_click;
+use offerd_engine::matching::ask_statistics::{AskTally, TROUBLES_KEPT};
+use offerd_engine::matching::late_asks::LateAsk;
+use offerd_engine::matching::pausing::Pausable;
+use offerd_engine::matching::preview_ids::PREVIEWED;
+use offerd_engine::matching::undeclared_words::UndeclaredWord;
+use offerd_model::RejectReason;
+use offerd_partners::Seat;
+use offerd_store::pauses::Pauses;
 
 /// For how many days clicks on previews are counted, today among them; the template says so.
 const PREVIEW_DAYS: u32 = 30;

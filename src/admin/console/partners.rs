@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use super::history;
 use super::prelude::*;
 use super::standing::{Pill, SeatLook, of_seats};
-use crate::matching::ask_statistics::{ASKS_SHOWN, AskTally};
-use crate::matching::late_asks::LateAsk;
-use crate::partner_health::Health;
+use offerd_base::partner_health::Health;
+use offerd_engine::matching::ask_statistics::{ASKS_SHOWN, AskTally};
+use offerd_engine::matching::late_asks::LateAsk;
 
 const PAGE: Page = Page::new(Section::Partners, "partners.html").fresh(history::EVERY);
 

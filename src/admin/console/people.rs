@@ -2,7 +2,7 @@
 
 use super::super::users::{self, NewUser, UserChange};
 use super::prelude::*;
-use crate::store::users::UserRecord;
+use offerd_store::users::UserRecord;
 
 const PAGE: Page = Page::new(Section::People, "people.html");
 

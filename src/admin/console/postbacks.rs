@@ -3,8 +3,8 @@
 use super::super::command::our_fault;
 use super::super::postbacks::{UNREAD, named, retried, tried};
 use super::prelude::*;
-use crate::postbacks::{self, Delivery, Retry, Standing, Subscription, Trial};
-use crate::store::{CommitError, Store};
+use offerd_outbound::postbacks::{self, Delivery, Retry, Standing, Subscription, Trial};
+use offerd_store::{CommitError, Store};
 
 /// Events of a subscription that are shown of those that are sent again, and of those that were given up.
 const LETTERS: usize = 50;

@@ -10,10 +10,10 @@ pub(super) use uuid::Uuid;
 
 pub(super) use super::choices::{choices, products};
 pub(super) use super::view::{Page, Section, View, Visit, fields, outcome, sealed, see};
-pub(super) use crate::admin::App;
-pub(super) use crate::admin::audit::note;
-pub(super) use crate::model::ProductType;
-pub(super) use crate::sheet::figures::{self, known};
-pub(super) use crate::store::tokens::Tokens;
-pub(super) use crate::store::users::Role;
-pub(super) use crate::web::{Failure, Reply};
+pub(super) use crate::App;
+pub(super) use crate::audit::note;
+pub(super) use offerd_insight::sheet::figures::{self, known};
+pub(super) use offerd_model::ProductType;
+pub(super) use offerd_store::tokens::Tokens;
+pub(super) use offerd_store::users::Role;
+pub(super) use offerd_web::{Failure, Reply};

@@ -4,10 +4,10 @@ use metrics::counter;
 
 use super::super::{App, users};
 use super::session::Person;
-use crate::config::ProxySettings;
-use crate::store::users::{Role, UserRecord, Users};
-use crate::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
-use crate::web::{Failure, Request};
+use offerd_base::config::ProxySettings;
+use offerd_base::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
+use offerd_store::users::{Role, UserRecord, Users};
+use offerd_web::{Failure, Request};
 
 /// Whom the proxy names; nobody where it names nobody, or none is set.
 ///
@@ -76,6 +76,6 @@ mod tests {
 
     #[test]
     fn the_settings_know_every_role() {
-        assert_eq!(Role::ALL.map(Role::word), crate::config::ROLES);
+        assert_eq!(Role::ALL.map(Role::word), offerd_base::config::ROLES);
     }
 }

@@ -1,7 +1,7 @@
 //! `GET /console/ranking`: by what offers are ranked, and what was learnt of clicks, as `offerd ranking` tells it.
 
 use super::prelude::*;
-use crate::admin::ranking;
+use crate::ranking;
 
 const PAGE: Page = Page::new(Section::Reports, "ranking.html");
 

@@ -1,4 +1,4 @@
-//! `GET /console/reports`: what became of leads by any two dimensions, as [`crate::reports`] counts it; and
+//! `GET /console/reports`: what became of leads by any two dimensions, as [`offerd_insight::reports`] counts it; and
 //! `GET /console/reports/download`, the same as a file for spreadsheets.
 
 use std::collections::BTreeMap;
@@ -8,11 +8,11 @@ use chrono::NaiveDate;
 use super::super::reports::{as_csv, asked, failed, made, reports};
 use super::chart::{Chart, Line, WIDE, days};
 use super::prelude::*;
-use crate::reports::dimension::Slot;
-use crate::reports::figures::{Figure, Figures};
-use crate::reports::query::{Order, OrderBy, Query, QueryFaults, Range};
-use crate::reports::report::{Report, Row};
-use crate::reports::{Dimension, ReportFault, Reports};
+use offerd_insight::reports::dimension::Slot;
+use offerd_insight::reports::figures::{Figure, Figures};
+use offerd_insight::reports::query::{Order, OrderBy, Query, QueryFaults, Range};
+use offerd_insight::reports::report::{Report, Row};
+use offerd_insight::reports::{Dimension, ReportFault, Reports};
 
 /// Rows that the page shows; the file has all.
 const ROWS: &str = "200";

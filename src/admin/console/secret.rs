@@ -12,8 +12,8 @@ use super::super::audit::Actor;
 use super::super::command::unwritten;
 use super::super::password::Password;
 use super::prelude::*;
-use crate::private_file;
-use crate::web::Context;
+use offerd_base::private_file;
+use offerd_web::Context;
 
 /// The file of its digest, in the directory of the store.
 const FILE: &str = "console.secret";

@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use self::attempts::Attempts;
 use super::super::password::{Password, Passwords};
-use crate::config::{ConsoleSettings, Settings};
-use crate::store::users::{Role, UserRecord};
+use offerd_base::config::{ConsoleSettings, Settings};
+use offerd_store::users::{Role, UserRecord};
 
 /// Sessions at once; one more ends the oldest.
 const SESSIONS: usize = 256;
@@ -23,27 +23,27 @@ const SESSIONS: usize = 256;
 const LINKS: usize = 64;
 
 /// How long a link may be used that the command line makes for itself.
-pub(in crate::admin) const LINK_LIFE: Duration = Duration::from_secs(10 * 60);
+pub(crate) const LINK_LIFE: Duration = Duration::from_secs(10 * 60);
 
 /// How long one may be used that invites a user.
-pub(in crate::admin) const INVITATION_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+pub(crate) const INVITATION_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A secret by its digest, so that the time of a look-up reveals nothing of it.
 type Hash = [u8; 32];
 
 /// By what people sign in, and for how long.
-pub(in crate::admin) struct SessionRules {
+pub(crate) struct SessionRules {
     /// Whether anybody has to.
-    pub(in crate::admin) required: bool,
+    pub(crate) required: bool,
     /// The settings of the console at the start: how long a session lasts, and how many attempts may fail.
-    pub(in crate::admin) at_start: ConsoleSettings,
+    pub(crate) at_start: ConsoleSettings,
     /// What is typed to sign in without a name.
-    pub(in crate::admin) passwords: Passwords,
+    pub(crate) passwords: Passwords,
 }
 
 impl SessionRules {
     /// Those of the settings.
-    pub(in crate::admin) fn of(settings: &Settings, passwords: Passwords) -> Self {
+    pub(crate) fn of(settings: &Settings, passwords: Passwords) -> Self {
         let required = settings.console_asks_to_sign_in();
         Self { required, at_start: settings.console.clone(), passwords }
     }
@@ -65,26 +65,26 @@ struct State {
 
 /// Somebody who may look at the console, and in what right.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::admin) struct Person {
+pub(crate) struct Person {
     /// For the audit: `user alice`, or how it was begun: `link of alice (uid 1000)`, `secret`, `password`.
-    pub(in crate::admin) who: String,
+    pub(crate) who: String,
     /// The user's name, where it is a user.
-    pub(in crate::admin) user: Option<String>,
+    pub(crate) user: Option<String>,
     /// What they may.
-    pub(in crate::admin) role: Role,
+    pub(crate) role: Role,
     /// When the user was changed last by what was read of them, Unix milliseconds; nothing where they are read each time.
-    pub(in crate::admin) as_of: Option<i64>,
+    pub(crate) as_of: Option<i64>,
 }
 
 impl Person {
     /// A user.
-    pub(in crate::admin) fn of(user: &UserRecord) -> Self {
+    pub(crate) fn of(user: &UserRecord) -> Self {
         let (who, name) = (format!("user {}", user.name), Some(user.name.clone()));
         Self { who, user: name, role: user.role, as_of: Some(user.changed_at) }
     }
 
     /// Whoever has what opens the machine itself.
-    pub(in crate::admin) fn of_machine(who: String) -> Self {
+    pub(crate) fn of_machine(who: String) -> Self {
         Self { who, user: None, role: Role::Administrator, as_of: None }
     }
 

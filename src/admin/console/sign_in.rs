@@ -12,10 +12,10 @@ use super::links::{HOME, SIGN_IN, link_of};
 use super::prelude::*;
 use super::session::{LINK_LIFE, NotSignedIn, Person, Proof, Session};
 use super::visit::audited;
-use crate::store::users::Users;
-use crate::telemetry::logging::AUDIT;
-use crate::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
-use crate::web::{Context, our_fault};
+use offerd_base::telemetry::logging::AUDIT;
+use offerd_base::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
+use offerd_store::users::Users;
+use offerd_web::{Context, our_fault};
 
 /// Where who was invited sets a password.
 const ACCOUNT: &str = "/console/account";

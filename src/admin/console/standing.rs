@@ -1,12 +1,12 @@
 //! Where seats stand, in the words and colours of the console.
 
 use super::prelude::*;
-use crate::matching::Engine;
-use crate::matching::late_asks::LateAsk;
-use crate::matching::limiter::{SeatStanding, State};
-use crate::matching::partner_clients::{BreakerState, EndpointState};
-use crate::partner_health::Health;
-use crate::partners::Seat;
+use offerd_base::partner_health::Health;
+use offerd_engine::matching::Engine;
+use offerd_engine::matching::late_asks::LateAsk;
+use offerd_engine::matching::limiter::{SeatStanding, State};
+use offerd_engine::matching::partner_clients::{BreakerState, EndpointState};
+use offerd_partners::Seat;
 
 /// A word on a coloured ground.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]

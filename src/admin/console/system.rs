@@ -11,10 +11,10 @@ use super::super::store::StoreReport;
 use super::super::tokens::Listed;
 use super::history::{self, Reading};
 use super::prelude::*;
-use crate::alerts::last_backup;
-use crate::config::is_reloadable;
-use crate::reload::Outcome;
-use crate::telemetry::tail::LINES;
+use crate::reload_report::Outcome;
+use offerd_base::config::is_reloadable;
+use offerd_base::telemetry::tail::LINES;
+use offerd_outbound::alerts::last_backup;
 
 /// Where the page is.
 const PATH: &str = "/console/system";

@@ -6,8 +6,8 @@ use minijinja::Environment;
 use minijinja::value::Value;
 
 use super::format;
-use crate::sheet::figures;
-use crate::web::{Failure, templates};
+use offerd_insight::sheet::figures;
+use offerd_web::{Failure, templates};
 
 /// Templates from their files, by name.
 macro_rules! embedded {
@@ -44,7 +44,7 @@ macro_rules! fields {
     (= $name:ident $value:expr) => { minijinja::value::Serde(&$value) };
     ($($name:ident $(=> $value:expr)?),* $(, ..$rest:expr)? $(,)?) => {
         minijinja::context! {
-            $($name => $crate::admin::console::templates::fields!(= $name $($value)?)),*
+            $($name => $crate::console::templates::fields!(= $name $($value)?)),*
             $(, ..minijinja::value::Serde(&$rest))?
         }
     };

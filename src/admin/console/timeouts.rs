@@ -3,9 +3,9 @@
 
 use super::super::command::unread;
 use super::prelude::*;
-use crate::hindsight::timing::{OtherTimeout, SeatTiming, timings};
-use crate::matching::Engine;
-use crate::store::ReadError;
+use offerd_engine::matching::Engine;
+use offerd_insight::hindsight::timing::{OtherTimeout, SeatTiming, timings};
+use offerd_store::ReadError;
 
 /// The times that can be looked back on: name in the address, words, and length. The second is what the command looks back on.
 const TIMES: [(&str, &str, Duration); 3] = [

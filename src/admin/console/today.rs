@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::App;
 use super::templates::fields;
-use crate::reports::Reports;
-use crate::sheet::figures;
+use offerd_insight::reports::Reports;
+use offerd_insight::sheet::figures;
 
 /// Milliseconds of a day.
 const DAY_MS: i64 = 24 * 3600 * 1000;

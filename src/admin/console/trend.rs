@@ -2,7 +2,7 @@
 //! drawn needs it.
 
 use super::history::Reading;
-use crate::telemetry::figures::Distribution;
+use offerd_base::telemetry::figures::Distribution;
 
 /// A point of a line: minutes before now (negative), and the value, where there is one.
 pub(super) type Point = (f64, Option<f64>);

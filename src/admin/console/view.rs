@@ -16,7 +16,7 @@ pub(super) use super::section::Section;
 pub(super) use super::templates::fields;
 use super::templates::render;
 pub(super) use super::visit::Visit;
-use crate::web::{Failure, Reply, our_fault};
+use offerd_web::{Failure, Reply, our_fault};
 
 /// Longest time between two signs of life of a page that is kept open.
 pub(super) const BEAT: Duration = history::EVERY;

@@ -14,9 +14,9 @@ use super::super::transcripts::reason_to_reveal;
 use super::proxy;
 use super::session::{Person, Session};
 use super::templates::{fields, render};
-use crate::model::Attribute;
-use crate::store::users::Role;
-use crate::web::{Failure, Params};
+use offerd_model::Attribute;
+use offerd_store::users::Role;
+use offerd_web::{Failure, Params};
 
 /// A look at the console.
 pub(super) struct Visit {

@@ -7,8 +7,8 @@ use std::path::Path;
 use super::{Check, Finding};
 use crate::cli::PERMIT;
 use crate::cli::key::file_of;
-use crate::config::StoreSettings;
-use crate::store::{MasterKey, Store};
+use offerd_base::config::StoreSettings;
+use offerd_store::{MasterKey, Store};
 
 /// Bits of a file's mode by which others than its owner may read or write it.
 const OTHERS: u32 = 0o077;

@@ -4,9 +4,9 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 
 use super::{Check, Finding};
-use crate::config::Settings;
 use crate::daemon::certificate_days;
-use crate::run_file::RunFile;
+use offerd_base::config::Settings;
+use offerd_base::run_file::RunFile;
 
 /// Days before the end of a certificate from which on it is time to renew it.
 const RENEW_DAYS: u64 = 21;

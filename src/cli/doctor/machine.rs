@@ -4,8 +4,8 @@ use rustix::fs::{Access, access, statvfs};
 
 use super::{Check, Finding};
 use crate::cli::prelude::*;
-use crate::config::StoreSettings;
 use crate::daemon::Descriptors;
+use offerd_base::config::StoreSettings;
 
 /// Listeners that clients and partners connect to, each up to `api.max_connections`.
 const LISTENERS: u64 = 2;

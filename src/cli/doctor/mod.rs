@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::check::extent;
 use super::prelude::*;
 use crate::daemon;
-use crate::declaration::Fault;
+use offerd_base::declaration::Fault;
 
 /// `doctor`
 #[derive(Debug, Args)]

@@ -7,9 +7,9 @@ use tokio::time::Instant;
 
 use super::{Check, Finding};
 use crate::cli::prelude::*;
-use crate::declaration::Fault;
-use crate::matching::partner_clients::{PartnerClient, PartnerClients};
-use crate::wire::{CallError, Phase};
+use offerd_base::declaration::Fault;
+use offerd_engine::matching::partner_clients::{PartnerClient, PartnerClients};
+use offerd_wire::{CallError, Phase};
 
 const CHECK: Check = Check("partner");
 

@@ -5,12 +5,12 @@ use std::io::{self, ErrorKind};
 use rustix::fs::{Access, access};
 
 use super::{Check, Finding};
-use crate::admin::master_key::SealedWith;
 use crate::cli::prelude::*;
 use crate::cli::{PERMIT, permit};
-use crate::config::StoreSettings;
-use crate::store::audit::{AuditLog, AuditVerdict};
-use crate::store::{Damage, DatabaseFigures, FORMAT, MasterKey, Store, StoreError, StoreOptions};
+use offerd_admin::master_key::SealedWith;
+use offerd_base::config::StoreSettings;
+use offerd_store::audit::{AuditLog, AuditVerdict};
+use offerd_store::{Damage, DatabaseFigures, FORMAT, MasterKey, Store, StoreError, StoreOptions};
 
 const CHECK: Check = Check("store");
 

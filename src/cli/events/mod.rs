@@ -7,9 +7,9 @@ use indicatif::ProgressBar;
 use self::records::{Format, Record};
 use super::files::Input;
 use super::prelude::*;
-use crate::admin::partner_events::{self, AT_ONCE, Imported, Outcome};
-use crate::model::ApiError;
-use crate::sheet::lines::Encoding;
+use offerd_admin::partner_events::{self, AT_ONCE, Imported, Outcome};
+use offerd_insight::sheet::lines::Encoding;
+use offerd_model::ApiError;
 
 /// What to do with events.
 #[derive(Debug, Subcommand)]

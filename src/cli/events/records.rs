@@ -5,11 +5,11 @@ use std::io::{BufRead, Read};
 use clap::ValueEnum;
 use serde_json::Value;
 
-use crate::admin::partner_events::{self, Imported};
 use crate::cli::files::SAVE_AS_UTF_8;
-use crate::model::{ApiError, ErrorType, PartnerReport, PartnerReportFields};
-use crate::sheet::lines::{Encoding, Lines, decoded};
-use crate::sheet::rows::{Fault, Row, Rows};
+use offerd_admin::partner_events::{self, Imported};
+use offerd_insight::sheet::lines::{Encoding, Lines, decoded};
+use offerd_insight::sheet::rows::{Fault, Row, Rows};
+use offerd_model::{ApiError, ErrorType, PartnerReport, PartnerReportFields};
 
 /// The attribute that names the partner of a record.
 const PARTNER: &str = "partner";
@@ -138,7 +138,7 @@ fn imported(mut report: Value, partner: Option<&str>) -> Result<Imported, Vec<Ap
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sheet::lines::RECORD_BYTES;
+    use offerd_insight::sheet::lines::RECORD_BYTES;
 
     const CLICK: &str = "0198c1f2-7d5e-7a11-9f3c-2b7d4e6a8001";
 

@@ -6,14 +6,14 @@ use super::Arguments;
 use super::outline::{Section, print_all};
 use crate::cli::lead::read_lead;
 use crate::cli::prelude::*;
-use crate::declaration::Fault;
-use crate::experiments::{Rule, RuleState, Rules as Experiments};
-use crate::hindsight::dry_run::dry_run;
-use crate::hindsight::judgement::SeatJudgement;
-use crate::matching::limiter::SeatStanding;
-use crate::matching::suppressions::OnLists;
-use crate::model::Lead;
-use crate::partners::Book;
+use offerd_base::declaration::Fault;
+use offerd_engine::experiments::{Rule, RuleState, Rules as Experiments};
+use offerd_engine::matching::limiter::SeatStanding;
+use offerd_engine::matching::suppressions::OnLists;
+use offerd_insight::hindsight::dry_run::dry_run;
+use offerd_insight::hindsight::judgement::SeatJudgement;
+use offerd_model::Lead;
+use offerd_partners::Book;
 
 /// Explains the lead of a file.
 pub async fn explain(settings: &Settings, book: &Book, arguments: &Arguments) -> Result<(), String> {

@@ -10,7 +10,7 @@ mod stored;
 use super::partners::known;
 use super::prelude::*;
 use crate::daemon;
-use crate::partners::Book;
+use offerd_partners::Book;
 
 /// `offerd explain`
 #[derive(Debug, Args)]

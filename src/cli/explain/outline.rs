@@ -3,7 +3,7 @@
 use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Width};
 
 use crate::cli::page::{self, Color};
-use crate::hindsight::judgement::Refusal;
+use offerd_insight::hindsight::judgement::Refusal;
 
 /// What is shown of a seat.
 #[derive(Debug)]

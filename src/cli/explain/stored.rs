@@ -3,8 +3,8 @@
 use super::Arguments;
 use super::outline::{Section, print_all};
 use crate::cli::prelude::*;
-use crate::declaration::{did_you_mean, nearest};
-use crate::hindsight::explanation::{
+use offerd_base::declaration::{did_you_mean, nearest};
+use offerd_insight::hindsight::explanation::{
     LeadExplanation, OfferExplanation, OfferReason, Reason, SeatExplanation, Standing, TableExplanation,
     TreatmentExplanation,
 };

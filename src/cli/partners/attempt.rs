@@ -13,16 +13,16 @@ use super::masked::{Veil, masked};
 use super::{known, page, product_type};
 use crate::cli::lead;
 use crate::cli::prelude::*;
-use crate::declaration::Fault;
-use crate::ids;
-use crate::matching::partner_clients::PartnerClients;
-use crate::matching::question::Question;
-use crate::model::{CreditBands, Lead, ProductType, RateTable};
-use crate::partners::http::{
+use offerd_base::declaration::Fault;
+use offerd_base::ids;
+use offerd_engine::matching::partner_clients::PartnerClients;
+use offerd_engine::matching::question::Question;
+use offerd_model::{CreditBands, Lead, ProductType, RateTable};
+use offerd_partners::http::{
     Answered, Asked, Exchange, Given, HttpRequest, HttpSource, MappingError, Secrets,
 };
-use crate::partners::offer_json::{OfferPlace, write_offer};
-use crate::partners::{Book, Facts, Quote, Seat, Terms};
+use offerd_partners::offer_json::{OfferPlace, write_offer};
+use offerd_partners::{Book, Facts, Quote, Seat, Terms};
 
 /// `partners try`
 #[derive(Debug, Args)]

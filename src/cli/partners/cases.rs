@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::cli::prelude::*;
-use crate::partners::case::CaseFile;
+use offerd_partners::case::CaseFile;
 
 /// `partners cases`
 #[derive(Debug, Args)]

@@ -1,9 +1,9 @@
 //! `offerd partners list`: one row a partner and product type.
 
 use crate::cli::prelude::*;
-use crate::matching::limiter::{SeatStanding, State};
-use crate::model::RejectReason;
-use crate::partner_health::{Health, Judgement};
+use offerd_base::partner_health::{Health, Judgement};
+use offerd_engine::matching::limiter::{SeatStanding, State};
+use offerd_model::RejectReason;
 
 /// What the counts of the sheet leave out.
 pub const COUNTED: &str = "Test leads are not counted.";

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use hyper::Uri;
 use serde_json::{Value, json};
 
-use crate::model::{Attribute, Lead};
-use crate::partners::http::HttpRequest;
+use offerd_model::{Attribute, Lead};
+use offerd_partners::http::HttpRequest;
 
 /// What stands for a personal value: the first of these that the attribute takes.
 const PLACEHOLDERS: [&str; 9] = [
@@ -164,7 +164,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::{Veil, as_json, masked, placeholder, pointer};
-    use crate::model::{Attribute, Lead};
+    use offerd_model::{Attribute, Lead};
 
     const LEAD: &[u8] = include_bytes!("../../../tests/leads/everything.json");
 

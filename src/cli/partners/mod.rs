@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use super::prelude::*;
 use crate::daemon;
-use crate::hindsight::timing::SeatTiming;
-use crate::matching::limiter::SeatStanding;
-use crate::matching::pausing::Pausable;
-use crate::model::ProductType;
-use crate::store::pauses::{Pause, Resumed};
+use offerd_engine::matching::limiter::SeatStanding;
+use offerd_engine::matching::pausing::Pausable;
+use offerd_insight::hindsight::timing::SeatTiming;
+use offerd_model::ProductType;
+use offerd_store::pauses::{Pause, Resumed};
 
 /// What to do with partners.
 #[derive(Debug, Subcommand)]

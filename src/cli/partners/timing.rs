@@ -1,7 +1,7 @@
 //! `offerd partners timing`: how long partners took, and what another timeout would have meant.
 
 use crate::cli::prelude::*;
-use crate::hindsight::timing::SeatTiming;
+use offerd_insight::hindsight::timing::SeatTiming;
 
 /// `partners timing`
 #[derive(Debug, Args)]

@@ -1,11 +1,11 @@
 //! `offerd store copy`
 
-use crate::admin::backup::told;
 use crate::cli::operator::operator;
 use crate::cli::prelude::*;
-use crate::config::PostgresSettings;
-use crate::store::copy::{Compared, Copied, Counted, Direction, TreeCounts, copy};
-use crate::store::{Store, StoreOptions};
+use offerd_admin::backup::told;
+use offerd_base::config::PostgresSettings;
+use offerd_store::copy::{Compared, Copied, Counted, Direction, TreeCounts, copy};
+use offerd_store::{Store, StoreOptions};
 
 /// `store copy`
 #[derive(Debug, Args)]

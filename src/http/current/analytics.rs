@@ -9,16 +9,16 @@ use hyper::HeaderMap;
 use serde::Serialize;
 
 use super::api_version::{self, API_VERSION, PROMPT_VERSION};
-use crate::analytics::{
+use crate::prelude::*;
+use offerd_engine::records::reading;
+use offerd_insight::analytics::{
     ArrivalTime, ClientTags, Cursor, EventTypes, Events, Feed, Form, FoundInfo, Horizon, PAGINATION_TOKEN,
     PageRequest, Payouts, bounds,
 };
-use crate::http::prelude::*;
-use crate::model::{AnsweredPage, EventType, LeadInfoResponse, Viewer};
-use crate::records::reading;
-use crate::store::Tree;
-use crate::web::Request;
-use crate::web::query::{self, Query};
+use offerd_model::{AnsweredPage, EventType, LeadInfoResponse, Viewer};
+use offerd_store::Tree;
+use offerd_web::Request;
+use offerd_web::query::{self, Query};
 
 /// Where the first page of the newer form starts.
 const SINCE: &str = "sinceTimestamp";

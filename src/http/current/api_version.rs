@@ -4,7 +4,7 @@ use chrono::NaiveDate;
 use hyper::HeaderMap;
 
 use super::waiting::is_strict;
-use crate::http::prelude::*;
+use crate::prelude::*;
 
 /// The header.
 pub const API_VERSION: &str = "API-Version";

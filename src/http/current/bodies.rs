@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use super::api_version;
 use super::waiting::is_strict;
-use crate::http::prelude::*;
-use crate::model::{KnownKeys, UnknownKey, Unreadable};
-use crate::web::Request;
+use crate::prelude::*;
+use offerd_model::{KnownKeys, UnknownKey, Unreadable};
+use offerd_web::Request;
 
 /// The keys that mean something in a noun, found out when it is first read.
 pub type Known = LazyLock<KnownKeys>;

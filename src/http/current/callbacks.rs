@@ -1,8 +1,8 @@
 //! `POST /callbacks/{id}`, on the integrations listener: partners that answer an ask by calling us.
 
-use crate::http::prelude::*;
-use crate::matching::callbacks::{self, Called, Delivery};
-use crate::matching::received_call::receive;
+use crate::prelude::*;
+use offerd_engine::matching::callbacks::{self, Called, Delivery};
+use offerd_engine::matching::received_call::receive;
 
 /// Takes in what a partner answers, once.
 pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {

@@ -4,11 +4,11 @@ use hyper::HeaderMap;
 use hyper::header::{ACCEPT, HeaderName, LOCATION};
 
 use super::offer_pages::{Message, message};
-use crate::conversions::click::{Click, Unrecorded, click};
-use crate::conversions::preview_click::preview_click;
-use crate::http::prelude::*;
-use crate::matching::preview_end::{self, UNTIL};
-use crate::web::list;
+use crate::prelude::*;
+use offerd_engine::conversions::click::{Click, Unrecorded, click};
+use offerd_engine::conversions::preview_click::preview_click;
+use offerd_engine::matching::preview_end::{self, UNTIL};
+use offerd_web::list;
 
 /// Seconds after which a person may try again when many open one offer at once.
 const RETRY_AFTER_CROWDED_S: u32 = 1;

@@ -1,8 +1,8 @@
 //! `GET /demo`, `GET /demo/{file}`: a page on which a lead can be sent by hand and its offers be watched as they arrive. Only
 //! a sandbox has it.
 
-use crate::config::Settings;
-use crate::http::prelude::*;
+use crate::prelude::*;
+use offerd_base::config::Settings;
 
 /// The page. It holds no token: whoever opens it brings one, in the part of the address that is not sent.
 const PAGE: &str = include_str!("demo/page.html");

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use hyper::header::CONTENT_SECURITY_POLICY;
 use utoipa_swagger_ui::Config;
 
-use crate::http::prelude::*;
-use crate::web::Compressed;
+use crate::prelude::*;
+use offerd_web::Compressed;
 
 /// The page, which shows the document by means of Swagger UI.
 const PAGE: &str = include_str!("docs/page.html");

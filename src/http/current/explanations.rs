@@ -3,15 +3,15 @@
 //! For the lead's own supply partner: why there are the offers that there are. What is a matter between the service and a
 //! partner (caps and budgets, breakers, how a call failed) is told by kind only.
 
-use crate::hindsight::explanation as stored;
-use crate::hindsight::explanation::{OfferReason, Refusal, Standing};
-use crate::http::prelude::*;
-use crate::matching::Engine;
-use crate::model::{
+use crate::prelude::*;
+use offerd_engine::matching::Engine;
+use offerd_engine::records::{Unavailable, reading};
+use offerd_insight::hindsight::explanation as stored;
+use offerd_insight::hindsight::explanation::{OfferReason, Refusal, Standing};
+use offerd_model::{
     LeadExplanation, OfferExplanation, OfferResult, PartnerExplanation, RateTableExplanation, UnmetCondition,
     Viewer,
 };
-use crate::records::{Unavailable, reading};
 
 /// Explains a lead of the caller's company. On a thread that may block: every rule of the panel is walked.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {

@@ -1,7 +1,7 @@
 //! `GET /`: where a person who opens the address begins.
 
 use super::demo;
-use crate::http::prelude::*;
+use crate::prelude::*;
 
 /// The page, but for what only a sandbox has.
 const PAGE: &str = include_str!("home/page.html");

@@ -1,11 +1,11 @@
 //! `POST /leads`, `GET /leads/{uuid}`, `PATCH /leads/{uuid}`
 
 use super::submission::{growth, knows_newer_values, read_lead, read_lead_or_nothing, refused, submission};
-use crate::http::prelude::*;
-use crate::model::{Lead, LeadActionType, LeadView, Timestamp, TokenKind};
-use crate::records::{history, reading};
-use crate::store::entities::LeadRecord;
-use crate::store::{ReadError, Tree};
+use crate::prelude::*;
+use offerd_engine::records::{history, reading};
+use offerd_model::{Lead, LeadActionType, LeadView, Timestamp, TokenKind};
+use offerd_store::entities::LeadRecord;
+use offerd_store::{ReadError, Tree};
 
 /// Takes a lead, which may be empty, without building a rate table.
 pub async fn take(mut context: Context<App>) -> Result<Reply, Failure> {

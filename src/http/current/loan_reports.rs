@@ -1,14 +1,14 @@
 //! `POST /approvalProbability/loanReports`, `GET /approvalProbability/loanReports/{uuid}`
 //!
-//! Experimental: an estimate by the rules of the catalogue ([`crate::partners::approval`] has the formula).
+//! Experimental: an estimate by the rules of the catalogue (`partners::approval` has the formula).
 
 use metrics::counter;
 
 use super::bodies::{self, Known};
-use crate::http::prelude::*;
-use crate::matching::approval;
-use crate::model::{KnownKeys, LoanReportCreateData};
-use crate::telemetry::metrics::LOAN_REPORTS;
+use crate::prelude::*;
+use offerd_base::telemetry::metrics::LOAN_REPORTS;
+use offerd_engine::matching::approval;
+use offerd_model::{KnownKeys, LoanReportCreateData};
 
 /// The keys of what is asked.
 static KNOWN: Known = Known::new(KnownKeys::of::<LoanReportCreateData>);

@@ -23,17 +23,17 @@ pub mod ui_utilities;
 pub mod vehicles;
 pub mod waiting;
 
-use crate::web::Failure;
+use offerd_web::Failure;
 
 /// Seconds after which a caller may try again when the store cannot be read or written.
 const RETRY_AFTER_S: u32 = 5;
 
 /// 503: the store cannot be read.
-pub(in crate::http) fn unreadable<E>(_: E) -> Failure {
+pub(crate) fn unreadable<E>(_: E) -> Failure {
     Failure::unreadable(RETRY_AFTER_S)
 }
 
 /// 503: the store cannot be written.
-pub(in crate::http) fn unwritable<E>(_: E) -> Failure {
+pub(crate) fn unwritable<E>(_: E) -> Failure {
     Failure::unwritable(RETRY_AFTER_S)
 }

@@ -3,13 +3,13 @@
 //! Parameters that are not known are ignored; bad values are answered with 422, all at once.
 
 use super::submission::knows_newer_values;
-use crate::http::prelude::*;
-use crate::matching::preview::{self, Preview};
-use crate::model::{
+use crate::prelude::*;
+use offerd_engine::matching::preview::{self, Preview};
+use offerd_model::{
     CardPurpose, Lead, LeadCreditCardInformation, LeadCreditInformation, LeadLoanInformation,
     LeadPersonalInformation, LeadSavingsInformation, LoanPurpose, ProductType, ProvidedCreditRating, Zipcode,
 };
-use crate::web::query::{self, Query};
+use offerd_web::query::{self, Query};
 
 /// Previews loans.
 pub async fn loans(context: Context<App>) -> Result<Reply, Failure> {

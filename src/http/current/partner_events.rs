@@ -1,10 +1,10 @@
 //! `POST /partnerEvents`, `GET /partnerEvents`: what partners report, on the integrations listener.
 
 use super::bodies::{self, Known};
-use crate::conversions::partner_events;
-use crate::conversions::partner_events::{Recorded, ReportRefused};
-use crate::http::prelude::*;
-use crate::model::{KnownKeys, PartnerReport, PartnerReportFields};
+use crate::prelude::*;
+use offerd_engine::conversions::partner_events;
+use offerd_engine::conversions::partner_events::{Recorded, ReportRefused};
+use offerd_model::{KnownKeys, PartnerReport, PartnerReportFields};
 
 /// The keys of a report.
 static KNOWN: Known = Known::new(KnownKeys::of::<PartnerReportFields>);

@@ -3,8 +3,8 @@
 use hyper::header::CACHE_CONTROL;
 
 use super::submission::read_lead;
-use crate::http::prelude::*;
-use crate::model::{Lead, PrefillResponse, ProductType};
+use crate::prelude::*;
+use offerd_model::{Lead, PrefillResponse, ProductType};
 
 /// Keeps the data of a lead for somebody who comes back for them. They are checked as those of a lead are.
 pub async fn keep(mut context: Context<App>) -> Result<Reply, Failure> {

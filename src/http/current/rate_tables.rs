@@ -5,11 +5,11 @@ use hyper::header::{CACHE_CONTROL, HeaderName};
 
 use super::submission::{RETRY_AFTER_OVERLOAD_S, growth, read_lead_or_nothing, read_submission, refused};
 use super::waiting::{held_versions, preferred_wait};
-use crate::http::prelude::*;
-use crate::matching::{Moment, Polled, Snapshot, Until, showing};
-use crate::model::Timestamp;
-use crate::telemetry::traces::TraceContext;
-use crate::web::{Rendition, Renditions};
+use crate::prelude::*;
+use offerd_base::telemetry::traces::TraceContext;
+use offerd_engine::matching::{Moment, Polled, Snapshot, Until, showing};
+use offerd_model::Timestamp;
+use offerd_web::{Rendition, Renditions};
 
 /// Seconds between polls of a pending rate table (facts, How a real client behaves).
 const POLL_EVERY_S: u32 = 1;

@@ -2,8 +2,8 @@
 
 use hyper::header::CONTENT_SECURITY_POLICY;
 
-use crate::http::prelude::*;
-use crate::reference::{Sample, sample};
+use crate::prelude::*;
+use offerd_insight::reference::{Sample, sample};
 
 /// A page has no script, and loads its partner's logo alone; a picture loads nothing.
 const POLICY: HeaderValue = HeaderValue::from_static(

@@ -6,13 +6,13 @@ use std::collections::HashSet;
 use super::api_version;
 use super::bodies::{self, Known};
 use super::waiting::is_strict;
-use crate::http::prelude::*;
-use crate::http::v1;
-use crate::load_shedder::Permit;
-use crate::matching::idempotency::IdempotencyKey;
-use crate::matching::{Growth, Refused, Submission, trigger};
-use crate::model::{KnownKeys, Lead, Unreadable};
-use crate::telemetry::traces::TraceContext;
+use crate::prelude::*;
+use crate::v1;
+use offerd_base::load_shedder::Permit;
+use offerd_base::telemetry::traces::TraceContext;
+use offerd_engine::matching::idempotency::IdempotencyKey;
+use offerd_engine::matching::{Growth, Refused, Submission, trigger};
+use offerd_model::{KnownKeys, Lead, Unreadable};
 
 /// Seconds after which a client may try again when the service is at its limit.
 pub(super) const RETRY_AFTER_OVERLOAD_S: u32 = 1;

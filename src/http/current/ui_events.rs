@@ -8,17 +8,17 @@ use serde::Serialize;
 use tracing::warn;
 
 use super::bodies::{self, Known};
-use crate::http::prelude::*;
-use crate::ids;
-use crate::model::{
+use crate::prelude::*;
+use offerd_base::ids;
+use offerd_base::telemetry::metrics::OFFER_DISPLAYS_CUT;
+use offerd_engine::records::public_ids::place;
+use offerd_engine::records::shown::{Shown, Unknown};
+use offerd_engine::records::{reading, shown, writing};
+use offerd_model::{
     KnownKeys, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp, Unreadable,
 };
-use crate::records::public_ids::place;
-use crate::records::shown::{Shown, Unknown};
-use crate::records::{reading, shown, writing};
-use crate::store::{Commit, CommitError, Tree, codec};
-use crate::telemetry::metrics::OFFER_DISPLAYS_CUT;
-use crate::web::Params;
+use offerd_store::{Commit, CommitError, Tree, codec};
+use offerd_web::Params;
 
 /// The keys of the start of a visit.
 static SESSION_INIT: Known = Known::new(KnownKeys::of::<SessionInitNew>);

@@ -1,8 +1,8 @@
 //! `GET /leads/universities`, `GET /uiUtil/featuredFinancialInstitutions`
 
-use crate::http::App;
-use crate::reference;
-use crate::web::{Context, Failure, Reply, query};
+use crate::App;
+use offerd_insight::reference;
+use offerd_web::{Context, Failure, Reply, query};
 
 /// Most names in an answer.
 pub const UNIVERSITIES_MAX: i64 = 100;

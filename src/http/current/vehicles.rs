@@ -5,10 +5,10 @@
 
 use serde::Serialize;
 
-use crate::http::prelude::*;
-use crate::reference::{Vehicles, Wanted};
-use crate::web::Request;
-use crate::web::query::{self, Query};
+use crate::prelude::*;
+use offerd_insight::reference::{Vehicles, Wanted};
+use offerd_web::Request;
+use offerd_web::query::{self, Query};
 
 /// Most of `limit`, whatever the settings say: no setting is below it.
 pub const LIMIT_TAKEN: i64 = 1_000;

@@ -8,11 +8,11 @@ use futures_util::{Stream, StreamExt, stream};
 use hyper::header::HeaderName;
 use hyper::{HeaderMap, Method};
 
-use crate::http::prelude::*;
-use crate::matching::{Polled, Snapshot, showing};
-use crate::model::Viewer;
-use crate::web::events::{EVENT_STREAM, event};
-use crate::web::{HeldTags, list};
+use crate::prelude::*;
+use offerd_engine::matching::{Polled, Snapshot, showing};
+use offerd_model::Viewer;
+use offerd_web::events::{EVENT_STREAM, event};
+use offerd_web::{HeldTags, list};
 
 /// What a client would rather have (RFC 7240).
 const PREFER: HeaderName = HeaderName::from_static("prefer");

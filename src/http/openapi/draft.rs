@@ -20,10 +20,10 @@ use utoipa::openapi::{RefOr, Required, Schema};
 use uuid::Uuid;
 
 use super::examples::Example;
-use crate::http::App;
-use crate::http::current::api_version::API_VERSION;
-use crate::model::{ApiError, Components, ErrorType, schema};
-use crate::web::{Editions, Failure, Handler, Route, Scope};
+use crate::App;
+use crate::current::api_version::API_VERSION;
+use offerd_model::{ApiError, Components, ErrorType, schema};
+use offerd_web::{Editions, Failure, Handler, Route, Scope};
 
 /// The security scheme of tokens.
 pub const TOKEN: &str = "token";
@@ -40,11 +40,11 @@ pub struct ApiRoute {
     /// What the listener goes by.
     pub route: Route<Handler<App>>,
     /// The section of the OpenAPI document that it stands in.
-    pub(in crate::http) section: &'static str,
+    pub(crate) section: &'static str,
     /// A verb and its object, which generated clients name their functions by.
-    pub(in crate::http) id: &'static str,
+    pub(crate) id: &'static str,
     /// What the document tells beside.
-    pub(in crate::http) draft: for<'c> fn(Draft<'c>) -> Draft<'c>,
+    pub(crate) draft: for<'c> fn(Draft<'c>) -> Draft<'c>,
 }
 
 impl Deref for ApiRoute {

@@ -1,6 +1,6 @@
 //! Answers to show, read as the nouns that they are.
 
-use crate::model::{
+use offerd_model::{
     CreditCardOffer, FeaturedFinancialInstitution, Lead, LeadClientTagsResponse, LeadEventResponse,
     LeadExplanation, LeadInfoResponse, LeadPayoutResponse, LeadView, LoanOffer, LoanReport, OfferDisplay,
     PartnerEventReceipt, PrefillResponse, RateTable, SavingsOffer, SessionInit, VehicleDetails,

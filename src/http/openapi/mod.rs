@@ -4,7 +4,7 @@
 //!
 //! All of it stands in the [route table](super::routes): method, path, summary, what the caller must show; and, as a
 //! [`Draft`], what only the handler knows. The refusals that follow from the row are added here; the schemas are those
-//! of [`crate::model`].
+//! of [`offerd_model`].
 
 pub mod draft;
 pub mod examples;
@@ -22,8 +22,8 @@ use utoipa::openapi::{ComponentsBuilder, OpenApi, OpenApiBuilder};
 use self::draft::{Draft, SIGNATURE, TOKEN};
 use super::current::docs::{Addresses, Extent};
 use super::routes::{API, INTEGRATIONS};
-use crate::model::Components;
-use crate::web::signature;
+use offerd_model::Components;
+use offerd_web::signature;
 
 /// What a reader should know before the first operation.
 const ABOUT: &str = include_str!("about.md");

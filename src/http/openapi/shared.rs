@@ -9,15 +9,15 @@ use uuid::Uuid;
 
 use super::draft::{Draft, integer, one_of, uuid};
 use super::examples::{Example, LEADS};
-use crate::analytics::PAGINATION_TOKEN;
-use crate::http::current::api_version::{API_VERSION, PROMPT_VERSION};
-use crate::http::current::submission::KEY_BYTES;
-use crate::http::current::vehicles::LIMIT_TAKEN;
-use crate::model::ErrorType::{Duplicate, Malformed, Missing};
-use crate::model::{
+use crate::current::api_version::{API_VERSION, PROMPT_VERSION};
+use crate::current::submission::KEY_BYTES;
+use crate::current::vehicles::LIMIT_TAKEN;
+use offerd_insight::analytics::PAGINATION_TOKEN;
+use offerd_model::ErrorType::{Duplicate, Malformed, Missing};
+use offerd_model::{
     Components, Lead, LeadView, PartnerEventReceipt, ProvidedCreditRating, RateTable, Zipcode, schema,
 };
-use crate::web::Failure;
+use offerd_web::Failure;
 
 /// What the service takes as an `Idempotency-Key`: visible characters, blanks between them.
 const KEY: &str = "^[!-~]([ -~]*[!-~])?$";

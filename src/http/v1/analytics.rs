@@ -1,9 +1,9 @@
 //! `GET /supplyAnalytics/leadEvents`. The other feeds tell nothing that v1 lacks.
 
 use super::{Object, known, objects};
-use crate::http::{App, current};
-use crate::model::ProductType;
-use crate::web::{Context, Failure, Reply};
+use crate::{App, current};
+use offerd_model::ProductType;
+use offerd_web::{Context, Failure, Reply};
 
 /// Shows a page of what happened to the leads of the caller's company.
 pub async fn lead_events(context: Context<App>) -> Result<Reply, Failure> {

@@ -9,7 +9,7 @@
 use serde_json::{Value, json};
 
 use super::{Object, object, terms};
-use crate::model::Percent;
+use offerd_model::Percent;
 
 /// The rates that are that on purchases where they are not known.
 const CHARGED: [&str; 2] = ["CashAdvance", "BalanceTransfer"];

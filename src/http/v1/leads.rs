@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::submission::{CARD, CARD_BENEFITS, CARD_PURPOSES};
 use super::{Object, newer, object};
-use crate::http::{App, current};
-use crate::model::{CardPurpose, EducationLevel, EmploymentStatus, LoanPurpose};
-use crate::web::{Context, Failure, Reply};
+use crate::{App, current};
+use offerd_model::{CardPurpose, EducationLevel, EmploymentStatus, LoanPurpose};
+use offerd_web::{Context, Failure, Reply};
 
 /// Shows a lead of the caller's company, whichever edition it was sent in.
 pub async fn show(context: Context<App>) -> Result<Reply, Failure> {

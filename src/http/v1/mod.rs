@@ -22,7 +22,7 @@
 //! | product type of an event | all | fewer, else left out | [`analytics`] |
 //!
 //! What the specification does not mark as different is the same: product sub-types, and `pendingResponses` beside the
-//! `pendingOriginators` that v1 clients go by. [`crate::web`] answers 415 where a path came after v1.
+//! `pendingOriginators` that v1 clients go by. [`offerd_web`] answers 415 where a path came after v1.
 
 pub mod analytics;
 pub mod cards;
@@ -38,8 +38,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::model::{CreditBands, Enumeration};
-use crate::web::{Edition, Failure, Reply, our_fault};
+use offerd_model::{CreditBands, Enumeration};
+use offerd_web::{Edition, Failure, Reply, our_fault};
 
 /// An object of JSON.
 type Object = Map<String, Value>;

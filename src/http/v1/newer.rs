@@ -2,7 +2,7 @@
 //! offers of a kind that v1 has no word for. What an offer has in its `details` is of its own array, so the names stand together.
 
 use super::{Object, known, list, object, objects};
-use crate::model::{MortgageLoanType, ProductSubType};
+use offerd_model::{MortgageLoanType, ProductSubType};
 
 /// Of a lead itself. Here as below names stand side by side, with blanks between them.
 const OF_LEADS: &str = "deviceId partnerUserId fcraLanguage autoInsuranceInformation vehicleInformation";

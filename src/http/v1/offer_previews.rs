@@ -1,9 +1,9 @@
 //! `GET /offerPreview/loanOffers`, `GET /offerPreview/creditCardOffers`, `GET /offerPreview/savingsOffers`
 
 use super::{Object, cards, newer, terms, values};
-use crate::http::current;
-use crate::http::prelude::*;
-use crate::model::{CardPurpose, LoanPurpose};
+use crate::current;
+use crate::prelude::*;
+use offerd_model::{CardPurpose, LoanPurpose};
 
 /// Previews loans.
 pub async fn loans(mut context: Context<App>) -> Result<Reply, Failure> {

@@ -1,9 +1,9 @@
 //! `POST /leads/rateTables`, `POST /blocking/leads/rateTables`, `GET /originator/rateTables/{uuid}`
 
 use super::{Object, cards, known, list, newer, objects, submission, terms};
-use crate::http::current;
-use crate::http::prelude::*;
-use crate::model::ProductType;
+use crate::current;
+use crate::prelude::*;
+use offerd_model::ProductType;
 
 /// Takes a lead; answers 201 with the partners that answer at once.
 pub async fn submit(context: Context<App>) -> Result<Reply, Failure> {

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{Object, object, values};
-use crate::http::prelude::*;
-use crate::model::{Lead, LoanPurpose, ProductType, Unreadable, parse_document};
+use crate::prelude::*;
+use offerd_model::{Lead, LoanPurpose, ProductType, Unreadable, parse_document};
 
 /// The section of a lead that is about cards.
 pub(super) const CARD: &str = "creditCardInformation";

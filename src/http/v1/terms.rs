@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Object, known};
-use crate::model::TermUnit;
+use offerd_model::TermUnit;
 
 /// The attributes of an offer that hold a unit.
 const UNITS: [&str; 4] = [

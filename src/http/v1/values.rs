@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::submission::{CARD, CARD_BENEFITS};
 use super::{Object, object};
-use crate::model::{
+use offerd_model::{
     ApiError, CardPurpose, EducationLevel, EmploymentStatus, Enumeration, ErrorType, LoanPurpose,
     ProductType, one_of,
 };

@@ -1,6 +1,6 @@
 //! The way of a lead through the funnel: actions, reasons, events.
 
-use crate::model::enumeration::enumeration;
+use crate::enumeration::enumeration;
 
 enumeration! {
     /// A step of a lead, with one institution or with none.

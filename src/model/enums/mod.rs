@@ -11,7 +11,7 @@ pub use product::*;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::enumeration::Enumeration;
+    use crate::enumeration::Enumeration;
 
     fn check<E: Enumeration + std::fmt::Debug + serde::Serialize + serde::de::DeserializeOwned>() {
         assert_eq!(E::ALL.len(), E::WIRE.len());

@@ -1,6 +1,6 @@
 //! The person behind a lead: credit, work, education, identity.
 
-use crate::model::enumeration::enumeration;
+use crate::enumeration::enumeration;
 
 enumeration! {
     /// The lead's own statement of their credit.

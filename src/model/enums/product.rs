@@ -1,7 +1,7 @@
 //! What is asked for and offered: products, loans, terms, accounts, credit cards, mortgages, and life insurance, whose sets are not in the
 //! specification.
 
-use crate::model::enumeration::enumeration;
+use crate::enumeration::enumeration;
 
 enumeration! {
     /// A kind of financial product that a lead can ask for. Those after `other` are asked for only by who names them.

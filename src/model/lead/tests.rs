@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{FULL_SAMPLE, Lead, SAMPLE};
-use crate::model::fault::{Faults, Path};
-use crate::model::input::{FromInput, Unreadable};
-use crate::model::{Attribute, AttributeKind, AttributeValue, CardPurpose, ProductType, State};
+use crate::fault::{Faults, Path};
+use crate::input::{FromInput, Unreadable};
+use crate::{Attribute, AttributeKind, AttributeValue, CardPurpose, ProductType, State};
 
 fn full() -> Value {
     serde_json::from_slice(FULL_SAMPLE).unwrap()

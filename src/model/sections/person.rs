@@ -2,13 +2,13 @@
 
 use chrono::NaiveDate;
 
-use crate::model::enums::{
+use crate::enums::{
     BankAccountType, BatchConsentVersion, CitizenshipStatus, EducationLevel, EmploymentPayFrequency,
     EmploymentStatus, Gender, GraduateDegreeType, IdType, LeadBestTimeToCall, PersonalReferenceRelationType,
     ProvidedCreditRating, State,
 };
-use crate::model::section::section;
-use crate::model::text_format::{Email, IpAddress, OpeId, Phone, Ssn, Zipcode};
+use crate::section::section;
+use crate::text_format::{Email, IpAddress, OpeId, Phone, Ssn, Zipcode};
 
 section! {
     /// The person who looks for offers.

@@ -3,15 +3,15 @@
 use chrono::NaiveDate;
 use uuid::Uuid;
 
-use crate::model::enums::{
+use crate::enums::{
     CardPurpose, LoanPurpose, MortechCreditRating, MortgageLoanType, MortgageType, OccupancyType,
     PropertySearchStatus, PropertyStatus, PropertyType, PurchaseStatus, RefinanceLoanType, RefinanceType,
     State,
 };
-use crate::model::free_form::JsonObject;
-use crate::model::input_kinds::Element;
-use crate::model::section::section;
-use crate::model::text_format::Zipcode;
+use crate::free_form::JsonObject;
+use crate::input_kinds::Element;
+use crate::section::section;
+use crate::text_format::Zipcode;
 
 section! {
     /// What a loan is wanted for, and how much of it.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::filled;
-use crate::partners::http::HttpRequest;
+use crate::http::HttpRequest;
 
 /// `call`
 #[derive(Deserialize)]

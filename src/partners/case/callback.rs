@@ -8,8 +8,8 @@ use hyper::header::{HeaderName, HeaderValue};
 use minijinja::value::Value as Mapped;
 use serde::Deserialize;
 
-use crate::declaration::{did_you_mean, nearest};
-use crate::partners::http::expression::{Expression, text};
+use crate::http::expression::{Expression, text};
+use offerd_base::declaration::{did_you_mean, nearest};
 
 /// What a recipe may use: the body of the call, its other headers, the time, and what only both sides know.
 const KNOWN: [&str; 4] = ["body", "header", "now", "secret"];
@@ -172,7 +172,7 @@ impl Sign {
             };
             secret.insert(name, value);
         }
-        let header = crate::partners::http::answer::texts_of(headers);
+        let header = crate::http::answer::texts_of(headers);
         let body = String::from_utf8_lossy(body);
         let context: Mapped = minijinja::context! { header, body, now, secret };
         let made = recipe.0.run(&context).map_err(|error| format!("`{key}`: {}", error.detail))?;

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{NOW, RATE_TABLE};
-use crate::partners::http::{Answered, MappingError, Reading};
-use crate::partners::offer_json::{OfferPlace, write_offer};
-use crate::partners::{Quote, Seat};
+use crate::http::{Answered, MappingError, Reading};
+use crate::offer_json::{OfferPlace, write_offer};
+use crate::{Quote, Seat};
 
 /// `response`
 #[derive(Deserialize)]

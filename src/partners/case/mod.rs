@@ -34,9 +34,9 @@ pub use self::callback::{Callback, Keys, Sign};
 use self::expected::Expected;
 pub use self::expected::Response;
 use self::trial::Trial;
-use crate::model::{CreditBands, Lead};
-use crate::partners::http::{Asked, Given};
-use crate::partners::{Book, Facts, Seat};
+use crate::http::{Asked, Given};
+use crate::{Book, Facts, Seat};
+use offerd_model::{CreditBands, Lead};
 
 /// The lead of every case.
 const LEAD: Uuid = Uuid::from_u128(0x0198_c1f2_7d5e_7a11_9f3c_2b7d_4e6a_8c01);

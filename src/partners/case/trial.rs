@@ -3,11 +3,9 @@
 use super::callback::{Callback, Keys, Word};
 use super::expected::{Expected, Response};
 use super::{CALLBACK, NOON, RATE_TABLE, Turn};
-use crate::partners::catalog::CatalogOffer;
-use crate::partners::http::{
-    Answered, Exchange, Given, HttpSource, MappingError, Next, Reading, Received, Secrets,
-};
-use crate::partners::{Facts, Seat};
+use crate::catalog::CatalogOffer;
+use crate::http::{Answered, Exchange, Given, HttpSource, MappingError, Next, Reading, Received, Secrets};
+use crate::{Facts, Seat};
 
 /// A case under way.
 pub(super) struct Trial<'a> {

@@ -7,8 +7,8 @@ use super::super::identity::Identity;
 use super::super::json_object::JsonObject;
 use super::super::quote::{CardTerms, Terms};
 use super::{Personal, Quoted, common_text, suitability};
-use crate::declaration::Checker;
-use crate::model::{CardPurpose, CreditCardOfferDetails, ProductSubType, ProductType};
+use crate::check::checker::Checker;
+use offerd_model::{CardPurpose, CreditCardOfferDetails, ProductSubType, ProductType};
 
 /// A credit card.
 #[derive(Debug)]

@@ -13,8 +13,8 @@ use super::super::quote::{LoanTerms, Spread, Terms};
 use super::{
     Band, FiguresBy, Personal, Quoted, at_standing, hundredths, rated, rating_bit, standing, suitability,
 };
-use crate::declaration::Checker;
-use crate::model::{AprType, LoanPurpose, ProductSubType, ProductType, TermUnit};
+use crate::check::checker::Checker;
+use offerd_model::{AprType, LoanPurpose, ProductSubType, ProductType, TermUnit};
 
 /// A loan of one term.
 #[derive(Debug)]

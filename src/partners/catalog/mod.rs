@@ -23,9 +23,9 @@ use super::json_object::{JsonObject, Plain};
 use super::quote::{Quote, Terms};
 use super::ranking::{Merits, Place};
 use super::template::{Imprint, Template};
-use crate::declaration::Checker;
-use crate::model::{MortgageLoanType, ProductSubType, ProductType};
+use crate::check::checker::Checker;
 pub use answered::{Figure, Figures, MoneyRules, PaymentBy, Unfit};
+use offerd_model::{MortgageLoanType, ProductSubType, ProductType};
 
 /// One offer of a catalog, checked. An offer with several terms stands here once per term.
 #[derive(Debug)]
@@ -396,7 +396,7 @@ fn rated(bands: &[Band]) -> Option<Condition> {
 }
 
 /// A bit for each credit rating.
-const ALL_RATINGS: u64 = (1 << crate::model::ProvidedCreditRating::ALL.len()) - 1;
+const ALL_RATINGS: u64 = (1 << offerd_model::ProvidedCreditRating::ALL.len()) - 1;
 
 /// The lead's rating as a bit.
 fn rating_bit(facts: &Facts) -> Option<u64> {
@@ -416,8 +416,8 @@ fn standing(facts: &Facts, band: &Band) -> f64 {
 }
 
 /// The scores of each rating (facts, Credit rating and score; FICO ends at 850).
-const SCORE_SPANS: [(crate::model::ProvidedCreditRating, i32, i32); 4] = {
-    use crate::model::ProvidedCreditRating::{Excellent, Fair, Good, Poor};
+const SCORE_SPANS: [(offerd_model::ProvidedCreditRating, i32, i32); 4] = {
+    use offerd_model::ProvidedCreditRating::{Excellent, Fair, Good, Poor};
     [(Excellent, 720, 850), (Good, 660, 719), (Fair, 620, 659), (Poor, 300, 619)]
 };
 

@@ -10,8 +10,8 @@ use super::{
     Band, FiguresBy, Quoted, STATIC_SUITABILITY, at_standing, common_text, hundredths, rated, rating_bit,
     standing, thousandths,
 };
-use crate::declaration::Checker;
-use crate::model::{MortgageAdjustmentType, MortgageLoanType, MortgageType, ProductSubType, ProductType};
+use crate::check::checker::Checker;
+use offerd_model::{MortgageAdjustmentType, MortgageLoanType, MortgageType, ProductSubType, ProductType};
 
 /// A mortgage of one kind.
 #[derive(Debug)]

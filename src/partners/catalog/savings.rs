@@ -10,8 +10,8 @@ use super::super::{declared, finance};
 use super::{
     Band, FiguresBy, Quoted, STATIC_SUITABILITY, common_text, hundredths, rated, rating_bit, thousandths,
 };
-use crate::declaration::Checker;
-use crate::model::{AttributeValue, CompoundingMethod, IncentiveDetails, ProductSubType, ProductType};
+use crate::check::checker::Checker;
+use offerd_model::{AttributeValue, CompoundingMethod, IncentiveDetails, ProductSubType, ProductType};
 
 /// A savings product.
 #[derive(Debug)]

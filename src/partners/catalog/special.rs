@@ -5,8 +5,8 @@ use super::super::identity::Identity;
 use super::super::json_object::JsonObject;
 use super::super::quote::{SpecialTerms, Terms};
 use super::{Quoted, STATIC_SUITABILITY};
-use crate::declaration::Checker;
-use crate::model::{LifeInsuranceOfferDetails, ProductSubType, ProductType};
+use crate::check::checker::Checker;
+use offerd_model::{LifeInsuranceOfferDetails, ProductSubType, ProductType};
 
 /// A special offer.
 #[derive(Debug)]

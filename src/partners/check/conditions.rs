@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use crate::declaration::{Checker, did_you_mean, nearest};
-use crate::model::AttributeKind;
-use crate::partners::declared::{self, Eligibility};
-use crate::partners::eligibility::{Condition, MAX_ALTERNATIVES, Rule, Test, days, too_many};
-use crate::partners::facts::Subject;
-use crate::partners::limits::declared::date;
-use crate::partners::zipcode_prefixes::ZipcodePrefixes;
+use crate::check::checker::Checker;
+use crate::declared::{self, Eligibility};
+use crate::eligibility::{Condition, MAX_ALTERNATIVES, Rule, Test, days, too_many};
+use crate::facts::Subject;
+use crate::limits::declared::date;
+use crate::zipcode_prefixes::ZipcodePrefixes;
+use offerd_base::declaration::{did_you_mean, nearest};
+use offerd_model::AttributeKind;
 
 /// What is said of a path that no lead has.
 pub(super) const NO_ATTRIBUTE: &str = "is no attribute of a lead";

@@ -1,7 +1,7 @@
 //! Checks of limits: caps, budgets, time zones, hours and groups.
 
-use crate::declaration::Checker;
-use crate::partners::limits::{Limits, Schedule, Window, declared};
+use crate::check::checker::Checker;
+use crate::limits::{Limits, Schedule, Window, declared};
 
 /// Days as they are written, from Monday.
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
@@ -77,7 +77,7 @@ impl Checker<'_> {
 mod tests {
     use std::path::PathBuf;
 
-    use crate::partners::{Book, Limits};
+    use crate::{Book, Limits};
 
     const FILE: &str = r#"[partner]
 uuid = "3f0c1a52-6d5e-4b8e-9f43-7a1d0a2b3c4d"

@@ -1,5 +1,6 @@
 //! From a declared partner to a checked one, or to every fault with file, line and key.
 
+pub mod checker;
 mod conditions;
 mod limits;
 mod remarks;
@@ -8,6 +9,7 @@ mod values;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use self::checker::Checker;
 use self::conditions::NO_ATTRIBUTE;
 use super::catalog::{CatalogOffer, FiguresBy, OfSeat};
 use super::declared::{self, DeclaredPartner};
@@ -17,8 +19,8 @@ use super::http::HttpSource;
 use super::identity::Identity;
 use super::partner::{Seat, SeatTemplate};
 use super::template::Template;
-use crate::declaration::{Checker, Fault, Reading, Source, is_key};
-use crate::model::{Originator, OriginatorImage, Partner, ProductSubType, ProductType};
+use offerd_base::declaration::{Fault, Reading, Source, is_key};
+use offerd_model::{Originator, OriginatorImage, Partner, ProductSubType, ProductType};
 
 /// Most offers a seat may have, terms counted.
 pub const MAX_OFFERS: usize = 100_000;
@@ -41,7 +43,8 @@ pub fn seats(key: &str, source: &Source) -> Declared {
         let wanted = "the file's name must be lower-case letters, digits, `-` and `_`";
         check.at("", format!("{wanted}, got `{key}`"));
     }
-    let Reading { value, faults: unread, implied } = crate::declaration::read::<DeclaredPartner>(source);
+    let Reading { value, faults: unread, implied } =
+        offerd_base::declaration::read::<DeclaredPartner>(source);
     let Some(declared) = value else {
         let faults = check.into_faults().into_iter().chain(unread).collect();
         return Declared { faults, ..Declared::default() };

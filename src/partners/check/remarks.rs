@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::declaration::Checker;
-use crate::partners::http::declared::Http;
+use crate::check::checker::Checker;
+use crate::http::declared::Http;
 
 impl Checker<'_> {
     /// Looks at waits that there is no time for, at people's data that would go out in the clear, and at a missing sandbox.

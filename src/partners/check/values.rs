@@ -3,23 +3,16 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::declaration::{Checker, is_key};
-use crate::model::{CreditCardOfferDetails, LifeInsuranceOfferDetails, ProductSubType, ProvidedCreditRating};
-use crate::partners::band::Band;
-use crate::partners::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES, absolute, is_absolute_url};
-use crate::partners::declared;
+use crate::band::Band;
+use crate::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES, absolute, is_absolute_url};
+use crate::check::checker::Checker;
+use crate::declared;
+use offerd_model::{CreditCardOfferDetails, LifeInsuranceOfferDetails, ProductSubType, ProvidedCreditRating};
 
 /// What is filled into a landing url.
 const LANDING_MACROS: [&str; 2] = ["clickId", "leadUuid"];
 
 impl Checker<'_> {
-    /// Wants a name that can stand in a file name, a metric and a path.
-    pub fn key(&mut self, key: &str, name: &str) {
-        if !is_key(name) {
-            self.at(key, format!("must be lower-case letters, digits, `-` and `_`, got `{name}`"));
-        }
-    }
-
     /// Wants an absolute URL, or one on the daemon's own address, which has a page for it where it is of the samples.
     pub fn url(&mut self, key: &str, url: &str) {
         let path = url.strip_prefix(BASE_URL);
@@ -121,7 +114,7 @@ impl Checker<'_> {
     }
 
     /// Checks bands; each with the terms that it is for. `amount` is what a band without an amount is for.
-    pub(in crate::partners) fn bands(
+    pub(crate) fn bands(
         &mut self,
         bands: &[declared::Band],
         amount: (f64, f64),
@@ -243,7 +236,7 @@ impl Checker<'_> {
 mod tests {
     use std::path::PathBuf;
 
-    use crate::partners::Book;
+    use crate::Book;
 
     const FILE: &str = r#"[partner]
 uuid = "3f0c1a52-6d5e-4b8e-9f43-7a1d0a2b3c4d"

@@ -18,9 +18,9 @@ use super::mapping_error::MappingError;
 use super::source::HttpSource;
 use super::truth::{own_text, truth_of};
 use super::undeclared;
-use crate::model::RejectReason;
-use crate::partners::catalog::{CatalogOffer, Unfit};
-use crate::partners::{Facts, Quote};
+use crate::catalog::{CatalogOffer, Unfit};
+use crate::{Facts, Quote};
+use offerd_model::RejectReason;
 
 /// What an answer means.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,9 +10,9 @@ use super::absent::Absent;
 use super::document::leaf;
 use super::expression::Expression;
 use super::mapping_error::MappingError;
-use crate::model::RejectReason;
-use crate::partners::Facts;
-use crate::partners::catalog::{Figure, Figures, MoneyRules, Unfit};
+use crate::Facts;
+use crate::catalog::{Figure, Figures, MoneyRules, Unfit};
+use offerd_model::RejectReason;
 
 /// What an answer means, compiled.
 #[derive(Debug)]

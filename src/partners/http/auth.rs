@@ -18,7 +18,7 @@ use super::mapping_error::MappingError;
 use super::request::HttpRequest;
 use super::secret::{MASKED, Secrets};
 use super::source::{Auth, ClientProof, HttpSource};
-use crate::model::Timestamp;
+use offerd_model::Timestamp;
 
 /// How long a token is kept whose answer does not say.
 const TOKEN_LIFE: Duration = Duration::from_secs(300);

@@ -8,8 +8,9 @@ use super::places::Places;
 use super::secret::Secret;
 use super::source::HttpSource;
 use super::step::Step;
-use crate::declaration::{Checker, quoted};
-use crate::model::ProductType;
+use crate::check::checker::Checker;
+use offerd_base::declaration::quoted;
+use offerd_model::ProductType;
 
 /// Most calls in a row.
 const STEPS_MAX: usize = 8;
@@ -17,7 +18,7 @@ const STEPS_MAX: usize = 8;
 impl HttpSource {
     /// Checks `[products.<type>.http]`; `None` when it has faults, which the checker then holds. The secrets of a
     /// `paused` seat need not be there yet. `keys` are those of the catalog's offers.
-    pub(in crate::partners) fn declared(
+    pub(crate) fn declared(
         http: &Http,
         product_type: ProductType,
         paused: bool,

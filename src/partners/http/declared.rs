@@ -8,11 +8,12 @@ use hyper::Method;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::declaration::{Refusal, count, figure, if_any, table};
-use crate::model::State;
-use crate::partners::catalog::{MoneyRules, PaymentBy};
-use crate::partners::declared::{Own, Range, wait};
-use crate::regular_file::{self, PEM_BYTES_MAX};
+use crate::catalog::{MoneyRules, PaymentBy};
+use crate::declared::{Own, Range, wait};
+use offerd_base::declaration::{Refusal, count, figure, if_any};
+use offerd_base::regular_file::{self, PEM_BYTES_MAX};
+use offerd_base::table;
+use offerd_model::State;
 
 /// The highest bid that is believed, dollars.
 pub(super) const BID_MAX: f64 = 1_000_000.0;

@@ -17,7 +17,7 @@ use super::signing;
 use super::specimen;
 use super::truth::{own_text, truth_of};
 use super::xml;
-use crate::declaration::{did_you_mean, nearest};
+use offerd_base::declaration::{did_you_mean, nearest};
 
 /// What is wrong with a text that is no condition.
 const NO_TRUTH: &str = "gives a text that says neither yes nor no; compare it, as in `response.status == 'open'`, or ask for it by `is defined`";

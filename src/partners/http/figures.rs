@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use super::answer_mapping::FigureMapping;
 use super::mappings::Mappings;
 use super::names::Stage;
-use crate::declaration::{did_you_mean, nearest, quoted};
-use crate::model::ProductType;
-use crate::partners::catalog::{Figure, Figures, MoneyRules};
+use crate::catalog::{Figure, Figures, MoneyRules};
+use offerd_base::declaration::{did_you_mean, nearest, quoted};
+use offerd_model::ProductType;
 
 impl Mappings<'_, '_> {
     /// The figures of an offer of a product type, in whose catalog there are `keys`.

@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use minijinja::value::{Serde, Value as Mapped};
 use uuid::Uuid;
 
-use crate::model::Timestamp;
-use crate::partners::Facts;
+use crate::Facts;
+use offerd_model::Timestamp;
 
 /// What a partner is asked about, beside what the lead says.
 #[derive(Debug, Clone, Copy)]

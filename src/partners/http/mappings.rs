@@ -17,9 +17,10 @@ use super::places::Places;
 use super::source::{Auth, ClientProof};
 use super::specimen;
 use super::step::{Body, Polling, Shape, Step};
-use crate::declaration::{Checker, did_you_mean, nearest, quoted};
-use crate::model::{ProductType, RejectReason};
-use crate::partners::base_url::is_absolute_url;
+use crate::base_url::is_absolute_url;
+use crate::check::checker::Checker;
+use offerd_base::declaration::{did_you_mean, nearest, quoted};
+use offerd_model::{ProductType, RejectReason};
 
 /// How long is waited where nothing says it, before a partner is asked again.
 const EVERY: Duration = Duration::from_secs(1);
@@ -427,7 +428,7 @@ impl Mappings<'_, '_> {
     fn reject_word(&mut self, key: &str, word: &str) -> Option<RejectReason> {
         let found = RejectReason::from_wire(word);
         if found.is_none() {
-            let known = crate::model::one_of(RejectReason::WIRE);
+            let known = offerd_model::one_of(RejectReason::WIRE);
             let hint = did_you_mean(nearest(word, RejectReason::WIRE.iter().copied()));
             self.check.at(key, format!("must be {known}, got `{word}`{hint}"));
         }

@@ -6,7 +6,7 @@ use chrono_tz::Tz;
 use minijinja::value::Value;
 use minijinja::{Environment, Error, ErrorKind};
 
-use crate::model::Timestamp;
+use offerd_model::Timestamp;
 
 /// What is wrong with a format that no date can be written in.
 pub(super) const NO_FORMAT: &str = "has a format that no date can be written in; `'%m/%d/%Y'` is one";

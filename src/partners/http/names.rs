@@ -1,8 +1,8 @@
 //! What mappings may name, and what is wrong with a name that there is not.
 
 use super::expression::is_of_known_words;
-use crate::declaration::{SECRET_TABLES, did_you_mean, nearest};
-use crate::model::Attribute;
+use offerd_base::declaration::{SECRET_TABLES, did_you_mean, nearest};
+use offerd_model::Attribute;
 
 /// What requests may use.
 const OF_REQUESTS: [&str; 12] = [

@@ -7,8 +7,8 @@ use std::fmt;
 use uuid::Uuid;
 
 use super::declared;
-use crate::ids;
-use crate::regular_file;
+use offerd_base::ids;
+use offerd_base::regular_file;
 
 /// Longest secret that is read from a file, bytes; a private key with its chain takes a few thousand.
 const BYTES_MAX: u64 = 64 * 1024;

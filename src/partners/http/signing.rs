@@ -12,7 +12,7 @@ use ring::{digest, hmac};
 
 use super::jws;
 use super::secret::MASKED;
-use crate::declaration::{did_you_mean, nearest};
+use offerd_base::declaration::{did_you_mean, nearest};
 
 /// What is wrong with bytes where a text is wanted.
 pub(super) const NO_TEXT: &str =

@@ -17,8 +17,8 @@ use super::mapping_error::MappingError;
 use super::places::Places;
 use super::secret::{Secret, Secrets};
 use super::step::Step;
-use crate::ids;
-use crate::model::Timestamp;
+use offerd_base::ids;
+use offerd_model::Timestamp;
 
 /// How a partner is asked over HTTP, and what its answers mean.
 #[derive(Debug)]

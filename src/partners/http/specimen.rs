@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use minijinja::value::{Serde, Value as Mapped};
 use serde_json::{Map, Value, json};
 
-use crate::model::{Attribute, AttributeKind};
+use offerd_model::{Attribute, AttributeKind};
 
 static SPECIMEN: LazyLock<Mapped> = LazyLock::new(|| Mapped::from(Serde(specimen())));
 

@@ -8,8 +8,8 @@ use hyper::{HeaderMap, StatusCode};
 use uuid::Uuid;
 
 use super::{Answered, Asked, Exchange, Given, Reading, Received};
-use crate::model::{CreditBands, Lead};
-use crate::partners::{Book, Facts};
+use crate::{Book, Facts};
+use offerd_model::{CreditBands, Lead};
 
 const FILE: &str = r#"[partner]
 uuid = "3f0c1a52-6d5e-4b8e-9f43-7a1d0a2b3c4d"

@@ -3,7 +3,7 @@
 use minijinja::value::{Value, ValueKind};
 
 use super::document::TEXT;
-use crate::partners::truth::truth;
+use crate::truth::truth;
 
 /// What a value says where yes or no is wanted, a text in words; `None` where a text says neither.
 pub(super) fn truth_of(value: &Value) -> Option<bool> {

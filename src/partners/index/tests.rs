@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{CreditBands, Lead};
-use crate::partners::zipcode_prefixes::ZipcodePrefixes;
+use crate::zipcode_prefixes::ZipcodePrefixes;
+use offerd_model::{CreditBands, Lead};
 
 /// A subject of each kind, among them derived ones and one whose value may follow from another.
 const SUBJECTS: [&str; 12] = [
@@ -49,7 +49,7 @@ fn condition() -> impl Strategy<Value = Condition> {
                 (AttributeKind::Number, 2) => Test::Range { min: f64::NEG_INFINITY, max: low.round() },
                 (AttributeKind::Number, _) => Test::Range { min: low.round(), max: (low + width).round() },
                 (AttributeKind::Date, _) => {
-                    let day = crate::partners::eligibility::days(day(mask as u32 % 3000));
+                    let day = crate::eligibility::days(day(mask as u32 % 3000));
                     Test::Range { min: day, max: day + width.round() }
                 }
                 (AttributeKind::Text, 1..4) => Test::Text(vec![lender(mask).to_lowercase()]),
@@ -90,11 +90,11 @@ fn lender(nth: u64) -> &'static str {
 /// A lead whose attributes are each given, null, or missing.
 fn lead() -> impl Strategy<Value = Lead> {
     let maybe = |value: BoxedStrategy<Value>| prop_oneof![1 => Just(None), 1 => Just(Some(Value::Null)), 4 => value.prop_map(Some)];
-    let state = prop::sample::select(crate::model::State::WIRE.to_vec()).prop_map(Value::from).boxed();
+    let state = prop::sample::select(offerd_model::State::WIRE.to_vec()).prop_map(Value::from).boxed();
     let rating =
-        prop::sample::select(crate::model::ProvidedCreditRating::WIRE.to_vec()).prop_map(Value::from).boxed();
+        prop::sample::select(offerd_model::ProvidedCreditRating::WIRE.to_vec()).prop_map(Value::from).boxed();
     let purposes =
-        prop::collection::vec(prop::sample::select(crate::model::CardPurpose::WIRE.to_vec()), 0..4);
+        prop::collection::vec(prop::sample::select(offerd_model::CardPurpose::WIRE.to_vec()), 0..4);
     (
         maybe(state),
         maybe(rating),

@@ -4,7 +4,8 @@ use chrono::NaiveDate;
 use chrono_tz::Tz;
 
 use super::Schedule;
-use crate::declaration::{Refusal, if_any, is_key, table};
+use offerd_base::declaration::{Refusal, if_any, is_key};
+use offerd_base::table;
 
 table! {
     /// `[products.<type>.limits]`: when and how often the partner is asked.

@@ -1,7 +1,7 @@
 //! What an operator allows a seat: asks a minute, a day, a week and a month, payouts a day, a share of the leads, days and hours,
 //! and leads for itself alone.
 //!
-//! Pure: [`crate::matching::limiter`] counts, this says what the counts may be.
+//! Pure: `matching::limiter` counts, this says what the counts may be.
 
 pub mod declared;
 mod schedule;
@@ -12,7 +12,7 @@ use chrono::{DateTime, Datelike, Days, Duration, Months, NaiveDate, TimeZone, Ut
 pub use declared::{Exclusive, Limits};
 pub use schedule::{Schedule, Window};
 
-use crate::declaration::Table;
+use offerd_base::declaration::Table;
 
 impl Default for Limits {
     /// None.

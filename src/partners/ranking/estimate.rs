@@ -11,7 +11,7 @@ use std::hash::Hash;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ProductType, ProvidedCreditRating};
+use offerd_model::{ProductType, ProvidedCreditRating};
 
 /// Clicks, and those of them that earned their payout; older ones count for less than one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]

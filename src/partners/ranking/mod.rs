@@ -197,9 +197,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::{CreditBands, Lead};
+    use crate::Book;
     use crate::partner_files::partner;
-    use crate::partners::Book;
+    use offerd_model::{CreditBands, Lead};
 
     fn parts() -> impl Strategy<Value = Parts> {
         (0.0..=1.0, 0.0..=1.0, 0.0..=1e6, 0.01..=1.0).prop_map(

@@ -141,7 +141,7 @@ fn context(number: u64, kind: Kind, records: u32) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::TREES;
+    use crate::TREES;
 
     #[test]
     fn no_tree_has_the_byte_of_another_kind() {

@@ -1,7 +1,7 @@
 //! What is wrong with the file of a backup, and where.
 
 use super::block::VERSION;
-use crate::store::FORMAT;
+use crate::FORMAT;
 
 /// Why the file of a backup cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

@@ -40,7 +40,7 @@ pub struct Backup {
 
 impl Backup {
     /// Begins a backup: what is acknowledged now will be in it.
-    pub(in crate::store) fn begin(records: Arc<Records>) -> Result<Self, BackupError> {
+    pub(crate) fn begin(records: Arc<Records>) -> Result<Self, BackupError> {
         records.still(|| records.tap.begin())?;
         let master = records.sealing().master_key();
         Ok(Self {

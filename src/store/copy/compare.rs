@@ -7,9 +7,9 @@ use sha2::{Digest, Sha256};
 
 use super::error::CopyError;
 use super::side::{Payload, Side, tree_of};
-use crate::store::progress::Progress;
-use crate::store::sealing::data_key;
-use crate::store::trees::{TREES, Tree};
+use crate::progress::Progress;
+use crate::sealing::data_key;
+use crate::trees::{TREES, Tree};
 
 /// How many bytes are read between two signs of life.
 const TOLD: u64 = 1024 * 1024;

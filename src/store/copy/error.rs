@@ -2,8 +2,8 @@
 
 use uuid::Uuid;
 
-use crate::store::broken::BrokenRecord;
-use crate::store::error::StoreError;
+use crate::broken::BrokenRecord;
+use crate::error::StoreError;
 
 /// Why a store was not copied, or not whole.
 #[derive(Debug, thiserror::Error)]

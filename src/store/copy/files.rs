@@ -6,18 +6,18 @@ use super::error::CopyError;
 use super::marker::{self, Marker};
 use super::side::{Payload, Side, tree_of};
 use super::spans;
-use crate::store::changes::Change;
-use crate::store::engine::{Walk, walk_or_error};
-use crate::store::error::{StoreError, io_error};
-use crate::store::frame::framed;
-use crate::store::open::{self, Opened};
-use crate::store::options::StoreOptions;
-use crate::store::raw::read_clear;
-use crate::store::sealing::key_file::KeyFile;
-use crate::store::sealing::key_place::KeyPlace as _;
-use crate::store::sealing::{MasterKey, data_key, id_of};
-use crate::store::trees::Tree;
-use crate::store::volume_number::BASE;
+use crate::changes::Change;
+use crate::engine::{Walk, walk_or_error};
+use crate::error::{StoreError, io_error};
+use crate::frame::framed;
+use crate::open::{self, Opened};
+use crate::options::StoreOptions;
+use crate::raw::read_clear;
+use crate::sealing::key_file::KeyFile;
+use crate::sealing::key_place::KeyPlace as _;
+use crate::sealing::{MasterKey, data_key, id_of};
+use crate::trees::Tree;
+use crate::volume_number::BASE;
 
 /// A store in files.
 pub(super) struct Files {
@@ -105,7 +105,7 @@ impl Side for Files {
 
     fn keys(&self) -> Result<Option<Vec<u8>>, CopyError> {
         let path = KeyFile::of(&self.options.path).path().to_owned();
-        let read = crate::store::disk::read_file(&path);
+        let read = crate::disk::read_file(&path);
         Ok(Some(read.map_err(|source| io_error(&path, source))?))
     }
 

@@ -8,16 +8,16 @@ use sha2::{Digest, Sha256};
 
 use super::error::CopyError;
 use super::side::Side;
-use crate::config::PostgresSettings;
-use crate::store::arrival::LAST_ARRIVAL;
-use crate::store::codec;
-use crate::store::disk;
-use crate::store::engine::Engine;
-use crate::store::error::{StoreError, io_error};
-use crate::store::frame::framed;
-use crate::store::postgres::{PROBE, Tables};
-use crate::store::sealing::{MasterKey, id_of};
-use crate::store::trees::Tree;
+use crate::arrival::LAST_ARRIVAL;
+use crate::codec;
+use crate::disk;
+use crate::engine::Engine;
+use crate::error::{StoreError, io_error};
+use crate::frame::framed;
+use crate::postgres::{PROBE, Tables};
+use crate::sealing::{MasterKey, id_of};
+use crate::trees::Tree;
+use offerd_base::config::PostgresSettings;
 
 /// Where it is kept.
 const KEY: &[u8] = b"copying";
@@ -96,7 +96,7 @@ pub(super) fn release(directory: &Path) -> io::Result<()> {
 }
 
 /// Refuses a directory in which a copy has begun that has no record yet.
-pub(in crate::store) fn refuse_claimed(directory: &Path) -> Result<(), StoreError> {
+pub(crate) fn refuse_claimed(directory: &Path) -> Result<(), StoreError> {
     match directory.join(CLAIM).try_exists() {
         Ok(false) => Ok(()),
         Ok(true) => Err(StoreError::Unfinished),
@@ -105,13 +105,13 @@ pub(in crate::store) fn refuse_claimed(directory: &Path) -> Result<(), StoreErro
 }
 
 /// Refuses a database that has an unfinished copy, without opening what is there.
-pub(in crate::store) fn refuse_unfinished_in(database: &PostgresSettings) -> Result<(), StoreError> {
+pub(crate) fn refuse_unfinished_in(database: &PostgresSettings) -> Result<(), StoreError> {
     let found = Tables::of(database)?.raw_of(vec![Marker::sled_key()])?;
     if found.is_empty() { Ok(()) } else { Err(StoreError::Unfinished) }
 }
 
 /// Refuses a store that is an unfinished copy.
-pub(in crate::store) fn refuse_unfinished(engine: &(impl Engine + ?Sized)) -> Result<(), StoreError> {
+pub(crate) fn refuse_unfinished(engine: &(impl Engine + ?Sized)) -> Result<(), StoreError> {
     match engine.raw(&Marker::sled_key())? {
         None => Ok(()),
         Some(_) => Err(StoreError::Unfinished),

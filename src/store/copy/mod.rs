@@ -35,7 +35,7 @@ use self::tables::DatabaseSide;
 use super::options::StoreOptions;
 use super::progress::Progress;
 use super::sealing::MasterKey;
-use crate::config::PostgresSettings;
+use offerd_base::config::PostgresSettings;
 
 /// How many bytes, or records, are written together.
 const AT_ONCE: Portion = Portion { bytes: 1024 * 1024, records: 2000 };

@@ -2,12 +2,12 @@
 
 use super::error::CopyError;
 use super::marker::{Marker, stays};
-use crate::store::broken::BrokenRecord;
-use crate::store::disk::DiskResult;
-use crate::store::engine::{Entry, Walk};
-use crate::store::frame::unframed;
-use crate::store::sealing::MasterKey;
-use crate::store::trees::Tree;
+use crate::broken::BrokenRecord;
+use crate::disk::DiskResult;
+use crate::engine::{Entry, Walk};
+use crate::frame::unframed;
+use crate::sealing::MasterKey;
+use crate::trees::Tree;
 
 /// A key with the prefix of its tree, and the payload under it, sealed as it lies.
 pub(super) type Payload = (Vec<u8>, Vec<u8>);

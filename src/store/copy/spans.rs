@@ -7,13 +7,13 @@ use uuid::Uuid;
 
 use super::error::CopyError;
 use super::side::Side;
-use crate::store::arrival::LAST_ARRIVAL;
-use crate::store::clock::uuid_ms;
-use crate::store::options::StoreOptions;
-use crate::store::sealing::data_key;
-use crate::store::trees::{Kept, Tree};
-use crate::store::volume_number::{Begins, Number};
-use crate::store::volumes::{Volumes, time_ms};
+use crate::arrival::LAST_ARRIVAL;
+use crate::clock::uuid_ms;
+use crate::options::StoreOptions;
+use crate::sealing::data_key;
+use crate::trees::{Kept, Tree};
+use crate::volume_number::{Begins, Number};
+use crate::volumes::{Volumes, time_ms};
 
 /// A volume begins with an hour.
 const HOUR_MS: u64 = 60 * 60 * 1000;

@@ -8,12 +8,12 @@ use uuid::Uuid;
 use super::error::CopyError;
 use super::marker::{self, Marker};
 use super::side::{Payload, Side, payload};
-use crate::config::PostgresSettings;
-use crate::store::engine::{Entry, Walk};
-use crate::store::frame::framed;
-use crate::store::postgres::{END, Tables};
-use crate::store::sealing::{MasterKey, id_of, is_unfinished};
-use crate::store::trees::Tree;
+use crate::engine::{Entry, Walk};
+use crate::frame::framed;
+use crate::postgres::{END, Tables};
+use crate::sealing::{MasterKey, id_of, is_unfinished};
+use crate::trees::Tree;
+use offerd_base::config::PostgresSettings;
 
 /// The records of the data keys, which say where those of leads go, and then all others.
 const PARTS: [u32; 2] = [0, 1];

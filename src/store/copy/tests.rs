@@ -10,8 +10,8 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::*;
-use crate::store::postgres::tests::database;
-use crate::store::{Clock, ClockLimits, Commit, Kept, Seal, Store, StoreError, TREES, Tree};
+use crate::testing::database;
+use crate::{Clock, ClockLimits, Commit, Kept, Seal, Store, StoreError, TREES, Tree};
 
 /// When the records of the test were written, from the first one on.
 const MARCH_MS: u64 = 1_772_323_200_000;
@@ -81,7 +81,7 @@ fn committed(store: &Store, commit: Commit) {
 
 /// The lead of a day, whose uuid has that time.
 fn lead(day: u64) -> Uuid {
-    crate::ids::timed_at(MARCH_MS + day * DAY_MS)
+    offerd_base::ids::timed_at(MARCH_MS + day * DAY_MS)
 }
 
 /// Writes records of every kind over forty days, and erases the first lead, which is given with the last.
@@ -97,7 +97,7 @@ fn filled(options: &StoreOptions) -> (Uuid, Uuid) {
     let mut leads = Vec::new();
     for number in (0..40).step_by(4) {
         day.store(number, std::sync::atomic::Ordering::SeqCst);
-        let (lead, table) = (lead(number), crate::ids::timed_at(MARCH_MS + number * DAY_MS + 1));
+        let (lead, table) = (lead(number), offerd_base::ids::timed_at(MARCH_MS + number * DAY_MS + 1));
         let company = Uuid::from_u128(7);
         let mut commit = Commit::new().about(lead);
         for row in TREES.iter().filter(|row| row.seal != Seal::Passing && row.tree != Tree::LeadKeys) {

@@ -9,25 +9,25 @@ use super::super::changes::Change;
 use super::super::disk::{self, DiskResult};
 use super::segment::{self, Contents, Position};
 use super::{SPARE, files, segments};
-use crate::telemetry::metrics::STORE_BROKEN_RECORDS;
+use offerd_base::telemetry::metrics::STORE_BROKEN_RECORDS;
 
 /// Where damaged segments are set aside, in the store's directory.
 const SET_ASIDE: &str = "damaged";
 
 /// What the segments say.
 #[derive(Debug)]
-pub(in crate::store) struct Looked {
+pub(crate) struct Looked {
     /// Up to where the volumes were written before the first group; nothing where that is not known.
-    pub(in crate::store) positions: Option<Vec<Position>>,
+    pub(crate) positions: Option<Vec<Position>>,
     /// Whether all that was written since then is there.
-    pub(in crate::store) is_whole: bool,
+    pub(crate) is_whole: bool,
     /// Whether it has anything at all, sound or damaged.
-    pub(in crate::store) is_there: bool,
+    pub(crate) is_there: bool,
 }
 
 /// The segments that a crash has left.
 #[derive(Debug)]
-pub(in crate::store) struct Replay {
+pub(crate) struct Replay {
     pub(super) directory: PathBuf,
     /// The number of the first segment after them.
     pub(super) next: u64,
@@ -36,7 +36,7 @@ pub(in crate::store) struct Replay {
 
 impl Replay {
     /// Looks for them.
-    pub(in crate::store) fn of(directory: PathBuf) -> io::Result<Self> {
+    pub(crate) fn of(directory: PathBuf) -> io::Result<Self> {
         let left = last_run(segments(&directory)?);
         // Of a file that is used again too: under its old number, what an earlier use has left would be taken for groups.
         let number = |file: PathBuf| {
@@ -48,7 +48,7 @@ impl Replay {
     }
 
     /// Looks at what they say before any of it is taken in.
-    pub(in crate::store) fn look(&self) -> io::Result<Looked> {
+    pub(crate) fn look(&self) -> io::Result<Looked> {
         let mut looked = Looked { positions: None, is_whole: !self.left.is_empty(), is_there: false };
         for (nth, file) in self.left.iter().enumerate() {
             let contents = self.contents(file)?;
@@ -78,7 +78,7 @@ impl Replay {
 
     /// Hands over each group that they hold, in its order, and counts them; `damaged` is given each damaged file before its groups,
     /// with the first place of damage. Nothing is changed.
-    pub(in crate::store) fn read(
+    pub(crate) fn read(
         &self,
         mut damaged: impl FnMut(&Path, u64),
         mut take: impl FnMut(Vec<Change>) -> DiskResult<()>,
@@ -96,7 +96,7 @@ impl Replay {
     }
 
     /// Logs that a file is damaged, and keeps a copy of it. A store is opened even where there is no room for one.
-    pub(in crate::store) fn set_aside(&self, file: &Path, at: u64) {
+    pub(crate) fn set_aside(&self, file: &Path, at: u64) {
         let directory = aside(self.directory.parent().unwrap_or(Path::new(".")));
         let copy = directory.join(file.file_name().unwrap_or_default());
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&directory);

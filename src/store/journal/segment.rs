@@ -40,13 +40,13 @@ const HEAD: usize = 12;
 
 /// Up to where a volume was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::store) struct Position {
+pub(crate) struct Position {
     /// Which volume.
-    pub(in crate::store) volume: Number,
+    pub(crate) volume: Number,
     /// The file of it that grows.
-    pub(in crate::store) file: FileNumber,
+    pub(crate) file: FileNumber,
     /// How long that is.
-    pub(in crate::store) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// A segment that is being written.

@@ -11,34 +11,34 @@ use super::statements::{
     ALIVE, END_LAPSED, FIRST_KEYS, GET_MANY, KEYS, MAKE, NODES, PUT, PUT_KEYS, REMOVE, SIZES, WALK,
 };
 use super::{nodes, schema};
-use crate::config::PostgresSettings;
-use crate::store::disk::DiskResult;
-use crate::store::engine::{Entry, Walk};
-use crate::store::error::StoreError;
+use crate::disk::DiskResult;
+use crate::engine::{Entry, Walk};
+use crate::error::StoreError;
+use offerd_base::config::PostgresSettings;
 
 /// Behind the byte of every tree.
-pub(in crate::store) const END: u8 = u8::MAX;
+pub(crate) const END: u8 = u8::MAX;
 
 /// The tables of a database that nobody has a store open in.
-pub(in crate::store) struct Tables {
+pub(crate) struct Tables {
     client: Arc<Client>,
 }
 
 impl Tables {
     /// Of the database of these options; what it has is of this build's version, or nothing at all.
-    pub(in crate::store) fn of(options: &PostgresSettings) -> Result<Self, StoreError> {
+    pub(crate) fn of(options: &PostgresSettings) -> Result<Self, StoreError> {
         let client = Arc::new(Client::of(options).map_err(StoreError::Database)?);
         schema::is_known(&client)?;
         Ok(Self { client })
     }
 
     /// Whether there are any.
-    pub(in crate::store) fn are_there(&self) -> Result<bool, StoreError> {
+    pub(crate) fn are_there(&self) -> Result<bool, StoreError> {
         Ok(schema::version(&self.client)?.is_some())
     }
 
     /// Makes them, with a record that is there as soon as there can be any.
-    pub(in crate::store) fn make_with(&self, key: Vec<u8>, value: Vec<u8>) -> Result<(), StoreError> {
+    pub(crate) fn make_with(&self, key: Vec<u8>, value: Vec<u8>) -> Result<(), StoreError> {
         self.client.ask(|connection| async move {
             let begun = async {
                 connection.say(MAKE[0]).await?;
@@ -50,7 +50,7 @@ impl Tables {
     }
 
     /// Ends the nodes whose leases have run out, and gives the ids of those that are alive.
-    pub(in crate::store) fn alive(&self) -> Result<BTreeSet<Uuid>, StoreError> {
+    pub(crate) fn alive(&self) -> Result<BTreeSet<Uuid>, StoreError> {
         Ok(self.client.ask(|connection| async move {
             connection.change(END_LAPSED, &[]).await?;
             nodes::ids(connection.rows(ALIVE, &[]).await?)
@@ -58,18 +58,18 @@ impl Tables {
     }
 
     /// The ids of the nodes that are known, those that have ended too.
-    pub(in crate::store) fn known(&self) -> Result<BTreeSet<Uuid>, StoreError> {
+    pub(crate) fn known(&self) -> Result<BTreeSet<Uuid>, StoreError> {
         Ok(self.client.ask(|connection| async move { nodes::ids(connection.rows(NODES, &[]).await?) })?)
     }
 
     /// The sealed keys, as they lie there; nothing where there are none.
-    pub(in crate::store) fn keys(&self) -> Result<Option<Vec<u8>>, StoreError> {
+    pub(crate) fn keys(&self) -> Result<Option<Vec<u8>>, StoreError> {
         let found = self.client.ask(|connection| async move { connection.row(KEYS, &[]).await });
         Ok(found?.map(|row| row.get(1)))
     }
 
     /// Writes the sealed keys, whatever they were.
-    pub(in crate::store) fn put_keys(&self, text: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn put_keys(&self, text: &[u8]) -> Result<(), StoreError> {
         let text = text.to_vec();
         Ok(self.client.ask(|connection| async move {
             connection.change(FIRST_KEYS, &[&text]).await?;
@@ -83,12 +83,12 @@ impl Tables {
     }
 
     /// All records from a key on up to another, in the order of their keys.
-    pub(in crate::store) fn walk(&self, from: Vec<u8>, until: u8) -> Walk {
+    pub(crate) fn walk(&self, from: Vec<u8>, until: u8) -> Walk {
         Box::new(Pages::<Vec<u8>>::between(Arc::clone(&self.client), WALK, from, vec![until]))
     }
 
     /// The raw values of these keys, with the keys that have one.
-    pub(in crate::store) fn raw_of(&self, keys: Vec<Vec<u8>>) -> DiskResult<Vec<Entry>> {
+    pub(crate) fn raw_of(&self, keys: Vec<Vec<u8>>) -> DiskResult<Vec<Entry>> {
         Ok(self.client.ask(|connection| async move {
             let rows = connection.rows(GET_MANY, &[&keys]).await?;
             Ok(rows.into_iter().map(|row| (row.get(0), row.get(1))).collect())
@@ -96,7 +96,7 @@ impl Tables {
     }
 
     /// Tells the key and the length of every record.
-    pub(in crate::store) fn sizes(&self, tell: &mut dyn FnMut(&[u8], u64)) -> Result<(), StoreError> {
+    pub(crate) fn sizes(&self, tell: &mut dyn FnMut(&[u8], u64)) -> Result<(), StoreError> {
         for size in Pages::<i32>::between(Arc::clone(&self.client), SIZES, Vec::new(), vec![END]) {
             let (key, bytes) = size?;
             tell(&key, u64::try_from(bytes).unwrap_or(0));
@@ -105,7 +105,7 @@ impl Tables {
     }
 
     /// Writes and removes records in one transaction. Once this returns, they are durable.
-    pub(in crate::store) fn write(&self, put: Vec<Entry>, removed: Vec<Vec<u8>>) -> Result<(), StoreError> {
+    pub(crate) fn write(&self, put: Vec<Entry>, removed: Vec<Vec<u8>>) -> Result<(), StoreError> {
         let (keys, values): (Vec<_>, Vec<_>) = put.into_iter().unzip();
         self.client.ask(|connection| async move {
             let written = async {

@@ -18,11 +18,11 @@ use tokio_postgres::{Config, NoTls, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::statements::{BEGIN, COMMIT, ROLLBACK, end_hung_transactions_after};
-use crate::config::PostgresSettings;
-use crate::regular_file::{self, PEM_BYTES_MAX, SECRET_BYTES_MAX};
-use crate::store::disk::DiskError;
-use crate::store::error::StoreError;
-use crate::wire::{self, CallError};
+use crate::disk::DiskError;
+use crate::error::StoreError;
+use offerd_base::config::PostgresSettings;
+use offerd_base::regular_file::{self, PEM_BYTES_MAX, SECRET_BYTES_MAX};
+use offerd_wire::CallError;
 
 /// Threads that talk to the database.
 const THREADS: usize = 2;
@@ -31,7 +31,7 @@ const THREADS: usize = 2;
 type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// Connections to the database.
-pub(super) struct Client {
+pub(crate) struct Client {
     pool: Pool,
     runtime: Option<Runtime>,
     /// How long one answer may take.
@@ -42,7 +42,7 @@ pub(super) struct Client {
 
 /// Why the database did not do what it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// Others did the same at the same time: it is to be tried again.
     #[error("others changed the same records at the same time")]
     Conflict,
@@ -83,7 +83,7 @@ impl From<tokio_postgres::Error> for Failure {
             // What the system said is its cause; what the driver says of its own has none.
             None => Self::Said(
                 None,
-                match (wire::cause(&error), error.source()) {
+                match (offerd_wire::cause(&error), error.source()) {
                     (Some(tls @ CallError::Tls(_)), _) => tls.to_string(),
                     (_, Some(cause)) => format!("{error}: {cause}"),
                     (_, None) => error.to_string(),
@@ -115,7 +115,7 @@ impl From<Failure> for StoreError {
 }
 
 /// A connection, which keeps the statements that it was given.
-pub(super) struct Connection(Object);
+pub(crate) struct Connection(Object);
 
 impl Connection {
     /// What a statement says.
@@ -143,7 +143,7 @@ impl Connection {
     }
 
     /// Says what has no values.
-    pub(super) async fn say(&self, statement: &str) -> Result<(), Failure> {
+    pub(crate) async fn say(&self, statement: &str) -> Result<(), Failure> {
         Ok(self.0.batch_execute(statement).await?)
     }
 
@@ -174,7 +174,7 @@ impl Connection {
 
 impl Client {
     /// Of the database at an address. Nothing is asked of it yet.
-    pub(super) fn of(options: &PostgresSettings) -> Result<Self, String> {
+    pub(crate) fn of(options: &PostgresSettings) -> Result<Self, String> {
         let mut config = config(options)?;
         config.connect_timeout(options.answer_within).application_name("offerd");
         // A connection to what is there no more ends when an answer would be late; the system counts whole seconds here.
@@ -186,7 +186,7 @@ impl Client {
             true => Manager::from_config(config, NoTls, recycling),
             false => {
                 config.ssl_mode(tokio_postgres::config::SslMode::Require);
-                let tls = wire::trusting(roots(options)?.as_deref())?;
+                let tls = offerd_wire::trusting(roots(options)?.as_deref())?;
                 Manager::from_config(config, MakeRustlsConnect::new(tls), recycling)
             }
         };
@@ -232,7 +232,7 @@ impl Client {
     }
 
     /// Waits, on this thread, for what is asked of the database on a connection.
-    pub(super) fn ask<T, F>(&self, asked: impl FnOnce(Connection) -> F + Send + 'static) -> Result<T, Failure>
+    pub(crate) fn ask<T, F>(&self, asked: impl FnOnce(Connection) -> F + Send + 'static) -> Result<T, Failure>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Failure>> + Send + 'static,
@@ -282,11 +282,11 @@ impl Drop for Client {
 }
 
 /// What is wrong with how a database is named, before it is asked anything: the key of the setting, and the fault.
-pub(in crate::store) fn fault(options: &PostgresSettings) -> Option<(&'static str, String)> {
+pub(crate) fn fault(options: &PostgresSettings) -> Option<(&'static str, String)> {
     let read = config(options).map(drop).map_err(|error| ("store.postgres.url", error));
     let read = read
         .and_then(|()| password(options).map(drop).map_err(|error| ("store.postgres.password_file", error)));
-    let trusted = roots(options).and_then(|roots| wire::trusting(roots.as_deref()));
+    let trusted = roots(options).and_then(|roots| offerd_wire::trusting(roots.as_deref()));
     read.and_then(|()| trusted.map(drop).map_err(|error| ("store.postgres.ca_file", error))).err()
 }
 

@@ -10,20 +10,20 @@ use uuid::Uuid;
 use super::client::Client;
 use super::nodes::Node;
 use super::statements::{COUNT, GET, WALK};
-use crate::store::broken::{ReadError, Reported};
-use crate::store::disk::{DiskError, DiskResult};
-use crate::store::engine::{Engine, Walk};
-use crate::store::raw::RawValues;
-use crate::store::sealing::Sealing;
-use crate::store::trees::Tree;
-use crate::store::volume_number::{BASE, Number};
+use crate::broken::{ReadError, Reported};
+use crate::disk::{DiskError, DiskResult};
+use crate::engine::{Engine, Walk};
+use crate::raw::RawValues;
+use crate::sealing::Sealing;
+use crate::trees::Tree;
+use crate::volume_number::{BASE, Number};
 
 /// How many records are read at once: a few first, since most walks are short.
 const FIRST: i64 = 32;
 const MORE: i64 = 1024;
 
 /// The records in the database.
-pub(in crate::store) struct Database {
+pub(crate) struct Database {
     pub(super) client: Arc<Client>,
     pub(super) node: Node,
     /// Which version of the keys the sealing has.
@@ -51,7 +51,7 @@ impl Database {
     }
 
     /// The id of the directory that this process runs in.
-    pub(in crate::store) fn place(&self) -> Uuid {
+    pub(crate) fn place(&self) -> Uuid {
         self.node.place
     }
 }

@@ -12,8 +12,8 @@ use super::statements::{
     BEGIN, CHANGE_TOPICS, CLOCK, FOLLOW, FORGET_NODES, HUNG_TRANSACTIONS, JOIN, PUT, PUT_KEYS, REMOVE, RENEW,
     ROLLBACK, end_hung_transactions_after,
 };
-use crate::store::cluster::DatabaseStanding;
-use crate::store::sealing::key_place::KeyPlace;
+use crate::cluster::DatabaseStanding;
+use crate::sealing::key_place::KeyPlace;
 
 /// How a database answers.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::client::{Client, Failure};
 use super::statements::{FIRST_KEYS, KEYS, KEYS_VERSION, PUT_KEYS};
-use crate::store::sealing::key_place::KeyPlace;
-use crate::store::sealing::key_ring::KeyRing;
-use crate::store::sealing::{MasterKey, SealingError, key_text};
+use crate::sealing::key_place::KeyPlace;
+use crate::sealing::key_ring::KeyRing;
+use crate::sealing::{MasterKey, SealingError, key_text};
 
 /// What messages call the place.
 const NAME: &str = "table offerd_keys";

@@ -24,7 +24,7 @@
 //! Each read is a round trip on the thread that asks. The connections have a runtime of their own ([`client`]).
 
 mod bulk;
-mod client;
+pub(crate) mod client;
 mod database;
 mod figures;
 mod keys;
@@ -65,7 +65,7 @@ use super::sealing::{MasterKey, Sealing};
 use super::stall::Stalls;
 use super::topics::Topics;
 use super::trees::Tree;
-use crate::config::PostgresSettings;
+use offerd_base::config::PostgresSettings;
 
 /// A store that has been opened, before anything runs on it.
 pub(super) struct Opened {

@@ -18,9 +18,9 @@ use super::statements::{
     ALIVE, CLOCK, END_LAPSED, END_NODE, FOLLOW, FORGET_NODES, HELD, JOIN, LEADER, NODES, RENEW,
     TOPICS_CHANGED, VANISHED,
 };
-use crate::store::cluster::{Cluster, DatabaseStanding, NodeFigures};
-use crate::store::health::FailureLatch;
-use crate::store::topics::{TOPICS, Topic, Topics};
+use crate::cluster::{Cluster, DatabaseStanding, NodeFigures};
+use crate::health::FailureLatch;
+use crate::topics::{TOPICS, Topic, Topics};
 
 /// How long it may take until what one process has changed is noticed in the others.
 const POLL: Duration = Duration::from_millis(200);

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use crate::private_file;
-use crate::store::disk;
+use crate::disk;
+use offerd_base::private_file;
 
 /// The file in the directory.
 const NAME: &str = "node";
@@ -20,7 +20,7 @@ pub(super) fn find_or_make(directory: &Path) -> io::Result<Uuid> {
         Ok(Ok(place)) => Ok(place),
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         Ok(Err(_)) | Err(_) => {
-            let place = crate::ids::random();
+            let place = offerd_base::ids::random();
             drop(private_file::write(&file, place.to_string().as_bytes(), |_| Ok(()))?);
             Ok(place)
         }

@@ -2,7 +2,7 @@
 
 use super::client::{Client, Connection, Failure};
 use super::statements::{MAKE, VERSION};
-use crate::store::error::StoreError;
+use crate::error::StoreError;
 
 /// The version that this build reads and writes.
 pub(super) const KNOWN: i32 = 1;

@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn every_statement_stands_in_this_file() {
-        let room = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/postgres");
+        let room = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("postgres");
         for file in std::fs::read_dir(room).expect("the room").map(|entry| entry.expect("a file").path()) {
             let text = std::fs::read_to_string(&file).expect("a text").to_uppercase();
             let code: String = text.split("#[CFG(TEST)]").next().unwrap_or_default().to_owned();

@@ -11,91 +11,15 @@ use tempfile::TempDir;
 use super::client::Client;
 use super::schema;
 use super::writer::Writer;
-use crate::config::PostgresSettings;
+use crate::arrival::Arrivals;
+use crate::commit::Outcome;
+use crate::committer::Committer;
 use crate::line::Line;
-use crate::store::arrival::Arrivals;
-use crate::store::commit::Outcome;
-use crate::store::committer::Committer;
-use crate::store::options::StoreOptions;
-use crate::store::{Clock, Commit, CommitError, Health, Store, Topic, Tree};
-
-/// The variable with the address of a database in which tests make a schema each.
-const VARIABLE: &str = "OFFERD_TEST_POSTGRES";
+use crate::options::StoreOptions;
+use crate::testing::{Nodes, beside, options};
+use crate::{Clock, Commit, CommitError, Health, Store, Topic, Tree};
 
 const TREE: Tree = Tree::Templates;
-
-/// A schema of its own for a test, where there is a database.
-pub(in crate::store) fn database() -> Option<PostgresSettings> {
-    let url = std::env::var(VARIABLE).ok()?;
-    let options = |url: String| PostgresSettings {
-        url,
-        password_file: None,
-        ca_file: None,
-        connections: 4,
-        answer_within: Duration::from_secs(20),
-        lease: Duration::from_secs(1),
-        node_name: None,
-    };
-    let name = format!("test_{}", crate::ids::random().simple());
-    let client = Client::of(&options(url.clone())).expect("an address");
-    let statement = format!("CREATE SCHEMA {name}");
-    let made = client.ask(|connection| async move { connection.say(&statement).await });
-    made.expect("a schema");
-    let separator = if url.contains('?') { '&' } else { '?' };
-    Some(options(format!("{url}{separator}options=-c%20search_path%3D{name}")))
-}
-
-/// How a test's store is opened, and where its master key is; nothing, and a loud line, where there is no database.
-fn options() -> Option<(StoreOptions, TempDir)> {
-    let Some(database) = database() else {
-        eprintln!("SKIPPED: {VARIABLE} names no database");
-        return None;
-    };
-    let directory = tempfile::tempdir().expect("a directory");
-    let options = StoreOptions::new(directory.path().join("store"));
-    let (lock_wait, mend_interval) = (Duration::ZERO, Duration::from_millis(1));
-    Some((StoreOptions { database: Some(database), lock_wait, mend_interval, ..options }, directory))
-}
-
-/// A database for the processes of a test, each with a directory of its own.
-pub(crate) struct Nodes {
-    pub(crate) options: StoreOptions,
-    directory: TempDir,
-}
-
-impl Nodes {
-    /// Nothing, and a loud line, where there is no database.
-    pub(crate) fn new() -> Option<Self> {
-        let (mut options, directory) = options()?;
-        // None lapses because the machine is slow.
-        options.database.as_mut()?.lease = Duration::from_secs(60);
-        Some(Self { options, directory })
-    }
-
-    /// The first of them, which leads.
-    pub(crate) fn first(&self) -> Store {
-        let store = Store::open_inline_with(&self.options).unwrap();
-        Self::lead(&store);
-        store
-    }
-
-    /// Another.
-    pub(crate) fn beside(&self, name: &str) -> Store {
-        beside(&self.options, &self.directory, name)
-    }
-
-    /// Has one lead, as it does once no other does.
-    pub(crate) fn lead(store: &Store) {
-        store.stand(String::new());
-        let leads = store.clone();
-        thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(leads.until_it_leads());
-        })
-        .join()
-        .unwrap();
-    }
-}
 
 fn committed(store: &Store, commit: Commit) -> Outcome {
     store.commit(commit).now_or_never().expect("an inline commit is ready at once")
@@ -135,21 +59,6 @@ fn what_is_acknowledged_is_there_for_who_comes_next() {
     let store = Store::open_inline_with(&options).unwrap();
     assert_eq!(store.get(TREE, "key"), Ok(Some(b"value".to_vec())));
     assert!(store.check().unwrap().is_sound());
-}
-
-/// Another process on the same database, in a directory of its own, with the same master key.
-fn beside(options: &StoreOptions, directory: &TempDir, name: &str) -> Store {
-    let key = directory.path().join("store.key");
-    let path = directory.path().join(name);
-    Store::open_inline_with(&StoreOptions { path, master_key_file: Some(key), ..options.clone() }).unwrap()
-}
-
-/// Two processes on a database of their own, and the directory that they are in; nothing, and a loud line, where there is no database.
-pub(crate) fn two_nodes() -> Option<([Store; 2], TempDir)> {
-    let (options, directory) = options()?;
-    let first = Store::open_inline_with(&options).unwrap();
-    let second = beside(&options, &directory, "second");
-    Some(([first, second], directory))
 }
 
 #[test]
@@ -222,16 +131,18 @@ fn an_erasure_in_one_process_leaves_what_others_have_of_the_same_slot_readable()
     let second = beside(&options, &directory, "second");
     let sealing = || first.shared.engine.sealing();
     let slot = |lead| sealing().slots.slot_of(lead);
-    let gone = crate::ids::random();
-    let mate = std::iter::repeat_with(crate::ids::random).find(|lead| slot(*lead) == slot(gone)).unwrap();
-    let late = std::iter::repeat_with(crate::ids::random).find(|lead| slot(*lead) == slot(gone)).unwrap();
+    let gone = offerd_base::ids::random();
+    let mate =
+        std::iter::repeat_with(offerd_base::ids::random).find(|lead| slot(*lead) == slot(gone)).unwrap();
+    let late =
+        std::iter::repeat_with(offerd_base::ids::random).find(|lead| slot(*lead) == slot(gone)).unwrap();
     for (store, lead) in [(&first, gone), (&second, mate)] {
         committed(store, Commit::new().about(lead).put(Tree::Leads, lead.as_bytes(), "of a person")).unwrap();
     }
     committed(&first, Commit::new().erase(gone, 7)).unwrap();
     // The second does not know yet that the keys are others.
     committed(&second, Commit::new().about(late).put(Tree::Leads, late.as_bytes(), "later")).unwrap();
-    committed(&second, Commit::new().erase(crate::ids::random(), 8)).unwrap();
+    committed(&second, Commit::new().erase(offerd_base::ids::random(), 8)).unwrap();
     for store in [&first, &second] {
         assert_eq!(store.get(Tree::Leads, gone.as_bytes()), Ok(None));
         assert!(store.is_erased(gone).unwrap());
@@ -250,13 +161,13 @@ fn of_equal_identities_through_two_processes_one_wins_also_where_each_would_begi
     let Some((options, directory)) = options() else { return };
     let stores = [Store::open_inline_with(&options).unwrap(), beside(&options, &directory, "second")];
     for _ in 0..10 {
-        let (company, day) = (crate::ids::random(), 24 * 3600 * 1000);
+        let (company, day) = (offerd_base::ids::random(), 24 * 3600 * 1000);
         let outcomes = Mutex::new(Vec::new());
         thread::scope(|scope| {
             for store in &stores {
                 let outcomes = &outcomes;
                 scope.spawn(move || {
-                    let lead = crate::ids::random();
+                    let lead = offerd_base::ids::random();
                     let known = Commit::new().unknown(company, [7; 32], 0).about_new(lead);
                     let outcome = committed(store, known.identify(company, [7; 32], day, day));
                     outcomes.lock().unwrap().push(outcome);
@@ -398,13 +309,13 @@ const HOUR_MS: u64 = 3_600_000;
 /// A lead with a uuid that tells no time, its table, what happened to it, and by what it is known.
 fn submit(store: &Store, company: uuid::Uuid, nth: u8) -> (uuid::Uuid, uuid::Uuid) {
     let (lead, table) =
-        (uuid::Uuid::from_u128(0xEE00 + u128::from(nth)), crate::ids::timed_at(store.arrival_ms()));
+        (uuid::Uuid::from_u128(0xEE00 + u128::from(nth)), offerd_base::ids::timed_at(store.arrival_ms()));
     let of_lead = |rest: uuid::Uuid| [lead.as_bytes(), &rest.as_bytes()[..]].concat();
     let commit = Commit::new()
         .about(lead)
         .put(Tree::Leads, lead, "a person")
         .put(Tree::LeadTables, of_lead(table), "")
-        .put(Tree::LeadActions, of_lead(crate::ids::random()), "clicked")
+        .put(Tree::LeadActions, of_lead(offerd_base::ids::random()), "clicked")
         .put(Tree::RateTables, table, "head")
         .put(Tree::Answers, [table.as_bytes(), &[0, 0][..]].concat(), "offers")
         .put(Tree::PartnerEvents, [nth; 32], "report")

@@ -12,15 +12,15 @@ use super::database::{Database, end_of};
 use super::statements::{
     BEGIN, CHANGE_TOPICS, COMMIT, GET_FOR_UPDATE, HELD, HOLD_KEYS, INSERT, PUT, REMOVE, ROLLBACK, WALK,
 };
-use crate::store::broken::Reported;
-use crate::store::changes::Change;
-use crate::store::disk::DiskResult;
-use crate::store::engine::{Engine, Entry, Walk, walk_or_error};
-use crate::store::raw::RawValues;
-use crate::store::sealing::Sealing;
-use crate::store::topics::topics_of;
-use crate::store::trees::Tree;
-use crate::store::volume_number::Number;
+use crate::broken::Reported;
+use crate::changes::Change;
+use crate::disk::DiskResult;
+use crate::engine::{Engine, Entry, Walk, walk_or_error};
+use crate::raw::RawValues;
+use crate::sealing::Sealing;
+use crate::topics::topics_of;
+use crate::trees::Tree;
+use crate::volume_number::Number;
 
 /// What was read of the database for a group, by key.
 type Read = HashMap<Vec<u8>, Option<Vec<u8>>>;

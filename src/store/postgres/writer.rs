@@ -7,24 +7,24 @@ use std::time::{Duration, Instant};
 use super::client::Failure;
 use super::database::Database;
 use super::transaction::Transaction;
-use crate::store::arrival::{Arrivals, LAST_ARRIVAL};
-use crate::store::commit::{Commit, Outcome};
-use crate::store::engine::{self, Engine, Fault, all_failed, count};
-use crate::store::group::{admitted, begin_keys, begin_slots, wanted};
-use crate::store::sealing::{Sealing, SealingError};
-use crate::store::stall::{Stalls, Step};
-use crate::store::topics::topics_of;
-use crate::store::trees::Tree;
-use crate::store::volume_number::BASE;
+use crate::arrival::{Arrivals, LAST_ARRIVAL};
+use crate::commit::{Commit, Outcome};
+use crate::engine::{self, Engine, Fault, all_failed, count};
+use crate::group::{admitted, begin_keys, begin_slots, wanted};
+use crate::sealing::{Sealing, SealingError};
+use crate::stall::{Stalls, Step};
+use crate::topics::topics_of;
+use crate::trees::Tree;
+use crate::volume_number::BASE;
 
 /// How often a group is tried that others got in the way of. Each time somebody else has gone on.
 const TRIES: usize = 64;
 
 /// Where a failed database is tried with a write, each process at a key of its own: one that is read-only answers everything else.
-pub(in crate::store) const PROBE: &[u8] = b"probe";
+pub(crate) const PROBE: &[u8] = b"probe";
 
 /// Writes groups, one after the other.
-pub(in crate::store) struct Writer {
+pub(crate) struct Writer {
     database: Arc<Database>,
     arrivals: Arrivals,
     stalls: Arc<Stalls>,

@@ -14,15 +14,15 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::users::Role;
-use crate::model::record;
-use crate::store::broken::unless_broken;
-use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
+use crate::broken::unless_broken;
+use crate::{Commit, CommitError, ReadError, Store, Tree, codec};
+use offerd_model::record;
 
 /// Where the hash of the last record lies that went.
-pub(in crate::store) const ANCHOR: &[u8] = &[0];
+pub(crate) const ANCHOR: &[u8] = &[0];
 
 /// How the keys of records begin.
-pub(in crate::store) const RECORDS: &[u8] = &[1];
+pub(crate) const RECORDS: &[u8] = &[1];
 
 /// Longest time that one record waits for those before it.
 const TURN: Duration = Duration::from_secs(10);
@@ -162,7 +162,7 @@ record! { plain
 }
 
 /// A walk along the chain.
-pub(in crate::store) struct Chain {
+pub(crate) struct Chain {
     records: u64,
     head: AuditHead,
     /// Each gap, with what was read before it.
@@ -174,13 +174,13 @@ pub(in crate::store) struct Chain {
 
 impl Chain {
     /// Begins behind the last record that went, as it lies at [`ANCHOR`].
-    pub(in crate::store) fn behind(anchor: Option<AuditHead>) -> Self {
+    pub(crate) fn behind(anchor: Option<AuditHead>) -> Self {
         let head = anchor.unwrap_or_else(|| AuditHead { number: 0, hash: BEGINNING.to_owned() });
         Self { records: 0, head, met: Vec::new(), named: BTreeSet::new(), fault: None }
     }
 
     /// Takes in the next record, unless the chain is broken before it.
-    pub(in crate::store) fn take(&mut self, place: &[u8], payload: &[u8], record: Option<AuditRecord>) {
+    pub(crate) fn take(&mut self, place: &[u8], payload: &[u8], record: Option<AuditRecord>) {
         if self.fault.is_some() {
             return;
         }
@@ -210,12 +210,12 @@ impl Chain {
     }
 
     /// The gaps that no salvage has recorded.
-    pub(in crate::store) fn unnamed(&self) -> impl Iterator<Item = AuditGap> {
+    pub(crate) fn unnamed(&self) -> impl Iterator<Item = AuditGap> {
         self.met.iter().map(|(gap, ..)| *gap).filter(|gap| !self.named.contains(gap))
     }
 
     /// What the walk has found.
-    pub(in crate::store) fn verdict(self) -> AuditVerdict {
+    pub(crate) fn verdict(self) -> AuditVerdict {
         let unnamed = self.unnamed().next();
         let gaps = self.met.iter().map(|(gap, ..)| *gap).collect();
         match self.met.into_iter().find(|(gap, ..)| Some(*gap) == unnamed) {
@@ -229,7 +229,7 @@ impl Chain {
 
 /// The key and the payload of the record that a salvage adds behind the last one, by whom, of what it was and with the gaps that it
 /// leaves.
-pub(in crate::store) fn salvage_record(
+pub(crate) fn salvage_record(
     last: Option<&(Vec<u8>, Vec<u8>)>,
     who: &str,
     reason: &str,
@@ -452,7 +452,7 @@ fn key(number: u64) -> Vec<u8> {
     [RECORDS, &number.to_be_bytes()].concat()
 }
 
-pub(in crate::store) fn number(key: &[u8]) -> u64 {
+pub(crate) fn number(key: &[u8]) -> u64 {
     key.strip_prefix(RECORDS).and_then(|rest| rest.try_into().ok()).map_or(0, u64::from_be_bytes)
 }
 
@@ -463,7 +463,7 @@ fn hash(payload: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::StoreOptions;
+    use crate::StoreOptions;
 
     fn entry(action: &'static str, who: &str) -> AuditEntry {
         let (object, reason) = (Some("it".to_owned()), Some("asked to".to_owned()));
@@ -495,7 +495,7 @@ mod tests {
 
     #[test]
     fn records_follow_each_other_through_whichever_process_and_old_ones_go_once() {
-        let Some((stores, _directory)) = crate::store::two_nodes() else { return };
+        let Some((stores, _directory)) = crate::testing::two_nodes() else { return };
         let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         std::thread::scope(|scope| {
             for store in &stores {

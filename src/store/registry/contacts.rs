@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
 use super::identities::Forgetting;
-use crate::store::Store;
-use crate::store::broken::ReadError;
-use crate::store::commit::Commit;
-use crate::store::retention::RetentionError;
-use crate::store::sealing::identity_key::{CONTACTS, IdentityKey};
-use crate::store::trees::Tree;
+use crate::Store;
+use crate::broken::ReadError;
+use crate::commit::Commit;
+use crate::retention::RetentionError;
+use crate::sealing::identity_key::{CONTACTS, IdentityKey};
+use crate::trees::Tree;
 
 /// No look-back ends what leads are found by: it goes with them.
 const WITH_THE_LEAD: i64 = i64::MAX / 2;

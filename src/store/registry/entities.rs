@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::model::{
+use crate::codec;
+use offerd_model::{
     CreditBands, EventType, Lead, LeadLegalInformation, ProductSubType, ProductType, RejectReason, TokenKind,
     record,
 };
-use crate::store::codec;
 
 record! { plain
     /// A supply partner: who posts leads. JSON, by uuid.
@@ -74,7 +74,7 @@ record! { plain
 
 impl LeadRecord {
     /// The first table that a stored lead names, if it can be read and names one.
-    pub(in crate::store) fn first_table_in(payload: &[u8]) -> Option<Uuid> {
+    pub(crate) fn first_table_in(payload: &[u8]) -> Option<Uuid> {
         codec::decode_json::<Self>(payload).ok()?.first_table
     }
 }

@@ -9,14 +9,14 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::store::Store;
-use crate::store::broken::{ReadError, unless_broken};
-use crate::store::commit::{Commit, CommitError};
-use crate::store::raw::read_clear;
-use crate::store::retention::RetentionError;
-use crate::store::sealing::identity_key::IdentityKey;
-use crate::store::sealing::owner;
-use crate::store::trees::Tree;
+use crate::Store;
+use crate::broken::{ReadError, unless_broken};
+use crate::commit::{Commit, CommitError};
+use crate::raw::read_clear;
+use crate::retention::RetentionError;
+use crate::sealing::identity_key::IdentityKey;
+use crate::sealing::owner;
+use crate::trees::Tree;
 
 /// How many identities are hashed anew, or removed, at once.
 const AT_ONCE: usize = 256;

@@ -11,9 +11,9 @@ use chrono::DateTime;
 use ring::hmac;
 
 use super::suppressions::{NotAdded, SuppressionList, SuppressionLists};
-use crate::model::{SuppressionDigest, SuppressionKind};
-use crate::store::sealing::{MasterKeyError, kept_beside};
-use crate::store::{CommitError, MasterKey, ReadError, Store};
+use crate::sealing::{MasterKeyError, kept_beside};
+use crate::{CommitError, MasterKey, ReadError, Store};
+use offerd_model::{SuppressionDigest, SuppressionKind};
 
 /// The name under which the command line knows it.
 pub const EVERYWHERE: &str = "everywhere";
@@ -25,7 +25,7 @@ pub(super) const OURS: char = '_';
 const CHECK: &str = "_key";
 
 /// The list that a salvage leaves where it could not show that the lists are whole: until when they are, in its time of update.
-pub(in crate::store) const SALVAGED: &str = "_salvaged";
+pub(crate) const SALVAGED: &str = "_salvaged";
 
 /// What is hashed for it.
 const CHECKED: &[u8] = b"offerd suppression key";
@@ -174,7 +174,7 @@ impl Doubt {
     }
 
     /// Where a backup had the lists whole until a time, Unix milliseconds; 0 where none had.
-    pub(in crate::store) fn of_time(until_ms: i64) -> Self {
+    pub(crate) fn of_time(until_ms: i64) -> Self {
         match DateTime::from_timestamp_millis(until_ms).filter(|_| until_ms > 0) {
             None => Self::MayBeLost(
                 "a salvage could not show that the suppression lists are whole: some of who asked to be left alone may be lost. Until then nobody is asked about anybody; salvage the damaged store again with `--backup FILE`, or add whom you know of, and `offerd suppressions confirm` takes the lists as they are".to_owned(),
@@ -326,7 +326,7 @@ pub(super) type Ours = BTreeMap<String, (SuppressionList, Vec<SuppressionDigest>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Commit, StoreOptions, Tree, codec};
+    use crate::{Commit, StoreOptions, Tree, codec};
 
     #[tokio::test]
     async fn who_asked_is_known_by_the_key_alone_and_without_it_the_list_is_locked() {
@@ -391,7 +391,7 @@ mod tests {
 
     #[test]
     fn of_two_processes_that_would_each_make_the_key_one_does_and_the_other_asks_for_its_file() {
-        let Some((stores, directory)) = crate::store::two_nodes() else { return };
+        let Some((stores, directory)) = crate::testing::two_nodes() else { return };
         let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let files = ["first.key", "second.key"].map(|name| directory.path().join(name));
         let added: Vec<_> = std::thread::scope(|scope| {

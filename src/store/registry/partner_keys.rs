@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::digest;
-use crate::ids;
-use crate::store::{Commit, ReadError, Store, Tree, codec};
+use crate::{Commit, ReadError, Store, Tree, codec};
+use offerd_base::ids;
 
 /// How a partner shows who it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

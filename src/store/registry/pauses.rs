@@ -3,8 +3,8 @@
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
 
-use crate::model::ProductType;
-use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
+use crate::{Commit, CommitError, ReadError, Store, Tree, codec};
+use offerd_model::ProductType;
 
 /// A pause. JSON, by partner and product type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

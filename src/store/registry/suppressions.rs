@@ -7,9 +7,9 @@ use chrono::Utc;
 use serde::{Deserialize, Serialize};
 
 use super::left_alone::{self, OURS, Ours};
-use crate::ids;
-use crate::model::{SuppressionDigest, SuppressionKind};
-use crate::store::{Commit, CommitError, ReadError, Store, Tree, codec};
+use crate::{Commit, CommitError, ReadError, Store, Tree, codec};
+use offerd_base::ids;
+use offerd_model::{SuppressionDigest, SuppressionKind};
 
 /// Most digests of one record.
 const AT_ONCE: usize = 1024;
@@ -221,7 +221,7 @@ fn unnamed(name: &str, kind: SuppressionKind) -> SuppressionList {
 }
 
 /// What a salvage leaves where it could not show that the lists are whole, or only until when.
-pub(in crate::store) fn salvaged(now_ms: i64, whole_until_ms: Option<i64>) -> (Vec<u8>, Vec<u8>) {
+pub(crate) fn salvaged(now_ms: i64, whole_until_ms: Option<i64>) -> (Vec<u8>, Vec<u8>) {
     let list = unnamed(left_alone::SALVAGED, SuppressionKind::Person);
     let list = SuppressionList { created_at: now_ms, updated_at: whole_until_ms.unwrap_or(0), ..list };
     (key(left_alone::SALVAGED), codec::encode_json(&list))
@@ -262,7 +262,7 @@ fn key(name: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::StoreOptions;
+    use crate::StoreOptions;
 
     fn digests(of: std::ops::Range<u32>) -> Vec<SuppressionDigest> {
         of.map(|nth| {
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn what_several_processes_take_off_and_add_at_once_is_all_done() {
-        let Some((stores, _directory)) = crate::store::two_nodes() else { return };
+        let Some((stores, _directory)) = crate::testing::two_nodes() else { return };
         let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let first = SuppressionLists::of(stores[0].clone());
         runtime().block_on(first.add("one", SuppressionKind::Email, &digests(0..40))).unwrap();

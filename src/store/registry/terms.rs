@@ -4,9 +4,9 @@
 //! The keys lie among those of identities, which end in the same way
 //! ([`forget_passed_identities`](Store::forget_passed_identities)): each seals for a quarter of the time, a week at most.
 
-use crate::store::Store;
-use crate::store::sealing::SealingError;
-use crate::store::sealing::identity_key::TERMS;
+use crate::Store;
+use crate::sealing::SealingError;
+use crate::sealing::identity_key::TERMS;
 
 /// What the sealed bytes are bound to.
 const CONTEXT: &[u8] = b"term";

@@ -10,9 +10,9 @@ use uuid::Uuid;
 
 use super::digest;
 use super::entities::{CompanyRecord, TokenRecord};
-use crate::ids;
-use crate::model::TokenKind;
-use crate::store::{Commit, CommitError, ReadError, Store, Topic, Tree, codec};
+use crate::{Commit, CommitError, ReadError, Store, Topic, Tree, codec};
+use offerd_base::ids;
+use offerd_model::TokenKind;
 
 /// Longest name of a company.
 const COMPANY_NAME_BYTES: usize = 200;
@@ -260,7 +260,7 @@ pub fn company_uuid(name: &str) -> Uuid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::StoreOptions;
+    use crate::StoreOptions;
 
     fn new(look_back: Option<u32>) -> NewToken {
         NewToken {

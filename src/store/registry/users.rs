@@ -1,12 +1,13 @@
 //! The people who use the console: their names, roles and passwords. All of this tree is sealed, and a password is kept as its
 //! argon2id hash only.
 
+use offerd_base::worded;
 use std::fmt;
 
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
 
-use crate::store::{Commit, ReadError, Store, Tree, codec};
+use crate::{Commit, ReadError, Store, Tree, codec};
 
 /// Longest name of a user, letters.
 const NAME_CHARS: usize = 64;
@@ -167,7 +168,7 @@ impl Users {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{CommitError, StoreOptions};
+    use crate::{CommitError, StoreOptions};
 
     #[tokio::test]
     async fn a_user_is_found_by_name_and_changed_only_as_they_are_known() {

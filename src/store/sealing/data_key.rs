@@ -10,8 +10,8 @@ use uuid::Uuid;
 
 use super::key::{KEY_LEN, Key, SEAL_LEN};
 use super::key_ring::KeyRing;
-use crate::store::clock::uuid_ms;
-use crate::store::volume_number::{BASE, Number};
+use crate::clock::uuid_ms;
+use crate::volume_number::{BASE, Number};
 
 const VOLUME: usize = 4;
 const KEPT: usize = 4 + KEY_LEN + SEAL_LEN + VOLUME;
@@ -20,7 +20,7 @@ const DESTROYED: usize = 8 + VOLUME;
 const FIRST_TIME: Number = 1_000_000_000;
 
 /// What the store knows of a lead's data key.
-pub(in crate::store) enum DataKey {
+pub(crate) enum DataKey {
     /// There is one.
     Kept(Key),
     /// There was one.
@@ -28,12 +28,12 @@ pub(in crate::store) enum DataKey {
 }
 
 /// The lead whose data key is kept there.
-pub(in crate::store) fn lead_at(place: &[u8]) -> Option<Uuid> {
+pub(crate) fn lead_at(place: &[u8]) -> Option<Uuid> {
     Uuid::from_slice(place.get(2..)?).ok()
 }
 
 /// A data key, as it is kept from now on.
-pub(in crate::store) fn wrap(ring: &KeyRing, lead: Uuid, key: &Key, volume: Number) -> Vec<u8> {
+pub(crate) fn wrap(ring: &KeyRing, lead: Uuid, key: &Key, volume: Number) -> Vec<u8> {
     let wrapping = ring.current(ring.slots.slot_of(lead));
     let generation = wrapping.generation.to_be_bytes();
     let sealed = wrapping.key.seal(&context(lead, generation), key.bytes());
@@ -41,12 +41,12 @@ pub(in crate::store) fn wrap(ring: &KeyRing, lead: Uuid, key: &Key, volume: Numb
 }
 
 /// What is kept instead of a key that is destroyed.
-pub(in crate::store) fn destroyed(at_ms: i64, volume: Number) -> Vec<u8> {
+pub(crate) fn destroyed(at_ms: i64, volume: Number) -> Vec<u8> {
     [&at_ms.to_be_bytes()[..], &volume.to_be_bytes()].concat()
 }
 
 /// The volume of the lead's records, read without opening a key.
-pub(in crate::store) fn volume_of(kept: &[u8]) -> Number {
+pub(crate) fn volume_of(kept: &[u8]) -> Number {
     match kept.len() {
         KEPT | DESTROYED => kept.last_chunk().map_or(BASE, |volume| u32::from_be_bytes(*volume)),
         _ => BASE,
@@ -54,7 +54,7 @@ pub(in crate::store) fn volume_of(kept: &[u8]) -> Number {
 }
 
 /// What is kept but for the volume, which differs from one store to its copy.
-pub(in crate::store) fn without_volume(kept: &[u8]) -> &[u8] {
+pub(crate) fn without_volume(kept: &[u8]) -> &[u8] {
     match kept.len() {
         KEPT | DESTROYED => &kept[..kept.len() - VOLUME],
         _ => kept,
@@ -62,35 +62,35 @@ pub(in crate::store) fn without_volume(kept: &[u8]) -> &[u8] {
 }
 
 /// What is kept, of a lead whose records are in another volume.
-pub(in crate::store) fn in_volume(kept: &[u8], volume: Number) -> Vec<u8> {
+pub(crate) fn in_volume(kept: &[u8], volume: Number) -> Vec<u8> {
     [without_volume(kept), &volume.to_be_bytes()].concat()
 }
 
 /// By which wrapping key of its slot a data key is sealed; nothing of one that is destroyed.
-pub(in crate::store) fn generation_of(kept: &[u8]) -> Option<u32> {
+pub(crate) fn generation_of(kept: &[u8]) -> Option<u32> {
     kept.first_chunk().filter(|_| !is_destroyed(kept)).map(|generation| u32::from_be_bytes(*generation))
 }
 
 /// Whether the key was destroyed, read without opening one.
-pub(in crate::store) fn is_destroyed(kept: &[u8]) -> bool {
+pub(crate) fn is_destroyed(kept: &[u8]) -> bool {
     kept.len() == DESTROYED
 }
 
 /// When the key was destroyed, in ms; nothing of one that was not.
-pub(in crate::store) fn destroyed_at(kept: &[u8]) -> Option<i64> {
+pub(crate) fn destroyed_at(kept: &[u8]) -> Option<i64> {
     kept.first_chunk().filter(|_| is_destroyed(kept)).map(|at_ms| i64::from_be_bytes(*at_ms))
 }
 
 /// When a lead came, in seconds since 1970, where that stands in the place of its volume. Of one that was copied from files, where there
 /// stands a volume, it is the time in its uuid; nothing where that has none.
-pub(in crate::store) fn came_s(lead: Uuid, kept: &[u8]) -> Option<Number> {
+pub(crate) fn came_s(lead: Uuid, kept: &[u8]) -> Option<Number> {
     let number = volume_of(kept);
     let in_uuid = || uuid_ms(lead).map(|ms| Number::try_from(ms / 1000).unwrap_or(Number::MAX));
     (number >= FIRST_TIME).then_some(number).or_else(in_uuid)
 }
 
 /// Reads what is kept; `None` when no key that there is can read it, or it is none.
-pub(in crate::store) fn unwrap(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Option<DataKey> {
+pub(crate) fn unwrap(ring: &KeyRing, lead: Uuid, kept: &[u8]) -> Option<DataKey> {
     match kept.len() {
         DESTROYED => Some(DataKey::Destroyed),
         KEPT => opened(ring, lead, without_volume(kept)).map(DataKey::Kept),
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn when_a_lead_came_stands_beside_its_key_or_in_its_uuid() {
         let kept = |number: Number| [&[0; KEPT - VOLUME][..], &number.to_be_bytes()].concat();
-        let timed = crate::ids::timed_at(1_700_000_000_999);
+        let timed = offerd_base::ids::timed_at(1_700_000_000_999);
         let untimed = Uuid::from_u128(7);
         assert_eq!(came_s(timed, &kept(1_800_000_000)), Some(1_800_000_000));
         assert_eq!(came_s(timed, &kept(3)), Some(1_700_000_000), "as it was copied from the third volume");

@@ -13,10 +13,10 @@ use uuid::Uuid;
 use super::key::{KEY_LEN, Key};
 
 /// The company of the keys that hash no identities, and seal what is kept for a time of its own (`registry::terms`).
-pub(in crate::store) const TERMS: Uuid = Uuid::max();
+pub(crate) const TERMS: Uuid = Uuid::max();
 
 /// The company of the keys by whose hashes leads are found by a contact of whom they are about (`registry::contacts`).
-pub(in crate::store) const CONTACTS: Uuid = Uuid::from_u128(u128::MAX - 1);
+pub(crate) const CONTACTS: Uuid = Uuid::from_u128(u128::MAX - 1);
 
 /// The time of one of those. What an erasure hashes anew is of so long.
 const CONTACTS_SPAN_MS: i64 = 24 * 3_600_000;
@@ -32,21 +32,21 @@ const SPAN_MS: std::ops::RangeInclusive<i64> = 3_600_000..=7 * 24 * 3_600_000;
 
 /// A key with which identities are hashed.
 #[derive(Clone)]
-pub(in crate::store) struct IdentityKey {
+pub(crate) struct IdentityKey {
     /// Whose leads it is for.
-    pub(in crate::store) company: Uuid,
+    pub(crate) company: Uuid,
     /// No other has it.
-    pub(in crate::store) id: u64,
+    pub(crate) id: u64,
     /// From when to when identities are hashed with it, Unix milliseconds.
-    pub(in crate::store) begins_ms: i64,
+    pub(crate) begins_ms: i64,
     /// See above.
-    pub(in crate::store) ends_ms: i64,
+    pub(crate) ends_ms: i64,
     /// When no look-back reaches so far any more.
-    pub(in crate::store) until_ms: i64,
+    pub(crate) until_ms: i64,
     /// Whether what it has hashed is being hashed anew, before it is destroyed.
-    pub(in crate::store) retiring: bool,
+    pub(crate) retiring: bool,
     /// The key.
-    pub(in crate::store) key: Key,
+    pub(crate) key: Key,
 }
 
 impl IdentityKey {
@@ -62,18 +62,18 @@ impl IdentityKey {
     }
 
     /// What the records of the identities that it has hashed begin with.
-    pub(in crate::store) fn prefix(&self) -> Vec<u8> {
+    pub(crate) fn prefix(&self) -> Vec<u8> {
         [&self.company.as_bytes()[..], &self.id.to_be_bytes()].concat()
     }
 
     /// Under which an identity is kept.
-    pub(in crate::store) fn place(&self, identity: &[u8; 32]) -> Vec<u8> {
+    pub(crate) fn place(&self, identity: &[u8; 32]) -> Vec<u8> {
         let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, self.key.bytes());
         [&self.prefix()[..], ring::hmac::sign(&key, identity).as_ref()].concat()
     }
 
     /// Under which that of a lead is kept: of contacts beside those of others who have the same.
-    pub(in crate::store) fn place_of(&self, identity: &[u8; 32], lead: Uuid) -> Vec<u8> {
+    pub(crate) fn place_of(&self, identity: &[u8; 32], lead: Uuid) -> Vec<u8> {
         let mut place = self.place(identity);
         if self.company == CONTACTS {
             place.extend_from_slice(lead.as_bytes());

@@ -5,38 +5,38 @@ use ring::rand::{SecureRandom, SystemRandom};
 use zeroize::Zeroizing;
 
 /// Length of a key, bytes.
-pub(in crate::store) const KEY_LEN: usize = 32;
+pub(crate) const KEY_LEN: usize = 32;
 
 /// What sealing adds to a text, bytes: the nonce before it, the tag behind it.
-pub(in crate::store) const SEAL_LEN: usize = NONCE_LEN + 16;
+pub(crate) const SEAL_LEN: usize = NONCE_LEN + 16;
 
 /// A key of 256 bits for ChaCha20-Poly1305. Wiped from memory when it is dropped.
 ///
 /// Each sealing draws a nonce of 96 bits. The keys here seal few texts: a lead's some dozens, a wrapping key thousands, the
 /// store's own those of visits, which stay far below the 2^32 at which two nonces might meet.
 #[derive(Clone)]
-pub(in crate::store) struct Key(Zeroizing<[u8; KEY_LEN]>);
+pub(crate) struct Key(Zeroizing<[u8; KEY_LEN]>);
 
 impl Key {
     /// A new key out of the system's source of randomness.
-    pub(in crate::store) fn random() -> Self {
+    pub(crate) fn random() -> Self {
         let mut bytes = Zeroizing::new([0; KEY_LEN]);
         draw(&mut *bytes);
         Self(bytes)
     }
 
     /// The key that these bytes are; `None` unless there are as many as a key has.
-    pub(in crate::store) fn of_bytes(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(|bytes| Self(Zeroizing::new(bytes)))
     }
 
     /// Its bytes, to be sealed under another key.
-    pub(in crate::store) fn bytes(&self) -> &[u8; KEY_LEN] {
+    pub(crate) fn bytes(&self) -> &[u8; KEY_LEN] {
         &self.0
     }
 
     /// Seals a text. It opens only in the same context.
-    pub(in crate::store) fn seal(&self, context: &[u8], text: &[u8]) -> Vec<u8> {
+    pub(crate) fn seal(&self, context: &[u8], text: &[u8]) -> Vec<u8> {
         let mut nonce = [0; NONCE_LEN];
         draw(&mut nonce);
         let mut sealed = Vec::with_capacity(text.len() + SEAL_LEN);
@@ -51,7 +51,7 @@ impl Key {
     }
 
     /// Opens what was sealed; `None` when it was sealed under another key, in another context, or is not whole.
-    pub(in crate::store) fn open(&self, context: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn open(&self, context: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
         let (nonce, text) = sealed.split_first_chunk::<NONCE_LEN>()?;
         let nonce = Nonce::assume_unique_for_key(*nonce);
         let mut text = text.to_vec();

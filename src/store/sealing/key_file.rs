@@ -22,17 +22,17 @@ const NAME: &str = "keys";
 const COPY: &str = "keys.copy";
 
 /// The names of the file and its copy, without which a store is not opened.
-pub(in crate::store) const KEY_FILES: [&str; 2] = [NAME, COPY];
+pub(crate) const KEY_FILES: [&str; 2] = [NAME, COPY];
 
 /// The file of a store's keys.
 #[derive(Debug)]
-pub(in crate::store) struct KeyFile {
+pub(crate) struct KeyFile {
     path: PathBuf,
 }
 
 impl KeyFile {
     /// The file of the store in a directory.
-    pub(in crate::store) fn of(store: &Path) -> Self {
+    pub(crate) fn of(store: &Path) -> Self {
         Self { path: store.join(NAME) }
     }
 
@@ -42,7 +42,7 @@ impl KeyFile {
     }
 
     /// What there is, if the master key opens it: of the file, or where that is lost, of its copy.
-    pub(in crate::store) fn sound(&self, master: &MasterKey) -> Result<Vec<u8>, SealingError> {
+    pub(crate) fn sound(&self, master: &MasterKey) -> Result<Vec<u8>, SealingError> {
         match self.opened_text(master) {
             Ok(text) => Ok(text),
             Err(lost) => self.copy().opened_text(master).map_err(|_| lost),
@@ -61,7 +61,7 @@ impl KeyFile {
 
     /// Makes the file and its copy the same again, where the master key opens one of them, and names the one that was damaged. A
     /// file that is lost counts as damaged, a copy does not: a crash may have come before it was written.
-    pub(in crate::store) fn mend(&self, master: &MasterKey) -> Result<Option<&'static str>, SealingError> {
+    pub(crate) fn mend(&self, master: &MasterKey) -> Result<Option<&'static str>, SealingError> {
         let copy = self.copy();
         match (self.opened_text(master), copy.opened_text(master)) {
             (Err(SealingError::Io { error, .. }), _) if error.kind() == disk::NOT_A_FILE => {
@@ -87,12 +87,12 @@ impl KeyFile {
     }
 
     /// Whether there is one.
-    pub(in crate::store) fn is_there(&self) -> bool {
+    pub(crate) fn is_there(&self) -> bool {
         self.path.exists() || self.copy().path.exists()
     }
 
     /// Replaces the file and its copy. Once this returns, the new ones survive a power cut, and the old ones are gone.
-    pub(in crate::store) fn restore(&self, text: &[u8]) -> Result<(), SealingError> {
+    pub(crate) fn restore(&self, text: &[u8]) -> Result<(), SealingError> {
         let copy = self.copy();
         self.replace(text).map_err(|source| self.io(source))?;
         copy.replace(text).map_err(|source| copy.io(source))

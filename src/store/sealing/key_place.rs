@@ -7,7 +7,7 @@ use super::key_ring::KeyRing;
 use super::master_key::MasterKey;
 
 /// A place for the keys, beside the records.
-pub(in crate::store) trait KeyPlace: Send + Sync {
+pub(crate) trait KeyPlace: Send + Sync {
     /// What messages call it.
     fn path(&self) -> &Path;
 

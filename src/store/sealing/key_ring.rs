@@ -17,33 +17,33 @@ const ENTRY: usize = 2 + 4 + KEY_LEN;
 
 /// A wrapping key of a slot.
 #[derive(Clone)]
-pub(in crate::store) struct WrappingKey {
+pub(crate) struct WrappingKey {
     /// How many its slot had before it.
-    pub(in crate::store) generation: u32,
+    pub(crate) generation: u32,
     /// The key.
-    pub(in crate::store) key: Key,
+    pub(crate) key: Key,
 }
 
 /// The keys themselves.
 #[derive(Clone)]
-pub(in crate::store) struct KeyRing {
+pub(crate) struct KeyRing {
     /// Seals what is of no lead.
-    pub(in crate::store) own: Key,
+    pub(crate) own: Key,
     /// Keys the hashes of what must not be guessed.
-    pub(in crate::store) blinding: Key,
+    pub(crate) blinding: Key,
     /// How the slot of a lead is chosen.
-    pub(in crate::store) slots: Slots,
+    pub(crate) slots: Slots,
     /// By slot, oldest first: the last seals, those before it are about to be destroyed.
     wrapping: Vec<Vec<WrappingKey>>,
     /// What identities are hashed with.
-    pub(in crate::store) identities: Vec<IdentityKey>,
+    pub(crate) identities: Vec<IdentityKey>,
     /// Oldest first: the last seals what passes, those before it are about to be destroyed.
     passing: Vec<PassingKey>,
 }
 
 impl KeyRing {
     /// New keys, one for each slot.
-    pub(in crate::store) fn random() -> Self {
+    pub(crate) fn random() -> Self {
         let slot = || vec![WrappingKey { generation: 0, key: Key::random() }];
         let blinding = Key::random();
         Self {
@@ -57,51 +57,46 @@ impl KeyRing {
     }
 
     /// The wrapping key that seals in a slot now.
-    pub(in crate::store) fn current(&self, slot: u16) -> &WrappingKey {
+    pub(crate) fn current(&self, slot: u16) -> &WrappingKey {
         self.wrapping[usize::from(slot)].last().expect("each slot has a key from its beginning on")
     }
 
     /// The wrapping key that sealed in a slot, if it was not destroyed.
-    pub(in crate::store) fn wrapping(&self, slot: u16, generation: u32) -> Option<&WrappingKey> {
+    pub(crate) fn wrapping(&self, slot: u16, generation: u32) -> Option<&WrappingKey> {
         self.wrapping[usize::from(slot)].iter().find(|key| key.generation == generation)
     }
 
     /// The slots with keys that are about to be destroyed.
-    pub(in crate::store) fn unfinished(&self) -> Vec<u16> {
+    pub(crate) fn unfinished(&self) -> Vec<u16> {
         (0..SLOTS).filter(|slot| self.is_unfinished(*slot)).collect()
     }
 
     /// Whether a slot has keys that are about to be destroyed.
-    pub(in crate::store) fn is_unfinished(&self, slot: u16) -> bool {
+    pub(crate) fn is_unfinished(&self, slot: u16) -> bool {
         self.wrapping[usize::from(slot)].len() > 1
     }
 
     /// Gives a slot a new key that seals from now on.
-    pub(in crate::store) fn renew(&mut self, slot: u16) {
+    pub(crate) fn renew(&mut self, slot: u16) {
         let generation = self.current(slot).generation.wrapping_add(1);
         self.wrapping[usize::from(slot)].push(WrappingKey { generation, key: Key::random() });
     }
 
     /// Forgets every key of a slot that seals no more.
-    pub(in crate::store) fn forget(&mut self, slot: u16) {
+    pub(crate) fn forget(&mut self, slot: u16) {
         let keys = &mut self.wrapping[usize::from(slot)];
         keys.drain(..keys.len() - 1);
     }
 
     /// The key with which identities of a company are hashed at a time; nothing where one is to be begun, or one that is there is
     /// needed for longer.
-    pub(in crate::store) fn identity_key(
-        &self,
-        company: Uuid,
-        at_ms: i64,
-        look_back_ms: i64,
-    ) -> Option<&IdentityKey> {
+    pub(crate) fn identity_key(&self, company: Uuid, at_ms: i64, look_back_ms: i64) -> Option<&IdentityKey> {
         let of_now = self.identities.iter().rev().find(|key| key.company == company && key.is_of(at_ms))?;
         (of_now.until_ms >= of_now.ends_ms.saturating_add(look_back_ms)).then_some(of_now)
     }
 
     /// Begins a key with which identities of a company are hashed, or has the one that there is be needed for longer.
-    pub(in crate::store) fn begin_identities(&mut self, company: Uuid, at_ms: i64, look_back_ms: i64) {
+    pub(crate) fn begin_identities(&mut self, company: Uuid, at_ms: i64, look_back_ms: i64) {
         let of_now = self.identities.iter_mut().rev().find(|key| key.company == company && key.is_of(at_ms));
         match of_now {
             Some(key) => key.until_ms = key.until_ms.max(key.ends_ms.saturating_add(look_back_ms)),
@@ -113,7 +108,7 @@ impl KeyRing {
     }
 
     /// Has what a key has hashed be hashed anew, with another one for the same time.
-    pub(in crate::store) fn retire_identities(&mut self, id: u64) {
+    pub(crate) fn retire_identities(&mut self, id: u64) {
         let next = self.next_identity_id();
         let Some(old) = self.identities.iter_mut().find(|key| key.id == id) else { return };
         let fresh = IdentityKey { id: next, key: Key::random(), retiring: false, ..old.clone() };
@@ -122,12 +117,12 @@ impl KeyRing {
     }
 
     /// Forgets a key with which identities were hashed.
-    pub(in crate::store) fn forget_identities(&mut self, id: u64) {
+    pub(crate) fn forget_identities(&mut self, id: u64) {
         self.identities.retain(|key| key.id != id);
     }
 
     /// The key that seals what passes, and one of before by its id.
-    pub(in crate::store) fn passing(&self, id: Option<Uuid>) -> Option<&PassingKey> {
+    pub(crate) fn passing(&self, id: Option<Uuid>) -> Option<&PassingKey> {
         match id {
             Some(id) => self.passing.iter().find(|key| key.id == id),
             None => self.passing.last(),
@@ -135,17 +130,17 @@ impl KeyRing {
     }
 
     /// Begins a key that seals what passes from now on.
-    pub(in crate::store) fn begin_passing(&mut self) {
+    pub(crate) fn begin_passing(&mut self) {
         self.passing.push(PassingKey::random());
     }
 
     /// Forgets all keys of what passes but the one that seals.
-    pub(in crate::store) fn forget_passing(&mut self) {
+    pub(crate) fn forget_passing(&mut self) {
         self.passing.drain(..self.passing.len().saturating_sub(1));
     }
 
     /// The same keys, for a copy that is kept for longer than what passes.
-    pub(in crate::store) fn without_passing(&self) -> Self {
+    pub(crate) fn without_passing(&self) -> Self {
         Self { passing: Vec::new(), ..self.clone() }
     }
 

@@ -21,17 +21,13 @@ const ID: usize = 8;
 pub(super) const HEADING_LEN: usize = HEADING.len() + ID;
 
 /// A ring, sealed by a master key.
-pub(in crate::store) fn text(master: &MasterKey, ring: &KeyRing) -> Vec<u8> {
+pub(crate) fn text(master: &MasterKey, ring: &KeyRing) -> Vec<u8> {
     let sealed = master.key.seal(HEADING, &ring.to_bytes());
     [HEADING, master.id().as_bytes(), b"\n", &sealed].concat()
 }
 
 /// The ring of a text from a place, which errors name.
-pub(in crate::store) fn opened(
-    path: &Path,
-    master: &MasterKey,
-    text: &[u8],
-) -> Result<KeyRing, SealingError> {
+pub(crate) fn opened(path: &Path, master: &MasterKey, text: &[u8]) -> Result<KeyRing, SealingError> {
     let (id, sealed) = parts(path, text)?;
     let ring = master.key.open(HEADING, sealed).map(Zeroizing::new);
     let Some(ring) = ring else {
@@ -49,7 +45,7 @@ pub(in crate::store) fn opened(
 }
 
 /// The id of the master key that a text is sealed with. It is outside of what is sealed.
-pub(in crate::store) fn sealed_with(path: &Path, text: &[u8]) -> Result<String, SealingError> {
+pub(crate) fn sealed_with(path: &Path, text: &[u8]) -> Result<String, SealingError> {
     parts(path, text).map(|(id, _)| id)
 }
 

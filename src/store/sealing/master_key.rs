@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::key::{KEY_LEN, Key};
-use crate::regular_file;
-use crate::store::{disk, space::unusable};
+use crate::{disk, space::unusable};
+use offerd_base::regular_file;
 
 /// The variable that may hold the key itself.
 const VARIABLE: &str = "OFFERD_MASTER_KEY";
@@ -25,7 +25,7 @@ const FILE_BYTES_MAX: u64 = 4096;
 /// The key under which a store's keys are sealed. Kept outside the store, as 64 hexadecimal digits.
 #[derive(Clone)]
 pub struct MasterKey {
-    pub(in crate::store) key: Key,
+    pub(crate) key: Key,
     place: String,
 }
 
@@ -124,7 +124,7 @@ impl MasterKey {
     }
 
     /// Makes the key of a new store that none was given for.
-    pub(in crate::store) fn create_beside(store: &Path) -> Result<Self, MasterKeyError> {
+    pub(crate) fn create_beside(store: &Path) -> Result<Self, MasterKeyError> {
         let file = Self::new_beside(store)?;
         let made = Self::create(&file)?;
         made.tell_made(&file);
@@ -167,7 +167,7 @@ impl MasterKey {
     }
 
     /// The key of a backup that was sealed with it.
-    pub(in crate::store) fn open(&self, context: &[u8], sealed: &[u8]) -> Option<Key> {
+    pub(crate) fn open(&self, context: &[u8], sealed: &[u8]) -> Option<Key> {
         Key::of_bytes(&self.key.open(context, sealed).map(Zeroizing::new)?)
     }
 
@@ -196,7 +196,7 @@ impl MasterKey {
 ///
 /// # Errors
 /// That the store is a mounted volume, and what lies beside it would not be kept with it.
-pub(in crate::store) fn kept_beside(
+pub(crate) fn kept_beside(
     store: &Path,
     file: PathBuf,
     setting: &'static str,

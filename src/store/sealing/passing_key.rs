@@ -14,17 +14,17 @@ pub(super) const ENTRY: usize = 16 + KEY_LEN;
 
 /// A key for what passes.
 #[derive(Clone)]
-pub(in crate::store) struct PassingKey {
+pub(crate) struct PassingKey {
     /// No other has it; it stands before what is sealed with the key.
-    pub(in crate::store) id: Uuid,
+    pub(crate) id: Uuid,
     /// The key.
-    pub(in crate::store) key: Key,
+    pub(crate) key: Key,
 }
 
 impl PassingKey {
     /// A new key.
     pub(super) fn random() -> Self {
-        Self { id: crate::ids::random(), key: Key::random() }
+        Self { id: offerd_base::ids::random(), key: Key::random() }
     }
 
     /// Adds it to bytes that are to be sealed.

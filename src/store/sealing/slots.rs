@@ -7,11 +7,11 @@ use super::key::Key;
 
 /// In how many slots the leads are, each with a wrapping key of its own. Erasing a lead seals the data keys of its slot
 /// again: one in so many.
-pub(in crate::store) const SLOTS: u16 = 1024;
+pub(crate) const SLOTS: u16 = 1024;
 
 /// How the slot of a lead is chosen: by a keyed hash of its uuid, so that nobody who chooses uuids can put many leads into one slot.
 #[derive(Clone)]
-pub(in crate::store) struct Slots(hmac::Key);
+pub(crate) struct Slots(hmac::Key);
 
 impl Slots {
     /// By this key.
@@ -20,7 +20,7 @@ impl Slots {
     }
 
     /// The slot of a lead.
-    pub(in crate::store) fn slot_of(&self, lead: Uuid) -> u16 {
+    pub(crate) fn slot_of(&self, lead: Uuid) -> u16 {
         let mut context = hmac::Context::with_key(&self.0);
         context.update(b"slot\0");
         context.update(lead.as_bytes());
@@ -30,7 +30,7 @@ impl Slots {
     }
 
     /// Under which the data key of a lead is kept: keys of one slot lie together.
-    pub(in crate::store) fn place(&self, lead: Uuid) -> Vec<u8> {
+    pub(crate) fn place(&self, lead: Uuid) -> Vec<u8> {
         [&self.slot_of(lead).to_be_bytes()[..], lead.as_bytes()].concat()
     }
 }

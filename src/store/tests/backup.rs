@@ -7,8 +7,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::store::backup::{BackupError, BackupFault, Damage, Restore, RestoreError, Scanner};
-use crate::store::beside::BesideError;
+pub(super) use crate::backup::{BackupError, BackupFault, Damage, Restore, RestoreError, Scanner};
+use crate::beside::BesideError;
 
 const LEAD: Uuid = Uuid::from_u128(0x11);
 

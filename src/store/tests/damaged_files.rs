@@ -6,10 +6,10 @@ use fastrand::Rng;
 
 use super::volumes::{HOUR_MS, Hourly, submit};
 use super::*;
-use crate::store::disk::SyncFault;
-use crate::store::manifest::{FileRow, Found, Manifest, VolumeRow};
-use crate::store::record_file;
-use crate::store::volume_number::{BASE, directory_of};
+use crate::disk::SyncFault;
+use crate::manifest::{FileRow, Found, Manifest, VolumeRow};
+use crate::record_file;
+use crate::volume_number::{BASE, directory_of};
 
 /// How much of it is done: of every so many bytes of manifests, lists and headings one is flipped, and so many seeded places of
 /// each other file; each file is cut to so many lengths. `OFFERD_DAMAGE=all` does the whole of it, which takes minutes.
@@ -169,15 +169,15 @@ impl Killed {
 
     /// What lies in the base or in another volume is there.
     fn others_are_whole(&self, what: &str, damaged: u32, found: &Contents) {
-        let rows = [crate::store::manifest::FileRow { number: 1, bytes: 0 }];
-        for number in crate::store::volume_number::volumes_in(self.directory.path()).unwrap() {
+        let rows = [crate::manifest::FileRow { number: 1, bytes: 0 }];
+        for number in crate::volume_number::volumes_in(self.directory.path()).unwrap() {
             if number == damaged {
                 continue;
             }
             let directory = directory_of(self.directory.path(), number);
-            let unheard = crate::store::damages::Damages::default();
-            let files = crate::store::volumes::files::Files::open_to_read(directory, number, &rows, &unheard)
-                .unwrap();
+            let unheard = crate::damages::Damages::default();
+            let files =
+                crate::volumes::files::Files::open_to_read(directory, number, &rows, &unheard).unwrap();
             for met in files.last().walk(0) {
                 let Met::Entry(entry) = met.unwrap() else {
                     panic!("{what}: volume {number} is damaged too")
@@ -367,7 +367,7 @@ fn a_volume_that_cannot_be_opened_is_told_and_the_others_go_on() {
     assert!(told.len() == 1 && told[0].starts_with("`volumes/2` cannot be used: "), "{told:?}");
     assert_eq!((report.leads_sound, report.leads_broken, report.is_sound()), (3, 1, false));
     let file = super::backup::taken(&store, || ());
-    let mut scanner = crate::store::backup::Scanner::new(None);
+    let mut scanner = crate::backup::Scanner::new(None);
     scanner.push(&file).unwrap();
     let summary = scanner.finish().unwrap();
     let count = |tree: Tree| summary.records[tree as usize].1;
@@ -390,7 +390,7 @@ fn records_that_cannot_be_read_are_counted_in_a_backup() {
     drop(store);
     tamper(directory.path(), &Tree::Templates.sled_key(b"b"), |raw| raw[6] ^= 1);
     let file = super::backup::taken(&inline(&directory), || ());
-    let mut scanner = crate::store::backup::Scanner::new(None);
+    let mut scanner = crate::backup::Scanner::new(None);
     scanner.push(&file).unwrap();
     assert_eq!(scanner.finish().unwrap().broken, [(Tree::Templates, 1)]);
 }
@@ -515,7 +515,7 @@ fn a_store_without_manifests_is_whole_for_nobody() {
         let store = inline(&directory);
         assert!(!store.check().unwrap().is_sound(), "{round}");
         let file = super::backup::taken(&store, || ());
-        let mut scanner = crate::store::backup::Scanner::new(None);
+        let mut scanner = crate::backup::Scanner::new(None);
         scanner.push(&file).unwrap();
         assert_eq!(scanner.finish().unwrap().damages, 1, "{round}");
     }
@@ -596,8 +596,8 @@ fn a_record_file_or_a_journal_of_another_format_is_told_as_that() {
 
 #[test]
 fn a_pause_that_cannot_be_read_holds() {
-    use crate::model::ProductType;
-    use crate::store::pauses::{Pause, Pauses};
+    use crate::pauses::{Pause, Pauses};
+    use offerd_model::ProductType;
     let directory = directory();
     let store = inline(&directory);
     if directory.database.is_some() {

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use memchr::memmem;
 
 use super::*;
-use crate::store::contacts::ContactsOf;
-use crate::store::identities::{Forgetting, IdentityOf};
-use crate::store::sealing::{data_key, key_file::KeyFile, key_place::KeyPlace as _, key_ring::KeyRing};
+use crate::contacts::ContactsOf;
+use crate::identities::{Forgetting, IdentityOf};
+use crate::sealing::{data_key, key_file::KeyFile, key_place::KeyPlace as _, key_ring::KeyRing};
 
 const COMPANY: Uuid = Uuid::from_u128(0xC0);
 const HOUR_MS: i64 = 3_600_000;

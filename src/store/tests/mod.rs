@@ -43,7 +43,7 @@ impl Directory {
 
 fn directory() -> Directory {
     let both = tempfile::tempdir().expect("a temporary directory");
-    Directory { store: both.path().join("store"), database: postgres::tests::database(), _both: both }
+    Directory { store: both.path().join("store"), database: crate::testing::database(), _both: both }
 }
 
 fn inline(directory: &Directory) -> Store {
@@ -54,24 +54,19 @@ fn inline(directory: &Directory) -> Store {
 
 impl Shared {
     /// The records in files, of a store that is known to have them there.
-    pub(in crate::store) fn records(&self) -> &Arc<Records> {
+    pub(crate) fn records(&self) -> &Arc<Records> {
         &self.files().expect("a store in files").records
     }
 }
 
 impl Commit {
     /// Destroys the data key of a lead.
-    pub(in crate::store) fn erase(self, lead: Uuid, at_ms: i64) -> Self {
+    pub(crate) fn erase(self, lead: Uuid, at_ms: i64) -> Self {
         self.erase_all([lead], at_ms)
     }
 }
 
 impl Store {
-    /// How many keys were looked up in indexes on this thread.
-    pub(crate) fn look_ups() -> usize {
-        index::LOOK_UPS.get()
-    }
-
     /// Commits and takes the outcome, which an inline store has at once.
     fn commit_now(&self, commit: Commit) -> Outcome {
         self.commit(commit).now_or_never().expect("an inline commit is ready at once")
@@ -162,16 +157,14 @@ fn tamper(path: &Path, key: &[u8], change: impl FnOnce(&mut Vec<u8>)) {
 
 /// Like [`tamper`], or removes it.
 fn tamper_with(path: &Path, key: &[u8], change: impl FnOnce(Vec<u8>) -> Option<Vec<u8>>) {
-    let numbers = [crate::store::volume_number::BASE]
-        .into_iter()
-        .chain(crate::store::volume_number::volumes_in(path).unwrap());
+    let numbers =
+        [crate::volume_number::BASE].into_iter().chain(crate::volume_number::volumes_in(path).unwrap());
     let files = numbers.map(|number| {
         let row = manifest::FileRow { number: 1, bytes: 0 };
-        let directory = crate::store::volume_number::directory_of(path, number);
-        crate::store::volumes::files::Files::open(directory, number, &[row], &damages::Damages::default())
-            .unwrap()
+        let directory = crate::volume_number::directory_of(path, number);
+        crate::volumes::files::Files::open(directory, number, &[row], &damages::Damages::default()).unwrap()
     });
-    let holds = |files: crate::store::volumes::files::Files| {
+    let holds = |files: crate::volumes::files::Files| {
         let last = |found, met: Met| match met {
             Met::Entry(entry) if entry.key == key => Some(entry),
             _ => found,
@@ -181,6 +174,6 @@ fn tamper_with(path: &Path, key: &[u8], change: impl FnOnce(Vec<u8>) -> Option<V
     };
     let (files, raw) = files.filter_map(holds).next().expect("a record to tamper with");
     let change =
-        changes::Change { volume: crate::store::volume_number::BASE, key: key.to_vec(), value: change(raw) };
+        changes::Change { volume: crate::volume_number::BASE, key: key.to_vec(), value: change(raw) };
     files.append(&[change]).unwrap();
 }

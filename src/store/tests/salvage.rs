@@ -6,11 +6,10 @@ use std::future::Future;
 use super::backup::taken;
 use super::volumes::{HOUR_MS, Hourly, answers, events, submit};
 use super::*;
-use crate::matching::suppressions::Suppressions;
-use crate::model::SuppressionKind;
-use crate::store::audit::{AuditEntry, AuditFilter, AuditGap, AuditLog};
-use crate::store::left_alone::{Doubt, LeftAlone};
-use crate::store::salvage::{SalvageError, Salvaged, salvage};
+use crate::audit::{AuditEntry, AuditFilter, AuditGap, AuditLog};
+use crate::left_alone::{Doubt, LeftAlone};
+use crate::salvage::{SalvageError, Salvaged, salvage};
+use offerd_model::SuppressionKind;
 
 /// A store of some hours, of which a backup was taken in the middle.
 struct Drill {
@@ -305,14 +304,12 @@ fn lists_that_nobody_can_show_to_be_whole_keep_everybody_from_being_asked_about_
     let salvaged = drill.salvage(None).unwrap();
     assert!(salvaged.may_lack_unknown && matches!(salvaged.doubt, Some(Doubt::MayBeLost(_))), "{salvaged:?}");
     let store = drill.salvaged();
-    let suppressions = Suppressions::of(&store, key.clone());
-    let locked = suppressions.locked().expect("nobody knows who is to be left alone");
-    assert!(locked.contains("--backup FILE") && locked.contains("suppressions confirm"), "{locked}");
+    let Some(Doubt::MayBeLost(doubt)) = Doubt::read(&store).unwrap() else { panic!("the lists seem whole") };
+    assert!(doubt.contains("--backup FILE") && doubt.contains("suppressions confirm"), "{doubt}");
     block_on(left_alone::leave_alone(&store, &key, SuppressionKind::Email, &[ASKED])).unwrap();
     assert!(block_on(left_alone::confirm(&store, &key)).unwrap());
     assert!(!block_on(left_alone::confirm(&store, &key)).unwrap());
-    suppressions.load(&store).unwrap();
-    assert_eq!((suppressions.locked(), is_left_alone(&store, &key)), (None, true));
+    assert_eq!((Doubt::read(&store).unwrap(), is_left_alone(&store, &key)), (None, true));
 }
 
 #[test]

@@ -7,9 +7,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::store::raw::RawValues;
-use crate::store::sealing::data_key;
-use crate::store::sealing::slots::Slots;
+use crate::raw::RawValues;
+use crate::sealing::data_key;
+use crate::sealing::slots::Slots;
 
 /// A text that is looked for where it must not be.
 const CANARY: &[u8] = b"078-05-1120 wren.canary@example.com";

@@ -32,7 +32,7 @@ async fn what_is_kept_for_a_day_is_read_by_nobody_two_days_later() {
 async fn what_is_older_is_removed_in_the_order_of_its_time() {
     let directory = directory();
     let store = inline(&directory);
-    let key = |ms: u64| [crate::ids::timed_at(ms).as_bytes(), &[0, 1][..]].concat();
+    let key = |ms: u64| [offerd_base::ids::timed_at(ms).as_bytes(), &[0, 1][..]].concat();
     let lead = Uuid::from_u128(7);
     for ms in [1000, 2000, 3000] {
         store.commit_now(Commit::new().about(lead).put(Tree::Transcripts, key(ms), [1; 40])).unwrap();

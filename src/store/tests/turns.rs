@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use crate::store::turns::Turns;
-use crate::store::{CommitError, Tree};
+use crate::turns::Turns;
+use crate::{CommitError, Tree};
 
 const LONG: Duration = Duration::from_secs(60);
 

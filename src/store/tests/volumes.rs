@@ -9,8 +9,8 @@ use proptest::prelude::*;
 
 use super::backup::taken;
 use super::*;
-use crate::store::backup::Restore;
-use crate::store::changes::Change;
+use crate::backup::Restore;
+use crate::changes::Change;
 
 pub(super) const COMPANY: Uuid = Uuid::from_u128(0xC0);
 

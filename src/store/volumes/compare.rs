@@ -26,7 +26,7 @@ struct Part {
 impl Volume {
     /// Reads all of the files, notes what is damaged, and counts the records that the index does not find, or finds as they were
     /// before. Others may write meanwhile.
-    pub(in crate::store) fn unfound(&self, damages: &Damages) -> DiskResult<u64> {
+    pub(crate) fn unfound(&self, damages: &Damages) -> DiskResult<u64> {
         // Behind it lies what the index does not know yet.
         let until = self.found_until();
         let mut of = 1;

@@ -14,13 +14,13 @@ use super::super::record_file::{self, FileNumber, Locator, RecordFile};
 use super::super::volume_number::{Number, directory_name};
 
 /// The name of a file of a volume, from the directory of the store on.
-pub(in crate::store) fn name(volume: Number, number: FileNumber) -> String {
+pub(crate) fn name(volume: Number, number: FileNumber) -> String {
     let path = record_file::path_of(directory_name(volume).as_ref(), number);
     path.to_string_lossy().into_owned()
 }
 
 /// That a file is gone while it is open, and what to do.
-pub(in crate::store) fn gone(file: &str) -> String {
+pub(crate) fn gone(file: &str) -> String {
     format!(
         "`{file}` is gone, or another file has its name: move it back, or stop the daemon and give `offerd store salvage`; nothing is \
          acknowledged until then"
@@ -28,17 +28,12 @@ pub(in crate::store) fn gone(file: &str) -> String {
 }
 
 /// Whether a file cannot be opened though it is there, for a reason that is not its own.
-pub(in crate::store) fn is_refused(error: &io::Error) -> bool {
+pub(crate) fn is_refused(error: &io::Error) -> bool {
     [disk::NOT_A_FILE, io::ErrorKind::PermissionDenied].contains(&error.kind())
 }
 
 /// Notes what is wrong with a file that there must be, as far as opening it shows.
-pub(in crate::store) fn note_faults(
-    volume: Number,
-    row: &FileRow,
-    opened: &io::Result<RecordFile>,
-    damages: &Damages,
-) {
+pub(crate) fn note_faults(volume: Number, row: &FileRow, opened: &io::Result<RecordFile>, damages: &Damages) {
     let damaged = |what| damages.note_of(Some(volume), name(volume, row.number), what);
     match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => damaged(DamageKind::Missing),
@@ -54,8 +49,8 @@ pub(in crate::store) fn note_faults(
 }
 
 /// The files of a volume, in the order they were begun. The last one grows.
-pub(in crate::store) struct Files {
-    pub(in crate::store) volume: Number,
+pub(crate) struct Files {
+    pub(crate) volume: Number,
     directory: PathBuf,
     files: RwLock<BTreeMap<FileNumber, Arc<RecordFile>>>,
     /// Those that there must be, and are not. They stay in the manifest, so that each start notes them as damage.
@@ -64,7 +59,7 @@ pub(in crate::store) struct Files {
 
 impl Files {
     /// Makes the first file of a volume, and its directory.
-    pub(in crate::store) fn create(directory: PathBuf, volume: Number) -> io::Result<Self> {
+    pub(crate) fn create(directory: PathBuf, volume: Number) -> io::Result<Self> {
         disk::make_directory(&directory)?;
         let first = Arc::new(RecordFile::create(&directory, volume, 1)?);
         Ok(Self { volume, directory, files: RwLock::new([(1, first)].into()), missing: Vec::new() })
@@ -72,7 +67,7 @@ impl Files {
 
     /// Opens the files that there must be. What is missing of them is noted as damage; where none is left that can grow, one is
     /// begun.
-    pub(in crate::store) fn open(
+    pub(crate) fn open(
         directory: PathBuf,
         volume: Number,
         rows: &[FileRow],
@@ -92,7 +87,7 @@ impl Files {
     }
 
     /// Opens the files of a volume that is not to be changed.
-    pub(in crate::store) fn open_to_read(
+    pub(crate) fn open_to_read(
         directory: PathBuf,
         volume: Number,
         rows: &[FileRow],
@@ -123,12 +118,12 @@ impl Files {
     }
 
     /// The name of a file, from the directory of the store on.
-    pub(in crate::store) fn name(&self, number: FileNumber) -> String {
+    pub(crate) fn name(&self, number: FileNumber) -> String {
         name(self.volume, number)
     }
 
     /// Begins the next file.
-    pub(in crate::store) fn begin(&self) -> io::Result<()> {
+    pub(crate) fn begin(&self) -> io::Result<()> {
         self.begin_next(self.last().number)
     }
 
@@ -141,7 +136,7 @@ impl Files {
     ///
     /// # Errors
     /// Also that the file is gone, with which they would go at the next start.
-    pub(in crate::store) fn append(&self, changes: &[Change]) -> io::Result<Vec<Locator>> {
+    pub(crate) fn append(&self, changes: &[Change]) -> io::Result<Vec<Locator>> {
         let last = self.last();
         match last.is_gone(&self.directory) {
             true => Err(io::Error::other(gone(&self.name(last.number)))),
@@ -153,7 +148,7 @@ impl Files {
     ///
     /// # Errors
     /// That the disk cannot read it.
-    pub(in crate::store) fn read(&self, locator: Locator, key: &[u8]) -> io::Result<Vec<u8>> {
+    pub(crate) fn read(&self, locator: Locator, key: &[u8]) -> io::Result<Vec<u8>> {
         let file = self.file(locator.file);
         file.map_or_else(|| Ok(Vec::new()), |file| file.read(locator, key))
     }
@@ -164,25 +159,25 @@ impl Files {
     }
 
     /// All of them, in their order.
-    pub(in crate::store) fn all(&self) -> Vec<Arc<RecordFile>> {
+    pub(crate) fn all(&self) -> Vec<Arc<RecordFile>> {
         self.files.read().values().cloned().collect()
     }
 
     /// The one that grows.
-    pub(in crate::store) fn last(&self) -> Arc<RecordFile> {
+    pub(crate) fn last(&self) -> Arc<RecordFile> {
         let files = self.files.read();
         let (_, last) = files.last_key_value().expect("a volume has a file from its beginning on");
         Arc::clone(last)
     }
 
     /// Takes a file out of the volume, which must have another one; its name is left to be removed.
-    pub(in crate::store) fn take_out(&self, number: FileNumber) -> PathBuf {
+    pub(crate) fn take_out(&self, number: FileNumber) -> PathBuf {
         self.files.write().remove(&number);
         record_file::path_of(&self.directory, number)
     }
 
     /// Once this returns, what was appended before survives a power cut.
-    pub(in crate::store) fn sync(&self) -> io::Result<()> {
+    pub(crate) fn sync(&self) -> io::Result<()> {
         self.all().iter().try_for_each(|file| file.sync())
     }
 
@@ -195,12 +190,12 @@ impl Files {
     }
 
     /// How long they are.
-    pub(in crate::store) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.files.read().values().map(|file| file.len()).sum()
     }
 
     /// How they stand in the manifest.
-    pub(in crate::store) fn rows(&self) -> Vec<FileRow> {
+    pub(crate) fn rows(&self) -> Vec<FileRow> {
         let files = self.files.read();
         let present = files.values().map(|file| FileRow { number: file.number, bytes: file.listed() });
         let mut rows: Vec<FileRow> = present.chain(self.missing.iter().copied()).collect();

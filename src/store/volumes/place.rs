@@ -13,7 +13,7 @@ use super::Volumes;
 
 /// Where a record is to be looked for, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::store) enum Place {
+pub(crate) enum Place {
     /// In one volume.
     In(Number),
     /// In the base, where records are that are about no lead; then in the last volume, should the lead have lost its data
@@ -25,7 +25,7 @@ pub(in crate::store) enum Place {
 
 impl Place {
     /// The volumes to look in.
-    pub(in crate::store) fn numbers(self, volumes: &Volumes) -> Vec<Number> {
+    pub(crate) fn numbers(self, volumes: &Volumes) -> Vec<Number> {
         match self {
             Self::In(number) => vec![number],
             Self::Unclaimed => [BASE].into_iter().chain(volumes.last().map(|(last, _)| last)).collect(),
@@ -34,7 +34,7 @@ impl Place {
     }
 
     /// The volume to write to.
-    pub(in crate::store) fn number(self) -> Number {
+    pub(crate) fn number(self) -> Number {
         match self {
             Self::In(number) => number,
             Self::Unclaimed | Self::Somewhere => BASE,
@@ -43,7 +43,7 @@ impl Place {
 }
 
 /// The place of a record.
-pub(in crate::store) fn place(
+pub(crate) fn place(
     from: &(impl RawValues + ?Sized),
     volumes: &Volumes,
     slots: &Slots,
@@ -57,7 +57,7 @@ pub(in crate::store) fn place(
 }
 
 /// The volumes that have the records of a tree from one key on, with a prefix, in their order.
-pub(in crate::store) fn span(
+pub(crate) fn span(
     from: &(impl RawValues + ?Sized),
     volumes: &Volumes,
     slots: &Slots,
@@ -85,7 +85,7 @@ pub(in crate::store) fn span(
 }
 
 /// The time in a key, where records of the tree are kept by it.
-pub(in crate::store) fn time_ms(tree: Tree, key: &[u8]) -> Option<u64> {
+pub(crate) fn time_ms(tree: Tree, key: &[u8]) -> Option<u64> {
     match tree.row().kept {
         Kept::ByTime => {
             let uuid = Uuid::from_bytes(*key.first_chunk()?);

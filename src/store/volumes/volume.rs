@@ -20,11 +20,11 @@ use super::{files::Files, time_ms, unreadable::Unreadable};
 const AT_ONCE: usize = 128 * 1024;
 
 /// A volume that is open.
-pub(in crate::store) struct Volume {
+pub(crate) struct Volume {
     /// The files.
-    pub(in crate::store) files: Files,
+    pub(crate) files: Files,
     /// What finds records in them. Nobody may write while it is read.
-    pub(in crate::store) index: Index,
+    pub(crate) index: Index,
     /// Whether anybody has asked for it lately.
     pub(super) used: AtomicBool,
     /// Whether all that the index finds survives a power cut, and nothing follows.
@@ -43,11 +43,7 @@ pub(in crate::store) struct Volume {
 impl Volume {
     /// Opens a volume on its files: with the index that was closed last, or a new one made of the files. What of them is damaged is
     /// noted then.
-    pub(in crate::store) fn open(
-        files: Files,
-        options: IndexOptions<'_>,
-        damages: &Damages,
-    ) -> DiskResult<Self> {
+    pub(crate) fn open(files: Files, options: IndexOptions<'_>, damages: &Damages) -> DiskResult<Self> {
         let kept = Index::open_closed(options).unwrap_or_else(|DiskError(why)| {
             tracing::warn!(volume = files.volume, %why, "an index of the store is made anew");
             None
@@ -75,7 +71,7 @@ impl Volume {
     }
 
     /// The raw value under a key, or that the disk cannot read it; the outer error is the index's. Nobody may write meanwhile.
-    pub(in crate::store) fn get(&self, key: &[u8]) -> DiskResult<DiskResult<Option<Vec<u8>>>> {
+    pub(crate) fn get(&self, key: &[u8]) -> DiskResult<DiskResult<Option<Vec<u8>>>> {
         let Some(locator) = self.index.get(key)? else { return Ok(Ok(None)) };
         let read = self.files.read(locator, key);
         Ok(read.map(Some).map_err(|error| {
@@ -85,7 +81,7 @@ impl Volume {
     }
 
     /// Where the record of a key lies, if what lies there is no whole entry any more.
-    pub(in crate::store) fn damaged_at(&self, key: &[u8]) -> Option<Locator> {
+    pub(crate) fn damaged_at(&self, key: &[u8]) -> Option<Locator> {
         let locator = self.index.get(key).ok()??;
         let file = self.files.all().into_iter().find(|file| file.number == locator.file)?;
         let is_damaged = match file.walk(locator.at).next() {
@@ -99,7 +95,7 @@ impl Volume {
     }
 
     /// Has the index find changes where they were appended.
-    pub(in crate::store) fn find(&self, changes: &[Change], locators: &[Locator]) -> DiskResult<()> {
+    pub(crate) fn find(&self, changes: &[Change], locators: &[Locator]) -> DiskResult<()> {
         for (change, locator) in changes.iter().zip(locators) {
             match change.value {
                 Some(_) => self.index.put(&change.key, *locator)?,
@@ -118,18 +114,18 @@ impl Volume {
     }
 
     /// Has the index be made anew when the volume is opened again.
-    pub(in crate::store) fn distrust(&self) {
+    pub(crate) fn distrust(&self) {
         self.distrusted.store(true, Ordering::Release);
     }
 
     /// Whether the index may not find all that the files hold.
-    pub(in crate::store) fn is_distrusted(&self) -> bool {
+    pub(crate) fn is_distrusted(&self) -> bool {
         self.distrusted.load(Ordering::Acquire)
     }
 
     /// Once this returns, what was written survives a power cut, and nothing may be written any more: dropped, the volume can be
     /// opened again without making its index anew.
-    pub(in crate::store) fn settle(&self) -> io::Result<()> {
+    pub(crate) fn settle(&self) -> io::Result<()> {
         self.files.sync()?;
         self.settled.store(true, Ordering::Release);
         Ok(())
@@ -181,7 +177,7 @@ fn take_in(index: &Index, gathered: &mut Vec<(Vec<u8>, Option<Locator>)>) -> Dis
 }
 
 /// Walks through every file of a volume, hands over each entry, and notes what is damaged.
-pub(in crate::store) fn for_each_entry<E>(
+pub(crate) fn for_each_entry<E>(
     files: &Files,
     damages: &Damages,
     mut take: impl FnMut(Entry) -> Result<(), E>,
@@ -201,7 +197,7 @@ pub(in crate::store) fn for_each_entry<E>(
 
 /// Walks through a file, hands over each entry, and notes what is damaged, under the file's volume and name: all there is, if it
 /// gets to the end.
-pub(in crate::store) fn note_damage<B>(
+pub(crate) fn note_damage<B>(
     file: &RecordFile,
     (volume, name): (Number, &str),
     damages: &Damages,

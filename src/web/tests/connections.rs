@@ -10,7 +10,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpStream;
 
 use super::kit::{Client, Server, bind, limits, serve, start, start_with};
-use crate::web::{ConnectionRules, Connections, Drained, Gate, Limits, Listener};
+use crate::{ConnectionRules, Connections, Drained, Gate, Limits, Listener};
 
 #[tokio::test]
 async fn a_head_that_stops_half_way_is_closed() {

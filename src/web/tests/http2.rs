@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 use super::kit::{Server, limits, start_with};
-use crate::web::{Drained, Limits};
+use crate::{Drained, Limits};
 
 /// What an answer may have ahead of a client that does not read it, in bytes.
 const WINDOW: u32 = 16;

@@ -13,11 +13,11 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
-use crate::model::TokenKind;
-use crate::web::{
+use crate::{
     AnswerMeter, Authenticate, Caller, Context, Cors, Drained, Edition, Editions, Failure, Gate, Handler,
     Limits, Listener, Principal, Reply, Route, Router, Scope, Surface, Token, Welcome, handler, service,
 };
+use offerd_model::TokenKind;
 
 pub(super) const PUBLISHABLE: &str =
     "Bearer 11111111-1111-4111-8111-111111111111_11111111-1111-4111-8111-111111111111";
@@ -335,7 +335,7 @@ impl Answer {
     /// The one fault of a failed request: its type and message.
     pub(super) fn fault(&self) -> (String, String) {
         assert_eq!(self.header("content-type"), Some("application/json"));
-        let errors: Vec<crate::model::ApiError> = serde_json::from_str(&self.body).unwrap();
+        let errors: Vec<offerd_model::ApiError> = serde_json::from_str(&self.body).unwrap();
         let [error] = &errors[..] else { panic!("not one fault: {}", self.body) };
         let error_type = serde_json::to_value(error.error_type).unwrap();
         let error_type = error_type.as_str().unwrap_or_default().to_owned();

@@ -7,8 +7,8 @@ use super::kit::{
     Answer, BODY_CAP_BYTES, CONFIDENTIAL, Client, OF_ANOTHER, PUBLISHABLE, Server, UNISSUED, bind, limits,
     serve, start_behind,
 };
-use crate::load_shedder::ShedderRules;
-use crate::web::{Gate, GateRules, Limits, Rate};
+use crate::{Gate, GateRules, Limits, Rate};
+use offerd_base::load_shedder::ShedderRules;
 
 /// So slow that nothing comes back during a test.
 fn slow(burst: u32) -> Option<Rate> {

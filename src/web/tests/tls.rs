@@ -17,7 +17,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::kit::{Client, Server, bind, limits, serve};
-use crate::web::{Gate, Identity, Limits};
+use crate::{Gate, Identity, Limits};
 
 /// A pair in files of its own.
 struct Pair {

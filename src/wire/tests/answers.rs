@@ -10,7 +10,7 @@ use hyper::{HeaderMap, StatusCode};
 use tokio::io::AsyncWriteExt;
 
 use super::kit::{Server, answer, closed_port, endpoint, far, near, post, request, send};
-use crate::wire::{CallError, Phases, PoolRules, Reply};
+use crate::{CallError, Phases, PoolRules, Reply};
 
 fn gzipped(body: &[u8], more_headers: &str) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());

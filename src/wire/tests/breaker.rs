@@ -5,8 +5,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use tokio::time::Instant;
 
-use crate::wire::breaker::{Breaker, Turn};
-use crate::wire::{BreakerRules, BreakerState};
+use crate::breaker::{Breaker, Turn};
+use crate::{BreakerRules, BreakerState};
 
 const RULES: BreakerRules = BreakerRules {
     window: Duration::from_secs(10),

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::kit::{Server, answer, endpoint, far, near, once, pool, post, request, send};
-use crate::wire::{CallError, EndpointRules, LateEar, Phase, PoolRules};
+use crate::{CallError, EndpointRules, LateEar, Phase, PoolRules};
 
 /// More than the socket buffers of both sides hold.
 const MORE_THAN_BUFFERED: usize = 24 * 1024 * 1024;

@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::kit::{Server, answer, far, near, once, post, request, send};
-use crate::wire::{BreakerRules, BreakerState, CallError, Endpoint, EndpointRules, PanelRules, Wire};
+use crate::{BreakerRules, BreakerState, CallError, Endpoint, EndpointRules, PanelRules, Wire};
 
 const BREAKER: BreakerRules = BreakerRules {
     window: Duration::from_secs(60),

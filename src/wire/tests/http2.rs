@@ -11,7 +11,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::kit::{Server, endpoint, near, send};
-use crate::wire::PoolRules;
+use crate::PoolRules;
 
 /// Answers with what was asked.
 pub(super) async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {

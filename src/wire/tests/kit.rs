@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
-use crate::wire::{Call, CallError, Endpoint, EndpointRules, PanelRules, Pool, PoolRules, Reply, Wire};
+use crate::{Call, CallError, Endpoint, EndpointRules, PanelRules, Pool, PoolRules, Reply, Wire};
 
 /// A server on a port of its own.
 pub(super) struct Server {

@@ -7,8 +7,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::Instant;
 
 use super::kit::{Server, answer, far, near, pool, post, request, send};
-use crate::wire::retry::RetryBudget;
-use crate::wire::{Call, CallError, Endpoint, EndpointRules, RetryRules};
+use crate::retry::RetryBudget;
+use crate::{Call, CallError, Endpoint, EndpointRules, RetryRules};
 
 const TWICE: RetryRules = RetryRules { attempts: 2, percent: 0, per_minute: 0, reserve: 1 };
 
@@ -86,9 +86,9 @@ async fn a_connection_that_was_closed_while_idle_costs_no_call() {
 
 #[tokio::test]
 async fn what_happens_is_counted() {
-    let metrics = crate::telemetry::recorder::install();
-    let rules = crate::wire::PanelRules { max_ejected_percent: 50, simulate_only: false };
-    let wire = crate::wire::Wire::new(rules);
+    let metrics = offerd_base::telemetry::recorder::install();
+    let rules = crate::PanelRules { max_ejected_percent: 50, simulate_only: false };
+    let wire = crate::Wire::new(rules);
     let endpoint = wire
         .pool("counted", near())
         .unwrap()

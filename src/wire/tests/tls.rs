@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::http2;
 use super::kit::{Server, answer, endpoint, near, request, send};
-use crate::wire::{CallError, PanelRules, PoolRules, TlsFault, Wire};
+use crate::{CallError, PanelRules, PoolRules, TlsFault, Wire};
 
 const DAY: Duration = Duration::from_secs(86_400);
 

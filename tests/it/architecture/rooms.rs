@@ -1,14 +1,16 @@
-//! Within a room few files import each other in a circle. A room is a directory at the top of `src` with all that lies below it, its own
-//! `mod.rs` aside.
+//! Within a room few files import each other in a circle, and no two rooms of a crate do. A room is a crate of one room, or a module at
+//! the top of a crate of several, its own file aside.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+
+/// Crates of several rooms; the others are a room each. The last is the top of `src`.
+const OF_ROOMS: [&str; 5] = ["base", "engine", "insight", "outbound", "src"];
 
 /// The most files of a room that may import each other in a circle.
 const LOOP_MAX: usize = 4;
 
-/// A module by the names on its path.
+/// A module by the names on its path, that of its crate first.
 type Module = Vec<String>;
 
 /// The files of a room, and for each whom it imports.
@@ -39,17 +41,38 @@ fn told(name: &str, circle: &BTreeSet<String>, room: &Room) -> String {
     )
 }
 
-/// Every module of `src` with what it imports of ours.
+#[test]
+fn rooms_of_a_crate_import_in_no_circle() {
+    let mut crates: BTreeMap<String, Room> = BTreeMap::new();
+    for (module, imported) in modules() {
+        if let (true, [name, room, ..]) = (OF_ROOMS.contains(&&*module[0]), module.as_slice()) {
+            let others = imported.iter().filter_map(|other| other.get(1)).filter(|other| *other != room);
+            let rooms = crates.entry(name.clone()).or_default();
+            rooms.entry(room.clone()).or_default().extend(others.cloned());
+        }
+    }
+    let wrong = crates
+        .iter()
+        .flat_map(|(name, rooms)| circles(rooms).into_iter().map(move |circle| told(name, &circle, rooms)));
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(crates.len(), OF_ROOMS.len(), "each is looked at");
+}
+
+/// Every module of `src` with what it imports of its crate.
 fn modules() -> BTreeMap<Module, BTreeSet<Module>> {
     let mut files = BTreeMap::new();
-    for (_, path) in super::files() {
-        let inside = path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap();
-        let mut module: Module = inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-        let name = module.pop().expect("a file has a name");
-        module.extend((name != "mod.rs").then(|| name.trim_end_matches(".rs").to_owned()));
-        if !module.iter().any(|part| part == "tests") {
-            files.insert(module, fs::read_to_string(path).unwrap());
-        }
+    for path in super::files().into_iter().filter(|path| !super::is_of_tests(path)) {
+        let within = super::crate_of(&path);
+        let inside = path.strip_prefix(within).unwrap();
+        let name = within.file_name().unwrap();
+        let mut module: Module =
+            [name].into_iter().chain(inside.iter()).map(|part| part.to_string_lossy().into_owned()).collect();
+        let file = module.pop().expect("a file has a name");
+        module.extend(
+            (!["mod.rs", "lib.rs"].contains(&&*file)).then(|| file.trim_end_matches(".rs").to_owned()),
+        );
+        files.insert(module, fs::read_to_string(path).unwrap());
     }
     let known: BTreeSet<Module> = files.keys().cloned().collect();
     files.into_iter().map(|(module, text)| (module.clone(), imported(&module, &text, &known))).collect()
@@ -95,7 +118,7 @@ fn resolved(path: &str, module: &Module, known: &BTreeSet<Module>) -> Option<Mod
     let mut parts = path.split("::").map(|part| part.split(' ').next().unwrap_or_default()).peekable();
     let mut at = module.clone();
     match *parts.peek()? {
-        "crate" => at.clear(),
+        "crate" => at.truncate(1),
         "self" | "super" => {}
         child if known.contains(&[module.as_slice(), &[child.to_owned()]].concat()) => {}
         _ => return None,
@@ -107,20 +130,24 @@ fn resolved(path: &str, module: &Module, known: &BTreeSet<Module>) -> Option<Mod
             part => at.push(part.to_owned()),
         }
     }
-    while !at.is_empty() && !known.contains(&at) {
+    while at.len() > 1 && !known.contains(&at) {
         at.pop();
     }
     Some(at)
 }
 
-/// Every room of `src` with the imports among the files below it.
+/// Every room with the imports among the files below it.
 fn rooms(modules: &BTreeMap<Module, BTreeSet<Module>>) -> BTreeMap<String, Room> {
     let mut rooms: BTreeMap<String, Room> = BTreeMap::new();
-    for (module, imported) in modules.iter().filter(|(module, _)| module.len() > 1) {
-        let named = imported.iter().filter(|other| other.len() > 1 && other[0] == module[0]);
-        let others = named.filter(|other| *other != module).map(|other| other[1..].join("/"));
-        let room = rooms.entry(module[0].clone()).or_default();
-        room.entry(module[1..].join("/")).or_default().extend(others);
+    for (module, imported) in modules {
+        let depth = if OF_ROOMS.contains(&&*module[0]) { 2 } else { 1 };
+        if module.len() > depth {
+            let named =
+                imported.iter().filter(|other| other.len() > depth && other[..depth] == module[..depth]);
+            let others = named.filter(|other| *other != module).map(|other| other[depth..].join("/"));
+            let room = rooms.entry(module[..depth].join("/")).or_default();
+            room.entry(module[depth..].join("/")).or_default().extend(others);
+        }
     }
     rooms
 }
@@ -150,7 +177,7 @@ fn reached_from<'a>(file: &'a String, room: &'a Room) -> BTreeSet<&'a String> {
 fn circles_are_seen_through_trees_of_imports_and_directories() {
     let files = [
         ("room::a", "use super::{b::{self, B}, far::near::Near as N};"),
-        ("room::b", "pub(super) use crate::room::c;\n#[cfg(test)]\nmod tests {\nuse super::super::d;"),
+        ("room::b", "pub(super) use crate::c;\n#[cfg(test)]\nmod tests {\nuse super::super::d;"),
         ("room::c", "use std::io;\nuse super::\n    a::A;"),
         ("room::d", "#[cfg(test)]\nuse super::a;\n// use super::b;"),
         ("room::far", "mod near;\nuse near::Near;"),

@@ -21,7 +21,7 @@ const HELD: [(&str, &str, &str); 46] = [
     ),
     (
         "What 8: no offer is ever added",
-        "src/matching/tests.rs",
+        "src/engine/matching/tests.rs",
         "every_table_completes_by_its_deadline_and_only_ever_grows",
     ),
     (
@@ -62,7 +62,7 @@ const HELD: [(&str, &str, &str); 46] = [
     ),
     (
         "States: polling state of the feeds",
-        "src/analytics/tests.rs",
+        "src/insight/analytics/tests.rs",
         "polling_goes_on_exactly_while_there_is_something",
     ),
     (
@@ -107,7 +107,7 @@ const HELD: [(&str, &str, &str); 46] = [
     ("Authentication: feeds", "tests/it/analytics.rs", "the_feeds_take_a_confidential_token"),
     (
         "Events 4: order of arrival",
-        "src/analytics/tests.rs",
+        "src/insight/analytics/tests.rs",
         "following_next_url_delivers_every_record_once_and_none_too_young",
     ),
     ("Events 5: UI events", "tests/it/ui_events.rs", "ui_events_ask_for_a_token"),
@@ -123,10 +123,10 @@ const HELD: [(&str, &str, &str); 46] = [
         "tests/it/leads.rs",
         "the_same_person_is_a_duplicate_within_the_companys_look_back",
     ),
-    ("Limits 1: an hour", "src/analytics/tests.rs", "the_hour_counts_to_the_microsecond"),
+    ("Limits 1: an hour", "src/insight/analytics/tests.rs", "the_hour_counts_to_the_microsecond"),
     ("Limits 1: nothing younger", "tests/it/analytics.rs", "a_page_holds_nothing_that_is_not_an_hour_old"),
-    ("Limits 3: backfill", "src/analytics/window.rs", "pages_follow_each_other"),
-    ("Limits 3: long spans", "src/analytics/window.rs", "quiet_hours_are_grown_over"),
+    ("Limits 3: backfill", "src/insight/analytics/window.rs", "pages_follow_each_other"),
+    ("Limits 3: long spans", "src/insight/analytics/window.rs", "quiet_hours_are_grown_over"),
     ("Limits 6: limit is required", "tests/it/ui_look_ups.rs", "limit_must_be_specified"),
     ("Limits 6: bounds of limit", "tests/it/ui_look_ups.rs", "limit_is_an_integer_from_1_to_100"),
     ("Limits: 31 days", "tests/it/clicks.rs", "an_offer_can_be_opened_for_31_days_and_is_gone_then"),

@@ -273,7 +273,7 @@ fn it_says_what_each_failure_means() {
 
 #[test]
 fn it_says_how_each_ask_ends() {
-    let source = clone("src/rate_table/reason.rs");
+    let source = clone("src/engine/rate_table/reason.rs");
     let of_outcomes =
         source.split("impl From<&Outcome> for Reason").nth(1).unwrap().split("\n}\n").next().unwrap();
     let word = |row: &str| {

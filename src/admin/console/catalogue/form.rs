@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::admin::console::rate_tables::words;
-use crate::model::{ApiError, Attribute, AttributeKind, Lead, ProductType, Unreadable};
+use crate::console::rate_tables::words;
+use offerd_model::{ApiError, Attribute, AttributeKind, Lead, ProductType, Unreadable};
 
 /// What a lead is made of, a line each: the product types that it is for, an attribute, and what stands in it at first.
 const LINES: &str = include_str!("lead.txt");
@@ -145,7 +145,7 @@ fn put(body: &mut Map<String, Value>, path: &str, value: String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ProductType::Loan;
+    use offerd_model::ProductType::Loan;
 
     fn faulty(sections: &[Section]) -> Vec<&'static str> {
         let fields = sections.iter().flat_map(|section| &section.fields);

@@ -4,8 +4,8 @@ mod form;
 pub(super) mod trial;
 
 use super::prelude::*;
-use crate::partners::declared::{Payout, PayoutStep};
-use crate::partners::listing::{Listed, Search};
+use offerd_partners::declared::{Payout, PayoutStep};
+use offerd_partners::listing::{Listed, Search};
 
 /// Offers on a page.
 const ON_A_PAGE: usize = 50;

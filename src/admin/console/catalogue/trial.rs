@@ -1,23 +1,23 @@
 //! `GET`, `POST /console/catalogue/try`: a lead that is not submitted, and what matches it and why not the rest.
 
 use super::form::{self, WITH_SPECIMEN, lead, sections};
-use crate::admin::console::prelude::*;
-use crate::hindsight::dry_run::dry_run;
-use crate::hindsight::judgement::{OfferJudgement, Refusal, SeatJudgement};
-use crate::matching::suppressions::Digests;
-use crate::partners::quote::Spread;
-use crate::sheet::figures::dollars;
+use crate::console::prelude::*;
+use offerd_engine::matching::suppressions::Digests;
+use offerd_insight::hindsight::dry_run::dry_run;
+use offerd_insight::hindsight::judgement::{OfferJudgement, Refusal, SeatJudgement};
+use offerd_insight::sheet::figures::dollars;
+use offerd_partners::quote::Spread;
 
 const PAGE: Page = Page::new(Section::Catalogue, "trial.html");
 
 /// The form, with what suits a product.
-pub(in crate::admin::console) async fn ask(visit: &Visit) -> Result<View, Failure> {
+pub(in crate::console) async fn ask(visit: &Visit) -> Result<View, Failure> {
     let product = product(visit.query_value("product"))?;
     view(visit, product, true, &sections(product, |_| None), (None, Vec::new()))
 }
 
 /// What matches the lead of the form that was sent. It is forgotten when it is answered.
-pub(in crate::admin::console) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(in crate::console) async fn show(visit: &Visit) -> Result<View, Failure> {
     let product = product(visit.field("product"))?;
     let specimen = visit.field(WITH_SPECIMEN).is_some();
     let given = |path: &str| Some(visit.field(path).unwrap_or_default().to_owned());

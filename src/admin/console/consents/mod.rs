@@ -7,8 +7,8 @@ use chrono::{Days, NaiveDate};
 
 use self::read::{LINES, Read, counted, listed, sheet};
 use super::prelude::*;
-use crate::admin::command::csv_file;
-use crate::persons::consent_lines::Summary;
+use crate::command::csv_file;
+use offerd_insight::persons::consent_lines::Summary;
 
 /// Statements that the page shows; the file has all.
 const SHOWN: usize = 100;

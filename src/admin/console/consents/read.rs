@@ -2,12 +2,12 @@
 
 use chrono::NaiveDate;
 
-use crate::admin::command::{store_unread, unavailable};
-use crate::admin::consents::noted;
-use crate::admin::console::prelude::*;
-use crate::persons::consent_lines::{Came, Fields, STATEMENTS, Summaries, Summary, TooMany, each};
-use crate::persons::consents::{ConsentPage, Wanted, page};
-use crate::sheet::{Kind, Sheet};
+use crate::command::{store_unread, unavailable};
+use crate::consents::noted;
+use crate::console::prelude::*;
+use offerd_insight::persons::consent_lines::{Came, Fields, STATEMENTS, Summaries, Summary, TooMany, each};
+use offerd_insight::persons::consents::{ConsentPage, Wanted, page};
+use offerd_insight::sheet::{Kind, Sheet};
 
 /// Consents that are counted at most, some seconds' work.
 const COUNTED: usize = 100_000;

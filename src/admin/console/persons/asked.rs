@@ -1,9 +1,9 @@
 //! Whom a form is about, as it was typed. That stands in the bodies of forms and of the pages that they lead to, and nowhere else.
 
-use crate::admin::console::prelude::*;
-use crate::admin::persons::Wish;
-use crate::admin::reasons::{has_name, names_them, reason_given};
-use crate::model::{SuppressionDigest, SuppressionKind};
+use crate::console::prelude::*;
+use crate::persons::Wish;
+use crate::reasons::{has_name, names_them, reason_given};
+use offerd_model::{SuppressionDigest, SuppressionKind};
 
 /// Whom a form is about.
 pub(super) struct Asked {

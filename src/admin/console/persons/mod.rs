@@ -10,11 +10,11 @@ use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
 
 use self::asked::Asked;
 use super::prelude::*;
-use crate::admin::command::our_fault;
-use crate::admin::erasing;
-use crate::admin::persons::{self, Wish};
-use crate::model::SuppressionKind;
-use crate::persons::request::{self, FoundLead, Listed};
+use crate::command::our_fault;
+use crate::erasing;
+use crate::persons::{self, Wish};
+use offerd_insight::persons::request::{self, FoundLead, Listed};
+use offerd_model::SuppressionKind;
 
 /// Leads that the page lists; what is done is done with all of them.
 const LISTED: usize = 100;

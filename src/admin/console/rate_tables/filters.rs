@@ -3,11 +3,11 @@
 use chrono::{Days, NaiveDate, NaiveTime};
 
 use super::search::{ENDED, Sought, Wish, search};
-use crate::admin::console::prelude::*;
-use crate::config::ConsoleSettings;
-use crate::matching::Engine;
-use crate::records::Unavailable;
-use crate::store::entities::CompanyRecord;
+use crate::console::prelude::*;
+use offerd_base::config::ConsoleSettings;
+use offerd_engine::matching::Engine;
+use offerd_engine::records::Unavailable;
+use offerd_store::entities::CompanyRecord;
 
 /// How slow, in seconds, and in words.
 const SLOW: [(&str, &str); 4] =

@@ -1,9 +1,9 @@
 //! What a uuid names, and how tables are listed.
 
 use super::search::{answers, asked_for, took_ms};
-use crate::admin::console::prelude::*;
-use crate::matching::Engine;
-use crate::records::{Unavailable, reading};
+use crate::console::prelude::*;
+use offerd_engine::matching::Engine;
+use offerd_engine::records::{Unavailable, reading};
 
 /// What a uuid names.
 pub(super) enum Found {

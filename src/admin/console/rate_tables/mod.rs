@@ -17,7 +17,7 @@ use self::found::{Found, find, rows};
 pub(super) use self::person::words;
 use self::table::TablePage;
 use super::prelude::*;
-use crate::records::Unavailable;
+use offerd_engine::records::Unavailable;
 
 /// Seconds after which a page may be asked for again whose records could not be read.
 const RETRY_AFTER_S: u32 = 5;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::admin::console::prelude::*;
-use crate::rate_table::table::Table;
-use crate::records::{Unavailable, public_ids, reading};
-use crate::store::entities::{LeadRecord, Payout};
-use crate::store::{FeedKey, Store, Tree};
+use crate::console::prelude::*;
+use offerd_engine::rate_table::table::Table;
+use offerd_engine::records::{Unavailable, public_ids, reading};
+use offerd_store::entities::{LeadRecord, Payout};
+use offerd_store::{FeedKey, Store, Tree};
 
 /// A payout is booked with what earned it, or when that is taken back: this far around it is looked for.
 const AROUND: Duration = Duration::from_secs(2);

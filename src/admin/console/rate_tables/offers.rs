@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
-use crate::admin::console::prelude::*;
-use crate::hindsight::explanation::{SeatExplanation, Standing};
+use crate::console::prelude::*;
+use offerd_insight::hindsight::explanation::{SeatExplanation, Standing};
 
 /// The arrays of a rate table, and what people call them.
 const ARRAYS: [(&str, &str); 5] = [

@@ -1,7 +1,7 @@
 //! What a lead says, section by section. Personal values are masked, but for the attributes that are revealed.
 
-use crate::admin::console::prelude::*;
-use crate::model::{Attribute, AttributeKind, AttributeValue, Lead};
+use crate::console::prelude::*;
+use offerd_model::{Attribute, AttributeKind, AttributeValue, Lead};
 
 /// Letters of a text at most.
 const TEXT_LETTERS: usize = 160;
@@ -55,7 +55,7 @@ fn written(kind: AttributeKind, value: AttributeValue<'_>) -> String {
 }
 
 /// `providedCreditRating` as words: `provided credit rating`.
-pub(in crate::admin::console) fn words(name: &str) -> String {
+pub(in crate::console) fn words(name: &str) -> String {
     let mut words = String::with_capacity(name.len() + 4);
     for letter in name.chars() {
         if letter.is_ascii_uppercase() {

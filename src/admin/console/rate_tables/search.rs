@@ -3,15 +3,15 @@
 
 use metrics::counter;
 
-use crate::admin::console::prelude::*;
-use crate::config::ConsoleSettings;
-use crate::matching::Engine;
-use crate::rate_table::outcome::Outcome;
-use crate::rate_table::record::{Answer, TableHead};
-use crate::records::{Unavailable, reading};
-use crate::store::entities::LeadRecord;
-use crate::store::{Store, Tree};
-use crate::telemetry::metrics::CONSOLE_SEARCHES_STOPPED;
+use crate::console::prelude::*;
+use offerd_base::config::ConsoleSettings;
+use offerd_base::telemetry::metrics::CONSOLE_SEARCHES_STOPPED;
+use offerd_engine::matching::Engine;
+use offerd_engine::rate_table::outcome::Outcome;
+use offerd_engine::rate_table::record::{Answer, TableHead};
+use offerd_engine::records::{Unavailable, reading};
+use offerd_store::entities::LeadRecord;
+use offerd_store::{Store, Tree};
 
 /// Tables of one page.
 pub(super) const LISTED: usize = 20;

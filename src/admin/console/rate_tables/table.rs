@@ -6,13 +6,13 @@ use super::money::money;
 use super::offers::arrays;
 use super::person;
 use super::timeline::{time, timeline};
-use crate::admin::console::prelude::*;
-use crate::hindsight::explanation::{OfferReason, SeatExplanation, TableExplanation, explanation};
-use crate::matching::Engine;
-use crate::model::ClientTags;
-use crate::rate_table::reason::Reason;
-use crate::records::{Unavailable, reading, transcripts};
-use crate::store::entities::LeadRecord;
+use crate::console::prelude::*;
+use offerd_engine::matching::Engine;
+use offerd_engine::rate_table::reason::Reason;
+use offerd_engine::records::{Unavailable, reading, transcripts};
+use offerd_insight::hindsight::explanation::{OfferReason, SeatExplanation, TableExplanation, explanation};
+use offerd_model::ClientTags;
+use offerd_store::entities::LeadRecord;
 
 /// How often an open table is shown anew: it is open for seconds.
 const FRESH: Duration = Duration::from_secs(1);

@@ -5,10 +5,10 @@
 
 use std::cmp::Ordering;
 
-use crate::admin::console::prelude::*;
-use crate::hindsight::explanation::{SeatExplanation, TableExplanation};
-use crate::model::Timestamp;
-use crate::rate_table::reason::Reason;
+use crate::console::prelude::*;
+use offerd_engine::rate_table::reason::Reason;
+use offerd_insight::hindsight::explanation::{SeatExplanation, TableExplanation};
+use offerd_model::Timestamp;
 
 /// Size and places of the drawing, in its own units.
 const WIDTH: f64 = 1100.0;

@@ -1,9 +1,9 @@
 //! `GET`, `POST /console/rateTables/{uuid}/transcript`: what partners were sent and answered, and the form that shows it whole.
 
 use super::path_of;
-use crate::admin::console::prelude::*;
-use crate::admin::transcripts::{found, revealed};
-use crate::hindsight::transcript::TableTranscript;
+use crate::console::prelude::*;
+use crate::transcripts::{found, revealed};
+use offerd_insight::hindsight::transcript::TableTranscript;
 
 const PAGE: Page = Page::new(Section::RateTables, "transcript.html");
 
@@ -13,12 +13,12 @@ fn view(visit: &Visit, transcript: &TableTranscript) -> Result<View, Failure> {
 }
 
 /// The transcripts of a table, with what tells of a person masked.
-pub(in crate::admin::console) async fn show(visit: &Visit) -> Result<View, Failure> {
+pub(in crate::console) async fn show(visit: &Visit) -> Result<View, Failure> {
     view(visit, &found(&visit.app, visit.params.uuid("uuid")?, None, false).await?)
 }
 
 /// Those of one partner, whole.
-pub(in crate::admin::console) async fn reveal(visit: &Visit) -> Result<View, Failure> {
+pub(in crate::console) async fn reveal(visit: &Visit) -> Result<View, Failure> {
     let uuid = visit.params.uuid("uuid")?;
     let partner =
         visit.field("partner").ok_or_else(|| Failure::bad_request("`partner` must name a partner"))?;

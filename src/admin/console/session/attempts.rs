@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::{Hash, NotSignedIn, hash};
-use crate::config::ConsoleSettings;
+use offerd_base::config::ConsoleSettings;
 
 /// How far back failed attempts count.
 const SPAN: Duration = Duration::from_secs(60);
 
 /// The attempts that have failed, or may yet. No more are kept than may fail; of more no password is looked at.
-pub(in crate::admin::console) struct Attempts {
+pub(in crate::console) struct Attempts {
     /// How many may fail within [`SPAN`] with one name.
     per_name: usize,
     /// How many may fail within [`SPAN`] in all.
@@ -23,7 +23,7 @@ pub(in crate::admin::console) struct Attempts {
 /// Leave to try once.
 #[derive(Debug)]
 #[must_use = "it counts as failed until it has succeeded"]
-pub(in crate::admin::console) struct Attempt(Failed);
+pub(in crate::console) struct Attempt(Failed);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Failed {
@@ -42,7 +42,7 @@ impl Attempts {
     ///
     /// # Errors
     /// That too many have failed.
-    pub(in crate::admin::console) fn begin(&self, name: &str) -> Result<Attempt, NotSignedIn> {
+    pub(in crate::console) fn begin(&self, name: &str) -> Result<Attempt, NotSignedIn> {
         let mut failed = self.failed.lock();
         failed.retain(|failed| failed.at.elapsed() < SPAN);
         let name = hash(&name.to_ascii_lowercase());
@@ -56,7 +56,7 @@ impl Attempts {
     }
 
     /// The attempt has not failed.
-    pub(in crate::admin::console) fn succeeded(&self, Attempt(attempt): Attempt) {
+    pub(in crate::console) fn succeeded(&self, Attempt(attempt): Attempt) {
         let mut failed = self.failed.lock();
         if let Some(nth) = failed.iter().position(|failed| *failed == attempt) {
             failed.remove(nth);

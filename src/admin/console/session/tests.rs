@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::SignIn;
+use offerd_base::config::SignIn;
 
 const PER_NAME: usize = 10;
 const IN_ALL: usize = 30;

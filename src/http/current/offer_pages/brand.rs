@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::header::HeaderValue;
 use sha2::{Digest, Sha256};
 
-use crate::config::{BrandSettings, OfferPageSettings};
+use offerd_base::config::{BrandSettings, OfferPageSettings};
 
 /// How every page looks, but for the colours of its company.
 const STYLE: &str = include_str!("page.css");
@@ -97,7 +97,7 @@ fn policy(style: &str, frame_ancestors: &str) -> HeaderValue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Colour, Settings};
+    use offerd_base::config::{Colour, Settings};
 
     fn pages(settings: &str) -> OfferPages {
         let file = Some((std::path::Path::new("offerd.toml"), settings));

@@ -7,11 +7,11 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::model::{
+use offerd_insight::sheet::figures;
+use offerd_model::{
     CreditCardOffer, LoanOffer, Money, MortgageOffer, Offer, PendingResponse, Percent, RateTable,
     SavingsOffer, SpecialOffer, TermUnit,
 };
-use crate::sheet::figures;
 
 /// When offers end, Unix milliseconds.
 #[derive(Debug, Default)]
@@ -309,13 +309,14 @@ mod tests {
 
     #[test]
     fn figures_are_written_as_people_write_them() {
-        let of_cents = |cents| money(Money::from_cents(cents));
+        let of_cents = |cents: i64| money(Money::from_f64(cents as f64 / 100.0).unwrap());
         assert_eq!(of_cents(123_456_789), "$1,234,567.89");
         assert_eq!(
             [0, 5, 95_000, 100_000, -123_400].map(of_cents),
             ["$0", "$0.05", "$950", "$1,000", "−$1,234"]
         );
-        let of_thousandths = |thousandths| percent(Percent::from_thousandths(thousandths));
+        let of_thousandths =
+            |thousandths: i32| percent(Percent::from_f64(f64::from(thousandths) / 1000.0).unwrap());
         assert_eq!([7_000, 7_250, 6_125, 0].map(of_thousandths), ["7.00%", "7.25%", "6.125%", "0.00%"]);
         assert_eq!(words("line_of_credit"), "Line of credit");
         assert_eq!(

@@ -1,7 +1,7 @@
 //! `GET /offers/{page}`, `GET /offers/{page}/embed`, `GET /offers/{page}/events`, `GET /offers/{page}/{offer}/seen.gif`: the page of a
 //! rate table, which shows a person its offers as they arrive.
 //!
-//! Its address is the whole right to it ([`public_ids`](crate::records::public_ids)): it gives the offers of one table, and nothing of
+//! Its address is the whole right to it ([`public_ids`](offerd_engine::records::public_ids)): it gives the offers of one table, and nothing of
 //! the person, the lead or the table's uuid. It is made here whole, so it works without a script; with one, what has
 //! changed is put in its place. Displays and clicks are recorded as those of any client.
 
@@ -22,15 +22,15 @@ pub use self::templates::Message;
 use self::templates::Page;
 use super::ui_events::{record_display, transparent_pixel};
 use super::waiting::{Followed, STILL_PENDING, follow, last_seen};
-use crate::conversions::click;
-use crate::http::prelude::*;
-use crate::matching::showing;
-use crate::model::Viewer;
-use crate::records::reading;
-use crate::records::shown::Shown;
-use crate::telemetry::metrics::{OFFER_PAGE_DISPLAYS, OFFER_PAGES};
-use crate::web::Params;
-use crate::web::events::EVENT_STREAM;
+use crate::prelude::*;
+use offerd_base::telemetry::metrics::{OFFER_PAGE_DISPLAYS, OFFER_PAGES};
+use offerd_engine::conversions::click;
+use offerd_engine::matching::showing;
+use offerd_engine::records::reading;
+use offerd_engine::records::shown::Shown;
+use offerd_model::Viewer;
+use offerd_web::Params;
+use offerd_web::events::EVENT_STREAM;
 
 /// Keeps a page, whose address is a secret, out of what is searched.
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");

@@ -8,10 +8,10 @@ use tracing::error;
 
 use super::brand::{Brand, SCRIPT};
 use super::cards::{self, Ends, Shelf};
-use crate::http::prelude::*;
-use crate::matching::Snapshot;
-use crate::model::RateTable;
-use crate::web::{events, templates};
+use crate::prelude::*;
+use offerd_engine::matching::Snapshot;
+use offerd_model::RateTable;
+use offerd_web::{events, templates};
 
 const TEMPLATES: &[(&str, &str)] = &[
     ("layout.html", include_str!("layout.html")),
@@ -154,8 +154,8 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::config::Settings;
-    use crate::http::current::offer_pages::brand::OfferPages;
+    use crate::current::offer_pages::brand::OfferPages;
+    use offerd_base::config::Settings;
 
     fn snapshot(json: String, pending: bool) -> Snapshot {
         let (table, company, test, version, deadline) = (Uuid::nil(), Uuid::nil(), true, 3, 0);

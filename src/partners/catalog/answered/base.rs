@@ -7,12 +7,13 @@ use std::sync::{Arc, LazyLock};
 use super::super::{CatalogOffer, FiguresBy, Pricing, common_faults, known_to, variants};
 use super::Figures;
 use super::unfit::Unfit;
-use crate::declaration::{Checker, Fault, Source};
-use crate::model::ProductType;
-use crate::partners::declared;
-use crate::partners::eligibility::Rule;
-use crate::partners::identity::Institution;
-use crate::partners::template::Imprint;
+use crate::check::checker::Checker;
+use crate::declared;
+use crate::eligibility::Rule;
+use crate::identity::Institution;
+use crate::template::Imprint;
+use offerd_base::declaration::{Fault, Source};
+use offerd_model::ProductType;
 
 /// Stands in the place of a file.
 static NO_FILE: LazyLock<Source> =
@@ -29,7 +30,7 @@ const NEEDED: [(&str, [&str; 2]); 2] =
 const FAULTS_WITHOUT_VALUES: [&str; 4] = ["is missing", "must be", "is one of two", "is for"];
 
 /// What the file says of offers that are a partner's own, completed by stand-ins as if it were said of an offer of a catalog.
-pub(in crate::partners::catalog) fn said_of_own(
+pub(in crate::catalog) fn said_of_own(
     mut said: toml::Table,
     own: &declared::Own,
     product_type: ProductType,
@@ -76,7 +77,7 @@ impl CatalogOffer {
 
 /// What an offer of a partner's own lacks that no answer brings, whose figures are `answered`: where it would be said, and what
 /// is wrong.
-pub(in crate::partners::catalog) fn lacks(
+pub(in crate::catalog) fn lacks(
     own: &declared::Own,
     said: &toml::Table,
     product_type: ProductType,

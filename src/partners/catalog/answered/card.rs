@@ -1,7 +1,7 @@
 //! What a partner may answer of a credit card: CreditCardOfferDetails, but for what is decided for each lead.
 
 use super::kind::{DOLLARS, Fields, Kind, PERCENT, TEXTS};
-use crate::model::{AprType, CardPurpose, CardType, IntroOfferType, ProvidedCreditRating, TermUnit};
+use offerd_model::{AprType, CardPurpose, CardType, IntroOfferType, ProvidedCreditRating, TermUnit};
 
 /// The name of what these are the attributes of.
 pub(super) const NOUN: &str = "CreditCardOfferDetails";

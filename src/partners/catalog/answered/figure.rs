@@ -2,7 +2,7 @@
 
 use super::kind::{DOLLARS, FEE_RATE, Fields, Kind, PERCENT};
 use super::{card, policy};
-use crate::model::{
+use offerd_model::{
     AprType, CompoundingMethod, FederalInsuranceType, IncentiveType, IncentiveUnit, MortgageAdjustmentType,
     MortgageLoanType, ProductSubType, ProductType, TermUnit,
 };
@@ -198,7 +198,7 @@ fn rows(product_type: ProductType) -> impl Iterator<Item = (&'static str, &'stat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CreditCardOfferDetails, KnownKeys, LifeInsuranceOfferDetails};
+    use offerd_model::{CreditCardOfferDetails, KnownKeys, LifeInsuranceOfferDetails};
 
     #[test]
     fn a_figure_is_named_alone_or_within_its_object() {

@@ -4,10 +4,10 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::unfit::Unfit;
-use crate::declaration::{did_you_mean, nearest};
-use crate::model::{Timestamp, one_of};
-use crate::partners::base_url::is_absolute_url;
-use crate::partners::truth::truth;
+use crate::base_url::is_absolute_url;
+use crate::truth::truth;
+use offerd_base::declaration::{did_you_mean, nearest};
+use offerd_model::{Timestamp, one_of};
 
 /// Longest text that an answer may bring, bytes.
 const TEXT_BYTES_MAX: usize = 4096;

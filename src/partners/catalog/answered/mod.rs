@@ -24,10 +24,10 @@ pub use money::{MoneyRules, PaymentBy};
 pub use unfit::Unfit;
 
 use super::{CatalogOffer, Pricing, Quoted};
-use crate::model::{ProductType, Timestamp};
-use crate::partners::Facts;
-use crate::partners::base_url::{SAMPLE_PAGES, is_absolute_url};
-use crate::partners::quote::Quote;
+use crate::Facts;
+use crate::base_url::{SAMPLE_PAGES, is_absolute_url};
+use crate::quote::Quote;
+use offerd_model::{ProductType, Timestamp};
 
 /// The figures that an offer cannot do without, each in any of its ways.
 const REQUIRED: &[(ProductType, &[&str])] = &[

@@ -7,11 +7,11 @@ use serde::Deserialize;
 
 use super::Figures;
 use super::unfit::Unfit;
-use crate::model::State;
-use crate::partners::catalog::{Pricing, Quoted};
-use crate::partners::quote::{LoanTerms, MortgageTerms, Spread, Terms};
-use crate::partners::template::Template;
-use crate::partners::{Facts, finance};
+use crate::catalog::{Pricing, Quoted};
+use crate::quote::{LoanTerms, MortgageTerms, Spread, Terms};
+use crate::template::Template;
+use crate::{Facts, finance};
+use offerd_model::State;
 
 /// By what a file judges the figures of answers.
 #[derive(Debug, Clone, PartialEq)]

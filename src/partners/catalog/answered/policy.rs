@@ -1,7 +1,7 @@
 //! What a partner may answer of a policy of life insurance: LifeInsuranceOfferDetails.
 
 use super::kind::{DOLLARS, Fields, Kind};
-use crate::model::{CarrierDecisionType, MedicalExam, PackageType, TermUnit};
+use offerd_model::{CarrierDecisionType, MedicalExam, PackageType, TermUnit};
 
 /// The name of what these are the attributes of.
 pub(super) const NOUN: &str = "LifeInsuranceOfferDetails";

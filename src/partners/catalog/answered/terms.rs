@@ -3,9 +3,9 @@
 use super::super::{Quoted, STATIC_SUITABILITY, hundredths, mortgage, suitability, thousandths};
 use super::Figures;
 use super::unfit::Unfit;
-use crate::model::{CompoundingMethod, MortgageAdjustmentType};
-use crate::partners::finance;
-use crate::partners::quote::{CardTerms, LoanTerms, MortgageTerms, SavingsTerms, Spread, Terms};
+use crate::finance;
+use crate::quote::{CardTerms, LoanTerms, MortgageTerms, SavingsTerms, Spread, Terms};
+use offerd_model::{CompoundingMethod, MortgageAdjustmentType};
 
 impl Figures<'_> {
     /// The terms of a loan, and the amount that they are for; `declared` is what the file says of that.

@@ -8,13 +8,13 @@ use hyper::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::model::{
+use crate::catalog::Unfit;
+use crate::http::{Answered, Asked, Exchange, Given, Reading, Received};
+use crate::offer_json::{OfferPlace, write_offer};
+use crate::{Book, Facts};
+use offerd_model::{
     CreditBands, CreditCardOffer, Lead, LoanOffer, MortgageOffer, SavingsOffer, SpecialOffer,
 };
-use crate::partners::catalog::Unfit;
-use crate::partners::http::{Answered, Asked, Exchange, Given, Reading, Received};
-use crate::partners::offer_json::{OfferPlace, write_offer};
-use crate::partners::{Book, Facts};
 
 const PARTNER: &str = r#"[partner]
 uuid = "3f0c1a52-6d5e-4b8e-9f43-7a1d0a2b3c4d"

@@ -1,0 +1,420 @@
+//! The admin listener, on a thread and a runtime of its own, so that it answers when everything else is stuck.
+//!
+//! - `GET /` lists what there is
+//! - `GET /livez` answers while the process runs
+//! - `GET /readyz` answers 200 while leads are taken, with what to look at all the same (a store that is damaged, a clock that is
+//!   wrong), else 503 with the reason
+//! - `GET /metrics` in the Prometheus text format
+//! - `GET /console` and what is below it is for people with a browser, who sign in
+//! - `GET`, `POST /tokens`, `DELETE /tokens/{id}`, `POST /partnerEvents`, `GET`, `DELETE /leads/{uuid}`,
+//!   `POST /persons/find`, `/persons/export`, `/persons/erase`, `/persons/suppress` and `/persons/unsuppress`, `GET /consents`, `GET /leads/{uuid}/explanation`, `GET`, `POST /rateTables/{uuid}/transcript`, `GET /partners`, `POST /partners/pause` and `/partners/resume`, `POST /reload`,
+//!   `GET /alerts`, `POST /alerts/test`, `GET /experiments` and `GET /experiments/{rule}`, `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry` and `/postbacks/{name}/test`,
+//!   `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation`, `GET /audit` and `/audit/verdict`,
+//!   `POST /replay`, `GET /nodes`, `GET /ranking`, `GET /report`, `POST /report/rebuild`, `POST /store/check`, `GET /backup` and `GET`, `POST /masterKey` are for the command line, with the
+//!   key of the run file, wherever they come from: an address of loopback proves nothing, since any user of the machine has one
+
+pub mod alerts;
+pub mod audit;
+pub mod backup;
+mod chronicle;
+mod command;
+mod consents;
+pub mod console;
+pub mod erasing;
+pub mod experiments;
+mod health;
+pub mod leads;
+pub mod master_key;
+mod nodes;
+pub mod partner_events;
+mod partners;
+pub mod password;
+mod password_hash;
+pub mod persons;
+pub mod postbacks;
+mod prelude;
+mod ranking;
+mod reasons;
+mod reload;
+pub mod reload_report;
+pub mod replay;
+pub mod reports;
+mod stopped;
+pub mod store;
+pub mod suppressions;
+pub mod tokens;
+pub mod transcripts;
+pub mod users;
+
+use std::sync::{Arc, LazyLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Method, StatusCode};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::spawn_blocking;
+use tracing::error;
+
+pub use command::Found;
+pub use health::Health;
+pub use stopped::StoppedAdmin;
+
+use self::chronicle::Chronicle;
+use self::command::GoingOn;
+use self::console::{Console, SessionRules};
+use self::password::Passwords;
+use self::tokens::KeyRing;
+use crate::reload_report::{Reloader, channel as reload_requests};
+use offerd_base::config::Settings;
+use offerd_base::run_file::RunFile;
+use offerd_base::telemetry::figures::Figures;
+use offerd_base::telemetry::recorder::Handle;
+use offerd_base::telemetry::tail::Tail;
+use offerd_engine::matching::Engine;
+use offerd_insight::reports::Reports;
+use offerd_outbound::alerts::Board;
+use offerd_outbound::postbacks::Subscriptions;
+use offerd_store::audit::AuditLog;
+use offerd_store::users::Users;
+use offerd_store::{Store, Topic};
+use offerd_web::{
+    AnswerMeter, Authenticate, Caller, Context, Cors, Elsewhere, Failure, Gate, Handler, Listener, Principal,
+    Reply, Route, Router, Surface, Token, Welcome, routes, service,
+};
+
+/// What the admin pages work with. `new` makes it for a store at rest; `running` adds what a daemon has.
+pub struct App {
+    /// Whether leads are taken.
+    pub health: Arc<Health>,
+    metrics: Handle,
+    key_ring: KeyRing,
+    audit: AuditLog,
+    store: Store,
+    /// Made when it is asked for: of a stopped daemon's store not every command needs it.
+    engine: Late<Arc<Engine>>,
+    /// Likewise; nothing where what is counted cannot be read.
+    reports: Late<Option<Reports>>,
+    reloader: Reloader,
+    /// One replay at a time.
+    replays: Arc<Semaphore>,
+    /// Where the other listeners are, and the key that opens the commands.
+    run_file: RunFile,
+    index: String,
+    /// The settings in force, whatever is reloaded.
+    settings: watch::Receiver<Arc<Settings>>,
+    subscriptions: watch::Receiver<Arc<Subscriptions>>,
+    alerts: Board,
+    tail: Tail,
+    chronicle: Chronicle,
+    /// What is seen to its end whoever waits for it.
+    going_on: GoingOn,
+    console: Console,
+    /// Whether what takes long rests now and then, because leads are taken in beside it.
+    rests: bool,
+    /// Which listener has which path.
+    elsewhere: Arc<Elsewhere>,
+}
+
+/// A value that is made on first use.
+type Late<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
+
+impl App {
+    /// The admin pages of a store. `engine` and `reports` are called on first use.
+    pub fn new(
+        store: Store,
+        settings: watch::Receiver<Arc<Settings>>,
+        run_file: RunFile,
+        passwords: Passwords,
+        engine: impl FnOnce() -> Arc<Engine> + Send + 'static,
+        reports: impl FnOnce() -> Option<Reports> + Send + 'static,
+    ) -> Self {
+        let in_force = Arc::clone(&settings.borrow());
+        Self {
+            health: Arc::new(Health::new(store.clone())),
+            metrics: Handle::default(),
+            key_ring: KeyRing::of(store.clone()),
+            audit: AuditLog::of(store.clone()),
+            engine: LazyLock::new(Box::new(engine)),
+            reports: LazyLock::new(Box::new(reports)),
+            // Nobody takes in what has changed: whatever comes next reads the files anew.
+            reloader: reload_requests().0,
+            replays: Arc::new(Semaphore::new(1)),
+            index: index_page(&run_file),
+            run_file,
+            settings,
+            subscriptions: watch::channel(Arc::new(Subscriptions::none(&in_force.postbacks))).1,
+            alerts: Board::of(&store),
+            tail: Tail::default(),
+            chronicle: Chronicle::default(),
+            going_on: GoingOn::default(),
+            console: Console::new(SessionRules::of(&in_force, passwords)),
+            rests: false,
+            elsewhere: Arc::default(),
+            store,
+        }
+    }
+
+    /// The same for a running daemon: its metrics, its reloader, its subscriptions to events, its alerts, the last lines of its log, and
+    /// the paths of its listeners.
+    pub fn running(
+        self,
+        metrics: Handle,
+        reloader: Reloader,
+        subscriptions: watch::Receiver<Arc<Subscriptions>>,
+        alerts: Board,
+        tail: Tail,
+        elsewhere: Arc<Elsewhere>,
+    ) -> Self {
+        Self { metrics, reloader, subscriptions, alerts, tail, elsewhere, rests: true, ..self }
+    }
+
+    /// What this daemon is named by on paper that leaves it: its version, and where clients reach it.
+    fn named(&self) -> String {
+        let base_url = self.settings().api.base_url.clone();
+        let address = base_url.unwrap_or_else(|| self.run_file.api.clone());
+        match address.is_empty() {
+            true => format!("offerd {}, on a store at rest", env!("CARGO_PKG_VERSION")),
+            false => format!("offerd {} at {address}", env!("CARGO_PKG_VERSION")),
+        }
+    }
+
+    /// Whether leads are taken in, and partners asked about them.
+    ///
+    /// # Errors
+    /// The reason why not.
+    pub(crate) fn ready(&self) -> Result<(), String> {
+        self.health.ready()?;
+        self.engine.suppressions.locked().map_or(Ok(()), Err)
+    }
+
+    /// The settings as of now.
+    fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings.borrow())
+    }
+
+    /// The subscriptions as of now.
+    fn subscriptions(&self) -> Arc<Subscriptions> {
+        Arc::clone(&self.subscriptions.borrow())
+    }
+
+    /// Every metric as of now.
+    fn measured(&self) -> Figures {
+        self.engine.measure();
+        offerd_insight::nodes::measure(&self.store);
+        self.metrics.figures()
+    }
+}
+
+/// Every path of the admin listener, those of the console aside.
+const ROUTES: &[Row] = routes! {
+    GET "/" None All [index] "Lists the paths of this listener.";
+    GET "/livez" None All [live] "Answers while the process runs.";
+    GET "/readyz" None All [ready] "Answers 200 while leads are taken.";
+    GET "/metrics" None All [show_metrics] "Every metric, for Prometheus.";
+    GET "/tokens" Confidential All [tokens::list] "Lists tokens.";
+    POST "/tokens" Confidential All [tokens::create] "Makes a token.";
+    POST "/partnerEvents" Confidential All [partner_events::take_in] "Takes in what partners report.";
+    GET "/leads/{uuid}/explanation" Confidential All [leads::explain]
+        "Explains the offers of a lead.";
+    GET "/rateTables/{uuid}/transcript" Confidential All [transcripts::redacted]
+        "Shows requests to partners and their answers, with personal data masked.";
+    POST "/rateTables/{uuid}/transcript" Confidential All [transcripts::reveal]
+        "Shows them unmasked, and records the reason.";
+    GET "/users" Confidential All [users::list] "Lists the users of the console.";
+    POST "/users" Confidential All [users::create] "Adds a user.";
+    POST "/users/{name}" Confidential All [users::update] "Changes role, password or standing of a user.";
+    DELETE "/users/{name}" Confidential All [users::delete] "Removes a user.";
+    POST "/users/{name}/invitation" Confidential All [users::invite] "Makes a link for a user.";
+    GET "/audit" Confidential All [audit::list] "Lists the records of the audit.";
+    GET "/audit/verdict" Confidential All [audit::verdict] "Walks the chain of the audit.";
+    GET "/partners" Confidential All [partners::list] "Lists partners with their state and counts.";
+    GET "/partners/timing" Confidential All [partners::timing] "Reports the response times of partners.";
+    POST "/partners/pause" Confidential All [partners::pause] "Pauses a partner.";
+    POST "/partners/resume" Confidential All [partners::resume] "Ends a pause.";
+    GET "/suppressions" Confidential All [suppressions::list] "Lists suppression lists.";
+    POST "/suppressions" Confidential All [suppressions::add] "Adds to a suppression list.";
+    POST "/suppressions/naming" Confidential All [suppressions::naming]
+        "Lists the suppression lists that name a lead.";
+    POST "/suppressions/confirm" Confidential All [suppressions::confirm]
+        "Takes the suppression lists as a salvage has left them.";
+    DELETE "/suppressions/{name}" Confidential All [suppressions::remove] "Removes a suppression list.";
+    GET "/experiments" Confidential All [experiments::list] "Lists experiments with their state.";
+    GET "/experiments/{rule}" Confidential All [experiments::compare]
+        "Compares the variants of an experiment.";
+    GET "/alerts" Confidential All [alerts::list] "Lists firing alerts and the receivers.";
+    POST "/alerts/test" Confidential All [alerts::test] "Sends a test alert to the receivers.";
+    GET "/postbacks" Confidential All [postbacks::list] "Lists subscriptions of postbacks with their state.";
+    GET "/postbacks/{name}/dead" Confidential All [postbacks::dead] "Lists dead letters.";
+    POST "/postbacks/{name}/retry" Confidential All [postbacks::retry] "Sends dead letters again.";
+    POST "/postbacks/{name}/test" Confidential All [postbacks::test] "Sends a test event.";
+    GET "/leads/{uuid}" Confidential All [leads::export] "Exports everything held on a person.";
+    DELETE "/leads/{uuid}" Confidential All [leads::erase] "Erases a person.";
+    POST "/persons/find" Confidential All [persons::find] "Finds the leads of a person.";
+    POST "/persons/export" Confidential All [persons::export] "Exports everything held on a person.";
+    POST "/persons/erase" Confidential All [erasing::erase] "Erases all leads of a person.";
+    POST "/persons/suppress" Confidential All [persons::suppress] "Leaves a person alone.";
+    POST "/persons/unsuppress" Confidential All [persons::unsuppress] "Ends that.";
+    GET "/consents" Confidential All [consents::list] "Lists consents.";
+    GET "/masterKey" Confidential All [master_key::sealed_with] "Names the master key of the store.";
+    POST "/masterKey" Confidential All [master_key::rotate] "Seals the keys with another one.";
+    POST "/reload" Confidential All [reload::reload] "Takes in settings and partner files anew.";
+    POST "/replay" Confidential All [replay::replay] "Runs stored leads against other partner files.";
+    GET "/nodes" Confidential All [nodes::list] "Lists the nodes that share the store.";
+    GET "/ranking" Confidential All [ranking::ranking] "Reports the conversion learnt from clicks.";
+    GET "/report" Confidential All [reports::report] "Counts what became of leads.";
+    POST "/report/rebuild" Confidential All [reports::rebuild] "Counts anew from the records that there are.";
+    POST "/store/check" Confidential All [store::check] "Reads every record.";
+    GET "/backup" Confidential All [backup::backup] "Gives the whole store as one sealed file.";
+    DELETE "/tokens/{id}" Confidential All [tokens::revoke] "Ends a token.";
+};
+
+/// Every path with its method, those of the console too.
+pub fn paths() -> impl Iterator<Item = (Method, &'static str)> {
+    all_routes().map(|route| (route.method.clone(), route.path))
+}
+
+fn all_routes() -> impl Iterator<Item = &'static Row> {
+    ROUTES.iter().chain(console::ROUTES.iter().map(|row| &row.route))
+}
+
+type Row = Route<Handler<App>>;
+
+/// Everything that the admin listener serves.
+fn surface(app: Arc<App>) -> Surface<App> {
+    let nobody = Welcome { cors: Cors::new(&[]), vendors: Vec::new() };
+    Surface {
+        meter: AnswerMeter::of("admin"),
+        elsewhere: Arc::clone(&app.elsewhere),
+        app,
+        router: Router::new(&all_routes().cloned().collect::<Vec<_>>()),
+        gate: Arc::new(Gate::open()),
+        kindly: |_, _, _, _| None,
+        welcome: watch::channel(Arc::new(nobody)).1,
+    }
+}
+
+/// How long the end waits for what is still being read for somebody, as for an export.
+const LAST_READS: Duration = Duration::from_secs(2);
+
+/// The running admin listener.
+pub struct Admin {
+    stop: watch::Sender<bool>,
+    thread: JoinHandle<()>,
+}
+
+/// Serves the admin listener on a thread of its own.
+pub fn start(listener: Listener, app: App) -> Admin {
+    let (stop, mut stopping) = watch::channel(false);
+    let app = Arc::new(app);
+    let surface = surface(Arc::clone(&app));
+    let serve = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let served = runtime.and_then(|runtime| {
+            runtime.spawn(console::history::watch(Arc::clone(&app)));
+            runtime.spawn(follow_users(Arc::clone(&app)));
+            runtime.spawn(nodes::tell(Arc::clone(&app)));
+            let stopped = Arc::clone(&app);
+            let served = runtime.block_on(listener.serve(service(surface), async move {
+                // A sender that is gone means the same.
+                let _ = stopping.wait_for(|stop| *stop).await;
+                stopped.console.stop();
+            }));
+            runtime.block_on(app.going_on.ended());
+            runtime.shutdown_timeout(LAST_READS);
+            served
+        });
+        if let Err(error) = served {
+            error!(%error, "the admin listener ended");
+        }
+    };
+    Admin { stop, thread: std::thread::spawn(serve) }
+}
+
+/// Signs users out whom another process on the store has changed, for ever.
+async fn follow_users(app: Arc<App>) {
+    let seen = app.store.changes_of(Topic::Users);
+    if !app.store.is_shared() {
+        return;
+    }
+    let take_in = async || {
+        let app = Arc::clone(&app);
+        let read = move || app.console.take_in_users(&Users::of(app.store.clone()));
+        match spawn_blocking(read).await {
+            Ok(read) => read.map_err(|failure| failure.to_string()),
+            Err(panic) => Err(panic.to_string()),
+        }
+    };
+    app.store.follow(Topic::Users, seen, take_in).await;
+}
+
+impl Admin {
+    /// Stops serving and waits for the thread.
+    pub fn stop(self) {
+        self.stop.send_replace(true);
+        if self.thread.join().is_err() {
+            error!("the admin listener's thread panicked");
+        }
+    }
+}
+
+impl Authenticate for App {
+    /// The one key, compared by digest so that the time reveals nothing of it.
+    fn principal(&self, token: &Token) -> Option<Principal> {
+        use sha2::{Digest, Sha256};
+        let same = Sha256::digest(token.as_str()) == Sha256::digest(&self.run_file.admin_key);
+        let operator = || Caller {
+            company: uuid::Uuid::nil(),
+            company_name: "operator".into(),
+            kind: offerd_model::TokenKind::Confidential,
+            test: false,
+            duplicate_look_back_minutes: None,
+        };
+        same.then(|| Principal::Company(operator()))
+    }
+}
+
+fn index_page(run_file: &RunFile) -> String {
+    let RunFile { api, integrations, .. } = run_file;
+    let longest = ROUTES.iter().map(|route| route.path.len()).max().unwrap_or_default() + 2;
+    let rows = ROUTES
+        .iter()
+        .map(|route| format!("{:<7}{:<longest$}{}\n", route.method.as_str(), route.path, route.about));
+    format!(
+        "offerd {}\n\napi            {api}\nintegrations   {integrations}\nconsole        {}/console\n\n{}",
+        env!("CARGO_PKG_VERSION"),
+        run_file.admin,
+        rows.collect::<String>()
+    )
+}
+
+async fn index(context: Context<App>) -> Result<Reply, Failure> {
+    Ok(Reply::bytes("text/plain; charset=utf-8", context.app.index.clone()))
+}
+
+async fn live(_: Context<App>) -> Result<Reply, Failure> {
+    Ok(Reply::bytes("text/plain; charset=utf-8", "live\n"))
+}
+
+async fn ready(context: Context<App>) -> Result<Reply, Failure> {
+    match context.app.ready() {
+        Ok(()) => {
+            let remarks = [context.app.health.remark(), context.app.engine.suppressions.remark()];
+            let remarks: String = remarks.into_iter().flatten().map(|remark| remark + "\n").collect();
+            let degraded = context.app.health.degraded();
+            let told =
+                degraded.map_or("ready\n".to_owned(), |degraded| format!("ready, degraded: {degraded}\n"));
+            Ok(Reply::bytes("text/plain; charset=utf-8", told + &remarks))
+        }
+        Err(reason) => {
+            let reply = Reply::bytes("text/plain; charset=utf-8", format!("{reason}\n"));
+            Ok(reply.status(StatusCode::SERVICE_UNAVAILABLE))
+        }
+    }
+}
+
+async fn show_metrics(context: Context<App>) -> Result<Reply, Failure> {
+    let text = context.app.measured().text();
+    let version = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    Ok(Reply::bytes("text/plain", text).header(CONTENT_TYPE, version))
+}

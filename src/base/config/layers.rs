@@ -1,0 +1,239 @@
+//! The layers of the settings, merged, and which of them a key came from.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use config::{Config, Environment, File, FileFormat};
+
+use crate::declaration::{Fault, Source, parent};
+
+/// `config/default.toml`, built in.
+pub const DEFAULTS: &str = include_str!("../../../config/default.toml");
+
+/// Where the defaults stand in the repository, for faults.
+const DEFAULTS_FILE: &str = "config/default.toml";
+
+/// Prefix of the environment variables.
+const PREFIX: &str = "OFFERD__";
+
+/// Prefix of other variables, such as `OFFERD_CONFIG` or `OFFERD_TOKEN`, and of settings that lack an underscore.
+const OTHERS: &str = "OFFERD_";
+
+/// The merged settings, and what they were merged from.
+pub(super) struct Layers {
+    pub(super) merged: toml::Table,
+    pub(super) places: Places,
+    /// Variables that name no setting; they set nothing.
+    pub(super) misnamed: Vec<Fault>,
+}
+
+/// Where every key stands.
+#[derive(Clone, Default)]
+pub(super) struct Places {
+    pub(super) defaults: Source,
+    file: Option<Source>,
+    /// Key path to the variable that sets it.
+    variables: HashMap<String, String>,
+}
+
+/// What was written is the settings' own to show.
+impl fmt::Debug for Places {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Places").finish_non_exhaustive()
+    }
+}
+
+impl Layers {
+    /// Merges the layers; `file` is path and text.
+    pub(super) fn merge(
+        file: Option<(&Path, &str)>,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, Vec<Fault>> {
+        let defaults = Source::parse(Path::new(DEFAULTS_FILE), DEFAULTS).map_err(|fault| vec![fault])?;
+        let source =
+            file.map(|(path, text)| Source::parse(path, text)).transpose().map_err(|fault| vec![fault])?;
+        let mut ours: HashMap<String, String> =
+            environment.into_iter().filter(|(name, _)| name.starts_with(OTHERS)).collect();
+        let variables = ours.keys().filter_map(|name| Some((key_of(name)?, name.clone()))).collect();
+        let mut places = Places { defaults, file: source, variables };
+        let misnamed = places.misnamed(ours.keys());
+        ours.retain(|name, _| name.starts_with(PREFIX) && !is_among(name, &misnamed));
+        places.variables.retain(|_, name| ours.contains_key(name));
+
+        let mut builder = Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
+        if let Some((_, text)) = file {
+            builder = builder.add_source(File::from_str(text, FileFormat::Toml));
+        }
+        let environment = Environment::with_prefix("OFFERD").prefix_separator("__").separator("__");
+        builder = builder.add_source(environment.source(Some(ours)));
+        let merged = builder
+            .build()
+            .and_then(Config::try_deserialize::<toml::Table>)
+            .map_err(|error| vec![Fault::new(None, "", format!("the settings do not merge: {error}"))])?;
+        Ok(Self { merged, places, misnamed })
+    }
+
+    /// Reads variables as their settings want them: one that is refused as text is the figure or the truth that it is, unless its
+    /// setting wants a text and refuses this one. `refused` gives the keys of a table that its settings refuse.
+    pub(super) fn typed(mut self, refused: impl Fn(&toml::Table) -> Vec<String>) -> Self {
+        let mut figures: HashMap<String, (toml::Value, toml::Value)> = HashMap::new();
+        for key in self.places.variables.keys() {
+            if let Some(text) = value_at(&mut self.merged, key).cloned()
+                && let Some(figure) = text.as_str().and_then(figure)
+            {
+                figures.insert(key.clone(), (text, figure));
+            }
+        }
+        if figures.is_empty() {
+            return self;
+        }
+        let mut defaults = self.places.defaults.table().clone();
+        for key in refused(&self.merged) {
+            self.put(&key, figures.get(&key).map(|(_, figure)| figure));
+        }
+        for key in refused(&self.merged) {
+            let is_figure =
+                |default: &mut toml::Value| default.is_integer() || default.is_float() || default.is_bool();
+            let wants_text = value_at(&mut defaults, &key).is_none_or(|default| !is_figure(default));
+            self.put(&key, figures.get(&key).map(|(text, _)| text).filter(|_| wants_text));
+        }
+        self
+    }
+
+    fn put(&mut self, key: &str, value: Option<&toml::Value>) {
+        if let (Some(place), Some(value)) = (value_at(&mut self.merged, key), value) {
+            *place = value.clone();
+        }
+    }
+}
+
+/// A text as the figure or the truth that it is, if it is one.
+fn figure(text: &str) -> Option<toml::Value> {
+    let truth = || text.to_ascii_lowercase().parse().map(toml::Value::Boolean);
+    let number = || text.parse().ok().filter(|number: &f64| number.is_finite()).map(toml::Value::Float);
+    text.parse().map(toml::Value::Integer).or_else(|_| truth()).ok().or_else(number)
+}
+
+/// What stands at a key.
+fn value_at<'t>(table: &'t mut toml::Table, key: &str) -> Option<&'t mut toml::Value> {
+    match key.split_once('.') {
+        Some((first, rest)) => value_at(table.get_mut(first)?.as_table_mut()?, rest),
+        None => table.get_mut(key),
+    }
+}
+
+/// The key that a variable sets, if its name begins as those of settings do.
+fn key_of(name: &str) -> Option<String> {
+    Some(name.strip_prefix(PREFIX)?.to_lowercase().replace("__", "."))
+}
+
+/// The variable that sets a key.
+fn variable(key: &str) -> String {
+    format!("{PREFIX}{}", key.to_uppercase().replace('.', "__"))
+}
+
+/// A name with each run of underscores as one.
+fn with_single_underscores(name: &str) -> String {
+    name.to_uppercase().split('_').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
+}
+
+fn is_among(name: &str, misnamed: &[Fault]) -> bool {
+    misnamed.iter().any(|fault| fault.file.as_deref() == Some(Path::new(name)))
+}
+
+/// The variables that are ours, and the names of those that begin alike; the names and values of others may be anything.
+pub(super) fn environment(
+    variables: impl Iterator<Item = (OsString, OsString)>,
+) -> Result<Vec<(String, String)>, Vec<Fault>> {
+    let ours = variables.filter(|(name, _)| {
+        let is_other = name.to_str().is_some_and(|name| name.starts_with(OTHERS));
+        is_other || name.to_string_lossy().starts_with(PREFIX)
+    });
+    let read = |(name, value): (OsString, OsString)| match (name.to_str(), value.into_string()) {
+        (Some(name), _) if !name.starts_with(PREFIX) => Ok((name.to_owned(), String::new())),
+        (Some(name), Ok(value)) => Ok((name.to_owned(), value)),
+        _ => {
+            let message = "the name and the value of this variable must be UTF-8 text, got other bytes";
+            Err(vec![Fault::new(Some(PathBuf::from(&name)), "", message)])
+        }
+    };
+    ours.map(read).collect()
+}
+
+impl Places {
+    /// The variables that name no setting, each with the right name. A name with one underscore is a fault only where it is that of a
+    /// setting otherwise: other programs have names of their own.
+    fn misnamed<'n>(&self, names: impl Iterator<Item = &'n String>) -> Vec<Fault> {
+        let keys = self.defaults.keys().filter(|key| key.contains('.'));
+        let right: HashMap<String, &str> =
+            keys.map(|key| (with_single_underscores(&variable(key)), key)).collect();
+        let fault = |name: &String| {
+            let key = key_of(name).unwrap_or_default();
+            let meant = right.get(&with_single_underscores(name)).filter(|_| !self.defaults.has(&key));
+            let message = if let Some(meant) = meant {
+                format!(
+                    "sets nothing: `{meant}` is set by `{}`, with two underscores before each part",
+                    variable(meant)
+                )
+            } else if !name.starts_with(PREFIX) {
+                return None;
+            } else if key.split('.').any(str::is_empty) {
+                format!(
+                    "names no setting: wanted `{PREFIX}SECTION__KEY`, such as `{}`",
+                    variable("api.listen")
+                )
+            } else {
+                let value =
+                    std::iter::successors(parent(&key), |at| parent(at)).find(|at| self.is_value(at))?;
+                format!("names nothing: `{value}` has one value and no keys; `{}` sets it", variable(value))
+            };
+            Some(Fault::new(Some(PathBuf::from(name)), "", message))
+        };
+        names.filter_map(fault).collect()
+    }
+
+    /// Whether a value stands at a key, rather than keys.
+    fn is_value(&self, key: &str) -> bool {
+        let tables = [Some(&self.defaults), self.file.as_ref()].into_iter().flatten().map(Source::table);
+        let mut in_tables =
+            tables.filter_map(|table| value_at(&mut table.clone(), key).map(|value| !value.is_table()));
+        in_tables.next().unwrap_or_else(|| self.variables.contains_key(key))
+    }
+
+    /// A fault at a key, in the place where the key was set last, or else what it would stand in.
+    pub(super) fn fault(&self, key: &str, message: String) -> Fault {
+        for at in std::iter::successors(Some(key), |at| parent(at)) {
+            if let Some(variable) = self.variable_of(at) {
+                return Fault::new(Some(PathBuf::from(variable)), key, message);
+            }
+            // Who leaves a key out of a section has its default there, and who leaves it out of a table of a section, none.
+            let is_section = at != key && !at.contains('.');
+            let has_default = is_section && self.defaults.has(key);
+            if let Some(file) = self.file.as_ref().filter(|file| file.has(at) && !has_default) {
+                return file.fault(key, message);
+            }
+        }
+        self.defaults.fault(key, message)
+    }
+
+    /// The variable that sets a key, or one below a key that stands nowhere else.
+    fn variable_of(&self, key: &str) -> Option<&String> {
+        let stands = self.defaults.has(key) || self.file.as_ref().is_some_and(|file| file.has(key));
+        let below = |set: &String| {
+            set.strip_prefix(key).is_some_and(|rest| rest.is_empty() || (rest.starts_with('.') && !stands))
+        };
+        self.variables.iter().filter(|(set, _)| below(set)).map(|(_, name)| name).min()
+    }
+
+    /// Where a key was set last: a variable, a file with its line, or the default.
+    pub(super) fn source_of(&self, key: &str) -> String {
+        let fault = self.fault(key, String::new());
+        match (self.variables.get(key), &self.file, fault.line) {
+            (Some(variable), _, _) => variable.clone(),
+            (None, Some(file), Some(line)) if file.has(key) => format!("{}:{line}", file.file().display()),
+            _ => "default".to_owned(),
+        }
+    }
+}

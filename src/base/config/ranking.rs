@@ -1,0 +1,167 @@
+//! `[ranking]`: how offers are scored by what was learnt.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::rules::Rules;
+use super::values::{CENTURY, Checked, DAY, SECOND, ZERO, given};
+use crate::declaration::{HumanDuration, count, figure, outside, quoted, span};
+use crate::table;
+
+/// The greatest weight: a part that is raised further decides alone.
+const WEIGHT_MAX: f64 = 4.0;
+
+/// The least weight but for 0: a part that is raised less changes no score that anybody could tell from another.
+const WEIGHT_MIN: f64 = 0.001;
+
+table! {
+    /// `[ranking]`
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct RankingSettings {
+        /// The ranking of companies that none names; `None` for none.
+        default: Option<String> = given => reloadable,
+        /// The rankings, by their names.
+        named: BTreeMap<String, NamedRanking> => reloadable,
+        /// Share of clicks that are believed to convert before any was seen.
+        prior_rate: f64 = figure(1e-6, 0.999_999) => reloadable,
+        /// How many clicks that belief is worth.
+        prior_strength: f64 = figure(1.0, 100_000.0) => reloadable,
+        /// No conversion counts for less.
+        least: f64 = figure(1e-6, 1.0) => reloadable,
+        /// No conversion counts for more.
+        most: f64 => reloadable,
+        /// The consumer rating of an offer without one, out of 100.
+        unrated: f64 = figure(0.0, 100.0) => reloadable,
+        /// How old a day's clicks must be to count.
+        matures_after: Duration = span(ZERO, 365 * DAY) => reloadable,
+        /// After how long a click counts for half; `None` for never.
+        half_life: Option<Duration> = half_life => reloadable,
+        /// How old clicks are that still count.
+        window: Duration = span(DAY, 5 * 365 * DAY) => reloadable,
+        /// Between two sums of what was learnt.
+        refresh: Duration = span(SECOND, DAY) => reloadable,
+        /// Counts of a day, an offer and a rating that are kept in memory.
+        cohorts: usize = count(1_000, 100_000_000) => reloadable,
+    }
+
+    /// A ranking: how much each part of a score counts.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct NamedRanking {
+        /// Of the person's interest.
+        interest: f64 = weight,
+        /// Of the conversion.
+        conversion: f64 = weight,
+        /// Of the payout.
+        payout: f64 = weight,
+        /// Of the consumer rating.
+        consumer_rating: f64 = weight,
+        /// The companies whose offers are ranked by it, by their names.
+        companies: Vec<String> => optional,
+    }
+}
+
+fn half_life(time: HumanDuration) -> Checked<Option<Duration>> {
+    if time.0.is_zero() { Ok(None) } else { span(DAY, CENTURY)(time).map(Some) }
+}
+
+fn weight(weight: f64) -> Checked<f64> {
+    if weight == 0.0 || (WEIGHT_MIN..=WEIGHT_MAX).contains(&weight) {
+        return Ok(weight);
+    }
+    Err(vec![format!("must be 0, or from {WEIGHT_MIN} to {WEIGHT_MAX}, got {weight:?}")])
+}
+
+impl RankingSettings {
+    /// The ranking that needs no section of its own.
+    pub const EXPECTED_VALUE: &str = "expected_value";
+
+    /// Whether any ranking is named, so that there is something to learn for.
+    pub fn is_on(&self) -> bool {
+        !self.named.is_empty()
+    }
+
+    /// A sentence for each company that a ranking names and that has no token, so that it never has an offer. `known` are the companies
+    /// with tokens.
+    pub fn without_token(&self, known: &BTreeSet<String>) -> Vec<String> {
+        let named = self.named.iter().flat_map(|(name, ranking)| {
+            ranking
+                .companies
+                .iter()
+                .filter(|company| !known.contains(*company))
+                .map(move |company| (name, company))
+        });
+        let sentence = |(name, company): (&String, &String)| {
+            format!(
+                "`ranking.named.{name}` names the company `{company}`, which has no token, so that nothing is ranked for it. Write \
+                 the name as `offerd token list` has it, or make a token with `offerd token create`"
+            )
+        };
+        named.map(sentence).collect()
+    }
+
+    /// Holds the keys against each other, and takes the ranking that is built in among those that are named.
+    pub(super) fn fit(&mut self, rules: &mut Rules<'_>) {
+        for (name, ranking) in &self.named {
+            ranking.fit(name, rules);
+        }
+        named_twice(&self.named, rules);
+        if let Some(default) = self.default.as_ref().filter(|name| !self.named.contains_key(*name)) {
+            let is_built_in = default == Self::EXPECTED_VALUE;
+            rules.want(is_built_in, &["ranking.default", "ranking.named"], || {
+                let there_are: Vec<String> = self.named.keys().map(|name| format!("`{name}`")).collect();
+                let there_are = if there_are.is_empty() { "none".to_owned() } else { there_are.join(", ") };
+                format!(
+                    "must be empty, `{}` or a ranking of `ranking.named`, of which there are: {there_are}; got `{default}`",
+                    Self::EXPECTED_VALUE
+                )
+            });
+            if is_built_in {
+                self.named.insert(default.clone(), NamedRanking::expected_value());
+            }
+        }
+        let Self { matures_after, window, least, most, .. } = *self;
+        rules.want(window > matures_after, &["ranking.window", "ranking.matures_after"], || {
+            let wanted = "must be more than `ranking.matures_after`";
+            let [matures_after, window] = [matures_after, window].map(HumanDuration);
+            format!("{wanted} ({matures_after}), or no click ever counts; got {window}")
+        });
+        rules.want((least..=1.0).contains(&most), &["ranking.most"], || outside(least, 1.0, most));
+    }
+}
+
+impl NamedRanking {
+    /// The expected value in dollars, by the conversion that was measured.
+    pub const fn expected_value() -> Self {
+        Self { interest: 1.0, conversion: 1.0, payout: 1.0, consumer_rating: 0.0, companies: Vec::new() }
+    }
+
+    /// It has a name of its own, and its weights are not all 0.
+    fn fit(&self, name: &str, rules: &mut Rules<'_>) {
+        let place = format!("ranking.named.{}", quoted(name));
+        let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+        let is_name = !name.is_empty() && name.len() <= 64 && name.chars().all(is_of_name);
+        rules.want(is_name, &[&place], || {
+            format!("must be a name of letters, digits, `_` and `-`, 64 at most, got `{name}`")
+        });
+        rules.want(name != RankingSettings::EXPECTED_VALUE, &[&place], || {
+            "is built in, and always means the same: give this ranking another name".to_owned()
+        });
+        let weights = [self.interest, self.conversion, self.payout, self.consumer_rating];
+        rules.want(weights != [0.0; 4], &[&place], || {
+            "must have a weight above 0, or every offer has the same score".to_owned()
+        });
+    }
+}
+
+/// A company's offers are ranked by one ranking.
+fn named_twice(named: &BTreeMap<String, NamedRanking>, rules: &mut Rules<'_>) {
+    let mut taken: BTreeMap<&str, &str> = BTreeMap::new();
+    for (name, ranking) in named {
+        for company in &ranking.companies {
+            let other = taken.insert(company, name);
+            rules.want(other.is_none(), &[&format!("ranking.named.{}.companies", quoted(name))], || {
+                format!("names `{company}`, which `ranking.named.{}` names too", other.unwrap_or_default())
+            });
+        }
+    }
+}

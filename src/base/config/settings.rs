@@ -1,0 +1,190 @@
+//! The settings as the daemon uses them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::alerts::AlertSettings;
+use super::layers::{self, Layers, Places};
+use super::ranking::RankingSettings;
+use super::sections::*;
+use super::web_address;
+use crate::declaration::{self, Fault, Reading, read_table};
+use crate::table;
+
+/// A setting in force: key, value, and where it came from.
+pub type DescribedSetting = (String, String, String);
+
+table! {
+    /// All settings. `config/default.toml` says what each is for.
+    #[derive(Debug, Clone)]
+    pub struct Settings {
+        /// `[api]`; its limits hold for every listener.
+        api: ApiSettings => section,
+        /// `[offer_pages]`
+        offer_pages: OfferPageSettings => section,
+        /// `[integrations]`
+        integrations: IntegrationsSettings => section,
+        /// `[admin]`
+        admin: ListenerSettings => section,
+        /// `[console]`
+        console: ConsoleSettings => section,
+        /// `[audit]`
+        audit: AuditSettings => section,
+        /// `[matching]`
+        matching: MatchingSettings => section,
+        /// `[limits]`
+        limits: LimitSettings => section,
+        /// `[engine]`
+        engine: EngineSettings => section,
+        /// `[analytics]`
+        analytics: AnalyticsSettings => section,
+        /// `[reports]`
+        reports: ReportSettings => section,
+        /// `[ranking]`
+        ranking: RankingSettings => section,
+        /// `[wire]`
+        wire: WireSettings => section,
+        /// `[store]`
+        store: StoreSettings => section,
+        /// `[partners]`
+        partners: PathSettings => section,
+        /// `[reference]`
+        reference: ReferenceSettings => section,
+        /// `[approval]`
+        approval: ApprovalSettings => section,
+        /// `[transcripts]`
+        transcripts: TranscriptSettings => section,
+        /// `[postbacks]`
+        postbacks: PostbackSettings => section,
+        /// `[experiments]`
+        experiments: ExperimentSettings => section,
+        /// `[alerts]`
+        alerts: AlertSettings => section,
+        /// `[tokens]`
+        tokens: TokenSettings => section,
+        /// `[shutdown]`
+        shutdown: ShutdownSettings => section,
+        /// `[log]`
+        log: LogSettings => section,
+        /// `[tracing]`
+        tracing: TracingSettings => section,
+        .. pub(super) origin: Origin
+    }
+}
+
+/// What settings were read from.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Origin {
+    pub(super) described: Vec<DescribedSetting>,
+    /// As they are written, all layers merged.
+    pub(super) table: toml::Table,
+    /// Where they stand.
+    pub(super) places: Arc<Places>,
+}
+
+impl Settings {
+    /// Whether one has to sign in to the console.
+    pub fn console_asks_to_sign_in(&self) -> bool {
+        self.console.sign_in == SignIn::Always || !self.admin.listen.ip().is_loopback()
+    }
+
+    /// The settings of this process: defaults, `file` if any, environment.
+    ///
+    /// # Errors
+    /// Every fault.
+    pub fn load(file: Option<&Path>) -> Result<Self, Vec<Fault>> {
+        whole(Self::inspect(file))
+    }
+
+    /// Like [`load`](Self::load), but gives settings beside their faults where it can: the faulty ones have their
+    /// defaults. For those who go on checking.
+    pub fn inspect(file: Option<&Path>) -> (Option<Self>, Vec<Fault>) {
+        let environment = match layers::environment(std::env::vars_os()) {
+            Ok(environment) => environment,
+            Err(faults) => return (None, faults),
+        };
+        let Some(path) = file else { return Self::of_layers(None, environment) };
+        match declaration::text_of(path) {
+            Ok(text) => Self::of_layers(Some((path, &text)), environment),
+            Err(error) => {
+                let message = format!(
+                    "cannot be read: {error}; name the settings file by `--config` or OFFERD_CONFIG, or leave both out \
+                     for the built-in settings"
+                );
+                (None, vec![Fault::new(Some(path.to_owned()), "", message)])
+            }
+        }
+    }
+
+    /// The settings of these layers: a file as path and text, and environment variables.
+    ///
+    /// # Errors
+    /// Every fault.
+    pub fn from_layers(
+        file: Option<(&Path, &str)>,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, Vec<Fault>> {
+        whole(Self::of_layers(file, environment))
+    }
+
+    fn of_layers(
+        file: Option<(&Path, &str)>,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> (Option<Self>, Vec<Fault>) {
+        let layers = match Layers::merge(file, environment) {
+            Ok(layers) => layers.typed(refused),
+            Err(faults) => return (None, faults),
+        };
+        let described = describe(&layers);
+        let Layers { merged, places, misnamed } = layers;
+        let places = Arc::new(places);
+        let origin = Origin { described, table: merged, places: Arc::clone(&places) };
+        let (settings, found) = Self::read(origin, places.defaults.table());
+        let found = found.into_iter().map(|(key, message)| places.fault(&key, message));
+        let mut faults: Vec<Fault> = misnamed.into_iter().chain(found).collect();
+        faults.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));
+        (settings, faults)
+    }
+
+    /// The settings of a table, with the values of `defaults` in the places of faults, and every fault.
+    pub(super) fn read(origin: Origin, defaults: &toml::Table) -> (Option<Self>, Vec<(String, String)>) {
+        let Reading { value, faults: mut found, .. } = read_table::<Self>(origin.table.clone(), defaults);
+        let settings = value.map(|settings| Self { origin, ..settings }.fit(&mut found));
+        (settings, found)
+    }
+
+    /// A fault that is found of a setting later, in the place where it was set last.
+    pub fn fault(&self, key: &str, message: String) -> Fault {
+        self.origin.places.fault(key, message)
+    }
+
+    /// Every setting in force: key, value, and where it came from.
+    pub fn describe(&self) -> &[DescribedSetting] {
+        &self.origin.described
+    }
+}
+
+/// The keys of a table that the settings refuse.
+fn refused(table: &toml::Table) -> Vec<String> {
+    let reading = read_table::<Settings>(table.clone(), &toml::Table::new());
+    reading.faults.into_iter().map(|(key, _)| key).collect()
+}
+
+/// Settings without faults.
+fn whole((settings, faults): (Option<Settings>, Vec<Fault>)) -> Result<Settings, Vec<Fault>> {
+    settings.filter(|_| faults.is_empty()).ok_or(faults)
+}
+
+/// The one table of settings with an address that may hold a password.
+const DATABASE: &str = "store.postgres";
+
+fn describe(layers: &Layers) -> Vec<DescribedSetting> {
+    let keys = layers.merged.iter().filter_map(|(section, keys)| keys.as_table().map(|keys| (section, keys)));
+    let row = |section: &str, key: &str, value: &toml::Value| {
+        let key = format!("{section}.{key}");
+        let source = layers.places.source_of(&key);
+        let value = if key == DATABASE { web_address::without_password(value) } else { value.to_string() };
+        (key, value, source)
+    };
+    keys.flat_map(|(section, keys)| keys.iter().map(move |(key, value)| row(section, key, value))).collect()
+}

@@ -1,0 +1,24 @@
+//! How TOML written by an operator is read: settings and partner files alike.
+//!
+//! [`Source`] is a file's text that knows the line of every key. [`read()`] turns it into a type and reports every [`Fault`]
+//! at once, each with file, line and key, so that nobody has to mend a file fault by fault.
+
+mod checked;
+mod checker;
+mod diff;
+mod directory;
+mod duration;
+mod fault;
+mod read;
+mod source;
+mod table;
+
+pub use checked::{Refusal, checked, count, figure, if_any, outside, span, unless};
+pub use checker::{Checker, is_key};
+pub use diff::DeclarationsDiff;
+pub use directory::{declared_in, files_in, text_of};
+pub use duration::HumanDuration;
+pub use fault::Fault;
+pub use read::{Reading, SECRET_TABLES, did_you_mean, nearest, read, read_table};
+pub use source::{Source, parent, quoted};
+pub use table::{Reload, Rows, Table, missing};

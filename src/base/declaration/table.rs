@@ -1,0 +1,155 @@
+//! The one macro behind every table that an operator writes.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::{MapDeserializer, UnitDeserializer};
+use serde::de::{Deserialize, Error, MapAccess, Visitor};
+
+/// A table, made from one list of its keys.
+pub trait Table: Sized {
+    /// Its keys, and what a reload does with each.
+    const KEYS: &'static [(&'static str, Reload)];
+
+    /// Reads the keys: no other, and none left out that has to be there.
+    ///
+    /// # Errors
+    /// The first fault.
+    fn from_map<'de, A: MapAccess<'de>>(map: A) -> Result<Self, A::Error>;
+
+    /// The table of whoever writes no key of it.
+    ///
+    /// # Errors
+    /// A key that has to be there.
+    fn empty<E: Error>() -> Result<Self, E> {
+        Self::from_map(MapDeserializer::<_, E>::new(std::iter::empty::<(&str, &str)>()))
+    }
+}
+
+/// What a reload does with a key.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Reload {
+    /// Takes it in.
+    Always,
+    /// Leaves it to a restart.
+    Never,
+    /// What it does with each key below.
+    Of(&'static [(&'static str, Reload)]),
+}
+
+/// Reads a table.
+#[derive(Debug)]
+pub struct Rows<T>(pub PhantomData<T>);
+
+impl<'de, T: Table> Visitor<'de> for Rows<T> {
+    type Value = T;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a table")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::from_map(map)
+    }
+}
+
+/// The value of a key that is left out: none, where that is a value.
+///
+/// # Errors
+/// That it is missing.
+pub fn missing<'de, T: Deserialize<'de>, E: Error>(key: &'static str) -> Result<T, E> {
+    T::deserialize(UnitDeserializer::<serde::de::value::Error>::new()).map_err(|_| E::missing_field(key))
+}
+
+/// Declares tables that an operator writes, each from one list of its keys.
+///
+/// ```text
+/// table! {
+///     /// `[section]`
+///     #[derive(Debug, Clone)]
+///     pub struct Section {
+///         /// What the key means.
+///         queue: usize = count(1, 256),
+///         /// A reload takes it in.
+///         wait: Duration = span(SECOND, HOUR) => reloadable,
+///         /// It may be left out, and is its type's default then, as an `Option` is in any case.
+///         name: String => optional,
+///         /// It may be left out, and is this then.
+///         most: usize => or(64),
+///         /// It may be left out, and is then what it is with none of its keys.
+///         other: OtherTable => table,
+///         /// It has keys of its own, of which a reload takes in some.
+///         within: OtherSection => section,
+///     }
+/// }
+/// ```
+///
+/// What stands behind `=` checks what is written, and makes the value of it; see [`checked`](crate::declaration::checked()). A field
+/// behind `..` is no key.
+#[macro_export]
+macro_rules! table {
+    (@reload [$type:ty] reloadable) => { $crate::declaration::Reload::Always };
+    (@reload [$type:ty] section) => {
+        $crate::declaration::Reload::Of(<$type as $crate::declaration::Table>::KEYS)
+    };
+    (@reload [$type:ty] $($mark:ident)?) => { $crate::declaration::Reload::Never };
+
+    (@read $map:ident) => { $map.next_value()? };
+    (@read $map:ident $check:expr) => { $map.next_value_seed($crate::declaration::checked($check))? };
+
+    (@missing $field:ident [$($check:expr)?] optional) => { Default::default() };
+    (@missing $field:ident [$($check:expr)?] or $default:expr) => { $default };
+    (@missing $field:ident [] table) => { $crate::declaration::Table::empty::<A::Error>()? };
+    (@missing $field:ident [] $($mark:ident)?) => {
+        $crate::declaration::missing::<_, A::Error>(stringify!($field))?
+    };
+    (@missing $field:ident [$check:expr] $($mark:ident)?) => {
+        return Err(serde::de::Error::missing_field(stringify!($field)))
+    };
+
+    ($($(#[$about:meta])* $vis:vis struct $name:ident {
+        $($(#[$doc:meta])* $field:ident: $type:ty $(= $check:expr)? $(=> $mark:ident $(($default:expr))?)?,)+
+        $(.. $rest_vis:vis $rest:ident: $rest_type:ty)?
+    })+) => {$(
+        $(#[$about])*
+        $vis struct $name {
+            $($(#[$doc])* pub $field: $type,)+
+            $(#[doc = "No key: it is made of what is read."] $rest_vis $rest: $rest_type,)?
+        }
+
+        impl $crate::declaration::Table for $name {
+            const KEYS: &'static [(&'static str, $crate::declaration::Reload)] =
+                &[$((stringify!($field), $crate::table!(@reload [$type] $($mark)?)),)+];
+
+            fn from_map<'de, A: serde::de::MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
+                #[derive(Default)]
+                struct Given {
+                    $($field: Option<$type>,)+
+                }
+                let mut given = Given::default();
+                while let Some(key) = map.next_key::<String>()? {
+                    match key.as_str() {
+                        $(stringify!($field) => given.$field = Some($crate::table!(@read map $($check)?)),)+
+                        other => {
+                            let known = &[$(stringify!($field)),+];
+                            return Err(serde::de::Error::unknown_field(other, known));
+                        }
+                    }
+                }
+                Ok(Self {
+                    $($field: match given.$field {
+                        Some(value) => value,
+                        None => $crate::table!(@missing $field [$($check)?] $($mark $($default)?)?),
+                    },)+
+                    $($rest: Default::default(),)?
+                })
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_map($crate::declaration::Rows(std::marker::PhantomData))
+            }
+        }
+    )+};
+}

@@ -1,0 +1,122 @@
+//! What a partner's report is about: the lead, the partner's seat and the offer behind the ids that it names.
+//!
+//! A partner reports on what it was asked about, and on nothing else: everything else is unknown to it.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::partner_events::ReportRefused;
+use crate::matching::engine::Engine;
+use crate::records::reading;
+use offerd_model::{ApiError, ProductSubType, ProductType, Reference};
+use offerd_partners::declared::Payout;
+use offerd_partners::{SeatTemplate, Terms};
+use offerd_store::entities::LeadRecord;
+
+/// Behind the ids of a report.
+#[derive(Debug, Clone)]
+pub struct Attribution {
+    /// The lead.
+    pub lead: LeadRecord,
+    /// The seat of the partner.
+    pub seat: Arc<SeatTemplate>,
+    /// The offer, when the report names one.
+    pub offer: Option<Uuid>,
+    /// The product; `None` when only the lead is named and the partner was asked about several.
+    pub product_type: Option<ProductType>,
+    /// The finer kind of the offer.
+    pub product_sub_type: Option<ProductSubType>,
+    /// Whether it is about a special offer.
+    pub special: bool,
+    /// What the offer earns; without an offer, what all offers of the partner to the lead earn alike. Not what a partner pays that has
+    /// bid for the lead.
+    pub payout: Option<Payout>,
+    /// The lead's loan amount when it was asked about, dollars.
+    pub loan_amount: Option<i32>,
+}
+
+/// Finds what `partner` names.
+///
+/// # Errors
+/// That the partner was asked about no such thing, or that the store cannot be read.
+pub fn attribute(
+    engine: &Engine,
+    partner: &str,
+    reference: &Reference,
+) -> Result<Attribution, ReportRefused> {
+    match reference.offer() {
+        Some((attribute, offer)) => by_offer(engine, partner, attribute, offer, reference.lead_uuid),
+        None => by_lead(engine, partner, reference.lead_uuid.unwrap_or_default(), reference.product_type),
+    }
+}
+
+fn by_offer(
+    engine: &Engine,
+    partner: &str,
+    attribute: &str,
+    offer: Uuid,
+    lead: Option<Uuid>,
+) -> Result<Attribution, ReportRefused> {
+    let unknown = || ReportRefused::Fault(ApiError::unknown_uuid(attribute, "Offer", offer));
+    let Some((table, Some(number))) = reading::named(&engine.records, offer)? else { return Err(unknown()) };
+    let (seat, quote) = table.offer(number).filter(|(seat, _)| seat.key == partner).ok_or_else(unknown)?;
+    let head = table.head();
+    if let Some(other) = lead.filter(|lead| *lead != head.lead) {
+        return Err(ReportRefused::Fault(ApiError::unknown_uuid("leadUuid", "Lead", other)));
+    }
+    let text = engine.records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
+    let is_sold = reading::is_sold(&engine.records.store, &table, seat)?;
+    Ok(Attribution {
+        lead: reading::lead(&engine.records.store, head.lead)?.ok_or_else(unknown)?,
+        seat: Arc::clone(seat),
+        offer: Some(offer),
+        product_type: Some(seat.product_type),
+        product_sub_type: text.sub_type,
+        special: matches!(quote.terms, Terms::Special(_)),
+        payout: text.imprint.as_ref().filter(|_| !is_sold).map(|imprint| imprint.payout),
+        loan_amount: head.loan_amount,
+    })
+}
+
+fn by_lead(
+    engine: &Engine,
+    partner: &str,
+    lead: Uuid,
+    product_type: Option<ProductType>,
+) -> Result<Attribution, ReportRefused> {
+    let unknown = || ReportRefused::Fault(ApiError::unknown_uuid("leadUuid", "Lead", lead));
+    let asked_about = |seat: &SeatTemplate| {
+        seat.key == partner && product_type.is_none_or(|wanted| wanted == seat.product_type)
+    };
+    let record = reading::lead(&engine.records.store, lead)?.ok_or_else(unknown)?;
+
+    let mut asked: Vec<Arc<SeatTemplate>> = Vec::new();
+    let mut payouts: Vec<Payout> = Vec::new();
+    let mut loan_amount = None;
+    for table in reading::tables_of(&engine.records.store, &record) {
+        let Some(table) = reading::table(&engine.records, table)? else { continue };
+        loan_amount = table.head().loan_amount.or(loan_amount);
+        asked.extend(table.seats().iter().filter(|seat| asked_about(seat)).cloned());
+        for (seat, quote) in table.shown().filter(|(seat, _)| asked_about(seat)) {
+            if !reading::is_sold(&engine.records.store, &table, seat)? {
+                let text = engine.records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
+                payouts.extend(text.imprint.as_ref().map(|imprint| imprint.payout));
+            }
+        }
+    }
+
+    let seat = asked.first().cloned().ok_or_else(unknown)?;
+    let one_product = asked.iter().all(|other| other.product_type == seat.product_type);
+    let one_payout = payouts.first().filter(|first| payouts.iter().all(|payout| payout == *first));
+    Ok(Attribution {
+        lead: record,
+        offer: None,
+        product_type: one_product.then_some(seat.product_type),
+        product_sub_type: None,
+        special: one_product && seat.product_type.is_special(),
+        payout: one_payout.copied(),
+        loan_amount,
+        seat,
+    })
+}

@@ -1,0 +1,216 @@
+//! A click on an offer: recorded, then sent on to the partner.
+//!
+//! The first clicks on an offer are kept, each as a lead event and a lead action; all are counted. So an address that is opened
+//! for ever, by whoever, makes neither the lead nor its feed any longer.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use chrono::Utc;
+use metrics::counter;
+use uuid::Uuid;
+
+use super::writing;
+use crate::matching::engine::Engine;
+use crate::rate_table::table::{Offer, Table};
+use crate::records::history::action_at;
+use crate::records::postings::Posting;
+use crate::records::public_ids::place;
+use crate::records::writing::one_more;
+use crate::records::{Unavailable, reading};
+use offerd_base::ids;
+use offerd_base::telemetry::metrics::CLICKS;
+use offerd_model::{LeadAction, LeadActionType};
+use offerd_partners::base_url::absolute;
+use offerd_partners::declared::PayoutStep;
+use offerd_partners::template::OFFER_MS;
+use offerd_partners::{Template, Terms};
+use offerd_store::entities::{HappeningDetails, LeadRecord};
+use offerd_store::{Commit, CommitError, Tree};
+
+/// The first guard of a click's commit.
+const CLICKS_COUNTED: usize = 0;
+
+/// What an address names that is opened.
+#[derive(Debug)]
+pub enum Click {
+    /// An offer.
+    Offer(Box<Opened>),
+    /// Nothing: there is no such offer.
+    Unknown,
+    /// Nothing any more: the offer's table, of this company, is older than 31 days, or than the partner lets the offer stand.
+    Expired(Uuid),
+}
+
+/// An offer that is being opened.
+#[derive(Debug)]
+pub struct Opened {
+    offer: Uuid,
+    number: u16,
+    table: Table,
+    text: Arc<Template>,
+}
+
+/// Why a click is not recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unrecorded {
+    /// The store cannot be read or written.
+    Unavailable,
+    /// As many clicks on the offer wait for each other as may.
+    Crowded,
+}
+
+impl From<Unavailable> for Unrecorded {
+    fn from(_: Unavailable) -> Self {
+        Self::Unavailable
+    }
+}
+
+impl From<CommitError> for Unrecorded {
+    fn from(failure: CommitError) -> Self {
+        match failure {
+            CommitError::Busy | CommitError::Crowded => Self::Crowded,
+            _ => Self::Unavailable,
+        }
+    }
+}
+
+/// Looks for the offer of an address. An offer's uuid is its click id.
+///
+/// # Errors
+/// [`Unavailable`] when the store cannot be read.
+pub fn click(engine: &Engine, offer: Uuid) -> Result<Click, Unavailable> {
+    let Some((table, Some(number))) = reading::named(&engine.records, offer)? else {
+        return Ok(Click::Unknown);
+    };
+    let Some((_, quote)) = table.offer(number) else { return Ok(Click::Unknown) };
+    let (made_at, now) = (table.head().created_at, engine.limiter.now());
+    if now > made_at.saturating_add(OFFER_MS) {
+        return Ok(Click::Expired(table.head().company));
+    }
+    let text = engine.records.templates.of(quote).map_err(|_| Unavailable)?;
+    if now > text.stands_until(quote, made_at) {
+        return Ok(Click::Expired(table.head().company));
+    }
+    if text.imprint.is_none() {
+        return Ok(Click::Unknown);
+    }
+    Ok(Click::Offer(Box::new(Opened { offer, number, table, text })))
+}
+
+/// When a click on each offer of a table begins to be answered [`Click::Expired`], Unix milliseconds, by the offer's uuid.
+///
+/// # Errors
+/// [`Unavailable`] when the store cannot be read.
+pub fn ends(engine: &Engine, table: Uuid) -> Result<HashMap<Uuid, i64>, Unavailable> {
+    let Some(table) = reading::table(&engine.records, table)? else { return Ok(HashMap::new()) };
+    let (head, templates) = (table.head(), &engine.records.templates);
+    let offers = table.arrays().flat_map(|(_, offers)| offers);
+    let end = |offer: &Offer| {
+        let text = templates.of(&offer.quote).map_err(|_| Unavailable)?;
+        let until = text.stands_until(&offer.quote, head.created_at);
+        Ok((templates.ids.offer(head.uuid, offer.number), until.saturating_add(1)))
+    };
+    offers.map(end).collect()
+}
+
+impl Opened {
+    /// Records the click; once this returns where it leads, it is kept or counted. Clicks on one offer are written one after the other.
+    ///
+    /// # Errors
+    /// [`Unrecorded`].
+    pub async fn record(&self, engine: &Engine) -> Result<String, Unrecorded> {
+        let lead = reading::lead(&engine.records.store, self.table.head().lead)?.ok_or(Unavailable)?;
+        let mut turn = engine.turn(Tree::Clicks, place(self.table.head().uuid, self.number)).await?;
+        while turn.tries().await {
+            match self.write(engine, &lead).await {
+                Err(CommitError::Guard { index: CLICKS_COUNTED, .. }) => {}
+                written => return Ok(written.map(|()| self.url(&engine.base_url))?),
+            }
+        }
+        Err(Unrecorded::Crowded)
+    }
+
+    /// Where it leads.
+    fn url(&self, base_url: &str) -> String {
+        let (_, quote) = self.table.offer(self.number).expect("an opened offer is shown");
+        let declared = self.text.imprint.as_ref().map(|imprint| &imprint.landing_url);
+        let landing_url = quote.landing_url.as_ref().or(declared).expect("an opened offer leads somewhere");
+        let url = absolute(landing_url, base_url).replace("{clickId}", &self.offer.to_string());
+        url.replace("{leadUuid}", &self.table.head().lead.to_string())
+    }
+
+    /// Writes one click more, kept as long as there are few.
+    async fn write(&self, engine: &Engine, lead: &LeadRecord) -> Result<(), CommitError> {
+        let place = place(self.table.head().uuid, self.number);
+        let before = reading::count(&engine.records.store, Tree::Clicks, place);
+        let before = before.map_err(|_| unreadable("the count of clicks"))?;
+        let is_kept = before.unwrap_or(0) < engine.configuration().rules.clicks_kept_per_offer;
+        if is_kept {
+            self.write_kept(engine, lead, place, before).await?;
+        } else {
+            engine.commit(counted_click(lead, place, before)).await?;
+        }
+        counter!(CLICKS, "kept" => if is_kept { "yes" } else { "no" }).increment(1);
+        Ok(())
+    }
+
+    /// Writes a click that is kept, with its payout where the offer earns one by its first click. Test leads earn nothing.
+    async fn write_kept(
+        &self,
+        engine: &Engine,
+        lead: &LeadRecord,
+        place: Uuid,
+        before: Option<u64>,
+    ) -> Result<(), CommitError> {
+        let (seat, quote) = self.table.offer(self.number).expect("an opened offer is shown");
+        let now = Utc::now();
+        let action = LeadAction {
+            offer_click_id: Some(now.timestamp_micros()),
+            ..action_at(seat, ids::timed(), action_of(&quote.terms), now.into())
+        };
+        let details = HappeningDetails {
+            offer: Some(self.offer),
+            product_sub_type: self.text.sub_type,
+            ..HappeningDetails::default()
+        };
+        let click = || -> Commit {
+            writing::with_click(counted_click(lead, place, before), lead, seat, &action, details)
+        };
+        let payout = self.text.imprint.as_ref().map(|imprint| imprint.payout);
+        let payout = payout.filter(|payout| payout.on == PayoutStep::Click);
+        let cents = payout.map_or(0.0, |payout| payout.dollars(None) * 100.0);
+        let is_sold = || reading::is_sold(&engine.records.store, &self.table, seat);
+        if cents > 0.0 && !lead.test && !is_sold().map_err(|_| unreadable("a bid"))? {
+            let paid = writing::with_click_payout(click(), lead, seat, place, &action, cents);
+            let (partner, at) = (seat.key.clone(), action.action_date.millis());
+            let posting = Posting { partner, product_type: seat.product_type, at, cents };
+            match engine.commit(posting.write(paid, action.uuid)).await {
+                // It has earned its payout before.
+                Err(CommitError::Guard { index, .. }) if index != CLICKS_COUNTED => {}
+                written => return written.map(|()| engine.limiter.book(&posting)),
+            }
+        }
+        engine.commit(click()).await
+    }
+}
+
+/// One click more on an offer, unless another was counted meanwhile.
+fn counted_click(lead: &LeadRecord, place: Uuid, before: Option<u64>) -> Commit {
+    one_more(Commit::new().about(lead.uuid), Tree::Clicks, place, before)
+}
+
+fn unreadable(what: &str) -> CommitError {
+    CommitError::Failed(format!("{what} cannot be read"))
+}
+
+/// The lead action of opening an offer, by the array that it stands in.
+fn action_of(terms: &Terms) -> LeadActionType {
+    match terms {
+        Terms::Loan(_) => LeadActionType::ClickedReferralLink,
+        Terms::Card(_) => LeadActionType::ClickedCreditCardOfferLink,
+        Terms::Mortgage(_) => LeadActionType::ClickedMortgageOfferLink,
+        Terms::Savings(_) => LeadActionType::ClickedSavingsOfferLink,
+        Terms::Special(_) => LeadActionType::ClickedSpecialOfferLink,
+    }
+}

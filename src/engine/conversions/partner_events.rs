@@ -1,0 +1,298 @@
+//! What partners report: each report becomes, in one commit, a lead event, a lead action and a payout, and can be taken
+//! back.
+//!
+//! A report is known by the partner's own transaction id: sent again it changes nothing and is answered as it was the
+//! first time; with other content it is refused. Test leads earn nothing.
+
+use chrono::{DateTime, Duration, Utc};
+use futures_util::future::join_all;
+use metrics::counter;
+use uuid::Uuid;
+
+use super::attribution::{Attribution, attribute};
+use super::writing;
+use crate::matching::engine::Engine;
+use crate::records::Unavailable;
+use crate::records::history::action_at;
+use crate::records::postings::Posting;
+use crate::records::writing::institution;
+use offerd_base::ids;
+use offerd_base::telemetry::metrics::PARTNER_REPORTS;
+use offerd_model::{
+    ApiError, ErrorType, LeadAction, PartnerEvent, PartnerEventReceipt, PartnerReport, PayoutCents,
+    Timestamp, record,
+};
+use offerd_partners::declared::PayoutStep;
+use offerd_store::entities::Happening;
+use offerd_store::{CommitError, Store, Tree};
+
+/// How far a partner's clock may be ahead of ours.
+pub const CLOCKS_APART: Duration = Duration::minutes(5);
+
+record! { plain
+    /// A report as it is kept. JSON, by partner and transaction id.
+    ReportRecord {
+        /// Key of the partner.
+        partner: String,
+        /// The company whose lead it is about.
+        company: Uuid,
+        /// What was reported.
+        event: PartnerEvent,
+        /// The lead action that it became, if any.
+        action: Option<LeadAction>,
+        /// The lead event that it became, if any.
+        happening?: Happening,
+        /// When it happened as reports count it, Unix milliseconds, where that is not when it came.
+        earned_at?: i64,
+        /// What the partner was answered.
+        receipt: PartnerEventReceipt,
+    }
+}
+
+/// A report that was taken in, now or before.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Recorded {
+    /// Now.
+    New(PartnerEventReceipt),
+    /// It had been taken in before.
+    Known(PartnerEventReceipt),
+}
+
+/// Why a report was not taken in.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ReportRefused {
+    /// Something about it is wrong.
+    Fault(ApiError),
+    /// Its transaction id came with another report.
+    OtherReport,
+    /// There is no report of this transaction id that could be taken back.
+    NothingToRevoke,
+    /// The store cannot be read or written.
+    Unavailable,
+}
+
+/// Takes in what `partner` reports: once this returns a receipt, it survives a crash.
+///
+/// # Errors
+/// [`ReportRefused`], with nothing written.
+pub async fn report(
+    engine: &Engine,
+    partner: &str,
+    report: &PartnerReport,
+) -> Result<Recorded, ReportRefused> {
+    let key = key(&engine.records.store, partner, report.transaction_id());
+    let outcome = match report {
+        PartnerReport::Event(event) => record(engine, partner, &key, event).await,
+        PartnerReport::Revocation(_) => revoke(engine, &key).await,
+    };
+    let word = match &outcome {
+        Ok(Recorded::New(_)) => "new",
+        Ok(Recorded::Known(_)) => "known",
+        Err(_) => "refused",
+    };
+    counter!(PARTNER_REPORTS, "partner" => partner.to_owned(), "outcome" => word).increment(1);
+    outcome
+}
+
+/// Takes in reports, each by its partner, in their order; those between two revocations are written together.
+pub async fn report_all(
+    engine: &Engine,
+    reports: &[(String, PartnerReport)],
+) -> Vec<Result<Recorded, ReportRefused>> {
+    let mut outcomes = Vec::with_capacity(reports.len());
+    let is_event = |(_, one): &(String, PartnerReport)| matches!(one, PartnerReport::Event(_));
+    for together in reports.chunk_by(|one, next| is_event(one) && is_event(next)) {
+        outcomes.extend(join_all(together.iter().map(|(partner, one)| report(engine, partner, one))).await);
+    }
+    outcomes
+}
+
+async fn record(
+    engine: &Engine,
+    partner: &str,
+    key: &[u8],
+    event: &PartnerEvent,
+) -> Result<Recorded, ReportRefused> {
+    if let Some(known) = stored(engine, key)? {
+        return known.answer_to(event);
+    }
+    let now = Utc::now();
+    let occurred_at = occurred_at(event, now).map_err(ReportRefused::Fault)?;
+    let about = attribute(engine, partner, &event.reference)?;
+    let new = ReportRecord::new(partner, event, &about, occurred_at, now.into());
+    let posting = new.posting(&about);
+    let commit = writing::report(key, &new, &about);
+    let commit = posting.iter().fold(commit, |commit, posting| posting.write(commit, new.receipt.uuid));
+    match engine.commit(commit).await {
+        Ok(()) => {
+            posting.iter().for_each(|posting| engine.limiter.book(posting));
+            Ok(Recorded::New(new.receipt))
+        }
+        Err(CommitError::Erased) => {
+            let gone = ApiError::unknown_uuid("leadUuid", "Lead", new.receipt.lead_uuid);
+            Err(ReportRefused::Fault(gone))
+        }
+        // The same report came at the same time, on another connection.
+        Err(CommitError::Guard { found, .. }) => read(engine, key, &found)?.answer_to(event),
+        Err(_) => Err(ReportRefused::Unavailable),
+    }
+}
+
+async fn revoke(engine: &Engine, key: &[u8]) -> Result<Recorded, ReportRefused> {
+    let earlier = stored(engine, key)?.ok_or(ReportRefused::NothingToRevoke)?;
+    if earlier.receipt.revoked_at.is_some() {
+        return Ok(Recorded::Known(earlier.receipt));
+    }
+    let revoked = earlier.clone().revoked(Utc::now().into());
+    let posting = Posting::read(&engine.records.store, earlier.receipt.uuid);
+    let product_type = earlier.receipt.product_type.or(posting.as_ref().map(|posting| posting.product_type));
+    let institution = earlier.institution(engine);
+    let commit = writing::revoked_report(key, &earlier, &revoked, (product_type, institution));
+    let commit = Posting::remove(commit, earlier.receipt.uuid);
+    match engine.commit(commit).await {
+        Ok(()) => {
+            posting.iter().for_each(|posting| engine.limiter.take_back(posting));
+            Ok(Recorded::New(revoked.receipt))
+        }
+        Err(CommitError::Guard { found, .. }) => Ok(Recorded::Known(read(engine, key, &found)?.receipt)),
+        Err(_) => Err(ReportRefused::Unavailable),
+    }
+}
+
+impl ReportRecord {
+    fn new(
+        partner: &str,
+        event: &PartnerEvent,
+        about: &Attribution,
+        occurred_at: Timestamp,
+        now: Timestamp,
+    ) -> Self {
+        let uuid = ids::timed();
+        let amount = event.amount_in_cents.map(|cents| f64::from(cents) / 100.0);
+        let action = event.event_type.action_type(about.special).map(|action_type| LeadAction {
+            amount: amount.map(|dollars| dollars.round() as i32),
+            reject_reason: event.reject_reason,
+            created_at: now,
+            ..action_at(&about.seat, uuid, action_type, occurred_at)
+        });
+        let payout = payout_cents(event, about, amount);
+        let receipt = PartnerEventReceipt {
+            uuid,
+            transaction_id: event.transaction_id.clone(),
+            event_type: event.event_type,
+            lead_uuid: about.lead.uuid,
+            occurred_at,
+            created_at: now,
+            offer_uuid: about.offer,
+            product_type: about.product_type,
+            amount_in_cents: event.amount_in_cents,
+            payout_in_cents: (payout > 0.0).then_some(PayoutCents(payout)),
+            reject_reason: event.reject_reason,
+            revoked_at: None,
+        };
+        Self {
+            partner: partner.to_owned(),
+            company: about.lead.company,
+            event: event.clone(),
+            action,
+            happening: writing::happening(&receipt, about),
+            // Nothing happens to a lead before there is one, whatever the partner says.
+            earned_at: Some(occurred_at.millis().max(about.lead.created_at)).filter(|at| *at != now.millis()),
+            receipt,
+        }
+    }
+
+    /// The institution that it was booked with. Not every report becomes an event that says so; such a one is about the same seat still.
+    fn institution(&self, engine: &Engine) -> Option<(Uuid, String)> {
+        let of_event = self.happening.as_ref().and_then(|event| event.institution.clone());
+        let of_seat = || attribute(engine, &self.partner, &self.event.reference).ok();
+        of_event.or_else(|| of_seat().map(|about| institution(&about.seat)))
+    }
+
+    /// What it counts towards the budget of the seat that it is about.
+    fn posting(&self, about: &Attribution) -> Option<Posting> {
+        let cents = self.receipt.payout_in_cents?.0;
+        let product_type = self.receipt.product_type.unwrap_or(about.seat.product_type);
+        Some(Posting {
+            partner: self.partner.clone(),
+            product_type,
+            at: self.receipt.created_at.millis(),
+            cents,
+        })
+    }
+
+    /// What whoever sends the report again is answered.
+    fn answer_to(self, event: &PartnerEvent) -> Result<Recorded, ReportRefused> {
+        if self.event == *event { Ok(Recorded::Known(self.receipt)) } else { Err(ReportRefused::OtherReport) }
+    }
+
+    fn revoked(mut self, now: Timestamp) -> Self {
+        self.receipt.revoked_at = Some(now);
+        if let Some(action) = &mut self.action {
+            action.deleted_at = Some(now);
+        }
+        self
+    }
+}
+
+/// What the supply partner earns by a report, in cents: what the partner says, or else what its file says of the step.
+fn payout_cents(event: &PartnerEvent, about: &Attribution, amount: Option<f64>) -> f64 {
+    if about.lead.test {
+        return 0.0;
+    }
+    let step = PayoutStep::reported(event.event_type);
+    let rule = about.payout.filter(|payout| Some(payout.on) == step);
+    let amount = amount.or(about.loan_amount.map(f64::from));
+    event.payout_in_cents.or(rule.map(|payout| payout.dollars(amount) * 100.0)).unwrap_or_default()
+}
+
+fn occurred_at(event: &PartnerEvent, now: DateTime<Utc>) -> Result<Timestamp, ApiError> {
+    let latest = now + CLOCKS_APART;
+    match event.occurred_at {
+        Some(at) if at.to_utc() > latest => {
+            let minutes = CLOCKS_APART.num_minutes();
+            let message = format!("must be at most {minutes} minutes ahead of this service's clock");
+            Err(ApiError::at("occurredAt", ErrorType::Malformed, message))
+        }
+        given => Ok(given.unwrap_or(now.into())),
+    }
+}
+
+/// Under which a report is kept. A partner's key is the name of a file, so it holds no zero byte.
+pub fn key(store: &Store, partner: &str, transaction_id: &str) -> [u8; 32] {
+    store.blind("report", format!("{partner}\0{transaction_id}").as_bytes())
+}
+
+fn stored(engine: &Engine, key: &[u8]) -> Result<Option<ReportRecord>, ReportRefused> {
+    engine.records.store.read_json(Tree::PartnerEvents, key).map_err(|_| ReportRefused::Unavailable)
+}
+
+fn read(engine: &Engine, key: &[u8], bytes: &[u8]) -> Result<ReportRecord, ReportRefused> {
+    let report = engine.records.store.decode_json(Tree::PartnerEvents, key, bytes);
+    report.map_err(|_| ReportRefused::Unavailable)
+}
+
+impl ReportRefused {
+    /// What whoever reports is told.
+    pub fn error(self) -> ApiError {
+        match self {
+            Self::Fault(fault) => fault,
+            Self::OtherReport => {
+                ApiError::at("transactionId", ErrorType::Duplicate, "came with another report before")
+            }
+            Self::NothingToRevoke => {
+                let message = "names no report that could be taken back";
+                ApiError::at("transactionId", ErrorType::InvalidUuidReference, message)
+            }
+            Self::Unavailable => {
+                ApiError::new(ErrorType::Unavailable, "The record cannot be read or written; try again later")
+            }
+        }
+    }
+}
+
+impl From<Unavailable> for ReportRefused {
+    fn from(_: Unavailable) -> Self {
+        Self::Unavailable
+    }
+}

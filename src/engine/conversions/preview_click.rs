@@ -1,0 +1,102 @@
+//! A click on an offer of a preview: counted, then sent on to the partner.
+//!
+//! A preview is of nobody, so there is no lead that the click could be of, no event and no payout: only how often the previews of
+//! each partner were opened, day by day.
+
+use std::sync::Arc;
+
+use metrics::counter;
+use tracing::warn;
+use uuid::Uuid;
+
+use crate::matching::Configuration;
+use crate::matching::engine::Engine;
+use crate::records::reading;
+use crate::records::writing::one_more;
+use offerd_base::telemetry::metrics::PREVIEW_CLICKS;
+use offerd_model::ProductType;
+use offerd_partners::Seat;
+use offerd_partners::base_url::absolute;
+use offerd_store::{Commit, CommitError, Store, Tree};
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// An offer of a preview that is being opened.
+pub struct OpenedPreview {
+    configuration: Arc<Configuration>,
+    seat: usize,
+    offer: usize,
+    id: Uuid,
+}
+
+/// Looks for the previewed offer of an address; `None` when the book in force has none.
+pub fn preview_click(engine: &Engine, id: Uuid) -> Option<OpenedPreview> {
+    let configuration = engine.configuration();
+    let (seat, offer) = configuration.previews.find(id)?;
+    Some(OpenedPreview { configuration, seat, offer, id })
+}
+
+impl OpenedPreview {
+    /// Whether the offer stands for a while of its own.
+    pub fn is_brief(&self) -> bool {
+        let imprint = self.seat().offers[self.offer].text.imprint.as_ref();
+        imprint.is_some_and(|imprint| imprint.valid_for_ms.is_some())
+    }
+
+    /// Counts the click, and says where it leads. One that cannot be written leads on all the same: nobody is owed anything for it.
+    pub async fn record(&self, engine: &Engine) -> String {
+        let seat = self.seat();
+        let labels =
+            [("partner", seat.identity.key.clone()), ("product_type", seat.product_type.to_string())];
+        counter!(PREVIEW_CLICKS, &labels).increment(1);
+        if let Err(failure) = self.write(engine).await {
+            warn!(partner = seat.identity.key, %failure, "a click on a preview could not be counted in the store");
+        }
+        absolute(&seat.offers[self.offer].landing_url(&self.id.to_string(), ""), &engine.base_url)
+    }
+
+    fn seat(&self) -> &Seat {
+        &self.configuration.book.seats()[self.seat]
+    }
+
+    async fn write(&self, engine: &Engine) -> Result<(), CommitError> {
+        let store = &engine.records.store;
+        let key = [&place(store.now_ms(), self.seat())[..], self.seat().offers[self.offer].name.as_bytes()]
+            .concat();
+        let mut turn = engine.turn(Tree::PreviewClicks, &key).await?;
+        let mut written = Ok(());
+        while turn.tries().await {
+            let before = reading::count(store, Tree::PreviewClicks, &key).map_err(|_| CommitError::Busy)?;
+            written = engine.commit(one_more(Commit::new(), Tree::PreviewClicks, &key, before)).await;
+            if !matches!(written, Err(CommitError::Guard { .. })) {
+                break;
+            }
+        }
+        written
+    }
+}
+
+/// How often the previews of a partner's offers of a product type were opened in the last days, today among them.
+pub fn preview_clicks(store: &Store, partner: &str, product_type: ProductType, days: u32) -> u64 {
+    let now_ms = store.now_ms();
+    let start = day(now_ms).saturating_sub(days.saturating_sub(1)).to_be_bytes();
+    let of_seat = of_seat(partner, product_type);
+    let found = store.scan_from(Tree::PreviewClicks, start, []).filter_map(Result::ok);
+    let of_it = found.filter(|(key, _)| key.get(4..).is_some_and(|rest| rest.starts_with(&of_seat)));
+    of_it.map(|(_, bytes)| bytes.try_into().map_or(0, u64::from_be_bytes)).sum()
+}
+
+/// What keys of a day and a seat begin with.
+fn place(now_ms: i64, seat: &Seat) -> Vec<u8> {
+    [&day(now_ms).to_be_bytes()[..], &of_seat(&seat.identity.key, seat.product_type)].concat()
+}
+
+/// A partner's key is the name of a file, so it holds no zero byte.
+fn of_seat(partner: &str, product_type: ProductType) -> Vec<u8> {
+    format!("{partner}\0{product_type}\0").into_bytes()
+}
+
+/// Days since the start of 1970, UTC.
+fn day(at_ms: i64) -> u32 {
+    u32::try_from(at_ms / DAY_MS).unwrap_or(0)
+}

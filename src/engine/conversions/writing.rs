@@ -1,0 +1,113 @@
+//! What is written when: the commits of a click and of a report.
+
+use uuid::Uuid;
+
+use super::attribution::Attribution;
+use super::partner_events::ReportRecord;
+use crate::records::writing::{About, at_seat, key_under, payout, with_event, with_payout};
+use offerd_model::{EventType, LeadAction, PartnerEventReceipt, ProductType, Timestamp};
+use offerd_partners::SeatTemplate;
+use offerd_store::entities::{Happening, HappeningDetails, LeadRecord, Payout};
+use offerd_store::{Commit, Tree, codec};
+
+/// Adds that a click on an offer of a seat is kept: the lead event and the lead action.
+pub fn with_click(
+    commit: Commit,
+    lead: &LeadRecord,
+    seat: &SeatTemplate,
+    action: &LeadAction,
+    details: HappeningDetails,
+) -> Commit {
+    let at = action.action_date.millis();
+    let event = at_seat(seat, About::of(lead).happening(EventType::OfferClicked, at));
+    let commit = commit.put(Tree::LeadActions, key_under(lead.uuid, action.uuid), codec::encode_json(action));
+    with_event(commit, lead.company, Happening { cause: Some(action.uuid), details, ..event })
+}
+
+/// Adds to the commit of a click that it has earned its payout, unless one has before.
+pub fn with_click_payout(
+    commit: Commit,
+    lead: &LeadRecord,
+    seat: &SeatTemplate,
+    place: Uuid,
+    action: &LeadAction,
+    cents: f64,
+) -> Commit {
+    let commit =
+        commit.absent(Tree::PaidClicks, place.as_bytes()).put(Tree::PaidClicks, place.as_bytes(), Vec::new());
+    with_payout(commit, lead.company, payout(action.uuid, (lead.uuid, seat), action.action_date, cents))
+}
+
+/// What a partner reported, with the lead event, the lead action and the payout that it becomes, unless it has reported
+/// under the same key before.
+pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit {
+    let receipt = &report.receipt;
+    let earned = receipt.payout_in_cents.map(|cents| Payout {
+        product_type: Some(receipt.product_type.unwrap_or(about.seat.product_type)),
+        earned_at: report.earned_at,
+        ..payout(receipt.uuid, (receipt.lead_uuid, &about.seat), receipt.created_at, cents.0)
+    });
+    let guarded = Commit::new().absent(Tree::PartnerEvents, key);
+    with_report(guarded, key, report, (report.happening.clone(), earned))
+}
+
+/// The lead event that a report becomes, if any.
+pub fn happening(receipt: &PartnerEventReceipt, about: &Attribution) -> Option<Happening> {
+    let event_type = receipt.event_type.event_type()?;
+    let event = About::of(&about.lead).happening(event_type, receipt.occurred_at.millis());
+    let details = HappeningDetails {
+        offer: receipt.offer_uuid,
+        product_sub_type: about.product_sub_type,
+        reject_reason: receipt.reject_reason,
+        payout_cents: receipt.payout_in_cents.map(|cents| cents.0),
+    };
+    Some(Happening {
+        product_type: receipt.product_type,
+        amount_in_cents: receipt.amount_in_cents,
+        cause: Some(receipt.uuid),
+        details,
+        ..at_seat(&about.seat, event)
+    })
+}
+
+/// A report that was taken back, unless it has changed meanwhile: its action is deleted, its event and its payout, which was of
+/// a product type and an institution, are taken back.
+pub fn revoked_report(
+    key: &[u8],
+    earlier: &ReportRecord,
+    revoked: &ReportRecord,
+    (product_type, institution): (Option<ProductType>, Option<(Uuid, String)>),
+) -> Commit {
+    let receipt = &revoked.receipt;
+    let taken_back_at = receipt.revoked_at.map(Timestamp::millis);
+    let happening = revoked.happening.clone().filter(|_| taken_back_at.is_some());
+    let happening = happening.map(|happening| Happening { taken_back_at, ..happening });
+    let taken_back = taken_back_at.zip(receipt.payout_in_cents).map(|(booked_at_ms, cents)| Payout {
+        uuid: receipt.uuid,
+        lead: receipt.lead_uuid,
+        booked_at_ms,
+        cents: -cents.0,
+        product_type,
+        institution,
+        takes_back: Some(receipt.created_at.millis()),
+        earned_at: revoked.earned_at,
+    });
+    let guarded = Commit::new().unchanged(Tree::PartnerEvents, key, codec::encode_json(earlier));
+    with_report(guarded, key, revoked, (happening, taken_back))
+}
+
+/// Adds a report, with what it makes of its lead.
+fn with_report(
+    commit: Commit,
+    key: &[u8],
+    report: &ReportRecord,
+    (happening, payout): (Option<Happening>, Option<Payout>),
+) -> Commit {
+    let (lead, company) = (report.receipt.lead_uuid, report.company);
+    let commit = commit.about(lead).put(Tree::PartnerEvents, key, codec::encode_json(report));
+    let commit = report.action.iter().fold(commit, |commit, action| {
+        commit.put(Tree::LeadActions, key_under(lead, action.uuid), codec::encode_json(action))
+    });
+    let commit = happening.into_iter().fold(commit, |commit, one| with_event(commit, company, one));
+    payout.into_iter().fold(commit, |commit, payout| with_payout(commit, company, payout))
+}

@@ -1,0 +1,145 @@
+//! The rules in force. No two may change the same thing of the same leads: what either does could not be told from what the other does.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use chrono::DateTime;
+use uuid::Uuid;
+
+use super::check;
+use super::rule::{Rule, RuleState};
+use crate::rate_table::treatment::{Change, Treatment};
+use offerd_base::config::Settings;
+use offerd_base::declaration::{DeclarationsDiff, Fault, Source, declared_in};
+use offerd_model::ClientTags;
+use offerd_partners::Book;
+
+/// Every rule, by name.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Rules(Vec<Rule>);
+
+impl Rules {
+    /// Reads every `*.toml` of `experiments.path`. A directory that is not there has none. Names of partners are looked up in a book,
+    /// where there is a good one.
+    ///
+    /// # Errors
+    /// Every fault of every file.
+    pub fn load(settings: &Settings, book: Option<&Book>) -> Result<Self, Vec<Fault>> {
+        let read = |name: &str, source: &Source| check::rule(name, source, settings, book);
+        let (all, faults) = declared_in(&settings.experiments.path, "experiments.path", read);
+        Self::of(all, faults)
+    }
+
+    /// The rules of these texts, each with its name, as if they were the files of a directory.
+    ///
+    /// # Errors
+    /// Every fault of every text.
+    pub fn from_texts(texts: &[(&str, &str)], settings: &Settings) -> Result<Self, Vec<Fault>> {
+        let (mut all, mut faults) = (Vec::new(), Vec::new());
+        for (name, text) in texts {
+            let source = Source::parse(&Path::new(name).with_extension("toml"), text);
+            let source = source.map_err(|fault| vec![fault]);
+            match source.and_then(|source| check::rule(name, &source, settings, None)) {
+                Ok(rule) => all.push(rule),
+                Err(found) => faults.extend(found),
+            }
+        }
+        Self::of(all, faults)
+    }
+
+    fn of(all: Vec<Rule>, mut faults: Vec<Fault>) -> Result<Self, Vec<Fault>> {
+        faults.extend(overlaps(&all));
+        if faults.is_empty() { Ok(Self(all)) } else { Err(faults) }
+    }
+
+    /// What is different in `after`.
+    pub fn diff(&self, after: &Self) -> DeclarationsDiff {
+        DeclarationsDiff::between(&self.0, &after.0, |rule| &rule.name)
+    }
+
+    /// What they say, wherever their files are: the same for the same rules.
+    pub fn text(&self) -> String {
+        let rules = self.0.iter().map(|rule| Rule { file: PathBuf::new(), ..rule.clone() });
+        format!("{:?}", rules.collect::<Vec<_>>())
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Rule] {
+        &self.0
+    }
+
+    /// The one of this name.
+    pub fn named(&self, name: &str) -> Option<&Rule> {
+        self.0.iter().find(|rule| rule.name == name)
+    }
+
+    /// The variants of a lead that is taken in at a moment, Unix milliseconds: one of each rule that runs and holds for it.
+    pub fn draw(
+        &self,
+        lead: Uuid,
+        company: Uuid,
+        tags: Option<&ClientTags>,
+        at_ms: i64,
+    ) -> BTreeMap<String, String> {
+        let drawn = self.running(at_ms).filter(|rule| rule.holds_for(company, tags));
+        drawn.map(|rule| (rule.name.clone(), rule.draw(lead).to_owned())).collect()
+    }
+
+    /// What the variants of a lead change at a table that is made at a moment, Unix milliseconds: those of rules that still run.
+    pub fn treatments(&self, variants: &BTreeMap<String, String>, at_ms: i64) -> Vec<Treatment> {
+        if variants.is_empty() {
+            return Vec::new();
+        }
+        let treatment = |rule: &Rule| {
+            let variant = variants.get(&rule.name)?;
+            let changes = rule.changes(variant)?.to_vec();
+            Some(Treatment { rule: rule.name.clone(), variant: variant.clone(), changes })
+        };
+        self.running(at_ms).filter_map(treatment).collect()
+    }
+
+    fn running(&self, at_ms: i64) -> impl Iterator<Item = &Rule> {
+        let at = DateTime::from_timestamp_millis(at_ms).unwrap_or_default();
+        self.0.iter().filter(move |rule| rule.state(at) == RuleState::Running)
+    }
+
+    /// Files that name a company which has no token, a sentence each: no lead will be drawn for it.
+    pub fn without_token(&self, holders: &BTreeSet<String>) -> Vec<String> {
+        let named =
+            self.0.iter().flat_map(|rule| rule.companies.values().map(move |company| (rule, company)));
+        let strange = named.filter(|(_, company)| !holders.contains(*company));
+        let told = strange.map(|(rule, company)| {
+            format!("{}: `companies` names `{company}`, which has no token", rule.file.display())
+        });
+        told.collect()
+    }
+}
+
+/// A fault for each two rules that overlap.
+fn overlaps(rules: &[Rule]) -> Vec<Fault> {
+    let pairs =
+        rules.iter().enumerate().flat_map(|(nth, one)| rules[..nth].iter().map(move |other| (one, other)));
+    pairs.filter_map(|(one, other)| overlap(one, other)).collect()
+}
+
+fn overlap(one: &Rule, other: &Rule) -> Option<Fault> {
+    let changes = |rule: &'_ Rule| -> BTreeSet<&'static str> {
+        rule.variants.iter().flat_map(|variant| &variant.changes).map(Change::subject).collect()
+    };
+    let same = changes(one).intersection(&changes(other)).next().copied()?;
+    let ends_before = |first: &Rule, second: &Rule| {
+        first.ends.zip(second.starts).is_some_and(|(ends, starts)| ends <= starts)
+    };
+    let of_one_company = one.companies.is_empty()
+        || other.companies.is_empty()
+        || one.companies.keys().any(|company| other.companies.contains_key(company));
+    if ends_before(one, other) || ends_before(other, one) || !of_one_company {
+        return None;
+    }
+    // Whatever tags two rules want, a lead may have them all.
+    let message = format!(
+        "changes {same} of leads of which `{}` may change it too: let one end before the other starts, or give them other `companies`",
+        other.name
+    );
+    Some(Fault { file: Some(one.file.clone()), line: None, key: "variants".to_owned(), message })
+}

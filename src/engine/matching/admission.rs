@@ -1,0 +1,157 @@
+//! Admission: how many rate tables are built at once, over all companies and of each.
+//!
+//! The limits may change while tables are built. Where one shrinks, those that have a place keep it, and no one comes in
+//! until enough have left.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use metrics::gauge;
+use uuid::Uuid;
+
+use super::refused::Refused;
+use offerd_base::config::MatchingSettings;
+use offerd_base::shares::{Share, Shares};
+use offerd_base::telemetry::metrics::OPEN_TABLES;
+
+/// Counts the tables that are being built. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Admission {
+    taken: Arc<AtomicUsize>,
+    shares: Shares,
+}
+
+/// A table's place among them, given back when it is dropped.
+#[derive(Debug)]
+pub struct LivePlace {
+    _seat: Seat,
+    _share: Option<Share>,
+}
+
+#[derive(Debug)]
+struct Seat(Arc<AtomicUsize>);
+
+/// Set in the count when nobody comes in any more: with it the count is beyond any limit.
+const CLOSED: usize = 1 << (usize::BITS - 1);
+
+impl Admission {
+    /// A place for a new table of a company, by the rules of the day.
+    ///
+    /// # Errors
+    /// That there is none.
+    pub fn admit(&self, company: Uuid, rules: MatchingSettings) -> Result<LivePlace, Refused> {
+        let share = self.shares.take(company, 1, rules.live_tables_per_company);
+        let share = share.ok_or_else(|| Refused::Full.counted("company_full"))?;
+        let seat = self.seat(rules.live_tables).ok_or_else(|| Refused::Full.counted("full"))?;
+        Ok(LivePlace { _seat: seat, _share: Some(share) })
+    }
+
+    /// A place for a table that was taken in before a crash, even where its company has more than it may begin.
+    pub fn readmit(&self, company: Uuid, rules: MatchingSettings) -> Option<LivePlace> {
+        let seat = self.seat(rules.live_tables)?;
+        Some(LivePlace { _seat: seat, _share: self.shares.take(company, 1, rules.live_tables_per_company) })
+    }
+
+    /// Lets nobody in any more.
+    pub fn close(&self) {
+        self.taken.fetch_or(CLOSED, Ordering::AcqRel);
+    }
+
+    fn seat(&self, most: usize) -> Option<Seat> {
+        let one_more = |taken| (taken < most).then_some(taken + 1);
+        let taken = self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more);
+        taken.ok()?;
+        gauge!(OPEN_TABLES).increment(1.0);
+        Some(Seat(Arc::clone(&self.taken)))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+        gauge!(OPEN_TABLES).decrement(1.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matching::tests::world;
+
+    const ONE: Uuid = Uuid::from_u128(1);
+    const OTHER: Uuid = Uuid::from_u128(2);
+
+    fn limits(live_tables: usize, live_tables_per_company: usize) -> MatchingSettings {
+        MatchingSettings { live_tables, live_tables_per_company, ..world::rules().matching }
+    }
+
+    fn most(of_all: usize) -> MatchingSettings {
+        limits(of_all, 0)
+    }
+
+    #[test]
+    fn a_place_is_free_again_when_it_is_left() {
+        let admission = Admission::default();
+        let first = admission.admit(ONE, most(1)).unwrap();
+        assert!(admission.admit(ONE, most(1)).is_err());
+        drop(first);
+        assert!(admission.admit(ONE, most(1)).is_ok());
+    }
+
+    #[test]
+    fn a_limit_that_shrinks_takes_no_place_away() {
+        let admission = Admission::default();
+        let mut places: Vec<LivePlace> = (0..3).map(|_| admission.admit(ONE, most(3)).unwrap()).collect();
+        assert!(admission.admit(ONE, most(2)).is_err());
+        places.truncate(2);
+        assert!(admission.admit(ONE, most(2)).is_err());
+        assert!(admission.admit(ONE, most(3)).is_ok());
+        places.truncate(1);
+        assert!(admission.admit(ONE, most(2)).is_ok());
+    }
+
+    #[test]
+    fn a_companys_limit_may_change_too() {
+        let admission = Admission::default();
+        let of_one = |of_one| limits(9, of_one);
+        let mut places: Vec<LivePlace> = (0..3).map(|_| admission.admit(ONE, of_one(3)).unwrap()).collect();
+        assert!(admission.admit(ONE, of_one(2)).is_err());
+        assert!(admission.admit(OTHER, of_one(2)).is_ok());
+        places.truncate(1);
+        assert!(admission.admit(ONE, of_one(2)).is_ok());
+    }
+
+    #[test]
+    fn who_has_closed_lets_nobody_in_even_when_all_have_left() {
+        let admission = Admission::default();
+        let place = admission.admit(ONE, most(1));
+        admission.close();
+        drop(place);
+        assert!(admission.admit(ONE, most(CLOSED - 1)).is_err());
+        assert!(admission.readmit(ONE, most(CLOSED - 1)).is_none());
+    }
+
+    #[test]
+    fn one_company_cannot_take_every_place() {
+        let admission = Admission::default();
+        let most = limits(3, 2);
+        let held = [admission.admit(ONE, most).unwrap(), admission.admit(ONE, most).unwrap()];
+        assert!(admission.admit(ONE, most).is_err());
+        let last = admission.admit(OTHER, most).unwrap();
+        assert!(admission.admit(OTHER, most).is_err(), "every place is taken");
+        drop(held);
+        assert!(admission.admit(ONE, most).is_ok(), "who was turned away has taken nothing");
+        drop(last);
+        admission.close();
+        assert!(admission.admit(OTHER, most).is_err() && admission.readmit(OTHER, most).is_none());
+    }
+
+    #[test]
+    fn what_was_taken_in_goes_on() {
+        let admission = Admission::default();
+        let most = limits(2, 1);
+        let held = [admission.readmit(ONE, most), admission.readmit(ONE, most)];
+        assert!(held.iter().all(Option::is_some));
+        assert!(admission.readmit(ONE, most).is_none());
+    }
+}

@@ -1,0 +1,63 @@
+//! What comes of an ask when it has ended: an answer that came too late is kept with the calls of the ask, sealed with the lead, and the
+//! feed tells of it where the partner's file says so. No table takes it in.
+
+use chrono::Utc;
+use tracing::warn;
+use uuid::Uuid;
+
+use crate::rate_table::call_record::{CallRecord, Later, LaterEnd};
+use crate::rate_table::outcome::{Decision, Outcome};
+use crate::records::{Records, reading, writing};
+use offerd_partners::http::Progress;
+use offerd_store::CommitError;
+
+/// Where that is taken down of one ask. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Afterwards {
+    /// The records.
+    pub records: Records,
+    /// Of which table.
+    pub table: Uuid,
+    /// Of which seat.
+    pub seat: u16,
+    /// Whether the feed tells of it.
+    pub is_event: bool,
+}
+
+impl Afterwards {
+    /// Takes down an answer that came too late; the first of an ask. Nobody waits for it: where that fails the log tells.
+    pub async fn came_late(self, outcome: Outcome, progress: Progress) {
+        let table = self.table;
+        match self.write(outcome, progress).await {
+            // Its lead is erased, or another answer came before.
+            Ok(()) | Err(CommitError::Erased | CommitError::Guard { .. }) => {}
+            Err(failure) => warn!(rate_table = %table, %failure, "a late answer could not be kept"),
+        }
+    }
+
+    async fn write(self, outcome: Outcome, progress: Progress) -> Result<(), CommitError> {
+        let Self { records, table, seat, is_event } = self;
+        let unreadable = |_| CommitError::Failed("what is kept of the ask cannot be read".to_owned());
+        let Some(stored) = reading::table(&records, table).map_err(unreadable)? else { return Ok(()) };
+        let lead = reading::lead(&records.store, stored.head().lead).map_err(unreadable)?;
+        let Some(lead) = lead else { return Ok(()) };
+        let before = reading::calls(&records.store, table).map_err(unreadable)?.remove(&seat);
+        if before.as_ref().is_some_and(|before| before.later.is_some()) {
+            return Ok(());
+        }
+        let at = Utc::now().timestamp_millis();
+        let end = match &outcome {
+            Outcome::Offers(quotes) => LaterEnd::Offers(u16::try_from(quotes.len()).unwrap_or(u16::MAX)),
+            Outcome::NoOffers(_) => LaterEnd::Declined,
+            Outcome::Failed(_) | Outcome::TimedOut => LaterEnd::Failed,
+        };
+        let event = outcome.decision().filter(|_| is_event).and_then(Decision::event);
+        let event = event.map(|event| (event, at));
+        let Progress { step, kept, bid } = progress;
+        let new = CallRecord { at, step, sent: true, bid, kept, heard: None, later: None };
+        let after = CallRecord { later: Some(Later { at, end }), ..before.clone().unwrap_or(new) };
+        let commit =
+            writing::later((&stored, lead.created_at), seat, (before.as_ref(), &after), (event, None));
+        records.store.commit(commit).await
+    }
+}

@@ -1,0 +1,34 @@
+//! Approval probability: what the rules of the book say of somebody, without asking anybody and without anything being stored of
+//! them ([`estimate`] has the formula). Seats that are paused say nothing.
+
+use chrono::Utc;
+use uuid::Uuid;
+
+use super::engine::Engine;
+use offerd_model::{LoanReport, LoanReportCreateData, Timestamp};
+use offerd_partners::approval::estimate;
+use offerd_partners::base_url::absolute;
+
+/// The report of somebody, under this id, as of now. Takes as long as it takes to walk every loan of the book.
+pub fn report(engine: &Engine, asked: LoanReportCreateData, uuid: Uuid) -> LoanReport {
+    let book = engine.book();
+    let seats = book.seats().iter().filter(|seat| !engine.limiter.is_paused(seat));
+    let now = Utc::now();
+    let mut found = estimate(seats.map(AsRef::as_ref), &asked, now);
+    for institution in &mut found.institutions {
+        institution.logo_url = institution.logo_url.as_deref().map(|logo| absolute(logo, &engine.base_url));
+    }
+    LoanReport {
+        uuid,
+        annual_income: asked.annual_income,
+        credit_rating: asked.credit_rating,
+        network_probabilities: found.network,
+        financial_insitutions: found.institutions,
+        created_at: Timestamp::at(now.timestamp_millis()),
+        total_debt: asked.total_debt,
+        count_of_derogatories: asked.count_of_derogatories,
+        state: asked.state,
+        loan_purpose: asked.loan_purpose,
+        loan_amount: asked.loan_amount,
+    }
+}

@@ -1,0 +1,54 @@
+//! Time as a budget that is handed down and only shrinks.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use offerd_base::config::MatchingSettings;
+
+/// The time left for one lead.
+#[derive(Debug, Clone, Copy)]
+pub struct Budget {
+    deadline: Instant,
+    rules: MatchingSettings,
+}
+
+impl Budget {
+    /// A budget that ends at `deadline`, divided by these rules.
+    pub fn until(deadline: Instant, rules: MatchingSettings) -> Self {
+        Self { deadline, rules }
+    }
+
+    /// What a partner gets: the smaller of its own timeout and what is left less what is kept back; `None` when that is
+    /// less than an ask is worth.
+    pub fn for_partner(&self, timeout: Duration, second_look_to_come: bool) -> Option<Duration> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        // First look always has at least half of the time.
+        let reserve = self.rules.second_look_reserve.min(self.rules.deadline / 2);
+        let reserve = if second_look_to_come { reserve } else { Duration::ZERO };
+        let budget = timeout.min(left.saturating_sub(self.rules.response_margin).saturating_sub(reserve));
+        (budget >= self.rules.least_budget).then_some(budget)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules() -> MatchingSettings {
+        crate::matching::tests::world::rules().matching
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_partner_gets_its_timeout_or_what_is_left() {
+        let budget = Budget::until(Instant::now() + rules().deadline, rules());
+        assert_eq!(budget.for_partner(Duration::from_secs(8), false), Some(Duration::from_secs(8)));
+        assert_eq!(budget.for_partner(Duration::from_secs(60), false), Some(Duration::from_millis(14_900)));
+        assert_eq!(budget.for_partner(Duration::from_secs(60), true), Some(Duration::from_millis(9_900)));
+
+        tokio::time::advance(Duration::from_millis(14_820)).await;
+        assert_eq!(budget.for_partner(Duration::from_secs(8), false), Some(Duration::from_millis(80)));
+        tokio::time::advance(Duration::from_millis(40)).await;
+        assert_eq!(budget.for_partner(Duration::from_secs(8), false), None);
+    }
+}

@@ -1,0 +1,71 @@
+//! What a trace tells of the calls of an ask, in the words of OpenTelemetry's conventions where these have one.
+
+use std::time::Duration;
+
+use hyper::{StatusCode, Uri};
+
+use offerd_base::telemetry::traces::AskTrace;
+use offerd_wire::{Phases, Reply};
+
+/// The calls of one ask.
+#[derive(Debug, Default)]
+pub struct CallFacts {
+    /// Who was called: scheme and host, as the partner's file says.
+    pub host: Option<String>,
+    /// How many answers came.
+    pub answers: u32,
+    /// The status of the last.
+    pub status: Option<StatusCode>,
+    /// How long the calls took, waiting between them included.
+    pub waited: Duration,
+    /// The phases of all calls that were answered.
+    phases: Phases,
+    /// How long mappings took.
+    pub mapped: Duration,
+}
+
+impl CallFacts {
+    /// Takes in an answer.
+    pub fn answered(&mut self, reply: &Reply) {
+        self.answers += 1;
+        self.status = Some(reply.status);
+        self.phases.connect += reply.took.connect;
+        self.phases.wait += reply.took.wait;
+        self.phases.read += reply.took.read;
+    }
+
+    /// Has the trace of the ask tell of them.
+    pub fn tell(self, trace: &mut AskTrace) {
+        let milliseconds = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+        let microseconds = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
+        if let Some(host) = self.host {
+            note_server(&host, trace);
+            trace.note("offerd.answers", i64::from(self.answers));
+            trace.note("offerd.calls_ms", milliseconds(self.waited));
+            trace.note("offerd.mappings_us", microseconds(self.mapped));
+            for (phase, took) in [
+                ("offerd.connect_us", self.phases.connect),
+                ("offerd.wait_us", self.phases.wait),
+                ("offerd.read_us", self.phases.read),
+            ] {
+                trace.note(phase, microseconds(took));
+            }
+        }
+        if let Some(status) = self.status {
+            trace.note("http.response.status_code", i64::from(status.as_u16()));
+        }
+    }
+}
+
+/// Notes who was called, part by part; whole where the file makes a part of it of the lead.
+fn note_server(host: &str, trace: &mut AskTrace) {
+    let uri = host.parse::<Uri>().ok().filter(|uri| uri.host().is_some());
+    let Some(uri) = uri else { return trace.note("server.address", host.to_owned()) };
+    trace.note("server.address", uri.host().unwrap_or_default().to_owned());
+    if let Some(scheme) = uri.scheme_str() {
+        trace.note("url.scheme", scheme.to_owned());
+    }
+    if let Some(port) = uri.port_u16() {
+        trace.note("server.port", i64::from(port));
+    }
+}

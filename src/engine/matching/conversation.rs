@@ -1,0 +1,176 @@
+//! The calls of an ask, one after the other, until one has the last answer or the partner ends them.
+
+use std::time::Duration;
+
+use hyper::StatusCode;
+use hyper::header::AUTHORIZATION;
+use tokio::time::{Instant, sleep_until};
+
+use super::calls::Calls;
+use super::late_asks::AnswerReader;
+use super::partner_clients::{PartnerClient, Rendered, Trouble};
+use super::question::Question;
+use offerd_base::telemetry::traces::{TRACEPARENT, TraceContext};
+use offerd_partners::catalog::CatalogOffer;
+use offerd_partners::http::{Answered, Exchange, HttpSource, MappingError, Next, Reading, Received};
+use offerd_wire::Reply;
+
+/// What the calls of an ask have in common.
+pub(super) struct Conversation<'a> {
+    pub(super) client: &'a PartnerClient,
+    pub(super) source: &'a HttpSource,
+    pub(super) question: &'a Question,
+    pub(super) trace: Option<&'a TraceContext>,
+    pub(super) deadline: Instant,
+    /// Reads what comes too late, or by a call of the partner's; `None` where an ask is only tried.
+    pub(super) reader: Option<&'a AnswerReader>,
+}
+
+impl Conversation<'_> {
+    /// Makes the calls, the first as it is `rendered` where it was made before; `None` for a test lead of a partner that has no
+    /// sandbox. `seen` is shown every answer, with how far the calls were.
+    pub(super) async fn come_to_an_end(
+        &self,
+        rendered: Option<Rendered>,
+        mut calls: Calls,
+        seen: impl FnMut(&Exchange, &Reply),
+    ) -> Result<Option<Conversed>, Trouble> {
+        let taken_up = calls.taken_up(self.source)?;
+        let rendered = rendered.filter(|_| taken_up.is_none());
+        let mut exchange = taken_up.unwrap_or_default();
+        exchange.callback_url = calls.callback.as_ref().map(|callback| callback.url().to_owned());
+        let ended = self.converse(rendered, &mut calls, &mut exchange, seen).await;
+        let ended = ended.map_err(|trouble| trouble.in_call(self.source, &exchange))?;
+        Ok(ended.map(|(reply, ended)| Conversed { exchange, reply, ended }))
+    }
+
+    /// Makes one call after the other, until one has the last answer, or that which ends them, with how it is read.
+    async fn converse(
+        &self,
+        mut rendered: Option<Rendered>,
+        calls: &mut Calls,
+        exchange: &mut Exchange,
+        mut seen: impl FnMut(&Exchange, &Reply),
+    ) -> Result<Option<(Reply, Option<Reading>)>, Trouble> {
+        loop {
+            let answer = self.answer(exchange, rendered.take(), calls).await;
+            let Some(reply) = answer.map_err(|trouble| calls.cause(trouble))? else { return Ok(None) };
+            seen(exchange, &reply);
+            let (once, awaited) = (self.source.step(exchange).once, self.source.awaited(exchange));
+            let next = self.source.take(exchange, received(&reply), self.question.given());
+            let next = next.map_err(|error| Trouble::Answer(self.source.places.locate(&error)))?;
+            if let Next::Read = next {
+                return Ok(Some((reply, None)));
+            }
+            if let Next::Ended(reading) = next {
+                return Ok(Some((reply, Some(reading))));
+            }
+            self.client.wired.endpoint.judged(true);
+            match next {
+                Next::Bid(bid) => {
+                    calls.choose(self.source.post, bid, self.deadline).await?;
+                    if self.source.post.when_shown() {
+                        calls.note(exchange, self.deadline).await?;
+                        return Ok(Some((reply, None)));
+                    }
+                }
+                // Who may call us is waited for in its turn.
+                Next::Again(wait) if awaited.is_none() => self.wait(wait).await?,
+                _ => {}
+            }
+            if once && !self.source.step(exchange).once {
+                calls.note(exchange, self.deadline).await?;
+            }
+        }
+    }
+
+    /// The answer to the call that an exchange has come to, be it made by us or by the partner.
+    pub(super) async fn answer(
+        &self,
+        exchange: &Exchange,
+        rendered: Option<Rendered>,
+        calls: &mut Calls,
+    ) -> Result<Option<Reply>, Trouble> {
+        if let Some(awaited) = self.source.awaited(exchange)
+            && let Some(called) = calls
+                .called((exchange, self.source.step_key(exchange)), awaited, self.deadline, self.reader)
+                .await?
+        {
+            return Ok(Some(called));
+        }
+        let rendered = rendered.unwrap_or_else(|| Rendered::by(self.source, exchange, self.question));
+        let Some(mut request) = rendered.request? else { return Ok(None) };
+        let token = self.client.token(self.source, self.question, self.deadline).await?;
+        if let Some(token) = &token {
+            request.headers.insert(AUTHORIZATION, token.authorization.clone());
+        }
+        if let Some(trace) = self.trace {
+            request.headers.insert(TRACEPARENT, trace.header());
+        }
+        let once = self.source.step(exchange).once;
+        if once {
+            calls.send(exchange, self.source.step(exchange).once_a_lead, self.deadline).await?;
+        }
+        let wired = &self.client.wired;
+        let sent = std::time::Instant::now();
+        let late = || self.reader.map(|reader| wired.late.ear(reader.clone(), exchange.clone()));
+        let kept = calls.transcript.as_mut().map(|transcript| (transcript, request.clone()));
+        let reply = self.client.send(request, once, self.deadline, late).await;
+        if let Some((transcript, request)) = kept {
+            transcript.made(self.source, exchange, self.question, (request, sent.elapsed()), &reply);
+        }
+        let reply = reply.map_err(Trouble::Call)?;
+        wired.calls.record(sent.elapsed().as_secs_f64());
+        if let Some(token) = token.filter(|_| reply.status == StatusCode::UNAUTHORIZED) {
+            wired.tokens[usize::from(self.question.asked.test)].forget(&token);
+        }
+        Ok(Some(reply))
+    }
+
+    /// Waits before a call is made again, unless there would be no time for it.
+    async fn wait(&self, wait: Duration) -> Result<(), Trouble> {
+        let again = Instant::now() + wait;
+        if again >= self.deadline {
+            return Err(Trouble::Pending);
+        }
+        sleep_until(again).await;
+        Ok(())
+    }
+}
+
+/// The last answer of a partner, and what its calls have come to.
+pub struct Conversed {
+    /// How far they were, and what they have kept.
+    pub exchange: Exchange,
+    /// The last answer.
+    pub reply: Reply,
+    /// What it means, where it ended the calls before the last one.
+    pub(super) ended: Option<Reading>,
+}
+
+impl Conversed {
+    /// What the partner said, its offers sold for what it has bid. `offers` are those of the catalog that fit the lead.
+    ///
+    /// # Errors
+    /// The first mapping that could not be run.
+    pub fn reading(
+        self,
+        source: &HttpSource,
+        question: &Question,
+        offers: &[&CatalogOffer],
+    ) -> Result<Reading, MappingError> {
+        let Self { exchange, reply, ended } = self;
+        let read = || source.answer(&exchange, received(&reply), question.given(), &question.facts(), offers);
+        let mut reading = ended.map_or_else(read, Ok)?;
+        if let (Answered::Offers(quotes), Some(bid)) = (&mut reading.answered, exchange.bid)
+            && bid > 0.0
+        {
+            quotes.iter_mut().for_each(|quote| quote.sold_for(bid));
+        }
+        Ok(reading)
+    }
+}
+
+pub(super) fn received(reply: &Reply) -> Received<'_> {
+    Received { status: reply.status, headers: &reply.headers, body: &reply.body }
+}

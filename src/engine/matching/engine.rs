@@ -1,0 +1,299 @@
+//! What the rate tables share: the records, the configuration of the day, the tables that are live.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use actix::Addr;
+use chrono::Utc;
+use metrics::gauge;
+use parking_lot::RwLock;
+use tracing::error;
+use uuid::Uuid;
+
+use super::ask_statistics::AskStatistics;
+use super::callbacks::Callbacks;
+use super::configuration::Configuration;
+use super::kept_tables::KeptTables;
+use super::limiter::{Limiter, SeatStanding, State};
+use super::messages::Snapshot;
+use super::partner_clients::PartnerClient;
+use super::rate_table_actor::RateTableActor;
+use super::rendering::render;
+use super::shown_posts::ShownTables;
+use super::suppressions::{Digests, Suppressed, Suppressions};
+use super::transcripts::Transcripts;
+use crate::ranking::Rankings;
+use crate::rate_table::denied::Denied;
+use crate::rate_table::record::TableHead;
+use crate::rate_table::table::Table;
+use crate::records::Records;
+use crate::records::loan_reports::LoanReports;
+use offerd_base::partner_health::{Health, Judgement};
+use offerd_base::telemetry::metrics::LIVE_TABLES;
+use offerd_base::telemetry::traces::Traces;
+use offerd_model::{BaseUrl, Lead, ProductType, Viewer};
+use offerd_partners::ranking::RankedBy;
+use offerd_partners::{Book, Seat};
+use offerd_store::{Clock, Commit, CommitError, Tree, Turn};
+
+/// Shared by the matchmaker and every rate-table actor.
+pub struct Engine {
+    /// What is stored of leads and rate tables.
+    pub records: Records,
+    /// What new tables are computed under.
+    configuration: RwLock<Arc<Configuration>>,
+    /// Who may be asked, and who was.
+    pub limiter: Limiter,
+    /// About whom partners are not asked.
+    pub suppressions: Suppressions,
+    /// How the asks of partners have ended lately.
+    pub statistics: AskStatistics,
+    /// Where clicks go, and where the pages of rate tables are.
+    pub base_url: BaseUrl,
+    /// Follows leads, where there is a collector of traces.
+    pub traces: Traces,
+    /// The tables that have an actor.
+    pub live: LiveTables,
+    /// Complete tables as they are shown.
+    pub kept: KeptTables,
+    /// Reports of approval probability.
+    pub loan_reports: LoanReports,
+    /// The asks that wait to be called back.
+    pub callbacks: Callbacks,
+    /// What partners are sent and answer, where that is kept.
+    pub transcripts: Transcripts,
+    /// What offers are ranked by, where that is known.
+    pub rankings: Option<Rankings>,
+    /// The tables that were shown, where that has somebody posted.
+    pub shown: ShownTables,
+}
+
+impl Engine {
+    /// An engine without live tables, rankings and traces, that keeps no complete table in memory and has partners call back at its own
+    /// address. Counts what the store says was asked lately, by a clock that is the store's but in tests.
+    pub fn new(
+        clock: Clock,
+        records: Records,
+        configuration: Configuration,
+        base_url: BaseUrl,
+        suppressions: Suppressions,
+    ) -> Self {
+        let book = &configuration.book;
+        let statistics = AskStatistics::recalled(&records, book, Utc::now().timestamp_millis());
+        statistics.begin(book);
+        let (traces, live, shown) = Default::default();
+        Self {
+            limiter: Limiter::of(&records, book, clock),
+            configuration: RwLock::new(Arc::new(configuration)),
+            suppressions,
+            statistics,
+            callbacks: Callbacks::at(&base_url),
+            base_url,
+            traces,
+            live,
+            kept: KeptTables::with_room(0),
+            loan_reports: LoanReports::of(records.store.clone()),
+            transcripts: Transcripts::of(records.store.clone()),
+            rankings: None,
+            shown,
+            records,
+        }
+    }
+
+    /// What the offers of a company's table are ranked by: the ranking that is `named`, or else the one that the settings say; `None`
+    /// where none is.
+    pub fn ranked_by(&self, company: Uuid, test: bool, named: Option<&str>) -> Option<Arc<RankedBy>> {
+        self.rankings.as_ref()?.ranked_by(company, test, named)
+    }
+
+    /// Commits for somebody who waits for it: no longer than a lead may take, and not at all while the disk does not answer.
+    ///
+    /// # Errors
+    /// [`CommitError::Late`] then; it may still be written.
+    pub async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
+        let longest = self.configuration().rules.matching.deadline;
+        self.records.store.commit_within(longest, commit).await
+    }
+
+    /// Waits for the turn to change a record by what it holds, no longer than a lead may take.
+    ///
+    /// # Errors
+    /// As [`Store::turn`](offerd_store::Store::turn).
+    pub async fn turn(&self, tree: Tree, key: impl AsRef<[u8]>) -> Result<Turn, CommitError> {
+        let longest = self.configuration().rules.matching.deadline;
+        self.records.store.turn(longest, tree, key).await
+    }
+
+    /// What keeps each of some seats from being asked about a lead, beside what is counted: suppression lists, and of leads that
+    /// are no tests its share.
+    pub fn left_out(&self, test: bool, uuid: Uuid, lead: &Lead, seats: &[&Seat]) -> Vec<Option<Denied>> {
+        let (lists, digests) = (self.suppressions.now(), Digests::new(lead));
+        let against_all = lists.against_all(lead);
+        let against = |seat: &Seat| against_all.clone().or_else(|| lists.against(seat, &digests));
+        let left_out = seats.iter().map(|seat| match against(seat) {
+            Some(Suppressed::Listed(_) | Suppressed::LeftAlone) => Some(Denied::Suppressed),
+            Some(Suppressed::Missing(_) | Suppressed::Locked(_)) => Some(Denied::ListMissing),
+            None => (!test && !seat.is_in_share(uuid)).then_some(Denied::Share),
+        });
+        left_out.collect()
+    }
+
+    /// Which suppression lists the partners of a book name that are not there, a sentence for each.
+    pub fn missing_lists(&self, book: &Book) -> Vec<String> {
+        let lists = self.suppressions.now();
+        let missing = book.seats().iter().filter_map(|seat| {
+            let name = lists.missing(seat)?;
+            let key = &seat.identity.key;
+            Some(format!("{key} is not asked, since its suppression list `{name}` is missing: `offerd suppressions add {name} FILE --kind KIND`"))
+        });
+        let mut sentences: Vec<String> = missing.collect();
+        sentences.dedup();
+        sentences
+    }
+
+    /// Where every seat stands now, by its limits and by the breaker of its line.
+    pub fn standings(&self) -> Vec<SeatStanding> {
+        let Configuration { book, clients, .. } = &*self.configuration();
+        let mut standings = self.limiter.standings(book);
+        let lists = self.suppressions.now();
+        for (seat, standing) in book.seats().iter().zip(&mut standings) {
+            if standing.state == State::Active && lists.missing(seat).is_some() {
+                (standing.state, standing.until) = (State::ListMissing, None);
+            }
+            let client = clients.of(seat);
+            standing.undeclared_words = client.iter().flat_map(PartnerClient::undeclared_words).collect();
+            let ejected_since = client
+                .map(|client| client.state())
+                .filter(|client| !client.simulated)
+                .and_then(|client| client.ejected_since);
+            if let (State::Active, Some(since)) = (standing.state, ejected_since) {
+                let since = chrono::Duration::from_std(since.elapsed()).unwrap_or_default();
+                standing.state = State::BreakerOpen;
+                standing.since = Some(Utc::now() - since);
+                standing.until = None;
+            }
+            standing.health = match standing.state {
+                State::PausedByFile | State::PausedByCommand | State::OutsideSchedule => {
+                    Judgement { health: Health::NotAsked, cause: None }
+                }
+                // Who is at a cap may be asked again in the next minute.
+                _ => self.statistics.judgement(&seat.identity.key, seat.product_type),
+            };
+        }
+        standings
+    }
+
+    /// Measures how much of every limit is used, and how well every seat is.
+    pub fn measure(&self) {
+        let standings = self.standings();
+        standings.iter().for_each(SeatStanding::measure);
+        let health: HashMap<(&str, ProductType), Health> = standings
+            .iter()
+            .map(|standing| ((standing.partner.as_str(), standing.product_type), standing.health.health))
+            .collect();
+        self.statistics.measure_health(|partner, product_type| health.get(&(partner, product_type)).copied());
+    }
+
+    /// The configuration as of now; who holds it keeps it, whatever is loaded later.
+    pub fn configuration(&self) -> Arc<Configuration> {
+        Arc::clone(&self.configuration.read())
+    }
+
+    /// The book as of now.
+    pub fn book(&self) -> Arc<Book> {
+        Arc::clone(&self.configuration().book)
+    }
+
+    /// Swaps all of the configuration for the leads to come. The templates of its book must be kept already.
+    pub fn configure(&self, configuration: Configuration) {
+        self.statistics.begin(&configuration.book);
+        self.limiter.look_back(&self.records, &configuration.book);
+        *self.configuration.write() = Arc::new(configuration);
+    }
+
+    /// Shows a table to a client: like [`snapshot`](Self::snapshot), and who is sent the lead when its offers are shown is.
+    pub fn show(&self, table: &Table) -> Option<Snapshot> {
+        let snapshot = self.snapshot(table)?;
+        if self.configuration().posts_when_shown {
+            self.shown.add(table);
+        }
+        Some(snapshot)
+    }
+
+    /// What a table looks like; `None`, once reported, when the store has lost a template of it.
+    pub fn snapshot(&self, table: &Table) -> Option<Snapshot> {
+        match render(table, &self.base_url, &self.records.templates) {
+            Ok(json) => Some(Snapshot {
+                table: table.head().uuid,
+                company: table.head().company,
+                test: table.head().test,
+                json,
+                version: table.answers(),
+                pending: !table.progress().settled(),
+                deadline: table.head().deadline,
+            }),
+            Err(template) => {
+                error!(rate_table = %table.head().uuid, ?template, "the store has lost a template, so the table cannot be shown");
+                None
+            }
+        }
+    }
+}
+
+/// The actors of the tables that are pending, or complete and lingering, by table, with whose each is.
+#[derive(Debug, Default)]
+pub struct LiveTables(RwLock<HashMap<Uuid, Live>>);
+
+/// A live table: whose it is, and its actor.
+#[derive(Debug)]
+struct Live {
+    lead: Uuid,
+    company: Uuid,
+    test: bool,
+    actor: Addr<RateTableActor>,
+}
+
+impl LiveTables {
+    /// Adds a table's actor.
+    pub fn add(&self, head: &TableHead, actor: Addr<RateTableActor>) {
+        let mut tables = self.0.write();
+        let TableHead { lead, company, test, .. } = *head;
+        tables.insert(head.uuid, Live { lead, company, test, actor });
+        gauge!(LIVE_TABLES).set(tables.len() as f64);
+    }
+
+    /// Forgets a table's actor.
+    pub fn remove(&self, table: Uuid) {
+        let mut tables = self.0.write();
+        tables.remove(&table);
+        gauge!(LIVE_TABLES).set(tables.len() as f64);
+    }
+
+    /// The actor of a table that the viewer sees; `Some(None)` when the table is live but not the viewer's to see.
+    pub fn get(&self, table: Uuid, viewer: Viewer) -> Option<Option<Addr<RateTableActor>>> {
+        let tables = self.0.read();
+        tables.get(&table).map(|live| viewer.sees(live.company, live.test).then(|| live.actor.clone()))
+    }
+
+    /// Whether a table has an actor.
+    pub fn has(&self, table: Uuid) -> bool {
+        self.0.read().contains_key(&table)
+    }
+
+    /// The leads that have a live table.
+    pub fn leads(&self) -> BTreeSet<Uuid> {
+        self.0.read().values().map(|live| live.lead).collect()
+    }
+
+    /// The actors of the tables of these leads.
+    pub fn of_leads(&self, leads: &BTreeSet<Uuid>) -> Vec<Addr<RateTableActor>> {
+        let tables = self.0.read();
+        let theirs = tables.values().filter(|live| leads.contains(&live.lead));
+        theirs.map(|live| live.actor.clone()).collect()
+    }
+
+    /// Every actor.
+    pub fn all(&self) -> Vec<Addr<RateTableActor>> {
+        self.0.read().values().map(|live| live.actor.clone()).collect()
+    }
+}

@@ -1,0 +1,179 @@
+//! Failures of partners in the log: a line a minute and partner, however many there are.
+//!
+//! The first failure of a partner is told at once. Those that come within a minute of a line are counted by the word for how the ask
+//! ended, and told together, with the last cause, when the minute is over. Each single one is told at the level debug. No line
+//! has a word of what was sent or answered.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+use tracing::{debug, warn};
+use uuid::Uuid;
+
+use crate::rate_table::cause::Cause;
+use offerd_model::ProductType;
+
+/// Time between two lines of a partner.
+const EVERY: Duration = Duration::from_secs(60);
+
+/// How often it is looked whether a line is due.
+const LOOKED_AFTER: Duration = Duration::from_secs(5);
+
+/// What is told in one line.
+#[derive(Debug, Clone, PartialEq)]
+struct Line {
+    partner: String,
+    /// How many failed.
+    failed: u64,
+    /// Of which how many of each word.
+    outcomes: String,
+    /// Of the last one.
+    product_type: ProductType,
+    rate_table: Uuid,
+    cause: Option<Cause>,
+}
+
+/// What failed lately, by partner.
+#[derive(Debug, Default)]
+pub struct FailureLog(Mutex<BTreeMap<String, Lately>>);
+
+/// What failed of a partner since its last line.
+#[derive(Debug, Default)]
+struct Lately {
+    told_at: Option<Instant>,
+    counts: BTreeMap<&'static str, u64>,
+    last: Option<Last>,
+}
+
+/// The last failure: what was asked about, for which rate table, and why it failed where that is known.
+type Last = (ProductType, Uuid, Option<Cause>);
+
+impl FailureLog {
+    /// Notes a failed ask about a product type, by the word for how it ended, and logs it unless its partner had a line within the last
+    /// minute.
+    pub fn note(
+        &self,
+        partner: &str,
+        product_type: ProductType,
+        rate_table: Uuid,
+        word: &'static str,
+        cause: Option<&Cause>,
+    ) {
+        debug!(
+            partner,
+            product_type = product_type.as_str(),
+            %rate_table,
+            outcome = word,
+            cause = cause.map(tracing::field::display),
+            "an ask of a partner failed"
+        );
+        let last = (product_type, rate_table, cause.cloned());
+        self.count(partner, word, last).into_iter().for_each(Line::tell);
+    }
+
+    /// Tells what is left, whenever it is due, for ever.
+    pub async fn keep(&self) {
+        let mut ticks = interval(LOOKED_AFTER);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            self.lines(Lately::is_due).into_iter().for_each(Line::tell);
+        }
+    }
+
+    /// Tells all that is left.
+    pub fn flush(&self) {
+        self.lines(|_| true).into_iter().for_each(Line::tell);
+    }
+
+    /// Counts a failure; the line that is due with it.
+    fn count(&self, partner: &str, word: &'static str, last: Last) -> Option<Line> {
+        let mut partners = self.0.lock();
+        if !partners.contains_key(partner) {
+            partners.insert(partner.to_owned(), Lately::default());
+        }
+        let lately = partners.get_mut(partner)?;
+        *lately.counts.entry(word).or_default() += 1;
+        lately.last = Some(last);
+        lately.is_due().then(|| lately.line(partner)).flatten()
+    }
+
+    fn lines(&self, wanted: impl Fn(&Lately) -> bool) -> Vec<Line> {
+        let mut partners = self.0.lock();
+        let wanted = partners.iter_mut().filter(|(_, lately)| wanted(lately));
+        wanted.filter_map(|(partner, lately)| lately.line(partner)).collect()
+    }
+}
+
+impl Lately {
+    fn is_due(&self) -> bool {
+        self.told_at.is_none_or(|told_at| told_at.elapsed() >= EVERY)
+    }
+
+    /// What failed since the last line, if anything did.
+    fn line(&mut self, partner: &str) -> Option<Line> {
+        let (product_type, rate_table, cause) = self.last.take()?;
+        let counts = std::mem::take(&mut self.counts);
+        let outcomes = counts.iter().map(|(word, count)| format!("{word}={count}"));
+        let outcomes = outcomes.collect::<Vec<_>>().join(" ");
+        self.told_at = Some(Instant::now());
+        let (partner, failed) = (partner.to_owned(), counts.values().sum());
+        Some(Line { partner, failed, outcomes, product_type, rate_table, cause })
+    }
+}
+
+impl Line {
+    fn tell(self) {
+        warn!(
+            partner = self.partner,
+            failed = self.failed,
+            outcomes = self.outcomes,
+            product_type = self.product_type.as_str(),
+            rate_table = %self.rate_table,
+            cause = self.cause.map(tracing::field::display),
+            "asks of a partner failed since its last line; the table and the cause are those of the last"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fail(log: &FailureLog, partner: &str, word: &'static str, cause: &str) -> Option<Line> {
+        log.count(partner, word, (ProductType::Loan, Uuid::nil(), Some(Cause::new(cause))))
+    }
+
+    fn line(partner: &str, failed: u64, outcomes: &str, cause: &str) -> Line {
+        let (product_type, cause) = (ProductType::Loan, Some(Cause::new(cause)));
+        let (partner, outcomes) = (partner.to_owned(), outcomes.to_owned());
+        Line { partner, failed, outcomes, product_type, rate_table: Uuid::nil(), cause }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_partner_has_a_line_a_minute_with_counts_and_the_last_cause() {
+        let log = FailureLog::default();
+        let first = fail(&log, "bank", "unreachable", "refused");
+        assert_eq!(first, Some(line("bank", 1, "unreachable=1", "refused")), "the first is told at once");
+        assert!((0..500).all(|_| fail(&log, "bank", "timed_out", "no answer").is_none()));
+        assert_eq!(fail(&log, "bank", "unreachable", "refused again"), None);
+        assert!(fail(&log, "lender", "bad_answer", "no JSON").is_some(), "each partner has its own");
+        tokio::time::advance(Duration::from_secs(59)).await;
+        assert_eq!(log.lines(Lately::is_due), []);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        let minute = line("bank", 501, "timed_out=500 unreachable=1", "refused again");
+        assert_eq!(log.lines(Lately::is_due), [minute], "the lender has failed no more");
+        assert_eq!(fail(&log, "bank", "timed_out", "no answer"), None);
+        tokio::time::advance(Duration::from_secs(61)).await;
+        let next = fail(&log, "bank", "timed_out", "late again");
+        assert_eq!(next, Some(line("bank", 2, "timed_out=2", "late again")), "without waiting for who looks");
+        assert_eq!(fail(&log, "bank", "timed_out", "no answer"), None);
+        assert_eq!(
+            log.lines(|_| true),
+            [line("bank", 1, "timed_out=1", "no answer")],
+            "what is left at the end"
+        );
+    }
+}

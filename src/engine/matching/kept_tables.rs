@@ -1,0 +1,247 @@
+//! Complete rate tables as they are shown, kept in memory: each is put together once, and its seals are opened once.
+//!
+//! A complete table never changes, so nothing of it is looked up again, but for what makes it disappear: an erasure
+//! ([`forget`](KeptTables::forget)) and retention ([`forget_all`](KeptTables::forget_all)). Who has read the store before one of
+//! them keeps nothing after it ([`Moment`]). What is least asked for makes room, least of all what was asked for again.
+//!
+//! Beside the table itself stand its further [renditions](Rendition): in the words of another edition, or compressed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use metrics::{Counter, Gauge, counter, gauge};
+use parking_lot::{Mutex, MutexGuard};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use uuid::Uuid;
+
+use super::messages::Snapshot;
+use offerd_base::telemetry::metrics::{COMPLETE_TABLES_SHOWN, KEPT_TABLE_BYTES};
+use offerd_model::Viewer;
+
+/// What a usual table weighs, by which the cache is laid out.
+const USUAL_BYTES: u64 = 16 * 1024;
+
+/// What an entry takes beside its bytes, roughly.
+const ENTRY_BYTES: u64 = 256;
+
+/// In whose words a table is given, and in which content coding; neither in its first rendition.
+pub type Rendition = (&'static str, &'static str);
+
+/// The tables that are kept. What they show is not `Debug`.
+pub struct KeptTables {
+    /// `None` keeps none.
+    tables: Option<Cache<Uuid, Arc<KeptTable>, Weight>>,
+    /// How often something was forgotten.
+    forgotten: AtomicU64,
+    /// Held to keep something or to forget it.
+    changing: Mutex<()>,
+    bytes: Gauge,
+    kept: Counter,
+    made: Counter,
+}
+
+/// A time between two forgettings. What was read from the store after it may be kept until the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment(u64);
+
+struct KeptTable {
+    shown: Snapshot,
+    /// Those beside the first.
+    renditions: Vec<(Rendition, Bytes)>,
+}
+
+#[derive(Clone)]
+struct Weight;
+
+impl Weighter<Uuid, Arc<KeptTable>> for Weight {
+    fn weight(&self, _: &Uuid, table: &Arc<KeptTable>) -> u64 {
+        let renditions: usize = table.renditions.iter().map(|(_, bytes)| bytes.len()).sum();
+        ENTRY_BYTES + (table.shown.json.len() + renditions) as u64
+    }
+}
+
+impl KeptTables {
+    /// Keeps so many bytes at most; 0 keeps no table.
+    pub fn with_room(bytes: u64) -> Self {
+        let items = usize::try_from(bytes / USUAL_BYTES).unwrap_or(usize::MAX).max(1);
+        let shown = |from| counter!(COMPLETE_TABLES_SHOWN, "from" => from);
+        Self {
+            tables: (bytes > 0).then(|| Cache::with_weighter(items, bytes, Weight)),
+            forgotten: AtomicU64::new(0),
+            changing: Mutex::new(()),
+            bytes: gauge!(KEPT_TABLE_BYTES),
+            kept: shown("memory"),
+            made: shown("records"),
+        }
+    }
+
+    /// As of now. To be asked for before the store is read.
+    pub fn moment(&self) -> Moment {
+        Moment(self.forgotten.load(Ordering::Acquire))
+    }
+
+    /// A table that the viewer sees, if it is kept.
+    pub fn get(&self, viewer: Viewer, table: Uuid) -> Option<Snapshot> {
+        let kept = self.tables.as_ref()?.get(&table)?;
+        if !viewer.sees(kept.shown.company, kept.shown.test) {
+            return None;
+        }
+        self.kept.increment(1);
+        Some(kept.shown.clone())
+    }
+
+    /// A rendition beside the first of a table, if it is kept. Whether who asks sees the table is for the caller to know.
+    pub fn rendition(&self, table: Uuid, rendition: Rendition) -> Option<Bytes> {
+        self.tables.as_ref()?.peek(&table)?.find(rendition)
+    }
+
+    /// Keeps a table that was put together, if it is complete and nothing was forgotten since.
+    pub fn keep(&self, since: Moment, shown: &Snapshot) {
+        if shown.pending {
+            return;
+        }
+        self.made.increment(1);
+        let Some(tables) = self.tables.as_ref().filter(|tables| !tables.contains_key(&shown.table)) else {
+            return;
+        };
+        // A copy has no room for more, which is not weighed.
+        let shown = Snapshot { json: Bytes::copy_from_slice(&shown.json), ..*shown };
+        let Some(_changing) = self.changing_since(since) else { return };
+        tables.insert(shown.table, Arc::new(KeptTable { shown, renditions: Vec::new() }));
+        self.bytes.set(tables.weight() as f64);
+    }
+
+    /// Keeps a rendition beside a table that is kept, unless something was forgotten since.
+    pub fn add(&self, since: Moment, table: Uuid, rendition: Rendition, bytes: &Bytes) {
+        let Some(tables) = &self.tables else { return };
+        let Some(_changing) = self.changing_since(since) else { return };
+        let Some(kept) = tables.peek(&table).filter(|kept| kept.find(rendition).is_none()) else { return };
+        let mut renditions = kept.renditions.clone();
+        renditions.push((rendition, Bytes::copy_from_slice(bytes)));
+        tables.insert(table, Arc::new(KeptTable { shown: kept.shown.clone(), renditions }));
+        self.bytes.set(tables.weight() as f64);
+    }
+
+    /// Forgets tables, once the store has.
+    pub fn forget(&self, forgotten: &[Uuid]) {
+        self.forget_by(|tables| forgotten.iter().for_each(|table| drop(tables.remove(table))));
+    }
+
+    /// Forgets every table.
+    pub fn forget_all(&self) {
+        self.forget_by(Cache::clear);
+    }
+
+    fn forget_by(&self, forget: impl FnOnce(&Cache<Uuid, Arc<KeptTable>, Weight>)) {
+        let Some(tables) = &self.tables else { return };
+        let _changing = self.changing.lock();
+        self.forgotten.fetch_add(1, Ordering::AcqRel);
+        forget(tables);
+        self.bytes.set(tables.weight() as f64);
+    }
+
+    /// The right to keep something, as long as nothing was forgotten since.
+    fn changing_since(&self, since: Moment) -> Option<MutexGuard<'_, ()>> {
+        let changing = self.changing.lock();
+        (self.moment() == since).then_some(changing)
+    }
+}
+
+impl KeptTable {
+    fn find(&self, wanted: Rendition) -> Option<Bytes> {
+        let found = self.renditions.iter().find(|(rendition, _)| *rendition == wanted);
+        found.map(|(_, bytes)| bytes.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWNER: Viewer = Viewer { company: Uuid::from_u128(1), test: false };
+    const GZIP: Rendition = ("", "gzip");
+
+    fn shown(table: u128, bytes: usize) -> Snapshot {
+        Snapshot {
+            table: Uuid::from_u128(table),
+            company: OWNER.company,
+            test: false,
+            json: vec![b' '; bytes].into(),
+            version: 3,
+            pending: false,
+            deadline: 5,
+        }
+    }
+
+    fn has(kept: &KeptTables, table: u128) -> bool {
+        kept.get(OWNER, Uuid::from_u128(table)).is_some()
+    }
+
+    #[test]
+    fn a_complete_table_is_kept_for_who_may_see_it() {
+        let kept = KeptTables::with_room(1 << 20);
+        kept.keep(kept.moment(), &shown(1, 100));
+        kept.keep(kept.moment(), &Snapshot { pending: true, ..shown(2, 100) });
+        let found = kept.get(OWNER, Uuid::from_u128(1)).unwrap();
+        assert_eq!((found.json.len(), found.version, found.pending, found.deadline), (100, 3, false, 5));
+        assert!(!has(&kept, 2), "a pending table changes");
+        let table = Uuid::from_u128(1);
+        assert!(kept.get(Viewer { test: true, ..OWNER }, table).is_none());
+        assert!(kept.get(Viewer::of_all(Uuid::from_u128(9)), table).is_none());
+    }
+
+    #[test]
+    fn who_has_read_before_something_was_forgotten_keeps_nothing_after_it() {
+        let kept = KeptTables::with_room(1 << 20);
+        let table = Uuid::from_u128(1);
+        let before = kept.moment();
+        kept.keep(before, &shown(1, 100));
+        kept.forget(&[table]);
+        assert!(!has(&kept, 1));
+        kept.keep(before, &shown(1, 100));
+        assert!(!has(&kept, 1));
+
+        let after = kept.moment();
+        kept.keep(after, &shown(1, 100));
+        kept.keep(after, &shown(2, 100));
+        kept.forget_all();
+        kept.add(after, table, GZIP, &Bytes::from_static(b"x"));
+        assert!(!has(&kept, 1) && !has(&kept, 2));
+        assert_eq!(kept.rendition(table, GZIP), None);
+    }
+
+    #[test]
+    fn a_rendition_goes_with_its_table() {
+        let kept = KeptTables::with_room(1 << 20);
+        let table = Uuid::from_u128(1);
+        kept.add(kept.moment(), table, GZIP, &Bytes::from_static(b"x"));
+        assert_eq!(kept.rendition(table, GZIP), None, "there is nothing to put it beside");
+        kept.keep(kept.moment(), &shown(1, 100));
+        kept.add(kept.moment(), table, GZIP, &Bytes::from_static(b"x"));
+        assert_eq!(kept.rendition(table, GZIP).as_deref(), Some(&b"x"[..]));
+        assert_eq!(kept.rendition(table, ("-v1", "gzip")), None);
+        kept.forget(&[table]);
+        assert_eq!(kept.rendition(table, GZIP), None);
+    }
+
+    #[test]
+    fn no_more_is_kept_than_there_is_room_for() {
+        let room = 100_000;
+        let kept = KeptTables::with_room(room);
+        let tables = kept.tables.as_ref().unwrap();
+        for table in 0..1000 {
+            kept.keep(kept.moment(), &shown(table, 3000));
+            kept.add(kept.moment(), Uuid::from_u128(table), GZIP, &Bytes::from_static(&[0; 500]));
+            assert!(tables.weight() <= room, "{}", tables.weight());
+        }
+        assert!(tables.weight() > room / 2, "there is use in it: {}", tables.weight());
+        kept.keep(kept.moment(), &shown(5000, 200_000));
+        assert!(!has(&kept, 5000) && tables.weight() <= room);
+
+        let none = KeptTables::with_room(0);
+        none.keep(none.moment(), &shown(1, 10));
+        assert!(!has(&none, 1));
+    }
+}

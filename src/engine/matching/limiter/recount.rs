@@ -1,0 +1,95 @@
+//! What was asked and earned lately, counted from the records.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use tracing::warn;
+use uuid::Uuid;
+
+use super::Counts;
+use super::meter::{DAY_KEPT, QUARTER};
+use crate::rate_table::asks::Asks;
+use crate::rate_table::progress::Standing;
+use crate::rate_table::record::TableHead;
+use crate::records::Records;
+use crate::records::postings::Posting;
+use crate::records::reading::made_since;
+use offerd_store::{ReadError, Tree};
+
+/// How much older than its first ask a table's uuid may be: its longest deadline, and clocks that stepped back.
+const SLACK: i64 = 60 * 60 * 1000;
+
+/// The first moment from which on all asks are counted where so many milliseconds of them are kept.
+pub fn first_kept(now: i64, kept: i64) -> i64 {
+    ((now - kept).div_euclid(QUARTER) + 1) * QUARTER
+}
+
+/// Counts the asks that lie so many milliseconds back at most, and what was earned no longer ago than a local day can have begun. A
+/// record that cannot be read counts nothing.
+pub fn recount(records: &Records, now: i64, kept: i64) -> Counts {
+    // What a clock of the future told is of no day that there has been.
+    let (mut counts, _) = recount_asks(records, now - kept..now + SLACK, kept);
+    let _ = recount_postings(records, now, &mut counts);
+    counts
+}
+
+/// Counts what was earned no longer ago than a local day can have begun.
+///
+/// # Errors
+/// That the store could not be read to the end.
+pub fn recount_postings(records: &Records, now: i64, counts: &mut Counts) -> Whole {
+    let (since, mut whole) = (now - DAY_KEPT, Ok(()));
+    for posting in made_since::<Posting>(&records.store, Tree::Postings, since - SLACK) {
+        let Some((_, posting)) = note(&mut whole, posting) else { continue };
+        if (since..=now + SLACK).contains(&posting.at) {
+            counts.meter(&posting.partner, posting.product_type).book(posting.at, posting.cents);
+        }
+    }
+    whole
+}
+
+/// Counts the asks since a time, for who shares them with others.
+pub fn recount_since(records: &Records, since: i64, now: i64) -> (Counts, Whole) {
+    recount_asks(records, since..now + SLACK, now - since + 2 * SLACK)
+}
+
+/// Whether a count is whole; why the store could not be read to the end, where it is not.
+type Whole = Result<(), ReadError>;
+
+/// What was found, unless the store could not be read on.
+fn note<T>(whole: &mut Whole, found: Result<T, ReadError>) -> Option<T> {
+    found.map_err(|failure| *whole = Err(failure)).ok()
+}
+
+/// Counts the asks of a time, of which so many milliseconds are kept; and whether these are all.
+pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> (Counts, Whole) {
+    let (since, mut whole) = (lately.start, Ok(()));
+    let differing = made_since(&records.store, Tree::Asks, since - SLACK);
+    let differing: HashMap<Uuid, Asks> = differing.filter_map(|found| note(&mut whole, found)).collect();
+    let mut counts = Counts::keeping(kept);
+    let mut unknown = 0_usize;
+    for found in made_since::<TableHead>(&records.store, Tree::RateTables, since - SLACK) {
+        let Some((table, head)) = note(&mut whole, found) else { continue };
+        if head.test {
+            continue;
+        }
+        let asks = differing.get(&table);
+        for (nth, fingerprint) in head.seats.iter().enumerate() {
+            let Ok(seat) = records.templates.seat(*fingerprint) else {
+                unknown += 1;
+                continue;
+            };
+            let at_once = Standing::at_start(seat.second_look, head.wants_loans) == Standing::Asked;
+            let released_at = asks.and_then(|asks| asks.released_at(nth));
+            let asked_at = if at_once { Some(head.created_at) } else { released_at };
+            let spared = asks.is_some_and(|asks| asks.is_spared(nth));
+            if let Some(at) = asked_at.filter(|at| lately.contains(at) && !spared) {
+                counts.count(&seat.key, seat.product_type, at, 1);
+            }
+        }
+    }
+    if unknown > 0 {
+        warn!(seats = unknown, "seats could not be counted: the store has lost their texts");
+    }
+    (counts, whole)
+}

@@ -1,0 +1,175 @@
+//! What of caps and budgets this process holds and knows, where others on the store ask too.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use tokio::sync::SemaphorePermit;
+use uuid::Uuid;
+
+use super::batch::{Batch, Capped, HandedOut, Period, Read, Wish};
+use super::recount::{recount_postings, recount_since};
+use super::{Counts, Limiter};
+use crate::records::Records;
+use crate::records::postings::Posting;
+use offerd_model::ProductType;
+use offerd_partners::Book;
+use offerd_store::ReadError;
+
+/// How long before a period begins its batch is taken, in ms.
+const AHEAD: i64 = 5_000;
+
+/// How long after a period has ended its batch is kept, for what is given back, in ms.
+const BEHIND: i64 = 60_000;
+
+/// Asks that were counted from the records.
+#[derive(Debug)]
+pub struct Counted(Counts);
+
+impl Counted {
+    /// Of what is capped.
+    pub fn of(&mut self, Capped { partner, product_type, span, .. }: &Capped) -> u32 {
+        self.0.meter(partner, *product_type).asked_in(span)
+    }
+}
+
+impl Limiter {
+    /// Has caps shared from now on among so many processes.
+    pub fn share_among(&self, nodes: u32) {
+        self.counts.lock().nodes = Some(nodes.max(1));
+    }
+
+    /// The caps whose records are to be read, with what is wished of each. Forgets what is held of periods that are over.
+    pub fn due(&self, book: &Book, nodes: u32) -> Vec<(Capped, Wish)> {
+        let at = self.now();
+        // Days of time zones are looked up before leads have to wait.
+        let caps = caps_at(book, [at, at + AHEAD]);
+        let mut counts = self.counts.lock();
+        let meters = counts.partners.values_mut().flat_map(|partner| &mut partner.meters);
+        meters.for_each(|meter| meter.batches.retain(|batch| batch.span.end + BEHIND > at));
+        let wish = |(capped, cap): (Capped, u32)| {
+            let wish = counts.batch(&capped, at).wish(at, cap, nodes)?;
+            Some((capped, wish))
+        };
+        caps.into_values().filter_map(wish).collect()
+    }
+
+    /// Notes in a record how often was asked here.
+    pub fn note(&self, capped: &Capped, node: Uuid, record: &mut HandedOut) {
+        record.note(node, self.counts.lock().batch(capped, self.now()).asked);
+    }
+
+    /// Changes a record to what should be held here. What is to be given back is asked no more from now on.
+    pub fn wish(&self, capped: &Capped, wish: Wish, node: Uuid, record: &mut HandedOut) {
+        let mut counts = self.counts.lock();
+        let batch = counts.batch(capped, self.now());
+        // The record knows it better, should the answer to a change have been lost.
+        batch.granted = record.granted(node);
+        record.hold(node, batch.asked, wish);
+        batch.granted = batch.granted.min(record.granted(node));
+    }
+
+    /// Takes in a record that is in the store.
+    pub fn hold(&self, capped: &Capped, wish: Wish, node: Uuid, record: &HandedOut) {
+        let now = self.now();
+        let mut counts = self.counts.lock();
+        let batch = counts.batch(capped, now);
+        batch.granted = record.granted(node);
+        batch.by_others = record.asked_by_others(node);
+        let asked = record.held.iter().find(|held| held.node == node).map_or(0, |held| held.asked);
+        let left = batch.left();
+        batch.read = Some(Read { at: now, cap: wish.cap, nodes: wish.nodes, asked, left });
+        // Who asks on in vain wants it again.
+        batch.is_wanted = false;
+    }
+
+    /// Lets go of all that is held, with how often was asked of each.
+    pub fn let_go(&self) -> Vec<(Capped, u32)> {
+        let mut counts = self.counts.lock();
+        let mut held = Vec::new();
+        for (partner, of_partner) in &mut counts.partners {
+            for (product_type, meter) in ProductType::ALL.iter().copied().zip(&mut of_partner.meters) {
+                held.extend(meter.batches.drain(..).map(|batch| {
+                    let Batch { period, span, asked, .. } = batch;
+                    (Capped { partner: partner.clone(), product_type, period, span }, asked)
+                }));
+            }
+        }
+        held
+    }
+
+    /// Waits until more of a cap is needed soon.
+    pub async fn until_short(&self) {
+        self.short.notified().await;
+    }
+
+    /// The right to change what is held of caps.
+    pub async fn settling(&self) -> SemaphorePermit<'_> {
+        self.settling.acquire().await.expect("it is never closed")
+    }
+
+    /// Counts from the records what was asked in spans. Takes as long as reading the tables of that time.
+    ///
+    /// # Errors
+    /// That the store cannot be read.
+    pub fn counted<'s>(
+        &self,
+        records: &Records,
+        spans: impl Iterator<Item = &'s Range<i64>>,
+    ) -> Result<Counted, ReadError> {
+        let now = self.now();
+        let since = spans.map(|span| span.start).min().unwrap_or(now).min(now);
+        let (counts, whole) = recount_since(records, since, now);
+        whole.map(|()| Counted(counts))
+    }
+
+    /// Sums budgets up again from the records, those of other processes among them. Takes as long as reading the payouts of a day.
+    ///
+    /// # Errors
+    /// That the store cannot be read; budgets stay as they were.
+    pub fn sum_up(&self, records: &Records) -> Result<(), ReadError> {
+        self.counts.lock().booked = Some(Vec::new());
+        let mut summed = Counts::keeping(0);
+        let whole = recount_postings(records, self.now(), &mut summed);
+        let mut counts = self.counts.lock();
+        let booked = counts.booked.take().unwrap_or_default();
+        whole?;
+        for (partner, own) in &mut counts.partners {
+            let other = summed.partners.remove(partner).unwrap_or_default();
+            own.meters.iter_mut().zip(other.meters).for_each(|(own, other)| own.take_posted(other));
+        }
+        for (partner, other) in summed.partners {
+            let own = counts.partner(&partner);
+            own.meters.iter_mut().zip(other.meters).for_each(|(own, other)| own.take_posted(other));
+        }
+        // Some of it may have been summed up, and counts twice until the next time.
+        booked.into_iter().for_each(|posting: Posting| counts.book(posting));
+        Ok(())
+    }
+}
+
+/// The caps of a book at some times, by the keys of their records.
+fn caps_at(book: &Book, times: [i64; 2]) -> BTreeMap<Vec<u8>, (Capped, u32)> {
+    let mut caps = BTreeMap::new();
+    for seat in book.seats() {
+        let of_seat = Period::ALL.into_iter().filter_map(|period| Some((period, period.cap(&seat.limits)?)));
+        for ((period, cap), at) in of_seat.flat_map(|capped| times.map(|at| (capped, at))) {
+            let (partner, product_type) = (seat.identity.key.clone(), seat.product_type);
+            let capped = Capped { partner, product_type, period, span: period.span(&seat.limits, at) };
+            caps.insert(capped.key(), (capped, cap));
+        }
+    }
+    caps
+}
+
+impl Counts {
+    /// What is held here of what is capped.
+    fn batch(&mut self, capped: &Capped, now: i64) -> &mut Batch {
+        let batches = &mut self.meter(&capped.partner, capped.product_type).batches;
+        let is_it = |batch: &Batch| batch.period == capped.period && batch.span == capped.span;
+        let place = batches.iter().position(is_it).unwrap_or_else(|| {
+            batches.push(Batch::empty(capped, now));
+            batches.len() - 1
+        });
+        &mut batches[place]
+    }
+}

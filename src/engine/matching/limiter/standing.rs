@@ -1,0 +1,184 @@
+//! Where every seat of the book stands: what `offerd partners list` shows.
+
+use chrono::{DateTime, Utc};
+use metrics::gauge;
+use offerd_base::worded;
+use serde::{Deserialize, Serialize};
+
+use super::batch::Period;
+use super::meter::MINUTE;
+use super::{Denied, Limiter, Round};
+use crate::matching::undeclared_words::UndeclaredWord;
+use offerd_base::partner_health::Judgement;
+use offerd_base::telemetry::metrics::LIMIT_USED;
+use offerd_model::{ProductType, record};
+use offerd_partners::{Book, Seat};
+
+record! {
+    plain
+
+    /// A seat with its figures.
+    SeatStanding {
+        /// Key of the partner.
+        partner: String,
+        /// What it is asked about.
+        product_type: ProductType,
+        /// Whether it is asked.
+        state: State,
+        /// How well it is, where a daemon runs.
+        #[serde(default)]
+        health: Judgement,
+        /// Since when it is paused from the command line, or kept out by its breaker.
+        since?: DateTime<Utc>,
+        /// When it will be asked again, or, of an open one, when its schedule closes; nothing where that is not known.
+        until?: DateTime<Utc>,
+        /// Asks in this minute of the clock.
+        asked_this_minute: u32,
+        /// Most asks in one.
+        per_minute?: u32,
+        /// Asks today, in its time zone.
+        asked_today: u32,
+        /// Most asks in a day.
+        per_day?: u32,
+        /// Asks this week, from Monday in its time zone, where they are capped.
+        asked_this_week?: u32,
+        /// Most asks in a week.
+        per_week?: u32,
+        /// Asks this month, in its time zone, where they are capped.
+        asked_this_month?: u32,
+        /// Most asks in a month.
+        per_month?: u32,
+        /// Share of the leads that it is asked about, where that is not all.
+        share?: f64,
+        /// Dollars of payouts booked today.
+        owed_today: f64,
+        /// Dollars of payouts in a day from which on it is not asked.
+        per_day_budget?: f64,
+        /// The words with which it declines that its file does not know, where a daemon runs.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        undeclared_words: Vec<UndeclaredWord>,
+    }
+}
+
+worded! {
+    /// Whether a seat is asked, or why not.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    pub enum State;
+
+    /// The words for it.
+    fn words;
+
+    /// It is asked.
+    Active "active";
+    /// Its file says so.
+    PausedByFile "paused by file";
+    /// The command line said so.
+    PausedByCommand "paused by command";
+    /// Its schedule is closed.
+    OutsideSchedule "outside its schedule";
+    /// It has been asked as often as it may be.
+    Capped "capped";
+    /// Its payouts have reached its budget.
+    OverBudget "over budget";
+    /// It has failed too often lately.
+    BreakerOpen "kept out by its breaker";
+    /// Its first day is still to come, or its last has passed.
+    OutsideDays "outside its days";
+    /// A suppression list that it names is missing.
+    ListMissing "without its suppression list";
+}
+
+impl Limiter {
+    /// Where every seat of a book stands now.
+    pub fn standings(&self, book: &Book) -> Vec<SeatStanding> {
+        book.seats().iter().map(|seat| self.standing(seat)).collect()
+    }
+
+    fn standing(&self, seat: &Seat) -> SeatStanding {
+        use Denied::{Exclusive, Experiment, ListMissing, Share, Suppressed};
+        let limits = &seat.limits;
+        let mut counts = self.counts.lock();
+        let at = self.now();
+        let denial = counts.denial(seat, Round { at, test: false });
+        let partner = counts.partner(&seat.identity.key);
+        let paused_since = partner.paused_since(seat.product_type);
+        let meter = &mut partner.meters[usize::from(seat.product_type.ordinal())];
+        let asked_this_minute = meter.asked_in_minute(at);
+        let asked_today = meter.asked(Period::Day, limits, at);
+        let owed_today = meter.owed_today(limits, at) / 100.0;
+        let asked_this_week = limits.per_week.map(|_| meter.asked(Period::Week, limits, at));
+        let asked_this_month = limits.per_month.map(|_| meter.asked(Period::Month, limits, at));
+        drop(counts);
+
+        let moment = DateTime::from_timestamp_millis;
+        let now = moment(at).unwrap_or_default();
+        let (state, until) = match denial {
+            _ if seat.paused => (State::PausedByFile, None),
+            Some(Denied::Paused) => (State::PausedByCommand, None),
+            Some(Denied::Schedule) => (State::OutsideSchedule, limits.next_change(now)),
+            Some(Denied::Dates) => (State::OutsideDays, limits.starts_after(now).and_then(moment)),
+            Some(Denied::PerMinute) => (State::Capped, moment((at.div_euclid(MINUTE) + 1) * MINUTE)),
+            Some(Denied::PerDay) => (State::Capped, moment(limits.day_of(now).end)),
+            Some(Denied::Budget) => (State::OverBudget, moment(limits.day_of(now).end)),
+            Some(Denied::PerWeek) => (State::Capped, moment(limits.week_of(now).end)),
+            Some(Denied::PerMonth) => (State::Capped, moment(limits.month_of(now).end)),
+            Some(Exclusive | Share | Suppressed | ListMissing | Experiment) | None => {
+                (State::Active, limits.next_change(now))
+            }
+        };
+        SeatStanding {
+            partner: seat.identity.key.clone(),
+            product_type: seat.product_type,
+            state,
+            health: Judgement::default(),
+            since: paused_since.and_then(moment),
+            until,
+            asked_this_minute,
+            per_minute: limits.per_minute,
+            asked_today,
+            per_day: limits.per_day,
+            asked_this_week,
+            per_week: limits.per_week,
+            asked_this_month,
+            per_month: limits.per_month,
+            share: limits.share,
+            owed_today,
+            per_day_budget: limits.per_day_budget.map(|cents| cents / 100.0),
+            undeclared_words: Vec::new(),
+        }
+    }
+}
+
+impl SeatStanding {
+    /// Measures how much of every limit is used.
+    pub fn measure(&self) {
+        let used = |asked: Option<u32>, cap: Option<u32>| Some(f64::from(asked?) / f64::from(cap?));
+        for (limit, used) in [
+            ("per_minute", used(Some(self.asked_this_minute), self.per_minute)),
+            ("per_day", used(Some(self.asked_today), self.per_day)),
+            ("per_week", used(self.asked_this_week, self.per_week)),
+            ("per_month", used(self.asked_this_month, self.per_month)),
+            ("budget", self.per_day_budget.map(|budget| self.owed_today / budget)),
+        ] {
+            let Some(used) = used else { continue };
+            let (partner, product_type) = (self.partner.clone(), self.product_type.as_str());
+            gauge!(LIMIT_USED, "partner" => partner, "product_type" => product_type, "limit" => limit)
+                .set(used);
+        }
+    }
+
+    /// Its state in words, with the time that goes with it.
+    pub fn told(&self) -> String {
+        let words = self.state.words();
+        let moment = |at: DateTime<Utc>| at.format("%Y-%m-%d %H:%M UTC");
+        match (self.state, self.since, self.until) {
+            (State::PausedByCommand | State::BreakerOpen, Some(since), _) => {
+                format!("{words} since {}", moment(since))
+            }
+            (State::Active, _, Some(until)) => format!("{words}, closes {}", moment(until)),
+            (_, _, Some(until)) => format!("{words} until {}", moment(until)),
+            (_, _, None) => words.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,452 @@
+//! The clients to partners that are asked over HTTP: how a seat's request gets there and what its answer means.
+//!
+//! A client is the seat's endpoint on the wire, with its breaker, and the token of its authorization server. Each book has clients
+//! of its own; those where what reaches the partner has not changed are handed on, so that a breaker stays open and
+//! connections stay warm.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use metrics::{Histogram, histogram};
+use tokio::time::Instant;
+
+use super::call_facts::CallFacts;
+use super::calls::Calls;
+pub use super::conversation::Conversed;
+use super::conversation::{Conversation, received};
+use super::late_asks::{AnswerReader, LateAsk, LateAsks, outcome_of};
+use super::question::Question;
+use super::token_cache::TokenCache;
+use super::told_offers;
+use super::undeclared_words::{UNNAMED, is_of};
+use super::undeclared_words::{UndeclaredWord, UndeclaredWords};
+use crate::rate_table::bids::in_words;
+use crate::rate_table::outcome::{AskEnd, Failure, NoOfferReason, Outcome};
+use offerd_base::config::WireSettings;
+use offerd_base::declaration::Fault;
+use offerd_base::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
+use offerd_base::telemetry::traces::TraceContext;
+use offerd_model::ProductType;
+use offerd_partners::http::auth::BearerToken;
+use offerd_partners::http::declared;
+use offerd_partners::http::{Answered, Exchange, HttpRequest, HttpSource, MappingError, Reading, Secrets};
+use offerd_partners::{Book, Seat};
+pub use offerd_wire::{BreakerState, EndpointState};
+use offerd_wire::{Call, CallError, Endpoint, EndpointRules, LateEar, PanelRules, PoolRules, Reply, Wire};
+
+/// Longest time that a late answer is watched for.
+const LATE_PATIENCE_MAX: Duration = Duration::from_secs(60);
+
+/// Who a client leads to.
+type SeatKey = (String, ProductType);
+
+/// The clients of one book.
+pub struct PartnerClients {
+    wire: Wire,
+    clients: HashMap<SeatKey, PartnerClient>,
+}
+
+/// The client to one seat. Cheap to clone.
+#[derive(Clone)]
+pub struct PartnerClient {
+    pub(super) wired: Arc<Wired>,
+    /// With which it declines that its file does not know, since that was read.
+    words: Arc<UndeclaredWords>,
+}
+
+/// What stays of a client as long as what reaches the partner does.
+pub(super) struct Wired {
+    pub(super) endpoint: Endpoint,
+    rules: declared::Wire,
+    /// By whether leads are tests: the sandbox gives tokens of its own.
+    pub(super) tokens: [TokenCache; 2],
+    pub(super) calls: Histogram,
+    mappings: Histogram,
+    pub(super) late: LateAsks,
+}
+
+impl PartnerClients {
+    /// No clients yet.
+    pub fn new(settings: WireSettings) -> Self {
+        Self { wire: Wire::new(panel_rules(settings)), clients: HashMap::new() }
+    }
+
+    /// Other limits for the breakers of all books' clients, from now on.
+    pub fn set_rules(&self, settings: WireSettings) {
+        self.wire.set_rules(panel_rules(settings));
+    }
+
+    /// The clients of a book; those that it has in common with these are the same.
+    ///
+    /// # Errors
+    /// Every client that cannot be opened, with the key and the line of its partner's file.
+    pub fn opened(&self, book: &Book) -> Result<Self, Vec<Fault>> {
+        let mut clients = HashMap::new();
+        let mut faults = Vec::new();
+        for seat in book.seats() {
+            let Some(source) = &seat.http else { continue };
+            let place = (seat.identity.key.clone(), seat.product_type);
+            let same = self.of(seat).filter(|client| client.wired.rules == source.wire);
+            match same.map_or_else(|| self.client(seat, source), Ok) {
+                // New mappings may be wrong in new ways.
+                Ok(client) => {
+                    let words = Arc::new(UndeclaredWords::of(seat));
+                    drop(clients.insert(place, PartnerClient { words, ..client }))
+                }
+                Err(found) => faults.extend(found.into_iter().map(|(key, message)| Fault {
+                    file: Some(format!("{}.toml", seat.identity.key).into()),
+                    line: source.places.line_of(&key),
+                    key: format!("products.{}.http.{key}", seat.product_type),
+                    message,
+                })),
+            }
+        }
+        if faults.is_empty() { Ok(Self { wire: self.wire.clone(), clients }) } else { Err(faults) }
+    }
+
+    /// The client to a seat.
+    pub fn of(&self, seat: &Seat) -> Option<PartnerClient> {
+        self.clients.get(&(seat.identity.key.clone(), seat.product_type)).cloned()
+    }
+
+    /// The client; or the keys that say what it cannot do, each with why.
+    fn client(&self, seat: &Seat, source: &HttpSource) -> Result<PartnerClient, Vec<(String, String)>> {
+        let rules = &source.wire;
+        let pool = PoolRules {
+            connect_timeout: rules.connect_timeout,
+            http2: rules.http2,
+            gzip: rules.gzip,
+            max_response_bytes: rules.max_response_bytes,
+            allow_addresses: rules.allow_addresses.clone(),
+            identity: rules.client_certificate.clone(),
+            extra_roots: rules.authorities.clone(),
+            max_idle: rules.concurrency,
+            ..PoolRules::default()
+        };
+        let endpoint = EndpointRules {
+            concurrency: rules.concurrency,
+            // As long again as an ask may take: what twice the timeout would have won is seen.
+            late_patience: seat.timeout.min(LATE_PATIENCE_MAX),
+            ..EndpointRules::default()
+        };
+        let pool = self.wire.pool(&seat.identity.key, pool);
+        let pool = pool.map_err(|fault| vec![("wire".to_owned(), fault)])?;
+        let forbidden = source.hosts.iter().filter_map(|(key, host)| {
+            let address = pool.forbids(host)?;
+            let allows = format!("`wire.allow_addresses = [\"{address}\"]` allows it");
+            Some((key.clone(), format!("is at {address}, a private, local or reserved address; {allows}")))
+        });
+        let forbidden: Vec<_> = forbidden.collect();
+        if !forbidden.is_empty() {
+            return Err(forbidden);
+        }
+        let endpoint = pool.endpoint(seat.product_type.as_str(), endpoint);
+        let labels =
+            [("partner", seat.identity.key.clone()), ("product_type", seat.product_type.as_str().to_owned())];
+        let wired = Wired {
+            endpoint,
+            rules: rules.clone(),
+            tokens: Default::default(),
+            calls: histogram!(PARTNER_CALL_SECONDS, &labels),
+            mappings: histogram!(PARTNER_MAPPING_SECONDS, &labels),
+            late: LateAsks::default(),
+        };
+        Ok(PartnerClient { wired: Arc::new(wired), words: Arc::new(UndeclaredWords::of(seat)) })
+    }
+}
+
+fn panel_rules(settings: WireSettings) -> PanelRules {
+    let WireSettings { max_ejected_percent, simulate_only } = settings;
+    PanelRules { max_ejected_percent, simulate_only }
+}
+
+impl PartnerClient {
+    /// Makes a connection to one of the partner's hosts as an ask would, and drops it: nothing is asked.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn reach(&self, url: &str) -> Result<(), CallError> {
+        self.wired.endpoint.reach(url).await
+    }
+
+    /// Asks a seat what its answers are read by, with its `rendered` request or one that is made now. Whatever goes wrong is told with
+    /// its cause, without a word of what was sent or answered.
+    ///
+    /// The partner is told the span of the ask, so that it can go on with the `trace`.
+    pub async fn ask(
+        &self,
+        reader: &AnswerReader,
+        (rendered, calls): (Option<Rendered>, Calls),
+        (trace, facts): (Option<&TraceContext>, &mut CallFacts),
+    ) -> AskEnd {
+        let end = self.exchange(reader, (rendered, calls), (trace, facts)).await;
+        end.unwrap_or_else(|trouble| trouble.outcome().because(trouble.to_string()))
+    }
+
+    /// Makes the calls of a seat and hands back the last answer, for whoever wants to look at it; `None` for a test lead of
+    /// a partner that has no sandbox. `seen` is shown every answer, with how far the calls were.
+    ///
+    /// # Errors
+    /// The cause, without a word of what was sent or answered.
+    pub async fn fetch(
+        &self,
+        source: &HttpSource,
+        question: &Question,
+        deadline: Instant,
+        seen: impl FnMut(&Exchange, &Reply),
+    ) -> Result<Option<Conversed>, String> {
+        let conversed = Conversation { client: self, source, question, trace: None, deadline, reader: None }
+            .come_to_an_end(None, Calls::default(), seen)
+            .await;
+        conversed.map_err(|trouble| trouble.to_string())
+    }
+
+    /// Sends a lead whose offers were shown, by calls that were as far as `exchange`; whether the partner takes it.
+    ///
+    /// # Errors
+    /// Why that is not known, without a word of what was sent or answered.
+    pub async fn post(
+        &self,
+        source: &HttpSource,
+        question: &Question,
+        (exchange, calls): (&Exchange, &mut Calls),
+        deadline: Instant,
+    ) -> Result<bool, String> {
+        let conversation =
+            Conversation { client: self, source, question, trace: None, deadline, reader: None };
+        let reply = conversation.answer(exchange, None, calls).await;
+        let Some(reply) = reply.map_err(|trouble| trouble.to_string())? else {
+            return Err("it has no sandbox for a test lead".to_owned());
+        };
+        let taken = source.takes(exchange, received(&reply), question.given());
+        self.wired.endpoint.judged(taken.is_ok());
+        taken
+    }
+
+    /// The last asks that ran out of time and whose answer was waited for all the same.
+    pub fn late(&self) -> Vec<LateAsk> {
+        self.wired.late.list()
+    }
+
+    /// The words with which it declines that its file does not know.
+    pub fn undeclared_words(&self) -> Vec<UndeclaredWord> {
+        self.words.counted()
+    }
+
+    /// How the endpoint stands, for display.
+    pub fn state(&self) -> EndpointState {
+        self.wired.endpoint.state()
+    }
+
+    async fn exchange(
+        &self,
+        reader: &AnswerReader,
+        (rendered, calls): (Option<Rendered>, Calls),
+        (trace, facts): (Option<&TraceContext>, &mut CallFacts),
+    ) -> Result<AskEnd, Trouble> {
+        let AnswerReader { seat, question, .. } = reader;
+        let Some(source) = &seat.http else { return Ok(Outcome::NoOffers(NoOfferReason::Declined).into()) };
+        let mut mapping = rendered.as_ref().map_or(Duration::ZERO, |rendered| rendered.took);
+        let deadline = reader.deadline;
+        let conversation =
+            Conversation { client: self, source, question, trace, deadline, reader: Some(reader) };
+        let url = if question.asked.test { "sandbox_url" } else { "url" };
+        facts.host = source.hosts.iter().find(|(key, _)| key.ends_with(url)).map(|(_, host)| host.clone());
+        let begun = Instant::now();
+        let conversed = conversation.come_to_an_end(rendered, calls, |_, reply| facts.answered(reply)).await;
+        facts.waited = begun.elapsed();
+        let conversed = match conversed {
+            Ok(Some(conversed)) => conversed,
+            Ok(None) => return Ok(Outcome::NoOffers(NoOfferReason::NoSandbox).into()),
+            Err(Trouble::NotSent(reason, cause)) => return Ok(Outcome::NoOffers(reason).because(cause)),
+            Err(trouble) => return Err(trouble),
+        };
+        let (bid, reached) = (conversed.exchange.bid, conversed.exchange.clone());
+        let begun = std::time::Instant::now();
+        let answered = reader.aside(conversed.reply.body.len(), |reader| reading(reader, conversed)).await;
+        let answered = answered.ok_or(Trouble::TimedOut)?;
+        mapping += begun.elapsed();
+        self.wired.mappings.record(mapping.as_secs_f64());
+        facts.mapped = mapping;
+        let answered =
+            answered.map_err(|error| Trouble::Answer(source.places.locate(&error)).in_call(source, &reached));
+        // A partner that declines is well; one that answers with garbage or an error is not.
+        self.wired
+            .endpoint
+            .judged(matches!(&answered, Ok(reading) if !matches!(reading.answered, Answered::Failed(_))));
+        let reading = answered?;
+        let told = told_offers::tell(seat, &reading);
+        let Reading { answered, undeclared, .. } = reading;
+        if let Some(word) = undeclared {
+            let is_nobodys = source.withheld().out_of(&word) == word && !is_of(&question.lead, &word);
+            self.words.count(if is_nobodys { word } else { UNNAMED.to_owned() });
+        }
+        let outcome =
+            outcome_of(answered).map_err(|cause| Trouble::Answer(cause).in_call(source, &reached))?;
+        let (is_sold, when_shown) = (!outcome.quotes().is_empty(), source.post.when_shown());
+        let end = match (told, bid) {
+            (None, None) => outcome.into(),
+            (None, Some(bid)) if is_sold && when_shown => {
+                let then = "it is sent the lead once its offers are shown, unless it is paused then";
+                outcome.because(format!("{} was taken, and {then}", in_words(bid)))
+            }
+            (None, Some(bid)) => outcome.because(format!("{} was taken", in_words(bid))),
+            (Some(cause), _) => outcome.because(cause),
+        };
+        Ok(AskEnd { pays: bid.filter(|bid| is_sold && !when_shown && *bid > 0.0), ..end })
+    }
+
+    /// The token of the partner's authorization server, where it wants one.
+    pub(super) async fn token(
+        &self,
+        source: &HttpSource,
+        question: &Question,
+        deadline: Instant,
+    ) -> Result<Option<BearerToken>, Trouble> {
+        let test = question.asked.test;
+        let request = source.token_request(test, Secrets::Real);
+        let Some(request) = request.map_err(|error| Trouble::Request(source.places.locate(&error)))? else {
+            return Ok(None);
+        };
+        let fetch = async {
+            let reply = self.send(request, false, deadline, || None).await.map_err(Trouble::Call)?;
+            let token = BearerToken::read(reply.status, &reply.body);
+            self.wired.endpoint.judged(token.is_ok());
+            token.map_err(Trouble::Answer)
+        };
+        let cache = &self.wired.tokens[usize::from(test)];
+        let fetched = tokio::time::timeout_at(deadline, cache.get(fetch)).await;
+        fetched.unwrap_or(Err(Trouble::TimedOut)).map(Some)
+    }
+
+    pub(super) async fn send(
+        &self,
+        request: HttpRequest,
+        once: bool,
+        deadline: Instant,
+        late: impl FnOnce() -> Option<LateEar>,
+    ) -> Result<Reply, CallError> {
+        let HttpRequest { method, url, headers, body, .. } = request;
+        // To look again does no harm (RFC 9110, 9.2.2).
+        let idempotent = !once && (self.wired.rules.idempotent == Some(true) || method.is_idempotent());
+        let call = Call { method, url, headers, body, idempotent };
+        self.wired.endpoint.call_heard(call, deadline, late).await
+    }
+}
+
+/// What the last answer says.
+fn reading(reader: &AnswerReader, conversed: Conversed) -> Result<Reading, MappingError> {
+    let Some(source) = &reader.seat.http else { return Ok(Answered::Declined(None).into()) };
+    conversed.reading(source, &reader.question, &reader.offers())
+}
+
+/// A seat's request, not sent yet. It holds a person's data and secrets, so it is not `Debug`.
+pub struct Rendered {
+    /// `None` for a test lead of a partner that has no sandbox.
+    pub(super) request: Result<Option<HttpRequest>, Trouble>,
+    took: Duration,
+}
+
+impl Rendered {
+    /// The request that puts a question to a seat; `None` when it is not asked over HTTP.
+    pub fn of(seat: &Seat, question: &Question) -> Option<Self> {
+        // Where a partner may call us is known when it is asked.
+        let source = seat.http.as_ref().filter(|source| !source.has_callback());
+        source.map(|source| Self::by(source, &Exchange::default(), question))
+    }
+
+    pub(super) fn by(source: &HttpSource, exchange: &Exchange, question: &Question) -> Self {
+        let begun = std::time::Instant::now();
+        let request = source.request(exchange, question.given(), Secrets::Real);
+        let request = request.map_err(|error| Trouble::Request(source.places.locate(&error)));
+        Self { request, took: begun.elapsed() }
+    }
+}
+
+/// Why there is no answer that could be used. No part of what was sent or answered stands in it.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Trouble {
+    /// The partner has bid, and is not sent the lead.
+    #[error("{1}")]
+    NotSent(NoOfferReason, String),
+    /// A call that is made but once may have been sent before a restart.
+    #[error("a call that is made but once may have been sent before a restart")]
+    Unsure,
+    /// The partner was to call us, and has not.
+    #[error("the partner has not called back")]
+    NotCalled,
+    /// Time ran out, and the partner has called, or who pretends to be it, without its signature.
+    #[error("the partner has called, but not signed as `verify` wants it, so that it was not believed")]
+    Unsigned,
+    /// It could not be recorded that such a call is sent, so it was not.
+    #[error("the store could not take down that it is sent the lead, so it was not")]
+    Unrecorded,
+    #[error("{0}")]
+    Request(String),
+    #[error("{0}")]
+    Call(CallError),
+    #[error("{0}")]
+    Answer(String),
+    #[error("time ran out while a token was fetched")]
+    TimedOut,
+    #[error("the partner was still at work, and there is no time to ask again")]
+    Pending,
+    /// In one of several calls, which is named first.
+    #[error("in {0}: {1}")]
+    In(String, Box<Self>),
+}
+
+impl Trouble {
+    /// Whether nothing went wrong but that time ran out.
+    pub(super) fn is_timeout(&self) -> bool {
+        use CallError::{NoTime, TimedOut};
+        match self {
+            Self::In(_, trouble) => trouble.is_timeout(),
+            Self::NotCalled | Self::TimedOut | Self::Pending => true,
+            Self::Call(error) => matches!(error, TimedOut { .. } | NoTime),
+            _ => false,
+        }
+    }
+
+    /// The same, with the call that an exchange had come to where there are several: whoever reads it wants to know whether the partner
+    /// was about to be sent the person.
+    pub(super) fn in_call(self, source: &HttpSource, exchange: &Exchange) -> Self {
+        match (self, source.step_key(exchange)) {
+            (trouble @ (Self::NotSent(..) | Self::Unsure | Self::In(..)), _) | (trouble, None) => trouble,
+            (trouble, Some(key)) => {
+                let place = match exchange.bid {
+                    Some(bid) => {
+                        format!("{key}, the post, after {} was taken", in_words(bid).trim_end_matches(','))
+                    }
+                    None if source.step(exchange).bid.is_some() => format!("{key}, the ping"),
+                    None => key.to_owned(),
+                };
+                Self::In(place, Box::new(trouble))
+            }
+        }
+    }
+
+    /// How the ask ends.
+    fn outcome(&self) -> Outcome {
+        match self {
+            Self::NotSent(reason, _) => Outcome::NoOffers(*reason),
+            Self::Unsure => Outcome::Failed(Failure::Unsure),
+            Self::Unrecorded => Outcome::Failed(Failure::KeptOut),
+            Self::In(_, trouble) => trouble.outcome(),
+            Self::Request(_) => Outcome::Failed(Failure::Request),
+            Self::NotCalled | Self::Unsigned | Self::TimedOut | Self::Pending => Outcome::TimedOut,
+            Self::Call(CallError::TimedOut { .. } | CallError::NoTime) => Outcome::TimedOut,
+            Self::Call(CallError::Busy | CallError::BreakerOpen) => Outcome::Failed(Failure::KeptOut),
+            Self::Answer(_)
+            | Self::Call(
+                CallError::TooLarge
+                | CallError::Malformed
+                | CallError::UnknownCoding
+                | CallError::LargeWindow
+                | CallError::BrokenCoding,
+            ) => Outcome::Failed(Failure::Answer),
+            Self::Call(_) => Outcome::Failed(Failure::Unreachable),
+        }
+    }
+}

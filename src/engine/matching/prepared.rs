@@ -1,0 +1,134 @@
+//! What partners are sent, made while the disk is busy with the lead.
+//!
+//! Nobody is asked before the lead is durable, but what they will be asked is known before. So their requests are made while
+//! the lead's commit is under way, as many as that leaves time for; the others are made when they are sent. A lead that is then
+//! refused has had them made for nothing.
+
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use super::partner_clients::Rendered;
+use super::question::Question;
+use offerd_partners::Seat;
+
+/// Requests that are made in one go, some half a millisecond's, before others have this thread.
+const MOST: usize = 32;
+
+/// The question of a lead, and requests that ask it.
+pub struct Prepared {
+    /// What is asked.
+    pub question: Arc<Question>,
+    /// Of the first seats, each once.
+    requests: Vec<Option<Rendered>>,
+}
+
+impl Prepared {
+    /// A question without requests.
+    pub fn without_requests(question: Question) -> Self {
+        Self { question: Arc::new(question), requests: Vec::new() }
+    }
+
+    /// Waits for what is under way, and meanwhile makes the requests of the seats that are there to be asked, one after the
+    /// other; `None` stands for a seat that needs none. A request whose mapping panics is left to its own ask, which can fail alone.
+    pub async fn meanwhile<T>(
+        under_way: impl Future<Output = T>,
+        question: Arc<Question>,
+        seats: impl Iterator<Item = Option<&Seat>>,
+    ) -> (T, Self) {
+        let mut under_way = pin!(under_way);
+        let mut requests = Vec::new();
+        let mut left = MOST;
+        for seat in seats {
+            let Some(seat) = seat else {
+                requests.push(None);
+                continue;
+            };
+            if left == 0 {
+                break;
+            }
+            left -= 1;
+            let look = |cx: &mut Context<'_>| Poll::Ready(under_way.as_mut().poll(cx));
+            if let Poll::Ready(done) = poll_fn(look).await {
+                return (done, Self { question, requests });
+            }
+            let made = catch_unwind(AssertUnwindSafe(|| Rendered::of(seat, &question)));
+            requests.push(made.ok().flatten());
+        }
+        (under_way.await, Self { question, requests })
+    }
+
+    /// Takes the request of the seat at a position, if it was made.
+    pub fn take(&mut self, seat: usize) -> Option<Rendered> {
+        self.requests.get_mut(seat).and_then(Option::take)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+    use std::path::PathBuf;
+
+    use futures_util::FutureExt;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::partner_files::far_lender;
+    use offerd_model::{CreditBands, Lead};
+    use offerd_partners::Book;
+    use offerd_partners::http::Asked;
+
+    fn lenders() -> Book {
+        let text = |key| far_lender(key, "https://lender.example/", "").text();
+        let files = ["amber", "birch", "cedar"].map(|key| (PathBuf::from(format!("{key}.toml")), text(key)));
+        Book::from_texts(files).expect("the partners of a test are good")
+    }
+
+    fn question() -> Arc<Question> {
+        let now = chrono::Utc::now();
+        let asked = Asked { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
+        Arc::new(Question::new(Arc::new(Lead::default()), CreditBands::Current, asked))
+    }
+
+    /// Is done when it has been looked at so often.
+    async fn looks(count: usize) -> &'static str {
+        for _ in 1..count {
+            tokio::task::yield_now().await;
+        }
+        "written"
+    }
+
+    fn made(prepared: &mut Prepared) -> [bool; 3] {
+        [0, 1, 2].map(|seat| prepared.take(seat).is_some())
+    }
+
+    #[tokio::test]
+    async fn requests_are_made_while_the_disk_is_busy_and_given_once() {
+        let book = lenders();
+        let seats = book.seats().iter().map(|seat| Some(&**seat));
+        let (done, mut prepared) = Prepared::meanwhile(looks(10), question(), seats).await;
+        assert_eq!((done, made(&mut prepared)), ("written", [true; 3]));
+        assert_eq!(made(&mut prepared), [false; 3]);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_waited_for_that_is_not_made_yet() {
+        let book = lenders();
+        let seats = book.seats().iter().map(|seat| Some(&**seat));
+        let (_, mut prepared) = Prepared::meanwhile(looks(3), question(), seats.clone()).await;
+        assert_eq!(made(&mut prepared), [true, true, false]);
+        let (_, mut prepared) =
+            Prepared::meanwhile(ready(()), question(), seats).now_or_never().expect("it is done");
+        assert_eq!(made(&mut prepared), [false; 3]);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_made_for_a_seat_that_is_held() {
+        let book = lenders();
+        let seats = book.seats().iter().enumerate().map(|(nth, seat)| (nth != 1).then_some(&**seat));
+        let (_, mut prepared) = Prepared::meanwhile(looks(10), question(), seats).await;
+        assert_eq!(made(&mut prepared), [true, false, true]);
+    }
+}

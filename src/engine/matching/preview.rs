@@ -1,0 +1,98 @@
+//! Offer previews: what anyone like this could be offered, before anybody is asked.
+//!
+//! From the same catalogue as rate tables, and shaped like their offers. A condition on what is not given counts as met,
+//! since a preview knows almost nothing of the person; prices are static. Nothing is stored. An offer has the same uuid in every
+//! preview, by which [`PreviewIds`](super::preview_ids::PreviewIds) find it when somebody clicks on it; the partner is sent that uuid as `{clickId}` and nothing
+//! as `{leadUuid}`.
+
+use bytes::Bytes;
+use chrono::Utc;
+use uuid::Uuid;
+
+use super::engine::Engine;
+use super::preview_end::{self, UNTIL};
+use offerd_model::{CreditBands, Lead, ProductType};
+use offerd_partners::base_url::absolute_in;
+use offerd_partners::catalog::CatalogOffer;
+use offerd_partners::offer_json::{OfferPlace, write_offer};
+use offerd_partners::{Facts, Fit, Quote, Seat, zip_state};
+
+/// What is to be previewed.
+#[derive(Debug)]
+pub struct Preview {
+    /// Of which product.
+    pub product_type: ProductType,
+    /// All that is known of the person.
+    pub lead: Lead,
+    /// Leaves out savings products that want a deposit above this, dollars.
+    pub max_deposit: Option<i64>,
+    /// Whether who asks says to know values that the specification lacks.
+    pub newer_values: bool,
+    /// Who asks.
+    pub company: Uuid,
+}
+
+/// The offers as a JSON array, highest score first; as many of each partner as one answer may have.
+pub fn show(engine: &Engine, preview: Preview) -> Bytes {
+    let Preview { product_type, lead, max_deposit, newer_values, company } = preview;
+    let lead = placed(Lead { product_types: Some(vec![product_type]), ..lead });
+    let now = Utc::now();
+    let facts =
+        Facts::new(&lead, now, CreditBands::Current).with_newer_values(newer_values).submitted_by(company);
+    let configuration = engine.configuration();
+    let mut fits = configuration.book.could_fit(&facts, product_type);
+    fits.retain(|fit| !engine.limiter.is_paused(&fit.seat));
+
+    let mut offers: Vec<(&Seat, &CatalogOffer, Quote)> = Vec::new();
+    for fit in &fits {
+        let best = best(fit, &facts, max_deposit, configuration.rules.matching.offers_per_partner);
+        offers.extend(best.into_iter().map(|(offer, quote)| (&*fit.seat, offer, quote)));
+    }
+    offers.sort_by(|(.., one), (.., two)| two.score.total_cmp(&one.score));
+    write(engine, &offers, now.timestamp_millis())
+}
+
+/// The best previews of a seat.
+fn best<'a>(
+    fit: &'a Fit,
+    facts: &Facts,
+    max_deposit: Option<i64>,
+    most: usize,
+) -> Vec<(&'a CatalogOffer, Quote)> {
+    let affordable = |offer: &&CatalogOffer| match (offer.minimum_deposit(), max_deposit) {
+        (Some(least), Some(most)) => least <= most as f64,
+        _ => true,
+    };
+    let offers = fit.offers.iter().map(|offer| &fit.seat.offers[*offer]).filter(affordable);
+    let mut quoted: Vec<_> =
+        offers.filter_map(|offer| offer.preview(facts).map(|quote| (offer, quote))).collect();
+    quoted.sort_by(|(_, one), (_, two)| two.score.total_cmp(&one.score));
+    quoted.truncate(most);
+    quoted
+}
+
+/// The lead with the state of its postal code.
+fn placed(mut lead: Lead) -> Lead {
+    if let Some(person) = &mut lead.personal_information {
+        let by_zipcode = || person.zipcode.as_ref().and_then(zip_state::state_of);
+        person.state = person.state.or_else(by_zipcode);
+    }
+    lead
+}
+
+fn write(engine: &Engine, offers: &[(&Seat, &CatalogOffer, Quote)], made_at: i64) -> Bytes {
+    let mut out = vec![b'['];
+    for (nth, (seat, offer, quote)) in offers.iter().enumerate() {
+        if nth > 0 {
+            out.push(b',');
+        }
+        let ids = &engine.records.templates.ids;
+        let uuid = ids.preview(&seat.identity.key, seat.product_type, &offer.name);
+        let until = preview_end::told(ids, uuid, offer.text.stands_until(quote, made_at));
+        let url = engine.base_url.absolute(format_args!("/click/{uuid}?{UNTIL}={until}"));
+        let place = OfferPlace { uuid, url: &url, rank: nth + 1, made_at };
+        write_offer(&mut out, &offer.text, quote, place);
+    }
+    out.push(b']');
+    absolute_in(out, &engine.base_url).into()
+}

@@ -1,0 +1,34 @@
+//! The offers of previews by their uuids, for who clicks on one.
+
+use std::collections::HashMap;
+
+use uuid::Uuid;
+
+use crate::records::public_ids::PublicIds;
+use offerd_model::ProductType;
+use offerd_partners::Book;
+
+/// The product types that there are previews of.
+pub const PREVIEWED: [ProductType; 3] = [ProductType::Loan, ProductType::CreditCard, ProductType::Savings];
+
+/// The offers of a book by the uuids that they have in previews, each as the positions of its seat and of itself there.
+#[derive(Debug, Default)]
+pub struct PreviewIds(HashMap<Uuid, (usize, usize)>);
+
+impl PreviewIds {
+    /// Those of a book.
+    pub fn of(book: &Book, ids: &PublicIds) -> Self {
+        let seats =
+            book.seats().iter().enumerate().filter(|(_, seat)| PREVIEWED.contains(&seat.product_type));
+        let offers = seats.flat_map(|(position, seat)| {
+            let uuid = |name: &str| ids.preview(&seat.identity.key, seat.product_type, name);
+            seat.offers.iter().enumerate().map(move |(nth, offer)| (uuid(&offer.name), (position, nth)))
+        });
+        Self(offers.collect())
+    }
+
+    /// The seat and the offer that a uuid names.
+    pub fn find(&self, id: Uuid) -> Option<(usize, usize)> {
+        self.0.get(&id).copied()
+    }
+}

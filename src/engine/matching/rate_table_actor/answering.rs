@@ -1,0 +1,59 @@
+//! What comes back: replies, and the deadline.
+
+use std::time::Duration;
+
+use metrics::counter;
+
+use super::RateTableActor;
+use crate::matching::ask_statistics::Noted;
+use crate::matching::messages::PartnerAnswered;
+use crate::matching::replies::Replies;
+use crate::rate_table::machine::Event;
+use crate::rate_table::outcome::{AskEnd, Outcome};
+use offerd_base::telemetry::metrics::LATE_ANSWERS;
+
+impl RateTableActor {
+    /// Takes in what has come and still gathers.
+    pub(super) fn take_in_gathered(&mut self) {
+        let gathered = self.replies.as_ref().map(Replies::take).unwrap_or_default();
+        gathered.into_iter().for_each(|answered| self.take_in_reply(answered));
+    }
+
+    /// Takes in what a partner has replied, unless its seat has an outcome already, and notes how long it took.
+    pub(super) fn take_in_reply(&mut self, PartnerAnswered { seat, end, at, elapsed }: PartnerAnswered) {
+        let slowest = &mut self.slowest[usize::from(self.table.released_at(seat).is_some())];
+        *slowest = elapsed.max(*slowest);
+        self.engine.statistics.replied(&self.shown().seats()[seat], self.noted(seat, &end, elapsed));
+        if self.table.has_outcome(seat) {
+            counter!(LATE_ANSWERS).increment(1);
+            return;
+        }
+        self.table.handle(Event::Answered { seat, end, at });
+    }
+
+    /// How an ask has ended, as the statistic of its seat has it.
+    pub(super) fn noted<'n>(&self, seat: usize, end: &'n AskEnd, elapsed: Duration) -> Noted<'n> {
+        let head = self.shown().head();
+        Noted { rate_table: head.uuid, test: head.test, end, elapsed, late: self.table.has_outcome(seat) }
+    }
+
+    /// Every seat without an outcome has timed out.
+    pub(super) fn time_out(&mut self) {
+        // Of a table that goes on after a restart only the clock tells when it was begun.
+        let since = (self.engine.limiter.now() - self.shown().head().created_at).max(0);
+        let elapsed = self.start.begun.map_or(Duration::from_millis(since as u64), |begun| begun.elapsed());
+        let end = Outcome::TimedOut.into();
+        for seat in self.table.waited_for() {
+            self.engine.statistics.unanswered(&self.shown().seats()[seat], self.noted(seat, &end, elapsed));
+        }
+        self.table.handle(Event::DeadlinePassed { at: self.engine.limiter.now() });
+    }
+
+    /// Replies are wanted one by one where somebody sees the table before it is complete, and where second look may be begun
+    /// by any of them.
+    pub(super) fn look_to_hurry(&self) {
+        if let Some(replies) = &self.replies {
+            replies.hurry(self.table.second_look_to_come() || self.audience.watches());
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Whom the actor asks: catalogs here and now, who lives elsewhere by a task of its own, and whom the limits let.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use tokio::time::Instant;
+
+use super::RateTableActor;
+use crate::matching::afterwards::Afterwards;
+use crate::matching::bidding::{Bidding, IsPaused};
+use crate::matching::call_journal::CallJournal;
+use crate::matching::calls::Calls;
+use crate::matching::limiter::Round;
+use crate::matching::messages::PartnerAnswered;
+use crate::matching::partner_actor::{PartnerActor, RequestOffers, catalog_answer};
+use crate::matching::prepared::Prepared;
+use crate::matching::question::Question;
+use crate::matching::replies::Replies;
+use crate::matching::trigger::Trigger;
+use crate::rate_table::machine::Event;
+use crate::rate_table::outcome::{Failure, Outcome};
+use crate::rate_table::record::Ask;
+use crate::rate_table::seating::Verdict;
+use offerd_model::ProductType;
+use offerd_partners::{Fit, Seat, SeatTemplate};
+
+impl RateTableActor {
+    /// Asks seats, each with its budget.
+    pub(super) fn ask(&mut self, seats: &[usize], ctx: &mut Context<Self>) {
+        let bidding = Bidding::default();
+        let chosen = self.start.calls.iter().filter(|(_, call)| call.bid.is_some());
+        chosen.for_each(|(seat, _)| bidding.was_chosen(usize::from(*seat)));
+        let prepared = self.prepared.take();
+        let mut prepared = prepared.unwrap_or_else(|| Prepared::without_requests(self.question()));
+        for &seat in seats {
+            let at = self.engine.limiter.now();
+            let Some(fit) = self.start.fits[seat].take() else {
+                let gone = Outcome::Failed(Failure::Gone);
+                self.engine.statistics.not_asked(&self.shown().seats()[seat], gone.word());
+                self.table.handle(Event::Answered { seat, end: gone.into(), at });
+                continue;
+            };
+            let holds_up = self.table.second_look_to_come() && fit.seat.product_type == ProductType::Loan;
+            let Some(budget) = self.budget.for_partner(self.engine.statistics.timeout(&fit.seat), holds_up)
+            else {
+                self.engine.statistics.not_asked(&self.shown().seats()[seat], "no_time");
+                self.table.handle(Event::NoTime { seat, at });
+                continue;
+            };
+            let before = self.table.asked_before(seat).map_or(0, |asked| (at - asked).max(0));
+            let before = Duration::from_millis(before as u64);
+            self.table.handle(Event::Asked { seat, ask: self.asked(at, before, budget) });
+            if self.answers_at_once(&fit.seat) {
+                self.ask_catalog(seat, &fit, &prepared.question);
+            } else {
+                let calls = self.calls(seat, &fit, &bidding);
+                self.ask_partner(seat, fit, (before, budget, calls), &mut prepared, ctx);
+            }
+        }
+    }
+
+    /// Whether a seat answers in the process, without a pretence.
+    pub(super) fn answers_at_once(&self, seat: &Seat) -> bool {
+        let is_triggered = || Trigger::of(&self.start.lead, &seat.identity.key).is_some();
+        seat.answers_at_once() && !(self.shown().head().test && is_triggered())
+    }
+
+    /// Has a catalog answer here and now.
+    pub(super) fn ask_catalog(&mut self, seat: usize, fit: &Fit, question: &Question) {
+        let asked_at = Instant::now();
+        let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
+        let most = self.start.configuration.rules.matching.offers_per_partner;
+        let answer =
+            catch_unwind(AssertUnwindSafe(|| catalog_answer(&fit.seat, &fit.offers, most, question)));
+        let outcome = answer.unwrap_or(Outcome::Failed(Failure::Panicked));
+        trace.end(outcome.word(), !outcome.is_failure());
+        let (at, elapsed) = (self.engine.limiter.now(), asked_at.elapsed());
+        self.take_in_reply(PartnerAnswered { seat, end: outcome.into(), at, elapsed });
+    }
+
+    /// Has a partner answer that takes its time, and has had some `before` a restart.
+    pub(super) fn ask_partner(
+        &mut self,
+        seat: usize,
+        fit: Fit,
+        (before, budget, calls): (Duration, Duration, Calls),
+        prepared: &mut Prepared,
+        ctx: &mut Context<Self>,
+    ) {
+        let rules = self.start.configuration.rules.matching;
+        let replies = self.replies.get_or_insert_with(|| {
+            let replies = Replies::default();
+            ctx.add_stream(replies.gathered(rules.gather_answers));
+            replies
+        });
+        let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
+        let (context, reply) = (trace.context(), replies.expect(seat, (before, budget), trace));
+        let request = RequestOffers {
+            client: self.start.configuration.clients.of(&fit.seat),
+            seat: fit.seat,
+            offers: fit.offers,
+            most: rules.offers_per_partner,
+            question: Arc::clone(&prepared.question),
+            rendered: prepared.take(seat),
+            calls,
+            draw: self.draw(seat),
+            budget,
+            trace: context,
+            reply,
+        };
+        PartnerActor.start().do_send(request);
+    }
+
+    /// What the calls of a seat need: what is on the disk of them, its part in the bidding, who keeps what is sent.
+    fn calls(&self, seat: usize, fit: &Fit, bidding: &Bidding) -> Calls {
+        let Some(source) = &fit.seat.http else { return Calls::default() };
+        let head = self.shown().head();
+        let position = seat as u16;
+        let journal = || CallJournal {
+            records: self.engine.records.clone(),
+            head: Arc::clone(head),
+            seat: position,
+            found: self.start.calls.get(&position).cloned(),
+        };
+        Calls {
+            journal: (source.has_once() || source.has_callback()).then(journal),
+            bidder: source.has_ping().then(|| bidding.join(seat)),
+            callback: source.has_callback().then(|| {
+                let id = self.engine.records.templates.ids.callback(head.uuid, position);
+                self.engine.callbacks.expect(id, &fit.seat)
+            }),
+            transcript: source.transcripts.then(|| {
+                let settings = self.start.configuration.rules.transcripts;
+                self.engine.transcripts.record(head.lead, (head.uuid, position), source, settings)
+            }),
+            is_paused: source.has_once().then(|| {
+                let (engine, seat) = (Arc::clone(&self.engine), Arc::clone(&fit.seat));
+                let is_paused = move || engine.limiter.is_paused(&seat);
+                Arc::new(is_paused) as IsPaused
+            }),
+            unreadable: None,
+            afterwards: Some(Afterwards {
+                records: self.engine.records.clone(),
+                table: head.uuid,
+                seat: position,
+                is_event: source.late_is_event,
+            }),
+        }
+    }
+
+    /// An ask that has its budget from now on, and began so long `before`.
+    pub(super) fn asked(&self, at: i64, before: Duration, budget: Duration) -> Ask {
+        let after = at - self.shown().head().created_at - before.as_millis() as i64;
+        Ask {
+            after_ms: u32::try_from(after.max(0)).unwrap_or(u32::MAX),
+            budget_ms: u32::try_from((before + budget).as_millis()).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// What is asked now.
+    pub(super) fn question(&self) -> Question {
+        let question = Question::of(self.shown().head(), Arc::clone(&self.start.lead), self.start.bands);
+        question.ranked_by(self.start.ranked_by.clone())
+    }
+
+    /// A number that is the same for the same seat of the same table.
+    pub(super) fn draw(&self, seat: usize) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.shown().head().uuid, seat).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Has the limits say which held seats are asked.
+    pub(super) fn admit(&mut self, held: &[usize]) {
+        let in_book = held.iter().filter_map(|seat| Some((*seat, self.start.fits[*seat].as_ref()?)));
+        let (seats, fits): (Vec<usize>, Vec<&Fit>) = in_book.unzip();
+        let fitting: Vec<&Seat> = fits.iter().map(|fit| &*fit.seat).collect();
+        let (engine, head) = (&self.engine, self.shown().head());
+        let left_out = engine.left_out(head.test, head.lead, &self.start.lead, &fitting);
+        let (round, verdicts) =
+            engine.limiter.admit(head.test, head.lead, fitting.len(), &fitting, &left_out);
+        let verdicts: Vec<_> = seats.into_iter().zip(verdicts).collect();
+        for (seat, _) in verdicts.iter().filter(|(_, verdict)| *verdict != Verdict::Asked) {
+            self.engine.statistics.not_asked(&self.shown().seats()[*seat], "held_back");
+        }
+        self.table.handle(Event::Admitted { at: round.at, verdicts });
+    }
+
+    /// Gives back what seats counted that were not asked after all.
+    pub(super) fn give_back(&self, seats: &[usize]) {
+        let head = self.shown().head();
+        for &seat in seats {
+            let SeatTemplate { key, product_type, .. } = &*self.shown().seats()[seat];
+            let at = self.table.released_at(seat).unwrap_or(head.created_at);
+            self.engine.limiter.give_back(Round { at, test: head.test }, [(key.as_str(), *product_type)]);
+        }
+    }
+}

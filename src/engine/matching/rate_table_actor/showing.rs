@@ -1,0 +1,69 @@
+//! Who sees the table, how far it has come for them, and when the actor leaves.
+
+use actix::prelude::*;
+use metrics::{counter, histogram};
+use tokio::time::Instant;
+
+use super::RateTableActor;
+use crate::matching::messages::{Snapshot, Until};
+use offerd_base::telemetry::metrics::{TABLE_BUDGET_LEFT_SECONDS, TABLE_OVERHEAD_SECONDS, TABLES_SETTLED};
+
+impl RateTableActor {
+    pub(super) fn has_come(&self, until: Until) -> bool {
+        match until {
+            Until::Settled => self.table.is_complete(),
+            Until::After(version) => self.shown().answers() != version,
+            Until::Prompt => self.table.has_prompt_answers(),
+        }
+    }
+
+    /// The table as it is stored.
+    pub(super) fn snapshot(&mut self) -> Option<Snapshot> {
+        self.audience.show(|| self.engine.show(self.table.table()))
+    }
+
+    /// Wakes those whose wait is over.
+    pub(super) fn show(&mut self) {
+        self.audience.changed();
+        let mut audience = std::mem::take(&mut self.audience);
+        let served = audience.served(|until| self.has_come(until));
+        self.audience = audience;
+        if served.is_empty() {
+            return;
+        }
+        if let Some(snapshot) = self.snapshot() {
+            for waiter in served {
+                // A client that has hung up does not wait any more.
+                let _ = waiter.send(snapshot.clone());
+            }
+        }
+    }
+
+    /// The table is complete: the place is free, and the actor lingers for those who will come.
+    pub(super) fn settle(&mut self, ctx: &mut Context<Self>) {
+        let word = |is: bool| if is { "yes" } else { "no" };
+        let (test, offers) = (word(self.shown().head().test), word(self.shown().offers() > 0));
+        counter!(TABLES_SETTLED, "test" => test, "offers" => offers).increment(1);
+        let left = self.start.deadline.saturating_duration_since(Instant::now());
+        histogram!(TABLE_BUDGET_LEFT_SECONDS).record(left.as_secs_f64());
+        if let Some(begun) = self.start.begun {
+            let overhead = begun.elapsed().saturating_sub(self.slowest.iter().sum());
+            histogram!(TABLE_OVERHEAD_SECONDS).record(overhead.as_secs_f64());
+        }
+        self.start.place = None;
+        drop(std::mem::take(&mut self.start.trace));
+        ctx.run_later(self.start.configuration.rules.matching.linger, |actor, ctx| actor.leave(ctx));
+        self.leave_if_done(ctx);
+    }
+
+    pub(super) fn leave_if_done(&mut self, ctx: &mut Context<Self>) {
+        if self.audience.is_done() {
+            self.leave(ctx);
+        }
+    }
+
+    pub(super) fn leave(&mut self, ctx: &mut Context<Self>) {
+        self.audience.dismiss();
+        ctx.stop();
+    }
+}

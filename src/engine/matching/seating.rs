@@ -1,0 +1,64 @@
+//! Seating: the [plan](SeatingPlan) of a table that is about to be written, with its limits counted.
+
+use chrono::Utc;
+use metrics::counter;
+
+use super::configuration::Configuration;
+use super::engine::Engine;
+use super::limiter::Round;
+use crate::rate_table::denied::Denied;
+use crate::rate_table::record::{KeptOut, MAX_KEPT_OUT};
+use crate::rate_table::seating::SeatingPlan;
+use crate::rate_table::treatment::{Treatment, leaving_out};
+use crate::records::reading;
+use offerd_base::telemetry::metrics::SEATS_CUT;
+use offerd_model::ProductType;
+use offerd_partners::{Fingerprint, Fit, Seat};
+use offerd_store::entities::LeadRecord;
+
+/// The seats of a table that is about to be written.
+#[derive(Debug)]
+pub struct Seating {
+    /// Who has a place, and who not.
+    pub plan: SeatingPlan,
+    /// What those count for who are asked.
+    pub round: Round,
+    /// The partner files that it was made with.
+    pub book: Fingerprint,
+    /// What experiments change.
+    pub treatments: Vec<Treatment>,
+}
+
+impl Seating {
+    /// Seats those who fit a lead, and counts those who are asked at once.
+    pub fn of(engine: &Engine, configuration: &Configuration, record: &LeadRecord) -> Self {
+        let facts = reading::facts(record, Utc::now());
+        let (book, most) = (&configuration.book, configuration.rules.matching.partners_per_lead);
+        let mut round = None;
+        let judge = |seats: &[&Seat]| {
+            let left_out = engine.left_out(record.test, record.uuid, &record.lead, seats);
+            let (counted, verdicts) = engine.limiter.admit(record.test, record.uuid, most, seats, &left_out);
+            round = Some(counted);
+            verdicts
+        };
+        let wants_loans = record.lead.asks_for(ProductType::Loan);
+        let treatments = configuration.experiments.treatments(&record.experiments, engine.limiter.now());
+        let (left_out, fits): (Vec<Fit>, Vec<Fit>) = book
+            .fitting(&facts)
+            .into_iter()
+            .partition(|fit| leaving_out(&treatments, &fit.seat.known_as, wants_loans).is_some());
+        let mut plan = SeatingPlan::new(fits, wants_loans, most, record.uuid, judge);
+        plan.kept_out.extend(left_out.into_iter().map(|fit| (fit, Some(Denied::Experiment))));
+        let cut = plan.kept_out.iter().filter(|(_, by)| by.is_none()).count();
+        if cut > 0 {
+            counter!(SEATS_CUT).increment(cut as u64);
+        }
+        Self { plan, round: round.expect("a plan is judged once"), book: book.fingerprint, treatments }
+    }
+
+    /// Those who have no place, as it is recorded.
+    pub fn kept_out(&self) -> Vec<KeptOut> {
+        let kept_out = self.plan.kept_out.iter().take(MAX_KEPT_OUT);
+        kept_out.map(|(fit, by)| KeptOut { seat: fit.seat.text.fingerprint, by: *by }).collect()
+    }
+}

@@ -1,0 +1,67 @@
+//! What a partner is sent but once for a lead, however many rate tables the lead has.
+
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
+use uuid::Uuid;
+
+use crate::rate_table::call_record::CallRecord;
+use crate::rate_table::record::TableHead;
+use crate::records::{Records, Unavailable, reading, writing};
+use offerd_store::{Commit, Tree};
+
+/// Why a partner is not sent it again.
+pub const SENT_BEFORE: &str = "it was sent the lead before, for another rate table, and is sent it but once";
+
+/// A commit that has the call of a step sent, good only as long as the same partner was not sent it for another table of the lead; `None`
+/// where it was.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub async fn alone(
+    records: &Records,
+    (head, position): (&Arc<TableHead>, u16),
+    step: u8,
+    commit: Commit,
+) -> Result<Option<Commit>, Unavailable> {
+    let (records, head) = (records.clone(), Arc::clone(head));
+    let looked = spawn_blocking(move || guarded(&records, &head, position, step, commit)).await;
+    // It is ended by a panic only, or by the end of the process.
+    looked.unwrap_or(Err(Unavailable))
+}
+
+/// The same, which may wait for the disk.
+fn guarded(
+    records: &Records,
+    head: &TableHead,
+    position: u16,
+    step: u8,
+    mut commit: Commit,
+) -> Result<Option<Commit>, Unavailable> {
+    let Records { store, templates } = records;
+    let seat_of = |template| templates.seat(template).ok();
+    let own = head.seats.get(usize::from(position)).and_then(|template| seat_of(*template));
+    let (Some(own), Some(lead)) = (own, reading::lead(store, head.lead)?) else { return Ok(Some(commit)) };
+    let others = reading::tables_of(store, &lead).into_iter().filter(|table| *table != head.uuid);
+    for table in others.collect::<Vec<Uuid>>() {
+        let Some(other) = reading::head(store, table)? else { continue };
+        let calls = reading::calls(store, table)?;
+        for (position, template) in (0..).zip(&other.seats) {
+            if !seat_of(*template).is_some_and(|seat| seat.is_of(&own.key, own.product_type)) {
+                continue;
+            }
+            if calls.get(&position).is_some_and(|call| is_sent(call, step)) {
+                return Ok(None);
+            }
+            let key = writing::key_in(table, position);
+            let found = store.get(Tree::Calls, &key).map_err(|_| Unavailable)?;
+            commit = commit.as_found(Tree::Calls, key, found);
+        }
+    }
+    Ok(Some(commit))
+}
+
+/// Whether the call of a step may have been sent.
+fn is_sent(call: &CallRecord, step: u8) -> bool {
+    call.step > step || (call.step == step && call.sent)
+}

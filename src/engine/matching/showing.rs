@@ -1,0 +1,167 @@
+//! Showing rate tables to those whose they are: from what is kept, from the actor, or from the records.
+
+use std::time::Duration;
+
+use actix::Addr;
+use tokio::time::{Instant, sleep_until};
+use uuid::Uuid;
+
+use super::engine::Engine;
+use super::messages::{AwaitTable, GetRateTable, LookForChange, Polled, Snapshot, Unchanged, Until};
+use super::rate_table_actor::RateTableActor;
+use crate::records::{Unavailable, reading};
+use offerd_model::Viewer;
+
+/// After how long a pending table is looked at again that has no actor: its lead is being erased, or the daemon stops.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+
+/// How long after its deadline a table is still waited for whose process has ended: another completes it after the lease, 5 s unless
+/// set otherwise, and a look.
+const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(10);
+
+/// A rate table as it is now; `None` when the viewer has no such table.
+///
+/// # Errors
+/// [`Unavailable`] when the store cannot be read.
+pub async fn rate_table(
+    engine: &Engine,
+    viewer: Viewer,
+    table: Uuid,
+) -> Result<Option<Snapshot>, Unavailable> {
+    if let Some(kept) = engine.kept.get(viewer, table) {
+        return Ok(Some(kept));
+    }
+    let since = engine.kept.moment();
+    match engine.live.get(table, viewer) {
+        Some(None) => return Ok(None),
+        Some(Some(actor)) => {
+            // A table that has just left is complete, or left to recovery; either way the store has it.
+            if let Ok(Some(snapshot)) = actor.send(GetRateTable).await {
+                // Unless it has forgotten it, of which the actor need not know.
+                if !snapshot.pending && complete_at(engine, viewer, table, &[snapshot.version]).is_some() {
+                    engine.kept.keep(since, &snapshot);
+                }
+                return Ok(Some(snapshot));
+            }
+        }
+        None => {}
+    }
+    let Some(stored) = reading::table(&engine.records, table)? else { return Ok(None) };
+    let head = stored.head();
+    if !viewer.sees(head.company, head.test) {
+        return Ok(None);
+    }
+    let shown = engine.show(&stored).ok_or(Unavailable)?;
+    engine.kept.keep(since, &shown);
+    Ok(Some(shown))
+}
+
+/// A rate table for a client that holds these versions of it. While it is the one that the client holds, which is told
+/// without an answer being read or the table being put together, the client waits, at most `longest`.
+///
+/// # Errors
+/// [`Unavailable`] when the store cannot be read.
+pub async fn poll(
+    engine: &Engine,
+    viewer: Viewer,
+    table: Uuid,
+    held: &[u32],
+    longest: Duration,
+) -> Result<Option<Polled>, Unavailable> {
+    let end = Instant::now() + longest;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        match look(engine, viewer, table, held, left).await? {
+            Some(Polled::Unchanged(unchanged)) if unchanged.pending && Instant::now() < end => {
+                sleep_until(end.min(Instant::now() + LOOK_AGAIN)).await;
+            }
+            polled => return Ok(polled),
+        }
+    }
+}
+
+/// A rate table once it is complete; as it is where it still is not when its deadline has passed long enough for another process to have
+/// gone on with it.
+///
+/// # Errors
+/// [`Unavailable`] when the store cannot be read.
+pub async fn completed(
+    engine: &Engine,
+    viewer: Viewer,
+    table: Uuid,
+) -> Result<Option<Snapshot>, Unavailable> {
+    let mut shown = rate_table(engine, viewer, table).await?;
+    while let Some(held) = shown.as_ref().filter(|shown| shown.pending) {
+        let left = held.deadline - engine.records.store.now_ms();
+        let longest = Duration::from_millis(u64::try_from(left).unwrap_or(0)) + TAKEN_OVER_WITHIN;
+        let version = held.version;
+        match poll(engine, viewer, table, &[version], longest).await? {
+            Some(Polled::Shown(newer)) => shown = Some(newer),
+            Some(Polled::Unchanged(unchanged)) if unchanged.pending => break,
+            Some(Polled::Unchanged(_)) => return rate_table(engine, viewer, table).await,
+            None => return Ok(None),
+        }
+    }
+    Ok(shown)
+}
+
+/// Looks once, and waits where the table has an actor that says when it changes.
+async fn look(
+    engine: &Engine,
+    viewer: Viewer,
+    table: Uuid,
+    held: &[u32],
+    longest: Duration,
+) -> Result<Option<Polled>, Unavailable> {
+    if held.is_empty() {
+        return Ok(rate_table(engine, viewer, table).await?.map(Polled::Shown));
+    }
+    if let Some(kept) = engine.kept.get(viewer, table) {
+        return Ok(Some(kept.polled(held)));
+    }
+    let unchanged = match engine.live.get(table, viewer) {
+        Some(Some(actor)) => unchanged(&actor, held, longest).await,
+        _ => complete_at(engine, viewer, table, held),
+    };
+    match unchanged {
+        Some(unchanged) => Ok(Some(Polled::Unchanged(unchanged))),
+        None => Ok(rate_table(engine, viewer, table).await?.map(|shown| shown.polled(held))),
+    }
+}
+
+impl Snapshot {
+    /// What it is to a client that holds these versions of it.
+    fn polled(self, held: &[u32]) -> Polled {
+        let Self { version, pending, deadline, .. } = self;
+        if held.contains(&version) {
+            Polled::Unchanged(Unchanged { version, pending, deadline })
+        } else {
+            Polled::Shown(self)
+        }
+    }
+}
+
+/// Whether a rate table of the viewer's is complete for who holds these versions of it: an answer of every seat. Told by
+/// the head alone, without reading an answer; `None` also when that cannot be read, or the lead is erased.
+fn complete_at(engine: &Engine, viewer: Viewer, table: Uuid, held: &[u32]) -> Option<Unchanged> {
+    let head = reading::head(&engine.records.store, table).ok().flatten()?;
+    let version = u32::try_from(head.seats.len()).ok().filter(|version| held.contains(version))?;
+    let is_there =
+        viewer.sees(head.company, head.test) && engine.records.store.is_erased(head.lead) == Ok(false);
+    is_there.then_some(Unchanged { version, pending: false, deadline: head.deadline })
+}
+
+/// Whether a table is still what a client holds, after it has waited for that to change; `None` once it has changed, or its
+/// actor has left.
+async fn unchanged(actor: &Addr<RateTableActor>, held: &[u32], longest: Duration) -> Option<Unchanged> {
+    let look = || async { actor.send(LookForChange(held.to_vec())).await.ok().flatten() };
+    let unchanged = look().await?;
+    if !unchanged.pending || longest.is_zero() {
+        return Some(unchanged);
+    }
+    let change = actor.send(AwaitTable(Until::After(unchanged.version)));
+    match tokio::time::timeout(longest, change).await {
+        Ok(_) => None,
+        Err(_) => look().await,
+    }
+}

@@ -1,0 +1,178 @@
+//! Partners that are sent the lead when their offers are shown: their answer to the ping has the offers, and the post goes out, once,
+//! when a client has been given a table with them.
+//!
+//! Whoever puts a table together for a client says so here, and does not wait. That a post goes out is on the disk before it does, under
+//! a guard that only one can pass, so that neither two clients nor a kill have anybody posted twice. What the partner says to it is kept
+//! with the calls of its ask: whether it takes the lead is an event of the lead, and its bid is booked then.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use chrono::Utc;
+use parking_lot::Mutex;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::Instant;
+use tracing::warn;
+use uuid::Uuid;
+
+use super::calls::Calls;
+use super::engine::Engine;
+use super::question::Question;
+use super::sent_once;
+use crate::rate_table::bids::Sale;
+use crate::rate_table::call_record::{CallRecord, Later, LaterEnd};
+use crate::rate_table::cause::Cause;
+use crate::rate_table::table::Table;
+use crate::records::postings::Posting;
+use crate::records::{Unavailable, reading, writing};
+use offerd_model::EventType;
+use offerd_partners::Seat;
+use offerd_partners::http::HttpSource;
+use offerd_store::CommitError;
+use offerd_store::entities::LeadRecord;
+
+/// The word of the log for a post that came to nothing.
+const FAILED: &str = "failed_post";
+
+/// The tables that were shown and may have somebody posted.
+#[derive(Debug)]
+pub struct ShownTables {
+    shown: UnboundedSender<Shown>,
+    /// Until somebody looks after them.
+    waiting: Mutex<Option<UnboundedReceiver<Shown>>>,
+}
+
+/// A table, and the seats of which it had offers when it was shown.
+type Shown = (Uuid, BTreeSet<u16>);
+
+/// A post that is to be made.
+struct DuePost {
+    seat: Arc<Seat>,
+    position: u16,
+    before: CallRecord,
+}
+
+impl Default for ShownTables {
+    fn default() -> Self {
+        let (shown, waiting) = unbounded_channel();
+        Self { shown, waiting: Mutex::new(Some(waiting)) }
+    }
+}
+
+impl ShownTables {
+    /// A client is given a table as it is now.
+    pub fn add(&self, table: &Table) {
+        let offers = table.arrays().flat_map(|(_, offers)| offers);
+        let seats: BTreeSet<u16> = offers.map(|offer| offer.seat).collect();
+        if !seats.is_empty() {
+            // Once nobody looks after them the daemon ends.
+            let _ = self.shown.send((table.head().uuid, seats));
+        }
+    }
+}
+
+/// Posts to whom tables that are shown have offers of, for ever.
+pub async fn keep(engine: Arc<Engine>) {
+    let Some(mut shown) = engine.shown.waiting.lock().take() else { return };
+    while let Some(table) = shown.recv().await {
+        let Ok((table, lead, due)) = due(&engine, &table) else { continue };
+        for post in due {
+            let (engine, table, lead) = (Arc::clone(&engine), table.clone(), lead.clone());
+            tokio::spawn(async move {
+                let seat = Arc::clone(&post.seat);
+                if let Err(failure) = make(&engine, &table, &lead, post).await {
+                    let rate_table = table.head().uuid;
+                    warn!(partner = seat.identity.key, %rate_table, %failure, "a post could not be recorded");
+                }
+            });
+        }
+    }
+}
+
+/// The posts that a table still owes the partners whose offers were shown.
+fn due(engine: &Engine, (table, seats): &Shown) -> Result<(Table, LeadRecord, Vec<DuePost>), Unavailable> {
+    let table = reading::table(&engine.records, *table)?.ok_or(Unavailable)?;
+    let lead = reading::lead(&engine.records.store, table.head().lead)?.ok_or(Unavailable)?;
+    let book = engine.book();
+    let of_call = |(position, before): (u16, CallRecord)| {
+        let text = table.seats().get(usize::from(position))?;
+        let is_due = !before.sent && before.later.is_none() && before.bid.is_some();
+        if !is_due || !seats.contains(&position) {
+            return None;
+        }
+        let seat = book.seat_of(&text.key, text.product_type)?;
+        seat.http.as_ref().filter(|source| source.post.when_shown())?;
+        Some(DuePost { seat: Arc::clone(seat), position, before })
+    };
+    let due = reading::calls(&engine.records.store, table.head().uuid)?.into_iter().filter_map(of_call);
+    let due = due.filter(|post| !engine.limiter.is_paused(&post.seat)).collect();
+    Ok((table, lead, due))
+}
+
+/// Makes a post, unless it is made by somebody else.
+async fn make(engine: &Engine, table: &Table, lead: &LeadRecord, post: DuePost) -> Result<(), CommitError> {
+    let DuePost { seat, position, before } = post;
+    let Some(source) = &seat.http else { return Ok(()) };
+    let whose = (table, lead.created_at);
+    let at = Utc::now().timestamp_millis();
+    // So it stays where a kill comes before the answer.
+    let unanswered = Later { at, end: LaterEnd::Unclear(Cause::new("its answer has not come")) };
+    let sent = CallRecord { sent: true, at, later: Some(unanswered), ..before.clone() };
+    let claim = writing::later(whose, position, (Some(&before), &sent), (None, None));
+    let claim = sent_once::alone(&engine.records, (table.head(), position), before.step, claim).await;
+    // Where another table of the lead has it sent, it is not sent again.
+    let Ok(Some(claim)) = claim else { return Ok(()) };
+    match engine.records.store.commit(claim).await {
+        Ok(()) => {}
+        // Somebody else makes it, or the lead is erased.
+        Err(CommitError::Guard { .. } | CommitError::Erased) => return Ok(()),
+        Err(failure) => return Err(failure),
+    }
+    let end = send(engine, (&seat, source), table, lead, (position, &sent)).await;
+    let at = Utc::now().timestamp_millis();
+    let (event, dollars) = match &end {
+        LaterEnd::Taken => (Some((EventType::LenderQualifiedLead, at)), sent.bid.filter(|bid| *bid > 0.0)),
+        LaterEnd::NotTaken => (Some((EventType::ApiRejected, at)), None),
+        _ => (None, None),
+    };
+    let sale = dollars.map(|dollars| Sale { seat: position, at, dollars });
+    let after = CallRecord { later: Some(Later { at, end }), ..sent.clone() };
+    let commit = writing::later(whose, position, (Some(&sent), &after), (event, sale));
+    engine.records.store.commit(commit).await?;
+    if let Some(sale) = sale.filter(|_| !table.head().test) {
+        engine.limiter.book(&Posting::of_sale(&table.seats()[usize::from(position)], &sale));
+    }
+    Ok(())
+}
+
+/// Sends a post, and reads what the partner says to it.
+async fn send(
+    engine: &Engine,
+    (seat, source): (&Seat, &HttpSource),
+    table: &Table,
+    lead: &LeadRecord,
+    (position, sent): (u16, &CallRecord),
+) -> LaterEnd {
+    let exchange = source.taken_up(&sent.progress());
+    let question = Question::of(table.head(), Arc::new(lead.lead.clone()), lead.bands);
+    let record = || {
+        let settings = engine.configuration().rules.transcripts;
+        engine.transcripts.record(table.head().lead, (table.head().uuid, position), source, settings)
+    };
+    let mut calls = Calls { transcript: source.transcripts.then(record), ..Calls::default() };
+    let taken = match (engine.configuration().clients.of(seat), exchange) {
+        (Some(client), Some(exchange)) => {
+            client.post(source, &question, (&exchange, &mut calls), Instant::now() + seat.timeout).await
+        }
+        _ => Err("the partner's file has changed".to_owned()),
+    };
+    match taken {
+        Ok(true) => LaterEnd::Taken,
+        Ok(false) => LaterEnd::NotTaken,
+        Err(cause) => {
+            let (failures, cause) = (&engine.statistics.failures, Cause::new(cause));
+            failures.note(&seat.identity.key, seat.product_type, table.head().uuid, FAILED, Some(&cause));
+            LaterEnd::Unclear(cause)
+        }
+    }
+}

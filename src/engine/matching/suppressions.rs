@@ -1,0 +1,259 @@
+//! Suppression lists in memory: whether whom a lead is about is on a list of a partner, looked up before the partner is asked.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use metrics::gauge;
+use parking_lot::{Mutex, RwLock};
+use serde::{Deserialize, Serialize};
+
+use offerd_base::telemetry::metrics::SUPPRESSION_ENTRIES;
+use offerd_model::{Lead, SuppressionDigest, SuppressionKind};
+use offerd_partners::Seat;
+use offerd_store::left_alone::{Doubt, EVERYWHERE, LeftAlone, MAY_LACK};
+use offerd_store::suppressions::{SuppressionList, SuppressionLists};
+use offerd_store::{ReadError, Store};
+
+/// The lists of a store, as of now. Shared by everything that asks.
+#[derive(Debug, Default)]
+pub struct Suppressions {
+    lists: RwLock<Arc<Lists>>,
+    /// Held to read the lists and to put them in force, so that who has read later does so later.
+    loading: Mutex<()>,
+    /// Where the key of who asked to be left alone lies.
+    pub key_file: PathBuf,
+}
+
+/// The lists of one moment.
+#[derive(Debug, Default)]
+pub struct Lists {
+    named: BTreeMap<String, List>,
+    /// Who asked to be left alone by everybody.
+    pub left_alone: LeftAlone,
+    /// Why none of them could be read, if that is so; a sentence.
+    pub unread: Option<String>,
+    /// What a salvage has left open of them.
+    doubt: Option<Doubt>,
+    /// Whether damage of the store may have cost entries.
+    may_lack: bool,
+}
+
+/// One list.
+#[derive(Debug)]
+struct List {
+    about: SuppressionList,
+    /// In order, each once.
+    digests: Vec<SuppressionDigest>,
+}
+
+/// What a list has against asking a partner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Suppressed {
+    /// Whom the lead is about is on it.
+    Listed(String),
+    /// The partner names it, and nobody has added anything to it, so that nobody knows who is on it.
+    Missing(String),
+    /// Whom the lead is about asked to be left alone by everybody.
+    LeftAlone,
+    /// Some have asked that, and nobody knows who: the key is not there, or damage or a salvage may have lost some; a sentence.
+    Locked(String),
+}
+
+/// The digests by which lists may name whom a lead is about, each made when it is first asked for.
+#[derive(Debug)]
+pub struct Digests<'l> {
+    lead: &'l Lead,
+    by_kind: [OnceCell<Vec<SuppressionDigest>>; SuppressionKind::ALL.len()],
+}
+
+/// On which lists somebody is, and which there are: what a command that judges a lead asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OnLists {
+    /// The lists that somebody is on.
+    pub listed: Vec<String>,
+    /// Every list.
+    pub known: Vec<String>,
+    /// Whether they asked to be left alone by everybody.
+    #[serde(default)]
+    pub left_alone: bool,
+}
+
+impl Suppressions {
+    /// The lists of a store. The key of who asked to be left alone lies in a file. Of a store that cannot be read nobody is asked about
+    /// anybody until the lists were [loaded](Self::load).
+    pub fn of(store: &Store, key_file: PathBuf) -> Self {
+        let suppressions = Self { key_file, ..Self::default() };
+        if let Err(failure) = suppressions.load(store) {
+            let told = format!(
+                "the suppression lists cannot be read, so that nobody is asked about anybody: {failure}; `offerd store check` names \
+                 what is damaged, and `offerd store salvage` brings back what can be read"
+            );
+            tracing::error!("{told}");
+            let left_alone = LeftAlone::Locked(told.clone());
+            let unknown = Lists { left_alone, unread: Some(told), ..Lists::default() };
+            *suppressions.lists.write() = Arc::new(unknown);
+        }
+        suppressions
+    }
+
+    /// Whether the key that is in force still lies in its file, where there is one in force.
+    pub fn has_key(&self) -> bool {
+        self.now().left_alone.is_known_by(&self.key_file)
+    }
+
+    /// Takes in what the store has by now. Reads all of it, so it may take a second for some millions.
+    ///
+    /// # Errors
+    /// That the store cannot be read; what was in force stays so.
+    pub fn load(&self, store: &Store) -> Result<(), ReadError> {
+        let _loading = self.loading.lock();
+        let read = SuppressionLists::of(store.clone()).read()?.into_iter();
+        let named = read.map(|(name, (about, digests))| (name, List { about, digests })).collect();
+        let (left_alone, doubt) = (LeftAlone::read(store, &self.key_file)?, Doubt::read(store)?);
+        let may_lack = store.is_base_damaged();
+        let loaded = Lists { named, left_alone, doubt, may_lack, unread: None };
+        for (name, list) in &loaded.named {
+            gauge!(SUPPRESSION_ENTRIES, "list" => name.clone()).set(list.digests.len() as f64);
+        }
+        let left_alone: usize = loaded.left_alone.all().map(|(_, count)| count).sum();
+        gauge!(SUPPRESSION_ENTRIES, "list" => EVERYWHERE).set(left_alone as f64);
+        if let Some(told) = loaded.locked()
+            && self.now().locked() != Some(told)
+        {
+            tracing::error!("{told}");
+        }
+        let mut now = self.lists.write();
+        for name in now.named.keys().filter(|name| !loaded.named.contains_key(*name)) {
+            gauge!(SUPPRESSION_ENTRIES, "list" => name.clone()).set(0.0);
+        }
+        *now = Arc::new(loaded);
+        Ok(())
+    }
+
+    /// Why nobody is asked about anybody, if the key of who asked to be left alone cannot be used, or a salvage may have lost some of
+    /// them; a sentence.
+    pub fn locked(&self) -> Option<String> {
+        self.now().locked().map(str::to_owned)
+    }
+
+    /// What to know of the lists although they are respected; a sentence.
+    pub fn remark(&self) -> Option<String> {
+        match &self.now().doubt {
+            Some(Doubt::OfBackup(told)) => Some(told.clone()),
+            Some(Doubt::MayBeLost(_)) | None => None,
+        }
+    }
+
+    /// The lists as of now; who holds them keeps them, whatever is added later.
+    pub fn now(&self) -> Arc<Lists> {
+        Arc::clone(&self.lists.read())
+    }
+}
+
+impl Lists {
+    fn locked(&self) -> Option<&str> {
+        match (&self.left_alone, &self.doubt) {
+            (LeftAlone::Locked(told), _) | (_, Some(Doubt::MayBeLost(told))) => Some(told),
+            (LeftAlone::Nobody | LeftAlone::Known(..), Some(Doubt::OfBackup(_)) | None) => None,
+        }
+    }
+
+    /// What keeps every partner from being asked about somebody, if anything.
+    pub fn against_all(&self, lead: &Lead) -> Option<Suppressed> {
+        if let Some(told) = self.locked() {
+            return Some(Suppressed::Locked(told.to_owned()));
+        }
+        let asked = |kind: SuppressionKind| self.left_alone.has_any(kind, &kind.normal_of_lead(lead));
+        SuppressionKind::ALL.into_iter().any(asked).then_some(Suppressed::LeftAlone)
+    }
+
+    /// What keeps a partner from being asked about somebody, if anything.
+    pub fn against(&self, seat: &Seat, digests: &Digests) -> Option<Suppressed> {
+        if self.may_lack && !seat.identity.suppress.is_empty() {
+            return Some(Suppressed::Locked(MAY_LACK.to_owned()));
+        }
+        Suppressed::by(seat, |name| {
+            self.named.get(name).map(|list| list.has_any(digests.of(list.about.kind)))
+        })
+    }
+
+    /// The first list that a partner names and that is not there.
+    pub fn missing<'s>(&self, seat: &'s Seat) -> Option<&'s str> {
+        seat.identity.suppress.iter().find(|name| !self.named.contains_key(*name)).map(String::as_str)
+    }
+
+    /// The lists that somebody is on, and all of them.
+    pub fn naming(&self, digests: &Digests) -> OnLists {
+        let is_on = |list: &List| list.has_any(digests.of(list.about.kind));
+        let listed = self.named.iter().filter(|(_, list)| is_on(list)).map(|(name, _)| name.clone());
+        let left_alone = self.against_all(digests.lead) == Some(Suppressed::LeftAlone);
+        OnLists { listed: listed.collect(), known: self.named.keys().cloned().collect(), left_alone }
+    }
+
+    /// Every list, with how many are on it.
+    pub fn all(&self) -> impl Iterator<Item = (&SuppressionList, usize)> {
+        self.named.values().map(|list| (&list.about, list.digests.len()))
+    }
+
+    /// How many are on a list.
+    pub fn entries(&self, name: &str) -> usize {
+        self.named.get(name).map_or(0, |list| list.digests.len())
+    }
+}
+
+impl List {
+    fn has_any(&self, digests: &[SuppressionDigest]) -> bool {
+        digests.iter().any(|digest| self.digests.binary_search(digest).is_ok())
+    }
+}
+
+impl<'l> Digests<'l> {
+    /// Of whom a lead is about.
+    pub fn new(lead: &'l Lead) -> Self {
+        Self { lead, by_kind: Default::default() }
+    }
+
+    fn of(&self, kind: SuppressionKind) -> &[SuppressionDigest] {
+        self.by_kind[kind as usize].get_or_init(|| kind.of_lead(self.lead))
+    }
+}
+
+impl OnLists {
+    /// What is against asking a partner.
+    pub fn against(&self, seat: &Seat) -> Option<Suppressed> {
+        if self.left_alone {
+            return Some(Suppressed::LeftAlone);
+        }
+        Suppressed::by(seat, |name| self.known.contains(name).then(|| self.listed.contains(name)))
+    }
+}
+
+impl Suppressed {
+    /// By the lists that a partner names, where `is_on` is whether somebody is on one; `None` of one that is missing.
+    fn by(seat: &Seat, is_on: impl Fn(&String) -> Option<bool>) -> Option<Self> {
+        seat.identity.suppress.iter().find_map(|name| match is_on(name) {
+            None => Some(Self::Missing(name.clone())),
+            Some(is_on) => is_on.then(|| Self::Listed(name.clone())),
+        })
+    }
+
+    /// What is wanted, and what was found instead.
+    pub fn told(&self) -> (&'static str, String) {
+        match self {
+            Self::Listed(name) => {
+                ("a person on none of its suppression lists", format!("one who is on `{name}`"))
+            }
+            Self::LeftAlone => {
+                ("a person who may be asked about", "one who asked to be left alone".to_owned())
+            }
+            Self::Locked(told) => ("the list of who asked to be left alone, and its key", told.clone()),
+            Self::Missing(name) => (
+                "every suppression list that its file names",
+                format!("no list `{name}`; `offerd suppressions add {name} FILE --kind KIND` makes it"),
+            ),
+        }
+    }
+}

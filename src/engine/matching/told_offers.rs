@@ -1,0 +1,28 @@
+//! What is told of the offers of an answer that are not shown, or that may be wrong.
+
+use metrics::counter;
+use tracing::warn;
+
+use offerd_base::telemetry::metrics::{OFFERS_DOUBTED, OFFERS_NOT_SHOWN};
+use offerd_partners::Seat;
+use offerd_partners::http::{Answered, Reading};
+
+/// Logs and counts them, and sums them up in a sentence.
+pub(super) fn tell(seat: &Seat, reading: &Reading) -> Option<String> {
+    let (partner, product_type) = (&seat.identity.key, seat.product_type.as_str());
+    for offer in &reading.dropped {
+        let (position, reason) = (offer.position, &offer.reason);
+        warn!(partner, product_type, position, reason, "an offer of a partner is not shown");
+        counter!(OFFERS_NOT_SHOWN, "partner" => partner.clone(), "product_type" => product_type).increment(1);
+    }
+    let quotes = if let Answered::Offers(quotes) = &reading.answered { &quotes[..] } else { &[] };
+    let doubts: Vec<&str> = quotes.iter().filter_map(|quote| quote.doubt).collect();
+    for doubt in &doubts {
+        warn!(partner, product_type, doubt, "an offer of a partner may be wrong, and is shown");
+        counter!(OFFERS_DOUBTED, "partner" => partner.clone(), "product_type" => product_type).increment(1);
+    }
+    let dropped = reading.dropped.first();
+    let dropped =
+        dropped.map(|first| format!("{} of its offers not shown: {}", reading.dropped.len(), first.reason));
+    dropped.or_else(|| Some(format!("{} of its offers in doubt: {}", doubts.len(), doubts.first()?)))
+}

@@ -1,0 +1,306 @@
+//! What partners are sent and what comes back, for those whose file wants it kept: gathered while an ask goes on, and written when it
+//! has ended, aside, so that nobody waits for it.
+
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::{HeaderMap, Method};
+use metrics::counter;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+use tracing::warn;
+use uuid::Uuid;
+
+use super::question::Question;
+use crate::rate_table::transcript::{CallEnd, CalledBy, Message, TranscribedCall, Transcript};
+use crate::records::transcripts;
+use offerd_base::config::TranscriptSettings;
+use offerd_base::telemetry::metrics::TRANSCRIPTS;
+use offerd_partners::http::withheld::{Withheld, kept_headers};
+use offerd_partners::http::{Exchange, HttpRequest, HttpSource};
+use offerd_store::{Commit, CommitError, Store};
+use offerd_wire::{CallError, Reply};
+
+/// Most calls of an ask that are kept.
+const CALLS_MAX: usize = 256;
+
+/// How many times `transcripts.call_bytes` the calls of an ask may have together.
+const ASK_SHARE: usize = 8;
+
+/// How much longer than it is kept a body is looked through for secrets, so that none is kept by half.
+const SLACK: usize = 8 * 1024;
+
+/// Longest wait for the disk at the end of the process.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Longest URL that is kept.
+const URL_BYTES: usize = 4096;
+
+/// Where transcripts are written. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Transcripts {
+    store: Store,
+    /// How many are being written.
+    pending: Arc<watch::Sender<usize>>,
+}
+
+/// The calls of one ask. They are written when it is dropped, a panic included.
+pub struct Recorder {
+    transcripts: Transcripts,
+    lead: Uuid,
+    place: (Uuid, u16),
+    settings: TranscriptSettings,
+    withheld: Withheld,
+    drafts: Vec<Draft>,
+    left_out: u32,
+    /// How many bytes there is room for.
+    room: usize,
+}
+
+/// A call whose secrets are still in it, and how much of its bodies is kept.
+struct Draft {
+    call: TranscribedCall,
+    limits: [usize; 2],
+}
+
+impl Transcripts {
+    /// Those of a store.
+    pub fn of(store: Store) -> Self {
+        Self { store, pending: Arc::new(watch::channel(0).0) }
+    }
+
+    /// One for an ask of a seat, about a lead.
+    pub fn record(
+        &self,
+        lead: Uuid,
+        place: (Uuid, u16),
+        source: &HttpSource,
+        settings: TranscriptSettings,
+    ) -> Recorder {
+        Recorder {
+            transcripts: self.clone(),
+            lead,
+            place,
+            settings,
+            withheld: source.withheld(),
+            drafts: Vec::new(),
+            left_out: 0,
+            room: settings.call_bytes.saturating_mul(ASK_SHARE),
+        }
+    }
+
+    /// Waits until what was gathered is written, unless the disk takes long for it.
+    pub async fn written(&self) {
+        let mut pending = self.pending.subscribe();
+        let _ = timeout(PATIENCE, pending.wait_for(|pending| *pending == 0)).await;
+    }
+}
+
+impl Recorder {
+    /// A call of ours that took so long and has ended.
+    pub fn made(
+        &mut self,
+        source: &HttpSource,
+        exchange: &Exchange,
+        question: &Question,
+        (sent, took): (HttpRequest, Duration),
+        reply: &Result<Reply, CallError>,
+    ) {
+        if !self.has_room() {
+            return;
+        }
+        let kept = source.kept_request(&sent, exchange, question.given(), &mut self.withheld);
+        let limit = self.settings.call_bytes;
+        let (mut message, of_request) = self.message(kept.headers, &kept.body, limit);
+        // What could not be told from its secrets is not kept at all.
+        message.cut |= kept.body.is_empty() && !sent.body.is_empty();
+        message.bytes = sent.body.len() as u64;
+        let (end, of_answer) = match reply {
+            Ok(reply) => {
+                let headers = kept_headers(&reply.headers);
+                let (came, of_answer) = self.message(headers, &reply.body, limit.saturating_sub(of_request));
+                (CallEnd::Answered { status: reply.status.as_u16(), came }, of_answer)
+            }
+            Err(error) => (CallEnd::Failed(error.to_string()), 0),
+        };
+        let (took_ms, step) = (millis(took), source.step_key(exchange).map(str::to_owned));
+        let call = TranscribedCall {
+            at: self.transcripts.store.now_ms() - i64::from(took_ms),
+            took_ms,
+            by: CalledBy::Offerd,
+            step,
+            method: sent.method.to_string(),
+            url: kept.url,
+            sent: message,
+            end,
+        };
+        self.drafts.push(Draft { call, limits: [of_request, of_answer] });
+    }
+
+    /// A call of the partner's, with its answer or when its ask had ended.
+    pub fn heard(&mut self, by: CalledBy, step: Option<&str>, headers: &HeaderMap, body: &[u8]) {
+        if !self.has_room() {
+            return;
+        }
+        let (sent, limit) = self.message(kept_headers(headers), body, self.settings.call_bytes);
+        let call = TranscribedCall {
+            at: self.transcripts.store.now_ms(),
+            took_ms: 0,
+            by,
+            step: step.map(str::to_owned),
+            method: Method::POST.to_string(),
+            // Whose call it is its address says, which is good for this one call.
+            url: "/callbacks/".to_owned(),
+            sent,
+            end: CallEnd::Taken,
+        };
+        self.drafts.push(Draft { call, limits: [limit, 0] });
+    }
+
+    fn has_room(&mut self) -> bool {
+        let has_room = self.drafts.len() < CALLS_MAX;
+        self.left_out += u32::from(!has_room);
+        has_room
+    }
+
+    /// As much of a message as there is room for, and how much of its body is to be kept.
+    fn message(
+        &mut self,
+        mut headers: Vec<(String, Option<String>)>,
+        body: &[u8],
+        limit: usize,
+    ) -> (Message, usize) {
+        let of_headers: usize =
+            headers.iter().map(|(name, value)| name.len() + value.as_ref().map_or(0, String::len)).sum();
+        if of_headers > self.room {
+            headers.clear();
+        }
+        self.room = self.room.saturating_sub(of_headers);
+        let limit = limit.min(self.room).min(body.len());
+        self.room -= limit;
+        let looked_at = limit.saturating_add(SLACK).min(body.len());
+        let message = Message {
+            headers,
+            body: body[..looked_at].to_vec(),
+            bytes: body.len() as u64,
+            cut: limit < body.len(),
+        };
+        (message, limit)
+    }
+}
+
+/// Without secrets, and no longer than it may be.
+fn finished(withheld: &mut Withheld, mut drafts: Vec<Draft>, left_out: u32, keep_ms: i64) -> Transcript {
+    for Draft { call, .. } in &mut drafts {
+        messages(call).for_each(|message| withheld.learn(&message.body));
+    }
+    for Draft { call, limits } in &mut drafts {
+        call.url = withheld.out_of(&call.url);
+        if let Some((end, _)) = call.url.char_indices().find(|(at, _)| *at >= URL_BYTES) {
+            call.url.truncate(end);
+        }
+        for (message, limit) in messages(call).zip(*limits) {
+            for value in message.headers.iter_mut().filter_map(|(_, value)| value.as_mut()) {
+                *value = withheld.out_of(value);
+            }
+            message.body = withheld.out_of_body(&message.body);
+            message.body.truncate(limit);
+        }
+    }
+    Transcript { keep_ms, calls: drafts.into_iter().map(|draft| draft.call).collect(), left_out }
+}
+
+fn messages(call: &mut TranscribedCall) -> impl Iterator<Item = &mut Message> {
+    let came = match &mut call.end {
+        CallEnd::Answered { came, .. } => Some(came),
+        CallEnd::Failed(_) | CallEnd::Taken => None,
+    };
+    [Some(&mut call.sent), came].into_iter().flatten()
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if let (Ok(runtime), Some(writing)) = (Handle::try_current(), self.take()) {
+            runtime.spawn(writing);
+        }
+    }
+}
+
+impl Recorder {
+    /// Writes what was gathered. Once this returns it is on the disk, or lost, which is counted.
+    pub async fn write(mut self) {
+        if let Some(writing) = self.take() {
+            writing.await;
+        }
+    }
+
+    /// Takes what was gathered out, to be written.
+    fn take(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
+        if self.drafts.is_empty() {
+            return None;
+        }
+        let (drafts, left_out) = (mem::take(&mut self.drafts), self.left_out);
+        let mut withheld = mem::take(&mut self.withheld);
+        let (transcripts, lead, place) = (self.transcripts.clone(), self.lead, self.place);
+        let keep_ms = i64::try_from(self.settings.kept.as_millis()).unwrap_or(i64::MAX);
+        let pending = Pending::one_more(&transcripts.pending);
+        Some(async move {
+            let store = transcripts.store.clone();
+            let commit = spawn_blocking(move || {
+                let transcript = finished(&mut withheld, drafts, left_out, keep_ms);
+                let commit = transcripts::written(&store, lead, place, &transcript);
+                commit.map(|commit| (commit, transcript.is_cut())).map_err(|error| error.to_string())
+            });
+            let commit = commit.await.map_err(|error| error.to_string()).and_then(|commit| commit);
+            transcripts.write(commit).await;
+            drop(pending);
+        })
+    }
+}
+
+/// One that is being written, until it is dropped.
+struct Pending(Arc<watch::Sender<usize>>);
+
+impl Pending {
+    fn one_more(pending: &Arc<watch::Sender<usize>>) -> Self {
+        pending.send_modify(|pending| *pending += 1);
+        Self(Arc::clone(pending))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.0.send_modify(|pending| *pending -= 1);
+    }
+}
+
+impl Transcripts {
+    async fn write(&self, commit: Result<(Commit, bool), String>) {
+        let written = match commit {
+            Ok((commit, is_cut)) => match self.store.commit(commit).await {
+                Ok(()) => Ok(is_cut),
+                // Nothing is to be kept of the person any more.
+                Err(CommitError::Erased) => return,
+                Err(error) => Err(error.to_string()),
+            },
+            Err(error) => Err(error),
+        };
+        match written {
+            Ok(is_cut) => {
+                counter!(TRANSCRIPTS, "event" => "kept").increment(1);
+                counter!(TRANSCRIPTS, "event" => "cut").increment(u64::from(is_cut));
+            }
+            Err(error) => {
+                counter!(TRANSCRIPTS, "event" => "lost").increment(1);
+                warn!(%error, "what a partner was sent and answered could not be kept");
+            }
+        }
+    }
+}
+
+fn millis(time: Duration) -> u32 {
+    u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,95 @@
+//! The words with which a partner declines and that its file does not know, counted: a file that is out of date shows here, and
+//! not as leads that the partner merely has nothing for.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use metrics::{Counter, counter};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use offerd_base::declaration::quoted;
+use offerd_base::telemetry::metrics::PARTNER_UNDECLARED_WORDS;
+use offerd_model::{Attribute, AttributeValue, Lead};
+use offerd_partners::Seat;
+
+/// Most words that are kept apart.
+const WORDS_MAX: usize = 32;
+
+/// What the others are counted as.
+const OTHERS: &str = "(others)";
+
+/// What a word is counted as that a lead has too, or that is a secret of ours.
+pub const UNNAMED: &str = "(a text)";
+
+/// Whether a word is part of what a lead says of its person.
+pub fn is_of(lead: &Lead, word: &str) -> bool {
+    let bare = |text: &str| -> String {
+        text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let word = bare(word);
+    let masked = Attribute::all().iter().filter(|attribute| attribute.is_masked());
+    masked.filter_map(|attribute| attribute.read(lead)).any(|value| match value {
+        AttributeValue::Text(text) => {
+            let text = bare(text);
+            (text.len() > 2 && word.contains(&text)) || (word.len() > 2 && text.contains(&word))
+        }
+        _ => false,
+    })
+}
+
+/// A word, as far as it may be shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UndeclaredWord {
+    /// The word, or in brackets what stands for several.
+    pub word: String,
+    /// How often it came since the file was read.
+    pub count: u64,
+    /// When it came last.
+    pub last: DateTime<Utc>,
+}
+
+impl UndeclaredWord {
+    /// What gives it a meaning under `answer.reasons`, but for the meaning; nothing where it is not the word itself.
+    pub fn key(&self) -> Option<String> {
+        (!self.word.starts_with('(')).then(|| quoted(&self.word))
+    }
+}
+
+/// The words of one seat, since its file was read.
+pub struct UndeclaredWords {
+    words: Mutex<BTreeMap<String, (u64, DateTime<Utc>)>>,
+    all: Counter,
+}
+
+impl UndeclaredWords {
+    /// None yet, of a seat whose counter is there from now on.
+    pub fn of(seat: &Seat) -> Self {
+        let labels =
+            [("partner", seat.identity.key.clone()), ("product_type", seat.product_type.as_str().to_owned())];
+        Self { words: Mutex::default(), all: counter!(PARTNER_UNDECLARED_WORDS, &labels) }
+    }
+
+    /// Counts a word, which may be shown.
+    pub fn count(&self, word: String) {
+        self.all.increment(1);
+        let mut words = self.words.lock();
+        let word =
+            if words.len() < WORDS_MAX || words.contains_key(&word) { word } else { OTHERS.to_owned() };
+        let (count, last) = words.entry(word).or_default();
+        (*count, *last) = (*count + 1, Utc::now());
+    }
+
+    /// Each word, the most frequent first.
+    pub fn counted(&self) -> Vec<UndeclaredWord> {
+        let words = self.words.lock();
+        let counted = words.iter().map(|(word, (count, last))| UndeclaredWord {
+            word: word.clone(),
+            count: *count,
+            last: *last,
+        });
+        let mut counted: Vec<_> = counted.collect();
+        counted.sort_by_key(|word| std::cmp::Reverse(word.count));
+        counted
+    }
+}

@@ -1,0 +1,153 @@
+//! The counts in memory: of each day how often each offer was clicked on, and how many of the clicks converted.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use metrics::{counter, gauge};
+use tracing::warn;
+
+use super::day::{At, Day};
+use super::key::{self, DAY_MS, Whose, day_of};
+use offerd_base::config::RankingSettings;
+use offerd_base::telemetry::metrics::{RANKING_COHORTS, RANKING_COHORTS_DROPPED};
+use offerd_partners::ranking::{Conversions, Seen};
+use offerd_store::{CommitError, Store, Tree};
+
+/// The counts of a store.
+#[derive(Debug, Default)]
+pub struct Counts {
+    days: BTreeMap<u32, HashMap<Whose, Vec<Cohort>>>,
+    /// Which offer of whose file a number means; each text is held once.
+    names: BTreeMap<At, u32>,
+    cohorts: usize,
+    /// The first day that counts; earlier ones made room.
+    first: u32,
+    /// Days that made room, and whose they were: the store has them until they are too old.
+    dropped: BTreeMap<u32, BTreeSet<Whose>>,
+    /// Whose counts have changed since they were summed up last.
+    changed: BTreeSet<Whose>,
+}
+
+/// The clicks of one day on one offer, by people of one rating.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Cohort {
+    at: u32,
+    clicks: u32,
+    conversions: u32,
+}
+
+impl Counts {
+    /// The counts that a store has.
+    ///
+    /// # Errors
+    /// That they cannot be read.
+    pub fn load(store: &Store, most: usize) -> Result<Self, CommitError> {
+        let mut counts = Self::default();
+        for record in store.scan(Tree::Ranking, []) {
+            let (key, bytes) = record.map_err(super::unreadable)?;
+            let Some((whose, day)) = key::read(&key) else { continue };
+            let now = store.decode(Tree::Ranking, &key, &bytes).map_err(super::unreadable)?;
+            counts.put(whose, day, &now, most);
+        }
+        Ok(counts)
+    }
+
+    /// Takes a day as it is now. With more than so many cohorts the oldest days make room.
+    pub fn put(&mut self, whose: Whose, day: u32, now: &Day, most: usize) {
+        if day < self.first {
+            self.dropped.entry(day).or_default().insert(whose);
+            return;
+        }
+        let cohorts = now.cells.iter().map(|cell| {
+            let (clicks, conversions) = (cell.clicks(), cell.conversions());
+            Cohort { at: self.number(&cell.at), clicks, conversions }
+        });
+        let cohorts: Vec<Cohort> = cohorts.collect();
+        self.cohorts += cohorts.len();
+        let before = self.days.entry(day).or_default().insert(whose, cohorts);
+        self.cohorts -= before.map_or(0, |before| before.len());
+        self.changed.insert(whose);
+        while self.cohorts > most && self.days.len() > 1 {
+            self.drop_first();
+        }
+        gauge!(RANKING_COHORTS).set(self.cohorts as f64);
+    }
+
+    fn drop_first(&mut self) {
+        let Some((day, of_day)) = self.days.pop_first() else { return };
+        let dropped: usize = of_day.values().map(Vec::len).sum();
+        self.cohorts -= dropped;
+        self.first = day + 1;
+        self.changed.extend(of_day.keys());
+        self.dropped.entry(day).or_default().extend(of_day.into_keys());
+        counter!(RANKING_COHORTS_DROPPED).increment(dropped as u64);
+        warn!(
+            dropped,
+            "the clicks of the oldest day count no more, since there are as many counts as `ranking.cohorts` says"
+        );
+    }
+
+    /// Forgets what is older than so many days; the keys of what the store has of it.
+    pub fn forget_before(&mut self, day: u32) -> Vec<Vec<u8>> {
+        let kept = self.days.split_off(&day);
+        let old = std::mem::replace(&mut self.days, kept);
+        self.cohorts -= old.values().flat_map(HashMap::values).map(Vec::len).sum::<usize>();
+        let dropped = self.dropped.split_off(&day);
+        let gone = std::mem::replace(&mut self.dropped, dropped);
+        let old = old.into_iter().map(|(day, of_day)| (day, of_day.into_keys().collect())).chain(gone);
+        old.flat_map(|(day, whose)| whose.into_iter().map(move |whose| key::day(whose, day))).collect()
+    }
+
+    /// Whose counts there are, or were.
+    pub fn whose(&self) -> BTreeSet<Whose> {
+        self.days.values().flat_map(HashMap::keys).copied().collect()
+    }
+
+    /// Whose counts have changed since this was asked last.
+    pub fn take_changed(&mut self) -> BTreeSet<Whose> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// What somebody's clicks have shown by a time in Unix milliseconds.
+    pub fn sum(&self, whose: Whose, rules: &RankingSettings, now: i64) -> Conversions {
+        let mut sums: BTreeMap<u32, Seen> = BTreeMap::new();
+        let today = day_of(now);
+        let days = self.days.range(..=today).filter(|(day, _)| counts(**day, today, rules));
+        for (day, of_day) in days {
+            let weight = weight(*day, today, rules);
+            for cohort in of_day.get(&whose).into_iter().flatten() {
+                let sum = sums.entry(cohort.at).or_default();
+                sum.clicks += f64::from(cohort.clicks) * weight;
+                sum.conversions += f64::from(cohort.conversions) * weight;
+            }
+        }
+        let mut conversions = Conversions::nothing_seen(super::prior(rules));
+        // In the order of their names, so that the same counts give the same figures to the last bit.
+        for (at, number) in &self.names {
+            if let Some(seen) = sums.get(number) {
+                conversions.add(&at.place(), at.band, *seen);
+            }
+        }
+        conversions
+    }
+
+    fn number(&mut self, at: &At) -> u32 {
+        if let Some(number) = self.names.get(at) {
+            return *number;
+        }
+        let number = self.names.len() as u32;
+        self.names.insert(at.clone(), number);
+        number
+    }
+}
+
+/// Whether the clicks of a day count: they are old enough to have converted, and not too old.
+fn counts(day: u32, today: u32, rules: &RankingSettings) -> bool {
+    let age = u128::from(today - day) * u128::from(DAY_MS.unsigned_abs());
+    age >= rules.matures_after.as_millis() && age <= rules.window.as_millis()
+}
+
+/// How much a click of a day counts.
+fn weight(day: u32, today: u32, rules: &RankingSettings) -> f64 {
+    let age = f64::from(today - day) * 86_400.0;
+    rules.half_life.map_or(1.0, |half_life| (-age / half_life.as_secs_f64()).exp2())
+}

@@ -1,0 +1,147 @@
+//! The fold: follows the feed of lead events of a company, and notes which offers were clicked on, and which of these converted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::day::{At, Became, Day, fingerprint};
+use super::key::{self, Whose, day_of};
+use super::unreadable;
+use crate::rate_table::table::Table;
+use crate::records::{Records, reading};
+use offerd_model::{EventType, PartnerEventType};
+use offerd_partners::declared::PayoutStep;
+use offerd_partners::ranking::estimate::Band;
+use offerd_partners::{Quote, SeatTemplate};
+use offerd_store::entities::Happening;
+use offerd_store::{CommitError, Tree};
+
+/// Days, and whose they are.
+pub type Days = BTreeMap<(Whose, u32), Day>;
+
+/// Reads what a feed tells.
+pub struct Fold<'r> {
+    records: &'r Records,
+    days: Days,
+    changed: Vec<(Whose, u32)>,
+}
+
+/// An offer that something happened with.
+struct Named {
+    whose: Whose,
+    day: u32,
+    at: At,
+    fingerprint: u32,
+    /// The step that earns its payout.
+    on: PayoutStep,
+}
+
+impl<'r> Fold<'r> {
+    /// The days that these events change, as they are then.
+    ///
+    /// # Errors
+    /// That the store cannot be read.
+    pub fn changed(records: &'r Records, happenings: &[Happening]) -> Result<Days, CommitError> {
+        let mut fold = Self { records, days: Days::new(), changed: Vec::new() };
+        happenings.iter().try_for_each(|happening| fold.happened(happening))?;
+        let Self { mut days, changed, .. } = fold;
+        days.retain(|place, _| changed.contains(place));
+        Ok(days)
+    }
+
+    /// Notes what happened to a lead, or takes it back.
+    fn happened(&mut self, happening: &Happening) -> Result<(), CommitError> {
+        let Some(step) = step_of(happening.event_type) else { return Ok(()) };
+        let became = match (step, happening.taken_back_at) {
+            (PayoutStep::Click, _) => Became::Clicked,
+            (_, None) => Became::Converted,
+            (_, Some(_)) => Became::TakenBack,
+        };
+        for named in self.named(happening)? {
+            // Where the click earns the payout there is nothing to learn.
+            if named.on != PayoutStep::Click && (step == PayoutStep::Click || named.on == step) {
+                let Named { whose, day, at, fingerprint, .. } = named;
+                if self.day(whose, day)?.note(&at, fingerprint, became) {
+                    self.changed.push((whose, day));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The offers that something happened with: the one that is named, or else those that were clicked on of the institution's, of
+    /// which a report that names the lead alone can only mean all. None of a lead that is erased.
+    fn named(&mut self, happening: &Happening) -> Result<Vec<Named>, CommitError> {
+        let Some(lead) = reading::lead(&self.records.store, happening.lead).ok().flatten() else {
+            return Ok(Vec::new());
+        };
+        let band = reading::rating(&lead);
+        let read = |table: Uuid| reading::table(self.records, table).ok().flatten();
+        let (tables, number) = match happening.details.offer {
+            Some(offer) => match reading::named(self.records, offer) {
+                Ok(Some((table, Some(number)))) => (vec![table], Some(number)),
+                _ => return Ok(Vec::new()),
+            },
+            None => {
+                (reading::tables_of(&self.records.store, &lead).into_iter().filter_map(read).collect(), None)
+            }
+        };
+        let institution = happening.institution.as_ref().map(|(uuid, _)| *uuid);
+        let is_meant = |seat: &SeatTemplate| {
+            Some(seat.institution) == institution
+                && happening.product_type.is_none_or(|wanted| wanted == seat.product_type)
+        };
+        let mut named = Vec::new();
+        for table in &tables {
+            for offer in table.numbers() {
+                let Some((seat, quote)) = table.offer(offer) else { continue };
+                if number.map_or(!is_meant(seat), |number| number != offer) {
+                    continue;
+                }
+                let Some(found) = self.of(table, (offer, seat, quote), band) else { continue };
+                if number.is_some() || self.day(found.whose, found.day)?.has(&found.at, found.fingerprint) {
+                    named.push(found);
+                }
+            }
+        }
+        Ok(named)
+    }
+
+    /// Where an offer of a table counts.
+    fn of(
+        &self,
+        table: &Table,
+        (number, seat, quote): (u16, &Arc<SeatTemplate>, &Quote),
+        band: Band,
+    ) -> Option<Named> {
+        let head = table.head();
+        let text = self.records.templates.of(quote).ok()?;
+        let imprint = text.imprint.as_ref()?;
+        let offer = imprint.name.split('/').next().unwrap_or_default().to_owned();
+        Some(Named {
+            whose: Whose { company: head.company, test: head.test },
+            day: day_of(head.created_at),
+            at: At { product_type: seat.product_type, partner: seat.key.clone(), offer, band },
+            fingerprint: fingerprint(self.records.templates.ids.offer(head.uuid, number)),
+            on: imprint.payout.on,
+        })
+    }
+
+    /// A day as it is, with what this step has changed.
+    fn day(&mut self, whose: Whose, day: u32) -> Result<&mut Day, CommitError> {
+        if !self.days.contains_key(&(whose, day)) {
+            let found = self.records.store.read(Tree::Ranking, key::day(whose, day)).map_err(unreadable)?;
+            self.days.insert((whose, day), found.unwrap_or_default());
+        }
+        Ok(self.days.get_mut(&(whose, day)).expect("it was put there"))
+    }
+}
+
+/// The step that an event is; `None` of one that earns nothing anywhere.
+fn step_of(event: EventType) -> Option<PayoutStep> {
+    match event {
+        EventType::OfferClicked => Some(PayoutStep::Click),
+        reported => PartnerEventType::from_wire(reported.as_str()).and_then(PayoutStep::reported),
+    }
+}

@@ -1,0 +1,135 @@
+//! Learning goes on beside the leads.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tracing::error;
+
+use super::Rankings;
+use super::counts::Counts;
+use super::fold::Fold;
+use super::key::{self, day_of};
+use crate::records::projection::{LOOK_AGAIN, Projection, STEP, blocking, step};
+use offerd_base::config::RankingSettings;
+use offerd_store::entities::Happening;
+use offerd_store::{Commit, CommitError, Tree, codec};
+
+/// The name under which the store keeps how far it has come.
+const NAME: &str = "ranking";
+
+/// Learns from the feeds while a ranking is named; before this process leads, it sums up what the one that does has learnt.
+pub struct Learning {
+    rankings: Rankings,
+    due: Due,
+}
+
+impl Learning {
+    /// For these rankings.
+    pub fn new(rankings: Rankings) -> Self {
+        Self { rankings, due: Due::now() }
+    }
+}
+
+impl Projection for Learning {
+    const TROUBLE: &'static str = "what is learnt of clicks is not learnt yet, and tried again";
+
+    async fn begin(&mut self) {
+        let store = self.rankings.0.records.store.clone();
+        while !store.leads() {
+            // The one that leads may have written more.
+            self.rankings.drop_counts();
+            if let Err(failure) = self.rankings.refresh(&mut self.due).await {
+                error!(%failure, "what was learnt of clicks could not be read; it is tried again");
+            }
+            let _ = tokio::time::timeout(LOOK_AGAIN, store.until_it_leads()).await;
+        }
+        // What was read before may not be all that the last one has written.
+        self.rankings.drop_counts();
+        self.due = Due::now();
+    }
+
+    async fn fold(&mut self) -> Result<bool, CommitError> {
+        let more = self.rankings.rules().is_on() && self.rankings.round(STEP).await?;
+        self.rankings.refresh(&mut self.due).await.map(|()| more)
+    }
+}
+
+/// When is summed up next, and what the last sum was by.
+pub(super) struct Due {
+    at: tokio::time::Instant,
+    day: Option<u32>,
+    rules: Option<Arc<RankingSettings>>,
+}
+
+impl Due {
+    /// At once.
+    pub(super) fn now() -> Self {
+        Self { at: tokio::time::Instant::now(), day: None, rules: None }
+    }
+
+    /// Whether it is time by these settings: also when they are others.
+    fn is_due(&self, rules: &RankingSettings) -> bool {
+        rules.is_on() && (tokio::time::Instant::now() >= self.at || self.is_by_others(rules))
+    }
+
+    fn is_by_others(&self, rules: &RankingSettings) -> bool {
+        self.rules.as_ref().is_none_or(|before| **before != *rules)
+    }
+}
+
+impl Rankings {
+    /// Takes a step for each company, of so many records at most; whether there may be more.
+    ///
+    /// # Errors
+    /// Why the store failed; what was noted before that stays noted.
+    pub async fn round(&self, most: usize) -> Result<bool, CommitError> {
+        let store = &self.0.records.store;
+        step(store, (NAME, most), |happenings, moved| self.learn_from(happenings, moved)).await
+    }
+
+    async fn learn_from(&self, happenings: Vec<Happening>, moved: Commit) -> Result<(), CommitError> {
+        let records = self.0.records.clone();
+        let days = blocking(move || Fold::changed(&records, &happenings)).await??;
+        let commit = days.iter().fold(moved, |commit, ((whose, day), now)| {
+            commit.put(Tree::Ranking, key::day(*whose, *day), codec::encode(now))
+        });
+        if let Err(failure) = self.0.records.store.commit(commit).await {
+            // What has become of it nobody knows: the counts are read again.
+            self.drop_counts();
+            return Err(failure);
+        }
+        let (rankings, most) = (self.clone(), self.rules().cohorts);
+        let put = move |counts: &mut Counts| {
+            days.iter().for_each(|((whose, day), now)| counts.put(*whose, *day, now, most));
+        };
+        // They may have to be read from the store first.
+        blocking(move || rankings.with_counts(put)).await?
+    }
+
+    /// Sums up where it is time: what has changed, or all when the day or the settings are others, or another process learns.
+    pub(super) async fn refresh(&self, due: &mut Due) -> Result<(), CommitError> {
+        let (rules, store) = (self.rules(), &self.0.records.store);
+        if !due.is_due(&rules) {
+            due.rules = Some(rules);
+            return Ok(());
+        }
+        let today = day_of(store.now_ms());
+        let is_whole = due.is_by_others(&rules) || due.day != Some(today) || !store.leads();
+        if store.leads() {
+            let days = u32::try_from(rules.window.as_secs() / 86_400).unwrap_or(u32::MAX);
+            let (rankings, first) = (self.clone(), today.saturating_sub(days));
+            let old = blocking(move || rankings.with_counts(|counts| counts.forget_before(first))).await??;
+            store.remove_all(Tree::Ranking, &old).await?;
+        }
+        let rankings = self.clone();
+        blocking(move || if is_whole { rankings.learn_again() } else { rankings.learn_changed() }).await??;
+        *due = Due { at: tokio::time::Instant::now() + rules.refresh, day: Some(today), rules: Some(rules) };
+        Ok(())
+    }
+
+    fn learn_changed(&self) -> Result<(), CommitError> {
+        let changed = self.with_counts(Counts::take_changed)?;
+        let learnt = self.snapshot().map_or_else(HashMap::new, |snapshot| snapshot.learnt.clone());
+        self.learn(&changed, learnt)
+    }
+}

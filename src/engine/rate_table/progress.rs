@@ -1,0 +1,302 @@
+//! Where the seats of a rate table stand, and what may follow.
+//!
+//! ```text
+//!            due: no loan offer            an outcome
+//!   Held ───────────────────────▶ Asked ──────────────▶ Ended
+//!     └──────── due: a loan offer, or an outcome ──────────▲
+//! ```
+//!
+//! A seat with second look starts held when the lead wants loans too, and stands among the pending ones like any other,
+//! so that the list of pending seats only ever shrinks (facts, Second look).
+
+use offerd_model::ProductType;
+
+/// Where a seat stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Waits for the first-look loan partners.
+    Held,
+    /// Is asked.
+    Asked,
+    /// Has its outcome.
+    Ended,
+}
+
+impl Standing {
+    /// Where a seat starts.
+    pub fn at_start(second_look: bool, wants_loans: bool) -> Self {
+        if second_look && wants_loans { Self::Held } else { Self::Asked }
+    }
+}
+
+/// What can happen to a seat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A held seat is asked.
+    Released {
+        /// Position of the seat.
+        seat: usize,
+    },
+    /// A seat has its outcome.
+    Ended {
+        /// Position of the seat.
+        seat: usize,
+        /// Whether it brought offers.
+        offers: bool,
+    },
+}
+
+/// What is to be done about the held seats.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Due {
+    /// Nothing yet, or nothing any more.
+    Nothing,
+    /// They are to be asked: no first-look partner had a loan offer.
+    Release(Vec<usize>),
+    /// They are not needed.
+    Drop(Vec<usize>),
+}
+
+/// An event that does not fit where its seat stands, such as a second outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IllegalTransition {
+    /// Where the seat stands; `None` for a seat that the table does not have.
+    pub standing: Option<Standing>,
+    /// What was to happen.
+    pub event: Event,
+}
+
+/// Where every seat of a rate table stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    seats: Vec<SeatStanding>,
+    loan_offers: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct SeatStanding {
+    standing: Standing,
+    /// Whether held seats wait for it.
+    first_look_loan: bool,
+}
+
+impl Progress {
+    /// The start of a table: (product type, second look) of each seat, and whether the lead wants loans.
+    pub fn start(seats: impl IntoIterator<Item = (ProductType, bool)>, wants_loans: bool) -> Self {
+        let place = |(product_type, second_look): (ProductType, bool)| SeatStanding {
+            standing: Standing::at_start(second_look, wants_loans),
+            first_look_loan: product_type == ProductType::Loan && !second_look,
+        };
+        Self { seats: seats.into_iter().map(place).collect(), loan_offers: false }
+    }
+
+    /// Moves on.
+    ///
+    /// # Errors
+    /// [`IllegalTransition`], with nothing changed: an ended seat stays ended, whatever arrives late.
+    pub fn apply(&mut self, event: Event) -> Result<(), IllegalTransition> {
+        let (Event::Released { seat } | Event::Ended { seat, .. }) = event;
+        let Some(place) = self.seats.get_mut(seat) else {
+            return Err(IllegalTransition { standing: None, event });
+        };
+        place.standing = match (place.standing, event) {
+            (Standing::Held, Event::Released { .. }) => Standing::Asked,
+            (Standing::Held | Standing::Asked, Event::Ended { offers, .. }) => {
+                self.loan_offers |= offers && place.first_look_loan;
+                Standing::Ended
+            }
+            (standing, _) => return Err(IllegalTransition { standing: Some(standing), event }),
+        };
+        Ok(())
+    }
+
+    /// What is to be done about the held seats.
+    pub fn due(&self) -> Due {
+        let waiting =
+            self.seats.iter().any(|place| place.first_look_loan && place.standing != Standing::Ended);
+        let held: Vec<usize> = self.standing(Standing::Held).collect();
+        match (held.is_empty(), waiting, self.loan_offers) {
+            (true, _, _) => Due::Nothing,
+            (false, _, true) => Due::Drop(held),
+            (false, false, false) => Due::Release(held),
+            (false, true, false) => Due::Nothing,
+        }
+    }
+
+    /// Seats that stand somewhere.
+    pub fn standing(&self, standing: Standing) -> impl Iterator<Item = usize> {
+        self.seats_where(move |at| at == standing)
+    }
+
+    /// Seats without an outcome: exactly the pending responses.
+    pub fn pending(&self) -> impl Iterator<Item = usize> {
+        self.seats_where(|at| at != Standing::Ended)
+    }
+
+    fn seats_where(&self, is_wanted: impl Fn(Standing) -> bool) -> impl Iterator<Item = usize> {
+        let places = self.seats.iter().enumerate();
+        places.filter(move |(_, place)| is_wanted(place.standing)).map(|(seat, _)| seat)
+    }
+
+    /// Where a seat stands; `None` for one that the table does not have.
+    pub fn at(&self, seat: usize) -> Option<Standing> {
+        self.seats.get(seat).map(|place| place.standing)
+    }
+
+    /// Whether a seat has no outcome yet.
+    pub fn is_pending(&self, seat: usize) -> bool {
+        self.at(seat).is_some_and(|standing| standing != Standing::Ended)
+    }
+
+    /// Whether every seat has its outcome. Nothing can change any more then.
+    pub fn settled(&self) -> bool {
+        self.pending().next().is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LOAN: (ProductType, bool) = (ProductType::Loan, false);
+    const CARD: (ProductType, bool) = (ProductType::CreditCard, false);
+    const SECOND: (ProductType, bool) = (ProductType::Other, true);
+
+    fn ended(seat: usize, offers: bool) -> Event {
+        Event::Ended { seat, offers }
+    }
+
+    #[test]
+    fn second_look_waits_for_every_first_look_loan_partner() {
+        let mut progress = Progress::start([LOAN, CARD, LOAN, SECOND], true);
+        progress.apply(ended(0, false)).unwrap();
+        assert_eq!(progress.due(), Due::Nothing);
+        progress.apply(ended(2, false)).unwrap();
+        assert_eq!(progress.due(), Due::Release(vec![3]));
+        assert_eq!(progress.pending().collect::<Vec<_>>(), [1, 3]);
+    }
+
+    #[test]
+    fn second_look_is_not_needed_once_there_is_a_loan_offer() {
+        let mut progress = Progress::start([LOAN, LOAN, SECOND], true);
+        progress.apply(ended(1, true)).unwrap();
+        assert_eq!(progress.due(), Due::Drop(vec![2]));
+    }
+
+    #[test]
+    fn a_card_offer_does_not_count_as_a_loan_offer() {
+        let mut progress = Progress::start([LOAN, CARD, SECOND], true);
+        progress.apply(ended(1, true)).unwrap();
+        progress.apply(ended(0, false)).unwrap();
+        assert_eq!(progress.due(), Due::Release(vec![2]));
+    }
+
+    #[test]
+    fn second_look_is_asked_directly_when_no_loan_is_wanted() {
+        let progress = Progress::start([SECOND], false);
+        assert_eq!(progress.standing(Standing::Asked).collect::<Vec<_>>(), [0]);
+    }
+
+    #[test]
+    fn a_second_outcome_is_refused() {
+        let mut progress = Progress::start([LOAN], true);
+        progress.apply(ended(0, false)).unwrap();
+        let refused = progress.clone().apply(ended(0, true)).unwrap_err();
+        assert_eq!(refused.standing, Some(Standing::Ended));
+        assert!(progress.settled());
+    }
+
+    /// The seats, and everything that was taken in: read anew for every question.
+    struct Story {
+        seats: Vec<(ProductType, bool)>,
+        wants_loans: bool,
+        taken: Vec<Event>,
+    }
+
+    impl Story {
+        fn standing(&self, seat: usize) -> Option<Standing> {
+            let (_, second_look) = self.seats.get(seat)?;
+            let is_released = self.taken.contains(&Event::Released { seat });
+            let is_ended = [true, false].iter().any(|offers| self.taken.contains(&ended(seat, *offers)));
+            Some(match (is_ended, *second_look && self.wants_loans && !is_released) {
+                (true, _) => Standing::Ended,
+                (false, true) => Standing::Held,
+                (false, false) => Standing::Asked,
+            })
+        }
+
+        fn all(&self, standing: Standing) -> Vec<usize> {
+            (0..self.seats.len()).filter(|seat| self.standing(*seat) == Some(standing)).collect()
+        }
+
+        fn due(&self) -> Due {
+            let lenders = (0..self.seats.len()).filter(|seat| self.seats[*seat] == LOAN);
+            let (ended_ones, asked): (Vec<usize>, Vec<usize>) =
+                lenders.partition(|seat| self.standing(*seat) == Some(Standing::Ended));
+            let held = self.all(Standing::Held);
+            if held.is_empty() {
+                Due::Nothing
+            } else if ended_ones.iter().any(|seat| self.taken.contains(&ended(*seat, true))) {
+                Due::Drop(held)
+            } else if asked.is_empty() {
+                Due::Release(held)
+            } else {
+                Due::Nothing
+            }
+        }
+    }
+
+    proptest! {
+        /// Whatever happens, in whatever order: the pending list only shrinks, nothing changes once it is empty, and
+        /// a table whose every seat got an outcome is settled.
+        #[test]
+        fn pending_only_shrinks(
+            seats in prop::collection::vec(prop::sample::select(vec![LOAN, CARD, SECOND]), 0..12),
+            wants_loans: bool,
+            events in prop::collection::vec((0_usize..14, any::<bool>(), any::<bool>()), 0..60),
+        ) {
+            let mut progress = Progress::start(seats.iter().copied(), wants_loans);
+            for (seat, release, offers) in events {
+                let before = progress.clone();
+                let event = if release { Event::Released { seat } } else { ended(seat, offers) };
+                let result = progress.apply(event);
+                if result.is_err() || before.settled() {
+                    prop_assert_eq!(&progress, &before);
+                }
+                let was: Vec<usize> = before.pending().collect();
+                prop_assert!(progress.pending().all(|seat| was.contains(&seat)));
+            }
+            for seat in 0..seats.len() {
+                let _ = progress.apply(ended(seat, false));
+            }
+            prop_assert!(progress.settled());
+        }
+
+        /// After any events it stands where the story of what was taken in says.
+        #[test]
+        fn it_stands_where_its_story_says(
+            seats in prop::collection::vec(prop::sample::select(vec![LOAN, CARD, SECOND]), 0..8),
+            wants_loans: bool,
+            events in prop::collection::vec((0_usize..9, any::<bool>(), any::<bool>()), 0..40),
+        ) {
+            let mut progress = Progress::start(seats.iter().copied(), wants_loans);
+            let mut story = Story { seats, wants_loans, taken: Vec::new() };
+            for (seat, release, offers) in events {
+                let event = if release { Event::Released { seat } } else { ended(seat, offers) };
+                let standing = story.standing(seat);
+                let fits = match event {
+                    Event::Released { .. } => standing == Some(Standing::Held),
+                    Event::Ended { .. } => standing.is_some_and(|standing| standing != Standing::Ended),
+                };
+                let refused = if fits { Ok(()) } else { Err(IllegalTransition { standing, event }) };
+                prop_assert_eq!(progress.apply(event), refused);
+                story.taken.extend(fits.then_some(event));
+                for standing in [Standing::Held, Standing::Asked, Standing::Ended] {
+                    prop_assert_eq!(progress.standing(standing).collect::<Vec<_>>(), story.all(standing));
+                }
+                prop_assert_eq!(progress.due(), story.due());
+            }
+        }
+    }
+}

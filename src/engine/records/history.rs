@@ -1,0 +1,86 @@
+//! What became of a lead: the institutions' decisions, read from the records of its rate tables, and the actions that
+//! were recorded since.
+
+use std::collections::HashMap;
+
+use uuid::Uuid;
+
+use super::{Records, Unavailable, reading};
+use crate::rate_table::outcome::Decision;
+use offerd_model::{LeadAction, LeadActionType, LeadStatus, Timestamp};
+use offerd_partners::{Fingerprint, SeatTemplate};
+use offerd_store::entities::LeadRecord;
+
+/// Clicks of one kind that are shown of a lead at most.
+const MOST_CLICKS_SHOWN: usize = 200;
+
+/// The lead actions of a lead, in the order in which they were recorded.
+///
+/// # Errors
+/// [`Unavailable`] when a record cannot be read.
+pub fn lead_actions(records: &Records, lead: &LeadRecord) -> Result<Vec<LeadAction>, Unavailable> {
+    let mut actions = Vec::new();
+    for table in reading::tables_of(&records.store, lead) {
+        let Some(folded) = reading::table(records, table)? else { continue };
+        for answer in reading::answers(&records.store, table) {
+            for answer in answer? {
+                let Some(decision) = answer.outcome.decision() else { continue };
+                let seat = &folded.seats()[usize::from(answer.seat)];
+                let at = Timestamp::at(answer.at);
+                let action_type = match decision {
+                    Decision::Approved => LeadActionType::ApiApproved,
+                    Decision::Listed => LeadActionType::ApiListing,
+                    Decision::Rejected => LeadActionType::ApiRejected,
+                };
+                actions.push(LeadAction {
+                    reject_reason: answer.outcome.reject_reason(),
+                    ..action_at(seat, action_uuid(table, answer.seat), action_type, at)
+                });
+            }
+        }
+    }
+    actions.extend(without_old_clicks(reading::actions(&records.store, lead.uuid)));
+    actions.sort_by_key(|action| action.created_at);
+    Ok(actions)
+}
+
+/// Without all but the last clicks of each kind: builds that kept every click may have left very many.
+fn without_old_clicks(mut actions: Vec<LeadAction>) -> Vec<LeadAction> {
+    let mut shown: HashMap<LeadActionType, usize> = HashMap::new();
+    actions.reverse();
+    actions.retain(|action| {
+        let of_kind = shown.entry(action.action_type).or_default();
+        *of_kind += 1;
+        action.offer_click_id.is_none() || *of_kind <= MOST_CLICKS_SHOWN
+    });
+    actions.reverse();
+    actions
+}
+
+/// A step that was done with a seat's institution, of which the service learnt when it was done.
+pub fn action_at(seat: &SeatTemplate, uuid: Uuid, action_type: LeadActionType, at: Timestamp) -> LeadAction {
+    LeadAction {
+        uuid,
+        action_type,
+        action_date: at,
+        originator_key: Some(seat.key.clone()),
+        demand_sub_account_id: seat.sub_account_id,
+        reject_reason: None,
+        amount: None,
+        origination_fee: None,
+        offer_click_id: None,
+        created_at: at,
+        deleted_at: None,
+    }
+}
+
+/// The furthest step of the funnel that the actions reach which were not taken back (facts, Events).
+pub fn status(actions: &[LeadAction]) -> LeadStatus {
+    let standing = actions.iter().filter(|action| action.deleted_at.is_none());
+    standing.fold(LeadStatus::INITIALIZED, |status, action| status.after(action.action_type))
+}
+
+/// A seat decides once per table, so table and seat name the action.
+fn action_uuid(table: Uuid, seat: u16) -> Uuid {
+    Uuid::new_v8(Fingerprint::of(&format!("lead action {table} {seat}")).0)
+}

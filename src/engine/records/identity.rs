@@ -1,0 +1,41 @@
+//! Who a lead is, for the company's duplicate look-back: a keyed hash, so that the record names nobody.
+
+use offerd_model::{ProductType, name_in_lists};
+use offerd_store::Store;
+use offerd_store::entities::LeadRecord;
+
+/// The identity of a lead: a [keyed hash](Store::blind) of the normalised social security number, or else e-mail and date of
+/// birth, or else primary phone and last name, with the set of product types (facts, Duplicates). `None` for a lead without any
+/// of them, which is never a duplicate.
+pub fn identity_of(store: &Store, record: &LeadRecord) -> Option<[u8; 32]> {
+    let LeadRecord { test, lead, .. } = record;
+    let person = lead.personal_information.as_ref()?;
+    let identity = if let Some(ssn) = &person.ssn {
+        format!("ssn\0{}", digits(ssn.as_str()))
+    } else if let (Some(email), Some(born)) = (&person.email, &person.date_of_birth) {
+        format!("email\0{}\0{born}", email.as_str().to_lowercase())
+    } else if let (Some(phone), Some(name)) = (&person.primary_phone, &person.last_name) {
+        format!("phone\0{}\0{}", phone.as_str(), name_in_lists(name))
+    } else {
+        return None;
+    };
+
+    let mut products: Vec<ProductType> = lead.product_types.clone().unwrap_or_default();
+    if products.is_empty() {
+        products = ProductType::SPECIFIED.to_vec();
+    }
+    products.sort_unstable();
+    products.dedup();
+
+    // A test and a lead in earnest do not duplicate each other.
+    let mut text = if *test { format!("test\0{identity}") } else { identity };
+    for product in products {
+        text.push('\0');
+        text.push_str(product.as_str());
+    }
+    Some(store.blind("identity", text.as_bytes()))
+}
+
+fn digits(text: &str) -> String {
+    text.chars().filter(char::is_ascii_digit).collect()
+}

@@ -1,0 +1,222 @@
+//! Projections: what is made of the feeds and kept up with them in the background, and at which pace.
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::time::{Duration, Instant};
+
+use serde::de::DeserializeOwned;
+use tokio::task::spawn_blocking;
+use tracing::error;
+use uuid::Uuid;
+
+use offerd_store::entities::Happening;
+use offerd_store::{Commit, CommitError, FeedKey, Store, Tree, codec};
+
+/// The feeds of what becomes of leads.
+pub const FEEDS: [Tree; 2] = [Tree::LeadEvents, Tree::LeadPayouts];
+
+/// Records of a feed that a step reads at most: a few milliseconds, in which leads do without a core.
+pub const STEP: usize = 64;
+
+/// Between two looks at the feeds when everything is read.
+pub const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// How long new work may queue before projections make room, and how often as long as a step took they rest then.
+pub const BUSY: Duration = Duration::from_millis(1);
+const REST_WHEN_BUSY: u32 = 19;
+
+/// Something that is made from the feeds: counts, an index, events that are pushed.
+pub trait Projection: Send {
+    /// What the log says when it cannot go on.
+    const TROUBLE: &'static str;
+
+    /// Waits until this process keeps it up: of several that share a store, the one that leads.
+    fn begin(&mut self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
+
+    /// Folds in the next records; whether there may be more.
+    ///
+    /// # Errors
+    /// Why the store failed; it is tried again.
+    fn fold(&mut self) -> impl Future<Output = Result<bool, CommitError>> + Send;
+}
+
+/// Keeps a projection up for as long as the store takes commits. While it catches up it rests for as long as a step took, so that it has
+/// half a core at most; while new work queues it has a twentieth, since the leads of the moment come first.
+pub async fn keep<P: Projection>(mut projection: P, queueing: impl Fn() -> Duration) {
+    projection.begin().await;
+    loop {
+        let begun = Instant::now();
+        let pause = match projection.fold().await {
+            Ok(more) => rest(more, begun.elapsed(), queueing()),
+            Err(CommitError::Busy | CommitError::Guard { .. }) => LOOK_AGAIN,
+            Err(CommitError::Closed) => return,
+            Err(failure) => {
+                error!(%failure, "{}", P::TROUBLE);
+                LOOK_AGAIN
+            }
+        };
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// How long to rest after a step that took so long.
+fn rest(more: bool, took: Duration, queueing: Duration) -> Duration {
+    match more {
+        true if queueing > BUSY => (took * REST_WHEN_BUSY).min(LOOK_AGAIN),
+        true => took,
+        false => LOOK_AGAIN,
+    }
+}
+
+/// Takes a step through the lead events of each company, for a projection whose place the store keeps under its name. `fold` gets the next
+/// events, of so many records at most, and a commit that moves the place, unless somebody else has moved it. Whether there may be more.
+///
+/// # Errors
+/// Why the store failed; what was folded before stays so.
+pub async fn step<F: Future<Output = Result<(), CommitError>>>(
+    store: &Store,
+    (name, most): (&'static str, usize),
+    fold: impl Fn(Vec<Happening>, Commit) -> F,
+) -> Result<bool, CommitError> {
+    let mut more = false;
+    let reads = store.clone();
+    for company in blocking(move || companies(&reads)).await? {
+        let reads = store.clone();
+        let (next, moved) = blocking(move || read(&reads, name, company, most)).await??;
+        if next.records > 0 {
+            more |= next.records == most;
+            fold(next.listed.into_iter().map(|(_, happening)| happening).collect(), moved).await?;
+        }
+    }
+    Ok(more)
+}
+
+/// The next lead events of a company for a projection of that name, and a commit that moves its place behind them.
+fn read(
+    store: &Store,
+    name: &str,
+    company: Uuid,
+    most: usize,
+) -> Result<(Next<Happening>, Commit), CommitError> {
+    let key = [name.as_bytes(), company.as_bytes()].concat();
+    let found = store.get(Tree::Followers, &key).map_err(unreadable)?;
+    let from_us = found.as_ref().map(|bytes| store.decode(Tree::Followers, &key, bytes)).transpose();
+    let from_us = from_us.map_err(unreadable)?.unwrap_or(0);
+    let next = next::<Happening>(store, (Tree::LeadEvents, company, from_us), most)?;
+    let moved = Commit::new().as_found(Tree::Followers, &key, found);
+    let moved = moved.put(Tree::Followers, key, codec::encode(&next.next_us));
+    Ok((next, moved))
+}
+
+/// The next records of a feed.
+#[derive(Debug)]
+pub struct Next<T> {
+    /// The entries of the records that can be read, each with its arrival in microseconds.
+    pub listed: Vec<(u64, T)>,
+    /// How many records there are.
+    pub records: usize,
+    /// Where to go on behind them, in microseconds.
+    pub next_us: u64,
+}
+
+/// The next records of a company's feed from an arrival on, so many at most. A broken one is reported by the store, and left out.
+///
+/// # Errors
+/// That the store cannot be read.
+pub fn next<T: DeserializeOwned>(
+    store: &Store,
+    (feed, company, from_us): (Tree, Uuid, u64),
+    most: usize,
+) -> Result<Next<T>, CommitError> {
+    let mut next = Next { listed: Vec::new(), records: 0, next_us: from_us };
+    for record in store.feed_from::<T>(feed, company, from_us).take(most) {
+        let (FeedKey { arrival_us, .. }, listed) = record.map_err(unreadable)?;
+        next.records += 1;
+        // No two records share an arrival.
+        next.next_us = arrival_us + 1;
+        next.listed.extend(listed.into_iter().map(|listed| (arrival_us, listed)));
+    }
+    Ok(next)
+}
+
+/// The companies that have a feed, each found by one look behind the one before.
+pub fn companies(store: &Store) -> Vec<Uuid> {
+    let mut found = BTreeSet::new();
+    for feed in FEEDS {
+        let mut start = Uuid::nil();
+        while let Some(FeedKey { company, .. }) = first(store, feed, start, &[]) {
+            found.insert(company);
+            let Some(next) = company.as_u128().checked_add(1) else { break };
+            start = Uuid::from_u128(next);
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// The first record of a feed from a key on, within a prefix.
+pub fn first(store: &Store, feed: Tree, start: impl AsRef<[u8]>, prefix: &[u8]) -> Option<FeedKey> {
+    let (key, _) = store.scan_from(feed, start, prefix).next()?.ok()?;
+    FeedKey::parse(&key)
+}
+
+/// How work goes on that takes long. Beside leads it rests between two steps for as long as the last one took, so that it has
+/// half a core at most.
+pub struct Steps {
+    rests: bool,
+    took: Duration,
+}
+
+impl Steps {
+    /// Nothing was done yet.
+    pub fn new(rests: bool) -> Self {
+        Self { rests, took: Duration::ZERO }
+    }
+
+    /// Takes one step, on a thread that may block.
+    ///
+    /// # Errors
+    /// That it panicked.
+    pub async fn take<T: Send + 'static>(
+        &mut self,
+        step: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, CommitError> {
+        if self.rests {
+            tokio::time::sleep(self.took).await;
+        }
+        let begun = Instant::now();
+        let done = blocking(step).await;
+        self.took = begun.elapsed();
+        done
+    }
+}
+
+/// Reads on a thread that may block.
+///
+/// # Errors
+/// That it panicked.
+pub async fn blocking<T: Send + 'static>(
+    read: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, CommitError> {
+    spawn_blocking(read).await.map_err(|error| CommitError::Failed(error.to_string()))
+}
+
+fn unreadable(reason: impl Display) -> CommitError {
+    CommitError::Failed(format!("the feeds cannot be read: {reason}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn it_catches_up_with_half_a_core_unless_the_process_is_late() {
+        assert_eq!(rest(true, 7 * MS, BUSY), 7 * MS);
+        assert_eq!(rest(true, 7 * MS, BUSY + MS), 133 * MS, "the leads of the moment come first");
+        assert_eq!(rest(true, 70 * MS, BUSY + MS), LOOK_AGAIN, "but never is it put off for longer");
+        assert_eq!(rest(false, 7 * MS, Duration::ZERO), LOOK_AGAIN);
+    }
+}

@@ -1,0 +1,200 @@
+//! The uuids that are given out: of offers, of offer pages and of callbacks. Each leads to its rate table for whoever has the store's
+//! key, and for nobody else; no index is written, and each is the same after a restart.
+//!
+//! - An offer's uuid stands in click addresses, goes to partners, and is public in effect; the uuid of its table is not, since
+//!   it opens the table to a publishable token. So the 122 bits of a uuid that are free hold the time of the table, the first
+//!   62 of its random bits and the offer's number (12 bits), put through a keyed permutation: no two offers share an id, and without
+//!   the key an id reveals neither its table nor its siblings. Of the table's last 12 bits nothing is in it; the table is looked up
+//!   by the rest.
+//! - A page's address is the whole right to see the offers of a table, and goes where addresses go: into mails, histories, logs of
+//!   proxies. So it tells nothing of the table's uuid, which opens more to a token; and it follows neither from that nor from the
+//!   uuids of offers, which go to partners. It is all 122 free bits of the table's uuid, permuted under a key of its own.
+//! - A callback's address is the whole right to answer for a seat. Its uuid is the [`place`] of the seat, permuted under a key of its
+//!   own.
+
+use siphasher::sip::SipHasher24 as SipHasher24Short;
+use siphasher::sip128::SipHasher24;
+use uuid::{Builder, Uuid};
+
+use super::permutation::Permutation;
+use crate::rate_table::record::NUMBER_BITS;
+use offerd_model::ProductType;
+use offerd_store::{Store, Tree};
+
+/// What the keys of pages and of callbacks are derived for.
+const PAGES: &str = "offer pages";
+const CALLBACKS: &str = "callbacks";
+
+/// Bytes of a table's uuid that the places of its offers and seats begin with.
+const TABLE_BYTES: usize = 14;
+
+/// Under which an imported store keeps the key of the store that its offers' uuids were given out by.
+pub const KEPT_AS: &[u8] = b"offer_ids";
+
+/// What the key is derived for.
+const PURPOSE: &str = "offer ids";
+
+/// What the key of proofs in the addresses of previews is derived for.
+const PREVIEW_ENDS: &str = "ends of previews";
+
+/// The last bits of a [`place`], where the number of the offer is.
+const NUMBER: u128 = (1 << NUMBER_BITS) - 1;
+
+/// Makes these uuids, and reads them.
+#[derive(Debug, Clone)]
+pub struct PublicIds {
+    offers: Permutation,
+    pages: Permutation,
+    callbacks: Permutation,
+}
+
+impl PublicIds {
+    /// Under the key of a store: the one that came with an import, or else the store's own.
+    pub fn of(store: &Store) -> Self {
+        let kept = store.get(Tree::Meta, KEPT_AS).ok().flatten();
+        let kept = kept.and_then(|kept| kept.try_into().ok());
+        Self::under(kept.unwrap_or_else(|| Self::derived(store)))
+    }
+
+    /// Under a key. The others follow from it, so that addresses lead to what was exported and imported.
+    pub(crate) fn under(key: [u8; 16]) -> Self {
+        let offers = Permutation::new(key);
+        Self { pages: offers.derived(PAGES), callbacks: offers.derived(CALLBACKS), offers }
+    }
+
+    fn derived(store: &Store) -> [u8; 16] {
+        let [hash @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = store.blind(PURPOSE, b"");
+        hash
+    }
+
+    /// The key, for an export.
+    pub fn key(&self) -> &[u8] {
+        self.offers.key()
+    }
+
+    /// The uuid of a table's offer.
+    pub fn offer(&self, table: Uuid, number: u16) -> Uuid {
+        self.offers.hide(place(table, number))
+    }
+
+    /// The uuid of an offer in previews: always the same, and no table's, since it is of another version. It is keyed so that nobody
+    /// finds out by it which offers there are.
+    pub fn preview(&self, partner: &str, product_type: ProductType, offer: &str) -> Uuid {
+        let name = format!("{partner}\0{product_type}\0{offer}");
+        let hash = SipHasher24::new_with_key(self.offers.key()).hash(name.as_bytes());
+        Builder::from_random_bytes(hash.as_bytes()).into_uuid()
+    }
+
+    /// What proves that the address of a preview's offer leads on until then, Unix milliseconds. Nobody makes one without the key.
+    pub fn preview_end(&self, offer: Uuid, until_ms: i64) -> u64 {
+        let told = [&offer.as_bytes()[..], &until_ms.to_be_bytes()].concat();
+        SipHasher24Short::new_with_key(self.offers.derived(PREVIEW_ENDS).key()).hash(&told)
+    }
+
+    /// The table's uuid, its last 12 bits zero, and the offer's number, by an offer's uuid; `None` when no offer has it. Whether
+    /// there is such a table is for the caller to find out.
+    pub fn read_offer(&self, offer: Uuid) -> Option<(Uuid, u16)> {
+        let place = self.offers.reveal(offer)?.as_u128();
+        let number = u16::try_from(place & NUMBER).expect("12 bits are left");
+        (number > 0).then_some((Uuid::from_u128(place & !NUMBER), number))
+    }
+
+    /// The uuid of a table's page.
+    pub fn page(&self, table: Uuid) -> Uuid {
+        self.pages.hide(table)
+    }
+
+    /// The table that a page shows, if the uuid is of this store. Whether there is such a table is for the caller to find out.
+    pub fn read_page(&self, page: Uuid) -> Option<Uuid> {
+        self.pages.reveal(page)
+    }
+
+    /// The uuid under which a seat of a table is answered for.
+    pub fn callback(&self, table: Uuid, seat: u16) -> Uuid {
+        self.callbacks.hide(place(table, seat))
+    }
+
+    /// What the uuid of the seat's table begins with, if the uuid is of this store. Whether there is such a table is for the caller to
+    /// find out.
+    pub fn read_callback(&self, callback: Uuid) -> Option<[u8; TABLE_BYTES]> {
+        self.callbacks.reveal(callback)?.as_bytes().first_chunk().copied()
+    }
+}
+
+/// Under which what is kept of an offer lies in the store: the table's uuid with the number in the place of its last bits, so
+/// that the time is the table's. It is not given out.
+pub fn place(table: Uuid, number: u16) -> Uuid {
+    Uuid::from_u128(table.as_u128() & !NUMBER | u128::from(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rate_table::record::MAX_OFFERS;
+    use offerd_base::ids;
+
+    fn under(key: u8) -> PublicIds {
+        PublicIds::under([key; 16])
+    }
+
+    fn begins(table: Uuid) -> Uuid {
+        Uuid::from_u128(table.as_u128() & !NUMBER)
+    }
+
+    #[test]
+    fn an_offer_leads_to_its_table_and_number() {
+        let table = ids::timed_at(1_800_000_000_000);
+        for number in [1, 2, 77, MAX_OFFERS] {
+            let offer = under(1).offer(table, number);
+            assert_eq!((offer.get_version_num(), offer.get_variant()), (8, uuid::Variant::RFC4122));
+            assert_eq!(under(1).read_offer(offer), Some((begins(table), number)));
+        }
+    }
+
+    #[test]
+    fn a_preview_has_the_same_uuid_every_time_and_it_is_no_tables() {
+        let preview = |key, offer| under(key).preview("bank", ProductType::Loan, offer);
+        assert_eq!(preview(1, "loan/36"), preview(1, "loan/36"));
+        let others = [
+            preview(1, "loan/60"),
+            preview(2, "loan/36"),
+            under(1).preview("bank", ProductType::Savings, "loan/36"),
+        ];
+        assert!(!others.contains(&preview(1, "loan/36")));
+        assert_eq!(under(1).read_offer(preview(1, "loan/36")), None);
+    }
+
+    #[test]
+    fn what_no_store_has_made_names_nothing() {
+        assert_eq!(under(1).read_offer(Uuid::nil()), None);
+        assert_eq!(under(1).read_offer(offerd_base::ids::random()), None);
+    }
+
+    /// One bit more or less of a table, a number or a key makes half of all bits others: an id is no help with the next.
+    #[test]
+    fn a_small_change_changes_everything() {
+        let distance = |one: Uuid, other: Uuid| (one.as_u128() ^ other.as_u128()).count_ones();
+        let mut least = u32::MAX;
+        for _ in 0..200 {
+            let table = ids::timed_at(1_800_000_000_000);
+            let offer = under(1).offer(table, 1);
+            for bit in (12..62).chain(80..128) {
+                let other = Uuid::from_u128(table.as_u128() ^ 1 << bit);
+                least = least.min(distance(offer, under(1).offer(other, 1)));
+            }
+            let others = [2, 3, 5, 9].map(|number| under(1).offer(table, number));
+            least = others.iter().map(|other| distance(offer, *other)).fold(least, u32::min);
+            least = least.min(distance(offer, under(2).offer(table, 1)));
+        }
+        assert!(least > 25, "two ids differ in {least} bits of 122 only");
+    }
+
+    #[test]
+    fn a_table_is_no_offer_whatever_it_ends_in() {
+        let table = ids::timed_at(1_800_000_000_000);
+        for table in [table, begins(table)] {
+            assert_eq!(under(1).read_offer(table), None);
+            assert_eq!(under(1).read_offer(under(1).offer(table, 17)), Some((begins(table), 17)));
+        }
+    }
+}

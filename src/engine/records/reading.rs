@@ -1,0 +1,446 @@
+//! Rate tables and leads as the store has them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use serde::de::DeserializeOwned;
+use tracing::{error, warn};
+use uuid::Uuid;
+
+use super::{Records, Unavailable};
+use crate::rate_table::asks::Asks;
+use crate::rate_table::call_record::CallRecord;
+use crate::rate_table::outcome::Outcome;
+use crate::rate_table::record::{Answer, AnswerRecord, TableHead};
+use crate::rate_table::table::Table;
+use offerd_model::LeadAction;
+use offerd_partners::ranking::estimate::Band;
+use offerd_partners::{Facts, SeatTemplate};
+use offerd_store::entities::LeadRecord;
+use offerd_store::{FeedKey, ReadError, Scan, Store, Tree};
+
+/// How far the clock may have stepped back since a lead came, milliseconds.
+const CLOCK_STEPS: i64 = 60 * 60 * 1000;
+
+/// A table, folded from its records; `None` when there is none, or its lead is erased.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when a part of it cannot be read.
+pub fn table(records: &Records, table: Uuid) -> Result<Option<Table>, Unavailable> {
+    table_with(records, table, |_| {})
+}
+
+/// The same, and each of its answers.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when it cannot be read.
+pub fn table_with(
+    Records { store, templates }: &Records,
+    table: Uuid,
+    mut tell: impl FnMut(Answer),
+) -> Result<Option<Table>, Unavailable> {
+    let Some(head) = head(store, table)? else { return Ok(None) };
+    let seats = head.seats.iter().map(|seat| templates.seat(*seat)).collect::<Result<_, _>>();
+    let seats = seats.map_err(|template| {
+        error!(rate_table = %table, ?template, "the store has lost the template of a seat");
+        Unavailable
+    })?;
+
+    let lead = head.lead;
+    let mut folded = Table::new(Arc::new(head), seats);
+    for answers in answers(store, table) {
+        for answer in answers? {
+            match folded.apply(&answer) {
+                Ok(()) => tell(answer),
+                Err(illegal) => {
+                    error!(rate_table = %table, ?illegal, "a stored answer does not fit its table");
+                }
+            }
+        }
+    }
+    // Who has an answer that can be read is not erased.
+    if folded.answers() == 0 && store.is_erased(lead).map_err(broken)? {
+        return Ok(None);
+    }
+    Ok(Some(folded))
+}
+
+/// The table and the number of an offer, by the offer's uuid; `None` when there is none. Whether the table shows an offer of
+/// this number is not looked at.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn offer(
+    Records { store, templates }: &Records,
+    offer: Uuid,
+) -> Result<Option<(Uuid, u16)>, Unavailable> {
+    let Some((begins, number)) = templates.ids.read_offer(offer) else { return Ok(None) };
+    let whole_bytes = &begins.as_bytes()[..14];
+    for record in store.scan(Tree::RateTables, whole_bytes) {
+        let (key, _) = record.map_err(broken)?;
+        let table = Uuid::from_slice(&key).map_err(broken)?;
+        // The uuid is one that is given out; another spelling of the same offer would be an offer twice.
+        if templates.ids.offer(table, number) == offer {
+            return Ok(Some((table, number)));
+        }
+    }
+    Ok(None)
+}
+
+/// The table of a uuid, or that of the offer of a uuid with the offer's number; `None` when there is none. Whether the table shows the
+/// offer is not looked at.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn named(records: &Records, uuid: Uuid) -> Result<Option<(Table, Option<u16>)>, Unavailable> {
+    let offer = offer(records, uuid)?;
+    let (uuid, number) = offer.map_or((uuid, None), |(table, number)| (table, Some(number)));
+    Ok(table(records, uuid)?.map(|table| (table, number)))
+}
+
+/// The table that a seat is of under whose uuid a partner calls back; `None` when it is none of ours.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn table_of_callback(
+    Records { store, templates }: &Records,
+    callback: Uuid,
+) -> Result<Option<Uuid>, Unavailable> {
+    let Some(begins) = templates.ids.read_callback(callback) else { return Ok(None) };
+    let found = store.scan(Tree::RateTables, begins).next().transpose().map_err(broken)?;
+    found.map(|(key, _)| Uuid::from_slice(&key).map_err(broken)).transpose()
+}
+
+/// What is counted in a tree under a key, such as clicks on an offer by its [place](super::public_ids::place); `None` where nothing is.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn count(store: &Store, tree: Tree, key: impl AsRef<[u8]>) -> Result<Option<u64>, Unavailable> {
+    let count = |bytes: Vec<u8>| bytes.try_into().map(u64::from_be_bytes);
+    let bytes = store.get(tree, key).map_err(broken)?;
+    bytes.map(|bytes| count(bytes).map_err(|_| broken("a count has eight bytes"))).transpose()
+}
+
+/// A table without its answers; `None` when there is none.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when it cannot be read.
+pub fn head(store: &Store, table: Uuid) -> Result<Option<TableHead>, Unavailable> {
+    store.read(Tree::RateTables, table).map_err(broken)
+}
+
+/// Whether a table is not shown because its lead is erased.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn was_erased(store: &Store, table: Uuid) -> Result<bool, Unavailable> {
+    let Some(head) = head(store, table)? else { return Ok(false) };
+    store.is_erased(head.lead).map_err(broken)
+}
+
+/// Who of a table's seats was asked, where its head does not say so.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn asks(store: &Store, table: Uuid) -> Result<Asks, Unavailable> {
+    Ok(store.read(Tree::Asks, table).map_err(broken)?.unwrap_or_default())
+}
+
+/// How far the calls of a table's asks had come, by seat.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn calls(store: &Store, table: Uuid) -> Result<HashMap<u16, CallRecord>, Unavailable> {
+    let record = |record: Result<(Vec<u8>, Vec<u8>), _>| {
+        let (key, payload) = record.map_err(broken)?;
+        let seat = position(&key).ok_or_else(|| broken("a key of a call has 18 bytes"))?;
+        Ok((seat, store.decode(Tree::Calls, &key, &payload).map_err(broken)?))
+    };
+    store.scan(Tree::Calls, table.as_bytes()).map(record).collect()
+}
+
+/// Whether a table has sold its lead to a seat of it, which then pays by its bid and not as its file says.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when that cannot be read.
+pub fn is_sold(store: &Store, table: &Table, seat: &SeatTemplate) -> Result<bool, Unavailable> {
+    let calls = calls(store, table.head().uuid)?;
+    let paying = calls.iter().filter(|(_, call)| call.bid.is_some_and(|bid| bid > 0.0));
+    let mut paying = paying.filter_map(|(position, _)| table.seats().get(usize::from(*position)));
+    Ok(paying.any(|paying| paying.is_of(&seat.key, seat.product_type)))
+}
+
+/// Position of a table's next answer record: one behind the last, whether that can be read or not.
+pub fn next_answer(store: &Store, table: Uuid) -> u16 {
+    let keys = store.scan(Tree::Answers, table.as_bytes()).filter_map(Result::ok).map(|(key, _)| key);
+    keys.filter_map(|key| position(&key)).max().map_or(0, |last| last + 1)
+}
+
+/// The position that stands in a key behind the uuid of a table.
+fn position(key: &[u8]) -> Option<u16> {
+    Some(u16::from_be_bytes(key.get(16..18)?.try_into().ok()?))
+}
+
+/// A lead; `None` when there is none, or none any more.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when it cannot be read.
+pub fn lead(store: &Store, lead: Uuid) -> Result<Option<LeadRecord>, Unavailable> {
+    store.read_json(Tree::Leads, lead).map_err(broken)
+}
+
+/// What the store has of a lead.
+#[derive(Debug)]
+pub enum Held {
+    /// Its record.
+    Whole(Box<LeadRecord>),
+    /// No record that can be read, though its data key is there.
+    Damaged,
+    /// Nothing, or nothing any more.
+    Nothing,
+}
+
+/// A lead, told from one whose record is damaged.
+///
+/// # Errors
+/// [`Unavailable`], once reported, when the store cannot be read.
+pub fn held(store: &Store, lead: Uuid) -> Result<Held, Unavailable> {
+    match store.read_json(Tree::Leads, lead) {
+        Ok(Some(record)) => Ok(Held::Whole(record)),
+        Ok(None) | Err(ReadError::Broken(_)) => {
+            let has_key = store.has_key(lead).map_err(broken)?;
+            Ok(if has_key { Held::Damaged } else { Held::Nothing })
+        }
+        Err(failure @ ReadError::Disk(_)) => Err(broken(failure)),
+    }
+}
+
+/// What the rules of partners read of a lead, as of a moment.
+pub fn facts(record: &LeadRecord, at: DateTime<Utc>) -> Facts<'_> {
+    let facts = Facts::new(&record.lead, at, record.bands);
+    let mut facts = facts.with_newer_values(record.newer_values).submitted_by(record.company);
+    facts.uuid = Some(record.uuid);
+    facts
+}
+
+/// The credit rating of a lead: as given, or that of its score.
+pub fn rating(record: &LeadRecord) -> Band {
+    // The time does not matter to it.
+    Facts::new(&record.lead, DateTime::default(), record.bands).rating()
+}
+
+/// The tables of a lead, oldest first.
+pub fn tables_of(store: &Store, lead: &LeadRecord) -> Vec<Uuid> {
+    lead.first_table.into_iter().chain(listed_tables(store, lead.uuid)).collect()
+}
+
+/// The tables of a lead that its own record does not name, oldest first.
+pub fn listed_tables(store: &Store, lead: Uuid) -> impl Iterator<Item = Uuid> {
+    let keys = store.scan(Tree::LeadTables, lead.as_bytes()).filter_map(Result::ok);
+    keys.filter_map(|(key, _)| Uuid::from_slice(key.get(16..32)?).ok())
+}
+
+/// The recorded actions of a lead, oldest first.
+pub fn actions(store: &Store, lead: Uuid) -> Vec<LeadAction> {
+    of_scan(store, Tree::LeadActions, store.scan(Tree::LeadActions, lead)).collect()
+}
+
+/// The records of a tree that a scan meets, kept as JSON. Broken ones are reported by the store, and left out.
+pub fn of_scan<T: DeserializeOwned>(store: &Store, tree: Tree, scan: Scan) -> impl Iterator<Item = T> {
+    let decoded = move |(key, bytes): (Vec<u8>, Vec<u8>)| store.decode_json(tree, &key, &bytes).ok();
+    scan.filter_map(Result::ok).filter_map(decoded)
+}
+
+/// The answer records of a table, in the order in which they were written.
+pub fn answers(store: &Store, table: Uuid) -> impl Iterator<Item = Result<Vec<Answer>, Unavailable>> {
+    answer_records(store, table).map(|record| record.map(|record| record.answers))
+}
+
+/// Like [`answers`], with how each was asked for.
+pub fn answer_records(store: &Store, table: Uuid) -> impl Iterator<Item = Result<AnswerRecord, Unavailable>> {
+    store.scan(Tree::Answers, table.as_bytes()).map(|record| {
+        let (key, bytes) = record.map_err(broken)?;
+        let record = store.decode::<AnswerRecord>(Tree::Answers, &key, &bytes).map_err(broken)?;
+        Ok(record.told_to_offers())
+    })
+}
+
+/// An answer in a table, as it is told.
+#[derive(Debug, Clone, Copy)]
+pub struct Told<'t> {
+    /// Its table.
+    pub head: &'t TableHead,
+    /// Whose it is.
+    pub seat: &'t SeatTemplate,
+    /// How many milliseconds after the table was made the seat was asked; where that is not recorded, when second look began.
+    pub after_ms: u64,
+    /// After how many more its answer was recorded.
+    pub elapsed_ms: u64,
+    /// How many it had, where that is recorded.
+    pub budget_ms: Option<u64>,
+    /// What it was.
+    pub outcome: &'t Outcome,
+}
+
+impl Told<'_> {
+    /// How long its answer was waited for, milliseconds: what our own code takes when time has run out is none of it.
+    pub fn waited_ms(&self) -> u64 {
+        match (self.outcome, self.budget_ms) {
+            (Outcome::TimedOut, Some(budget)) => self.elapsed_ms.min(budget),
+            _ => self.elapsed_ms,
+        }
+    }
+}
+
+/// Hands over each answer in the tables made since, those of a table one after the other.
+/// Broken records are reported, and left out.
+///
+/// # Errors
+/// That the store cannot be read.
+pub fn each_answer(records: &Records, since: i64, mut tell: impl FnMut(Told<'_>)) -> Result<(), ReadError> {
+    let asks = made_since(&records.store, Tree::Asks, since);
+    let asks: HashMap<Uuid, Asks> = asks.collect::<Result<_, _>>()?;
+    for made in made_since::<TableHead>(&records.store, Tree::RateTables, since) {
+        let (table, head) = made?;
+        if let Err(Unavailable) = of_table(records, table, &head, asks.get(&table), &mut tell) {
+            warn!(rate_table = %table, "the answers of a table could not be counted");
+        }
+    }
+    Ok(())
+}
+
+fn of_table(
+    records: &Records,
+    table: Uuid,
+    head: &TableHead,
+    asks: Option<&Asks>,
+    tell: &mut impl FnMut(Told<'_>),
+) -> Result<(), Unavailable> {
+    for record in answer_records(&records.store, table) {
+        for (answer, asked) in record?.each() {
+            let place = usize::from(answer.seat);
+            let seat = head.seats.get(place).ok_or(Unavailable)?;
+            let seat = records.templates.seat(*seat).map_err(|_| Unavailable)?;
+            let released_at = asks.and_then(|asks| asks.released_at(place)).unwrap_or(head.created_at);
+            let began = released_at - head.created_at;
+            let after = asked.map_or(began, |ask| i64::from(ask.after_ms));
+            let elapsed = answer.at - head.created_at - after;
+            let millis = |time: i64| u64::try_from(time).unwrap_or(0);
+            tell(Told {
+                head,
+                seat: &seat,
+                after_ms: millis(after),
+                elapsed_ms: millis(elapsed),
+                budget_ms: asked.map(|ask| u64::from(ask.budget_ms)),
+                outcome: &answer.outcome,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The records under UUIDv7 keys made since a time in Unix milliseconds, of a tree that keeps them as the codec does.
+/// Broken ones are reported, and left out; the errors are those of the disk.
+pub fn made_since<T: DeserializeOwned>(
+    store: &Store,
+    tree: Tree,
+    since: i64,
+) -> impl Iterator<Item = Result<(Uuid, T), ReadError>> {
+    let first = Uuid::from_u128(u128::from(since.max(0).cast_unsigned()) << 80);
+    let read = move |key: Vec<u8>, bytes: Vec<u8>| {
+        Some((Uuid::from_slice(&key).ok()?, store.decode(tree, &key, &bytes).ok()?))
+    };
+    store.scan_from(tree, first.as_bytes(), []).read_by(read)
+}
+
+/// The records of a company's feed since a lead of it was made, Unix milliseconds, of all leads. A broken one is reported by the store,
+/// and left out.
+pub fn feed_since<T: DeserializeOwned>(
+    store: &Store,
+    feed: Tree,
+    company: Uuid,
+    created_at: i64,
+) -> impl Iterator<Item = T> {
+    let records = store.feed_from(feed, company, made_since_us(created_at)).filter_map(Result::ok);
+    records.flat_map(|(_, listed): (_, Vec<T>)| listed)
+}
+
+/// The records of a lead in a feed that is sealed by lead.
+pub fn sealed_feed_of<T: DeserializeOwned>(
+    store: &Store,
+    feed: Tree,
+    lead: &LeadRecord,
+) -> impl Iterator<Item = T> {
+    let start = arrived_since(lead.company, lead.created_at);
+    let records = store.listed(feed, store.scan_about(lead.uuid, feed, start, lead.company));
+    records.filter_map(Result::ok).flat_map(|(_, listed): (_, Vec<T>)| listed)
+}
+
+/// The least key that records in a feed may have of a lead of a company that was made then, Unix milliseconds.
+pub fn arrived_since(company: Uuid, created_at: i64) -> Vec<u8> {
+    FeedKey::first_at(company, made_since_us(created_at)).to_bytes().to_vec()
+}
+
+/// The least time of what is recorded of a lead that was made then, Unix milliseconds; in Unix microseconds. The clock may have stepped
+/// back a little since.
+pub fn made_since_us(created_at: i64) -> u64 {
+    u64::try_from(created_at - CLOCK_STEPS).unwrap_or(0) * 1000
+}
+
+/// A record that cannot be read is reported by whoever finds it, and is no reason to fail for others.
+fn broken(cause: impl std::fmt::Display) -> Unavailable {
+    error!(%cause, "a stored record cannot be read");
+    Unavailable
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rate_table::outcome::Outcome;
+    use offerd_partners::quote::SavingsTerms;
+    use offerd_partners::ranking::{ConversionFrom, Parts, Ranked, Ranking, Seen, Weights};
+    use offerd_partners::{Fingerprint, Quote, Template, Terms};
+    use offerd_store::codec;
+
+    /// What a record ends with cannot be left out, and nothing can follow it.
+    #[test]
+    fn a_record_that_is_shorter_or_longer_is_refused() {
+        let answer = Answer { seat: 0, at: 5, outcome: Outcome::TimedOut, cause: None };
+        let bytes = codec::encode(&AnswerRecord::new(vec![answer.clone()], vec![None]));
+        assert!(codec::decode::<AnswerRecord>(&bytes[..bytes.len() - 1]).is_err());
+        assert!(codec::decode::<AnswerRecord>(&[&bytes[..], &[0]].concat()).is_err());
+        assert!(codec::decode::<Vec<Answer>>(&bytes).is_err());
+        assert!(codec::decode::<AnswerRecord>(&codec::encode(&vec![answer])).is_err());
+    }
+
+    #[test]
+    fn an_offer_is_read_with_until_when_it_stands_with_its_own_words_and_with_why_it_has_its_score() {
+        let weights = Weights { interest: 1.0, conversion: 1.0, payout: 1.0, consumer_rating: 0.0 };
+        let by = Arc::new(Ranking { name: "by_value".to_owned(), weights, unrated: 50.0, learnt_at: 7 });
+        let parts = Parts { interest: 0.5, conversion: 0.1, payout: 30.0, consumer_rating: 0.5 };
+        let seen = Seen { clicks: 20.0, conversions: 2.0 };
+        let ranked = Ranked { by, parts, from: ConversionFrom::Offer, seen };
+        let own = Arc::new(Template::whole(&["words"]));
+        let quote = |expires_at| Quote {
+            text: Fingerprint([7; 16]),
+            score: 1.5,
+            terms: Terms::Savings(SavingsTerms { rate: 4.0, annual_percent_yield: 4.1 }),
+            landing_url: None,
+            expires_at,
+            own: expires_at.map(|_| Arc::clone(&own)),
+            doubt: None,
+            ranked: expires_at.map(|_| Box::new(ranked.clone())),
+        };
+        let answer = |seat, outcome| Answer { seat, at: 5, outcome, cause: None };
+        let answers = vec![
+            answer(0, Outcome::TimedOut),
+            answer(1, Outcome::Offers(vec![quote(None), quote(Some(9)), quote(Some(-9))])),
+        ];
+        let stored = codec::encode(&AnswerRecord::new(answers.clone(), vec![None, None]));
+        let read = codec::decode::<AnswerRecord>(&stored).unwrap().told_to_offers();
+        assert_eq!(read.answers, answers);
+        assert_eq!((read.texts.len(), &read.texts[0].offers), (1, &vec![1, 2]), "equal words are kept once");
+        assert_eq!((read.rankings.len(), read.rankings[0].offers.len()), (1, 2), "and so is the ranking");
+    }
+}

@@ -1,0 +1,120 @@
+//! What rate tables are shown with. Prepared templates by fingerprint: those of the book in memory, and older ones read back from
+//! the store; and the uuids that are given out.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+
+use super::public_ids::PublicIds;
+use crate::rate_table::denied::Denied;
+use crate::rate_table::record::TableHead;
+use offerd_partners::{Book, Fingerprint, Quote, SeatTemplate, Template};
+use offerd_store::{Commit, CommitError, Store, Tree};
+
+/// The templates that rate tables are shown with. Shared by all tables; grows only when an older one is asked for.
+#[derive(Debug, Clone)]
+pub struct Templates {
+    store: Store,
+    /// The uuids of offers, pages and callbacks, which their addresses are made of.
+    pub ids: PublicIds,
+    offers: Arc<Known<Template>>,
+    seats: Arc<Known<SeatTemplate>>,
+}
+
+/// Those in memory, by fingerprint.
+type Known<T> = RwLock<HashMap<Fingerprint, Arc<T>>>;
+
+/// Templates written in one commit when a book is opened.
+const TEXTS_PER_COMMIT: usize = 256;
+
+impl Templates {
+    /// Templates of a store, none of them in memory yet.
+    pub fn new(store: Store) -> Self {
+        let ids = PublicIds::of(&store);
+        Self { ids, store, offers: Arc::default(), seats: Arc::default() }
+    }
+
+    /// Takes in a book: once this returns, the store has every template of it.
+    ///
+    /// # Errors
+    /// Why the store did not take them.
+    pub async fn keep(&self, book: &Book) -> Result<(), CommitError> {
+        let is_missing =
+            |text: &&Template| self.store.get(Tree::Templates, text.fingerprint.0).ok().flatten().is_none();
+        let missing: Vec<&Template> = book.templates().filter(is_missing).collect();
+        for templates in missing.chunks(TEXTS_PER_COMMIT) {
+            let put = |commit: Commit, text: &&Template| {
+                commit.put(Tree::Templates, text.fingerprint.0, text.stored().into_bytes())
+            };
+            self.store.commit(templates.iter().fold(Commit::new(), put)).await?;
+        }
+
+        // Templates of earlier books are read back when they are asked for.
+        let offers = book.seats().iter().flat_map(|seat| &seat.offers).map(|offer| &offer.text);
+        let offers = offers.map(|text| (text.fingerprint, Arc::new(text.clone()))).collect();
+        *self.offers.write() = offers;
+        Ok(())
+    }
+
+    /// The template that a quote is shown with: its own, or that of its offer.
+    ///
+    /// # Errors
+    /// The fingerprint of what neither memory nor store has.
+    pub fn of(&self, quote: &Quote) -> Result<Arc<Template>, Fingerprint> {
+        quote.own.as_ref().map_or_else(|| self.offer(quote.text), |own| Ok(Arc::clone(own)))
+    }
+
+    /// The template of an offer of a file.
+    ///
+    /// # Errors
+    /// The fingerprint, when neither memory nor store has the template.
+    pub fn offer(&self, fingerprint: Fingerprint) -> Result<Arc<Template>, Fingerprint> {
+        cached(&self.offers, fingerprint, || self.stored(fingerprint))
+    }
+
+    /// The name that an offer had in its partner's file; its fingerprint where the template is lost.
+    pub fn offer_name(&self, fingerprint: Fingerprint) -> String {
+        let text = self.offer(fingerprint).ok();
+        let name = text.and_then(|text| Some(text.imprint.as_ref()?.name.clone()));
+        name.unwrap_or_else(|| format!("{fingerprint:?}"))
+    }
+
+    /// A seat, from its template.
+    ///
+    /// # Errors
+    /// The fingerprint, when neither memory nor store has the template.
+    pub fn seat(&self, fingerprint: Fingerprint) -> Result<Arc<SeatTemplate>, Fingerprint> {
+        let read = || serde_json::from_str(&self.stored(fingerprint)?.json).map_err(|_| fingerprint);
+        cached(&self.seats, fingerprint, read)
+    }
+
+    /// The seats of a table whose templates are there.
+    pub fn seats(&self, head: &TableHead) -> Vec<Arc<SeatTemplate>> {
+        head.seats.iter().filter_map(|seat| self.seat(*seat).ok()).collect()
+    }
+
+    /// The seats that limits kept out of a table, with what kept each out. One whose template is lost has been reported, and is left out.
+    pub fn kept_out(&self, head: &TableHead) -> Vec<(Arc<SeatTemplate>, Option<Denied>)> {
+        head.kept_out.iter().filter_map(|one| Some((self.seat(one.seat).ok()?, one.by))).collect()
+    }
+
+    fn stored(&self, fingerprint: Fingerprint) -> Result<Template, Fingerprint> {
+        let found = self.store.get(Tree::Templates, fingerprint.0).ok().flatten();
+        let stored = found.and_then(|bytes| String::from_utf8(bytes).ok());
+        stored.and_then(|stored| Template::read(fingerprint, &stored)).ok_or(fingerprint)
+    }
+}
+
+/// One that is in memory, or else is read and in memory then.
+fn cached<T>(
+    known: &Known<T>,
+    fingerprint: Fingerprint,
+    read: impl FnOnce() -> Result<T, Fingerprint>,
+) -> Result<Arc<T>, Fingerprint> {
+    if let Some(one) = known.read().get(&fingerprint) {
+        return Ok(Arc::clone(one));
+    }
+    let one = Arc::new(read()?);
+    Ok(Arc::clone(known.write().entry(fingerprint).or_insert(one)))
+}

@@ -1,0 +1,309 @@
+//! What is written when: the commits of a rate table's life.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::open_tables::OpenTable;
+use super::postings::Posting;
+use crate::rate_table::bids::Sale;
+use crate::rate_table::call_record::CallRecord;
+use crate::rate_table::machine::Write;
+use crate::rate_table::record::{Answer, TableHead};
+use crate::rate_table::table::Table;
+use offerd_base::ids;
+use offerd_model::{EventType, Timestamp};
+use offerd_partners::SeatTemplate;
+use offerd_store::entities::{Happening, HappeningDetails, LeadRecord, Payout, Tag};
+use offerd_store::{Commit, ReadError, Store, Tree, codec};
+
+/// How an identity is looked up for duplicates.
+#[derive(Debug, Clone, Copy)]
+pub struct IdentityLookBack {
+    /// Hash of the identity.
+    pub identity: [u8; 32],
+    /// A lead of this identity that was made at most so long ago is duplicated, milliseconds.
+    pub look_back_ms: i64,
+}
+
+/// A new lead and that it was created, guarded against duplicates.
+pub fn lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
+    with_event(new_lead(lead, identity), lead.company, created(&About::of(lead)))
+}
+
+/// A new lead, guarded against duplicates; that it was created is recorded with its [first table](table).
+pub fn new_lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commit {
+    let mut commit = match lead.lead.uuid {
+        // A client may choose one twice.
+        Some(_) => Commit::new().about(lead.uuid).absent(Tree::Leads, lead.uuid.as_bytes()),
+        None => Commit::new().about_new(lead.uuid),
+    };
+    if let Some(IdentityLookBack { identity, look_back_ms }) = identity {
+        commit = commit
+            .unknown(lead.company, *identity, lead.created_at.saturating_sub(*look_back_ms))
+            .identify(lead.company, *identity, lead.created_at, *look_back_ms);
+    }
+    let commit = commit.put(Tree::Leads, lead.uuid.as_bytes(), codec::encode_json(lead));
+    with_all(commit, Tree::LeadClientTags, lead.company, &new_tags(lead, None))
+}
+
+/// A lead that has grown, unless it has changed meanwhile.
+pub fn grown_lead(earlier: &LeadRecord, grown: &LeadRecord) -> Commit {
+    let commit = Commit::new()
+        .about(grown.uuid)
+        .unchanged(Tree::Leads, earlier.uuid.as_bytes(), codec::encode_json(earlier))
+        .put(Tree::Leads, grown.uuid.as_bytes(), codec::encode_json(grown));
+    with_all(commit, Tree::LeadClientTags, grown.company, &new_tags(grown, Some(earlier)))
+}
+
+/// Counts one more in a tree under a key, unless another was counted since `before` was.
+pub fn one_more(commit: Commit, tree: Tree, key: impl AsRef<[u8]>, before: Option<u64>) -> Commit {
+    let count = before.unwrap_or(0).saturating_add(1).to_be_bytes();
+    commit.as_found(tree, &key, before.map(u64::to_be_bytes)).put(tree, key, count.to_vec())
+}
+
+/// Adds to a feed of the company what is new at one instant, if anything is.
+fn with_all<T: Serialize>(commit: Commit, feed: Tree, company: Uuid, new: &[T]) -> Commit {
+    if new.is_empty() { commit } else { commit.append(feed, company, codec::encode(new)) }
+}
+
+/// Adds something that happened to a lead of the company.
+pub fn with_event(commit: Commit, company: Uuid, happening: Happening) -> Commit {
+    with_all(commit, Tree::LeadEvents, company, &[happening])
+}
+
+/// The lead that something happens to, as the feeds record it.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    lead: Uuid,
+    created_at: i64,
+    test: bool,
+}
+
+impl About {
+    /// A lead.
+    pub fn of(lead: &LeadRecord) -> Self {
+        Self { lead: lead.uuid, created_at: lead.created_at, test: lead.test }
+    }
+
+    /// Something that happened to it, tied to no institution.
+    pub fn happening(&self, event_type: EventType, at: i64) -> Happening {
+        Happening {
+            event_type,
+            lead: self.lead,
+            lead_created_at: self.created_at,
+            at,
+            institution: None,
+            product_type: None,
+            amount_in_cents: None,
+            test: self.test,
+            cause: None,
+            taken_back_at: None,
+            details: HappeningDetails::default(),
+        }
+    }
+}
+
+fn created(about: &About) -> Happening {
+    about.happening(EventType::LeadCreated, about.created_at)
+}
+
+/// A lead's commit, to which a table is added.
+#[derive(Debug)]
+pub struct LeadCommit {
+    /// What is written of the lead and beside it.
+    pub commit: Commit,
+    /// Whether it makes the lead, whose record names the table then; the feeds record that too.
+    pub is_new: bool,
+    /// The process on the store that sees to the table.
+    pub node: Uuid,
+}
+
+/// What a table writes next: itself with its lead at first, answers and what they mean for the feeds, who is asked, and, with the
+/// last answer, that it is complete.
+pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, write: &Write) -> Commit {
+    let head = table.head();
+    let about = About { lead: head.lead, created_at: lead_created_at, test: head.test };
+    let mut happened = Vec::with_capacity(write.record.answers.len() + 2);
+    let mut commit = match lead {
+        None => Commit::new().about(head.lead),
+        Some(LeadCommit { commit, is_new, node }) => {
+            happened.extend(is_new.then(|| created(&about)));
+            let submitted = about.happening(EventType::AppSubmitted, head.created_at);
+            happened.push(Happening { cause: Some(head.uuid), ..submitted });
+            let commit = with_head(commit.about(head.lead), head, (!write.settles).then_some(node));
+            // The record of a lead names its first table only.
+            let key = key_under(head.lead, head.uuid);
+            if is_new { commit } else { commit.put(Tree::LeadTables, key, Vec::new()) }
+        }
+    };
+    if !write.record.answers.is_empty() {
+        let key = key_in(head.uuid, write.sequence);
+        commit = commit.put(Tree::Answers, key, codec::encode(&write.record));
+    }
+    happened.extend(write.record.answers.iter().filter_map(|answer| of_answer(table, &about, answer)));
+    commit = with_all(commit, Tree::LeadEvents, head.company, &happened);
+    commit = with_sales(commit, table, &write.sales);
+    if let Some(asks) = &write.asks {
+        commit = commit.put(Tree::Asks, head.uuid.as_bytes(), codec::encode(asks));
+    }
+    if write.settles && !write.first {
+        commit = commit.remove(Tree::OpenTables, head.uuid.as_bytes());
+    }
+    commit
+}
+
+/// Whether a write of a table, of which the store did not say what became, is on the disk. One without answers may be written again: it
+/// changes nothing then.
+///
+/// # Errors
+/// That it cannot be read.
+pub fn is_written(store: &Store, table: Uuid, write: &Write) -> Result<bool, ReadError> {
+    let answers = !write.record.answers.is_empty();
+    Ok(answers && store.get(Tree::Answers, key_in(table, write.sequence))?.is_some())
+}
+
+/// Adds what partners pay for the lead by their bids: a payout each, and what it counts towards the partner's budget.
+fn with_sales(commit: Commit, table: &Table, sales: &[Sale]) -> Commit {
+    let head = table.head();
+    sales.iter().filter(|_| !head.test).fold(commit, |commit, sale| {
+        let seat = &table.seats()[usize::from(sale.seat)];
+        let posting = Posting::of_sale(seat, sale);
+        let at = Timestamp::at(sale.at);
+        let payout = payout(ids::timed(), (head.lead, seat), at, posting.cents);
+        with_payout(posting.write(commit, payout.uuid), head.company, payout)
+    })
+}
+
+/// Adds a payout of the company.
+pub fn with_payout(commit: Commit, company: Uuid, payout: Payout) -> Commit {
+    with_all(commit, Tree::LeadPayouts, company, &[payout])
+}
+
+/// The institution of a seat: uuid and name.
+pub fn institution(seat: &SeatTemplate) -> (Uuid, String) {
+    (seat.institution, seat.partner.name.clone())
+}
+
+/// A payout of a lead at a seat, earned when it is booked. Only live leads earn.
+pub fn payout(uuid: Uuid, (lead, seat): (Uuid, &SeatTemplate), booked_at: Timestamp, cents: f64) -> Payout {
+    Payout {
+        uuid,
+        lead,
+        booked_at_ms: booked_at.millis(),
+        cents,
+        product_type: Some(seat.product_type),
+        institution: Some(institution(seat)),
+        takes_back: None,
+        earned_at: None,
+    }
+}
+
+/// Adds a table to the commit of its lead, and who sees to it. One that is complete as it is was never open.
+fn with_head(commit: Commit, head: &TableHead, seen_to_by: Option<Uuid>) -> Commit {
+    let commit = commit.put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head));
+    seen_to_by.into_iter().fold(commit, |commit, node| {
+        let open = OpenTable::new(head.uuid, head.deadline, node);
+        commit.put(Tree::OpenTables, head.uuid.as_bytes(), open.to_bytes())
+    })
+}
+
+/// How far the calls of an ask have come.
+pub fn call(head: &TableHead, seat: u16, record: &CallRecord) -> Commit {
+    Commit::new().about(head.lead).put(Tree::Calls, key_in(head.uuid, seat), codec::encode(record))
+}
+
+/// What came of the ask of a seat when it had ended, unless its calls have come further than `before`; with what happened to the lead
+/// by it, and its sale.
+pub fn later(
+    (table, lead_created_at): (&Table, i64),
+    seat: u16,
+    (before, after): (Option<&CallRecord>, &CallRecord),
+    (event, sale): (Option<(EventType, i64)>, Option<Sale>),
+) -> Commit {
+    let head = table.head();
+    let key = key_in(head.uuid, seat);
+    let commit = Commit::new().as_found(Tree::Calls, &key, before.map(codec::encode));
+    let commit = commit.about(head.lead).put(Tree::Calls, key, codec::encode(after));
+    let about = About { lead: head.lead, created_at: lead_created_at, test: head.test };
+    let seat = &table.seats()[usize::from(seat)];
+    let happened = event.map(|(event_type, at)| at_seat(seat, about.happening(event_type, at)));
+    let commit = with_all(commit, Tree::LeadEvents, head.company, happened.as_slice());
+    with_sales(commit, table, sale.as_slice())
+}
+
+/// What happened at the institution of a seat.
+pub fn at_seat(seat: &SeatTemplate, happening: Happening) -> Happening {
+    Happening { institution: Some(institution(seat)), product_type: Some(seat.product_type), ..happening }
+}
+
+/// Key of what is kept of a table by position: the table, then the seat of a call, or which answer record it is.
+pub fn key_in(table: Uuid, position: u16) -> Vec<u8> {
+    [&table.as_bytes()[..], &position.to_be_bytes()].concat()
+}
+
+/// Key of what is kept of something, such as a lead, under uuids of its own.
+pub fn key_under(owner: Uuid, own: Uuid) -> Vec<u8> {
+    [owner.as_bytes(), &own.as_bytes()[..]].concat()
+}
+
+/// Each value of a lead's tags that it did not have earlier, once.
+fn new_tags(lead: &LeadRecord, earlier: Option<&LeadRecord>) -> Vec<Tag> {
+    let pairs = |record: &'_ LeadRecord| -> BTreeSet<(String, String)> {
+        let pairs = record.lead.client_tags.iter().flat_map(|tags| tags.pairs());
+        pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+    };
+    let known = earlier.map(pairs).unwrap_or_default();
+    let new = pairs(lead).into_iter().filter(|pair| !known.contains(pair));
+    let created_at_ms = lead.updated_at;
+    new.map(|(key, value)| Tag { lead: lead.uuid, key, value, created_at_ms }).collect()
+}
+
+/// An institution's decision, as the feeds record it.
+fn of_answer(table: &Table, about: &About, answer: &Answer) -> Option<Happening> {
+    let event_type = answer.outcome.decision()?.event()?;
+    let seat = &table.seats()[usize::from(answer.seat)];
+    let reject_reason = answer.outcome.reject_reason();
+    let details = HappeningDetails { reject_reason, ..HappeningDetails::default() };
+    Some(Happening { details, ..at_seat(seat, about.happening(event_type, answer.at)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use offerd_model::{CreditBands, Lead};
+
+    fn record(lead: &str) -> LeadRecord {
+        LeadRecord {
+            uuid: Uuid::from_u128(1),
+            company: Uuid::from_u128(2),
+            test: false,
+            created_at: 5,
+            updated_at: 5,
+            bands: CreditBands::Current,
+            newer_values: false,
+            first_table: None,
+            consents_stated_at: None,
+            earlier_consents: Vec::new(),
+            experiments: Default::default(),
+            lead: Lead::read(lead.as_bytes()).unwrap(),
+        }
+    }
+
+    fn tag(value: &str) -> Tag {
+        let (key, value) = ("channel".to_owned(), value.to_owned());
+        Tag { lead: Uuid::from_u128(1), key, value, created_at_ms: 5 }
+    }
+
+    #[test]
+    fn each_value_of_a_tag_is_recorded_once() {
+        let earlier = record(r#"{"clientTags":{"channel":["b","a","b"],"none":[]}}"#);
+        let tags = new_tags(&earlier, None);
+        assert_eq!(tags, [tag("a"), tag("b")]);
+        assert_eq!(codec::decode(&codec::encode(&tags)), Ok(tags));
+        let grown = record(r#"{"clientTags":{"channel":["a","c"]}}"#);
+        assert_eq!(new_tags(&grown, Some(&earlier)), [tag("c")]);
+        assert_eq!(new_tags(&record("{}"), None), []);
+    }
+}

@@ -1,0 +1,274 @@
+//! The public interface: which paths there are ([`routes`]) and what answers them, edition by edition.
+//!
+//! [`current`] answers. [`v1`] holds only what the older edition says differently: it translates on the way in and out.
+//!
+//! [`openapi`] describes all of it, to programs and to people.
+//!
+//! Thin: a handler gets the caller, reads the body, calls the matchmaker or the store, and returns a reply. How requests
+//! are served at all is [`offerd_web`].
+
+pub mod click_rates;
+pub mod current;
+pub mod identities;
+pub mod openapi;
+mod prelude;
+pub mod record_ids;
+pub mod routes;
+pub mod v1;
+
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::HeaderMap;
+use tokio::sync::watch;
+use uuid::Uuid;
+
+use self::click_rates::ClickRates;
+use self::current::clicks::is_opened_by_a_person;
+use self::current::docs::{Addresses, Docs};
+use self::current::offer_pages;
+use self::current::offer_pages::brand::OfferPages;
+use self::record_ids::RecordIds;
+use offerd_base::config::{ApiSettings, LimitSettings, RateSettings, Settings};
+use offerd_base::load_shedder::ShedderRules;
+use offerd_engine::matching::Matchmaker;
+use offerd_insight::analytics::Feeds;
+use offerd_insight::prefills::{PrefillRules, Prefills};
+use offerd_insight::reference::{Universities, Vehicles};
+use offerd_model::TokenKind;
+use offerd_store::partner_keys::PartnerKeys;
+use offerd_store::tokens::Tokens;
+use offerd_web::{
+    AnswerMeter, Authenticate, Caller, ConnectionRules, Connections, Cors, Drained, Elsewhere, Failure, Gate,
+    GateRules, Identity, Limits, Listener, Principal, Rate, Reply, Router, SigningKey, Surface, Token,
+    Welcome, service,
+};
+
+/// In which form the same records are shown: counts up with every change of it, so that nobody is told that a rate table that was
+/// kept in an older form is still as it is.
+const SHOWN_AS: u32 = 2;
+
+/// What the handlers work with.
+pub struct App {
+    /// Takes leads in and shows rate tables.
+    pub matchmaker: Matchmaker,
+    /// Tells supply partners what became of their leads.
+    pub feeds: Feeds,
+    /// Companies and tokens.
+    pub tokens: Tokens,
+    /// Keys with which partners report.
+    pub partner_keys: PartnerKeys,
+    /// Data of leads that wait to be taken up.
+    pub prefills: Arc<Prefills>,
+    /// Names of universities.
+    pub universities: Universities,
+    /// Cars, which a reload exchanges.
+    pub vehicles: watch::Receiver<Arc<Vehicles>>,
+    /// The settings of the start.
+    pub settings: Settings,
+    /// Changes when anything changes that answers are made with, beside the records.
+    pub fingerprint: Box<str>,
+    /// What pages of offers are made with.
+    pub offer_pages: OfferPages,
+    /// How often offers may be opened.
+    pub click_rates: ClickRates,
+    /// Numbers for the records of UI events.
+    pub record_ids: RecordIds,
+    /// The OpenAPI document and the page that shows it.
+    pub docs: Docs,
+    /// What both listeners let past.
+    pub gate: Arc<Gate>,
+    /// Which listener has which path.
+    pub elsewhere: Arc<Elsewhere>,
+}
+
+impl App {
+    /// An application by the settings; `integrations` is where its other listener is reached.
+    pub fn new(
+        matchmaker: Matchmaker,
+        tokens: Tokens,
+        settings: &Settings,
+        integrations: &str,
+        vehicles: watch::Receiver<Arc<Vehicles>>,
+        elsewhere: Arc<Elsewhere>,
+    ) -> Self {
+        let version = env!("CARGO_PKG_VERSION");
+        let made_with = format!("{version} {SHOWN_AS} {}", &*matchmaker.engine().base_url);
+        let engine = matchmaker.engine();
+        let (api, integrations) = (engine.base_url.to_string(), integrations.to_owned());
+        let docs = Docs::new(Addresses { api, integrations }, openapi::json);
+        let records_max = settings.analytics.page_records_max;
+        let feeds = Feeds::new(engine.records.store.clone(), engine.base_url.clone(), records_max);
+        let partner_keys = PartnerKeys::of(engine.records.store.clone());
+        let store = engine.records.store.clone();
+        let prefills = Arc::new(Prefills::of(store.clone(), prefill_rules(settings)));
+        let disk_wait = move || (!store.is_stalled()).then(|| store.disk_wait());
+        Self {
+            matchmaker,
+            partner_keys,
+            feeds,
+            tokens,
+            prefills,
+            universities: Universities::load(),
+            vehicles,
+            settings: settings.clone(),
+            fingerprint: format!("{:08x}", crc32fast::hash(made_with.as_bytes())).into(),
+            offer_pages: OfferPages::new(&settings.offer_pages),
+            click_rates: ClickRates::new(&settings.limits),
+            record_ids: RecordIds::default(),
+            docs,
+            gate: Arc::new(Gate::new(gate_rules(&settings.limits), disk_wait)),
+            elsewhere,
+        }
+    }
+
+    /// Since when a lead was made that the caller may merge into, Unix milliseconds; `None` for whenever.
+    pub fn mergeable_since(&self, caller: &Caller) -> Option<i64> {
+        let window = i64::try_from(self.settings.limits.publishable_merge.as_millis()).unwrap_or(i64::MAX);
+        match caller.kind {
+            TokenKind::Confidential => None,
+            TokenKind::Publishable => Some(self.matchmaker.engine().limiter.now().saturating_sub(window)),
+        }
+    }
+}
+
+impl Authenticate for App {
+    fn principal(&self, token: &Token) -> Option<Principal> {
+        let Some((token, company)) = self.tokens.find(token.as_str()) else {
+            let key = self.partner_keys.find(token.as_str())?;
+            return Some(Principal::Partner(key.partner.into()));
+        };
+        Some(Principal::Company(Caller {
+            company: company.uuid,
+            company_name: company.name.into(),
+            kind: token.kind,
+            test: token.test,
+            duplicate_look_back_minutes: company.duplicate_look_back_minutes,
+        }))
+    }
+
+    fn is_in_doubt(&self, token: &Token) -> bool {
+        self.tokens.is_in_doubt(token.as_str()) || self.partner_keys.is_in_doubt(token.as_str())
+    }
+
+    fn signing_key(&self, id: Uuid) -> Option<SigningKey> {
+        let key = self.partner_keys.signing_key(id)?;
+        Some(SigningKey { partner: key.partner.into(), secret: key.secret? })
+    }
+}
+
+fn prefill_rules(settings: &Settings) -> PrefillRules {
+    PrefillRules {
+        lifetime: settings.limits.prefill_lifetime,
+        reads: settings.limits.prefill_reads,
+        per_company: settings.limits.prefills_per_company,
+        longest_write: settings.matching.deadline,
+    }
+}
+
+/// How soon what was saved up is there again.
+fn rate(RateSettings { per_second, burst }: RateSettings) -> Rate {
+    let refill = Duration::from_secs(1) * u32::from(burst) / u32::from(per_second);
+    Rate { burst, refill }
+}
+
+fn gate_rules(limits: &LimitSettings) -> GateRules {
+    GateRules {
+        per_company: limits.per_company().map(rate),
+        per_address: limits.per_address().map(rate),
+        exempt: limits.exempt.clone(),
+        trusted_proxies: limits.trusted_proxies.clone(),
+        requests: limits.requests,
+        requests_per_company: limits.requests_per_company,
+        body_bytes: limits.body_bytes,
+        body_bytes_per_company: limits.body_bytes_per_company,
+        new_work: (!limits.queueing_target.is_zero()).then_some(ShedderRules {
+            queueing_target: limits.queueing_target,
+            most: limits.requests,
+            queue: limits.queue,
+            queue_wait: limits.queue_wait,
+        }),
+    }
+}
+
+/// Open connections, at most `total` of them, for the listeners that share them.
+pub fn connections(limits: &LimitSettings, total: usize) -> Arc<Connections> {
+    Connections::new(ConnectionRules {
+        per_address: limits.connections_per_address,
+        trusted_proxies: limits.trusted_proxies.clone(),
+        total,
+    })
+}
+
+/// Binds a listener by the settings, to speak TLS where it has an identity. Its connections are counted among `connections`. A `given` socket, which listens already, is
+/// taken instead.
+///
+/// # Errors
+/// A sentence that names the listener and the address.
+pub fn bind(
+    name: &'static str,
+    address: SocketAddr,
+    given: Option<TcpListener>,
+    identity: Option<&Identity>,
+    settings: &Settings,
+    connections: &Arc<Connections>,
+) -> Result<Listener, String> {
+    let limits = Limits {
+        connections: settings.api.max_connections,
+        header_timeout: settings.api.header_timeout,
+        idle_timeout: settings.api.idle_timeout,
+        write_timeout: settings.api.write_timeout,
+        head_bytes: settings.api.max_head_bytes,
+        drain: settings.shutdown.drain,
+    };
+    let listener = match given {
+        Some(socket) => Listener::from_std(name, socket, limits)
+            .map_err(|error| format!("the socket given for `{name}` cannot be taken: {error}"))?,
+        None => Listener::bind(name, address, limits)
+            .map_err(|error| match error.kind() {
+                ErrorKind::AddrInUse => format!(
+                    "`{name}.listen` {address} is taken by another program, perhaps another offerd; end that, or set another address"
+                ),
+                _ => format!("`{name}.listen` {address} cannot be bound: {error}"),
+            })?,
+    };
+    Ok(listener.with_identity(identity.cloned()).among(Arc::clone(connections)))
+}
+
+/// Whom the public listeners welcome, by the settings.
+pub fn welcome(settings: &ApiSettings) -> Arc<Welcome> {
+    Arc::new(Welcome { cors: Cors::new(&settings.cors_origins), vendors: settings.vendor.clone() })
+}
+
+/// A page that says a failure to the person who opens an address in a browser.
+fn kindly(app: &App, route: &'static str, headers: &HeaderMap, failure: &Failure) -> Option<Reply> {
+    match route {
+        "/click/{id}" if is_opened_by_a_person(headers) => offer_pages::kindly(app, failure, false),
+        "/offers/{page}" => offer_pages::kindly(app, failure, false),
+        "/offers/{page}/embed" => offer_pages::kindly(app, failure, true),
+        _ => None,
+    }
+}
+
+/// Serves the routes of a listener until `stopped`.
+pub fn serve(
+    listener: Listener,
+    routes: &'static [routes::ApiRoute],
+    app: Arc<App>,
+    welcome: watch::Receiver<Arc<Welcome>>,
+    stopped: impl Future<Output = ()> + Send + 'static,
+) -> impl Future<Output = io::Result<Drained>> + Send + 'static {
+    let routes: Vec<_> = routes.iter().map(|row| row.route.clone()).collect();
+    let surface = Surface {
+        meter: AnswerMeter::of(listener.name()),
+        gate: Arc::clone(&app.gate),
+        elsewhere: Arc::clone(&app.elsewhere),
+        app,
+        router: Router::new(&routes).without_head(routes::WITHOUT_HEAD),
+        kindly,
+        welcome,
+    };
+    listener.serve(service(surface), stopped)
+}

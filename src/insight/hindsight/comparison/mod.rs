@@ -1,0 +1,200 @@
+//! Comparison: what became of the leads of an experiment, variant by variant against its control, each difference with its interval.
+//!
+//! It reads records, not the cells of reports: whether means differ depends on how they vary from lead to lead, which no sum tells.
+//! Of each lead that drew a variant of the rule it takes from the feeds of its company what came of it, up to now and also after the
+//! rule has ended. A lead counts under the variant that it drew, whatever its tables were made with.
+//!
+//! It goes step by step, so that whoever runs it can rest between the steps.
+
+mod interval;
+mod outcome;
+mod reading;
+
+pub use self::outcome::Outcome;
+use self::outcome::Tally;
+pub use self::reading::Reading;
+use offerd_engine::experiments::CONTROL;
+use offerd_model::record;
+
+/// Leads that each of two variants must have for a difference between them to be told.
+pub const LEAST_LEADS: u64 = 100;
+
+record! {
+    plain
+
+    /// The variants of a rule.
+    Comparison {
+        /// The rule.
+        rule: String,
+        /// Whether of test leads.
+        test: bool,
+        /// The control, then the others.
+        variants: Vec<VariantFigures>,
+        /// Whether there are more leads than were read (`experiments.compared_leads`), which are those that came first.
+        cut: bool,
+    }
+
+    /// What became of the leads of a variant.
+    VariantFigures {
+        /// The variant.
+        variant: String,
+        /// Its leads.
+        leads: u64,
+        /// What is compared, in the order of [`Outcome::ALL`].
+        figures: Vec<Figure>,
+    }
+
+    /// One figure of a variant.
+    Figure {
+        /// What it is of.
+        of: Outcome,
+        /// How many leads, clicks or dollars there are.
+        total: f64,
+        /// The share of leads that have it, or how much a lead has on average; none without leads.
+        value: Option<f64>,
+        /// How it differs from that of the control; none where nothing can be said.
+        difference?: Difference,
+    }
+
+    /// A figure of a variant less that of the control.
+    #[derive(Copy)]
+    Difference {
+        /// The difference.
+        value: f64,
+        /// The lower end of its interval of 95 %.
+        low: f64,
+        /// The upper end.
+        high: f64,
+        /// Whether the interval leaves 0 out, with enough leads of both.
+        differs: bool,
+        /// How many more leads each of both would take, if they go on like this; none where it differs or where no number would do.
+        leads_missing?: u64,
+    }
+}
+
+impl Difference {
+    /// It and its interval, as people read them.
+    pub fn written(&self, of: Outcome) -> String {
+        let sign = if self.value > 0.0 { "+" } else { "" };
+        let written = |value: f64| match of.is_share() {
+            true => format!("{:.2}", value * 100.0),
+            false => of.written(value),
+        };
+        let [value, low, high] = [self.value, self.low, self.high].map(written);
+        // Of a hundred leads, rather than of the control's share.
+        let unit = if of.is_share() { " points" } else { "" };
+        format!("{sign}{value}{unit} ({low} to {high})")
+    }
+
+    /// What is said of it.
+    pub fn verdict(&self) -> String {
+        match self.leads_missing {
+            _ if self.differs => "differs".to_owned(),
+            Some(leads) => format!("{leads} more leads of each would tell"),
+            None => "no difference seen".to_owned(),
+        }
+    }
+}
+
+/// Compares what was tallied: names of variants, each with its leads.
+fn compared(rule: &str, (test, cut): (bool, bool), variants: Vec<(String, Tally)>) -> Comparison {
+    let nothing = Tally::default();
+    let control = variants.iter().find(|(name, _)| name == CONTROL).map_or(&nothing, |(_, tally)| tally);
+    let figures = |name: &str, tally: &Tally| -> Vec<Figure> {
+        let figure = |of: Outcome| Figure {
+            of,
+            total: tally.total(of),
+            value: tally.value(of),
+            difference: (name != CONTROL).then(|| difference(of, tally, control)).flatten(),
+        };
+        Outcome::ALL.into_iter().map(figure).collect()
+    };
+    let variants = variants.iter().map(|(name, tally)| VariantFigures {
+        variant: name.clone(),
+        leads: tally.leads,
+        figures: figures(name, tally),
+    });
+    Comparison { rule: rule.to_owned(), test, variants: variants.collect(), cut }
+}
+
+/// How a variant differs from the control.
+fn difference(of: Outcome, variant: &Tally, control: &Tally) -> Option<Difference> {
+    let value = variant.value(of)? - control.value(of)?;
+    let (low, high) = if of.is_share() {
+        interval::of_shares(variant.share(of), control.share(of))?
+    } else {
+        interval::of_means(variant.moments(of), control.moments(of))?
+    };
+    let least = variant.leads.min(control.leads);
+    let differs = least >= LEAST_LEADS && (low > 0.0 || high < 0.0);
+    let leads_missing = (!differs).then(|| missing(value, (low, high), least)).flatten();
+    Some(Difference { value, low, high, differs, leads_missing })
+}
+
+/// How many more leads each variant would take: intervals shrink with the root of their number.
+fn missing(value: f64, (low, high): (f64, f64), least: u64) -> Option<u64> {
+    let towards_none = if value > 0.0 { value - low } else { high - value };
+    let wanted = least as f64 * (towards_none / value).powi(2);
+    // Beyond that nobody would wait.
+    match wanted.is_finite() && wanted < 1e12 {
+        true => Some((wanted.ceil() as u64).max(LEAST_LEADS).max(least + 1) - least),
+        false => (least < LEAST_LEADS).then(|| LEAST_LEADS - least),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hindsight::comparison::outcome::OfLead;
+
+    fn tally(leads: u64, funded: u64, dollars: f64) -> Tally {
+        let lead = |nth| OfLead {
+            has_offers: true,
+            clicks: 1,
+            funded: i64::from(nth < funded),
+            cents: if nth < funded { dollars * 100.0 } else { 0.0 },
+            ..OfLead::default()
+        };
+        (0..leads).map(lead).fold(Tally::default(), |tally, lead| tally.with(&lead))
+    }
+
+    fn funded(comparison: &Comparison) -> Difference {
+        let figure = comparison.variants[1].figures.iter().find(|figure| figure.of == Outcome::Funded);
+        figure.unwrap().difference.unwrap()
+    }
+
+    fn of(control: Tally, other: Tally) -> Comparison {
+        let variants = vec![(CONTROL.to_owned(), control), ("other".to_owned(), other)];
+        compared("rule", (false, false), variants)
+    }
+
+    #[test]
+    fn what_differs_is_said_to_only_where_the_interval_leaves_nothing_out() {
+        assert!(funded(&of(tally(1000, 100, 50.0), tally(1000, 150, 50.0))).differs);
+        let close = funded(&of(tally(1000, 100, 50.0), tally(1000, 110, 50.0)));
+        assert!(!close.differs && close.low < 0.0 && close.high > 0.0);
+        // With as many more it would.
+        let more = 1000 + close.leads_missing.unwrap();
+        let again = of(tally(more, more / 10, 50.0), tally(more, more * 11 / 100, 50.0));
+        assert!(funded(&again).differs, "{again:?}");
+        let half = 1000 + close.leads_missing.unwrap() / 2;
+        assert!(!funded(&of(tally(half, half / 10, 50.0), tally(half, half * 11 / 100, 50.0))).differs);
+    }
+
+    #[test]
+    fn few_leads_say_nothing_and_how_many_are_missing_is_told() {
+        let few = funded(&of(tally(40, 0, 50.0), tally(40, 40, 50.0)));
+        assert!(few.low > 0.0 && !few.differs);
+        assert_eq!(few.leads_missing, Some(LEAST_LEADS - 40));
+        let equal = funded(&of(tally(500, 50, 50.0), tally(500, 50, 50.0)));
+        assert_eq!((equal.differs, equal.leads_missing), (false, None));
+    }
+
+    #[test]
+    fn without_leads_or_without_any_variation_there_is_no_interval() {
+        let comparison = of(tally(0, 0, 0.0), tally(10, 0, 0.0));
+        assert!(comparison.variants[1].figures.iter().all(|figure| figure.difference.is_none()));
+        let clicks = of(tally(10, 0, 0.0), tally(10, 0, 0.0)).variants[1].figures[1].difference;
+        assert_eq!(clicks, None);
+    }
+}

@@ -1,0 +1,145 @@
+//! Reading what became of the leads of a rule, from the feeds of their companies.
+
+use std::collections::{HashMap, VecDeque};
+
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+use super::outcome::{OfLead, Tally};
+use super::{Comparison, compared};
+use offerd_engine::experiments::CONTROL;
+use offerd_engine::records::projection::{FEEDS, companies, next};
+use offerd_engine::records::{Records, reading};
+use offerd_model::EventType;
+use offerd_store::Tree;
+use offerd_store::entities::{Happening, Payout};
+
+/// Records of a feed that a step reads.
+const STEP: usize = 512;
+
+/// A comparison under way.
+#[derive(Debug)]
+pub struct Reading {
+    records: Records,
+    rule: String,
+    test: bool,
+    /// Leads that are read at most.
+    most: usize,
+    /// What is still to be read: of each company the events, then the payouts, from an arrival on, in microseconds.
+    ahead: VecDeque<(Tree, Uuid, u64)>,
+    /// The variants that were met, the control first.
+    variants: Vec<String>,
+    /// The leads, each with the position of its variant.
+    leads: HashMap<Uuid, (usize, OfLead)>,
+    cut: bool,
+}
+
+impl Reading {
+    /// Begins with what arrived since a moment, Unix milliseconds. `variants` are shown though no lead has drawn them.
+    pub fn begin<'v>(
+        records: &Records,
+        rule: &str,
+        variants: impl Iterator<Item = &'v str>,
+        (since_ms, test): (i64, bool),
+        most: usize,
+    ) -> Self {
+        let since_us = u64::try_from(since_ms).unwrap_or(0) * 1000;
+        let feeds = companies(&records.store).into_iter();
+        let ahead = feeds.flat_map(|company| FEEDS.map(|feed| (feed, company, since_us)));
+        let mut all = vec![CONTROL.to_owned()];
+        all.extend(variants.filter(|name| *name != CONTROL).map(str::to_owned));
+        Self {
+            ahead: ahead.collect(),
+            records: records.clone(),
+            rule: rule.to_owned(),
+            test,
+            most,
+            variants: all,
+            leads: HashMap::new(),
+            cut: false,
+        }
+    }
+
+    /// Reads the next records; `false` when there are no more. What cannot be read is reported, and left out.
+    pub fn step(&mut self) -> bool {
+        let Some((feed, company, from_us)) = self.ahead.pop_front() else { return false };
+        let place = (feed, company, from_us);
+        let more = match feed {
+            Tree::LeadEvents => self.read(place, Self::happened),
+            _ => self.read(place, Self::paid),
+        };
+        if let Some(next_us) = more {
+            self.ahead.push_front((feed, company, next_us));
+        }
+        !self.ahead.is_empty()
+    }
+
+    /// Reads the next records of a feed; where to go on, if there may be more.
+    fn read<T: DeserializeOwned>(
+        &mut self,
+        place: (Tree, Uuid, u64),
+        take_in: fn(&mut Self, &T),
+    ) -> Option<u64> {
+        let next = next::<T>(&self.records.store, place, STEP).ok()?;
+        next.listed.iter().for_each(|(_, one)| take_in(self, one));
+        (next.records == STEP).then_some(next.next_us)
+    }
+
+    fn paid(&mut self, payout: &Payout) {
+        if let Some((_, lead)) = self.leads.get_mut(&payout.lead) {
+            lead.cents += payout.cents;
+        }
+    }
+
+    fn happened(&mut self, happening: &Happening) {
+        if happening.event_type == EventType::LeadCreated {
+            return self.created(happening);
+        }
+        let Some((_, lead)) = self.leads.get_mut(&happening.lead) else { return };
+        let one = if happening.taken_back_at.is_some() { -1 } else { 1 };
+        match happening.event_type {
+            EventType::AppSubmitted if !lead.has_offers => {
+                let tables = happening.cause.into_iter();
+                let answers = tables.flat_map(|table| reading::answers(&self.records.store, table));
+                let mut answers = answers.filter_map(Result::ok).flatten();
+                lead.has_offers = answers.any(|answer| !answer.outcome.quotes().is_empty());
+            }
+            EventType::OfferClicked => lead.clicks += 1,
+            EventType::Applied => lead.applied += one,
+            EventType::Funded => lead.funded += one,
+            _ => {}
+        }
+    }
+
+    /// Takes a lead in that has drawn a variant. One that is erased has none any more.
+    fn created(&mut self, happening: &Happening) {
+        if happening.test != self.test {
+            return;
+        }
+        let Ok(Some(mut record)) = reading::lead(&self.records.store, happening.lead) else { return };
+        let Some(variant) = record.experiments.remove(&self.rule) else { return };
+        if self.leads.len() >= self.most {
+            self.cut = true;
+            return;
+        }
+        let known = self.variants.iter().position(|name| *name == variant);
+        let place = known.unwrap_or_else(|| {
+            self.variants.push(variant);
+            self.variants.len() - 1
+        });
+        self.leads.insert(happening.lead, (place, OfLead::default()));
+    }
+
+    /// What was read so far.
+    pub fn comparison(self) -> Comparison {
+        let mut tallies = vec![Tally::default(); self.variants.len()];
+        // In the same order each time, so that sums are the same to the last digit.
+        let mut leads: Vec<_> = self.leads.into_iter().collect();
+        leads.sort_unstable_by_key(|(uuid, _)| *uuid);
+        for (_, (place, lead)) in &leads {
+            tallies[*place] = tallies[*place].with(lead);
+        }
+        let variants = self.variants.into_iter().zip(tallies).collect();
+        compared(&self.rule, (self.test, self.cut), variants)
+    }
+}

@@ -1,0 +1,44 @@
+//! A dry run: what would become of a lead that is not submitted. Nobody is asked, and nothing is written.
+
+use chrono::{DateTime, Utc};
+
+use super::judgement::{Refusal, SeatJudgement, judge};
+use offerd_engine::matching::limiter::{SeatStanding, State};
+use offerd_engine::matching::suppressions::OnLists;
+use offerd_model::{CreditBands, Lead};
+use offerd_partners::{Book, Facts, Seat};
+
+/// Judges a lead by a book, as of a moment, with what is counted against its seats by now and the suppression lists that it is on,
+/// where those are known; `most` of them are asked at most.
+pub fn dry_run(
+    book: &Book,
+    standings: &[SeatStanding],
+    on_lists: Option<&OnLists>,
+    most: usize,
+    lead: &Lead,
+    now: DateTime<Utc>,
+) -> Vec<SeatJudgement> {
+    let facts = Facts::new(lead, now, CreditBands::Current);
+    judge(book, &facts, Some(now), most, &|seat| {
+        let suppressed = on_lists.and_then(|lists| lists.against(seat)).map(|by| by.told());
+        let suppressed = suppressed.map(|(wanted, found)| Refusal::new(wanted, found));
+        suppressed.or_else(|| counted_against(standings, seat))
+    })
+}
+
+/// What is counted against a seat. [`judge`] itself finds what its file says: a pause, days, a schedule.
+fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<Refusal> {
+    let standing = standings.iter().find(|one| seat.is_of(&one.partner, one.product_type))?;
+    let wanted = match standing.state {
+        State::Active
+        | State::PausedByFile
+        | State::OutsideSchedule
+        | State::OutsideDays
+        | State::ListMissing => return None,
+        State::PausedByCommand => "not paused",
+        State::Capped => "fewer asks than its cap",
+        State::OverBudget => "payouts below its budget",
+        State::BreakerOpen => "a partner that has not failed too often lately",
+    };
+    Some(Refusal::new(wanted, standing.told()))
+}

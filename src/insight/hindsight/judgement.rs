@@ -1,0 +1,239 @@
+//! What the partner files say of a lead: why each seat, and each of its offers, does or does not answer it.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use offerd_engine::rate_table::seating::{SeatingPlan, Verdict, verdicts};
+use offerd_model::ProductType;
+use offerd_partners::catalog::CatalogOffer;
+use offerd_partners::eligibility::Rule;
+use offerd_partners::facts::COMPANY;
+use offerd_partners::quote::Spread;
+use offerd_partners::{Book, Facts, Fit, Seat, Terms};
+
+/// What becomes of one seat.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SeatJudgement {
+    /// The seat.
+    #[serde(skip)]
+    pub seat: Arc<Seat>,
+    /// Key of the partner.
+    pub partner: String,
+    /// What it is asked about.
+    pub product_type: ProductType,
+    /// Whether it is asked only when no first-look partner had a loan offer.
+    pub second_look: bool,
+    /// Whether the lead asks for the product type at all; else no offer is judged.
+    #[serde(skip)]
+    pub wanted: bool,
+    /// Whether it is asked.
+    pub asked: bool,
+    /// Why it is not; empty when it is.
+    pub refusals: Vec<Refusal>,
+    /// Every offer; of a seat that is not asked, with what else is against it.
+    pub offers: Vec<OfferJudgement>,
+}
+
+/// What becomes of one offer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OfferJudgement {
+    /// Its name in the partner's file.
+    pub name: String,
+    /// Whether the lead matches it, and its partner is asked.
+    pub matched: bool,
+    /// What it is worth; nothing where it does not match, or where the partner, who lives elsewhere, is asked for its terms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// Its APR, or of savings its yield, percent, from and to; where that is known.
+    #[serde(skip)]
+    pub apr: Option<Spread>,
+    /// Its monthly payment, dollars, from and to.
+    #[serde(skip)]
+    pub payment: Option<Spread>,
+    /// What is against it, beside what is against its seat.
+    pub refusals: Vec<Refusal>,
+}
+
+/// One reason against.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Refusal {
+    /// The attribute or derived name that a condition is about; `None` when it is no condition on the lead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attribute: Option<String>,
+    /// What is wanted.
+    pub wanted: String,
+    /// What was found instead; never a personal value.
+    pub found: String,
+}
+
+impl Refusal {
+    /// A reason that is no condition on the lead.
+    pub fn new(wanted: impl Into<String>, found: impl Into<String>) -> Self {
+        Self { attribute: None, wanted: wanted.into(), found: found.into() }
+    }
+
+    /// Whether it is about what the lead says, which is no secret of the partner to who has submitted it.
+    pub fn is_of_lead(&self) -> bool {
+        self.attribute.as_ref().is_some_and(|attribute| attribute != COMPANY)
+    }
+}
+
+/// Judges a lead by the whole book, seat by seat, by walking the rules one by one, as of a moment; without one no schedule is
+/// kept, as of test leads. `counted` gives what counts against a seat that no file says: a cap, a budget, a pause. So many as
+/// may be asked are, `most`.
+pub fn judge(
+    book: &Book,
+    facts: &Facts,
+    at: Option<DateTime<Utc>>,
+    most: usize,
+    counted: &dyn Fn(&Seat) -> Option<Refusal>,
+) -> Vec<SeatJudgement> {
+    let against = book.seats().iter().map(|seat| against(seat, facts, at, counted));
+    let mut against: Vec<Vec<Refusal>> = against.collect();
+    seat(book, facts, most, &mut against);
+    book.seats().iter().zip(against).map(|(seat, against)| SeatJudgement::of(seat, facts, against)).collect()
+}
+
+/// Seats those whom nothing is against, as a table is seated, and notes who is left out. Second look comes when the others had
+/// nothing, and is judged for itself.
+fn seat(book: &Book, facts: &Facts, most: usize, against: &mut [Vec<Refusal>]) {
+    let fits = book.seats().iter().enumerate().filter(|(nth, _)| against[*nth].is_empty());
+    let fits = fits.map(|(position, seat)| Fit { position, seat: Arc::clone(seat), offers: Vec::new() });
+    // One that has no uuid yet may draw any other's places.
+    let lead = facts.uuid.unwrap_or_default();
+    let judge = |seats: &[&Seat]| verdicts(seats, most, lead, vec![None; seats.len()]);
+    let wants_loans = facts.lead().asks_for(ProductType::Loan);
+    let SeatingPlan { fits, mut kept_out } = SeatingPlan::new(fits.collect(), wants_loans, most, lead, judge);
+
+    let (held, mut asked): (Vec<Fit>, Vec<Fit>) =
+        fits.into_iter().partition(|fit| fit.seat.second_look && wants_loans);
+    let verdicts = judge(&held.iter().map(|fit| &*fit.seat).collect::<Vec<_>>());
+    for (fit, verdict) in held.into_iter().zip(verdicts) {
+        match verdict {
+            Verdict::Asked => asked.push(fit),
+            Verdict::KeptOut(by) => kept_out.push((fit, by)),
+        }
+    }
+    for (fit, by) in kept_out {
+        against[fit.position].push(match by {
+            None => Refusal::new("a place at the rate table", "as many partners are asked as may be"),
+            Some(_) => {
+                let taker = asked.iter().find(|other| other.seat.takes_from(&fit.seat));
+                let taker = taker.map_or("another one", |taker| &taker.seat.identity.key);
+                Refusal::new("no exclusive partner that takes the lead", taker)
+            }
+        });
+    }
+}
+
+/// Why a seat is not asked, as far as no other seat is the reason.
+fn against(
+    seat: &Seat,
+    facts: &Facts,
+    at: Option<DateTime<Utc>>,
+    counted: &dyn Fn(&Seat) -> Option<Refusal>,
+) -> Vec<Refusal> {
+    let wanted = facts.lead().asks_for(seat.product_type);
+    let mut against_seat = Vec::new();
+    if seat.paused {
+        against_seat.push(Refusal::new("not paused", "paused in its file"));
+    }
+    against_seat.extend(at.and_then(|at| not_then(seat, at)));
+    if at.is_some() && facts.uuid.is_some_and(|lead| !seat.is_in_share(lead)) {
+        let share = seat.limits.share.unwrap_or(1.0);
+        against_seat.push(Refusal::new(format!("a lead in its share of {share}"), "not in it"));
+    }
+    if let Some(at) = at.filter(|at| !seat.limits.open_at(*at)) {
+        let opens = seat.limits.next_change(at);
+        let opens = opens.map(|opens| format!("closed until {}", opens.format("%Y-%m-%d %H:%M UTC")));
+        let wanted = format!("hours of its schedule in {}", seat.limits.time_zone);
+        against_seat.push(Refusal::new(wanted, opens.unwrap_or_else(|| "closed".to_owned())));
+    }
+    against_seat.extend(counted(seat));
+    if wanted {
+        let unmet = refusals(&seat.rule, facts);
+        if unmet.is_empty() && seat.fits_nothing(facts) {
+            against_seat.push(Refusal::new("an offer of its file that is for the lead", "none is"));
+        }
+        against_seat.extend(unmet);
+    } else {
+        let asked_for = facts.lead().product_types.iter().flatten();
+        let names: Vec<&str> = asked_for.map(|product| product.as_str()).collect();
+        let asks = format!("a lead that asks for {}", seat.product_type);
+        against_seat.push(Refusal::new(asks, names.join(", ")));
+    }
+    against_seat
+}
+
+/// That a moment is before its first day, or after its last.
+fn not_then(seat: &Seat, at: DateTime<Utc>) -> Option<Refusal> {
+    let wanted = seat.limits.days().filter(|_| !seat.limits.runs_at(at))?;
+    Some(Refusal::new(wanted, at.with_timezone(&seat.limits.time_zone).date_naive().to_string()))
+}
+
+impl SeatJudgement {
+    fn of(seat: &Arc<Seat>, facts: &Facts, refusals: Vec<Refusal>) -> Self {
+        let wanted = facts.lead().asks_for(seat.product_type);
+        let offers = if wanted { &seat.offers[..] } else { &[] };
+        Self {
+            seat: Arc::clone(seat),
+            partner: seat.identity.key.clone(),
+            product_type: seat.product_type,
+            second_look: seat.second_look,
+            wanted,
+            asked: refusals.is_empty(),
+            offers: offers.iter().map(|offer| OfferJudgement::of(offer, seat, &refusals, facts)).collect(),
+            refusals,
+        }
+    }
+
+    /// How many of its offers match.
+    pub fn matched(&self) -> usize {
+        self.offers.iter().filter(|offer| offer.matched).count()
+    }
+}
+
+impl OfferJudgement {
+    fn of(offer: &CatalogOffer, seat: &Seat, against_seat: &[Refusal], facts: &Facts) -> Self {
+        let mut refusals = refusals(&offer.rule, facts);
+        let is_met = refusals.is_empty() && against_seat.is_empty();
+        refusals.retain(|refusal| !against_seat.contains(refusal));
+        let quote = (is_met && seat.http.is_none()).then(|| offer.quote(facts));
+        let has_no_band = matches!(quote, Some(None));
+        if has_no_band {
+            refusals.push(Refusal::new("a band of terms for this rating, amount and term", "none fits"));
+        }
+        let quote = quote.flatten();
+        let (apr, payment) = quote.as_ref().map(|quote| costs(&quote.terms)).unwrap_or_default();
+        let (matched, score) = (is_met && !has_no_band, quote.map(|quote| quote.score));
+        Self { name: offer.name.clone(), matched, score, apr, payment, refusals }
+    }
+}
+
+/// What an offer costs a year, or brings, and a month.
+fn costs(terms: &Terms) -> (Option<Spread>, Option<Spread>) {
+    match terms {
+        Terms::Loan(loan) => (Some(loan.apr), loan.monthly_payment),
+        Terms::Mortgage(mortgage) => {
+            (Some(Spread::exactly(mortgage.apr)), Some(Spread::exactly(mortgage.monthly_payment)))
+        }
+        Terms::Savings(savings) => (Some(Spread::exactly(savings.annual_percent_yield)), None),
+        Terms::Card(_) | Terms::Special(_) => (None, None),
+    }
+}
+
+fn refusals(rule: &Rule, facts: &Facts) -> Vec<Refusal> {
+    let failures = rule.failures(facts).into_iter();
+    failures
+        .map(|condition| Refusal {
+            attribute: Some(condition.subject.path().to_owned()),
+            wanted: condition.to_string(),
+            found: condition.found(facts),
+        })
+        .collect()
+}

@@ -1,0 +1,174 @@
+//! A stored rate table once more, with other partner files, as far as that can be known without asking anyone.
+//!
+//! The same plan seats it and the same machine builds it, second look and its auction included. What a catalog prices is priced
+//! anew. A partner that is asked over HTTP is taken to answer as it did then; one that was not asked then, to have nothing. An
+//! ask that failed, or that the lead's `sandbox` tag decided, ends as it did. Who was out of room, over a cap or a budget, paused
+//! from the command line or left out because of a suppression list then, still is; shares, days, schedules and exclusive partners are judged by the files.
+//! Variants of experiments are those of then.
+//! Where a ranking was in force it still is, with what was believed of each offer's conversion then.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use super::report::{SeatKey, TableOutcome};
+use offerd_engine::matching::partner_actor::highest;
+use offerd_engine::matching::trigger::Trigger;
+use offerd_engine::rate_table::asks::Asks;
+use offerd_engine::rate_table::denied::Denied;
+use offerd_engine::rate_table::machine::{Beginning, Effect, Event, Machine};
+use offerd_engine::rate_table::outcome::{NoOfferReason, Outcome};
+use offerd_engine::rate_table::record::{Answer, TableHead};
+use offerd_engine::rate_table::seating::{SeatingPlan, denied_by_file, verdicts};
+use offerd_engine::rate_table::table::Table;
+use offerd_engine::rate_table::treatment::leaving_out;
+use offerd_engine::records::reading;
+use offerd_partners::ranking::RankedBy;
+use offerd_partners::{Book, Facts, Fit, Quote, Seat, SeatTemplate};
+use offerd_store::entities::LeadRecord;
+
+/// What the store has of a table.
+pub struct Stored<'a> {
+    /// The lead.
+    pub record: &'a LeadRecord,
+    /// The table, complete.
+    pub table: &'a Table,
+    /// Its answers.
+    pub answers: &'a [Answer],
+    /// Whom second look asked.
+    pub asks: &'a Asks,
+    /// What its offers were ranked by, where a ranking was in force.
+    pub ranked_by: Option<RankedBy>,
+    /// Whom limits kept out when it was made.
+    pub kept_out: &'a [(Arc<SeatTemplate>, Option<Denied>)],
+}
+
+/// The most that a table may have.
+#[derive(Debug, Clone, Copy)]
+pub struct Most {
+    /// Seats.
+    pub seats: usize,
+    /// Offers of one answer.
+    pub offers: usize,
+}
+
+impl Stored<'_> {
+    /// Who was asked then.
+    pub fn asked(&self) -> impl Iterator<Item = SeatKey> {
+        let asked = self.answers.iter().filter(|answer| answer.outcome.was_asked());
+        asked.map(|answer| seat_key(&self.table.seats()[usize::from(answer.seat)]))
+    }
+
+    /// The table as it would be with a book.
+    pub fn again(&self, book: &Book, most: Most) -> TableOutcome {
+        let head = self.table.head();
+        let created_at = DateTime::from_timestamp_millis(head.created_at).unwrap_or_default();
+        let facts = reading::facts(self.record, created_at).ranked_by(self.ranked_by.as_ref());
+        let judge = |seats: &[&Seat]| {
+            let denied = seats.iter().map(|seat| self.denied(seat, created_at)).collect();
+            verdicts(seats, most.seats, head.lead, denied)
+        };
+        let mut fits = book.fitting(&facts);
+        fits.retain(|fit| leaving_out(&head.treatments, &fit.seat.known_as, head.wants_loans).is_none());
+        let plan = SeatingPlan::new(fits, head.wants_loans, most.seats, head.lead, judge);
+
+        let fits = plan.fits;
+        let seats: Vec<_> = fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
+        let (at_once, asks) = (vec![true; seats.len()], Asks::default());
+        let table = Table::new(Arc::new(anew(head, &fits)), seats);
+        let mut table = Machine::new(Beginning { table, at_once, asks, sequence: None });
+        let at = head.created_at;
+        let mut asked = Vec::new();
+        while let Some(effect) = table.poll(at) {
+            match effect {
+                Effect::Ask(seats) => {
+                    for seat in seats {
+                        let fit = &fits[seat];
+                        let outcome = self.outcome(&facts, fit, most);
+                        asked.extend(outcome.was_asked().then(|| seat_key(&fit.seat.known_as)));
+                        table.handle(Event::Answered { seat, end: outcome.into(), at });
+                    }
+                }
+                Effect::Admit(held) => {
+                    let verdicts = judge(&held.iter().map(|seat| &*fits[*seat].seat).collect::<Vec<_>>());
+                    table.handle(Event::Admitted { at, verdicts: held.into_iter().zip(verdicts).collect() });
+                }
+                Effect::Write => table.handle(Event::Written),
+                Effect::GiveBack(_) | Effect::Show | Effect::Settle => {}
+            }
+        }
+        let offers = table.table().shown().map(|(seat, quote)| {
+            let name = name_in(&fits, seat, quote).unwrap_or_else(|| format!("{:?}", quote.text));
+            (seat_key(seat), name, quote.clone())
+        });
+        TableOutcome { offers: offers.collect(), asked: asked.into_iter().collect() }
+    }
+
+    /// What would keep a seat from being asked: what no file says as it was then, its schedule as its file has it.
+    fn denied(&self, seat: &Seat, at: DateTime<Utc>) -> Option<Denied> {
+        let is_live = !self.table.head().test;
+        let mut by_file = denied_by_file(seat, Some(self.record.uuid), at).filter(|_| is_live);
+        by_file.next().or_else(|| self.kept_out_then(seat))
+    }
+
+    /// How an ask would end.
+    fn outcome(&self, facts: &Facts, fit: &Fit, most: Most) -> Outcome {
+        let (seat, test) = (&fit.seat, self.table.head().test);
+        match test.then(|| Trigger::of(&self.record.lead, &seat.identity.key)).flatten() {
+            Some(Trigger::Ends(outcome)) => return outcome,
+            Some(Trigger::Silence) => return Outcome::TimedOut,
+            Some(Trigger::Slow) | None => {}
+        }
+        let mut answers = self.answers.iter().filter(|answer| self.is_of(answer.seat, seat));
+        let then = answers.next().map(|answer| &answer.outcome);
+        match (then, &seat.http) {
+            (Some(failed @ (Outcome::Failed(_) | Outcome::TimedOut)), _) => failed.clone(),
+            (Some(Outcome::NoOffers(NoOfferReason::NoTime)), _) => Outcome::NoOffers(NoOfferReason::NoTime),
+            (_, Some(http)) if test && !http.has_sandbox() => Outcome::NoOffers(NoOfferReason::NoSandbox),
+            (Some(answered), Some(_)) if answered.was_asked() => answered.clone(),
+            (_, Some(_)) => Outcome::NoOffers(NoOfferReason::Declined),
+            (_, None) => {
+                let quotes = fit.offers.iter().filter_map(|offer| seat.offers[*offer].quote(facts));
+                Outcome::Offers(highest(quotes.collect(), most.offers))
+            }
+        }
+    }
+
+    /// Whether a place at the table was that of a seat.
+    fn is_of(&self, place: u16, seat: &Seat) -> bool {
+        let text = &self.table.seats()[usize::from(place)];
+        seat.is_of(&text.key, text.product_type)
+    }
+
+    /// What kept a seat out then that no file says. Places are dealt anew.
+    fn kept_out_then(&self, seat: &Seat) -> Option<Denied> {
+        let at_first = self.kept_out.iter().filter(|(text, _)| seat.is_of(&text.key, text.product_type));
+        let held_back = self.asks.held_back.iter().filter(|(held, _)| self.is_of(*held, seat));
+        let mut reasons = at_first.map(|(_, by)| *by).chain(held_back.map(|(_, by)| *by));
+        reasons.find(|by| match by {
+            None
+            | Some(
+                Denied::Schedule | Denied::Exclusive | Denied::Dates | Denied::Share | Denied::Experiment,
+            ) => false,
+            Some(_) => true,
+        })?
+    }
+}
+
+/// What a seat is counted under.
+pub fn seat_key(seat: &SeatTemplate) -> SeatKey {
+    (seat.key.clone(), seat.product_type)
+}
+
+/// The head of a table of the same lead, with other seats.
+fn anew(head: &TableHead, fits: &[Fit]) -> TableHead {
+    let seats = fits.iter().map(|fit| fit.seat.text.fingerprint).collect();
+    TableHead { seats, kept_out: Vec::new(), ..head.clone() }
+}
+
+/// The name of an offer in the files.
+fn name_in(fits: &[Fit], text: &SeatTemplate, quote: &Quote) -> Option<String> {
+    let seat = &fits.iter().find(|fit| fit.seat.is_of(&text.key, text.product_type))?.seat;
+    let offer = seat.offers.iter().find(|offer| offer.text.fingerprint == quote.text)?;
+    Some(offer.name.clone())
+}

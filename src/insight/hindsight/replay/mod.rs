@@ -1,0 +1,176 @@
+//! Replay: stored leads once more with other partner files, to see which offers would be won and lost. Nobody is called,
+//! and nothing is written.
+//!
+//! It goes step by step, so that whoever runs it can report how far it is, rest between the steps, or give up.
+
+mod again;
+mod report;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use self::again::{Most, Stored, seat_key};
+pub use self::report::{Named, OfferCount, ReplayReport, SeatReplay, Skipped};
+use self::report::{ReplayTally, SeatKey, TableOutcome};
+use offerd_engine::matching::configuration::Rules;
+use offerd_engine::rate_table::record::TableHead;
+use offerd_engine::rate_table::table::Table;
+use offerd_engine::records::{Records, Unavailable, reading};
+use offerd_partners::Book;
+use offerd_partners::ranking::{Conversions, Estimate, Ranked, RankedBy};
+use offerd_store::tokens::Tokens;
+use offerd_store::{Store, Tree};
+
+/// Rate tables of one step.
+pub const STEP: usize = 64;
+
+/// Which rate tables are replayed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wish {
+    /// Those made since, Unix milliseconds.
+    pub since: i64,
+    /// Those of this company only, by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub company: Option<String>,
+    /// This many at most, the newest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+}
+
+/// How far a replay is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Progress {
+    /// Rate tables that are done.
+    pub done: usize,
+    /// All of them.
+    pub total: usize,
+}
+
+/// A replay under way.
+#[derive(Debug)]
+pub struct Replay {
+    records: Records,
+    book: Book,
+    most: Most,
+    tables: Vec<Uuid>,
+    done: usize,
+    tally: ReplayTally,
+}
+
+impl Replay {
+    /// Looks up the tables that are wished for.
+    ///
+    /// # Errors
+    /// What is wrong with the wish.
+    pub fn new(records: &Records, book: Book, rules: &Rules, wish: &Wish) -> Result<Self, String> {
+        let company = wish.company.as_deref().map(|name| company(&records.store, name)).transpose()?;
+        let mut tables = Vec::new();
+        for made in reading::made_since::<TableHead>(&records.store, Tree::RateTables, wish.since) {
+            let (table, head) = made.map_err(|failure| failure.to_string())?;
+            if company.is_none_or(|company| head.company == company) {
+                tables.push(table);
+            }
+        }
+        if let Some(limit) = wish.limit {
+            tables.drain(..tables.len().saturating_sub(limit));
+        }
+        Ok(Self {
+            records: records.clone(),
+            book,
+            most: Most { seats: rules.matching.partners_per_lead, offers: rules.matching.offers_per_partner },
+            tables,
+            done: 0,
+            tally: ReplayTally::default(),
+        })
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> Progress {
+        Progress { done: self.done, total: self.tables.len() }
+    }
+
+    /// Replays the next few tables; `false` when there are no more.
+    pub fn step(&mut self) -> bool {
+        let end = self.tables.len().min(self.done + STEP);
+        for nth in self.done..end {
+            // A record that cannot be read has been reported.
+            if let Err(Unavailable) = self.replay(self.tables[nth]) {
+                self.tally.skip(|skipped| &mut skipped.gone);
+            }
+        }
+        self.done = end;
+        self.done < self.tables.len()
+    }
+
+    /// What was found so far.
+    pub fn report(&self) -> ReplayReport {
+        let seat = |(partner, product_type): &SeatKey| self.book.seat_of(partner, *product_type);
+        self.tally.report(|place| seat(place).is_some_and(|seat| seat.http.is_some()))
+    }
+
+    fn replay(&mut self, uuid: Uuid) -> Result<(), Unavailable> {
+        let table = reading::table(&self.records, uuid)?.ok_or(Unavailable)?;
+        let head = table.head();
+        let record = reading::lead(&self.records.store, head.lead)?.ok_or(Unavailable)?;
+        if !table.progress().settled() {
+            self.tally.skip(|skipped| &mut skipped.pending);
+            return Ok(());
+        }
+        if record.updated_at > head.created_at {
+            self.tally.skip(|skipped| &mut skipped.grown);
+            return Ok(());
+        }
+        let answers: Vec<_> = reading::answers(&self.records.store, uuid).collect::<Result<Vec<_>, _>>()?;
+        let stored = Stored {
+            record: &record,
+            table: &table,
+            answers: &answers.concat(),
+            ranked_by: self.ranked_by(&table),
+            asks: &reading::asks(&self.records.store, uuid)?,
+            kept_out: &self.records.templates.kept_out(head),
+        };
+        let offers = table.shown().map(|(seat, quote)| {
+            (seat_key(seat), self.records.templates.offer_name(quote.text), quote.clone())
+        });
+        let then = TableOutcome { asked: stored.asked().collect(), offers: offers.collect() };
+        self.tally.add(head.lead, &then, &stored.again(&self.book, self.most));
+        Ok(())
+    }
+
+    /// What the offers of a table were ranked by.
+    fn ranked_by(&self, table: &Table) -> Option<RankedBy> {
+        let ranked =
+            || table.shown().filter_map(|(seat, quote)| Some((seat, quote, quote.ranked.as_deref()?)));
+        let ranking = ranked().next().map(|(.., ranked)| Arc::clone(&ranked.by))?;
+        let believed = ranked().map(|(seat, quote, ranked)| {
+            let name = self.records.templates.offer_name(quote.text);
+            let offer = name.split('/').next().unwrap_or_default().to_owned();
+            let Ranked { parts, from, seen, .. } = *ranked;
+            let estimate = Estimate { rate: parts.conversion, from, seen, beta: (1.0, 1.0) };
+            ((seat.product_type, seat.key.clone(), offer), estimate)
+        });
+        Some(RankedBy { ranking, conversions: Arc::new(Conversions::recorded(believed)) })
+    }
+}
+
+/// The book of partner files that are given as name and text.
+///
+/// # Errors
+/// Every fault of every file, one a line.
+pub fn book_of(files: Vec<(String, String)>) -> Result<Book, String> {
+    let texts = files.into_iter().map(|(name, text)| (PathBuf::from(name), text));
+    Book::from_texts(texts).map_err(|faults| {
+        let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        lines.join("\n")
+    })
+}
+
+fn company(store: &Store, name: &str) -> Result<Uuid, String> {
+    let found = Tokens::of(store.clone()).company_named(name).map_err(|failure| failure.to_string())?;
+    found.map(|company| company.uuid).ok_or_else(|| format!("there is no company `{name}`"))
+}

@@ -1,0 +1,291 @@
+//! What a replay found: offers won and lost, partner by partner, and the leads that gain or lose all of theirs.
+//!
+//! Pure: a rate table as it was and as it would be go in, and are counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use uuid::Uuid;
+
+use offerd_model::{ProductType, record};
+use offerd_partners::Quote;
+
+/// Leads that are named of those that gain or lose every offer, at most; all are counted.
+const MOST_NAMED: usize = 20;
+
+/// A partner's place at the tables of a product type.
+pub type SeatKey = (String, ProductType);
+
+/// A rate table as it was, or as it would be.
+#[derive(Debug, Default)]
+pub struct TableOutcome {
+    /// Who was asked.
+    pub asked: BTreeSet<SeatKey>,
+    /// What was shown: whose offer, its name in the partner's file, its figures.
+    pub offers: Vec<(SeatKey, String, Quote)>,
+}
+
+record! { plain
+    /// What a replay found.
+    #[derive(Default, Eq)]
+    ReplayReport {
+        /// Rate tables that were compared.
+        rate_tables: u64,
+        /// Rate tables that were not.
+        skipped: Skipped,
+        /// All offers.
+        offers: OfferCount,
+        /// Leads without an offer then that would have one.
+        gain_all: Named,
+        /// Leads with an offer then that would have none.
+        lose_all: Named,
+        /// Partner by partner.
+        seats: Vec<SeatReplay>,
+    }
+
+    /// Why rate tables were not compared.
+    #[derive(Copy, Default, Eq)]
+    Skipped {
+        /// A partner is still outstanding.
+        pending: u64,
+        /// The lead has grown since, so that it is not the one that was matched.
+        grown: u64,
+        /// The lead, or a part of the table, is not there any more.
+        gone: u64,
+    }
+
+    /// How many leads, and some of them.
+    #[derive(Default, Eq)]
+    Named {
+        /// How many.
+        count: u64,
+        /// The first of them.
+        leads: Vec<Uuid>,
+    }
+
+    /// What becomes of offers.
+    #[derive(Copy, Default, Eq)]
+    OfferCount {
+        /// Shown then and now, alike or not.
+        kept: u64,
+        /// Of those, the ones that would say something else.
+        changed: u64,
+        /// Shown now only.
+        won: u64,
+        /// Shown then only.
+        lost: u64,
+    }
+
+    /// What becomes of a partner's place.
+    #[derive(Eq)]
+    SeatReplay {
+        /// Key of the partner.
+        partner: String,
+        /// What it is asked about.
+        product_type: ProductType,
+        /// Whether it is asked over HTTP, so that only asks can be won, not offers.
+        over_http: bool,
+        /// Leads about which it was asked.
+        asked_then: u64,
+        /// Leads about which it would be asked.
+        asked_now: u64,
+        /// Leads about which it would be asked and was not.
+        newly_asked: u64,
+        /// Leads about which it was asked and would not be.
+        no_longer_asked: u64,
+        /// Its offers.
+        offers: OfferCount,
+        /// The same offer by offer.
+        by_offer: BTreeMap<String, OfferCount>,
+    }
+}
+
+/// Counts tables.
+#[derive(Debug, Default)]
+pub struct ReplayTally {
+    report: ReplayReport,
+    seats: BTreeMap<SeatKey, SeatReplay>,
+}
+
+impl ReplayTally {
+    /// Counts the table of a lead.
+    pub fn add(&mut self, lead: Uuid, then: &TableOutcome, now: &TableOutcome) {
+        self.report.rate_tables += 1;
+        match (then.offers.is_empty(), now.offers.is_empty()) {
+            (true, false) => self.report.gain_all.add(lead),
+            (false, true) => self.report.lose_all.add(lead),
+            _ => {}
+        }
+        for place in then.asked.union(&now.asked) {
+            let seat = self.seat(place);
+            let (asked_then, asked_now) = (then.asked.contains(place), now.asked.contains(place));
+            seat.asked_then += u64::from(asked_then);
+            seat.asked_now += u64::from(asked_now);
+            seat.newly_asked += u64::from(asked_now && !asked_then);
+            seat.no_longer_asked += u64::from(asked_then && !asked_now);
+        }
+        for ((place, name), (then, now)) in side_by_side(then, now) {
+            let count = OfferCount::of(&then, &now);
+            self.report.offers.add(count);
+            let seat = self.seat(place);
+            seat.offers.add(count);
+            seat.by_offer.entry(name.to_owned()).or_default().add(count);
+        }
+    }
+
+    /// Counts a table that is not compared.
+    pub fn skip(&mut self, why: impl FnOnce(&mut Skipped) -> &mut u64) {
+        *why(&mut self.report.skipped) += 1;
+    }
+
+    /// What was counted. `over_http`: whether a place is asked over HTTP.
+    pub fn report(&self, over_http: impl Fn(&SeatKey) -> bool) -> ReplayReport {
+        let seats = self.seats.iter();
+        let seats = seats.map(|(place, seat)| SeatReplay { over_http: over_http(place), ..seat.clone() });
+        ReplayReport { seats: seats.collect(), ..self.report.clone() }
+    }
+
+    fn seat(&mut self, place: &SeatKey) -> &mut SeatReplay {
+        self.seats.entry(place.clone()).or_insert_with(|| SeatReplay {
+            partner: place.0.clone(),
+            product_type: place.1,
+            over_http: false,
+            asked_then: 0,
+            asked_now: 0,
+            newly_asked: 0,
+            no_longer_asked: 0,
+            offers: OfferCount::default(),
+            by_offer: BTreeMap::new(),
+        })
+    }
+}
+
+/// The offers of a name, then and now: a partner asked over HTTP may answer with several of one.
+type Sides<'t> = BTreeMap<(&'t SeatKey, &'t str), (Vec<&'t Quote>, Vec<&'t Quote>)>;
+
+fn side_by_side<'t>(then: &'t TableOutcome, now: &'t TableOutcome) -> Sides<'t> {
+    let mut sides = Sides::new();
+    for (place, name, quote) in &then.offers {
+        sides.entry((place, name)).or_default().0.push(quote);
+    }
+    for (place, name, quote) in &now.offers {
+        sides.entry((place, name)).or_default().1.push(quote);
+    }
+    sides
+}
+
+impl OfferCount {
+    /// Counts the offers of one name. Those that say the same belong together, then those that are left.
+    fn of(then: &[&Quote], now: &[&Quote]) -> Self {
+        let mut left: Vec<&Quote> = now.to_vec();
+        let same = then.iter().filter(|quote| {
+            let place = left.iter().position(|other| other == *quote);
+            place.map(|place| left.swap_remove(place)).is_some()
+        });
+        let same = same.count() as u64;
+        let kept = then.len().min(now.len()) as u64;
+        Self { kept, changed: kept - same, won: now.len() as u64 - kept, lost: then.len() as u64 - kept }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.kept += other.kept;
+        self.changed += other.changed;
+        self.won += other.won;
+        self.lost += other.lost;
+    }
+}
+
+impl Named {
+    fn add(&mut self, lead: Uuid) {
+        self.count += 1;
+        if self.leads.len() < MOST_NAMED {
+            self.leads.push(lead);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use offerd_partners::quote::SpecialTerms;
+    use offerd_partners::{Fingerprint, Terms};
+
+    fn place(partner: &str) -> SeatKey {
+        (partner.to_owned(), ProductType::Loan)
+    }
+
+    fn told(asked: &[&str], offers: &[(&str, &str, f64)]) -> TableOutcome {
+        let quote = |score: f64| Quote {
+            text: Fingerprint([0; 16]),
+            score,
+            terms: Terms::Special(SpecialTerms { payout: 0.0, lot: None }),
+            landing_url: None,
+            expires_at: None,
+            own: None,
+            doubt: None,
+            ranked: None,
+        };
+        TableOutcome {
+            asked: asked.iter().map(|partner| place(partner)).collect(),
+            offers: offers
+                .iter()
+                .map(|(partner, name, score)| (place(partner), (*name).to_owned(), quote(*score)))
+                .collect(),
+        }
+    }
+
+    fn counted(kept: u64, changed: u64, won: u64, lost: u64) -> OfferCount {
+        OfferCount { kept, changed, won, lost }
+    }
+
+    #[test]
+    fn offers_are_won_lost_kept_and_changed_by_name() {
+        let mut tally = ReplayTally::default();
+        let then = told(&["a", "b"], &[("a", "x", 1.0), ("a", "y", 1.0), ("b", "x", 1.0)]);
+        let now = told(&["a", "c"], &[("a", "x", 1.0), ("a", "y", 2.0), ("c", "x", 1.0)]);
+        tally.add(Uuid::nil(), &then, &now);
+        let report = tally.report(|(partner, _)| partner == "c");
+        assert_eq!(report.offers, counted(2, 1, 1, 1));
+        let [a, b, c] = &report.seats[..] else { panic!("{report:?}") };
+        assert_eq!((a.offers, a.newly_asked, a.no_longer_asked), (counted(2, 1, 0, 0), 0, 0));
+        assert_eq!((b.offers, b.asked_then, b.no_longer_asked), (counted(0, 0, 0, 1), 1, 1));
+        assert_eq!((c.offers, c.asked_now, c.newly_asked), (counted(0, 0, 1, 0), 1, 1));
+        assert_eq!((a.over_http, c.over_http), (false, true));
+        assert_eq!(a.by_offer["y"], counted(1, 1, 0, 0));
+        assert_eq!((report.gain_all.count, report.lose_all.count), (0, 0));
+    }
+
+    #[test]
+    fn several_offers_of_one_name_are_matched_by_what_they_say() {
+        let mut tally = ReplayTally::default();
+        let then = told(&[], &[("a", "x", 1.0), ("a", "x", 2.0), ("a", "x", 3.0)]);
+        let now = told(&[], &[("a", "x", 3.0), ("a", "x", 4.0)]);
+        tally.add(Uuid::nil(), &then, &now);
+        assert_eq!(tally.report(|_| false).offers, counted(2, 1, 0, 1));
+    }
+
+    #[test]
+    fn leads_that_gain_or_lose_everything_are_counted_and_some_are_named() {
+        let mut tally = ReplayTally::default();
+        let (nothing, something) = (told(&["a"], &[]), told(&["a"], &[("a", "x", 1.0)]));
+        for nth in 0..MOST_NAMED as u128 + 5 {
+            tally.add(Uuid::from_u128(nth), &nothing, &something);
+        }
+        tally.add(Uuid::from_u128(99), &something, &nothing);
+        tally.add(Uuid::from_u128(98), &nothing, &nothing);
+        let report = tally.report(|_| false);
+        assert_eq!((report.gain_all.count, report.gain_all.leads.len()), (25, MOST_NAMED));
+        assert_eq!(report.lose_all, Named { count: 1, leads: vec![Uuid::from_u128(99)] });
+        assert_eq!(report.rate_tables, 27);
+    }
+
+    #[test]
+    fn what_is_skipped_is_counted_by_its_reason() {
+        let mut tally = ReplayTally::default();
+        tally.skip(|skipped| &mut skipped.grown);
+        tally.skip(|skipped| &mut skipped.grown);
+        tally.skip(|skipped| &mut skipped.pending);
+        let report = tally.report(|_| false);
+        assert_eq!(report.skipped, Skipped { pending: 1, grown: 2, gone: 0 });
+        assert_eq!(report.rate_tables, 0);
+    }
+}

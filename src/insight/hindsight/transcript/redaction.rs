@@ -1,0 +1,220 @@
+//! A transcript without what tells of a person.
+//!
+//! Of a request every value is masked, in the URL, the headers and the body; names are shown, and so is the form of it. Of an answer
+//! only values are shown that can be nobody's: flags, numbers and words of the partner's own file, unless they are part of what
+//! the lead says. What is in doubt is masked.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use offerd_engine::rate_table::transcript::CalledBy;
+use offerd_engine::records::shown_transcript::{AskTranscript, ShownMessage};
+use offerd_model::{Attribute, AttributeValue, Lead};
+use offerd_partners::http::{HttpSource, document};
+
+/// What stands in the place of what is masked.
+const MASKED: &str = "•••";
+
+/// Headers whose values tell of the message alone.
+const HEADERS: [&str; 6] =
+    ["cache-control", "content-encoding", "content-length", "content-type", "date", "retry-after"];
+
+/// Most digits of a number that is shown, and of a part of a URL: more could be somebody's.
+const DIGITS: usize = 6;
+
+/// What may be shown, and what not.
+pub(super) struct Redaction {
+    /// What the lead says, figures too, as letters and digits alone.
+    personal: Vec<String>,
+    /// Words of the partner's file.
+    words: BTreeSet<String>,
+}
+
+impl Redaction {
+    /// That of a lead, and of a partner that still is in the book.
+    pub(super) fn of(lead: &Lead, source: Option<&HttpSource>) -> Self {
+        let values = Attribute::all().iter().filter_map(|attribute| attribute.read(lead));
+        let texts = values.flat_map(|value| match value {
+            AttributeValue::Text(text) => vec![text.to_owned()],
+            AttributeValue::Texts(texts) => texts.to_vec(),
+            AttributeValue::Number(number) => vec![number.to_string()],
+            AttributeValue::Date(date) => vec![date.to_string(), date.format("%m%d%Y").to_string()],
+            AttributeValue::Uuid(uuid) => vec![uuid.to_string()],
+            AttributeValue::Category(_) | AttributeValue::Flag(_) | AttributeValue::Set(_) => Vec::new(),
+        });
+        let personal = texts.map(|text| bare(&text)).filter(|text| text.len() > 1).collect();
+        let words = source.map(HttpSource::words).unwrap_or_default();
+        Self { personal, words: words.into_iter().collect() }
+    }
+
+    /// Masks what is not to be shown of an ask.
+    pub(super) fn redact(&self, ask: &mut AskTranscript) {
+        for call in &mut ask.calls {
+            call.url = self.url(&call.url);
+            // What partners call us with is an answer, too.
+            self.message(&mut call.sent, call.by == CalledBy::Offerd);
+            call.came.iter_mut().for_each(|came| self.message(came, false));
+        }
+    }
+
+    fn message(&self, message: &mut ShownMessage, is_request: bool) {
+        let content_type = message.headers.iter().find(|(name, _)| name == "content-type");
+        let content_type = content_type.and_then(|(_, value)| value.clone());
+        for (name, value) in &mut message.headers {
+            *value = value.take().filter(|value| HEADERS.contains(&&name[..]) && !self.is_personal(value));
+        }
+        if message.body.is_empty() {
+            return;
+        }
+        message.body = match outline(content_type.as_deref(), message.body.as_bytes()) {
+            None => MASKED.to_owned(),
+            Some(mut value) => {
+                self.mask(&mut value, is_request);
+                serde_json::to_string_pretty(&value).unwrap_or_else(|_| MASKED.to_owned())
+            }
+        };
+    }
+
+    /// Scheme, host and path, and the names of the query.
+    fn url(&self, url: &str) -> String {
+        let (address, query) = url.split_once('?').unwrap_or((url, ""));
+        let (scheme, rest) = address.split_once("://").map_or(("", address), |(scheme, rest)| (scheme, rest));
+        let mut parts = rest.split('/');
+        let host = parts.next().unwrap_or_default();
+        let shown = parts.map(|part| if self.is_name(part) { part } else { MASKED });
+        let path: String = shown.map(|part| format!("/{part}")).collect();
+        let names: Vec<String> =
+            form_urlencoded::parse(query.as_bytes()).map(|(name, _)| format!("{name}={MASKED}")).collect();
+        let query = if names.is_empty() { String::new() } else { format!("?{}", names.join("&")) };
+        let scheme = if scheme.is_empty() { String::new() } else { format!("{scheme}://") };
+        format!("{scheme}{host}{path}{query}")
+    }
+
+    fn mask(&self, value: &mut Value, is_request: bool) {
+        match value {
+            Value::Array(values) => values.iter_mut().for_each(|value| self.mask(value, is_request)),
+            Value::Object(members) => {
+                let named = std::mem::take(members).into_iter().enumerate();
+                let masked = named.map(|(nth, (name, mut value))| {
+                    self.mask(&mut value, is_request);
+                    (if self.is_name(&name) { name } else { format!("{MASKED}{nth}") }, value)
+                });
+                *members = masked.collect::<Map<String, Value>>();
+            }
+            Value::Null => {}
+            _ if is_request => *value = MASKED.into(),
+            Value::Bool(_) => {}
+            Value::Number(number) => {
+                if !self.is_shown(&number.to_string()) {
+                    *value = MASKED.into();
+                }
+            }
+            Value::String(text) => {
+                let is_number = text.parse::<f64>().is_ok_and(f64::is_finite);
+                let is_word = self.words.contains(text.as_str());
+                if !((is_number || is_word) && self.is_shown(text)) {
+                    *value = MASKED.into();
+                }
+            }
+        }
+    }
+
+    /// Whether the name of a value, or a part of a URL, is nobody's. Words that a lead has too are usual there.
+    fn is_name(&self, text: &str) -> bool {
+        let bare = bare(text);
+        let is_personal =
+            |personal: &String| *personal == bare || (personal.len() > 4 && bare.contains(personal.as_str()));
+        digits(text) <= DIGITS && !self.personal.iter().any(is_personal)
+    }
+
+    /// Whether a value is nobody's, and no number of somebody's.
+    fn is_shown(&self, text: &str) -> bool {
+        digits(text) <= DIGITS && !self.is_personal(text)
+    }
+
+    /// Whether a text is, holds, or is a part of something that the lead says.
+    fn is_personal(&self, text: &str) -> bool {
+        let text = bare(text);
+        self.personal.iter().any(|personal| {
+            *personal == text
+                || (personal.len() > 2 && text.contains(personal.as_str()))
+                || (text.len() > 3 && personal.contains(&text))
+        })
+    }
+}
+
+fn digits(text: &str) -> usize {
+    text.chars().filter(char::is_ascii_digit).count()
+}
+
+/// Letters and digits alone, in lower case.
+fn bare(text: &str) -> String {
+    text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// A body as JSON: tables of names; `None` of what is no such thing, or not whole.
+fn outline(content_type: Option<&str>, body: &[u8]) -> Option<Value> {
+    if content_type.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
+        let fields = form_urlencoded::parse(body);
+        return Some(Value::Object(
+            fields.map(|(name, value)| (name.into_owned(), value.into_owned().into())).collect(),
+        ));
+    }
+    let value = serde_json::to_value(document::read(content_type, body, |_| true).ok()?).ok()?;
+    (value.is_object() || value.is_array()).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redaction() -> Redaction {
+        let lead = br#"{"personalInformation": {"firstName": "Maren", "ssn": "536-22-8714", "city": "Yakima",
+            "dateOfBirth": "1985-04-12"}, "loanInformation": {"loanAmount": 10000}}"#;
+        let words = ["APPROVED".to_owned(), "Maren".to_owned()].into();
+        Redaction { words, ..Redaction::of(&Lead::read(lead).unwrap(), None) }
+    }
+
+    fn shown(kind: &str, body: &str, is_request: bool) -> String {
+        let headers = vec![("content-type".to_owned(), Some(kind.to_owned()))];
+        let mut message = ShownMessage { headers, body: body.into(), bytes: 9, cut: false };
+        redaction().message(&mut message, is_request);
+        message.body.split_whitespace().collect()
+    }
+
+    #[test]
+    fn of_a_request_names_are_shown_and_nothing_else() {
+        let masked = r#"{"a":{"b":"•••","c":["•••",null]}}"#;
+        assert_eq!(shown("application/json", r#"{"a":{"b":1,"c":["x",null]}}"#, true), masked);
+        assert_eq!(
+            shown("text/xml", "<r><a>Maren</a><b x='1'/></r>", true),
+            r#"{"a":"•••","b":{"@x":"•••"}}"#
+        );
+        let form = "application/x-www-form-urlencoded";
+        assert_eq!(shown(form, "ssn=536&a=b", true), r#"{"a":"•••","ssn":"•••"}"#);
+        assert_eq!(shown("text/plain", "Maren", true), MASKED);
+        assert_eq!(shown("application/json", r#"{"cut": "#, true), MASKED);
+    }
+
+    #[test]
+    fn of_an_answer_only_what_can_be_nobodys_is_shown() {
+        let answer = r#"{"status": "APPROVED", "apr": 9.25, "rate": "7.5", "ok": true,
+            "name": "Maren", "hello": "Dear MAREN", "last4": 8714, "text": "a lender", "ssn": "536228714",
+            "born": "04/12/1985", "account": 12345678}"#;
+        let masked = r#"{"account":"•••","apr":9.25,"born":"•••","hello":"•••","last4":"•••","name":"•••","ok":true,"rate":"7.5","ssn":"•••","status":"APPROVED","text":"•••"}"#;
+        assert_eq!(shown("application/json", answer, false), masked);
+        assert_eq!(shown("application/json", r#"{"Maren": 1}"#, false), r#"{"•••0":1}"#);
+    }
+
+    #[test]
+    fn of_a_url_host_and_path_and_the_names_of_the_query_are_shown() {
+        for (url, shown) in [
+            ("https://a.example/v2/quote?ssn=536228714&a=b", "https://a.example/v2/quote?ssn=•••&a=•••"),
+            ("https://a.example/people/Maren/5362287", "https://a.example/people/•••/•••"),
+            ("/callbacks/", "/callbacks/"),
+        ] {
+            assert_eq!(redaction().url(url), shown);
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! The nodes that share a store: what each tells of itself, and what of it ought to be the same for all, or is not as it should be.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use offerd_base::config::Settings;
+use offerd_base::telemetry::metrics::{
+    DATABASE_CLOCK_AHEAD_SECONDS, DATABASE_ROUND_TRIP_SECONDS, NODE_LEADS, NODES_ALIVE,
+};
+use offerd_store::{NodeFigures, ReadError, Store};
+
+/// How far the clock of a node may be off that of the database, in ms.
+const CLOCK_OFF_MS: i64 = 1000;
+
+/// The tables of the settings that say what becomes of a lead or who is told, whichever node does it.
+const ALIKE: [&str; 11] = [
+    "alerts",
+    "analytics",
+    "approval",
+    "engine",
+    "experiments",
+    "limits",
+    "matching",
+    "offer_pages",
+    "postbacks",
+    "ranking",
+    "reports",
+];
+
+/// Where the kernel tells the name of the machine.
+const HOST_NAME: &str = "/proc/sys/kernel/hostname";
+
+/// What a node tells the others of itself.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodeTold {
+    /// Its name: `store.postgres.node_name`, or that of its machine.
+    pub name: String,
+    /// The version of its offerd.
+    pub version: String,
+    /// Where its listener for clients is.
+    pub api: String,
+    /// How many leads it took in a second, over the last minute.
+    pub leads_per_second: f64,
+    /// How far its clock is ahead of the database's, in ms.
+    pub clock_ahead_ms: i64,
+    /// How long the database took for one answer, in µs.
+    pub round_trip_us: u64,
+    /// Which partner files are in force; empty until that is known.
+    pub book: String,
+    /// Of the settings that have to be the same for all nodes.
+    pub settings: String,
+    /// Whether `api.base_url` is set.
+    pub has_base_url: bool,
+    /// What else has to be the same for all nodes, by what it is called: of each a fingerprint.
+    pub alike: BTreeMap<String, String>,
+    /// Why it asks no partner about anybody, if it does not.
+    pub asks_nobody: Option<String>,
+}
+
+/// A node, as it is shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Node {
+    /// Its id, another each time that it opens the store.
+    pub id: Uuid,
+    /// When it did, in Unix milliseconds of the database; nothing where the store is in files.
+    pub since: Option<i64>,
+    /// How long its lease lasts yet, in ms; less than 0 where it has run out.
+    pub lease_left_ms: Option<i64>,
+    /// When it ended, in Unix milliseconds, if it has.
+    pub ended: Option<i64>,
+    /// Whether it leads those that share the store.
+    pub leads: bool,
+    /// Whether it is the one that was asked.
+    pub is_this: bool,
+    /// What it told last; nothing of a command, which is there for a moment.
+    pub told: Option<NodeTold>,
+}
+
+/// All nodes, and what is not as it should be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Nodes {
+    /// Whether the store is one that nodes can share.
+    pub shared: bool,
+    /// Those that there are in the order in which they came, then those that have ended within a day, the last first.
+    pub nodes: Vec<Node>,
+    /// What is not as it should be, each in a sentence.
+    pub warnings: Vec<String>,
+}
+
+impl NodeTold {
+    /// What a node tells that has just opened the store.
+    pub fn of(settings: &Settings) -> Self {
+        let named = settings.store.postgres.as_ref().and_then(|database| database.node_name.clone());
+        let base_url = settings.api.base_url.as_deref();
+        Self {
+            name: named.unwrap_or_else(host_name),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            settings: fingerprint(&format!("api.base_url = {}", base_url.unwrap_or_default())),
+            has_base_url: base_url.is_some(),
+            alike: sections(settings),
+            ..Self::default()
+        }
+    }
+
+    /// The same with the files of something that is declared, such as experiments.
+    pub fn declaring(mut self, what: &str, declared: &str) -> Self {
+        self.alike.insert(what.to_owned(), fingerprint(declared));
+        self
+    }
+
+    /// The same with how the database answered last.
+    pub fn measured(mut self, store: &Store) -> Self {
+        if let Some(standing) = store.database_standing() {
+            self.clock_ahead_ms = standing.clock_ahead_ms;
+            self.round_trip_us = u64::try_from(standing.round_trip.as_micros()).unwrap_or(u64::MAX);
+        }
+        self
+    }
+
+    /// As it is told.
+    pub fn text(&self) -> String {
+        serde_json::to_string(self).expect("text and figures are JSON")
+    }
+}
+
+impl Nodes {
+    /// Those of a store. May wait for the database.
+    ///
+    /// # Errors
+    /// That it cannot be asked.
+    pub fn of(store: &Store, settings: &Settings) -> Result<Self, ReadError> {
+        let shared = settings.store.database().is_some();
+        let this = store.node();
+        let mut nodes: Vec<Node> =
+            store.nodes()?.into_iter().map(|figures| Node::of(figures, this, shared)).collect();
+        nodes.sort_by_key(|node| node.ended.map(Reverse));
+        let warnings = if shared { warnings(&nodes) } else { Vec::new() };
+        Ok(Self { shared, nodes, warnings })
+    }
+}
+
+impl Node {
+    fn of(figures: NodeFigures, this: Uuid, shared: bool) -> Self {
+        let NodeFigures { id, since_ms, left_ms, ended_ms, leads, told } = figures;
+        Self {
+            id,
+            since: shared.then_some(since_ms),
+            lease_left_ms: (shared && ended_ms.is_none()).then_some(left_ms),
+            ended: ended_ms,
+            leads: leads && ended_ms.is_none(),
+            is_this: id == this,
+            told: serde_json::from_str(&told).ok(),
+        }
+    }
+
+    /// What people call it.
+    pub fn name(&self) -> &str {
+        self.told.as_ref().map_or("a command", |told| &told.name)
+    }
+}
+
+/// What is not as it should be of the nodes that are alive.
+fn warnings(nodes: &[Node]) -> Vec<String> {
+    let alive = nodes.iter().filter(|node| node.ended.is_none());
+    let alive: Vec<Alive<'_>> = alive.filter_map(|node| Some((node, node.told.as_ref()?))).collect();
+    let differing = differences(&alive).into_iter().chain(same_names(&alive));
+    differing.chain(alive.iter().copied().flat_map(troubles)).collect()
+}
+
+/// A node that is alive, and what it told last.
+type Alive<'a> = (&'a Node, &'a NodeTold);
+
+/// What it is when nodes differ in something that they told, and what to do.
+type Figure = (&'static str, fn(&NodeTold) -> &str, &'static str);
+
+/// What every node tells that has to be the same for all; beside it there is what is declared in files and settings.
+const FIGURES: [Figure; 3] = [
+    (
+        "nodes have different partner files",
+        |told| &told.book,
+        "give all the same files, and `offerd reload` each",
+    ),
+    ("nodes are of different versions", |told| &told.version, "go on with the upgrade"),
+    (
+        "nodes differ in `api.base_url`",
+        |told| &told.settings,
+        "set the same on all, or the addresses that one answers lead elsewhere than those of another",
+    ),
+];
+
+/// What has to be the same for all, and is not.
+fn differences(alive: &[Alive<'_>]) -> Vec<String> {
+    let figure = |(what, figure, why): Figure| {
+        let known = alive.iter().map(|(node, told)| (node.name(), figure(told)));
+        (what.to_owned(), known.filter(|(_, value)| !value.is_empty()).collect(), why)
+    };
+    let names: BTreeSet<&String> = alive.iter().flat_map(|(_, told)| told.alike.keys()).collect();
+    let declared = |name: &String| {
+        let known =
+            alive.iter().filter_map(|(node, told)| Some((node.name(), told.alike.get(name)?.as_str())));
+        let why = "give all the same, and `offerd reload` each, or start it again";
+        (format!("nodes have different {name}"), known.collect(), why)
+    };
+    let all = FIGURES.into_iter().map(figure).chain(names.into_iter().map(declared));
+    all.filter_map(|(what, known, why)| Some(format!("{what}: {}; {why}", unlike(known)?))).collect()
+}
+
+/// Each node with its value, where not all have the same.
+fn unlike(values: Vec<(&str, &str)>) -> Option<String> {
+    let first = values.first()?.1;
+    let each = || values.iter().map(|(node, value)| format!("{node} {value}")).collect::<Vec<_>>().join(", ");
+    values.iter().any(|(_, value)| *value != first).then(each)
+}
+
+fn same_names(alive: &[Alive<'_>]) -> Vec<String> {
+    let mut named: BTreeMap<&str, usize> = BTreeMap::new();
+    for (node, _) in alive {
+        *named.entry(node.name()).or_default() += 1;
+    }
+    let told = |(name, count): (&str, usize)| {
+        format!(
+            "{count} nodes are called {name}: give each another `store.postgres.node_name`, so that it can be told which is which"
+        )
+    };
+    named.into_iter().filter(|(_, count)| *count > 1).map(told).collect()
+}
+
+/// What is wrong with one.
+fn troubles((node, told): Alive<'_>) -> Vec<String> {
+    let name = node.name();
+    let lapsed = node.lease_left_ms.is_some_and(|left| left < 0).then(|| {
+        format!("{name} has not renewed its lease: it hangs, is cut off from the database, or the database takes no writes")
+    });
+    let silent = told.asks_nobody.as_ref().map(|why| format!("{name} asks no partner: {why}"));
+    let clock = (told.clock_ahead_ms.abs() > CLOCK_OFF_MS).then(|| {
+        let (ms, way) =
+            (told.clock_ahead_ms.abs(), if told.clock_ahead_ms > 0 { "ahead of" } else { "behind" });
+        format!("the clock of {name} is {ms} ms {way} the database's: see to its time service")
+    });
+    let alone = (!told.has_base_url).then(|| {
+        format!("{name} has no `api.base_url`: the addresses that it answers lead to itself alone, so set the one of all nodes")
+    });
+    [lapsed, silent, clock, alone].into_iter().flatten().collect()
+}
+
+/// What is not as it should be of the settings of a node, before it is one.
+pub fn remark(settings: &Settings) -> Option<String> {
+    (settings.store.database().is_some() && settings.api.base_url.is_none()).then(|| {
+        "`store.engine` is `postgres`, and `api.base_url` is not set: the addresses that this node answers lead to itself alone; set the \
+         one under which clients reach all nodes"
+            .to_owned()
+    })
+}
+
+/// Measures the nodes, as this one knows them.
+pub fn measure(store: &Store) {
+    metrics::gauge!(NODES_ALIVE).set(store.known_alive() as f64);
+    metrics::gauge!(NODE_LEADS).set(if store.leads() { 1.0 } else { 0.0 });
+    if let Some(standing) = store.database_standing() {
+        metrics::gauge!(DATABASE_ROUND_TRIP_SECONDS).set(standing.round_trip.as_secs_f64());
+        metrics::gauge!(DATABASE_CLOCK_AHEAD_SECONDS).set(standing.clock_ahead_ms as f64 / 1000.0);
+    }
+}
+
+fn host_name() -> String {
+    let name = fs::read_to_string(HOST_NAME).unwrap_or_default();
+    let name = name.trim();
+    if name.is_empty() { "node".to_owned() } else { name.to_owned() }
+}
+
+/// The tables of the settings of which all nodes need the same, each with its fingerprint. Where files lie is each node's own.
+fn sections(settings: &Settings) -> BTreeMap<String, String> {
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    for (key, value, _) in settings.describe() {
+        let (section, rest) = key.split_once('.').unwrap_or((key, ""));
+        if ALIKE.contains(&section) && rest != "path" {
+            let text = texts.entry(format!("settings in `[{section}]`")).or_default();
+            text.push_str(&format!("{rest} = {value}\n"));
+        }
+    }
+    texts.into_iter().map(|(section, text)| (section, fingerprint(&text))).collect()
+}
+
+/// Enough of a digest to tell two texts apart.
+fn fingerprint(text: &str) -> String {
+    const_hex::encode(&Sha256::digest(text)[..6])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(name: &str, change: impl FnOnce(&mut NodeTold)) -> Node {
+        let mut told = NodeTold {
+            name: name.to_owned(),
+            version: "1.0".to_owned(),
+            book: "b".to_owned(),
+            settings: "s".to_owned(),
+            has_base_url: true,
+            alike: BTreeMap::from([("postbacks".to_owned(), "s".to_owned())]),
+            ..NodeTold::default()
+        };
+        change(&mut told);
+        let (id, told) = (Uuid::nil(), Some(told));
+        Node { id, since: Some(0), lease_left_ms: Some(1), ended: None, leads: false, is_this: false, told }
+    }
+
+    type Change = fn(&mut NodeTold);
+
+    #[test]
+    fn nodes_that_are_alike_are_well_and_each_difference_is_named() {
+        let same = [node("one", |_| ()), node("two", |_| ())];
+        assert_eq!(warnings(&same), Vec::<String>::new());
+        let unlike: [(Change, &str); 8] = [
+            (|told| told.book = "c".to_owned(), "different partner files: one b, two c"),
+            (|told| told.version = "2.0".to_owned(), "different versions: one 1.0, two 2.0"),
+            (|told| told.settings = "t".to_owned(), "differ in `api.base_url`"),
+            (|told| told.clock_ahead_ms = -1500, "the clock of two is 1500 ms behind the database's"),
+            (|told| told.has_base_url = false, "two has no `api.base_url`"),
+            (|told| told.name = "one".to_owned(), "2 nodes are called one"),
+            (
+                |told| drop(told.alike.insert("postbacks".to_owned(), "t".to_owned())),
+                "nodes have different postbacks: one s, two t; give all the same",
+            ),
+            (|told| told.asks_nobody = Some("no key".to_owned()), "two asks no partner: no key"),
+        ];
+        for (change, wanted) in unlike {
+            let mut nodes = vec![node("one", |_| ()), node("two", change)];
+            let told = warnings(&nodes);
+            assert!(told.len() == 1 && told[0].contains(wanted), "{told:?}");
+            // What has ended is no concern, nor is a command.
+            nodes[1].ended = Some(7);
+            assert_eq!(warnings(&nodes), Vec::<String>::new());
+            nodes[1] = Node { ended: None, told: None, ..nodes[1].clone() };
+            assert_eq!(warnings(&nodes), Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn who_has_not_renewed_its_lease_is_named() {
+        let nodes = [node("one", |_| ()), Node { lease_left_ms: Some(-1), ..node("two", |_| ()) }];
+        let told = warnings(&nodes);
+        assert!(told.len() == 1 && told[0].starts_with("two has not renewed its lease"), "{told:?}");
+    }
+
+    #[test]
+    fn what_a_node_of_another_version_tells_is_read_as_far_as_it_is_known() {
+        let told: NodeTold = serde_json::from_str(r#"{"name":"one","newer":1}"#).unwrap();
+        assert_eq!(told.name, "one");
+        assert_eq!(serde_json::from_str::<NodeTold>(&told.text()).unwrap(), told);
+    }
+}

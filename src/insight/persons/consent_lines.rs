@@ -1,0 +1,163 @@
+//! What consents come to, line by line: of each statement how many made it, or of each lead what it stated. The command and the console tell
+//! the same.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use chrono::{Days, NaiveDate, NaiveTime};
+use serde::Serialize;
+
+use super::consents::{Consent, ConsentPage};
+use offerd_model::{LeadLegalInformation, Timestamp};
+
+/// Different statements that a summary has at most: texts that name the person are as many as the leads.
+pub const STATEMENTS: usize = 10_000;
+
+/// What a line says, under its names; each line has the same ones.
+pub type Fields = Vec<(&'static str, Option<String>)>;
+
+/// The days on which leads came (UTC), both included; nothing stands for the first ever, and for the last.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Came {
+    /// First day.
+    pub from: Option<NaiveDate>,
+    /// Last day.
+    pub to: Option<NaiveDate>,
+}
+
+/// How often something was stated.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    /// What.
+    pub statement: LeadLegalInformation,
+    /// By how many leads.
+    pub leads: u64,
+    /// How many of them have stated something else since.
+    pub superseded: u64,
+    /// When first.
+    pub first: Timestamp,
+    /// When last.
+    pub last: Timestamp,
+}
+
+/// Summaries in the making.
+#[derive(Debug, Default)]
+pub struct Summaries {
+    all: Vec<Summary>,
+    places: HashMap<String, usize>,
+}
+
+/// There are more different statements than a summary has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooMany;
+
+impl Came {
+    /// The same in Unix milliseconds.
+    ///
+    /// # Errors
+    /// That the last day is before the first; a sentence.
+    pub fn range(self) -> Result<Range<u64>, String> {
+        let Self { from, to } = self;
+        if let (Some(from), Some(to)) = (from, to)
+            && to < from
+        {
+            return Err(format!("the last day, {to}, is before the first, {from}"));
+        }
+        let millis = |day: NaiveDate| {
+            u64::try_from(day.and_time(NaiveTime::MIN).and_utc().timestamp_millis()).unwrap_or(0)
+        };
+        let behind = to.and_then(|day| day.checked_add_days(Days::new(1)));
+        Ok(from.map_or(0, millis)..behind.map_or(u64::MAX, millis))
+    }
+}
+
+impl Summaries {
+    /// Takes in a page.
+    ///
+    /// # Errors
+    /// [`TooMany`]
+    pub fn add(&mut self, page: &ConsentPage) -> Result<(), TooMany> {
+        page.consents.iter().try_for_each(|consent| self.sum_up(consent, &page.statements[consent.statement]))
+    }
+
+    /// All of them, what was stated most often first.
+    pub fn sorted(mut self) -> Vec<Summary> {
+        self.all.sort_by_key(|summary| std::cmp::Reverse(summary.leads));
+        self.all
+    }
+
+    fn sum_up(&mut self, consent: &Consent, statement: &LeadLegalInformation) -> Result<(), TooMany> {
+        let name = serde_json::to_string(statement).unwrap_or_default();
+        let at = consent.stated_at;
+        let place = *self.places.entry(name).or_insert(self.all.len());
+        if place == STATEMENTS {
+            return Err(TooMany);
+        }
+        if place == self.all.len() {
+            let statement = statement.clone();
+            self.all.push(Summary { statement, leads: 0, superseded: 0, first: at, last: at });
+        }
+        let summary = &mut self.all[place];
+        summary.leads += 1;
+        summary.superseded += u64::from(consent.superseded);
+        (summary.first, summary.last) = (summary.first.min(at), summary.last.max(at));
+        Ok(())
+    }
+}
+
+impl Summary {
+    /// Its line.
+    pub fn fields(&self) -> Fields {
+        let mut fields = vec![
+            ("leads", Some(self.leads.to_string())),
+            ("superseded", Some(self.superseded.to_string())),
+            ("first", Some(self.first.to_string())),
+            ("last", Some(self.last.to_string())),
+        ];
+        fields.extend(stated(&self.statement));
+        fields
+    }
+}
+
+/// The line of a lead and a statement.
+pub fn each(consent: &Consent, statement: &LeadLegalInformation) -> Fields {
+    let mut fields = vec![
+        ("leadUuid", Some(consent.lead_uuid.to_string())),
+        ("companyUuid", Some(consent.company_uuid.to_string())),
+        ("statedAt", Some(consent.stated_at.to_string())),
+        ("superseded", Some(consent.superseded.to_string())),
+    ];
+    fields.extend(stated(statement));
+    fields
+}
+
+fn stated(statement: &LeadLegalInformation) -> Fields {
+    let said = |is: Option<bool>| is.map(|is| is.to_string());
+    let version = statement.batch_consent_version.map(|version| version.as_str().to_owned());
+    vec![
+        ("consentsToFcra", said(statement.consents_to_fcra)),
+        ("consentsToTcpa", said(statement.consents_to_tcpa)),
+        ("consentsToSms", said(statement.consents_to_sms)),
+        ("batchConsentVersion", version),
+        ("fcraLanguage", statement.fcra_language.clone()),
+        ("tcpaLanguage", statement.tcpa_language.clone()),
+        ("batchConsentLanguage", statement.batch_consent_language.clone()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_whole_and_in_order() {
+        let day = |text: &str| Some(text.parse::<NaiveDate>().unwrap());
+        assert_eq!(Came::default().range(), Ok(0..u64::MAX));
+        let one = Came { from: day("1970-01-02"), to: day("1970-01-02") };
+        assert_eq!(one.range(), Ok(86_400_000..2 * 86_400_000));
+        let long_ago = Came { from: day("1950-01-01"), to: day("1960-01-01") };
+        assert_eq!(long_ago.range(), Ok(0..0));
+        let turned = Came { from: day("2026-03-31"), to: day("2026-01-01") }.range().unwrap_err();
+        assert_eq!(turned, "the last day, 2026-01-01, is before the first, 2026-03-31");
+    }
+}

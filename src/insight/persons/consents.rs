@@ -1,0 +1,169 @@
+//! Who agreed to what, and when: what leads state of consents, in order of arrival and page by page, so that any number of
+//! leads can be walked.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use uuid::Uuid;
+
+use offerd_engine::records::{Unavailable, consents, projection, reading};
+use offerd_model::{EventType, LeadLegalInformation, Timestamp, record};
+use offerd_store::entities::{Happening, LeadRecord};
+use offerd_store::{Store, Tree};
+
+/// Records of feeds that are read for one page.
+const PAGE: usize = 2000;
+
+/// Which leads are wanted.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// Whose; nothing stands for all.
+    pub company: Option<Uuid>,
+    /// When they came, Unix milliseconds.
+    pub came: Range<u64>,
+    /// Test leads, or live ones.
+    pub test: bool,
+}
+
+record! { plain
+    /// Where a page ends, and the next begins.
+    #[derive(Copy, Eq)]
+    Place {
+        /// Whose feed is being read.
+        company: Uuid,
+        /// From which arrival on, microseconds since 1970.
+        from_us: u64,
+    }
+
+    /// What some leads state.
+    #[derive(Default)]
+    ConsentPage {
+        /// What is stated, each once.
+        statements: Vec<LeadLegalInformation>,
+        /// Who stated it, and when.
+        consents: Vec<Consent>,
+        /// Leads that are not there any more, because they were erased or their time is over.
+        gone: u64,
+        /// Where to go on; nothing at the end.
+        next?: Place,
+    }
+
+    /// That somebody stated something.
+    #[derive(Eq)]
+    Consent {
+        /// Their lead.
+        lead_uuid: Uuid,
+        /// Whose it is.
+        company_uuid: Uuid,
+        /// When it was stated.
+        stated_at: Timestamp,
+        /// What was stated: its place among the statements of the page.
+        statement: usize,
+        /// Whether something else was stated later.
+        superseded: bool,
+    }
+
+    /// What the person of a lead agreed to, without the texts that they were shown.
+    #[derive(Eq)]
+    Agreed {
+        /// When that was stated.
+        stated_at: Timestamp,
+        /// What was asked for, and whether they agreed to it.
+        to: Vec<(String, bool)>,
+        /// The version of the text that several clients share.
+        version: Option<String>,
+        /// Whether something else was stated later.
+        superseded: bool,
+    }
+}
+
+/// What the person of a lead agreed to, the oldest first; what states nothing is left out.
+pub fn agreed(record: &LeadRecord) -> Vec<Agreed> {
+    let all = consents::stated(record);
+    let latest = all.len().saturating_sub(1);
+    let agreed = all.into_iter().enumerate().map(|(nth, stated)| {
+        let said = stated.legal_information;
+        let asked =
+            [("FCRA", said.consents_to_fcra), ("TCPA", said.consents_to_tcpa), ("SMS", said.consents_to_sms)];
+        Agreed {
+            stated_at: Timestamp::at(stated.stated_at),
+            to: asked.into_iter().filter_map(|(word, is)| Some((word.to_owned(), is?))).collect(),
+            version: said.batch_consent_version.map(|version| version.as_str().to_owned()),
+            superseded: nth < latest,
+        }
+    });
+    agreed.filter(|agreed| !agreed.to.is_empty() || agreed.version.is_some()).collect()
+}
+
+/// The next page.
+///
+/// # Errors
+/// [`Unavailable`] when the store cannot be read.
+pub fn page(store: &Store, wanted: &Wanted, from: Option<Place>) -> Result<ConsentPage, Unavailable> {
+    let since_us = wanted.came.start.saturating_mul(1000);
+    let companies = projection::companies(store).into_iter();
+    let companies = companies.filter(|company| wanted.company.is_none_or(|wanted| wanted == *company));
+    let mut rest = companies.skip_while(|company| from.is_some_and(|place| *company < place.company));
+    let Some(company) = rest.next() else { return Ok(ConsentPage::default()) };
+    let from_us = from.filter(|place| place.company == company).map_or(since_us, |place| place.from_us);
+
+    let mut page = Gathering::default();
+    let here = page.read(store, wanted, Place { company, from_us })?;
+    let next = here.or_else(|| Some(Place { company: rest.next()?, from_us: since_us }));
+    Ok(ConsentPage { next, ..page.page })
+}
+
+/// A page in the making.
+#[derive(Default)]
+struct Gathering {
+    page: ConsentPage,
+    places: HashMap<String, usize>,
+}
+
+impl Gathering {
+    /// Reads on in a feed; returns where the next page goes on in it, if it does.
+    fn read(&mut self, store: &Store, wanted: &Wanted, from: Place) -> Result<Option<Place>, Unavailable> {
+        let end_us = wanted.came.end.saturating_mul(1000);
+        let place = (Tree::LeadEvents, from.company, from.from_us);
+        let next = projection::next::<Happening>(store, place, PAGE).map_err(unread)?;
+        for (_, made) in next.listed.into_iter().take_while(|(arrival_us, _)| *arrival_us < end_us) {
+            if made.event_type == EventType::LeadCreated && made.test == wanted.test {
+                self.add(reading::lead(store, made.lead)?);
+            }
+        }
+        let goes_on = next.records == PAGE && next.next_us < end_us;
+        Ok(goes_on.then_some(Place { from_us: next.next_us, ..from }))
+    }
+
+    fn add(&mut self, lead: Option<LeadRecord>) {
+        let Some(lead) = lead else {
+            self.page.gone += 1;
+            return;
+        };
+        let stated = consents::stated(&lead);
+        let last = stated.len() - 1;
+        for (nth, one) in stated.into_iter().enumerate() {
+            let statement = self.place(one.legal_information);
+            self.page.consents.push(Consent {
+                lead_uuid: lead.uuid,
+                company_uuid: lead.company,
+                stated_at: Timestamp::at(one.stated_at),
+                statement,
+                superseded: nth < last,
+            });
+        }
+    }
+
+    fn place(&mut self, statement: LeadLegalInformation) -> usize {
+        let name = serde_json::to_string(&statement).unwrap_or_default();
+        *self.places.entry(name).or_insert_with(|| {
+            self.page.statements.push(statement);
+            self.page.statements.len() - 1
+        })
+    }
+}
+
+fn unread(failure: impl std::fmt::Display) -> Unavailable {
+    tracing::error!(%failure, "the consents of leads could not be read");
+    Unavailable
+}

@@ -1,0 +1,409 @@
+//! Erasing a person: what becomes unreadable, and what remains.
+//!
+//! The lead's data key is destroyed, and with it everything that is sealed by it: the lead, the answers to it, what was
+//! done with it, what partners reported of it, its tags, the displays of its offers. For whoever asks, lead and rate
+//! tables are not there any more, and nothing more is recorded of them. What remains names nobody: which partners were
+//! asked when, which caps and budgets count; that something happened to a lead of this uuid, and what it earned.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use chrono::Utc;
+use futures_util::future::join_all;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::prefills::prefills_of;
+use offerd_engine::matching::engine::Engine;
+use offerd_engine::matching::messages::Leave;
+use offerd_engine::records::Unavailable;
+use offerd_engine::records::contacts::contacts_of;
+use offerd_engine::records::identity::identity_of;
+use offerd_engine::records::reading::{self, Held};
+use offerd_model::Timestamp;
+use offerd_store::contacts::ContactsOf;
+use offerd_store::entities::{Happening, LeadRecord, Payout};
+use offerd_store::identities::{Forgetting, IdentityOf};
+use offerd_store::{Commit, ReadError, Store, Tree};
+
+/// How many slots of data keys are sealed anew at once, each by a commit.
+const SLOTS_AT_ONCE: usize = 64;
+
+/// A record, by its tree and key.
+type RecordKey = (Tree, Vec<u8>);
+
+/// What an erasure did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Erasure {
+    /// The lead.
+    pub lead_uuid: Uuid,
+    /// When its data key was destroyed.
+    pub erased_at: Timestamp,
+    /// Whether its record could not be read: its key is destroyed, and what follows counts only what was still found of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub damaged: bool,
+    /// Records that can be read no more.
+    pub destroyed: Destroyed,
+    /// Records that remain, and name nobody.
+    pub remaining: Remaining,
+}
+
+/// Records that can be read no more, by kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Destroyed {
+    /// The lead as it was sent.
+    pub leads: u64,
+    /// What partners answered, and how far calls to them had come.
+    pub answers: u64,
+    /// Transcripts of what partners were sent and answered.
+    pub transcripts: u64,
+    /// What was done with it since.
+    pub lead_actions: u64,
+    /// What partners reported.
+    pub partner_reports: u64,
+    /// How it was tagged.
+    pub client_tags: u64,
+    /// Offers of its that were seen.
+    pub offer_displays: u64,
+    /// Hashes by which it was found, and duplicates and repeated submits of it were known.
+    pub hashes: u64,
+}
+
+/// Records that remain, by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Remaining {
+    /// Which partners were asked when, and the amount of the loan.
+    pub rate_tables: u64,
+    /// What happened to the lead, and when.
+    pub lead_events: u64,
+    /// What it earned.
+    pub lead_payouts: u64,
+}
+
+/// What an erasure knows of a lead.
+#[derive(Default)]
+struct Gone {
+    lead: Uuid,
+    company: Uuid,
+    /// Unix milliseconds.
+    created_at: i64,
+    /// See above.
+    updated_at: i64,
+    first_table: Option<Uuid>,
+    tables: Vec<Uuid>,
+    /// Whether its record cannot be read.
+    damaged: bool,
+}
+
+/// By lead.
+type ByLead<T> = BTreeMap<Uuid, T>;
+
+/// Erases a lead; `None` when there is none, or none any more. See [`erase_all`].
+///
+/// # Errors
+/// [`Unavailable`] when the store cannot be read or written; the lead is then either erased or not.
+pub async fn erase(engine: &Engine, lead: Uuid) -> Result<Option<Erasure>, Unavailable> {
+    Ok(erase_all(engine, &[lead], &mut |_| ()).await?.pop())
+}
+
+/// Erases leads, those too whose records are damaged, and passes over those of which there are none, or none any more. Once this returns their erasures, no copy of the disk
+/// made from now on can tell what they held. Tables of theirs that are pending end, and are not recovered. `told` is given how many
+/// more are erased.
+///
+/// What is gone through for it is gone through once for all of them: the hashes of everybody of the days from which they are, the
+/// feeds of their companies since the first of them, and the data keys of their slots.
+///
+/// # Errors
+/// [`Unavailable`] when the store cannot be read or written; each of the leads is then either erased or not.
+pub async fn erase_all(
+    engine: &Engine,
+    leads: &[Uuid],
+    told: &mut (dyn FnMut(usize) + Send),
+) -> Result<Vec<Erasure>, Unavailable> {
+    let store = &engine.records.store;
+    let (mut gone, mut hashes) = (Vec::new(), Hashes::default());
+    for lead in leads {
+        // One after the other, so that no more of them is held than is needed.
+        match reading::held(store, *lead)? {
+            Held::Whole(record) => {
+                hashes.add(store, &record);
+                gone.push(Gone::of(store, &record));
+            }
+            Held::Damaged => {
+                hashes.add_damaged(store, *lead)?;
+                gone.push(Gone::damaged(store, *lead));
+            }
+            Held::Nothing => {}
+        }
+    }
+    gone.sort_by_key(|one| (one.created_at, one.lead));
+    let ending = gone.iter().map(|one| one.lead).collect();
+    end(engine, &ending).await;
+    // The leads are found until they are erased, however this ends: what is hashed is hashed anew behind that, by the next start
+    // where it is cut short.
+    let mut forgetting = hashes.begin_forgetting(store, false)?;
+    let mut sealed = sealed(store, &gone);
+    let mut remaining = remaining(store, &gone);
+    let erased_at = Utc::now();
+    let erasures = |one: &Gone| Erasure {
+        lead_uuid: one.lead,
+        erased_at: erased_at.into(),
+        damaged: one.damaged,
+        destroyed: Destroyed::of(&sealed[&one.lead], forgetting.hashes.get(&one.lead).copied().unwrap_or(0)),
+        remaining: remaining.remove(&one.lead).unwrap_or_default(),
+    };
+    let erasures = gone.iter().map(erasures).collect();
+    let mut hashed = (&mut hashes, &mut forgetting);
+    let destroyed = destroy(store, &gone, &mut sealed, &mut hashed, erased_at.timestamp_millis(), told).await;
+    let committed = match destroyed {
+        Ok(()) => hashes.forget(store, forgetting).await,
+        failed => failed,
+    };
+    // Those that were begun meanwhile, too; and also where it failed, since it may have come far enough.
+    end(engine, &ending).await;
+    for one in &gone {
+        match one.damaged {
+            // Not all of its tables are known.
+            true => engine.kept.forget_all(),
+            false => engine.kept.forget(&one.tables_now(store)),
+        }
+    }
+    committed.map(|()| erasures)
+}
+
+impl Gone {
+    fn of(store: &Store, record: &LeadRecord) -> Self {
+        let LeadRecord { uuid: lead, company, created_at, updated_at, first_table, .. } = *record;
+        let tables = reading::tables_of(store, record);
+        Self { lead, company, created_at, updated_at, first_table, tables, damaged: false }
+    }
+
+    /// A lead whose record cannot be read: what is sealed with its key, and lies under its uuid, is all that is known of it.
+    fn damaged(store: &Store, lead: Uuid) -> Self {
+        let tables = reading::listed_tables(store, lead).collect();
+        Self { lead, tables, damaged: true, ..Self::default() }
+    }
+
+    /// Its tables, those included that were begun since.
+    fn tables_now(&self, store: &Store) -> Vec<Uuid> {
+        self.first_table.into_iter().chain(reading::listed_tables(store, self.lead)).collect()
+    }
+}
+
+/// Ends the tables of leads that are live. An actor that is gone has ended already.
+async fn end(engine: &Engine, leads: &BTreeSet<Uuid>) {
+    join_all(engine.live.of_leads(leads).into_iter().map(|actor| actor.send(Leave))).await;
+}
+
+/// Takes in what other processes on the store have erased: once this returns, nothing of it is shown here from memory, and nobody is
+/// asked about it any more. Waits for the store, and has other threads wait for none.
+///
+/// # Errors
+/// That the store cannot be read; what is live may be of an erased lead then.
+pub async fn take_in(engine: &Arc<Engine>) -> Result<(), String> {
+    // What was read before it keeps nothing after it, and what is read after it finds nothing.
+    engine.kept.forget_all();
+    let looking = Arc::clone(engine);
+    let look = move || -> Result<BTreeSet<Uuid>, ReadError> {
+        let erased = |lead| looking.records.store.is_erased(lead).map(|is| is.then_some(lead)).transpose();
+        looking.live.leads().into_iter().filter_map(erased).collect()
+    };
+    let erased = tokio::task::spawn_blocking(look).await.map_err(|panic| panic.to_string())?;
+    let erased = erased.map_err(|failure| failure.to_string())?;
+    end(engine, &erased).await;
+    engine.kept.forget_all();
+    Ok(())
+}
+
+/// By what leads are found, and duplicates of them known.
+#[derive(Default)]
+struct Hashes {
+    identities: Vec<IdentityOf>,
+    contacts: Vec<ContactsOf>,
+}
+
+impl Hashes {
+    fn add(&mut self, store: &Store, record: &LeadRecord) {
+        let (lead, company, identity) = (record.uuid, record.company, identity_of(store, record));
+        self.identities.push(IdentityOf { lead, company, identity });
+        self.contacts.push(contacts_of(store, record));
+    }
+
+    /// Those of a lead whose record does not say which: whoever has hashed it is gone through.
+    fn add_damaged(&mut self, store: &Store, lead: Uuid) -> Result<(), Unavailable> {
+        let mut companies = BTreeSet::new();
+        for owned in store.owners(Tree::Identities, &[], &[]) {
+            let (owner, key) = owned.map_err(failed)?;
+            companies.extend(key.first_chunk().filter(|_| owner == lead).map(|uuid| Uuid::from_bytes(*uuid)));
+        }
+        let identities = companies.into_iter().map(|company| IdentityOf { lead, company, identity: None });
+        self.identities.extend(identities);
+        self.contacts.push(ContactsOf { lead, contacts: Vec::new(), from_ms: 0, until_ms: 0 });
+        Ok(())
+    }
+
+    /// And these.
+    fn join(&mut self, more: Self) {
+        self.identities.extend(more.identities);
+        self.contacts.extend(more.contacts);
+    }
+
+    /// Begins to forget them. With `only_likely`, looks only at the places their hashes most likely have, without a scan.
+    fn begin_forgetting(&self, store: &Store, only_likely: bool) -> Result<Forgetting, Unavailable> {
+        let begun = store.begin_forgetting_identities(&self.identities, only_likely);
+        let mut forgetting = begun.map_err(failed)?;
+        forgetting.add(store.begin_forgetting_contacts(&self.contacts).map_err(failed)?);
+        Ok(forgetting)
+    }
+
+    /// Does the rest, once their leads are erased. What others have hashed anew meanwhile is forgotten with it.
+    async fn forget(&self, store: &Store, mut forgetting: Forgetting) -> Result<(), Unavailable> {
+        let leads = self.contacts.iter().map(|of| of.lead).collect();
+        while !forgetting.is_nothing() {
+            store.finish_forgetting(forgetting, &leads).await.map_err(failed)?;
+            forgetting = self.begin_forgetting(store, true)?;
+        }
+        Ok(())
+    }
+}
+
+fn failed(failure: impl std::fmt::Display) -> Unavailable {
+    tracing::error!(%failure, "leads could not be erased");
+    Unavailable
+}
+
+/// Destroys the data keys of leads, slot by slot, and removes what they have sealed. `sealed` is empty then.
+async fn destroy(
+    store: &Store,
+    gone: &[Gone],
+    sealed: &mut ByLead<Vec<RecordKey>>,
+    (hashes, forgetting): &mut (&mut Hashes, &mut Forgetting),
+    at_ms: i64,
+    told: &mut (dyn FnMut(usize) + Send),
+) -> Result<(), Unavailable> {
+    let of: ByLead<&Gone> = gone.iter().map(|one| (one.lead, one)).collect();
+    let mut prefills = prefills(store, gone);
+    for slots in store.by_slot(of.keys().copied()).chunks(SLOTS_AT_ONCE) {
+        let grown = grown(store, slots.iter().flatten().filter_map(|lead| of.get(lead).copied()))?;
+        forgetting.add(grown.begin_forgetting(store, false)?);
+        hashes.join(grown);
+        let commits = slots.iter().map(|leads| {
+            let mut commit = Commit::new().erase_all(leads.iter().copied(), at_ms);
+            for lead in leads {
+                // What is sealed could be left where it is; it would only take space.
+                let records = sealed.remove(lead).into_iter().flatten();
+                // Their key, which is none of the lead's, is destroyed in the minutes of any prefill.
+                let prefills = prefills.remove(lead).into_iter().flatten().map(|key| (Tree::Prefills, key));
+                let tables =
+                    of[lead].tables.iter().map(|table| (Tree::OpenTables, table.as_bytes().to_vec()));
+                let records = records.chain(prefills).chain(tables);
+                commit = records.fold(commit, |commit, (tree, key)| commit.remove(tree, key));
+            }
+            commit
+        });
+        store.commit_all(commits.collect(), |_| false).await.map_err(failed)?;
+        told(slots.iter().map(Vec::len).sum());
+    }
+    Ok(())
+}
+
+/// What leads are found by that were merged into since they were read: it was not forgotten yet.
+fn grown<'g>(store: &Store, gone: impl Iterator<Item = &'g Gone>) -> Result<Hashes, Unavailable> {
+    let mut grown = Hashes::default();
+    for one in gone {
+        match reading::held(store, one.lead)? {
+            Held::Whole(record) if record.updated_at != one.updated_at => grown.add(store, &record),
+            _ => {}
+        }
+    }
+    Ok(grown)
+}
+
+/// The prefills that were given under the uuids of leads.
+fn prefills(store: &Store, gone: &[Gone]) -> ByLead<Vec<Vec<u8>>> {
+    let mut of = ByLead::<Vec<Vec<u8>>>::new();
+    let companies: BTreeSet<Uuid> = gone.iter().map(|one| one.company).collect();
+    for company in companies {
+        let leads: BTreeSet<Uuid> =
+            gone.iter().filter(|one| one.company == company).map(|one| one.lead).collect();
+        for (key, prefill) in prefills_of(store, company, |lead| leads.contains(&lead)) {
+            of.entry(prefill.uuid.unwrap_or_default()).or_default().push(key);
+        }
+    }
+    of
+}
+
+/// Each company with the time at which the first of its leads was made, Unix milliseconds.
+fn companies(gone: &[Gone]) -> BTreeMap<Uuid, i64> {
+    // They come in the order in which they were made.
+    gone.iter().rev().map(|one| (one.company, one.created_at)).collect()
+}
+
+/// The records that are sealed by the data keys of leads; of each lead, also where there are none.
+fn sealed(store: &Store, gone: &[Gone]) -> ByLead<Vec<RecordKey>> {
+    let mut sealed: ByLead<Vec<RecordKey>> = gone.iter().map(|one| (one.lead, Vec::new())).collect();
+    let mut take = |tree: Tree, start: &[u8], prefix: &[u8]| {
+        for (owner, key) in store.owners(tree, start, prefix).filter_map(Result::ok) {
+            if let Some(records) = sealed.get_mut(&owner) {
+                records.push((tree, key));
+            }
+        }
+    };
+    for Gone { lead, tables, .. } in gone {
+        for tree in [Tree::Leads, Tree::LeadActions] {
+            take(tree, lead.as_bytes(), lead.as_bytes());
+        }
+        for table in tables {
+            for tree in [Tree::Answers, Tree::Calls, Tree::Transcripts] {
+                take(tree, table.as_bytes(), table.as_bytes());
+            }
+        }
+    }
+    let companies = companies(gone);
+    let Some(earliest) = companies.values().min() else { return sealed };
+    take(Tree::PartnerEvents, &[], &[]);
+    take(Tree::Repeats, &[], &[]);
+    take(Tree::OfferDisplays, &reading::made_since_us(*earliest).to_be_bytes(), &[]);
+    for (company, earliest) in companies {
+        take(Tree::LeadClientTags, &reading::arrived_since(company, earliest), company.as_bytes());
+    }
+    sealed
+}
+
+impl Destroyed {
+    fn of(sealed: &[RecordKey], hashes: u64) -> Self {
+        let count = |tree| sealed.iter().filter(|(of, _)| *of == tree).count() as u64;
+        Self {
+            leads: count(Tree::Leads),
+            answers: count(Tree::Answers) + count(Tree::Calls),
+            transcripts: count(Tree::Transcripts),
+            lead_actions: count(Tree::LeadActions),
+            partner_reports: count(Tree::PartnerEvents),
+            client_tags: count(Tree::LeadClientTags),
+            offer_displays: count(Tree::OfferDisplays),
+            hashes: hashes + count(Tree::Repeats),
+        }
+    }
+}
+
+/// What remains of leads.
+fn remaining(store: &Store, gone: &[Gone]) -> ByLead<Remaining> {
+    let begun = |one: &Gone| {
+        let rate_tables = one.tables.len() as u64;
+        (one.lead, Remaining { rate_tables, ..Remaining::default() })
+    };
+    let mut remaining: ByLead<Remaining> = gone.iter().map(begun).collect();
+    for (company, earliest) in companies(gone) {
+        let events = reading::feed_since::<Happening>(store, Tree::LeadEvents, company, earliest);
+        for event in events.filter(|event| event.taken_back_at.is_none()) {
+            remaining.entry(event.lead).and_modify(|of| of.lead_events += 1);
+        }
+        for payout in reading::feed_since::<Payout>(store, Tree::LeadPayouts, company, earliest) {
+            remaining.entry(payout.lead).and_modify(|of| of.lead_payouts += 1);
+        }
+    }
+    remaining
+}

@@ -1,0 +1,144 @@
+//! The index of persons: each lead is found in it by the contacts that it was made with.
+//!
+//! A lead is acknowledged before it is in the index, so that none is slowed down by it; who looks somebody up has it catch up first
+//! ([`ContactIndex::catch_up`]). What is done twice changes nothing, so a crash only has a step be done again. Leads of before there was an
+//! index come into it in the same way.
+
+use std::time::Instant;
+
+use offerd_engine::records::projection::{LOOK_AGAIN, Projection, STEP, blocking, step};
+use offerd_engine::records::reading::{self, Held};
+use offerd_engine::records::{Unavailable, contacts};
+use offerd_model::EventType;
+use offerd_store::entities::Happening;
+use offerd_store::{Commit, CommitError, Store};
+
+/// The name under which the store keeps how far it has come.
+const NAME: &str = "contacts";
+
+/// The index of a store.
+#[derive(Debug, Clone)]
+pub struct ContactIndex(pub Store);
+
+impl Projection for ContactIndex {
+    const TROUBLE: &'static str = "leads do not come into the index of persons yet; it is tried again";
+
+    async fn begin(&mut self) {
+        self.0.until_it_leads().await;
+    }
+
+    async fn fold(&mut self) -> Result<bool, CommitError> {
+        step(&self.0, (NAME, STEP), |happenings, moved| self.take_in(happenings, moved)).await
+    }
+}
+
+impl ContactIndex {
+    /// Reads on until all is in the index that was there, or the time is over; whether it is.
+    ///
+    /// # Errors
+    /// Why the store failed.
+    pub async fn catch_up(&mut self, until: Instant) -> Result<bool, CommitError> {
+        loop {
+            match self.fold().await {
+                Ok(false) => return Ok(true),
+                // Somebody else has brought these into it.
+                Ok(true) | Err(CommitError::Guard { .. }) if Instant::now() < until => {}
+                Err(CommitError::Busy) if Instant::now() < until => tokio::time::sleep(LOOK_AGAIN).await,
+                Ok(true) | Err(CommitError::Busy | CommitError::Guard { .. }) => return Ok(false),
+                Err(failure) => return Err(failure),
+            }
+        }
+    }
+
+    /// Brings leads into the index. A lead that cannot be read for the moment fails the step, so that it is tried again.
+    async fn take_in(&self, happenings: Vec<Happening>, moved: Commit) -> Result<(), CommitError> {
+        let store = self.0.clone();
+        let found = move || -> Result<Vec<Commit>, Unavailable> {
+            let mut found = Vec::new();
+            for made in happenings.iter().filter(|one| one.event_type == EventType::LeadCreated) {
+                if let Held::Whole(record) = reading::held(&store, made.lead)? {
+                    found.extend(contacts::found_by(&store, &record));
+                }
+            }
+            Ok(found)
+        };
+        let unread = |Unavailable| CommitError::Failed("a lead cannot be read".to_owned());
+        let found = blocking(found).await?.map_err(unread)?;
+        // A lead that was erased meanwhile is passed over.
+        self.0.commit_all(found, |failure| matches!(failure, CommitError::Erased)).await?;
+        self.0.commit(moved).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::Duration;
+
+    use uuid::Uuid;
+
+    use super::*;
+    use offerd_engine::records::writing;
+    use offerd_model::{CreditBands, Lead};
+    use offerd_store::entities::LeadRecord;
+    use offerd_store::{Clock, StoreOptions, Tree};
+
+    #[tokio::test]
+    async fn a_lead_that_cannot_be_read_for_the_moment_comes_into_the_index_when_it_can() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = options(&directory.path().join("store"));
+        let now_us = Arc::new(AtomicU64::new(1_700_000_000_000_000));
+        let clock = Arc::clone(&now_us);
+        let options = StoreOptions { clock: Clock::new(move || clock.load(Ordering::SeqCst)), ..options };
+        let store = Store::open_inline_with(&options).unwrap();
+        let record = record(store.now_ms());
+        store.commit(writing::new_lead(&record, None)).await.unwrap();
+        now_us.fetch_add(3_600_000_000, Ordering::SeqCst);
+        store.commit(Commit::new().put(Tree::Meta, "later", "value")).await.unwrap();
+        assert_eq!(store.volumes().len(), 2);
+        store.close().unwrap();
+        drop(store);
+
+        let index = ContactIndex(Store::open_inline_with(&options).unwrap());
+        let made = writing::About::of(&record).happening(EventType::LeadCreated, record.created_at);
+        let moved = || Commit::new().put(Tree::Meta, "moved", "value");
+        let [contact] = contacts::contacts(&index.0, &record.lead)[..] else { panic!("one contact") };
+        let file = options.path.join("volumes/1/00000001.records");
+        let aside = options.path.join("aside");
+        fs::rename(&file, &aside).unwrap();
+        fs::create_dir(&file).unwrap();
+        let taken = index.take_in(vec![made.clone()], moved()).await;
+        assert!(matches!(taken, Err(CommitError::Failed(_))), "{taken:?}");
+        assert_eq!(index.0.get(Tree::Meta, "moved").unwrap(), None);
+
+        fs::remove_dir(&file).unwrap();
+        fs::rename(&aside, &file).unwrap();
+        index.take_in(vec![made], moved()).await.unwrap();
+        assert_eq!(index.0.found_by(&contact).unwrap(), [record.uuid]);
+        assert!(index.0.get(Tree::Meta, "moved").unwrap().is_some());
+    }
+
+    /// A store of files that begins a volume each hour.
+    fn options(path: &std::path::Path) -> StoreOptions {
+        StoreOptions { volume_age: Duration::from_secs(3600), ..StoreOptions::new(path) }
+    }
+
+    fn record(created_at: i64) -> LeadRecord {
+        LeadRecord {
+            uuid: Uuid::from_u128(0x1EAD),
+            company: Uuid::from_u128(0xC0),
+            test: false,
+            created_at,
+            updated_at: created_at,
+            bands: CreditBands::Current,
+            newer_values: false,
+            first_table: None,
+            consents_stated_at: None,
+            earlier_consents: Vec::new(),
+            experiments: std::collections::BTreeMap::new(),
+            lead: Lead::read(br#"{"personalInformation": {"email": "ada@example.com"}}"#).unwrap(),
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! Prefills: the data of a lead that somebody has given in one place and comes back for in another, with a token that nobody guesses.
+//!
+//! A prefill is kept for minutes and read a few times: each reading is counted on the disk before it is answered, so that a crash
+//! gives nobody one more. It is sealed with a key that is [destroyed](Store::forget_passed) soon after its end, whoever reads or
+//! does not. What is in memory says only that there is one, for how long, and how many a company has.
+//!
+//! Where several processes share the store, its records say that for all of them, and the one that leads destroys the keys.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use metrics::{counter, gauge};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::error;
+use uuid::Uuid;
+
+use offerd_base::ids;
+use offerd_base::shares::{Share, Shares};
+use offerd_base::telemetry::metrics::{PREFILLS, PREFILLS_ENDED};
+use offerd_model::{Lead, Viewer};
+use offerd_store::{Commit, CommitError, Store, Tree, codec};
+
+/// How long the key of one may outlive it.
+const SWEPT_AFTER: Duration = Duration::from_secs(10);
+
+/// What each process writes last of the prefills that ended by it, so that the one that leads destroys their keys.
+const ENDED: &[u8] = b"prefills_ended";
+
+/// How long prefills are kept and how many; `limits.prefill*` in the settings.
+#[derive(Debug, Clone, Copy)]
+pub struct PrefillRules {
+    /// How long one can be read.
+    pub lifetime: Duration,
+    /// How often.
+    pub reads: u32,
+    /// How many of one company there may be at once; 0 for no limit.
+    pub per_company: usize,
+    /// Longest wait for the store.
+    pub longest_write: Duration,
+}
+
+/// The prefills of a store.
+pub struct Prefills {
+    store: Store,
+    /// The rules.
+    pub rules: PrefillRules,
+    shares: Shares,
+    kept: Mutex<HashMap<Uuid, Kept>>,
+    /// Whether one has ended whose key may still be there.
+    has_ended: AtomicBool,
+    /// What each process that shares the store had written of those that ended by it, when keys were destroyed last.
+    ended: Mutex<Vec<(Vec<u8>, Vec<u8>)>>,
+}
+
+/// A prefill that can be read.
+struct Kept {
+    company: Uuid,
+    until: Instant,
+    _place: Share,
+}
+
+/// Room for one more prefill of a company.
+#[derive(Debug)]
+pub struct Room(Uuid, Share);
+
+/// A prefill as it is stored. JSON, by company and token.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PrefillRecord {
+    /// Whether it was stored by a test token.
+    test: bool,
+    /// Until when it can be read, Unix milliseconds.
+    until_ms: i64,
+    /// How often it can still be read.
+    reads_left: u32,
+    /// What was given.
+    lead: Lead,
+}
+
+/// A prefill exists but cannot be read now, or not be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unavailable;
+
+impl std::fmt::Debug for Prefills {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prefills").field("rules", &self.rules).finish_non_exhaustive()
+    }
+}
+
+impl Prefills {
+    /// Those of a store, with what a restart has left.
+    pub fn of(store: Store, rules: PrefillRules) -> Self {
+        // A crash may have left some that have ended, or a backup that was restored.
+        let has_ended = AtomicBool::new(true);
+        let prefills = Self {
+            store,
+            rules,
+            shares: Shares::default(),
+            kept: Mutex::default(),
+            has_ended,
+            ended: Mutex::default(),
+        };
+        if prefills.store.is_shared() {
+            // The records say it, whoever has written them.
+            return prefills;
+        }
+        let (now_ms, lifetime_ms) = (prefills.store.now_ms(), millis(rules.lifetime));
+        for (key, record) in stored(&prefills.store, []) {
+            // Whatever the clock shows, none is kept for longer than it would be from now on.
+            let left_ms = record.map_or(0, |record| (record.until_ms - now_ms).clamp(0, lifetime_ms));
+            let (Some(company), Some(token)) = (id_at(&key, 0), id_at(&key, 16)) else { continue };
+            if let Some(share) = prefills.shares.take(company, 1, 0).filter(|_| left_ms > 0) {
+                let until = Instant::now() + Duration::from_millis(left_ms.unsigned_abs());
+                prefills.kept.lock().insert(token, Kept { company, until, _place: share });
+            }
+        }
+        prefills.count();
+        prefills
+    }
+
+    /// Room for one more of a company. In a database, of several that are given at one time through different processes each may find
+    /// the last.
+    ///
+    /// # Errors
+    /// How long it may be until there is room again, when the company has as many as it may.
+    pub fn place(&self, company: Uuid) -> Result<Room, Duration> {
+        let most = self.rules.per_company;
+        let share = match self.store.is_shared() {
+            true => {
+                // Where it cannot be counted it cannot be written either, which tells why.
+                let count = self.store.count(Tree::Prefills, company);
+                let is_full = most > 0 && count.is_ok_and(|count| count >= most as u64);
+                self.shares.take(company, 1, 0).filter(|_| !is_full)
+            }
+            false => self.shares.take(company, 1, most),
+        };
+        share.map(|share| Room(company, share)).ok_or_else(|| self.next_place(company))
+    }
+
+    /// Until the first of a company's is over and swept, if nobody uses one up before.
+    fn next_place(&self, company: Uuid) -> Duration {
+        let kept = self.kept.lock();
+        let first = kept.values().filter(|one| one.company == company).map(|one| one.until).min();
+        first.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
+            + self.swept_after()
+    }
+
+    fn swept_after(&self) -> Duration {
+        self.rules.lifetime.min(SWEPT_AFTER)
+    }
+
+    /// Keeps a lead's data. Once this returns the token, they survive a crash.
+    ///
+    /// # Errors
+    /// [`CommitError`], with nothing kept.
+    pub async fn keep(
+        &self,
+        Room(company, share): Room,
+        test: bool,
+        lead: Lead,
+    ) -> Result<Uuid, CommitError> {
+        let token = ids::random();
+        let until_ms = self.store.now_ms().saturating_add(millis(self.rules.lifetime));
+        let record = PrefillRecord { test, until_ms, reads_left: self.rules.reads, lead };
+        let commit = Commit::new().put(Tree::Prefills, key(company, token), codec::encode_json(&record));
+        // Before it is written, or it would be taken for one that is over.
+        let until = Instant::now() + self.rules.lifetime;
+        self.kept.lock().insert(token, Kept { company, until, _place: share });
+        let written = self.store.commit_within(self.rules.longest_write, commit).await;
+        if written.is_err() {
+            // It may still be written, and is over in its time where the record says so.
+            self.kept.lock().remove(&token);
+            self.has_ended.store(true, Ordering::Relaxed);
+        }
+        self.count();
+        written.map(|()| token)
+    }
+
+    /// Reads a prefill that the viewer may read, and counts that. `None` for one that is unknown, over, used up, or another company's.
+    ///
+    /// # Errors
+    /// [`Unavailable`] when the store cannot be read or written; the reading may be counted then.
+    pub async fn read(&self, viewer: Viewer, token: Uuid) -> Result<Option<Lead>, Unavailable> {
+        let key = key(viewer.company, token);
+        // What nobody knows has no line.
+        let is_known = || self.store.get(Tree::Prefills, &key).map(|stored| stored.is_some());
+        if !self.may_be_kept(token) || self.store.is_shared() && !is_known().map_err(|_| Unavailable)? {
+            return Ok(None);
+        }
+        let turn = self.store.turn(self.rules.longest_write, Tree::Prefills, &key).await;
+        let mut turn = turn.map_err(|_| Unavailable)?;
+        while turn.tries().await {
+            if !self.may_be_kept(token) {
+                return Ok(None);
+            }
+            let stored = self.store.get(Tree::Prefills, &key).map_err(|_| Unavailable)?;
+            let Some(stored) = stored else { return Ok(None) };
+            let record = self.store.decode_json(Tree::Prefills, &key, &stored);
+            let mut record: PrefillRecord = record.map_err(|_| Unavailable)?;
+            if !viewer.sees_kind(record.test) || self.store.is_shared() && self.is_over(&record) {
+                return Ok(None);
+            }
+            record.reads_left = record.reads_left.saturating_sub(1);
+            let is_last = record.reads_left == 0;
+            let commit = Commit::new().unchanged(Tree::Prefills, &key, stored);
+            let commit = if is_last {
+                // Whoever reads may hang up before the end.
+                self.has_ended.store(true, Ordering::Relaxed);
+                self.ending(commit).remove(Tree::Prefills, &key)
+            } else {
+                commit.put(Tree::Prefills, &key, codec::encode_json(&record))
+            };
+            match self.store.commit_within(self.rules.longest_write, commit).await {
+                Ok(()) => {
+                    if is_last {
+                        self.end_used_up(token);
+                    }
+                    return Ok(Some(record.lead));
+                }
+                // Another reading was counted meanwhile.
+                Err(CommitError::Guard { .. }) => {}
+                Err(_) => return Err(Unavailable),
+            }
+        }
+        Err(Unavailable)
+    }
+
+    /// Ends those that are over, and destroys the keys of what ended, for ever; in a database once this process leads.
+    pub async fn sweep(&self) {
+        let mut ticks = interval(self.swept_after());
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            self.sweep_once().await;
+        }
+    }
+
+    async fn sweep_once(&self) {
+        let over = self.end_those_over();
+        self.count();
+        if self.is_to_be_swept(over) {
+            self.destroy_keys().await;
+        }
+        // Only now is nothing left of them.
+        counter!(PREFILLS_ENDED, "by" => "time").increment(over);
+        self.count();
+    }
+
+    async fn destroy_keys(&self) {
+        let is_wanted = |key: &[u8], payload: &[u8]| match self.store.is_shared() {
+            true => self
+                .store
+                .decode_json(Tree::Prefills, key, payload)
+                .is_ok_and(|record| !self.is_over(&record)),
+            false => id_at(key, 16).is_some_and(|token| self.may_be_kept(token)),
+        };
+        if let Err(failure) = self.store.forget_passed(Tree::Prefills, is_wanted).await {
+            self.has_ended.store(true, Ordering::Relaxed);
+            error!(%failure, "the keys of prefills that have ended could not be destroyed; it is tried again");
+        }
+    }
+
+    /// Whether something has ended whose key is to be destroyed by this process.
+    fn is_to_be_swept(&self, over: u64) -> bool {
+        if !self.store.is_shared() {
+            return self.has_ended.swap(false, Ordering::Relaxed) || over > 0;
+        }
+        if !self.store.leads() {
+            return false;
+        }
+        let ended: Vec<_> = self.store.scan(Tree::Meta, ENDED).filter_map(Result::ok).collect();
+        let mut ended_before = self.ended.lock();
+        let has_ended = *ended_before != ended;
+        *ended_before = ended;
+        let is_over = |record: Option<PrefillRecord>| record.is_none_or(|record| self.is_over(&record));
+        self.has_ended.swap(false, Ordering::Relaxed)
+            || has_ended
+            || stored(&self.store, []).any(|(_, record)| is_over(record))
+    }
+
+    /// Has the process that leads know that one ends by this commit.
+    fn ending(&self, commit: Commit) -> Commit {
+        match self.store.is_shared() {
+            true => commit.put(Tree::Meta, self.store.own_key(ENDED), ids::random().as_bytes()),
+            false => commit,
+        }
+    }
+
+    /// Whether it can be read no more by what its record says: by the clocks of who wrote it and of who reads it.
+    fn is_over(&self, record: &PrefillRecord) -> bool {
+        record.until_ms <= self.store.now_ms()
+    }
+
+    fn end_those_over(&self) -> u64 {
+        let mut kept = self.kept.lock();
+        let (now, before) = (Instant::now(), kept.len());
+        kept.retain(|_, one| one.until > now);
+        (before - kept.len()) as u64
+    }
+
+    fn end_used_up(&self, token: Uuid) {
+        if self.kept.lock().remove(&token).is_some() {
+            counter!(PREFILLS_ENDED, "by" => "reads").increment(1);
+            self.count();
+        }
+        self.has_ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether there may be a record of it that can be read: another process may have kept it.
+    fn may_be_kept(&self, token: Uuid) -> bool {
+        let kept = self.kept.lock();
+        kept.get(&token).map_or(self.store.is_shared(), |one| one.until > Instant::now())
+    }
+
+    fn count(&self) {
+        gauge!(PREFILLS).set(self.kept.lock().len() as f64);
+    }
+}
+
+/// Where the prefills are that its own company gave under the uuid of a lead, and what they hold.
+pub fn prefills_of(
+    store: &Store,
+    company: Uuid,
+    is_wanted: impl Fn(Uuid) -> bool,
+) -> impl Iterator<Item = (Vec<u8>, Lead)> {
+    let prefills = stored(store, company).filter_map(|(key, record)| Some((key, record?.lead)));
+    prefills.filter(move |(_, prefill)| prefill.uuid.is_some_and(&is_wanted))
+}
+
+/// Those in the store whose keys begin so, each with its record where that can be read.
+fn stored(store: &Store, prefix: impl AsRef<[u8]>) -> impl Iterator<Item = (Vec<u8>, Option<PrefillRecord>)> {
+    let read = move |(key, payload): (Vec<u8>, Vec<u8>)| {
+        let record = store.decode_json(Tree::Prefills, &key, &payload).ok();
+        (key, record)
+    };
+    store.scan(Tree::Prefills, prefix).filter_map(Result::ok).map(read)
+}
+
+/// Under which a prefill is kept.
+fn key(company: Uuid, token: Uuid) -> Vec<u8> {
+    [&company.as_bytes()[..], token.as_bytes()].concat()
+}
+
+fn id_at(key: &[u8], at: usize) -> Option<Uuid> {
+    Uuid::from_slice(key.get(at..at + 16)?).ok()
+}
+
+fn millis(span: Duration) -> i64 {
+    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+    use offerd_store::Clock;
+    use offerd_store::testing::Nodes;
+
+    const COMPANY: Uuid = Uuid::from_u128(7);
+
+    fn rules() -> PrefillRules {
+        let (lifetime, longest_write) = (Duration::from_secs(60), Duration::from_secs(20));
+        PrefillRules { lifetime, reads: 1, per_company: 3, longest_write }
+    }
+
+    async fn kept(prefills: &Prefills) -> Uuid {
+        let lead = Lead::read(br#"{"productTypes": ["loan"]}"#).unwrap();
+        prefills.keep(prefills.place(COMPANY).unwrap(), false, lead).await.unwrap()
+    }
+
+    async fn is_read(prefills: &Prefills, token: Uuid) -> bool {
+        prefills.read(Viewer::of_all(COMPANY), token).await.unwrap().is_some()
+    }
+
+    #[tokio::test]
+    async fn what_one_process_keeps_another_reads_and_the_one_that_leads_forgets() {
+        let Some(mut nodes) = Nodes::new() else { return };
+        let now_ms = Arc::new(AtomicU64::new(1_700_000_000_000));
+        let clock = Arc::clone(&now_ms);
+        nodes.options.clock = Clock::new(move || clock.load(Ordering::SeqCst) * 1000);
+        let [leads, other] =
+            [nodes.first(), nodes.beside("second")].map(|store| Prefills::of(store, rules()));
+        let tokens = [kept(&leads).await, kept(&other).await, kept(&leads).await];
+        assert!(other.place(COMPANY).is_err() && leads.place(COMPANY).is_err(), "each knows of all three");
+        for prefills in [&other, &leads, &other] {
+            prefills.sweep_once().await;
+        }
+        assert_eq!(leads.store.count(Tree::Prefills, COMPANY), Ok(3), "none has ended");
+        assert!(is_read(&other, tokens[0]).await && !is_read(&leads, tokens[0]).await, "it was used up");
+        assert!(!other.is_to_be_swept(0), "it does not lead");
+        assert!(leads.is_to_be_swept(0), "it is told that one has ended");
+        assert!(!leads.is_to_be_swept(0), "once");
+        assert!(is_read(&leads, tokens[1]).await && !is_read(&other, tokens[1]).await);
+
+        now_ms.fetch_add(61_000, Ordering::SeqCst);
+        assert!(!is_read(&other, tokens[2]).await, "it is over");
+        leads.sweep_once().await;
+        assert_eq!(leads.store.count(Tree::Prefills, COMPANY), Ok(0));
+        assert!(other.place(COMPANY).is_ok());
+    }
+}

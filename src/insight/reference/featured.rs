@@ -1,0 +1,29 @@
+//! The featured institutions of a book.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use offerd_model::FeaturedFinancialInstitution;
+use offerd_partners::base_url::absolute;
+use offerd_partners::{Book, Identity};
+
+/// Lists the featured institutions by name, each once: partners of one institution share its uuid, and the first
+/// of them stands for it. `base_url` is what URLs of partner files may begin with.
+pub fn featured_institutions(book: &Book, base_url: &str) -> Vec<FeaturedFinancialInstitution> {
+    let mut by_uuid: BTreeMap<Uuid, FeaturedFinancialInstitution> = BTreeMap::new();
+    for identity in book.partners().into_iter().filter(|identity| identity.featured) {
+        by_uuid.entry(identity.institution).or_insert_with(|| shown(identity, base_url));
+    }
+    let mut institutions: Vec<_> = by_uuid.into_values().collect();
+    institutions.sort_by(|one, other| one.name.cmp(&other.name));
+    institutions
+}
+
+fn shown(identity: &Identity, base_url: &str) -> FeaturedFinancialInstitution {
+    FeaturedFinancialInstitution {
+        uuid: identity.institution,
+        name: identity.partner.name.clone(),
+        logo_url: absolute(&identity.partner.image_url, base_url),
+    }
+}

@@ -1,0 +1,344 @@
+//! A count of one time zone: what the store has of it, and what was counted since.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use chrono::{DateTime, NaiveDate};
+use chrono_tz::Tz;
+use metrics::{counter, gauge};
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+use tracing::warn;
+use uuid::Uuid;
+
+use super::SLOTS_MAX;
+use super::blocks::{self, unreadable};
+use super::cells::{At, Cells, Values};
+use super::dimension::{Kind, Slot, TAGS_MAX};
+use super::key::{self, Place, Space};
+use super::measure::{Measure, Measures};
+use super::names::{NONE, Names, OTHER, UNKNOWN};
+use super::subject::{AtPartner, Person};
+use offerd_base::config::ReportSettings;
+use offerd_base::telemetry::metrics::{REPORT_CELLS, REPORT_TAGS_BEYOND};
+use offerd_model::ProductType;
+use offerd_store::{Commit, CommitError, ReadError, Store, Tree, codec};
+
+/// Values of a dimension that is no tag, at most: more than there can be of each.
+const VALUES_MAX: usize = 100_000;
+
+/// How often is written what others make reports of; less often where that would take more than one part of the time in so many.
+const FOR_OTHERS_EVERY: Duration = Duration::from_secs(3);
+const WRITES_A_PART: u32 = 20;
+
+/// A count, as far as it has come.
+#[derive(Debug)]
+pub struct Count {
+    /// Which it is.
+    pub space: Space,
+    /// Which was in force when it was read: itself, unless that was damaged.
+    in_force: u32,
+    /// How far it has come.
+    pub state: State,
+    rules: Arc<ReportSettings>,
+    /// As the store has it; `None` where it has none.
+    stored: Option<Vec<u8>>,
+    names: HashMap<(Uuid, Slot), Names>,
+    /// Counted and not known to be written.
+    pub pending: Cells,
+    written_at: Instant,
+    /// How long it took to write it last.
+    pub wrote_for: Duration,
+}
+
+/// Whose something is that is counted, and when it was.
+#[derive(Debug, Clone, Copy)]
+pub struct When {
+    /// The company.
+    pub company: Uuid,
+    /// Whether the lead is a test.
+    pub test: bool,
+    /// When, Unix milliseconds.
+    pub at: i64,
+}
+
+/// How far a count has come. Written with the cells that were counted, so that each record is counted once, whatever crashes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// How often was written; the number of the next part.
+    pub writes: u32,
+    /// How far the [feeds](offerd_engine::records::projection::FEEDS) of each company are counted: the arrival of the first record that is not, in
+    /// microseconds.
+    pub cursors: BTreeMap<Uuid, [u64; 2]>,
+    /// Rate tables that were open when they were met, each under its company: they are counted when they are complete.
+    pub open: BTreeSet<(Uuid, Uuid)>,
+    /// The tags that are counted, in the order of their numbers.
+    pub tags: Vec<String>,
+    /// What each partner ever reported, a bit for each measure; the key is the partner's.
+    pub reported: BTreeMap<String, u8>,
+}
+
+/// A commit of a count, with the state that it writes.
+pub type Draft = (Commit, Vec<u8>);
+
+impl Count {
+    /// The count of a zone that is in force; an empty one where there is none.
+    ///
+    /// # Errors
+    /// That it cannot be read.
+    pub fn load(store: &Store, zone: Tz, rules: Arc<ReportSettings>) -> Result<Self, CommitError> {
+        let in_force = Self::generation_in_force(store, zone)?;
+        let space = Space { zone, generation: in_force };
+        let count = Self::of(store, space, Arc::clone(&rules));
+        let is_lost = match &count {
+            Ok(count) => count.stored.is_none() && store.scan(Tree::Reports, space.blocks()).next().is_some(),
+            Err(error) => matches!(error, ReadError::Broken(_)),
+        };
+        if !is_lost {
+            return count.map_err(unreadable);
+        }
+        // Nobody knows how far it had come: what is counted of it would count twice.
+        warn!(
+            zone = zone.name(),
+            "the count for reports is damaged, and made anew from the records that there are"
+        );
+        let anew = Space { generation: in_force.wrapping_add(1), ..space };
+        let anew = Self::of(store, anew, rules).map_err(unreadable)?;
+        Ok(Self { in_force, ..anew })
+    }
+
+    /// Which count of a zone is in force.
+    ///
+    /// # Errors
+    /// That it cannot be read.
+    fn generation_in_force(store: &Store, zone: Tz) -> Result<u32, CommitError> {
+        Ok(store.read(Tree::Reports, key::in_force(zone)).map_err(unreadable)?.unwrap_or(0))
+    }
+
+    /// Whether the count of its zone that is in force is the same as when this one was read.
+    ///
+    /// # Errors
+    /// That it cannot be read.
+    pub fn is_in_force(&self, store: &Store) -> Result<bool, CommitError> {
+        Ok(Self::generation_in_force(store, self.space.zone)? == self.in_force)
+    }
+
+    /// One of a zone's counts.
+    ///
+    /// # Errors
+    /// That it cannot be read.
+    pub fn of(store: &Store, space: Space, rules: Arc<ReportSettings>) -> Result<Self, ReadError> {
+        let stored = store.get(Tree::Reports, space.state())?;
+        let mut state = match &stored {
+            Some(bytes) => store.decode(Tree::Reports, &space.state(), bytes)?,
+            None => State::default(),
+        };
+        for tag in &rules.tags {
+            if !state.tags.contains(tag) && state.tags.len() < TAGS_MAX {
+                state.tags.push(tag.clone());
+            }
+        }
+        let mut names: HashMap<(Uuid, Slot), Names> = HashMap::new();
+        for record in store.scan(Tree::Reports, space.names()) {
+            let (key, bytes) = record?;
+            let Some((place, first)) = space.names_of(&key) else { continue };
+            let some = store.decode(Tree::Reports, &key, &bytes)?;
+            names.entry(place).or_default().load(first, some);
+        }
+        Ok(Self {
+            space,
+            in_force: space.generation,
+            state,
+            rules,
+            stored,
+            names,
+            pending: Cells::default(),
+            written_at: Instant::now(),
+            wrote_for: Duration::ZERO,
+        })
+    }
+
+    /// The names of a dimension at a company.
+    pub fn names(&self, company: Uuid, slot: Slot) -> &Names {
+        static NO_OWN: LazyLock<Names> = LazyLock::new(Names::default);
+        self.names.get(&(company, slot)).unwrap_or(&NO_OWN)
+    }
+
+    /// The values of a dimension under which anything was counted, at any company.
+    pub fn known(&self, slot: Slot) -> BTreeSet<&str> {
+        let of_slot = self.names.iter().filter(|((_, of), _)| *of == slot);
+        of_slot.flat_map(|(_, names)| names.names.iter().map(|name| &**name)).collect()
+    }
+
+    /// The day of a time in this count's zone.
+    pub fn day(&self, at: i64) -> NaiveDate {
+        let at = DateTime::from_timestamp_millis(at).unwrap_or_default();
+        at.with_timezone(&self.space.zone).date_naive()
+    }
+
+    fn at(&self, When { company, test, at }: When) -> At {
+        At { company, test, day: self.day(at) }
+    }
+
+    /// Adds what happened, of a lead and perhaps of a partner's place.
+    pub fn add(&mut self, when: When, person: &Person, at_partner: Option<&AtPartner>, measures: Measures) {
+        let values = self.values(when.company, person, at_partner);
+        self.pending.add(self.at(when), &values, measures);
+    }
+
+    /// Adds a rate table, or something of one: to the whole and to the product types of its places, each once, and by nothing else.
+    pub fn add_table(&mut self, when: When, products: &BTreeSet<ProductType>, measures: Measures) {
+        let ids = products.iter().map(|product| self.id(when.company, Slot::PRODUCT, product.as_str()));
+        let values = Values(vec![ids.collect()]);
+        self.pending.add(self.at(when), &values, measures);
+    }
+
+    /// Adds a lead by the partners that have places at its first table, once for each value.
+    pub fn add_by_partner(&mut self, when: When, person: &Person, places: &[AtPartner], measures: Measures) {
+        let values: Vec<Values> =
+            places.iter().map(|place| self.values(when.company, person, Some(place))).collect();
+        let is_by_partner = |kind: Kind| kind.has(Slot::PARTNER) || kind.has(Slot::SUB_TYPE);
+        self.pending.add_once(self.at(when), &values, is_by_partner, measures);
+    }
+
+    /// The numbers of what something has of each dimension. A lead that is of no place yet has nothing of partners, and the products
+    /// that it asks for.
+    fn values(&mut self, company: Uuid, person: &Person, at_partner: Option<&AtPartner>) -> Values {
+        let lead = if person.record.is_some() { NONE } else { UNKNOWN };
+        let mut slots = vec![Vec::new(); usize::from(Slot::tag(self.state.tags.len()).0)];
+        let mut set = |slot: Slot, ids: Vec<u32>| slots[usize::from(slot.0)] = ids;
+        match at_partner {
+            Some(place) => {
+                let product = place.product_type.iter().map(|product| product.as_str());
+                set(Slot::PRODUCT, self.ids(company, Slot::PRODUCT, product, NONE));
+                let sub_types = place.sub_types.iter().map(|sub_type| sub_type.as_str());
+                set(Slot::SUB_TYPE, self.ids(company, Slot::SUB_TYPE, sub_types, NONE));
+                let partner = place.partner.iter().map(String::as_str);
+                set(Slot::PARTNER, self.ids(company, Slot::PARTNER, partner, UNKNOWN));
+            }
+            None => {
+                let products = person.asks_for().into_iter().map(|product| product.as_str());
+                set(Slot::PRODUCT, self.ids(company, Slot::PRODUCT, products, lead));
+            }
+        }
+        set(Slot::RATING, self.ids(company, Slot::RATING, person.rating().into_iter(), lead));
+        set(Slot::STATE, self.ids(company, Slot::STATE, person.state().into_iter(), lead));
+        // One that is not to be counted any more keeps its number, and what was counted.
+        let rules = Arc::clone(&self.rules);
+        for tag in &rules.tags {
+            let Some(nth) = self.state.tags.iter().position(|known| known == tag) else { continue };
+            let slot = Slot::tag(nth);
+            set(slot, self.ids(company, slot, person.tag(tag).into_iter(), lead));
+        }
+        let experiments = person.experiments();
+        if !experiments.is_empty() {
+            slots.resize(SLOTS_MAX, Vec::new());
+            let labels = experiments.iter().map(String::as_str);
+            slots[usize::from(Slot::EXPERIMENT.0)] = self.ids(company, Slot::EXPERIMENT, labels, NONE);
+        }
+        Values(slots)
+    }
+
+    /// The number of a value of a dimension at a company.
+    pub fn id(&mut self, company: Uuid, slot: Slot, value: &str) -> u32 {
+        let most = if slot.is_tag() { self.rules.tag_values } else { VALUES_MAX };
+        self.names.entry((company, slot)).or_default().id(value, most)
+    }
+
+    /// The numbers of values, each once; `instead` where there is none.
+    fn ids<'v>(
+        &mut self,
+        company: Uuid,
+        slot: Slot,
+        values: impl Iterator<Item = &'v str>,
+        instead: u32,
+    ) -> Vec<u32> {
+        let mut ids: Vec<u32> = values.map(|value| self.id(company, slot, value)).collect();
+        if slot.is_tag() && ids.contains(&OTHER) {
+            let tag = self.state.tags[usize::from(slot.0 - Slot::TAG.0)].clone();
+            counter!(REPORT_TAGS_BEYOND, "tag" => tag).increment(1);
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        if ids.is_empty() { vec![instead] } else { ids }
+    }
+
+    /// Whether what was counted is to be written by now; soon, where others make reports of what is written.
+    pub fn is_due(&self, for_others: bool) -> bool {
+        gauge!(REPORT_CELLS, "zone" => self.space.zone.name()).set(self.pending.count as f64);
+        let mut every = self.rules.write_every;
+        if for_others {
+            every = every.min(FOR_OTHERS_EVERY.max(self.wrote_for * WRITES_A_PART));
+        }
+        self.pending.count >= self.rules.cells_in_memory || self.written_at.elapsed() >= every
+    }
+
+    /// What stores everything counted so far, unless another process has counted since, and the days and months that get a part;
+    /// `None` if all is stored.
+    pub fn draft(&mut self) -> Option<(Draft, Vec<Place>)> {
+        self.written_at = Instant::now();
+        if self.stored.as_ref() == Some(&codec::encode(&self.state)) && self.pending.count == 0 {
+            return None;
+        }
+        let commit = Commit::new().as_found(Tree::Reports, self.space.state(), self.stored.as_deref());
+        let (mut commit, state) = self.with_next_state(commit);
+        for ((company, slot), names) in &self.names {
+            if let Some((first, names)) = names.unwritten() {
+                let key = self.space.some_names(*company, *slot, first);
+                commit = commit.put(Tree::Reports, key, codec::encode(names));
+            }
+        }
+        let parts = blocks::parts(&self.pending);
+        for (place, blocks) in &parts {
+            commit = blocks::put(commit, self.space, *place, self.state.writes, blocks);
+        }
+        Some(((commit, state), parts.into_keys().collect()))
+    }
+
+    /// What merges the parts of a day or month, where there are many; everything is stored.
+    ///
+    /// # Errors
+    /// That they cannot be read.
+    pub fn merge(&self, store: &Store, place: Place) -> Result<Option<Draft>, CommitError> {
+        let merged = blocks::merged(store, self.space, place, self.state.writes)?;
+        let stored = self.stored.as_deref().unwrap_or_default();
+        let guarded = |commit: Commit| commit.unchanged(Tree::Reports, self.space.state(), stored);
+        Ok(merged.map(|commit| self.with_next_state(guarded(commit))))
+    }
+
+    /// Adds to a commit that the store is written to once more.
+    fn with_next_state(&self, commit: Commit) -> Draft {
+        let state = codec::encode(&State { writes: self.state.writes + 1, ..self.state.clone() });
+        (commit.put(Tree::Reports, self.space.state(), state.clone()), state)
+    }
+
+    /// Notes that a draft was written, with its state: nothing was counted since it was made.
+    pub fn note_written(&mut self, state: Vec<u8>) {
+        self.stored = Some(state);
+        self.state.writes += 1;
+        self.names.values_mut().for_each(Names::note_written);
+        self.pending = Cells::default();
+    }
+}
+
+impl State {
+    /// Notes that a partner has reported something.
+    pub fn note_reported(&mut self, partner: &str, measure: Measure) {
+        *self.reported.entry(partner.to_owned()).or_default() |= 1 << measure as u8;
+    }
+
+    /// Whether a partner, or any where none is named, ever reported something.
+    pub fn has_reported(&self, partner: Option<&str>, measure: Measure) -> bool {
+        let bit = 1 << measure as u8;
+        match partner {
+            Some(partner) => self.reported.get(partner).is_some_and(|bits| bits & bit != 0),
+            None => self.reported.values().any(|bits| bits & bit != 0),
+        }
+    }
+}
+
+const _: () = assert!(
+    SLOTS_MAX == Slot::EXPERIMENT.0 as usize + 1
+        && Slot::EXPERIMENT.0 as usize == Slot::TAG.0 as usize + TAGS_MAX
+);

@@ -1,0 +1,191 @@
+//! By what is counted.
+
+use std::fmt;
+
+use chrono::{Datelike, NaiveDate, Weekday};
+use serde::{Deserialize, Serialize};
+
+/// Tag names that are counted at most.
+pub const TAGS_MAX: usize = 8;
+
+/// A dimension of what is stored, by its number. Tags have the numbers from [`Slot::TAG`] on, in the order in which they came to be
+/// counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Slot(pub u8);
+
+impl Slot {
+    /// Product type.
+    pub const PRODUCT: Self = Self(0);
+    /// The finer kind of a product.
+    pub const SUB_TYPE: Self = Self(1);
+    /// Partner, by key.
+    pub const PARTNER: Self = Self(2);
+    /// Band of the credit rating.
+    pub const RATING: Self = Self(3);
+    /// State of residence.
+    pub const STATE: Self = Self(4);
+    /// The first tag.
+    pub const TAG: Self = Self(5);
+
+    /// Rules of experiments with the variants that the lead has of them. Behind all tags, whose numbers are in use.
+    pub const EXPERIMENT: Self = Self(Self::TAG.0 + TAGS_MAX as u8);
+
+    /// The tag of this number.
+    pub fn tag(nth: usize) -> Self {
+        Self(Self::TAG.0 + nth as u8)
+    }
+
+    /// Whether it is a tag.
+    pub fn is_tag(self) -> bool {
+        (Self::TAG..Self::EXPERIMENT).contains(&self)
+    }
+}
+
+/// Which dimensions a cell is of: none, one, or a pair in the order of their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Kind(pub Option<Slot>, pub Option<Slot>);
+
+impl Kind {
+    /// All that there is, undivided.
+    pub const WHOLE: Self = Self(None, None);
+
+    /// The kind of some dimensions; `None` of more than two.
+    pub fn of(slots: &[Slot]) -> Option<Self> {
+        match *slots {
+            [] => Some(Self::WHOLE),
+            [one] => Some(Self(Some(one), None)),
+            [one, other] => Some(Self(Some(one.min(other)), Some(one.max(other)))),
+            _ => None,
+        }
+    }
+
+    /// Every kind of so many dimensions.
+    pub fn all(slots: u8) -> impl Iterator<Item = Self> {
+        let singles = (0..slots).map(|one| Self(Some(Slot(one)), None));
+        let pairs = (0..slots)
+            .flat_map(move |one| (one + 1..slots).map(move |other| Self(Some(Slot(one)), Some(Slot(other)))));
+        std::iter::once(Self::WHOLE).chain(singles).chain(pairs)
+    }
+
+    /// Whether a dimension is one of its own.
+    pub fn has(self, slot: Slot) -> bool {
+        self.0 == Some(slot) || self.1 == Some(slot)
+    }
+}
+
+/// A dimension as it is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dimension {
+    /// Day of the report's time zone.
+    Day,
+    /// ISO week, likewise: from Monday on.
+    Week,
+    /// Month, likewise.
+    Month,
+    /// Company.
+    Company,
+    /// One that cells are of: its number and its name.
+    Stored(Slot, String),
+}
+
+/// The names of the stored dimensions that are not tags.
+const STORED: [(&str, Slot); 6] = [
+    ("product", Slot::PRODUCT),
+    ("subType", Slot::SUB_TYPE),
+    ("partner", Slot::PARTNER),
+    ("rating", Slot::RATING),
+    ("state", Slot::STATE),
+    ("experiment", Slot::EXPERIMENT),
+];
+
+/// The dimensions that no cell is of.
+const OTHERS: [(&str, Dimension); 4] = [
+    ("day", Dimension::Day),
+    ("week", Dimension::Week),
+    ("month", Dimension::Month),
+    ("company", Dimension::Company),
+];
+
+impl Dimension {
+    /// A dimension by its name, where those tags are counted.
+    pub fn named(name: &str, tags: &[String]) -> Option<Self> {
+        let stored = || STORED.iter().find(|(known, _)| *known == name).map(|(_, slot)| *slot);
+        let tag = || tags.iter().position(|tag| tag == name).map(Slot::tag);
+        let other = OTHERS.iter().find(|(known, _)| *known == name).map(|(_, other)| other.clone());
+        other.or_else(|| Some(Self::Stored(stored().or_else(tag)?, name.to_owned())))
+    }
+
+    /// Every name that there is.
+    pub fn names(tags: &[String]) -> Vec<String> {
+        let own = OTHERS.iter().map(|(name, _)| *name).chain(STORED.iter().map(|(name, _)| *name));
+        own.map(str::to_owned).chain(tags.iter().cloned()).collect()
+    }
+
+    /// Its number among those that cells are of.
+    pub fn slot(&self) -> Option<Slot> {
+        if let Self::Stored(slot, _) = self { Some(*slot) } else { None }
+    }
+
+    /// The first day of its period that a day is in; the day itself of what is no time.
+    pub fn period(&self, day: NaiveDate) -> NaiveDate {
+        match self {
+            Self::Week => day.week(Weekday::Mon).checked_first_day().unwrap_or(day),
+            Self::Month => day.with_day(1).unwrap_or(day),
+            _ => day,
+        }
+    }
+
+    /// How a day, or the period that it is in, is told.
+    pub fn value(&self, day: NaiveDate) -> String {
+        match self {
+            Self::Week => day.format("%G-W%V").to_string(),
+            Self::Month => day.format("%Y-%m").to_string(),
+            _ => day.to_string(),
+        }
+    }
+
+    /// Whether it is a time.
+    pub fn is_time(&self) -> bool {
+        matches!(self, Self::Day | Self::Week | Self::Month)
+    }
+}
+
+impl fmt::Display for Dimension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let other = || OTHERS.iter().find(|(_, other)| other == self).map_or("", |(name, _)| name);
+        f.write_str(if let Self::Stored(_, name) = self { name } else { other() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pair_of_dimensions_is_a_kind_once() {
+        let kinds: std::collections::BTreeSet<Kind> = Kind::all(7).collect();
+        assert_eq!((kinds.len(), Kind::all(7).count()), (1 + 7 + 21, 1 + 7 + 21));
+        assert!(kinds.contains(&Kind::of(&[Slot::tag(1), Slot::PARTNER]).unwrap()));
+        assert_eq!(Kind::of(&[Slot(0), Slot(1), Slot(2)]), None);
+    }
+
+    #[test]
+    fn no_tag_is_counted_under_the_name_of_a_dimension() {
+        for name in Dimension::names(&[]) {
+            let file = format!("[reports]\ntags = ['{name}']\n");
+            assert!(
+                offerd_base::config::Settings::from_layers(Some(("x".as_ref(), &file)), []).is_err(),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_dimension_is_found_by_its_name() {
+        let tags = ["campaign".to_owned()];
+        for name in Dimension::names(&tags) {
+            assert_eq!(Dimension::named(&name, &tags).unwrap().to_string(), name);
+        }
+        assert_eq!(Dimension::named("affiliate", &tags), None);
+    }
+}

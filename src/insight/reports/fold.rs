@@ -1,0 +1,249 @@
+//! The fold: follows the feeds, company by company, and counts their records.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::count::{Count, When};
+use super::measure::{Measure, Measures};
+use super::subject::{AtPartner, Person, partner_of};
+use offerd_engine::rate_table::denied::Denied;
+use offerd_engine::rate_table::table::Table;
+use offerd_engine::records::projection::{FEEDS, companies, first, next};
+use offerd_engine::records::{Records, reading};
+use offerd_model::{EventType, ProductSubType, ProductType};
+use offerd_partners::{Fingerprint, Quote, SeatTemplate};
+use offerd_store::entities::{Happening, HappeningDetails, Payout};
+use offerd_store::{CommitError, FeedKey, Store, Tree};
+
+/// How long before a payout what earned it may have arrived, microseconds: both are of one commit.
+const EARNED_WITHIN_US: u64 = 100_000;
+
+/// Counts what the feeds tell.
+pub struct Fold<'a> {
+    records: &'a Records,
+    count: &'a mut Count,
+    people: HashMap<Uuid, Arc<Person>>,
+    sub_types: HashMap<Fingerprint, Option<ProductSubType>>,
+    most: usize,
+}
+
+impl<'a> Fold<'a> {
+    /// Counts into a count, in steps of so many records.
+    pub fn new(records: &'a Records, count: &'a mut Count, most: usize) -> Self {
+        Self { records, count, people: HashMap::new(), sub_types: HashMap::new(), most }
+    }
+
+    /// Counts the next records of each company; whether there may be more.
+    ///
+    /// # Errors
+    /// That the store cannot be read; what was counted before stays counted.
+    pub fn round(&mut self) -> Result<bool, CommitError> {
+        let mut more = false;
+        for company in companies(&self.records.store) {
+            more |= self.step(company)?;
+        }
+        Ok(more)
+    }
+
+    fn step(&mut self, company: Uuid) -> Result<bool, CommitError> {
+        let before = self.count.state.cursors.get(&company).copied().unwrap_or_default();
+        let store = &self.records.store;
+        let [events, payouts] = FEEDS;
+        let events = next::<Happening>(store, (events, company, before[0]), self.most)?;
+        let payouts = next::<Payout>(store, (payouts, company, before[1]), self.most)?;
+        for (_, happening) in events.listed {
+            self.happened(company, &happening)?;
+        }
+        for (arrival_us, payout) in payouts.listed {
+            self.paid(company, arrival_us, &payout);
+        }
+        let completed = self.completed(company);
+        for table in &completed {
+            self.table(company, *table)?;
+            self.count.state.open.remove(&(company, *table));
+        }
+        let after = [events.next_us, payouts.next_us];
+        if after != before {
+            self.count.state.cursors.insert(company, after);
+        }
+        Ok([events.records, payouts.records, completed.len()].contains(&self.most))
+    }
+
+    /// Counts what happened to a lead, or takes it back, on the day on which it happened.
+    fn happened(&mut self, company: Uuid, happening: &Happening) -> Result<(), CommitError> {
+        // Nothing happens to a lead before there is one, whatever was reported.
+        let at = happening.at.max(happening.lead_created_at);
+        let when = When { company, test: happening.test, at };
+        let measure = match happening.event_type {
+            EventType::LeadCreated => {
+                let person = self.person(happening.lead);
+                self.count.add(when, &person, None, Measures::of(Measure::Leads, 1));
+                return Ok(());
+            }
+            EventType::AppSubmitted => return self.submitted(when, happening),
+            EventType::OfferClicked => Measure::Clicks,
+            EventType::Applied => Measure::Applied,
+            EventType::Funded => Measure::Funded,
+            _ => return Ok(()),
+        };
+        let place = (happening.product_type, happening.institution.as_ref());
+        let measures = Measures::of_report(measure, happening.taken_back_at.is_some());
+        self.reported(when, happening.lead, place, happening.details, (measure, measures));
+        Ok(())
+    }
+
+    /// Counts a payout, or takes it back, on the day on which it was earned.
+    fn paid(&mut self, company: Uuid, arrival_us: u64, payout: &Payout) {
+        let when = When { company, test: false, at: payout.counts_at() };
+        let place = (payout.product_type, payout.institution.as_ref());
+        let details = self.earned_by(company, arrival_us, payout.uuid).unwrap_or_default();
+        let measures = (Measure::Payouts, Measures::of_payout(payout.cents));
+        self.reported(when, payout.lead, place, details, measures);
+    }
+
+    /// Counts what happened to a lead with an institution, about a product.
+    fn reported(
+        &mut self,
+        when: When,
+        lead: Uuid,
+        (product_type, institution): (Option<ProductType>, Option<&(Uuid, String)>),
+        HappeningDetails { offer, product_sub_type, .. }: HappeningDetails,
+        (measure, measures): (Measure, Measures),
+    ) {
+        let person = self.person(lead);
+        let institution = institution.map(|(uuid, _)| *uuid);
+        let partner = partner_of(self.records, &person, offer, institution, product_type);
+        if let Some(partner) = partner.as_deref().filter(|_| Measure::REPORTED.contains(&measure)) {
+            self.count.state.note_reported(partner, measure);
+        }
+        let place = AtPartner { product_type, sub_types: product_sub_type.into_iter().collect(), partner };
+        self.count.add(when, &person, Some(&place), measures);
+    }
+
+    /// What is known of the event that earned a payout: both are of one commit, so that it arrived just before.
+    fn earned_by(&self, company: Uuid, arrival_us: u64, cause: Uuid) -> Option<HappeningDetails> {
+        let from_us = arrival_us.saturating_sub(EARNED_WITHIN_US);
+        let near = self.records.store.feed_from::<Happening>(Tree::LeadEvents, company, from_us);
+        let near = near.filter_map(Result::ok).take_while(|(key, _)| key.arrival_us < arrival_us);
+        let earned = near.flat_map(|(_, listed)| listed).find(|one| one.cause == Some(cause));
+        earned.map(|happening| happening.details)
+    }
+
+    /// A table was made: its lead counts by the partners that have places at it if it is its first; its asks and offers count
+    /// once it is complete.
+    fn submitted(&mut self, when: When, happening: &Happening) -> Result<(), CommitError> {
+        let table = happening.cause;
+        let head = table.and_then(|table| reading::head(&self.records.store, table).ok().flatten());
+        let person = self.person(happening.lead);
+        let templates = &self.records.templates;
+        let seats = head.as_ref().map_or_else(Vec::new, |head| templates.seats(head));
+        let products = seats.iter().map(|seat| seat.product_type).collect();
+        self.count.add_table(when, &products, Measures::of(Measure::RateTables, 1));
+        let Some(head) = head else { return Ok(()) };
+        for kept_out in head.kept_out.iter().filter(|one| one.by == Some(Denied::Suppressed)) {
+            let product = templates.seat(kept_out.seat).iter().map(|seat| seat.product_type).collect();
+            self.count.add_table(when, &product, Measures::of(Measure::Suppressed, 1));
+        }
+        if person.is_first(self.records, head.uuid) {
+            let places: Vec<AtPartner> = seats.iter().map(|seat| AtPartner::of(seat)).collect();
+            let when = When { at: happening.lead_created_at, ..when };
+            self.count.add_by_partner(when, &person, &places, Measures::of(Measure::Leads, 1));
+        }
+        if self.is_open(head.uuid) {
+            self.count.state.open.insert((when.company, head.uuid));
+            return Ok(());
+        }
+        self.table(when.company, head.uuid)
+    }
+
+    /// Counts the asks and offers of a complete table, on the day on which it was made, and its lead as one without offers if it is the
+    /// first of it and shows none; one whose lead is erased has none any more.
+    fn table(&mut self, company: Uuid, table: Uuid) -> Result<(), CommitError> {
+        let mut answers = Vec::new();
+        let read = reading::table_with(self.records, table, |answer| answers.push(answer));
+        let Ok(Some(table)) = read else { return Ok(()) };
+        if table.shown().next().is_none() {
+            self.without_offers(company, &table);
+        }
+        let head = Arc::clone(table.head());
+        let when = When { company, test: head.test, at: head.created_at };
+        let person = self.person(head.lead);
+        for answer in &answers {
+            let seat = &table.seats()[usize::from(answer.seat)];
+            if answer.outcome.was_asked() {
+                let asked = AtPartner::of(seat);
+                self.count.add(when, &person, Some(&asked), Measures::of(Measure::Asks, 1));
+            }
+            for quote in answer.outcome.quotes() {
+                self.offer(when, &person, seat, quote, Measure::Offers);
+            }
+        }
+        let products: BTreeSet<_> = table.shown().map(|(seat, _)| seat.product_type).collect();
+        if !products.is_empty() {
+            self.count.add_table(when, &products, Measures::of(Measure::WithOffers, 1));
+        }
+        for (seat, quote) in table.shown() {
+            self.offer(when, &person, seat, quote, Measure::Shown);
+        }
+        Ok(())
+    }
+
+    /// A table shows no offer: of its lead all count so that it counts by.
+    fn without_offers(&mut self, company: Uuid, table: &Table) {
+        let head = table.head();
+        let person = self.person(head.lead);
+        let Some(record) = person.record.as_ref().filter(|_| person.is_first(self.records, head.uuid)) else {
+            return;
+        };
+        let when = When { company, test: head.test, at: record.created_at };
+        let one = Measures::of(Measure::WithoutOffers, 1);
+        let places: Vec<AtPartner> = table.seats().iter().map(|seat| AtPartner::of(seat)).collect();
+        self.count.add(when, &person, None, one);
+        self.count.add_by_partner(when, &person, &places, one);
+    }
+
+    fn offer(&mut self, when: When, person: &Person, seat: &SeatTemplate, quote: &Quote, measure: Measure) {
+        let sub_type = self.sub_type(quote);
+        let place = AtPartner::of(seat).with(sub_type);
+        self.count.add(when, person, Some(&place), Measures::of(measure, 1));
+    }
+
+    /// The finer kind of an offer, looked for once in each template.
+    fn sub_type(&mut self, quote: &Quote) -> Option<ProductSubType> {
+        let templates = &self.records.templates;
+        let find = || templates.of(quote).ok().and_then(|template| template.sub_type);
+        if quote.own.is_some() { find() } else { *self.sub_types.entry(quote.text).or_insert_with(find) }
+    }
+
+    /// The tables of a company that were open when they were met, and are not any more.
+    fn completed(&self, company: Uuid) -> Vec<Uuid> {
+        let noted = self.count.state.open.range((company, Uuid::nil())..=(company, Uuid::max()));
+        noted.map(|(_, table)| *table).filter(|table| !self.is_open(*table)).take(self.most).collect()
+    }
+
+    fn is_open(&self, table: Uuid) -> bool {
+        // What cannot be read may still be open.
+        !matches!(self.records.store.get(Tree::OpenTables, table.as_bytes()), Ok(None))
+    }
+
+    fn person(&mut self, lead: Uuid) -> Arc<Person> {
+        // What is read for one step is of a few leads.
+        let read = || Arc::new(Person::of(self.records, lead));
+        Arc::clone(self.people.entry(lead).or_insert_with(read))
+    }
+}
+
+/// The arrival of the first record of all companies that a count has not come to, in microseconds.
+pub fn behind(store: &Store, count: &Count) -> Option<u64> {
+    let next = |company: Uuid, feed, from_us| {
+        let start = FeedKey::first_at(company, from_us).to_bytes();
+        first(store, feed, start, company.as_bytes()).map(|key| key.arrival_us)
+    };
+    let ahead = companies(store).into_iter().flat_map(|company| {
+        let cursor = count.state.cursors.get(&company).copied().unwrap_or_default();
+        FEEDS.into_iter().zip(cursor).map(move |(feed, from_us)| next(company, feed, from_us))
+    });
+    ahead.flatten().min()
+}

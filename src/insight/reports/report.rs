@@ -1,0 +1,268 @@
+//! The answer: rows, the whole, and the range before beside both.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use chrono::{Datelike, Days, Months, NaiveDate};
+use uuid::Uuid;
+
+use super::count::Count;
+use super::dimension::{Dimension, Slot};
+use super::figures::{Figure, Figures};
+use super::groups::{Group, Groups};
+use super::measure::{Measure, Measures};
+use super::query::{Order, OrderBy, Query, Range};
+use super::sums::{SumFault, Sums};
+use crate::sheet::{Kind, Sheet, Value};
+use offerd_model::record;
+
+record! {
+    plain
+
+    /// A report.
+    Report {
+        /// The first day.
+        from: NaiveDate,
+        /// The last day.
+        to: NaiveDate,
+        /// The days before, first and last, where they are compared.
+        before?: (NaiveDate, NaiveDate),
+        /// By whose days.
+        zone: String,
+        /// Whether of test leads.
+        test: bool,
+        /// The dimensions of the rows, by name.
+        by: Vec<String>,
+        /// What it is confined to: dimension and value.
+        #[serde(rename = "where")]
+        filters: Vec<(String, String)>,
+        /// The rows.
+        rows: Vec<Row>,
+        /// The whole: each lead once, whatever rows it counts in.
+        total: Figures,
+        /// The same of the days before.
+        total_before?: Figures,
+        /// How many rows more there are.
+        rows_left_out: usize,
+        /// The arrival of the first record that is not counted yet, Unix milliseconds; none when all are.
+        uncounted_from?: i64,
+    }
+
+    /// A row of a report.
+    Row {
+        /// Its values, in the order of the dimensions.
+        by: Vec<String>,
+        /// Its figures.
+        #[serde(flatten)]
+        figures: Figures,
+        /// The figures of the days before.
+        before?: Figures,
+    }
+}
+
+/// A row before it is told.
+struct Draft {
+    group: Group,
+    now: Measures,
+    /// In a place of its own, since there may be millions of rows and most have none.
+    before: Option<Box<Measures>>,
+}
+
+impl Draft {
+    fn before(&self) -> Measures {
+        self.before.as_deref().copied().unwrap_or_default()
+    }
+}
+
+/// Makes the report of sums.
+///
+/// # Errors
+/// `SumFault`
+pub fn report(mut sums: Sums<'_>) -> Result<Report, SumFault> {
+    let Sums { store, count, query, .. } = sums;
+    let earlier = query.range.before().filter(|_| query.compare);
+    let total = sums.whole(query.range)?;
+    let total_before = earlier.map(|range| sums.whole(range)).transpose()?;
+    let now = if query.by.is_empty() { Groups::default() } else { sums.groups(query.range)? };
+    let before = match earlier.filter(|_| !query.by.is_empty()) {
+        Some(range) => moved(sums.groups(range)?, query, range),
+        None => Groups::default(),
+    };
+    let telling = Telling { query, count, labels: [0, 1].map(|place| sums.labels[place].names.clone()) };
+    let mut drafts = drafts(now, before);
+    let rows_left_out = drafts.len().saturating_sub(query.limit);
+    telling.sort(&mut drafts);
+    let figures = |measures: &Measures| telling.figures(measures, &[]);
+    Ok(Report {
+        from: query.range.first,
+        to: query.range.last,
+        before: earlier.map(|range| (range.first, range.last)),
+        zone: query.zone.name().to_owned(),
+        test: query.test,
+        by: query.by.iter().map(ToString::to_string).collect(),
+        filters: query.filters.iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
+        rows: drafts.iter().map(|draft| telling.row(draft)).collect(),
+        total: figures(&total),
+        total_before: total_before.as_ref().map(figures),
+        rows_left_out,
+        uncounted_from: super::fold::behind(store, count).and_then(|at| i64::try_from(at / 1000).ok()),
+    })
+}
+
+/// Groups of the days before, each under the day, week or month that it is compared with.
+fn moved(groups: Groups, query: &Query, earlier: Range) -> Groups {
+    let Some(place) = query.place(Dimension::is_time) else { return groups };
+    let months = query.range.whole_months();
+    let moved = |number: u32| -> Option<u32> {
+        let day = NaiveDate::from_num_days_from_ce_opt(i32::try_from(number).ok()?)?;
+        let days = (query.range.first - earlier.first).num_days();
+        let day = match (&query.by[place], months) {
+            (Dimension::Month, Some(months)) => day.checked_add_months(Months::new(months))?,
+            // A month that is cut has none to be compared with, and no week where days of others stand against its days.
+            (Dimension::Month, None) => return None,
+            (Dimension::Week, _) if days % 7 != 0 => return None,
+            _ => day.checked_add_days(Days::new(days.unsigned_abs()))?,
+        };
+        u32::try_from(day.num_days_from_ce()).ok()
+    };
+    let mut all = Groups::default();
+    for (mut group, measures) in groups.each() {
+        if let Some(number) = moved(group[place]) {
+            group[place] = number;
+            all.sum(group).add(&measures);
+        }
+    }
+    all
+}
+
+fn drafts(now: Groups, mut before: Groups) -> Vec<Draft> {
+    let some = |before: Measures| (!before.is_empty()).then(|| Box::new(before));
+    let mut drafts: Vec<Draft> =
+        now.each().map(|(group, now)| Draft { group, now, before: some(before.take(group)) }).collect();
+    let gone = |(group, before)| Draft { group, now: Measures::default(), before: some(before) };
+    drafts.extend(before.each().map(gone));
+    drafts
+}
+
+/// How rows are told.
+struct Telling<'a> {
+    query: &'a Query,
+    count: &'a Count,
+    labels: [Vec<String>; 2],
+}
+
+impl Telling<'_> {
+    /// Brings the first rows to the front, in their order, and drops the others.
+    fn sort(&self, drafts: &mut Vec<Draft>) {
+        let Order { by, descending } = self.query.order;
+        let compare = |one: &Draft, other: &Draft| -> Ordering {
+            let order = match by {
+                OrderBy::Figure(figure) => figure.weight(&one.now).total_cmp(&figure.weight(&other.now)),
+                OrderBy::Change(figure) => change(figure, one).total_cmp(&change(figure, other)),
+                OrderBy::Dimension(place) => self.compare(place, one, other),
+            };
+            let order = if descending { order.reverse() } else { order };
+            order.then_with(|| self.compare(0, one, other)).then_with(|| self.compare(1, one, other))
+        };
+        if drafts.len() > self.query.limit {
+            drafts.select_nth_unstable_by(self.query.limit, compare);
+            drafts.truncate(self.query.limit);
+        }
+        drafts.sort_unstable_by(compare);
+    }
+
+    fn compare(&self, place: usize, one: &Draft, other: &Draft) -> Ordering {
+        let numbers = [one, other].map(|draft| draft.group[place]);
+        match self.query.by.get(place) {
+            Some(by) if !by.is_time() => {
+                let [one, other] = numbers.map(|number| self.labels[place].get(number as usize));
+                one.cmp(&other)
+            }
+            _ => numbers[0].cmp(&numbers[1]),
+        }
+    }
+
+    fn row(&self, draft: &Draft) -> Row {
+        let places = self.query.by.iter().enumerate();
+        let by: Vec<String> = places.map(|(place, by)| self.value(place, by, draft.group[place])).collect();
+        let figures = self.figures(&draft.now, &by);
+        let before = self.query.compare.then(|| self.figures(&draft.before(), &by));
+        Row { by, figures, before }
+    }
+
+    fn value(&self, place: usize, by: &Dimension, number: u32) -> String {
+        let day = || NaiveDate::from_num_days_from_ce_opt(number.cast_signed()).unwrap_or_default();
+        match by {
+            time if time.is_time() => time.value(day()),
+            _ => self.labels[place].get(number as usize).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// The figures of a row with those values, where nothing stands for what its partner never reports.
+    fn figures(&self, measures: &Measures, by: &[String]) -> Figures {
+        let is_partner = |by: &Dimension| by.slot() == Some(Slot::PARTNER);
+        let place = self.query.place(is_partner);
+        let of_row = place.and_then(|place| by.get(place)).map(String::as_str);
+        let partner = of_row.or_else(|| self.query.only(is_partner));
+        let state = &self.count.state;
+        let has = |reported| state.has_reported(partner, reported);
+        Figures::of(measures, |measure: Measure| measure.reported_as().is_some_and(has))
+    }
+}
+
+/// How much more of a figure a row has than before; of what would be divided by nothing there is none.
+fn change(figure: Figure, row: &Draft) -> f64 {
+    let weight = |measures| Some(figure.weight(measures)).filter(|weight| *weight != f64::MIN).unwrap_or(0.0);
+    weight(&row.now) - weight(&row.before())
+}
+
+impl Report {
+    /// Its rows: behind the values of each its figures in their order, those of the range before and how much more there is now, absolutely
+    /// and as a part of what there was.
+    pub fn sheet(&self) -> Sheet {
+        let behind: &[&str] =
+            if self.before.is_some() { &["", "Before", "Change", "ChangePart"] } else { &[""] };
+        let figures = behind.iter().flat_map(|behind| {
+            Figure::ALL.map(|figure| {
+                let is_amount = figure.is_dollars() || *behind == "ChangePart";
+                let kind = if is_amount { Kind::Amount } else { Kind::Count };
+                (format!("{}{behind}", figure.name()), kind)
+            })
+        });
+        let columns = self.by.iter().map(|by| (by.clone(), Kind::Text)).chain(figures);
+        let row = |row: &Row| row.by.iter().map(Value::from).chain(row.values()).collect();
+        Sheet::new(columns, self.rows.iter().map(row))
+    }
+}
+
+impl Row {
+    /// Its figures, in the order of the columns behind its values.
+    fn values(&self) -> Vec<Value> {
+        let all = |figures: &Figures| Figure::ALL.map(|figure| figures.get(figure));
+        let mut values = all(&self.figures).to_vec();
+        if let Some(before) = &self.before {
+            let changes = Figure::ALL.map(|figure| self.figures.change(before, figure));
+            values.extend(all(before));
+            values.extend(changes.map(|change| change.map(|(more, _)| more)));
+            values.extend(changes.map(|change| change.and_then(|(_, part)| part)));
+        }
+        values.into_iter().map(Value::from).collect()
+    }
+}
+
+/// The companies that have a name or were ever counted.
+pub fn all_companies(count: &Count, named: Vec<(Uuid, String)>) -> Vec<(Uuid, String)> {
+    let known: HashSet<Uuid> = named.iter().map(|(uuid, _)| *uuid).collect();
+    let nameless = count.state.cursors.keys().filter(|uuid| !known.contains(uuid));
+    let nameless: Vec<_> = nameless.map(|uuid| (*uuid, uuid.to_string())).collect();
+    named.into_iter().chain(nameless).collect()
+}
+
+/// The companies of a report: all of these, or the one that is asked for.
+pub fn companies(query: &Query, all: Vec<(Uuid, String)>) -> Vec<(Uuid, String)> {
+    let wanted = query.only(|by| *by == Dimension::Company);
+    let is_wanted = |(uuid, name): &(Uuid, String)| {
+        wanted.is_none_or(|wanted| wanted.eq_ignore_ascii_case(name) || wanted == uuid.to_string())
+    };
+    all.into_iter().filter(is_wanted).collect()
+}

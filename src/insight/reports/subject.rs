@@ -1,0 +1,112 @@
+//! What something that is counted is about: the lead, and the partner's place at its rate table.
+
+use std::collections::BTreeSet;
+
+use uuid::Uuid;
+
+use offerd_engine::records::{Records, reading};
+use offerd_model::{ProductSubType, ProductType};
+use offerd_partners::SeatTemplate;
+use offerd_store::entities::LeadRecord;
+
+/// What of a lead it is counted by.
+#[derive(Debug, Clone)]
+pub struct Person {
+    /// The lead, where it is not erased.
+    pub record: Option<LeadRecord>,
+}
+
+/// The partner's place that something is about, as far as it is known.
+#[derive(Debug, Clone, Default)]
+pub struct AtPartner {
+    /// The product type.
+    pub product_type: Option<ProductType>,
+    /// The finer kinds.
+    pub sub_types: Vec<ProductSubType>,
+    /// Key of the partner.
+    pub partner: Option<String>,
+}
+
+impl Person {
+    /// A lead, whether it can still be read or not.
+    pub fn of(records: &Records, lead: Uuid) -> Self {
+        Self { record: reading::lead(&records.store, lead).ok().flatten() }
+    }
+
+    /// What it asks for; nothing where it is erased.
+    pub fn asks_for(&self) -> BTreeSet<ProductType> {
+        let all = ProductType::ALL.iter().copied();
+        all.filter(|product| self.record.as_ref().is_some_and(|record| record.lead.asks_for(*product)))
+            .collect()
+    }
+
+    /// Its credit rating: as given, or that of its score.
+    pub fn rating(&self) -> Option<&'static str> {
+        reading::rating(self.record.as_ref()?).map(|rating| rating.as_str())
+    }
+
+    /// Its state of residence.
+    pub fn state(&self) -> Option<&'static str> {
+        let person = self.record.as_ref()?.lead.personal_information.as_ref()?;
+        person.state.map(|state| state.as_str())
+    }
+
+    /// The values of one of its tags, each once.
+    pub fn tag(&self, name: &str) -> BTreeSet<&str> {
+        let tags = self.record.as_ref().and_then(|record| record.lead.client_tags.as_ref());
+        let values = tags.and_then(|tags| tags.0.get(name));
+        values.into_iter().flatten().map(String::as_str).filter(|value| !value.is_empty()).collect()
+    }
+
+    /// The experiments that it is in, each as `RULE/VARIANT`.
+    pub fn experiments(&self) -> Vec<String> {
+        let drawn = self.record.iter().flat_map(|record| &record.experiments);
+        drawn.map(|(rule, variant)| format!("{rule}/{variant}")).collect()
+    }
+
+    /// Whether a table is the first that was made for it.
+    pub fn is_first(&self, records: &Records, table: Uuid) -> bool {
+        let Some(record) = &self.record else { return false };
+        let first = record.first_table.or_else(|| reading::listed_tables(&records.store, record.uuid).next());
+        first == Some(table)
+    }
+}
+
+impl AtPartner {
+    /// A place at a table, with the finer kinds of the offers of its catalog.
+    pub fn of(seat: &SeatTemplate) -> Self {
+        Self {
+            product_type: Some(seat.product_type),
+            sub_types: seat.sub_types.clone(),
+            partner: Some(seat.key.clone()),
+        }
+    }
+
+    /// The same for one finer kind.
+    pub fn with(self, sub_type: Option<ProductSubType>) -> Self {
+        Self { sub_types: sub_type.into_iter().collect(), ..self }
+    }
+}
+
+/// Whose institution something happened with: the partner of a place at the table of the offer, or else at one of the lead's
+/// tables. A place of the product counts before others.
+pub fn partner_of(
+    records: &Records,
+    person: &Person,
+    offer: Option<Uuid>,
+    institution: Option<Uuid>,
+    product_type: Option<ProductType>,
+) -> Option<String> {
+    let institution = institution?;
+    let of_offer = offer.and_then(|offer| reading::offer(records, offer).ok().flatten());
+    let tables = match (of_offer, &person.record) {
+        (Some((table, _)), _) => vec![table],
+        (None, Some(record)) => reading::tables_of(&records.store, record),
+        (None, None) => Vec::new(),
+    };
+    let heads = tables.into_iter().filter_map(|table| reading::head(&records.store, table).ok().flatten());
+    let seats: Vec<_> = heads.flat_map(|head| records.templates.seats(&head)).collect();
+    let mut at_institution = seats.iter().filter(|seat| seat.institution == institution);
+    let of_product = at_institution.clone().find(|seat| Some(seat.product_type) == product_type);
+    of_product.or_else(|| at_institution.next()).map(|seat| seat.key.clone())
+}

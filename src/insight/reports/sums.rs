@@ -1,0 +1,242 @@
+//! Sums of cells over days and companies, by group.
+
+use chrono::{Datelike, NaiveDate};
+use uuid::Uuid;
+
+use super::blocks::{self, Blocks, unreadable};
+use super::cells::Ids;
+use super::count::Count;
+use super::cover::{Stretch, cover, days};
+use super::dimension::{Dimension, Kind, Slot};
+use super::groups::{Bounds, Group, Groups};
+use super::key::{Grain, Place, TOGETHER, kind_bytes, period_of};
+use super::measure::Measures;
+use super::names::Names;
+use super::query::{Query, Range};
+use offerd_store::{CommitError, Store, Tree};
+
+/// Why there are no sums.
+#[derive(Debug)]
+pub enum SumFault {
+    /// There are more groups than a report may have.
+    Large,
+    /// The store cannot be read.
+    Unreadable(CommitError),
+}
+
+/// Sums up the cells of a count, as the store has it and what was counted since.
+pub struct Sums<'a> {
+    pub store: &'a Store,
+    pub count: &'a Count,
+    pub query: &'a Query,
+    /// The companies that are looked at: uuid and name.
+    pub companies: &'a [(Uuid, String)],
+    /// The values of each dimension of the report, over all companies.
+    pub labels: [Names; 2],
+    /// The most groups of a report.
+    pub most: usize,
+    /// Whether what is not known to be written has to be added, since the store does not have it yet.
+    pub with_pending: bool,
+}
+
+/// What the number of a cell means for its group.
+enum Role {
+    /// Nothing: the report is not by this dimension.
+    None,
+    /// Only this one is looked at.
+    Only(u32),
+    /// It is the number in the dimension of this place, under which all companies have it.
+    Place(usize, Vec<u32>),
+}
+
+/// How the cells of one company become groups, and which are looked at.
+struct Grouping {
+    company: Uuid,
+    kind: Kind,
+    roles: [Role; 2],
+    base: Group,
+    /// The place of a dimension that is a time, if there is one.
+    time: Option<(usize, Dimension)>,
+}
+
+impl Sums<'_> {
+    /// The groups of a range.
+    ///
+    /// # Errors
+    /// [`SumFault`]
+    pub fn groups(&mut self, range: Range) -> Result<Groups, SumFault> {
+        let kind = self.query.kind();
+        let stretches = match self.query.place(|by| matches!(by, Dimension::Day | Dimension::Week)) {
+            Some(_) => vec![days(range)],
+            None => cover(range),
+        };
+        let mut groupings = Vec::with_capacity(self.companies.len());
+        for (company, name) in self.companies {
+            groupings.extend(self.grouping(kind, *company, name));
+        }
+        let mut groups = Groups::within([0, 1].map(|place| self.bounds(place, range)), self.most);
+        for grouping in &groupings {
+            for stretch in &stretches {
+                self.sum(stretch, grouping, &mut groups)?;
+            }
+        }
+        Ok(groups)
+    }
+
+    /// Which numbers the values of a dimension of the report have; those of a time are its days, or the first ones of its weeks or months.
+    fn bounds(&self, place: usize, range: Range) -> Bounds {
+        match self.query.by.get(place) {
+            None => (0, 1),
+            Some(by) if by.is_time() => {
+                let first = number(Grain::Month.period(range.first).min(Dimension::Week.period(range.first)));
+                (first, number(range.last) - first + 1)
+            }
+            Some(_) => (0, self.labels[place].names.len() as u32),
+        }
+    }
+
+    /// The whole of a range: each lead counts once, whatever rows it counts in.
+    ///
+    /// # Errors
+    /// [`SumFault`]
+    pub fn whole(&mut self, range: Range) -> Result<Measures, SumFault> {
+        let kind = self.query.kind_of_totals();
+        let mut groups = Groups::default();
+        for (company, _) in self.companies {
+            let Some(roles) = self.roles(kind, *company, false) else { continue };
+            let grouping = Grouping { company: *company, kind, roles, base: [0, 0], time: None };
+            for stretch in cover(range) {
+                self.sum(&stretch, &grouping, &mut groups)?;
+            }
+        }
+        Ok(groups.each().next().map(|(_, sum)| sum).unwrap_or_default())
+    }
+
+    /// How cells of a company become groups; `None` where it has none of what the report is confined to.
+    fn grouping(&mut self, kind: Kind, company: Uuid, name: &str) -> Option<Grouping> {
+        let roles = self.roles(kind, company, true)?;
+        let mut base = [0, 0];
+        if let Some(place) = self.query.place(|by| *by == Dimension::Company) {
+            base[place] = self.labels[place].id(name, usize::MAX);
+        }
+        let time = self.query.place(Dimension::is_time);
+        let time = time.map(|place| (place, self.query.by[place].clone()));
+        Some(Grouping { company, kind, roles, base, time })
+    }
+
+    fn roles(&mut self, Kind(one, other): Kind, company: Uuid, by_rows: bool) -> Option<[Role; 2]> {
+        Some([self.role(one, company, by_rows)?, self.role(other, company, by_rows)?])
+    }
+
+    /// What the numbers of a dimension mean; `None` where no cell of the company is looked at.
+    fn role(&mut self, slot: Option<Slot>, company: Uuid, by_rows: bool) -> Option<Role> {
+        let Some(slot) = slot else { return Some(Role::None) };
+        let names = self.count.names(company, slot);
+        let only = self.query.only(|by| by.slot() == Some(slot)).map(|value| names.find(value));
+        let place = self.query.place(|by| by.slot() == Some(slot)).filter(|_| by_rows);
+        match (place, only) {
+            (_, Some(None)) => None,
+            (None, only) => Some(only.flatten().map_or(Role::None, Role::Only)),
+            (Some(place), only) => {
+                let labels = &mut self.labels[place];
+                let all = names.names.iter().enumerate();
+                let is_wanted = |nth: usize| only.flatten().is_none_or(|only| only as usize == nth);
+                let ids = all
+                    .map(|(nth, name)| if is_wanted(nth) { labels.id(name, usize::MAX) } else { u32::MAX });
+                Some(Role::Place(place, ids.collect()))
+            }
+        }
+    }
+
+    fn sum(&self, stretch: &Stretch, grouping: &Grouping, groups: &mut Groups) -> Result<(), SumFault> {
+        for is_together in [true, false] {
+            self.stored(is_together, stretch, grouping, groups)?;
+        }
+        let pending = self.with_pending.then_some(&self.count.pending);
+        let Grouping { company, kind, .. } = *grouping;
+        let days = pending.into_iter().flat_map(|cells| cells.days(company, self.query.test, stretch.range));
+        for (day, of_day) in days {
+            let base = grouping.base_at(day);
+            for (ids, measures) in of_day.get(&kind).into_iter().flatten() {
+                grouping.add(base, *ids, measures, stretch.is_less, groups);
+            }
+        }
+        if groups.are_more_than(self.most) { Err(SumFault::Large) } else { Ok(()) }
+    }
+
+    /// Adds what the store has of a stretch.
+    fn stored(
+        &self,
+        is_together: bool,
+        stretch: &Stretch,
+        grouping: &Grouping,
+        groups: &mut Groups,
+    ) -> Result<(), SumFault> {
+        let Grouping { company, kind, .. } = *grouping;
+        let period = stretch.grain.period(stretch.range.first);
+        let place = Place { company, test: self.query.test, grain: stretch.grain, period };
+        let stored_as = if is_together { TOGETHER } else { kind_bytes(kind) };
+        let (start, row) =
+            (place.blocks(self.count.space, stored_as), place.row(self.count.space, stored_as));
+        for record in self.store.scan_from(Tree::Reports, start, row) {
+            let (key, bytes) = record.map_err(fault)?;
+            let Some(period) = period_of(&key) else { continue };
+            if period > stretch.range.last {
+                break;
+            }
+            let base = grouping.base_at(period);
+            let mut tell = |ids: Ids, measures: &Measures| {
+                grouping.add(base, ids, measures, stretch.is_less, groups);
+            };
+            if is_together {
+                let blocks: Blocks = self.store.decode(Tree::Reports, &key, &bytes).map_err(fault)?;
+                for (_, block) in blocks.iter().filter(|(of, _)| *of == kind) {
+                    blocks::read(self.store, &key, block, &mut tell).map_err(SumFault::Unreadable)?;
+                }
+            } else {
+                blocks::read(self.store, &key, &bytes, tell).map_err(SumFault::Unreadable)?;
+            }
+            if groups.are_more_than(self.most) {
+                return Err(SumFault::Large);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Grouping {
+    /// The group of a day, week or month, as far as that decides it.
+    fn base_at(&self, period: NaiveDate) -> Group {
+        let mut base = self.base;
+        if let Some((place, time)) = &self.time {
+            base[*place] = number(time.period(period));
+        }
+        base
+    }
+
+    fn add(&self, base: Group, ids: Ids, measures: &Measures, is_less: bool, groups: &mut Groups) {
+        let mut group = base;
+        for (role, id) in self.roles.iter().zip([ids.0, ids.1]) {
+            match role {
+                Role::None => {}
+                Role::Only(only) if *only == id => {}
+                Role::Only(_) => return,
+                Role::Place(place, labels) => match labels.get(id as usize) {
+                    Some(label) if *label != u32::MAX => group[*place] = *label,
+                    _ => return,
+                },
+            }
+        }
+        let sum = groups.sum(group);
+        if is_less { sum.take(measures) } else { sum.add(measures) }
+    }
+}
+
+/// The number of a day.
+fn number(day: NaiveDate) -> u32 {
+    u32::try_from(day.num_days_from_ce()).unwrap_or(0)
+}
+
+fn fault(reason: impl std::fmt::Display) -> SumFault {
+    SumFault::Unreadable(unreadable(reason))
+}

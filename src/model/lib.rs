@@ -1,0 +1,122 @@
+//! The nouns of the specification, in its order and words.
+//!
+//! `model` does no I/O, reads no clock and imports nothing of the rest of the crate. Beside serde it names utoipa, on
+//! purpose: the schema of a noun belongs beside what reads and writes it, or the two would drift apart.
+//!
+//! Lists stand once, in a macro's call: `enumeration!` for closed sets of values, `section!` for what clients send,
+//! `record!` for what is answered, `text_format!` for checked text, `fixed_point!` for exact decimals.
+//!
+//! | Specification | Rust | File |
+//! |---|---|---|
+//! | Lead (input: LeadCreateData) | [`Lead`] | `lead.rs` |
+//! | Lead… and other sections | [`LeadPersonalInformation`] … [`LeadSessionInformation`] | `sections/` |
+//! | ClientTags | [`ClientTags`] | `free_form.rs` |
+//! | Lead (output), its `status` | [`LeadView`], [`LeadStatus`] | `lead_view.rs` |
+//! | LeadAction | [`LeadAction`] | `lead_view.rs` |
+//! | What has no settled fields | [`JsonObject`] | `free_form.rs` |
+//! | A lead that grows | [`Lead::merged`] | `merge.rs` |
+//! | RateTable, PendingResponse | [`RateTable`], [`PendingResponse`] | `rate_table.rs` |
+//! | Offer common fields | [`Offer`] | `offer.rs` |
+//! | Partner | [`Partner`] | `offer.rs` |
+//! | Originator, OriginatorImage | [`Originator`], [`OriginatorImage`] | `loan_offer.rs` |
+//! | CreditCardOffer, its details | [`CreditCardOffer`], [`CreditCardOfferDetails`] | `credit_card_offer.rs` |
+//! | LoanOffer | [`LoanOffer`] | `loan_offer.rs` |
+//! | MortgageOffer, its details | [`MortgageOffer`], [`MortgageOfferDetails`] | `offer.rs` |
+//! | SavingsOffer, its details | [`SavingsOffer`], [`SavingsOfferDetails`] | `offer.rs` |
+//! | SpecialOffer | [`SpecialOffer`] | `special_offer.rs` |
+//! | Details of a policy of life insurance | [`LifeInsuranceOfferDetails`] | `special_offer.rs` |
+//! | Analytics, wrappers | [`LeadEvent`], [`LeadPayout`], [`LeadClientTag`], [`FeedPage`] | `analytics.rs` |
+//! | Why a lead has its offers (ours) | [`LeadExplanation`] and what it is made of | `lead_explanation.rs` |
+//! | What partners report (ours) | [`PartnerReport`], [`PartnerEvent`], [`PartnerEventReceipt`] | `partner_event.rs` |
+//! | UI records | [`SessionInitNew`], [`SessionInit`], [`OfferDisplayNew`], [`OfferDisplay`] | `ui_event.rs` |
+//! | FeaturedFinancialInstitution | [`FeaturedFinancialInstitution`] | `look_ups.rs` |
+//! | VehicleDetails (newer editions) | [`VehicleDetails`] | `look_ups.rs` |
+//! | LoanReport and what it is made of (newer editions) | [`LoanReport`], [`LoanReportCreateData`] | `loan_report.rs` |
+//! | Enumerations | [`ProductType`] … [`TermUnit`] | `enums/` |
+//! | CardBenefit | [`CardBenefit`] | `credit_card_offer.rs` |
+//! | Smaller sets of v1 | `V1` and `nearest_in_v1` of each set | `v1_values.rs` |
+//! | Credit rating and score | [`CreditBands`] | `credit_bands.rs` |
+//! | ApiError | [`ApiError`] | `api_error.rs` |
+//! | `{base_url}`, and addresses below it | [`BaseUrl`] | `base_url.rs` |
+//! | Schemas of all these | `ToSchema` of each | by derive and macro; `schema.rs` |
+//! | Numbers and times | [`Money`], [`Percent`], [`Timestamp`] | `fixed_point.rs`, `timestamp.rs` |
+//! | What is plausible | `Bounds`, one row for each | `bounds.rs` |
+//! | Text formats | [`Phone`], [`Zipcode`], [`Ssn`], [`Email`], [`IpAddress`], [`OpeId`] | `text_format.rs` |
+//!
+//! [`Attribute`] shows every leaf of a lead as data, for the rules of partners.
+
+mod analytics;
+mod api_error;
+mod attribute;
+mod attribute_value;
+mod base_url;
+mod bounds;
+mod credit_bands;
+mod credit_card_offer;
+mod document;
+mod enumeration;
+mod enums;
+mod fault;
+mod fixed_point;
+mod free_form;
+mod input;
+mod input_kinds;
+mod known_keys;
+mod lead;
+mod lead_explanation;
+mod lead_view;
+mod loan_offer;
+mod loan_report;
+mod look_ups;
+mod merge;
+mod offer;
+mod partner_event;
+pub mod plain_number;
+mod plain_text;
+mod rate_table;
+mod record;
+pub mod schema;
+mod section;
+mod sections;
+mod special_offer;
+mod suppression_kind;
+mod text_format;
+mod timestamp;
+mod ui_event;
+mod v1_values;
+mod viewer;
+
+pub use analytics::*;
+pub use api_error::{ApiError, ErrorType};
+pub use attribute::Attribute;
+pub use attribute_value::{AttributeKind, AttributeValue};
+pub use base_url::BaseUrl;
+pub use credit_bands::CreditBands;
+pub use credit_card_offer::{CardBenefit, CreditCardOffer, CreditCardOfferDetails, PreviewDetail};
+pub use document::parse as parse_document;
+pub use enumeration::{Enumeration, one_of};
+pub use enums::*;
+pub use fixed_point::{Money, Percent};
+pub use free_form::{ClientTags, JsonObject};
+pub use input::Unreadable;
+pub use known_keys::{KnownKeys, UnknownKey};
+pub use lead::Lead;
+pub use lead_explanation::*;
+pub use lead_view::{LeadAction, LeadStatus, LeadView};
+pub use loan_offer::{LoanOffer, Originator, OriginatorImage};
+pub use loan_report::{FinancialInstitutionLoanReport, LoanProbability, LoanReport, LoanReportCreateData};
+pub use look_ups::{FeaturedFinancialInstitution, PrefillResponse, VehicleDetails};
+pub use offer::{
+    IncentiveDetails, MortgageOffer, MortgageOfferDetails, Offer, Partner, SavingsOffer, SavingsOfferDetails,
+};
+pub use partner_event::*;
+pub use plain_text::{as_typed, plain_text};
+pub use rate_table::{PendingResponse, RateTable};
+pub use schema::Components;
+pub use sections::*;
+pub use special_offer::{LifeInsuranceOfferDetails, SpecialOffer};
+pub use suppression_kind::{SuppressionDigest, SuppressionKind, name_in_lists};
+pub use text_format::{Email, IpAddress, OpeId, Phone, Ssn, Zipcode};
+pub use timestamp::Timestamp;
+pub use ui_event::{OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew};
+pub use viewer::{TokenKind, Viewer};

@@ -1,0 +1,169 @@
+//! What is known of alerts, for who looks at them.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
+use serde::{Deserialize, Serialize};
+
+use super::ledger::{Ledger, Told};
+use super::receiver;
+use super::rule::{Rule, Severity};
+use super::state::Alert;
+use super::trial::Tried;
+use offerd_base::config::AlertSettings;
+use offerd_store::Store;
+
+/// What is known of alerts; where another process leads, as of the last look at what that has written. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Board(Arc<Mutex<Ledger>>);
+
+/// How alerts stand, and who is told.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Standing {
+    /// The alerts: those that fire first, the most urgent and youngest first, then those that wait, then those that have ended.
+    pub alerts: Vec<AlertStanding>,
+    /// Who is told.
+    pub receivers: Vec<ReceiverStanding>,
+}
+
+/// An alert, for people and for other programs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AlertStanding {
+    /// The name of its rule.
+    pub name: String,
+    /// How urgent it is.
+    pub severity: Severity,
+    /// `firing`, `waiting` or `ended`.
+    pub state: String,
+    /// What has happened.
+    pub summary: String,
+    /// Of what, by label.
+    pub labels: BTreeMap<String, String>,
+    /// Since when its condition holds, Unix milliseconds.
+    pub since: i64,
+    /// When it was raised.
+    pub fired: Option<i64>,
+    /// When it ended.
+    pub ended: Option<i64>,
+    /// The part of the handbook to read.
+    pub runbook: String,
+}
+
+/// How a receiver stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReceiverStanding {
+    /// Its name.
+    pub name: String,
+    /// The host that is called, or who gets the mail.
+    pub place: String,
+    /// Messages that it has not taken yet.
+    pub outstanding: usize,
+    /// How it took them.
+    #[serde(flatten)]
+    pub told: Told,
+}
+
+impl Board {
+    /// That of a store.
+    pub fn of(store: &Store) -> Self {
+        Self(Arc::new(Mutex::new(Ledger::load(store))))
+    }
+
+    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.0.lock()
+    }
+
+    /// Notes how receivers took a test at this time, Unix milliseconds, as if it had been an alert.
+    pub fn tried(&self, tried: &[Tried], now_ms: i64) {
+        let mut ledger = self.ledger();
+        tried.iter().for_each(|one| ledger.tried(&one.receiver, one.error.as_deref(), now_ms));
+    }
+
+    /// How alerts stand now.
+    pub fn standing(&self, settings: &AlertSettings) -> Standing {
+        let ledger = self.ledger();
+        let mut alerts: Vec<AlertStanding> = ledger.alerts.values().map(AlertStanding::of).collect();
+        alerts.sort_by_cached_key(|alert| {
+            let has_ended = alert.ended.is_some();
+            // Of what has ended what is urgent is no matter.
+            let urgency = (!has_ended).then_some((alert.fired.is_none(), alert.severity));
+            let at = Reverse(alert.ended.unwrap_or(alert.since));
+            (has_ended, urgency, at, alert.name.clone())
+        });
+        let standing = |one: receiver::Receiver| {
+            let queue = ledger.queues.get(one.name());
+            ReceiverStanding {
+                outstanding: queue.map_or(0, |queue| queue.messages.len()),
+                told: queue.map(|queue| queue.told.clone()).unwrap_or_default(),
+                place: one.place(),
+                name: one.name().to_owned(),
+            }
+        };
+        let receivers = receiver::all(settings).into_iter().map(standing).collect();
+        Standing { alerts, receivers }
+    }
+}
+
+impl AlertStanding {
+    fn of(alert: &Alert) -> Self {
+        let rule = Rule::named(&alert.name);
+        let state = match (alert.fired_ms, alert.ended_ms) {
+            (_, Some(_)) => "ended",
+            (Some(_), None) => "firing",
+            (None, None) => "waiting",
+        };
+        Self {
+            name: alert.name.clone(),
+            severity: rule.map_or(Severity::Ticket, |rule| rule.severity),
+            state: state.to_owned(),
+            summary: alert.summary.clone(),
+            labels: alert.labels.iter().cloned().collect(),
+            since: alert.since_ms,
+            fired: alert.fired_ms,
+            ended: alert.ended_ms,
+            runbook: rule.map_or_else(String::new, |rule| rule.runbook.to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use offerd_base::config::Settings;
+
+    #[test]
+    fn a_test_that_a_receiver_does_not_take_is_seen_afterwards() {
+        let directory = tempfile::tempdir().unwrap();
+        let board = Board::of(&Store::open_inline(directory.path().join("store")).unwrap());
+        let file = "[alerts]\nwebhooks = { ops = { url = 'https://ops.example/hook' } }\n";
+        let settings = Settings::from_layers(Some((std::path::Path::new("offerd.toml"), file)), []).unwrap();
+        let told = |error: Option<&str>, now_ms| {
+            let error = error.map(str::to_owned);
+            board.tried(&[Tried { receiver: "ops".to_owned(), place: String::new(), error }], now_ms);
+            let Told { last_sent, failing_since, last_error } =
+                board.standing(&settings.alerts).receivers.remove(0).told;
+            (last_sent, failing_since, last_error)
+        };
+        assert_eq!(told(Some("it answers 500"), 5), (None, Some(5), Some("it answers 500".to_owned())));
+        assert_eq!(told(Some("it answers 502"), 7), (None, Some(5), Some("it answers 502".to_owned())));
+        assert_eq!(told(None, 9), (Some(9), None, None));
+    }
+
+    #[tokio::test]
+    async fn what_a_test_came_to_is_known_after_a_restart() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open_inline(directory.path().join("store")).unwrap();
+        let board = Board::of(&store);
+        let error = Some("it answers 500".to_owned());
+        board.tried(&[Tried { receiver: "ops".to_owned(), place: String::new(), error }], 5);
+        let before = board.ledger().queues["ops"].told.clone();
+        let (commit, _) = board.ledger().unwritten().expect("it is to be written");
+        store.commit(commit).await.unwrap();
+        assert_eq!(Board::of(&store).ledger().queues["ops"].told, before);
+    }
+}

@@ -1,0 +1,281 @@
+//! Conditions on the metrics, and what they need to have seen of them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use offerd_base::config::Settings;
+use offerd_base::telemetry::figures::Figures;
+
+/// Labels that tell one alert of a rule from another.
+pub(super) type Labels = Vec<(String, String)>;
+
+/// A label and its value, with `!` before what it must not be; no label asks for nothing.
+type Matcher = (&'static str, &'static str);
+
+/// Readings that are kept of one figure; more are thinned out.
+const READINGS: usize = 512;
+
+/// Fewest readings that tell whither a level goes.
+const TREND_OF: usize = 8;
+
+/// What is said of a metric.
+#[derive(Debug)]
+pub(super) enum Condition {
+    /// Of its level, with its labels. Before that what asks Prometheus for the same, with `$` for the metric.
+    Level(
+        &'static str,
+        #[cfg_attr(
+            not(test),
+            expect(dead_code, reason = "`config/prometheus/alerts.yml` is made of it by a test")
+        )]
+        &'static str,
+        fn(f64, &Labels, &Sight<'_>) -> bool,
+    ),
+    /// It grows by more than so much a second, over a span.
+    Growth(&'static str, Matcher, Duration, f64),
+    /// Of what it counted in a span, one in a hundred was above.
+    Slow(&'static str, Duration, f64),
+    /// As it went in a span, it falls below `store.reserve_bytes` within another.
+    Fills(&'static str, Duration, Duration),
+    /// One or the other.
+    Either(&'static Condition, &'static Condition),
+}
+
+/// What conditions are held against.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sight<'s> {
+    /// The metrics as of now.
+    pub figures: &'s Figures,
+    /// Now, Unix milliseconds.
+    pub now_ms: i64,
+    /// When the daemon began, likewise: what only grows was 0.
+    pub begun_ms: i64,
+    /// The limits.
+    pub settings: &'s Settings,
+}
+
+/// Of one set of labels, whether a condition holds, and the figure. Nothing where that is not known yet.
+pub(super) type Found = BTreeMap<Labels, (Option<bool>, f64)>;
+
+/// The readings of the figures of one rule.
+#[derive(Debug, Default)]
+pub(super) struct Readings(BTreeMap<Labels, VecDeque<(i64, f64)>>);
+
+impl Sight<'_> {
+    /// Now, Unix seconds.
+    pub(super) fn now_s(&self) -> f64 {
+        self.now_ms as f64 / 1000.0
+    }
+}
+
+impl Condition {
+    /// Takes a reading, and says where the condition holds.
+    pub(super) fn look(&self, by: &[&str], seen: &mut Readings, sight: &Sight<'_>) -> Found {
+        match self {
+            Self::Level(metric, _, holds) => levels(metric, by, sight, holds),
+            Self::Growth(metric, matcher, span, most) => {
+                seen.count(metric, *matcher, by, *span, sight);
+                seen.grown(*span, sight, |grown| grown / span.as_secs_f64() > *most)
+            }
+            Self::Slow(metric, span, most) => seen.slow(metric, *span, *most, sight),
+            Self::Fills(metric, back, ahead) => seen.fills(metric, *back, *ahead, sight),
+            Self::Either(one, other) => {
+                let mut found = one.look(by, seen, sight);
+                for (labels, (holds, value)) in other.look(by, &mut Readings::default(), sight) {
+                    let known = found.entry(labels).or_insert((Some(false), value));
+                    if holds == Some(true) {
+                        *known = (holds, value);
+                    }
+                }
+                found
+            }
+        }
+    }
+}
+
+/// The highest level of each set of labels.
+fn levels(
+    metric: &str,
+    by: &[&str],
+    sight: &Sight<'_>,
+    holds: impl Fn(f64, &Labels, &Sight<'_>) -> bool,
+) -> Found {
+    let mut found = Found::new();
+    for (labels, value) in sight.figures.each(metric) {
+        let labels = chosen(labels, by);
+        let holds = holds(value, &labels, sight);
+        let worst = found.entry(labels).or_insert((Some(holds), value));
+        if holds && (worst.0 != Some(true) || value > worst.1) {
+            *worst = (Some(true), value);
+        }
+    }
+    found
+}
+
+fn chosen(labels: &[(String, String)], by: &[&str]) -> Labels {
+    let of = |wanted: &&str| labels.iter().find(|(label, _)| label == wanted).cloned();
+    by.iter().filter_map(of).collect()
+}
+
+fn fits(labels: &[(String, String)], (label, wanted): Matcher) -> bool {
+    let value = labels.iter().find(|(known, _)| known == label).map(|(_, value)| value.as_str());
+    match wanted.strip_prefix('!') {
+        _ if label.is_empty() => true,
+        Some(other) => value != Some(other),
+        None => value == Some(wanted),
+    }
+}
+
+impl Readings {
+    /// Reads what only grows.
+    fn count(&mut self, metric: &str, matcher: Matcher, by: &[&str], span: Duration, sight: &Sight<'_>) {
+        let mut sums: BTreeMap<Labels, f64> = BTreeMap::new();
+        for (labels, value) in sight.figures.each(metric).filter(|(labels, _)| fits(labels, matcher)) {
+            *sums.entry(chosen(labels, by)).or_default() += value;
+        }
+        for (labels, sum) in sums {
+            self.add(labels, sum, Some(0.0), span, sight);
+        }
+    }
+
+    fn add(&mut self, labels: Labels, value: f64, at_first: Option<f64>, span: Duration, sight: &Sight<'_>) {
+        let readings = self.0.entry(labels).or_default();
+        if let (true, Some(first)) = (readings.is_empty(), at_first) {
+            readings.push_back((sight.begun_ms, first));
+        }
+        let gap = span.as_millis() as i64 / READINGS as i64;
+        match readings.len() {
+            // The newest stands in for those that came right behind the one before it.
+            len if len > 1 && readings[len - 1].0 - readings[len - 2].0 < gap => {
+                readings[len - 1] = (sight.now_ms, value)
+            }
+            _ => readings.push_back((sight.now_ms, value)),
+        }
+        let oldest = sight.now_ms - span.as_millis() as i64;
+        // One from before the span is where it begins.
+        while readings.len() > 2 && readings[1].0 <= oldest {
+            readings.pop_front();
+        }
+    }
+
+    /// By how much each has grown in a span. What has not is known to be so only when the whole span was seen.
+    fn grown(&self, span: Duration, sight: &Sight<'_>, holds: impl Fn(f64) -> bool) -> Found {
+        let told = |(labels, readings): (&Labels, &VecDeque<(i64, f64)>)| {
+            let (first, last) = (readings.front()?, readings.back()?);
+            let grown = (last.1 - first.1).max(0.0);
+            let unless_whole = is_whole(readings, span, sight).then_some(false);
+            let holds = if holds(grown) { Some(true) } else { unless_whole };
+            Some((labels.clone(), (holds, grown)))
+        };
+        self.0.iter().filter_map(told).collect()
+    }
+
+    fn slow(&mut self, metric: &str, span: Duration, most: f64, sight: &Sight<'_>) -> Found {
+        let took = sight.figures.distribution(metric, &[]);
+        let (all, slow) = (took.count(), took.count() - took.within(most));
+        let name = |name: &str| vec![("part".to_owned(), name.to_owned())];
+        self.add(name("all"), all, Some(0.0), span, sight);
+        self.add(name("slow"), slow, Some(0.0), span, sight);
+        let grown = self.grown(span, sight, |_| false);
+        let of = |part: &str| grown.get(&name(part)).copied().unwrap_or_default();
+        let ((unless_whole, all), (_, slow)) = (of("all"), of("slow"));
+        let share = if all > 0.0 { slow / all } else { 0.0 };
+        let holds = if share > 0.01 { Some(true) } else { unless_whole };
+        Found::from([(Labels::new(), (holds, share))])
+    }
+
+    /// A straight line through what was read, drawn on.
+    fn fills(&mut self, metric: &str, back: Duration, ahead: Duration, sight: &Sight<'_>) -> Found {
+        let Some(level) = sight.figures.gauge(metric) else { return Found::new() };
+        self.add(Labels::new(), level, None, back, sight);
+        let readings = &self.0[&Labels::new()];
+        let Some(slope) = slope(readings) else { return Found::from([(Labels::new(), (None, level))]) };
+        let expected = level + slope * ahead.as_secs_f64();
+        Found::from([(Labels::new(), (Some(expected < sight.settings.store.reserve_bytes as f64), level))])
+    }
+}
+
+/// Whether readings reach back over a whole span.
+fn is_whole(readings: &VecDeque<(i64, f64)>, span: Duration, sight: &Sight<'_>) -> bool {
+    readings.front().is_some_and(|(at, _)| sight.now_ms - at >= span.as_millis() as i64)
+}
+
+/// By how much a level changes in a second, by least squares; nothing of few readings.
+fn slope(readings: &VecDeque<(i64, f64)>) -> Option<f64> {
+    if readings.len() < TREND_OF {
+        return None;
+    }
+    let count = readings.len() as f64;
+    let begun = readings.front()?.0;
+    let seconds = |at: i64| (at - begun) as f64 / 1000.0;
+    let mean_x = readings.iter().map(|(at, _)| seconds(*at)).sum::<f64>() / count;
+    let mean_y = readings.iter().map(|(_, value)| value).sum::<f64>() / count;
+    let (mut above, mut below) = (0.0, 0.0);
+    for (at, value) in readings {
+        above += (seconds(*at) - mean_x) * (value - mean_y);
+        below += (seconds(*at) - mean_x).powi(2);
+    }
+    (below > 0.0).then(|| above / below)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use super::*;
+
+    const SPAN: Duration = Duration::from_secs(300);
+    const GROWN: Condition = Condition::Growth("reloads", ("result", "!ok"), SPAN, 0.0);
+
+    fn look(condition: &Condition, seen: &mut Readings, at_s: i64, text: &str) -> Vec<(Option<bool>, f64)> {
+        static SETTINGS: LazyLock<Settings> = LazyLock::new(|| Settings::from_layers(None, []).unwrap());
+        let figures = Figures::parse(text);
+        let sight = Sight { figures: &figures, now_ms: at_s * 1000, begun_ms: 0, settings: &SETTINGS };
+        condition.look(&[], seen, &sight).into_values().collect()
+    }
+
+    #[test]
+    fn what_grew_is_told_at_once_and_that_it_did_not_after_the_whole_span() {
+        let mut seen = Readings::default();
+        let mut told = |at, refused| {
+            look(
+                &GROWN,
+                &mut seen,
+                at,
+                &format!("reloads{{result=\"ok\"}} 9\nreloads{{result=\"refused\"}} {refused}\n"),
+            )
+        };
+        assert_eq!(told(10, 0), [(None, 0.0)]);
+        assert_eq!(told(20, 1), [(Some(true), 1.0)]);
+        assert_eq!(told(310, 1), [(Some(true), 1.0)]);
+        assert_eq!(told(330, 1), [(Some(false), 0.0)]);
+    }
+
+    #[test]
+    fn a_disk_that_fills_is_told_before_it_is_full() {
+        let fills = Condition::Fills("free", Duration::from_secs(3600), Duration::from_secs(86_400));
+        let mut seen = Readings::default();
+        let mut last = Vec::new();
+        for minute in 0..20_i64 {
+            let free = 20_000_000_000_i64 - minute * 60 * 1_000_000;
+            last = look(&fills, &mut seen, minute * 60, &format!("free {free}\n"));
+            assert!(minute > 6 || last[0].0.is_none(), "of few readings nothing is told");
+        }
+        assert_eq!(last[0].0, Some(true), "a megabyte a second is 86 GB a day");
+        let mut seen = Readings::default();
+        for minute in 0..20_i64 {
+            last = look(&fills, &mut seen, minute * 60, "free 20000000000\n");
+        }
+        assert_eq!(last[0].0, Some(false));
+    }
+
+    #[test]
+    fn readings_are_bounded() {
+        let grown = Condition::Growth("reloads", ("", ""), Duration::from_secs(6 * 3600), 0.0);
+        let mut seen = Readings::default();
+        for nth in 0..3000 {
+            look(&grown, &mut seen, nth * 10, "reloads{result=\"refused\"} 1\n");
+        }
+        assert!(seen.0.values().all(|readings| readings.len() <= READINGS + 2));
+    }
+}

@@ -1,0 +1,243 @@
+//! The keeper: a thread of its own that looks at the conditions, and tells receivers. It waits for no lead, and no lead for it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout};
+use tracing::{info, warn};
+
+use super::board::Board;
+use super::condition::{Found, Readings, Sight};
+use super::ledger::{Ledger, begin_backups, note_last_backup};
+use super::message::Batch;
+use super::receiver::all;
+use super::rule::{RULES, Rule};
+use super::state::{Alert, Change, Look, fingerprint, next};
+use super::usual::Usual;
+use super::webhook::wire;
+use crate::outbox::Worker;
+use offerd_base::config::{AlertSettings, Settings};
+use offerd_base::telemetry::figures::Figures;
+use offerd_store::Store;
+use offerd_wire::Wire;
+
+/// How long the store may take to write what became of alerts, before they are told all the same.
+const WRITE_WITHIN: Duration = Duration::from_secs(2);
+
+/// After a start, the time in which what is not told yet says nothing.
+const SETTLING: Duration = Duration::from_secs(60);
+
+/// Longest sleep, so that what a receiver has not taken is looked at however the clock was set.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
+/// Every metric as of now.
+type Measure = Box<dyn Fn() -> Figures + Send>;
+
+/// How the telling of a receiver ended: its name, the messages, and why they were not taken.
+type Ended = (String, Vec<u64>, Result<Option<String>, String>);
+
+/// Looks at conditions, and tells receivers.
+pub struct Keeper {
+    store: Store,
+    board: Board,
+    settings: watch::Receiver<Arc<Settings>>,
+    measure: Measure,
+    wire: Wire,
+    readings: BTreeMap<&'static str, Readings>,
+    usual: Usual,
+    begun_ms: i64,
+    under_way: FuturesUnordered<BoxFuture<'static, Ended>>,
+}
+
+impl Keeper {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// That there is none to be had.
+    pub fn start(
+        store: Store,
+        board: Board,
+        settings: watch::Receiver<Arc<Settings>>,
+        measure: impl Fn() -> Figures + Send + 'static,
+    ) -> Result<Worker, String> {
+        let begun_ms = store.now_ms();
+        Worker::start("alerts", move || {
+            let keeper = Self {
+                usual: Usual::load(&store, begun_ms),
+                begun_ms,
+                wire: wire(),
+                readings: BTreeMap::new(),
+                under_way: FuturesUnordered::new(),
+                measure: Box::new(measure),
+                store,
+                board,
+                settings,
+            };
+            keeper.keep()
+        })
+    }
+
+    async fn keep(mut self) {
+        self.until_it_tells().await;
+        if let Err(failure) = begin_backups(&self.store).await {
+            warn!(%failure, "it could not be noted that there was no backup yet");
+        }
+        let mut look_at = Instant::now();
+        loop {
+            let settings = Arc::clone(&self.settings.borrow_and_update());
+            if Instant::now() >= look_at {
+                self.look(&settings);
+                look_at = Instant::now() + settings.alerts.every;
+            }
+            self.write().await;
+            self.tell(&settings.alerts);
+            let wake_at = look_at.min(self.next_due());
+            tokio::select! {
+                Some(ended) = self.under_way.next() => self.settle(ended, &settings.alerts),
+                () = sleep_until(wake_at) => {}
+                changed = self.settings.changed() => if changed.is_err() { return } else { look_at = Instant::now() },
+            }
+        }
+    }
+
+    /// Waits until this process leads: only then it looks at conditions, and tells anybody. Meanwhile it counts its own leads for who
+    /// does, and has the board show what that has found.
+    async fn until_it_tells(&mut self) {
+        while !self.store.leads() {
+            let every = self.settings.borrow().alerts.every;
+            let figures = (self.measure)();
+            let mut counted = Ledger::default();
+            self.usual.look(&self.store, &figures, &mut counted);
+            if let Some((commit, _)) = counted.unwritten()
+                && let Err(failure) = self.store.commit_within(WRITE_WITHIN, commit).await
+            {
+                warn!(%failure, "how many leads came could not be written");
+            }
+            note_last_backup(&self.store);
+            *self.board.ledger() = Ledger::load(&self.store);
+            let _ = timeout(every, self.store.until_it_leads()).await;
+        }
+        // What the one that led before has written is all that it will ever have.
+        *self.board.ledger() = Ledger::load(&self.store);
+        self.begun_ms = self.store.now_ms();
+    }
+
+    /// Looks at every condition.
+    fn look(&mut self, settings: &Settings) {
+        let now_ms = self.store.now_ms();
+        let figures = (self.measure)();
+        let board = self.board.clone();
+        let mut counted = Ledger::default();
+        self.usual.look(&self.store, &figures, &mut counted);
+        let mut ledger = board.ledger();
+        ledger.take_in(counted);
+        ledger.welcome(&settings.alerts, now_ms);
+        drop(ledger);
+        // It may have been taken through another process.
+        note_last_backup(&self.store);
+        let alerts = &settings.alerts;
+        let sight = Sight { figures: &figures, now_ms, begun_ms: self.begun_ms, settings };
+        for rule in RULES {
+            let found = match alerts.off.contains(rule.name) {
+                true => Found::new(),
+                false => rule.condition.look(rule.by, self.readings.entry(rule.name).or_default(), &sight),
+            };
+            self.judge(rule, found, alerts, now_ms);
+        }
+        let mut ledger = board.ledger();
+        ledger.sweep(alerts, now_ms);
+        ledger.measure();
+    }
+
+    /// Takes in what was found of a rule.
+    fn judge(&self, rule: &'static Rule, mut found: Found, settings: &AlertSettings, now_ms: i64) {
+        let settling =
+            now_ms - self.begun_ms < SETTLING.as_millis() as i64 && !settings.off.contains(rule.name);
+        let mut ledger = self.board.ledger();
+        // What is not told any more does not hold; right after a start it may only not be told yet.
+        let gone = if settling { None } else { Some(false) };
+        for alert in ledger.alerts.values().filter(|alert| alert.name == rule.name && !alert.has_ended()) {
+            found.entry(alert.labels.clone()).or_insert((gone, 0.0));
+        }
+        let wait = settings.waits.get(rule.name).copied().unwrap_or(rule.wait);
+        for (labels, (holds, value)) in found {
+            let summary = rule.told(&labels, value);
+            let look = Look { holds, summary: &summary, now_ms, wait, keep: rule.keep };
+            let id = fingerprint(rule.name, &labels);
+            let known = ledger.alerts.get(&id).cloned();
+            let (after, change) = next(known, rule.name, &labels, &look);
+            match after {
+                Some(alert) => {
+                    tell_log(&alert, change);
+                    ledger.note(alert, change, settings, now_ms);
+                }
+                // One that waited, and whose condition no longer holds.
+                None => drop(ledger.alerts.remove(&id)),
+            }
+        }
+    }
+
+    /// Writes what has changed. While the store does not, it is kept for the next time.
+    async fn write(&self) {
+        let Some((commit, changes)) = self.board.ledger().unwritten() else { return };
+        if let Err(failure) = self.store.commit_within(WRITE_WITHIN, commit).await {
+            warn!(%failure, "what became of alerts could not be written; it is tried again");
+            self.board.ledger().write_again(changes);
+        }
+    }
+
+    /// Begins to tell each receiver what is due.
+    fn tell(&mut self, settings: &AlertSettings) {
+        let now_ms = self.store.now_ms();
+        for receiver in all(settings) {
+            let due = self.board.ledger().due(receiver.name(), now_ms);
+            if due.is_empty() {
+                continue;
+            }
+            let (numbers, messages) = due.into_iter().unzip();
+            let (wire, batch) = (self.wire.clone(), Batch::to(receiver.name(), messages, settings));
+            self.under_way.push(Box::pin(async move {
+                let told = receiver.tell(&wire, &batch).await;
+                (batch.receiver, numbers, told)
+            }));
+        }
+    }
+
+    fn settle(&self, (name, numbers, told): Ended, settings: &AlertSettings) {
+        let error = match told {
+            Ok(refused) => {
+                if let Some(cause) = refused {
+                    warn!(receiver = name, cause, "alerts were taken, but not for everybody");
+                }
+                None
+            }
+            Err(cause) => {
+                warn!(receiver = name, cause, "alerts were not taken; they are sent again");
+                Some(cause)
+            }
+        };
+        let mut ledger = self.board.ledger();
+        ledger.settle(&name, &numbers, error.as_deref(), settings, self.store.now_ms());
+        ledger.measure();
+    }
+
+    fn next_due(&self) -> Instant {
+        let due_ms = self.board.ledger().next_due_ms();
+        let wait =
+            due_ms.map(|due_ms| Duration::from_millis((due_ms - self.store.now_ms()).max(1).unsigned_abs()));
+        Instant::now() + wait.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP)
+    }
+}
+
+fn tell_log(alert: &Alert, change: Option<Change>) {
+    let Alert { name, summary, .. } = alert;
+    match change {
+        Some(Change::Fired) => warn!(alert = name, "alert: {summary}"),
+        Some(Change::Ended) => info!(alert = name, "alert ended: {summary}"),
+        None => {}
+    }
+}

@@ -1,0 +1,153 @@
+//! What receivers are told: the same facts in the format of Alertmanager's webhooks (version 4), and as a mail.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::rule::{Rule, Severity};
+use super::state::{Alert, Change};
+use offerd_base::config::AlertSettings;
+use offerd_insight::sheet::figures;
+
+/// When an alert ends that has not, as Alertmanager says it.
+const NEVER: &str = "0001-01-01T00:00:00Z";
+
+/// A change of an alert, as long as a receiver was not told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Message {
+    /// What has changed.
+    pub change: Change,
+    /// The alert, as it was then.
+    pub alert: Alert,
+    /// When it was made, Unix milliseconds.
+    pub made_ms: i64,
+    /// How often it was sent.
+    pub attempts: u32,
+    /// When it is to be sent next.
+    pub next_ms: i64,
+}
+
+impl Message {
+    /// One that is due at once.
+    pub(super) fn of(change: Change, alert: &Alert, now_ms: i64) -> Self {
+        Self { change, alert: alert.clone(), made_ms: now_ms, attempts: 0, next_ms: now_ms }
+    }
+}
+
+/// Messages that go out together: all of them tell of a beginning, or all of an end.
+#[derive(Debug, Clone)]
+pub(super) struct Batch {
+    /// Who is told.
+    pub receiver: String,
+    /// What, the oldest first; never empty.
+    pub messages: Vec<Message>,
+    /// Where people reach the console.
+    pub console_url: Option<String>,
+}
+
+impl Batch {
+    /// Messages to a receiver.
+    pub(super) fn to(receiver: &str, messages: Vec<Message>, settings: &AlertSettings) -> Self {
+        Self { receiver: receiver.to_owned(), messages, console_url: settings.console_url.clone() }
+    }
+
+    /// What names it: the same whenever the same is sent.
+    pub(super) fn id(&self) -> String {
+        let mut digest = Sha256::new();
+        for Message { change, alert, .. } in &self.messages {
+            digest.update(format!("{}{change:?}{:?};", alert.fingerprint(), alert.fired_ms));
+        }
+        format!("alert_{}", const_hex::encode(&digest.finalize()[..16]))
+    }
+
+    /// The body of a webhook.
+    pub(super) fn json(&self) -> Vec<u8> {
+        let labels: Vec<_> = self.messages.iter().map(|message| labels(&message.alert)).collect();
+        let mut common = labels.first().cloned().unwrap_or_default();
+        common.retain(|label, value| labels.iter().all(|labels| labels.get(label) == Some(value)));
+        let told = |(Message { alert, .. }, labels): (&Message, &BTreeMap<&str, &str>)| {
+            json!({
+                "status": self.status(),
+                "labels": labels,
+                "annotations": { "summary": alert.summary, "runbook": self.runbook(alert) },
+                "startsAt": figures::instant(alert.since_ms),
+                "endsAt": alert.ended_ms.map_or_else(|| NEVER.to_owned(), figures::instant),
+                "generatorURL": self.page(),
+                "fingerprint": alert.fingerprint(),
+            })
+        };
+        let payload = json!({
+            "version": "4",
+            "groupKey": format!("{{}}:{{receiver=\"{}\"}}", self.receiver),
+            "truncatedAlerts": 0,
+            "status": self.status(),
+            "receiver": self.receiver,
+            "groupLabels": {},
+            "commonLabels": common,
+            "commonAnnotations": {},
+            "externalURL": self.console_url.as_deref().unwrap_or_default(),
+            "alerts": self.messages.iter().zip(&labels).map(told).collect::<Vec<_>>(),
+        });
+        payload.to_string().into_bytes()
+    }
+
+    /// The subject of a mail.
+    pub(super) fn subject(&self) -> String {
+        let [first, others @ ..] = self.messages.as_slice() else { return String::new() };
+        let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+        format!("[{}] {}: {}{more}", self.status(), first.alert.name, first.alert.summary)
+    }
+
+    /// The text of a mail.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for Message { alert, .. } in &self.messages {
+            // Writing to a text does not fail.
+            let _ = writeln!(text, "{} ({})\n{}", alert.name, severity(alert).word(), alert.summary);
+            let _ = writeln!(text, "since {}", figures::minute(alert.since_ms));
+            if let Some(ended_ms) = alert.ended_ms {
+                let _ = writeln!(text, "ended {}", figures::minute(ended_ms));
+            }
+            let _ = writeln!(text, "what to do: {}\n", self.runbook(alert));
+        }
+        text + &self.page()
+    }
+
+    fn status(&self) -> &'static str {
+        match self.messages.first().map(|message| message.change) {
+            Some(Change::Ended) => "resolved",
+            _ => "firing",
+        }
+    }
+
+    /// The page that shows alerts, if it is known where that is.
+    fn page(&self) -> String {
+        self.console_url.as_ref().map(|url| format!("{url}/console/alerts")).unwrap_or_default()
+    }
+
+    /// The part of the handbook to read.
+    fn runbook(&self, alert: &Alert) -> String {
+        let part = Rule::named(&alert.name).map_or("", |rule| rule.runbook);
+        match &self.console_url {
+            Some(url) => format!("{url}/console/handbook/metrics#{part}"),
+            None => format!(
+                "\"{}\" in the handbook, offerd(8), or /console/handbook/metrics#{part} of the console",
+                part.replace('-', " ")
+            ),
+        }
+    }
+}
+
+/// One whose rule is of another version is urgent as most are.
+fn severity(alert: &Alert) -> Severity {
+    Rule::named(&alert.name).map_or(Severity::Ticket, |rule| rule.severity)
+}
+
+/// The labels of an alert, as Alertmanager has them.
+fn labels(alert: &Alert) -> BTreeMap<&str, &str> {
+    let labels = alert.labels.iter().map(|(label, value)| (label.as_str(), value.as_str()));
+    labels.chain([("alertname", alert.name.as_str()), ("severity", severity(alert).word())]).collect()
+}

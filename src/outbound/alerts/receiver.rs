@@ -1,0 +1,101 @@
+//! Who is told, and what is wrong with how that is set.
+
+use super::message::Batch;
+use super::{mail, webhook};
+use crate::alerts::rule::Rule;
+use crate::outbox::{SigningKey, secret};
+use offerd_base::config::{AlertSettings, MailSettings, SecretPlace, WebhookSettings};
+use offerd_base::declaration::{did_you_mean, nearest, quoted};
+use offerd_wire::Wire;
+
+/// The name of the receiver by mail.
+pub(super) const MAIL: &str = "mail";
+
+/// Somebody who is told.
+#[derive(Debug, Clone)]
+pub(super) enum Receiver {
+    Webhook(String, WebhookSettings),
+    Mail(MailSettings),
+}
+
+/// Everybody who is told.
+pub(super) fn all(settings: &AlertSettings) -> Vec<Receiver> {
+    let webhooks = settings.webhooks.iter().map(|(name, one)| Receiver::Webhook(name.clone(), one.clone()));
+    webhooks.chain(settings.mail.clone().map(Receiver::Mail)).collect()
+}
+
+/// Their names.
+pub(super) fn names(settings: &AlertSettings) -> Vec<String> {
+    all(settings).iter().map(|receiver| receiver.name().to_owned()).collect()
+}
+
+impl Receiver {
+    /// Its name.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Webhook(name, _) => name,
+            Self::Mail(_) => MAIL,
+        }
+    }
+
+    /// Where messages go, without what may be a secret.
+    pub(super) fn place(&self) -> String {
+        match self {
+            Self::Webhook(_, settings) => webhook::host(settings).unwrap_or_else(|_| "not known".to_owned()),
+            Self::Mail(settings) => settings.to.join(", "),
+        }
+    }
+
+    /// Tells it. Returns for whom it was not taken although it was for others.
+    ///
+    /// # Errors
+    /// Why it has not taken that.
+    pub(super) async fn tell(&self, wire: &Wire, batch: &Batch) -> Result<Option<String>, String> {
+        match self {
+            Self::Webhook(_, settings) => webhook::send(wire, settings, batch).await.map(|()| None),
+            Self::Mail(settings) => mail::send(settings, batch).await,
+        }
+    }
+}
+
+/// What is wrong with the settings of alerts that their own section cannot see, by key.
+pub fn faults(settings: &AlertSettings) -> Vec<(String, String)> {
+    let named = settings.off.iter().map(|name| ("alerts.off".to_owned(), name));
+    let named =
+        named.chain(settings.waits.keys().map(|name| (format!("alerts.waits.{}", quoted(name)), name)));
+    let unknown = named.filter(|(_, name)| Rule::named(name).is_none());
+    let mut found: Vec<(String, String)> = unknown.map(|(key, name)| (key, strange(name))).collect();
+    for (name, one) in &settings.webhooks {
+        let place = format!("alerts.webhooks.{}", quoted(name));
+        unread(&format!("{place}.url_from"), one.url_from.as_ref(), &mut found);
+        unread(&format!("{place}.bearer"), one.bearer.as_ref(), &mut found);
+        let secret = unread(&format!("{place}.secret"), one.secret.as_ref(), &mut found);
+        if secret.is_some_and(|text| SigningKey::parse(&text).is_none()) {
+            let wanted = "must lead to `whsec_` and base64 of 24 to 64 bytes";
+            found.push((format!("{place}.secret"), wanted.to_owned()));
+        }
+        if let Err((key, message)) = webhook::check(name, one) {
+            found.push((format!("{place}{key}"), message));
+        }
+    }
+    if let Some(settings) = &settings.mail {
+        unread("alerts.mail.password", settings.password.as_ref(), &mut found);
+        let wrong = mail::faults(settings).into_iter();
+        found.extend(wrong.map(|(key, message)| (format!("alerts.mail.{key}"), message)));
+    }
+    found
+}
+
+/// A secret, or a fault.
+fn unread(key: &str, place: Option<&SecretPlace>, found: &mut Vec<(String, String)>) -> Option<String> {
+    secret::read(place).unwrap_or_else(|message| {
+        found.push((key.to_owned(), message));
+        None
+    })
+}
+
+fn strange(name: &str) -> String {
+    let near = nearest(name, super::RULES.iter().map(|rule| rule.name));
+    let list = "`offerd alerts list` names them all";
+    format!("names `{name}`, which is no alert: {list}{}", did_you_mean(near))
+}

@@ -1,0 +1,261 @@
+//! Every alert there is, for the daemon itself and for Prometheus: `config/prometheus/alerts.yml` is made of them, and has OfferdDown besides.
+
+use offerd_base::worded;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::condition::{Condition, Labels, Sight};
+use offerd_base::partner_health::Health;
+use offerd_base::telemetry::metrics::{
+    BACKUP_AT, CERTIFICATE_ENDS, HTTP_CONNECTIONS_REFUSED, HTTP_REQUESTS, HTTP_REQUESTS_REFUSED,
+    LEADS_MISSING, LIMIT_USED, LOG_LINES_LOST, OFFERS_FALL, PARTNER_HEALTH, POSTBACK_LAG, POSTBACKS_DEAD,
+    RELOAD_REFUSED, SEATS_CUT, STORE_BROKEN_RECORDS, STORE_CLOCK_OFFSET, STORE_CLOCK_STEPS,
+    STORE_COMMIT_SECONDS, STORE_DAMAGE, STORE_FREE_BYTES, STORE_STALLED, STORE_STALLS, SUBMITS_REFUSED,
+    WIRE_BREAKER_STATE,
+};
+use offerd_insight::sheet::figures;
+
+worded! {
+    /// How urgent an alert is.
+    #[derive(PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Severity;
+
+    /// Its word in labels.
+    fn word;
+
+    /// Now, whatever the hour.
+    Page "page";
+    /// On the next working day.
+    Ticket "ticket";
+    /// Good to know.
+    Notice "notice";
+}
+
+/// An alert as it may be raised.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its name.
+    pub name: &'static str,
+    /// How urgent it is.
+    pub severity: Severity,
+    /// How long its condition has to hold before it is raised.
+    pub wait: Duration,
+    /// How long it goes on when its condition holds no more.
+    pub keep: Duration,
+    /// What has happened, with the labels in braces and `{value}`.
+    pub summary: &'static str,
+    /// The part of the handbook's chapter of metrics to read.
+    pub runbook: &'static str,
+    pub(super) condition: Condition,
+    /// The labels that tell one such alert from another.
+    pub(super) by: &'static [&'static str],
+}
+
+const fn minutes(minutes: u64) -> Duration {
+    Duration::from_secs(minutes * 60)
+}
+
+const NO: Duration = Duration::ZERO;
+
+fn is_any(value: f64, _: &Labels, _: &Sight<'_>) -> bool {
+    value > 0.0
+}
+
+fn is_old_backup(taken_s: f64, _: &Labels, sight: &Sight<'_>) -> bool {
+    let most = sight.settings.alerts.backup_age.as_secs_f64();
+    most > 0.0 && sight.now_s() - taken_s > most
+}
+
+fn ends_soon(ends_s: f64, _: &Labels, sight: &Sight<'_>) -> bool {
+    let least = sight.settings.alerts.certificate_left.as_secs_f64();
+    least > 0.0 && ends_s - sight.now_s() < least
+}
+
+/// At the whole of a limit, of a day or longer.
+fn is_used_up(used: f64, labels: &Labels, _: &Sight<'_>) -> bool {
+    used >= 1.0 && !labels.iter().any(|(label, value)| label == "limit" && value == "per_minute")
+}
+
+const fn rule(
+    name: &'static str,
+    severity: Severity,
+    wait: Duration,
+    condition: Condition,
+    by: &'static [&'static str],
+    summary: &'static str,
+    runbook: &'static str,
+) -> Rule {
+    Rule { name, severity, wait, keep: NO, summary, runbook, condition, by }
+}
+
+use Condition::{Fills, Growth, Level, Slow};
+use Severity::{Notice, Page, Ticket};
+
+/// Every alert.
+#[rustfmt::skip]
+pub const RULES: &[Rule] = &[
+    rule("OfferdNoLeads", Page, minutes(5), Level(LEADS_MISSING, "max by (instance) ($) > 20", |value, _, sight| value > sight.settings.alerts.leads_missing as f64), &[],
+        "no leads arrive, and {value} would be usual since the last one", "no-leads-arrive"),
+    rule("OfferdOffersFall", Ticket, NO, Level(OFFERS_FALL, "max by (instance) ($) > 0", is_any), &[],
+        "more leads than usual end without an offer", "fewer-leads-have-offers"),
+    rule("OfferdBackupOld", Ticket, NO, Level(BACKUP_AT, "max by (instance) ($) < time() - 36 * 3600", is_old_backup), &[],
+        "no backup was taken since {value}", "the-last-backup-is-old"),
+    rule("OfferdCertificateEnds", Ticket, NO, Level(CERTIFICATE_ENDS, "min by (instance, listener) ($) < time() + 21 * 24 * 3600", ends_soon), &["listener"],
+        "the certificate of the {listener} listener ends at {value}", "a-certificate-runs-out"),
+    rule("OfferdRefusesLeads", Page, minutes(2), Growth(SUBMITS_REFUSED, ("reason", "!merge_too_late"), minutes(5), 0.1), &["reason"],
+        "leads are refused: {reason}", "no-new-leads-are-taken-in"),
+    rule("OfferdFails", Page, minutes(2), Growth(HTTP_REQUESTS, ("status", "500"), minutes(5), 0.0), &["listener", "route"],
+        "{route} answers with 500", "requests-fail-on-our-side"),
+    rule("OfferdTurnsRequestsAway", Ticket, minutes(5), Growth(HTTP_REQUESTS_REFUSED, ("", ""), minutes(5), 1.0), &["reason"],
+        "requests are turned away: {reason}", "requests-are-turned-away"),
+    rule("OfferdConnectionsAtLimit", Ticket, minutes(5), Growth(HTTP_CONNECTIONS_REFUSED, ("", ""), minutes(5), 0.0), &["listener", "reason"],
+        "the {listener} listener has no room for connections: {reason}", "requests-are-turned-away"),
+    Rule { keep: minutes(5), ..rule("OfferdPartnerUnwell", Ticket, NO, Level(PARTNER_HEALTH, "max by (instance, partner, product_type) ($) > 0", is_any), &["partner", "product_type"],
+        "{partner} ({product_type}) is worse than usual: {value}", "a-partner-is-unwell") },
+    rule("OfferdBreakerOpen", Ticket, minutes(5), Level(WIRE_BREAKER_STATE, "max by (instance, pool, endpoint) ($) == 2", |state, _, _| state > 1.5), &["pool", "endpoint"],
+        "calls to {pool} ({endpoint}) are kept back", "a-breaker-is-open"),
+    rule("OfferdPartnerLimitUsedUp", Notice, minutes(1), Level(LIMIT_USED, r#"max by (instance, partner, product_type, limit) (${limit!="per_minute"}) >= 1"#, is_used_up), &["partner", "product_type", "limit"],
+        "{partner} ({product_type}) has used up {limit} for today", "a-limit-is-used-up"),
+    rule("OfferdPostbacksLag", Ticket, minutes(5), Level(POSTBACK_LAG, "max by (instance, subscription) ($) > 900", |seconds, _, _| seconds > 900.0), &["subscription"],
+        "events for {subscription} are not acknowledged", "postbacks-do-not-arrive"),
+    rule("OfferdPostbacksGivenUp", Ticket, minutes(1), Level(POSTBACKS_DEAD, "max by (instance, subscription) ($) > 0", is_any), &["subscription"],
+        "events for {subscription} were given up", "postbacks-were-given-up"),
+    rule("OfferdStoreSlow", Ticket, minutes(10), Slow(STORE_COMMIT_SECONDS, minutes(5), 0.3), &[],
+        "one commit in a hundred takes longer than 300 ms", "the-store-is-slow"),
+    rule("OfferdDiskFills", Ticket, minutes(30), Fills(STORE_FREE_BYTES, minutes(6 * 60), minutes(24 * 60)), &[],
+        "the disk reaches store.reserve_bytes within a day", "the-disk-fills-up"),
+    rule("OfferdDiskHangs", Page, NO, Condition::Either(&Growth(STORE_STALLS, ("", ""), minutes(10), 0.0), &Level(STORE_STALLED, "max by (instance) ($) > 0", is_any)), &[],
+        "the disk does not answer, or did not for longer than store.stall_after", "the-disk-hangs"),
+    rule("OfferdStoreDamaged", Page, NO, Level(STORE_DAMAGE, "max by (instance) ($) > 0", is_any), &[],
+        "places of the store's files are not as they were written: {value}", "records-cannot-be-read"),
+    rule("OfferdRecordsBroken", Page, NO, Growth(STORE_BROKEN_RECORDS, ("", ""), minutes(60), 0.0), &["tree"],
+        "records of {tree} are not as they were written", "records-cannot-be-read"),
+    rule("OfferdClockWrong", Page, NO, Level(STORE_CLOCK_OFFSET, "max by (instance) (abs($)) > 600", |seconds, _, _| seconds.abs() > 600.0), &[],
+        "the clock of this machine is not the one that leads arrive by", "the-clock-is-wrong"),
+    rule("OfferdClockStepped", Ticket, NO, Growth(STORE_CLOCK_STEPS, ("to", "!followed"), minutes(15), 0.0), &["to"],
+        "the clock of this machine was {to} of what has passed by more than store.clock_jump", "the-clock-is-wrong"),
+    rule("OfferdReloadRefused", Ticket, NO, Level(RELOAD_REFUSED, "max by (instance) ($) > 0", is_any), &[],
+        "the last reload was refused or failed: what is in force is older than the files", "a-reload-was-refused"),
+    rule("OfferdLogLinesLost", Ticket, NO, Growth(LOG_LINES_LOST, ("", ""), minutes(15), 0.0), &[],
+        "nobody reads standard error, and log lines are lost", "the-log-has-gaps"),
+    rule("OfferdSeatsCut", Notice, minutes(15), Growth(SEATS_CUT, ("", ""), minutes(15), 0.0), &[],
+        "matching.partners_per_lead leaves partners out", "leads-are-not-asked-everywhere"),
+];
+
+impl Rule {
+    /// That of a name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        RULES.iter().find(|rule| rule.name == name)
+    }
+
+    /// What has happened, in words.
+    pub(super) fn told(&self, labels: &[(String, String)], value: f64) -> String {
+        let written = match self.condition {
+            Level(PARTNER_HEALTH, ..) => Health::unwell(value).unwrap_or_default().words().to_owned(),
+            Level(BACKUP_AT | CERTIFICATE_ENDS, ..) => figures::minute((value * 1000.0) as i64),
+            _ => format!("{}", (value * 100.0).round() / 100.0),
+        };
+        let filled = self.summary.replace("{value}", &written);
+        labels.iter().fold(filled, |text, (label, value)| text.replace(&format!("{{{label}}}"), value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+    use std::path::Path;
+
+    use super::*;
+
+    const FILE: &str = "config/prometheus/alerts.yml";
+
+    /// What the file begins with, and the one alert that no daemon can raise of itself.
+    const HEAD: &str = r#"# Alert rules for offerd, made of `src/outbound/alerts/rule.rs`. Each names the part of the handbook to read when it fires, a path of the
+# console. Thresholds are those of a service of about a hundred leads a second; look at them with your own figures beside.
+# The daemon looks for the same by itself, OfferdDown aside, and reports to the receivers of `[alerts]` in its settings: use these
+# rules or those receivers, or each alert comes twice.
+groups:
+  - name: offerd
+    rules:
+      - alert: OfferdDown
+        expr: up{job="offerd"} == 0
+        for: 1m
+        labels: { severity: page }
+        annotations:
+          summary: "{{ $labels.instance }}: offerd does not answer"
+          runbook: "/console/handbook/metrics#the-daemon-does-not-answer"
+"#;
+
+    /// `OFFERD_WRITE=1 cargo test --lib alerts::rule` writes it.
+    #[test]
+    fn the_rules_of_prometheus_are_made_of_ours() {
+        let made: String = std::iter::once(HEAD.to_owned()).chain(RULES.iter().map(shipped)).collect();
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(FILE);
+        if std::env::var_os("OFFERD_WRITE").is_some() {
+            std::fs::write(&file, &made).unwrap();
+        }
+        let found = std::fs::read_to_string(&file).unwrap();
+        assert!(found == made, "{FILE} is not as it is made of the rules; OFFERD_WRITE=1 writes it");
+    }
+
+    /// A rule as Prometheus reads it.
+    fn shipped(rule: &Rule) -> String {
+        let Rule { name, severity, wait, keep, runbook, .. } = rule;
+        let mut text =
+            format!("\n      - alert: {name}\n        expr: {}\n", query(&rule.condition, rule.by));
+        for (key, span) in
+            [("for", wait), ("keep_firing_for", keep)].into_iter().filter(|(_, span)| **span > NO)
+        {
+            writeln!(text, "        {key}: {}", in_minutes(*span)).unwrap();
+        }
+        let value = match rule.condition {
+            Level(PARTNER_HEALTH, ..) => {
+                "{{ if eq $value 1.0 }}declining more{{ else if eq $value 2.0 }}slow{{ else if eq $value 3.0 }}failing{{ else }}silent{{ end }}"
+            }
+            Level(BACKUP_AT | CERTIFICATE_ENDS, ..) => "{{ $value | humanizeTimestamp }}",
+            _ => "{{ $value }}",
+        };
+        let summary = rule.by.iter().fold(rule.summary.replace("{value}", value), |text, label| {
+            text.replace(&format!("{{{label}}}"), &format!("{{{{ $labels.{label} }}}}"))
+        });
+        write!(
+            text,
+            "        labels: {{ severity: {} }}\n        annotations:\n          summary: \"{{{{ $labels.instance }}}}: {summary}\"\n          \
+             runbook: \"/console/handbook/metrics#{runbook}\"\n",
+            severity.word()
+        )
+        .unwrap();
+        text
+    }
+
+    /// What asks Prometheus whether a condition holds.
+    fn query(condition: &Condition, by: &[&str]) -> String {
+        let by = [&["instance"], by].concat().join(", ");
+        match condition {
+            Level(metric, query, _) => query.replace('$', metric),
+            Growth(metric, (label, value), span, most) => {
+                let matcher = match value.strip_prefix('!') {
+                    _ if label.is_empty() => String::new(),
+                    Some(other) => format!("{{{label}!=\"{other}\"}}"),
+                    None => format!("{{{label}=\"{value}\"}}"),
+                };
+                format!("sum by ({by}) (rate({metric}{matcher}[{}])) > {most}", in_minutes(*span))
+            }
+            Slow(metric, span, most) => {
+                let rate = format!("rate({metric}_bucket[{}])", in_minutes(*span));
+                format!("histogram_quantile(0.99, sum by (le, {by}) ({rate})) > {most}")
+            }
+            Fills(metric, back, ahead) => {
+                let reserve = 256 << 20;
+                format!("predict_linear({metric}[{}], {}) < {reserve}", in_minutes(*back), ahead.as_secs())
+            }
+            Condition::Either(one, other) => format!("{} or {}", query(one, &[]), query(other, &[])),
+        }
+    }
+
+    fn in_minutes(span: Duration) -> String {
+        format!("{}m", span.as_secs() / 60)
+    }
+}

@@ -1,0 +1,56 @@
+//! A test: each receiver is told now of an alert that there is not, past all that waits.
+
+use serde::{Deserialize, Serialize};
+
+use super::message::{Batch, Message};
+use super::receiver::{all, names};
+use super::state::{Alert, Change};
+use super::webhook::wire;
+use offerd_base::config::AlertSettings;
+use offerd_base::declaration::{did_you_mean, nearest};
+
+/// How a receiver took a test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tried {
+    /// Its name.
+    pub receiver: String,
+    /// Where the message went.
+    pub place: String,
+    /// Why it has not taken it, if it has not.
+    pub error: Option<String>,
+}
+
+/// Whether there is a receiver of a name, where one is given.
+///
+/// # Errors
+/// That there is none, and which may be meant.
+pub fn check_receiver(settings: &AlertSettings, name: Option<&str>) -> Result<(), String> {
+    let known = names(settings);
+    let is_none = |name: &&str| !known.iter().any(|one| one == name);
+    let Some(name) = name.filter(is_none) else { return Ok(()) };
+    let near = did_you_mean(nearest(name, known.iter().map(String::as_str)));
+    Err(format!("there is no receiver `{name}`: `offerd alerts list` shows those there are{near}"))
+}
+
+/// Tells all receivers, or the one of a name, of an alert that begins; nothing is kept of it but [how it went](super::Board::tried).
+pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) -> Vec<Tried> {
+    let alert = Alert {
+        name: "OfferdTest".to_owned(),
+        labels: Vec::new(),
+        summary: "this is a test: somebody asked whether alerts arrive".to_owned(),
+        since_ms: now_ms,
+        fired_ms: Some(now_ms),
+        ended_ms: None,
+        held_ms: now_ms,
+    };
+    let message = Message::of(Change::Fired, &alert, now_ms);
+    let mut tried = Vec::new();
+    let wire = wire();
+    for one in all(settings).into_iter().filter(|one| only.is_none_or(|name| name == one.name())) {
+        let batch = Batch::to(one.name(), vec![message.clone()], settings);
+        let error = one.tell(&wire, &batch).await.unwrap_or_else(Some);
+        tried.push(Tried { receiver: batch.receiver, place: one.place(), error });
+    }
+    tried
+}

@@ -1,0 +1,281 @@
+//! What is usual of leads: how many come in each hour of the week, and how many of them find an offer.
+//!
+//! Both are told by the live rate tables that are completed. Counts are kept by the hour, four weeks of them, in the store. How many are
+//! usual in an hour is the lower median of the same hour of the last four weeks, as far as they are known: so one week in which a
+//! campaign ran, or the daemon was down, makes no rule.
+//!
+//! Where several processes share a store, each writes what it counts under a key of its own, and goes by what all of them have. Whether
+//! as many as usual find an offer each judges by its own, once it runs.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use metrics::gauge;
+use serde::{Deserialize, Serialize};
+
+use super::ledger::{HOUR, Ledger};
+use offerd_base::partner_health::{AskHistory, Ending, Health};
+use offerd_base::telemetry::figures::Figures;
+use offerd_base::telemetry::metrics::{LEADS_MISSING, OFFERS_FALL, TABLES_SETTLED};
+use offerd_store::{Store, Tree};
+
+/// Milliseconds of an hour.
+const HOUR_MS: i64 = 3_600_000;
+
+/// Hours of a week.
+const WEEK: i64 = 7 * 24;
+
+/// Weeks that are looked back on, and kept.
+const WEEKS: i64 = 4;
+
+/// Hours of which it is recalled how many tables had offers, and most tables of them.
+const RECALLED: i64 = 72;
+const RECALLED_TABLES: f64 = 2000.0;
+
+/// Between two writes of the hour that goes on.
+const WRITE_EVERY_MS: i64 = 60_000;
+
+/// What was counted in an hour.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Hour {
+    /// Rate tables that were completed.
+    tables: u64,
+    /// Those that showed offers.
+    with_offers: u64,
+    /// When the last one was, Unix milliseconds.
+    last_ms: i64,
+}
+
+/// What is usual.
+#[derive(Debug, Default)]
+pub(super) struct Usual {
+    /// By their number since 1970; of all processes that share the store.
+    hours: BTreeMap<i64, Hour>,
+    /// What of the last of them this process has counted.
+    own: BTreeMap<i64, Hour>,
+    /// Since when is counted, as an hour.
+    begun: i64,
+    /// Tables of this process that were counted: all, and those with offers.
+    counted: (u64, u64),
+    last_ms: i64,
+    offers: AskHistory,
+    written_ms: i64,
+}
+
+impl Usual {
+    /// What a store holds of it.
+    pub(super) fn load(store: &Store, now_ms: i64) -> Self {
+        let (mut hours, mut own) = (BTreeMap::<i64, Hour>::new(), BTreeMap::new());
+        for (number, key, hour) in kept_from(store, 0) {
+            hours.entry(number).or_default().add(hour);
+            if key == own_key(store, number) && number >= now_ms / HOUR_MS - 1 {
+                own.insert(number, hour);
+            }
+        }
+        let last_ms = hours.values().map(|hour: &Hour| hour.last_ms).max().unwrap_or(now_ms);
+        let begun = hours.keys().next().copied().unwrap_or(now_ms / HOUR_MS);
+        let mut usual = Self { hours, own, begun, last_ms, ..Self::default() };
+        usual.recall(now_ms / HOUR_MS);
+        usual
+    }
+
+    /// Has the history know how many tables had offers before this start.
+    fn recall(&mut self, this_hour: i64) {
+        let lately = || self.hours.range(this_hour - RECALLED..).map(|(_, hour)| *hour);
+        let all: u64 = lately().map(|hour| hour.tables).sum();
+        let part = (RECALLED_TABLES / all.max(1) as f64).min(1.0);
+        let (mut with, mut without) = (0.0, 0.0);
+        for hour in lately() {
+            with += hour.with_offers as f64 * part;
+            without += (hour.tables - hour.with_offers.min(hour.tables)) as f64 * part;
+        }
+        (0..with as u64).for_each(|_| self.offers.recall(Ending::Offered, Duration::ZERO));
+        (0..without as u64).for_each(|_| self.offers.recall(Ending::Declined, Duration::ZERO));
+    }
+
+    /// Takes a reading, and tells the metrics what it means.
+    pub(super) fn look(&mut self, store: &Store, figures: &Figures, ledger: &mut Ledger) {
+        let now_ms = store.now_ms();
+        let live = |offers| figures.sum(TABLES_SETTLED, &[("test", "no"), ("offers", offers)]) as u64;
+        let (with, without) = (live("yes"), live("no"));
+        let all = with + without;
+        let (new, new_with) = (all - self.counted.0.min(all), with - self.counted.1.min(with));
+        self.counted = (all, with);
+        self.note(new, new_with, now_ms);
+        if store.is_shared() {
+            self.take_in(store, now_ms);
+        }
+        self.write(store, now_ms, ledger);
+        gauge!(LEADS_MISSING).set(self.missing(now_ms));
+        let at = Duration::from_millis(now_ms.unsigned_abs());
+        match self.offers.judgement(at).health {
+            Health::Unknown => {}
+            health => gauge!(OFFERS_FALL).set(f64::from(u8::from(health == Health::DecliningMore))),
+        }
+    }
+
+    fn note(&mut self, new: u64, new_with: u64, now_ms: i64) {
+        let counted = Hour { tables: new, with_offers: new_with, last_ms: if new > 0 { now_ms } else { 0 } };
+        for hours in [&mut self.hours, &mut self.own] {
+            hours.entry(now_ms / HOUR_MS).or_default().add(counted);
+        }
+        self.last_ms = self.last_ms.max(counted.last_ms);
+        let at = Duration::from_millis(now_ms.unsigned_abs());
+        for nth in 0..new {
+            let ending = if nth < new_with { Ending::Offered } else { Ending::Declined };
+            self.offers.note(at, ending, Duration::ZERO);
+        }
+    }
+
+    /// Takes in what others have counted lately.
+    fn take_in(&mut self, store: &Store, now_ms: i64) {
+        let first = now_ms / HOUR_MS - 1;
+        let mut lately: BTreeMap<i64, Hour> =
+            self.own.range(first..).map(|(at, hour)| (*at, *hour)).collect();
+        for (number, key, hour) in kept_from(store, first) {
+            if key != own_key(store, number) {
+                lately.entry(number).or_default().add(hour);
+            }
+        }
+        self.last_ms = lately.values().map(|hour| hour.last_ms).fold(self.last_ms, i64::max);
+        self.hours.extend(lately);
+    }
+
+    fn write(&mut self, store: &Store, now_ms: i64, ledger: &mut Ledger) {
+        if now_ms - self.written_ms < WRITE_EVERY_MS {
+            return;
+        }
+        self.written_ms = now_ms;
+        let this = now_ms / HOUR_MS;
+        self.own = self.own.split_off(&(this - 1));
+        for (number, hour) in &self.own {
+            ledger.write(own_key(store, *number), hour);
+        }
+        // An hour too many, since the oldest is the same hour of the week as this one.
+        let first = this - WEEK * WEEKS;
+        self.hours = self.hours.split_off(&first);
+        // They stand in the order of their hours, whoever has written them.
+        let old = kept_from(store, 0).take_while(|(number, ..)| *number < first);
+        old.for_each(|(_, key, _)| ledger.remove(key));
+    }
+
+    /// How many leads are usual in the time since the last one came.
+    fn missing(&self, now_ms: i64) -> f64 {
+        let first = (self.last_ms / HOUR_MS).max(now_ms / HOUR_MS - WEEK * WEEKS);
+        let part = |hour: i64| {
+            let begins = self.last_ms.max(hour * HOUR_MS);
+            let ends = now_ms.min((hour + 1) * HOUR_MS);
+            (ends - begins).max(0) as f64 / HOUR_MS as f64
+        };
+        (first..=now_ms / HOUR_MS).map(|hour| self.usual_in(hour) * part(hour)).sum()
+    }
+
+    /// How many are usual in an hour; 0 where it was never seen.
+    fn usual_in(&self, hour: i64) -> f64 {
+        let weeks = (1..=WEEKS).map(|weeks| hour - weeks * WEEK).filter(|before| *before >= self.begun);
+        let mut counts: Vec<u64> =
+            weeks.map(|before| self.hours.get(&before).map_or(0, |hour| hour.tables)).collect();
+        counts.sort_unstable();
+        counts.get(counts.len().saturating_sub(1) / 2).map_or(0.0, |count| *count as f64)
+    }
+}
+
+impl Hour {
+    fn add(&mut self, other: Self) {
+        self.tables += other.tables;
+        self.with_offers += other.with_offers;
+        self.last_ms = self.last_ms.max(other.last_ms);
+    }
+}
+
+/// What a store holds of the hours from one on, each with its number and its key.
+fn kept_from(store: &Store, hour: i64) -> impl Iterator<Item = (i64, Vec<u8>, Hour)> + use<> {
+    let kept = store.scan_from(Tree::Alerts, key(hour), [HOUR]).filter_map(Result::ok);
+    let store = store.clone();
+    kept.filter_map(move |(key, bytes)| {
+        let number = u32::from_be_bytes(*key.get(1..)?.first_chunk()?);
+        let hour = store.decode(Tree::Alerts, &key, &bytes).ok()?;
+        Some((i64::from(number), key, hour))
+    })
+}
+
+fn key(hour: i64) -> Vec<u8> {
+    [&[HOUR][..], &u32::try_from(hour).unwrap_or(0).to_be_bytes()].concat()
+}
+
+/// Under which this process keeps what it has counted.
+fn own_key(store: &Store, hour: i64) -> Vec<u8> {
+    store.own_key(&key(hour))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A Monday at midnight.
+    const MONDAY: i64 = 1_767_571_200_000 / HOUR_MS;
+
+    /// A shop that was open for so many weeks, at these hours of each day, with so many leads in each.
+    fn shop(weeks: i64, open: std::ops::Range<i64>, leads: u64) -> Usual {
+        let begun = MONDAY - weeks * WEEK;
+        let hours = (begun..MONDAY).filter(|hour| open.contains(&(hour % 24)));
+        let hours =
+            hours.map(|hour| (hour, Hour { tables: leads, with_offers: leads, last_ms: hour * HOUR_MS }));
+        Usual {
+            hours: hours.collect(),
+            begun,
+            last_ms: (MONDAY - 24 + open.end) * HOUR_MS,
+            ..Usual::default()
+        }
+    }
+
+    #[test]
+    fn what_each_process_counts_counts_for_all_of_them() {
+        use futures_util::FutureExt;
+
+        let Some(nodes) = offerd_store::testing::Nodes::new() else { return };
+        let stores = [nodes.first(), nodes.beside("second")];
+        let mut counts = stores.each_ref().map(|store| Usual::load(store, store.now_ms()));
+        let count = |nth: usize, usual: &mut Usual, tables: u64| {
+            let told = format!("offerd_rate_tables_settled_total{{test=\"no\",offers=\"yes\"}} {tables}\n");
+            let mut ledger = Ledger::default();
+            usual.look(&stores[nth], &Figures::parse(&told), &mut ledger);
+            if let Some((commit, _)) = ledger.unwritten() {
+                stores[nth].commit(commit).now_or_never().unwrap().unwrap();
+            }
+            usual.hours.values().map(|hour| hour.tables).sum::<u64>()
+        };
+        let [one, other] = &mut counts;
+        assert_eq!(count(0, one, 5), 5);
+        assert_eq!(count(1, other, 3), 8);
+        assert_eq!(count(0, one, 5), 8);
+        assert_eq!(count(1, other, 4), 9, "each of its own is counted once");
+        let after = Usual::load(&stores[1], stores[1].now_ms());
+        assert_eq!(after.hours.values().map(|hour| hour.tables).sum::<u64>(), 8, "what was written");
+    }
+
+    #[test]
+    fn nobody_is_missed_at_night() {
+        let usual = shop(4, 8..20, 50);
+        assert_eq!(usual.missing((MONDAY + 8) * HOUR_MS), 0.0, "twelve hours without anybody");
+        assert_eq!(usual.missing((MONDAY + 9) * HOUR_MS), 50.0);
+        assert_eq!(usual.missing((MONDAY + 8) * HOUR_MS + HOUR_MS / 2), 25.0);
+    }
+
+    #[test]
+    fn in_the_first_week_nothing_is_usual() {
+        let mut usual = shop(1, 0..24, 100);
+        usual.begun = MONDAY - WEEK + 1;
+        assert_eq!(usual.usual_in(MONDAY), 0.0);
+        assert_eq!(usual.usual_in(MONDAY + 1), 100.0);
+    }
+
+    #[test]
+    fn one_week_unlike_the_others_makes_no_rule() {
+        let mut usual = shop(4, 0..24, 10);
+        for (hours, hour) in usual.hours.range_mut(MONDAY - WEEK..) {
+            hour.tables = if hours % 2 == 0 { 0 } else { 5000 };
+        }
+        assert_eq!((usual.usual_in(MONDAY), usual.usual_in(MONDAY + 1)), (10.0, 10.0));
+    }
+}

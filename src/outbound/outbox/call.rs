@@ -1,0 +1,65 @@
+//! How receivers are called: over a wire of their own, as webhooks, and only at addresses that they may be at.
+
+use std::time::Duration;
+
+use chrono::Utc;
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::{HeaderMap, Method, Uri};
+
+use super::signing_key::SigningKey;
+use offerd_wire::{Call, PanelRules, Pool, PoolRules, Wire};
+
+/// The headers of Standard Webhooks.
+const ID: HeaderName = HeaderName::from_static("webhook-id");
+const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+
+/// Longest answer that is read, in bytes; a longer one is a failure.
+const ANSWER_BYTES: usize = 256 * 1024;
+
+/// A wire for receivers: what fails here keeps no partner out, and the other way round.
+pub fn wire(simulate_only: bool) -> Wire {
+    Wire::new(PanelRules { max_ejected_percent: 100, simulate_only })
+}
+
+/// How a receiver is connected to.
+pub fn pool_rules(connect_timeout: Duration, allow_addresses: &[String]) -> PoolRules {
+    let allow_addresses = allow_addresses.to_vec();
+    PoolRules { connect_timeout, max_response_bytes: ANSWER_BYTES, allow_addresses, ..PoolRules::default() }
+}
+
+/// The host that is called: the rest of a URL may be a secret.
+///
+/// # Errors
+/// That it is none, to follow the key of the URL.
+pub fn host(url: Option<&Uri>) -> Result<String, String> {
+    let is_web = |uri: &&Uri| matches!(uri.scheme_str(), Some("http" | "https"));
+    let authority = url.filter(is_web).and_then(Uri::authority);
+    let authority = authority.filter(|authority| !authority.as_str().contains('@'));
+    authority
+        .map(|authority| authority.host().to_owned())
+        .ok_or_else(|| "must be an absolute URL of http or https, without a user".to_owned())
+}
+
+/// The fault of a URL whose host is an address that may not be called, to follow its key. A name is looked at whenever it is called.
+pub fn forbidden(pool: &Pool, url: &str) -> Option<String> {
+    let address = pool.forbids(url)?;
+    let allows = format!("`allow_addresses = [\"{address}\"]` allows it");
+    Some(format!("is at {address}, a private, local or reserved address; {allows}"))
+}
+
+/// A call that posts JSON, signed as of now with each of the keys.
+pub fn webhook(url: String, id: &str, body: Vec<u8>, keys: &[SigningKey]) -> Call {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if !keys.is_empty() {
+        let now_s = Utc::now().timestamp();
+        let signatures: Vec<String> = keys.iter().map(|key| key.sign(id, now_s, &body)).collect();
+        headers.insert(TIMESTAMP, now_s.into());
+        for (name, text) in [(ID, id), (SIGNATURE, &signatures.join(" "))] {
+            headers.insert(name, HeaderValue::from_str(text).expect("ids and base64 are ASCII"));
+        }
+    }
+    // A receiver knows the second by its id, but need not: the sender alone decides what is sent again.
+    Call { method: Method::POST, url, headers, body: body.into(), idempotent: false }
+}

@@ -1,0 +1,122 @@
+//! From a file to a [`Subscription`], or to every fault of it.
+
+use std::time::Duration;
+
+use super::declared::{Declared, Kind, Method};
+use super::sender::pool;
+use super::subscription::{Subscription, Way};
+use super::url_template::UrlTemplate;
+use crate::outbox::{SigningKey, forbidden, host, wire};
+use offerd_base::declaration::{Checker, Fault, Source};
+use offerd_insight::analytics::EventTypes;
+
+/// Most secrets of a webhook: a receiver is sent as many signatures.
+const KEYS_MAX: usize = 4;
+
+/// The fault of a secret that is neither in a file nor a credential.
+const MISPLACED: &str = "must be a table, `{ file = \"PATH\" }` or `{ credential = \"NAME\" }`";
+
+/// The longest waits that a file may ask for.
+const TIMEOUT_MAX: Duration = Duration::from_secs(60);
+const GIVE_UP_MAX: Duration = Duration::from_secs(31 * 24 * 3600);
+
+/// The subscription of a file.
+///
+/// # Errors
+/// Every fault of it.
+pub(super) fn subscription(name: &str, source: &Source) -> Result<Subscription, Vec<Fault>> {
+    let (declared, mut checker) = Checker::begin::<Declared>(name, source)?;
+    bounds(&declared, &mut checker);
+    let host = host(UrlTemplate::uri(&declared.url).as_ref()).unwrap_or_else(|message| {
+        checker.at("url", message);
+        String::new()
+    });
+    let way = match declared.kind {
+        Kind::Webhook => webhook(&declared, &mut checker),
+        Kind::Url => url(&declared, &mut checker),
+    };
+    let events = declared.events.map_or(EventTypes::ALL, EventTypes::from_iter);
+    let subscription = Subscription {
+        name: name.to_owned(),
+        company: declared.company,
+        host,
+        way,
+        test: declared.test,
+        paused: declared.paused,
+        give_up_after: declared.give_up_after.0,
+        events,
+        tags: declared.tags,
+        allow_addresses: declared.allow_addresses,
+        timeout: declared.timeout.0,
+        file: source.file().to_owned(),
+    };
+    address(&subscription, &declared.url, &mut checker);
+    checker.end(subscription)
+}
+
+fn bounds(declared: &Declared, checker: &mut Checker<'_>) {
+    if declared.company.trim().is_empty() {
+        checker.at("company", "must be the name of a company, as `offerd token list` has it");
+    }
+    for (key, given, longest) in
+        [("timeout", declared.timeout, TIMEOUT_MAX), ("give_up_after", declared.give_up_after, GIVE_UP_MAX)]
+    {
+        if given.0.is_zero() || given.0 > longest {
+            let [longest, given] = [longest, given.0].map(humantime::format_duration);
+            checker.at(key, format!("must be above 0s and at most {longest}, got `{given}`"));
+        }
+    }
+    if declared.events.as_ref().is_some_and(Vec::is_empty) {
+        checker.at("events", "must name at least one event; without the key all are told");
+    }
+    checker.tags(&declared.tags);
+}
+
+/// Whether the host may be called, where it is an address.
+fn address(subscription: &Subscription, url: &str, checker: &mut Checker<'_>) {
+    let url = UrlTemplate::uri(url).map(|uri| uri.to_string()).unwrap_or_default();
+    match pool(&wire(false), subscription) {
+        Err(message) => checker.at("allow_addresses", message),
+        Ok(pool) => forbidden(&pool, &url).into_iter().for_each(|message| checker.at("url", message)),
+    }
+}
+
+fn webhook(declared: &Declared, checker: &mut Checker<'_>) -> Way {
+    if declared.method.is_some() {
+        checker.at("method", "is for `kind = \"url\"`; webhooks are posted");
+    }
+    if declared.url.contains(['{', '}']) {
+        checker.at("url", "must have no macros; `kind = \"url\"` has them");
+    }
+    if declared.secrets.is_empty() || declared.secrets.len() > KEYS_MAX {
+        let wanted =
+            format!("must be 1 to {KEYS_MAX} of `{{ file = \"PATH\" }}` or `{{ credential = \"NAME\" }}`");
+        checker.at("secrets", wanted);
+    }
+    let mut keys = Vec::new();
+    for (nth, secret) in declared.secrets.iter().enumerate() {
+        let place = secret.0.as_ref().ok_or_else(|| MISPLACED.to_owned());
+        match place.and_then(SigningKey::read) {
+            Ok(key) => keys.push(key),
+            // What is not used need not be there yet.
+            Err(_) if declared.paused => {}
+            Err(message) => checker.at(&format!("secrets[{nth}]"), message),
+        }
+    }
+    Way::Webhook { url: declared.url.clone(), keys }
+}
+
+fn url(declared: &Declared, checker: &mut Checker<'_>) -> Way {
+    if !declared.secrets.is_empty() {
+        checker.at("secrets", "are for `kind = \"webhook\"`; a URL is not signed");
+    }
+    let method = match declared.method.unwrap_or(Method::Get) {
+        Method::Get => hyper::Method::GET,
+        Method::Post => hyper::Method::POST,
+    };
+    let template = UrlTemplate::parse(&declared.url).unwrap_or_else(|faults| {
+        faults.into_iter().for_each(|fault| checker.at("url", fault));
+        UrlTemplate::default()
+    });
+    Way::Url { method, template }
+}

@@ -1,0 +1,255 @@
+//! The task of one subscription: it takes in what arrives, as a [projection](Projection) of the feed, and sends what is due.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use metrics::{counter, gauge};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::ledger::{Ledger, Taken, tried_after};
+use super::outbox::Outbox;
+use super::record::{Delivery, Ended, Place, Tried, What};
+use super::sender::{self, Sent};
+use super::subscription::Subscription;
+use crate::outbox::Backoff;
+use offerd_base::config::PostbackSettings;
+use offerd_base::telemetry::metrics::{POSTBACK_LAG, POSTBACKS, POSTBACKS_OUTSTANDING};
+use offerd_engine::records::projection::{BUSY, LOOK_AGAIN, Projection, blocking, keep};
+use offerd_store::{Commit, CommitError, Store};
+use offerd_wire::{Endpoint, Wire};
+
+/// Between two tries to write while the store does not.
+const WRITE_AGAIN: Duration = Duration::from_secs(1);
+
+/// How long new work queues.
+pub(super) type Queueing = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+/// What attempts share with what takes in.
+struct Shared {
+    settings: PostbackSettings,
+    ledger: Ledger,
+    endpoint: Endpoint,
+    tried: Mutex<Option<Tried>>,
+    outbox: Mutex<Outbox>,
+    /// That something has come into it.
+    filled: Notify,
+}
+
+/// Sends what is due of one subscription.
+pub(super) struct Follower {
+    shared: Arc<Shared>,
+    queueing: Queueing,
+    attempts: FuturesUnordered<BoxFuture<'static, (Place, Settled)>>,
+    /// While nothing is to be sent.
+    held_until: Option<Instant>,
+}
+
+/// What is left of a delivery after an attempt, to be sent again; and for how long nothing at all is to be sent.
+type Settled = (Option<Delivery>, Option<Duration>);
+
+impl Follower {
+    /// Of a subscription, with what is outstanding of it.
+    ///
+    /// # Errors
+    /// What cannot be set up.
+    pub(super) async fn of(
+        store: &Store,
+        wire: &Wire,
+        subscription: Arc<Subscription>,
+        settings: &PostbackSettings,
+        queueing: Queueing,
+    ) -> Result<Self, String> {
+        let endpoint = sender::open(wire, &subscription, settings)?;
+        // What was queued by a follower before this one is written, so that what is read is what is there.
+        store.commit(Commit::new()).await.map_err(|error| error.to_string())?;
+        let reads = store.clone();
+        let read = blocking(move || {
+            let ledger = Ledger::of(&reads, &subscription);
+            let mut outbox = Outbox::default();
+            for (place, delivery) in ledger.deliveries(What::Outstanding)? {
+                outbox.add(place, delivery);
+            }
+            Ok::<_, CommitError>((ledger.tried(), ledger, outbox))
+        });
+        let read = read.await.map_err(|error| error.to_string())?;
+        let (tried, ledger, outbox) = read.map_err(|error| error.to_string())?;
+        let shared = Shared {
+            settings: settings.clone(),
+            ledger,
+            endpoint,
+            tried: Mutex::new(tried),
+            outbox: Mutex::new(outbox),
+            filled: Notify::new(),
+        };
+        let attempts = FuturesUnordered::new();
+        Ok(Self { shared: Arc::new(shared), queueing, attempts, held_until: None })
+    }
+
+    /// Goes on for as long as the store is open.
+    pub(super) async fn run(self) {
+        let (shared, queueing) = (Arc::clone(&self.shared), Arc::clone(&self.queueing));
+        tokio::select! {
+            () = keep(Intake(shared), move || queueing()) => {}
+            () = self.send() => {}
+        }
+    }
+
+    async fn send(mut self) {
+        let shared = Arc::clone(&self.shared);
+        loop {
+            self.begin_attempts();
+            let next_turn = self.next_turn();
+            tokio::select! {
+                Some((place, settled)) = self.attempts.next() => self.settle(place, settled),
+                () = shared.filled.notified() => {}
+                () = sleep_until(next_turn) => {}
+            }
+        }
+    }
+
+    /// Sends what is due, as much at once as may be; while new work queues, one at a time.
+    fn begin_attempts(&mut self) {
+        if self.held_until.is_some_and(|until| Instant::now() < until) {
+            return;
+        }
+        self.held_until = None;
+        while self.attempts.len() < self.most()
+            && let Some((place, delivery)) = self.shared.next()
+        {
+            let shared = Arc::clone(&self.shared);
+            self.attempts.push(Box::pin(async move { (place, shared.attempt(place, delivery).await) }));
+        }
+    }
+
+    /// How many attempts may be under way.
+    fn most(&self) -> usize {
+        if (self.queueing)() > BUSY { 1 } else { self.shared.settings.concurrency }
+    }
+
+    fn settle(&mut self, place: Place, (again, pause): Settled) {
+        let mut outbox = self.shared.outbox.lock();
+        match again {
+            Some(delivery) => outbox.again(place, delivery),
+            None => outbox.done(place),
+        }
+        self.held_until = self.held_until.max(pause.map(|pause| Instant::now() + pause));
+    }
+
+    /// When there may be something to do, attempts that end and what comes in aside.
+    fn next_turn(&self) -> Instant {
+        let latest = Instant::now() + LOOK_AGAIN;
+        if let Some(until) = self.held_until {
+            return until.min(latest);
+        }
+        let due_ms = self.shared.outbox.lock().due_ms().filter(|_| self.attempts.len() < self.most());
+        let wait_ms = due_ms.map(|due_ms| (due_ms - self.shared.ledger.store.now_ms()).max(1));
+        wait_ms.map_or(latest, |ms| latest.min(Instant::now() + Duration::from_millis(ms.unsigned_abs())))
+    }
+}
+
+/// What comes in for a subscription.
+struct Intake(Arc<Shared>);
+
+impl Projection for Intake {
+    const TROUBLE: &'static str = "what arrives is not taken in for a postback yet; it is tried again";
+
+    async fn fold(&mut self) -> Result<bool, CommitError> {
+        let more = self.0.take_in().await;
+        self.0.measure();
+        more
+    }
+}
+
+impl Shared {
+    fn next(&self) -> Option<(Place, Delivery)> {
+        self.outbox.lock().next(self.ledger.store.now_ms())
+    }
+
+    /// Takes in what has arrived, if there is room; whether there may be more.
+    async fn take_in(self: &Arc<Self>) -> Result<bool, CommitError> {
+        let room = self.settings.outstanding.saturating_sub(self.outbox.lock().len());
+        if room == 0 {
+            return Ok(false);
+        }
+        let shared = Arc::clone(self);
+        let Some(until_us) = blocking(move || shared.ledger.news()).await?? else { return Ok(false) };
+        self.ledger.store.commit(Commit::new()).await?;
+        let shared = Arc::clone(self);
+        let taken = blocking(move || shared.ledger.take(until_us, room)).await??;
+        let Some(Taken { commit, deliveries, more }) = taken else { return Ok(false) };
+        self.ledger.store.commit(commit).await?;
+        deliveries.into_iter().for_each(|(place, delivery)| self.outbox.lock().add(place, delivery));
+        self.filled.notify_one();
+        Ok(more)
+    }
+
+    fn measure(&self) {
+        let outbox = self.outbox.lock();
+        let now_ms = self.ledger.store.now_ms();
+        let lag_ms = outbox.oldest_ms().map_or(0, |oldest_ms| (now_ms - oldest_ms).max(0));
+        let name = &self.ledger.subscription.name;
+        gauge!(POSTBACK_LAG, "subscription" => name.clone()).set(lag_ms as f64 / 1000.0);
+        gauge!(POSTBACKS_OUTSTANDING, "subscription" => name.clone()).set(outbox.len() as f64);
+    }
+
+    /// Sends one delivery, and writes down how that ended.
+    async fn attempt(self: Arc<Self>, place: Place, delivery: Delivery) -> Settled {
+        let shared = Arc::clone(&self);
+        let found = blocking(move || shared.ledger.find(place)).await;
+        let subscription = &self.ledger.subscription;
+        let held = |delivery| (Some(delivery), Some(self.settings.first_backoff));
+        // It may be there once the disk reads again.
+        let Ok(Ok(found)) = found else { return held(delivery) };
+        let call = found.and_then(|(message, tags)| subscription.call(&message, tags.as_ref()));
+        let Some(call) = call else {
+            self.written("gone", || self.ledger.settled(place, None, None)).await;
+            return (None, None);
+        };
+        let now_ms = || self.ledger.store.now_ms();
+        let sent = sender::send(&self.endpoint, call, subscription.timeout, now_ms).await;
+        let age_ms = u128::from((sent.ended.at_ms - delivery.taken_ms).max(0).unsigned_abs());
+        let is_last = age_ms >= subscription.give_up_after.as_millis();
+        if sent.held_back && !is_last {
+            return held(delivery);
+        }
+        self.end(place, delivery, sent, is_last).await
+    }
+
+    async fn end(&self, place: Place, delivery: Delivery, sent: Sent, is_last: bool) -> Settled {
+        let Sent { ended, retry_after, .. } = sent;
+        let tried = Some(self.note(ended.clone()));
+        if ended.is_good() {
+            self.written("ok", || self.ledger.settled(place, None, tried.as_ref())).await;
+            return (None, None);
+        }
+        let attempts = delivery.attempts + 1;
+        let backoff = Backoff(self.settings.first_backoff, self.settings.longest_backoff);
+        let next_ms = if is_last { ended.at_ms } else { backoff.next_ms(ended.at_ms, attempts, retry_after) };
+        let later = Delivery { attempts, next_ms, last: Some(ended), ..delivery };
+        let (what, result) = if is_last { (What::Dead, "dead") } else { (What::Outstanding, "failed") };
+        self.written(result, || self.ledger.settled(place, Some((what, &later)), tried.as_ref())).await;
+        let pause = retry_after.map(|wait| wait.min(self.settings.longest_backoff));
+        if is_last { (None, None) } else { (Some(later), pause) }
+    }
+
+    fn note(&self, ended: Ended) -> Tried {
+        let mut tried = self.tried.lock();
+        let after = tried_after(tried.as_ref(), ended);
+        tried.insert(after).clone()
+    }
+
+    /// Writes until it is written, or the store is closed: what is not written is sent again after a restart. Counts the result.
+    async fn written(&self, result: &'static str, commit: impl Fn() -> Commit) {
+        while let Err(error) = self.ledger.store.commit(commit()).await
+            && error != CommitError::Closed
+        {
+            sleep(WRITE_AGAIN).await;
+        }
+        let name = self.ledger.subscription.name.clone();
+        counter!(POSTBACKS, "subscription" => name, "result" => result).increment(1);
+    }
+}

@@ -1,0 +1,247 @@
+//! The ledger of a subscription: what the store holds of it, and how that changes. It blocks while it reads.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use super::message::{Message, told};
+use super::record::{Cursor, Delivery, Ended, Keys, Place, Tried, What};
+use super::subscription::Subscription;
+use offerd_engine::records::projection::STEP;
+use offerd_model::ClientTags;
+use offerd_store::entities::{CompanyRecord, LeadRecord};
+use offerd_store::tokens::{Tokens, company_uuid};
+use offerd_store::{Commit, CommitError, FeedKey, ReadError, Store, Tree, codec};
+
+/// What the store holds of one subscription. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct Ledger {
+    pub(super) store: Store,
+    pub(super) subscription: Arc<Subscription>,
+    pub(super) company: CompanyRecord,
+    pub(super) keys: Keys,
+}
+
+/// What was taken from the feed, once the commit is acknowledged.
+pub(super) struct Taken {
+    pub commit: Commit,
+    pub deliveries: Vec<(Place, Delivery)>,
+    /// Whether there may be more.
+    pub more: bool,
+}
+
+/// The company of this name. One that has no token yet will be known by this uuid when it has.
+fn company_of(store: &Store, name: &str) -> CompanyRecord {
+    let known = Tokens::of(store.clone()).companies().into_iter().find(|company| company.name == name);
+    known.unwrap_or_else(|| CompanyRecord {
+        uuid: company_uuid(name),
+        name: name.to_owned(),
+        duplicate_look_back_minutes: None,
+    })
+}
+
+impl Ledger {
+    /// That of a subscription.
+    pub(super) fn of(store: &Store, subscription: &Subscription) -> Self {
+        let company = company_of(store, &subscription.company);
+        let keys = Keys::of(&subscription.name, company.uuid);
+        Self { store: store.clone(), subscription: Arc::new(subscription.clone()), company, keys }
+    }
+
+    /// How far the feed is taken in; nothing where it never was.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(super) fn cursor(&self) -> Result<Option<Cursor>, CommitError> {
+        self.store.read(Tree::Postbacks, self.keys.all(What::Cursor)).map_err(unreadable)
+    }
+
+    /// How calls ended last.
+    pub(super) fn tried(&self) -> Option<Tried> {
+        self.store.read(Tree::Postbacks, self.keys.all(What::Tried)).ok().flatten()
+    }
+
+    /// The deliveries of a kind, the oldest first. A broken one is reported by the store, and left out.
+    ///
+    /// # Errors
+    /// The disk does not read.
+    pub(super) fn deliveries(&self, what: What) -> Result<Vec<(Place, Delivery)>, CommitError> {
+        let mut deliveries = Vec::new();
+        for record in self.store.scan(Tree::Postbacks, self.keys.all(what)) {
+            let (key, bytes) = record.map_err(unreadable)?;
+            let delivery = self.store.decode(Tree::Postbacks, &key, &bytes);
+            if let (Some(place), Ok(delivery)) = (Place::at_end_of(&key), delivery) {
+                deliveries.push((place, delivery));
+            }
+        }
+        Ok(deliveries)
+    }
+
+    /// The deliveries that are outstanding, and those that are to be so again.
+    ///
+    /// # Errors
+    /// The disk does not read.
+    pub(super) fn outstanding(&self) -> Result<Vec<(Place, Delivery)>, CommitError> {
+        Ok([self.deliveries(What::Outstanding)?, self.deliveries(What::PutBack)?].concat())
+    }
+
+    /// Up to which arrival something may be taken in, if anything may. All that arrived up to then can be read, whichever volume it lies
+    /// in, once a commit is acknowledged that was begun after this.
+    ///
+    /// # Errors
+    /// The disk does not read.
+    pub(super) fn news(&self) -> Result<Option<u64>, CommitError> {
+        let Some(cursor) = self.cursor()? else { return Ok(None) };
+        let start = FeedKey::first_at(self.company.uuid, cursor.next_us).to_bytes();
+        let in_feed = self.store.scan_from(Tree::LeadEvents, start, self.company.uuid).next().is_some();
+        let put_back = || self.store.scan(Tree::Postbacks, self.keys.all(What::PutBack)).next().is_some();
+        if in_feed || put_back() { self.store.closed_us().map(Some).map_err(unreadable) } else { Ok(None) }
+    }
+
+    /// Takes from the feed what the subscription wants of what arrived up to `until_us`, and what was put back: as many as there is `room`
+    /// for, but for those that arrived together.
+    ///
+    /// # Errors
+    /// The cursor cannot be read.
+    pub(super) fn take(&self, until_us: u64, room: usize) -> Result<Option<Taken>, CommitError> {
+        let Some(before) = self.cursor()? else { return Ok(None) };
+        let now_ms = self.store.now_ms();
+        let mut deliveries = self.deliveries(What::PutBack)?;
+        deliveries.truncate(room);
+        let cursor = self.keys.all(What::Cursor);
+        let guarded = Commit::new().unchanged(Tree::Postbacks, &cursor, codec::encode(&before));
+        let mut commit = deliveries.iter().fold(guarded, |commit, (place, _)| {
+            commit.remove(Tree::Postbacks, self.keys.one(What::PutBack, *place))
+        });
+        let (mut after, mut more) = (before, deliveries.len() == room);
+        let start = FeedKey::first_at(self.company.uuid, before.next_us).to_bytes();
+        for (nth, record) in self.store.scan_from(Tree::LeadEvents, start, self.company.uuid).enumerate() {
+            let Ok((key, payload)) = record else { break };
+            let Some(key) = FeedKey::parse(&key).filter(|key| key.arrival_us <= until_us) else { break };
+            if nth == STEP || deliveries.len() >= room {
+                more = true;
+                break;
+            }
+            deliveries.extend(self.wanted(key, &payload, now_ms)?);
+            // No two records share an arrival.
+            after.next_us = key.arrival_us + 1;
+        }
+        if after == before && deliveries.is_empty() {
+            return Ok(None);
+        }
+        commit = commit.put(Tree::Postbacks, cursor, codec::encode(&after));
+        for (place, delivery) in &deliveries {
+            let key = self.keys.one(What::Outstanding, *place);
+            commit = commit.put(Tree::Postbacks, key, codec::encode(delivery));
+        }
+        Ok(Some(Taken { commit, deliveries, more }))
+    }
+
+    /// The deliveries of a record of the feed.
+    fn wanted(
+        &self,
+        key: FeedKey,
+        payload: &[u8],
+        now_ms: i64,
+    ) -> Result<Vec<(Place, Delivery)>, CommitError> {
+        let events = told(&self.store, &self.company, key, payload);
+        let mut deliveries = Vec::new();
+        for (event, nth) in events.into_iter().zip(0..) {
+            if self.subscription.wants(&event) && self.fits(event.lead_uuid)? {
+                let place = Place { arrival_us: key.arrival_us, sequence: key.sequence, nth };
+                deliveries.push((place, Delivery::of(&event, now_ms)));
+            }
+        }
+        Ok(deliveries)
+    }
+
+    /// Whether the client tags of a lead are as the subscription wants them; of one that is erased they are not.
+    fn fits(&self, lead: Uuid) -> Result<bool, CommitError> {
+        let fits = |tags: ClientTags| self.subscription.fits(&tags);
+        Ok(!self.subscription.reads_tags() || self.tags(lead)?.is_some_and(fits))
+    }
+
+    /// The client tags of a lead; nothing of one that is erased, or cannot be read any more.
+    fn tags(&self, lead: Uuid) -> Result<Option<ClientTags>, CommitError> {
+        let Some(bytes) = self.readable(Tree::Leads, lead.as_bytes())? else { return Ok(None) };
+        let record = self.store.decode_json::<LeadRecord>(Tree::Leads, lead.as_bytes(), &bytes).ok();
+        Ok(record.map(|record| record.lead.client_tags.clone().unwrap_or_default()))
+    }
+
+    /// The event of a delivery, with the client tags of its lead where they are wanted. None that was dropped for its age, or cannot be read,
+    /// or whose URL names client tags of a lead that is erased.
+    ///
+    /// # Errors
+    /// The disk does not read: it may be there.
+    pub(super) fn find(&self, place: Place) -> Result<Option<(Message, Option<ClientTags>)>, CommitError> {
+        let subscription = &self.subscription;
+        let Place { arrival_us, sequence, nth } = place;
+        let key = FeedKey { company: self.company.uuid, arrival_us, sequence };
+        let Some(payload) = self.readable(Tree::LeadEvents, &key.to_bytes())? else { return Ok(None) };
+        let events = told(&self.store, &self.company, key, &payload);
+        let Some(event) = events.into_iter().nth(nth.into()) else { return Ok(None) };
+        let tags = if subscription.names_tags() { self.tags(event.lead_uuid)? } else { None };
+        if subscription.names_tags() && tags.is_none() {
+            return Ok(None);
+        }
+        Ok(Some((Message::of(&subscription.name, self.company.uuid, place, event), tags)))
+    }
+
+    /// A record, unless there is none or it is broken for good.
+    fn readable(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, CommitError> {
+        match self.store.get(tree, key) {
+            Ok(found) => Ok(found),
+            Err(ReadError::Broken(_)) => Ok(None),
+            Err(error) => Err(unreadable(error)),
+        }
+    }
+
+    /// What is written after an attempt: the delivery is no longer outstanding, unless it is kept as that, or as a dead letter; and how the
+    /// call ended.
+    pub(super) fn settled(
+        &self,
+        place: Place,
+        kept: Option<(What, &Delivery)>,
+        tried: Option<&Tried>,
+    ) -> Commit {
+        let mut commit = Commit::new();
+        if !matches!(kept, Some((What::Outstanding, _))) {
+            commit = commit.remove(Tree::Postbacks, self.keys.one(What::Outstanding, place));
+        }
+        if let Some((what, delivery)) = kept {
+            commit = commit.put(Tree::Postbacks, self.keys.one(what, place), codec::encode(delivery));
+        }
+        if let Some(tried) = tried {
+            commit = commit.put(Tree::Postbacks, self.keys.all(What::Tried), codec::encode(tried));
+        }
+        commit
+    }
+
+    /// Removes the dead letters that are too old, and the oldest beyond `most`. Gives how many were removed, and how many are left.
+    ///
+    /// # Errors
+    /// Why the store failed.
+    pub(super) async fn sweep(&self, most: usize, kept: Duration) -> Result<(usize, usize), CommitError> {
+        let kept_ms = i64::try_from(kept.as_millis()).unwrap_or(i64::MAX);
+        let since_ms = self.store.now_ms().saturating_sub(kept_ms);
+        let all = self.deliveries(What::Dead)?;
+        let surplus = all.len().saturating_sub(most);
+        let is_old = |nth: usize, at_ms: i64| nth < surplus || at_ms < since_ms;
+        let old = all.iter().enumerate().filter(|(nth, (_, letter))| is_old(*nth, letter.next_ms));
+        let old: Vec<Vec<u8>> = old.map(|(_, (place, _))| self.keys.one(What::Dead, *place)).collect();
+        self.store.remove_all(Tree::Postbacks, &old).await?;
+        Ok((old.len(), all.len() - old.len()))
+    }
+}
+
+/// Of an attempt that ended so, after those before.
+pub(super) fn tried_after(before: Option<&Tried>, last: Ended) -> Tried {
+    let before = before.and_then(|before| before.failing_since_ms);
+    let failing_since_ms = (!last.is_good()).then_some(before.unwrap_or(last.at_ms));
+    Tried { last, failing_since_ms }
+}
+
+pub(super) fn unreadable(reason: impl std::fmt::Display) -> CommitError {
+    CommitError::Failed(format!("a record of a postback cannot be read: {reason}"))
+}

@@ -1,0 +1,54 @@
+//! What goes out about one event.
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::record::Place;
+use offerd_base::ids;
+use offerd_insight::analytics::{ArrivalTime, Events, Feed, Newer};
+use offerd_model::{EventType, LeadEvent, Timestamp};
+use offerd_store::entities::{CompanyRecord, Happening};
+use offerd_store::{FeedKey, Store};
+
+/// An event, as the newer form of the feed tells it, and the id that it goes out under.
+#[derive(Debug, Clone)]
+pub struct Message {
+    /// The same whenever this event is sent for this subscription.
+    pub id: String,
+    /// The event.
+    pub event: LeadEvent,
+}
+
+/// What a webhook's body holds, as Standard Webhooks proposes it.
+#[derive(Serialize)]
+struct Body<'m> {
+    r#type: EventType,
+    timestamp: Timestamp,
+    data: &'m LeadEvent,
+}
+
+impl Message {
+    /// The message of an event of a subscription.
+    pub(super) fn of(subscription: &str, company: Uuid, place: Place, event: LeadEvent) -> Self {
+        let place = format!("{}.{}.{}", place.arrival_us, place.sequence, place.nth);
+        let id = ids::derived("postback", &[subscription, &company.to_string(), &place]);
+        Self { id: id.to_string(), event }
+    }
+
+    /// The body of a webhook.
+    ///
+    /// # Panics
+    /// Never: an event is JSON.
+    pub(super) fn body(&self) -> Vec<u8> {
+        let LeadEvent { event_type, event_created_at, .. } = self.event;
+        let body = Body { r#type: event_type, timestamp: event_created_at, data: &self.event };
+        serde_json::to_vec(&body).expect("an event is JSON")
+    }
+}
+
+/// The events of a record of the feed, in their order. A broken one is reported by the store, and has none.
+pub(super) fn told(store: &Store, company: &CompanyRecord, key: FeedKey, payload: &[u8]) -> Vec<LeadEvent> {
+    let newer = Newer::new(Some(company), ArrivalTime(key.arrival_us));
+    let stored: Vec<Happening> = store.decode(Events::TREE, &key.to_bytes(), payload).unwrap_or_default();
+    stored.into_iter().map(|stored| Events::record(stored, Some(&newer))).collect()
+}

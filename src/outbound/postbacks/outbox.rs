@@ -1,0 +1,186 @@
+//! The outbox: which delivery of a subscription is due. Of each lead only the oldest is, and only one at a time.
+//!
+//! Pure: the time is handed in.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use uuid::Uuid;
+
+use super::record::{Delivery, Place};
+
+/// What is outstanding of a subscription.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    deliveries: BTreeMap<Place, Delivery>,
+    by_lead: HashMap<Uuid, BTreeSet<Place>>,
+    /// The oldest of each lead of which none is under way, by when it is due.
+    waiting: BTreeSet<(i64, Place)>,
+    under_way: HashSet<Uuid>,
+}
+
+impl Outbox {
+    /// Takes in a delivery. One that was put back may be older than others of its lead.
+    pub(super) fn add(&mut self, place: Place, delivery: Delivery) {
+        let lead = delivery.lead;
+        self.leave_line(lead);
+        self.by_lead.entry(lead).or_default().insert(place);
+        self.deliveries.insert(place, delivery);
+        self.line_up(lead);
+    }
+
+    /// The next delivery that is due; it is under way from now on.
+    pub(super) fn next(&mut self, now_ms: i64) -> Option<(Place, Delivery)> {
+        let (due_ms, place) = *self.waiting.first()?;
+        if due_ms > now_ms {
+            return None;
+        }
+        let delivery = self.deliveries.get(&place)?.clone();
+        self.waiting.remove(&(due_ms, place));
+        self.under_way.insert(delivery.lead);
+        Some((place, delivery))
+    }
+
+    /// What was under way is to be sent again.
+    pub(super) fn again(&mut self, place: Place, delivery: Delivery) {
+        let lead = delivery.lead;
+        self.under_way.remove(&lead);
+        self.deliveries.insert(place, delivery);
+        self.line_up(lead);
+    }
+
+    /// What was under way is outstanding no more.
+    pub(super) fn done(&mut self, place: Place) {
+        let Some(Delivery { lead, .. }) = self.deliveries.remove(&place) else { return };
+        self.under_way.remove(&lead);
+        if let Some(places) = self.by_lead.get_mut(&lead) {
+            places.remove(&place);
+            if places.is_empty() {
+                self.by_lead.remove(&lead);
+            }
+        }
+        self.line_up(lead);
+    }
+
+    /// When the next delivery is due, Unix milliseconds.
+    pub(super) fn due_ms(&self) -> Option<i64> {
+        self.waiting.first().map(|(due_ms, _)| *due_ms)
+    }
+
+    /// When the one was taken in that has waited longest, Unix milliseconds.
+    pub(super) fn oldest_ms(&self) -> Option<i64> {
+        self.deliveries.values().map(|delivery| delivery.taken_ms).min()
+    }
+
+    /// How many are outstanding.
+    pub(super) fn len(&self) -> usize {
+        self.deliveries.len()
+    }
+
+    fn leave_line(&mut self, lead: Uuid) {
+        if let Some(entry) = self.head(lead) {
+            self.waiting.remove(&entry);
+        }
+    }
+
+    fn line_up(&mut self, lead: Uuid) {
+        if !self.under_way.contains(&lead)
+            && let Some(entry) = self.head(lead)
+        {
+            self.waiting.insert(entry);
+        }
+    }
+
+    /// The oldest delivery of a lead, and when it is due.
+    fn head(&self, lead: Uuid) -> Option<(i64, Place)> {
+        let place = self.by_lead.get(&lead)?.first()?;
+        self.deliveries.get(place).map(|delivery| (delivery.next_ms, *place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use offerd_model::EventType;
+
+    fn place(arrival_us: u64) -> Place {
+        Place { arrival_us, sequence: 0, nth: 0 }
+    }
+
+    fn delivery(lead: u128, next_ms: i64) -> Delivery {
+        Delivery {
+            lead: Uuid::from_u128(lead),
+            event_type: EventType::Applied,
+            taken_ms: 0,
+            attempts: 0,
+            next_ms,
+            last: None,
+        }
+    }
+
+    #[test]
+    fn a_lead_waits_for_its_oldest_and_no_other_lead_does() {
+        let mut outbox = Outbox::default();
+        outbox.add(place(1), delivery(7, 0));
+        outbox.add(place(2), delivery(7, 0));
+        outbox.add(place(3), delivery(8, 0));
+        assert_eq!(outbox.next(0).unwrap().0, place(1));
+        assert_eq!(outbox.next(0).unwrap().0, place(3));
+        assert!(outbox.next(0).is_none(), "the second of a lead waits for the first");
+        outbox.again(place(1), delivery(7, 50));
+        assert!(outbox.next(49).is_none());
+        assert_eq!((outbox.due_ms(), outbox.next(50).unwrap().0), (Some(50), place(1)));
+        outbox.done(place(1));
+        assert_eq!(outbox.next(50).unwrap().0, place(2));
+    }
+
+    #[test]
+    fn what_is_put_back_goes_before_what_is_younger() {
+        let mut outbox = Outbox::default();
+        outbox.add(place(2), delivery(7, 0));
+        outbox.add(place(3), delivery(7, 0));
+        assert_eq!(outbox.next(0).unwrap().0, place(2));
+        outbox.add(place(1), delivery(7, 0));
+        assert!(outbox.next(0).is_none(), "one at a time");
+        outbox.done(place(2));
+        assert_eq!(outbox.next(0).unwrap().0, place(1));
+        outbox.done(place(1));
+        assert_eq!(outbox.next(0).unwrap().0, place(3));
+        assert_eq!(outbox.len(), 1);
+    }
+
+    proptest! {
+        /// However attempts end, each lead hears of its events in their order, and of all of them.
+        #[test]
+        fn whatever_fails_each_lead_is_told_in_order(
+            leads in prop::collection::vec(0..4_u128, 1..40),
+            ends in prop::collection::vec(prop::bool::ANY, 0..200),
+        ) {
+            let mut outbox = Outbox::default();
+            for (nth, lead) in leads.iter().enumerate() {
+                outbox.add(place(nth as u64), delivery(*lead, 0));
+            }
+            let (mut ends, mut now_ms) = (ends.into_iter(), 0);
+            let mut told: BTreeMap<Uuid, Vec<Place>> = BTreeMap::new();
+            while outbox.len() > 0 {
+                let mut under_way = Vec::new();
+                while under_way.len() < 3 && let Some(next) = outbox.next(now_ms) {
+                    under_way.push(next);
+                }
+                prop_assert!(!under_way.is_empty() || outbox.due_ms().is_some());
+                for (place, delivery) in under_way {
+                    if ends.next().unwrap_or(true) {
+                        told.entry(delivery.lead).or_default().push(place);
+                        outbox.done(place);
+                    } else {
+                        outbox.again(place, Delivery { next_ms: now_ms + 5, ..delivery });
+                    }
+                }
+                now_ms = outbox.due_ms().unwrap_or(now_ms).max(now_ms);
+            }
+            prop_assert!(told.values().all(|places| places.is_sorted()));
+            prop_assert_eq!(told.values().map(Vec::len).sum::<usize>(), leads.len());
+        }
+    }
+}

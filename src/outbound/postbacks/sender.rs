@@ -1,0 +1,116 @@
+//! Sends a call to the receiver of a subscription, and says what its answer means.
+
+use std::time::Duration;
+
+use chrono::Utc;
+use hyper::StatusCode;
+use tokio::time::Instant;
+
+use super::record::Ended;
+use super::subscription::Subscription;
+use crate::outbox::{pool_rules, wire};
+use offerd_base::config::PostbackSettings;
+use offerd_partners::http::exchange::retry_after;
+use offerd_wire::{BreakerRules, Call, CallError, Endpoint, EndpointRules, Pool, Reply, Wire};
+
+/// Longest time that the breaker keeps calls back before it lets some through to see.
+const BREAKER_CEILING: Duration = Duration::from_secs(300);
+
+/// How a call ended.
+#[derive(Debug)]
+pub(super) struct Sent {
+    /// For the record.
+    pub ended: Ended,
+    /// How long the receiver wants to be left alone.
+    pub retry_after: Option<Duration>,
+    /// Whether nothing was sent, because the breaker is open.
+    pub held_back: bool,
+}
+
+/// The way to the receiver of a subscription.
+///
+/// # Errors
+/// What cannot be set up.
+pub(super) fn open(
+    wire: &Wire,
+    subscription: &Subscription,
+    settings: &PostbackSettings,
+) -> Result<Endpoint, String> {
+    let breaker = BreakerRules {
+        open_for: settings.first_backoff,
+        open_ceiling: settings.longest_backoff.min(BREAKER_CEILING),
+        ..BreakerRules::default()
+    };
+    let rules = EndpointRules { concurrency: settings.concurrency, breaker, ..EndpointRules::default() };
+    Ok(pool(wire, subscription)?.endpoint("postback", rules))
+}
+
+/// Sends a call; `now_ms` gives the time at its end.
+pub(super) async fn send(
+    endpoint: &Endpoint,
+    call: Call,
+    timeout: Duration,
+    now_ms: impl Fn() -> i64,
+) -> Sent {
+    let reply = endpoint.call(call, Instant::now() + timeout).await;
+    let (answer, error) = (reply.as_ref().ok(), reply.as_ref().err());
+    if let Some(answer) = answer {
+        endpoint.judged(!is_of_receiver(answer.status));
+    }
+    let status = answer.map(|answer| answer.status.as_u16());
+    let cause = error.map(|error| error.label().to_owned());
+    Sent {
+        ended: Ended { at_ms: now_ms(), status, cause },
+        retry_after: answer.and_then(|answer| retry_after(&answer.headers, Utc::now())),
+        held_back: error == Some(&CallError::BreakerOpen),
+    }
+}
+
+/// Sends a call once, past breaker and limits.
+///
+/// # Errors
+/// Why there is no answer.
+pub(super) async fn send_once(subscription: &Subscription, call: Call) -> Result<Reply, String> {
+    let endpoint = pool(&wire(false), subscription)?.endpoint("postback_test", EndpointRules::default());
+    let reply = endpoint.call(call, Instant::now() + subscription.timeout).await;
+    reply.map_err(|error| match error {
+        CallError::ForbiddenAddress => {
+            "the host is at a private, local or reserved address; its name in `allow_addresses` of the file allows it"
+                .to_owned()
+        }
+        error => error.to_string(),
+    })
+}
+
+/// The connections to the receiver.
+///
+/// # Errors
+/// What of `allow_addresses` is none.
+pub(super) fn pool(wire: &Wire, subscription: &Subscription) -> Result<Pool, String> {
+    let rules = pool_rules(subscription.timeout, &subscription.allow_addresses);
+    wire.pool(&format!("postbacks/{}", subscription.name), rules)
+}
+
+/// Whether the receiver as a whole cannot take events; else it is this one that it refuses.
+fn is_of_receiver(status: StatusCode) -> bool {
+    status.is_server_error() || [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS].contains(&status)
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+    use hyper::header::RETRY_AFTER;
+
+    use super::*;
+
+    #[test]
+    fn a_receiver_says_in_seconds_or_by_a_date_when_it_wants_more() {
+        let now = DateTime::parse_from_rfc2822("Sat, 21 Nov 2026 00:00:00 GMT").unwrap().to_utc();
+        let of = |text: &'static str| {
+            let headers = [(RETRY_AFTER, hyper::header::HeaderValue::from_static(text))];
+            retry_after(&headers.into_iter().collect(), now).map(|wait| wait.as_secs())
+        };
+        assert_eq!((of("120"), of("Sat, 21 Nov 2026 00:01:00 GMT")), (Some(120), Some(60)));
+        assert_eq!((of("Fri, 20 Nov 2026 00:01:00 GMT"), of("soon")), (None, None));
+    }
+}

@@ -1,0 +1,112 @@
+//! A subscription: whose events are told, which, where to, and how.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::{HeaderMap, Method};
+
+use super::message::Message;
+use super::url_template::UrlTemplate;
+use crate::outbox::{SigningKey, webhook};
+use offerd_insight::analytics::EventTypes;
+use offerd_model::{ClientTags, LeadEvent};
+use offerd_wire::Call;
+
+/// A subscription, as its file declares it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Subscription {
+    /// The name of its file.
+    pub name: String,
+    /// Whose events.
+    pub company: String,
+    /// The host that is called.
+    pub host: String,
+    /// Whether the events of test leads are told, rather than those of live ones.
+    pub test: bool,
+    /// Whether nothing is sent for now.
+    pub paused: bool,
+    /// How long an event is tried before it is a dead letter.
+    pub give_up_after: Duration,
+    pub(super) way: Way,
+    pub(super) events: EventTypes,
+    pub(super) tags: BTreeMap<String, Vec<String>>,
+    pub(super) allow_addresses: Vec<String>,
+    pub(super) timeout: Duration,
+    pub(super) file: PathBuf,
+}
+
+/// How events are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Way {
+    /// By signed JSON.
+    Webhook { url: String, keys: Vec<SigningKey> },
+    /// By a URL that says what happened.
+    Url { method: Method, template: UrlTemplate },
+}
+
+impl Way {
+    /// Its word in files.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Self::Webhook { .. } => "webhook",
+            Self::Url { .. } => "url",
+        }
+    }
+}
+
+impl Subscription {
+    /// Whether an event is told, as far as it says itself. That it was taken back is not told by a URL that has no place for it: it
+    /// would be read as the event again.
+    pub(super) fn wants(&self, event: &LeadEvent) -> bool {
+        let can_be_told =
+            self.template().is_none_or(|url| event.event_deleted_at.is_none() || url.tells_taken_back());
+        can_be_told && event.is_test == Some(self.test) && self.events.contains(event.event_type)
+    }
+
+    /// Whether it has to know the client tags of the lead.
+    pub(super) fn reads_tags(&self) -> bool {
+        !self.tags.is_empty() || self.names_tags()
+    }
+
+    /// Whether what goes out names client tags.
+    pub(super) fn names_tags(&self) -> bool {
+        self.named_tags().next().is_some()
+    }
+
+    /// The client tags that its URL names, by their keys.
+    pub(super) fn named_tags(&self) -> impl Iterator<Item = &str> {
+        self.template().into_iter().flat_map(UrlTemplate::client_tags)
+    }
+
+    fn template(&self) -> Option<&UrlTemplate> {
+        match &self.way {
+            Way::Webhook { .. } => None,
+            Way::Url { template, .. } => Some(template),
+        }
+    }
+
+    /// Whether a lead with these client tags is told of: it has those that are wanted, and those that the URL names.
+    pub(super) fn fits(&self, tags: &ClientTags) -> bool {
+        let values = |key: &str| tags.0.get(key).map(Vec::as_slice).unwrap_or_default();
+        let is_wanted =
+            |(key, wanted): (&String, &Vec<String>)| values(key).iter().any(|value| wanted.contains(value));
+        let has_named = self.named_tags().all(|key| !values(key).is_empty());
+        has_named && self.tags.iter().all(is_wanted)
+    }
+
+    /// The call that tells of an event, signed as of now; nothing when the URL names a client tag that the lead does not have.
+    pub(super) fn call(&self, message: &Message, tags: Option<&ClientTags>) -> Option<Call> {
+        match &self.way {
+            Way::Webhook { url, keys } => Some(webhook(url.clone(), &message.id, message.body(), keys)),
+            Way::Url { method, template } => Some(Call {
+                method: method.clone(),
+                url: template.filled(message, tags)?,
+                headers: HeaderMap::new(),
+                body: Bytes::new(),
+                idempotent: false,
+            }),
+        }
+    }
+}

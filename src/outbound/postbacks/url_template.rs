@@ -1,0 +1,177 @@
+//! URLs with macros, as affiliate networks take postbacks: `https://track.example/pb?cid={clientTag.clickid}&payout={payout}`.
+
+use hyper::Uri;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::message::Message;
+use offerd_base::declaration::{did_you_mean, nearest};
+use offerd_model::ClientTags;
+
+/// What stands before the key of a client tag.
+const CLIENT_TAG: &str = "clientTag.";
+
+/// What a macro is filled in with; nothing where the event has none.
+type Value = fn(&Message) -> Option<String>;
+
+/// Every macro but `{clientTag.…}`, with what it stands for.
+pub const MACROS: &[(&str, Value)] = &[
+    ("postbackId", |message| Some(message.id.clone())),
+    ("eventId", |message| Some(message.event.id.clone())),
+    ("eventType", |message| Some(message.event.event_type.to_string())),
+    ("eventCreatedAt", |message| Some(message.event.event_created_at.to_string())),
+    ("eventDeletedAt", |message| message.event.event_deleted_at.map(|at| at.to_string())),
+    ("leadUuid", |message| Some(message.event.lead_uuid.to_string())),
+    ("leadCreatedAt", |message| Some(message.event.lead_created_at.to_string())),
+    ("offerUuid", |message| message.event.offer_uuid.map(|uuid| uuid.to_string())),
+    ("productType", |message| message.event.product_type.map(|product_type| product_type.to_string())),
+    ("productSubType", |message| message.event.product_sub_type.map(|sub_type| sub_type.to_string())),
+    ("financialInstitutionUuid", |message| {
+        message.event.financial_institution_uuid.map(|uuid| uuid.to_string())
+    }),
+    ("financialInstitutionName", |message| message.event.financial_institution_name.clone()),
+    ("amount", |message| message.event.amount_in_cents.map(dollars)),
+    ("amountInCents", |message| message.event.amount_in_cents.map(|cents| cents.to_string())),
+    ("payout", |message| payout_in_cents(message).map(dollars)),
+    ("payoutInCents", |message| payout_in_cents(message).map(|cents| cents.to_string())),
+    ("rejectReason", |message| {
+        message.event.event_data.as_ref()?.reject_reason.map(|reason| reason.to_string())
+    }),
+    ("isTest", |message| message.event.is_test.map(|test| test.to_string())),
+];
+
+/// The macro that only what was taken back has a value for.
+const TAKEN_BACK: &str = "eventDeletedAt";
+
+/// A URL whose macros are known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct UrlTemplate(Vec<Piece>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    /// By its position in [`MACROS`].
+    Macro(usize),
+    /// The first value of the client tag with this key.
+    ClientTag(String),
+}
+
+impl UrlTemplate {
+    /// Reads a template.
+    ///
+    /// # Errors
+    /// All that is wrong with it, each to follow its key.
+    pub(super) fn parse(text: &str) -> Result<Self, Vec<String>> {
+        let (mut pieces, mut faults) = (Vec::new(), Vec::new());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('{') {
+            pieces.push(Piece::Text(before.to_owned()));
+            let Some((name, behind)) = after.split_once('}') else {
+                faults.push("has a `{` without its `}`".to_owned());
+                rest = "";
+                break;
+            };
+            match piece(name) {
+                Ok(piece) => pieces.push(piece),
+                Err(fault) => faults.push(fault),
+            }
+            rest = behind;
+        }
+        pieces.push(Piece::Text(rest.to_owned()));
+        let fixed = text.split('{').next().unwrap_or_default();
+        let has_host = fixed.split_once("://").is_some_and(|(_, after)| after.contains(['/', '?']));
+        if text.contains('{') && !has_host {
+            faults.push("must have its macros behind the host, in the path or the query".to_owned());
+        }
+        if faults.is_empty() { Ok(Self(pieces)) } else { Err(faults) }
+    }
+
+    /// The URL for an event; nothing when the lead lacks a client tag that it names.
+    pub(super) fn filled(&self, message: &Message, tags: Option<&ClientTags>) -> Option<String> {
+        let mut url = String::new();
+        for piece in &self.0 {
+            match piece {
+                Piece::Text(text) => url.push_str(text),
+                Piece::Macro(nth) => {
+                    encode(MACROS[*nth].1(message).unwrap_or_default().as_str(), &mut url);
+                }
+                Piece::ClientTag(key) => encode(tags?.0.get(key)?.first()?, &mut url),
+            }
+        }
+        Some(url)
+    }
+
+    /// The keys of the client tags that it names.
+    pub(super) fn client_tags(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|piece| match piece {
+            Piece::ClientTag(key) => Some(key.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Whether it can tell that an event was taken back.
+    pub(super) fn tells_taken_back(&self) -> bool {
+        self.0.iter().any(|piece| matches!(piece, Piece::Macro(nth) if MACROS[*nth].0 == TAKEN_BACK))
+    }
+
+    /// Where it leads, without what is filled in.
+    pub(super) fn uri(text: &str) -> Option<Uri> {
+        let outside = text.split('{').enumerate().map(|(nth, part)| match part.split_once('}') {
+            Some((_, behind)) if nth > 0 => behind,
+            _ => part,
+        });
+        outside.collect::<String>().parse().ok()
+    }
+}
+
+fn piece(name: &str) -> Result<Piece, String> {
+    if let Some(key) = name.strip_prefix(CLIENT_TAG).filter(|key| !key.is_empty()) {
+        return Ok(Piece::ClientTag(key.to_owned()));
+    }
+    let known = MACROS.iter().position(|(known, _)| *known == name);
+    known.map(Piece::Macro).ok_or_else(|| {
+        let names = MACROS.iter().map(|(known, _)| *known).chain([CLIENT_TAG]);
+        format!("has the macro `{{{name}}}`, which is not known{}", did_you_mean(nearest(name, names)))
+    })
+}
+
+fn payout_in_cents(message: &Message) -> Option<i32> {
+    message.event.event_data.as_ref()?.payout_in_cents
+}
+
+/// Dollars with both digits of the cents, without a sign of the currency.
+fn dollars(cents: i32) -> String {
+    let sign = if cents < 0 { "-" } else { "" };
+    let cents = cents.unsigned_abs();
+    format!("{sign}{}.{:02}", cents / 100, cents % 100)
+}
+
+/// What RFC 3986, 2.3, does not leave unreserved.
+const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Writes a value so that it means itself wherever in a path or query it stands (RFC 3986, 2.3).
+fn encode(value: &str, url: &mut String) {
+    // As they are they would be no segment of a path, but the way to another one.
+    if value == "." || value == ".." {
+        return url.push_str(&value.replace('.', "%2E"));
+    }
+    url.extend(utf8_percent_encode(value, &RESERVED));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_means_itself_and_never_the_way_to_another_path() {
+        let encoded = |value| {
+            let mut url = String::new();
+            encode(value, &mut url);
+            url
+        };
+        for (value, expected) in
+            [(".", "%2E"), ("..", "%2E%2E"), ("...", "..."), ("a.b", "a.b"), ("../x", "..%2Fx"), ("", "")]
+        {
+            assert_eq!(encoded(value), expected, "{value}");
+        }
+    }
+}

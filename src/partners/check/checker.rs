@@ -1,0 +1,43 @@
+//! The checker of partner files.
+
+use std::ops::{Deref, DerefMut};
+
+use offerd_base::declaration::{self, Fault, Source};
+
+/// A [`declaration::Checker`] with the checks of what only partner files declare.
+#[derive(Debug)]
+pub struct Checker<'s>(declaration::Checker<'s>);
+
+impl<'s> Checker<'s> {
+    /// Begins with a file that has no faults yet.
+    pub fn new(source: &'s Source) -> Self {
+        Self(declaration::Checker::new(source))
+    }
+
+    /// Checks something that stands under `key`.
+    pub fn within<T>(&mut self, key: &str, what: impl FnOnce(&mut Self) -> T) -> T {
+        self.enter(key);
+        let result = what(self);
+        self.leave();
+        result
+    }
+
+    /// The faults that were found.
+    pub fn into_faults(self) -> Vec<Fault> {
+        self.0.into_faults()
+    }
+}
+
+impl<'s> Deref for Checker<'s> {
+    type Target = declaration::Checker<'s>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Checker<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}

@@ -1,0 +1,837 @@
+//! The store: everything that must outlive the process, and the only module that knows sled.
+//!
+//! # Two engines
+//! What callers see is the same whatever keeps the records: guarded commits over trees, reads, walks, feeds in order of arrival,
+//! sealing. An `engine` keeps raw values under keys. The one of this chapter keeps them in files of this machine; `postgres` keeps them
+//! in a database, for [`StoreOptions::database`]. What a commit comes to is decided by `group` for both, and a read may wait in both.
+//!
+//! # How a commit becomes durable
+//! 1. A [`Commit`] says what must hold (guards) and what is to be written, over as many [trees](TREES) as it takes.
+//!    [`Store::commit`] puts it into a bounded queue before it returns; a full queue is [`CommitError::Busy`] at once.
+//! 2. The writer, one plain thread, wakes and takes what is queued, up to [`StoreOptions::group`]. It checks each guard
+//!    against what is stored under what the group has already taken in, so of two commits with one guard one wins (S5).
+//! 3. What is appended to a feed gets its arrival time, later than any before, also after a restart or when the clock steps back (S6).
+//! 4. The group is appended to the journal (`journal`) and synced: now it is durable, all of it or nothing.
+//! 5. It is appended to the record files (`record_file`) of each volume (`volumes`) that it concerns, and the volume's index
+//!    (`index`), which is sled's, finds it there; while no reader reads: who does sees all of it or nothing. Then every commit of
+//!    the group is answered, the refused ones too: what a guard found is durable by then (S1).
+//! 6. If any of this fails, no commit of the group is acknowledged and the store is [`Health::Failed`] (L4): until the disk
+//!    takes a new file of the journal, or, if an index failed, until a restart.
+//! 7. Aside, checkpoints (`checkpoint`) sync the record files, and the journal's full files are used again. What a crash has kept
+//!    from the record files is read from the journal at the next start (`recovery`).
+//!
+//! # What is the truth
+//! The journal and the record files: only ever appended to, each entry with its checksum, synced before anything relies on it. The
+//! `manifest` says which there must be. Everything that sled writes can be thrown away, and is where it is not byte for byte what was
+//! left when it was closed.
+//!
+//! A disk that does not answer is noticed within [`StoreOptions::stall_after`] (`stall`), whatever hangs. What has failed for
+//! good is asked nothing any more: its owner ends the process.
+//!
+//! How long commits wait for the disk is [`disk_wait`](Store::disk_wait), since that is no queue of work.
+//!
+//! # What reading relies on
+//! Each value carries a version and a checksum ([`Reason`] names what can be wrong). A broken record is counted, logged
+//! once without a byte of its value, and is an error of that one record: [`Store::get`] returns it, [`Store::scan`] leaves
+//! it out. [`Store::read`] and [`Store::decode`] do the same with a payload that does not decode exactly. Reads take no queue, and no lock of ours that is held over a write: they wait while indexes take a group in, and not
+//! for long.
+//!
+//! # What a thief of the disk learns
+//! Nothing of a person: what may tell of one is [sealed](sealing) on its way to the disk and opened on its way back, by
+//! this module alone, under keys that the store does not hold.
+//!
+//! # What else is here
+//! [`drop_before`](Store::drop_before) drops what is older than it is to be kept, volume by volume; in a database
+//! [`expire_before`](Store::expire_before) removes it, record by record. [`backup`] takes the whole
+//! store of one instant along while writes go on. [`salvage`] makes a good store of what is left of a damaged
+//! one. [`copy`] takes a store from files into a database, and back. A store of another [`FORMAT`] is refused before anything is written.
+//!
+//! # Layers
+//! A file names what stands below it, or left of it, and nothing above:
+//!
+//! ```text
+//! registry   entities  tokens  partner_keys  pauses  suppressions  users  audit  identities  terms     kept for callers, through a Store as any caller has
+//! ────────── Store ──────────────────────────────────────────────── the engine, from here on down
+//! sharing    nodes                                                                             the processes that share a store, of either engine
+//! care       expiry  retention  check  scrub  beside  backup  salvage  copy
+//! start      recovery  open                                                                     postgres, the other engine, beside all from volumes to start
+//! writing    checkpoint  writer
+//! reading    tap  records
+//! volumes    owner  lock  index  volumes
+//! surface    group  scan  courier  queue  committer  engine  cluster  topics                                                what both engines have in common, from here on down
+//! files      record_file  tally  journal  manifest  raw  sealing  stall  user  error
+//! words      codec  disk  clock  arrival_clock  arrival  space  options  health  trees  volume_number  frame  changes  commit  damage  damages  broken  progress
+//! ```
+//!
+//! # What is deliberately absent
+//! No type of the model: payloads are bytes, [`codec`] turns values into them, and what they mean is the caller's. No
+//! retry of a failed sync. No method that takes or gives a type of sled.
+
+mod arrival;
+mod arrival_clock;
+pub mod backup;
+pub mod beside;
+mod broken;
+#[cfg(test)]
+#[path = "../../tests/it/kit/cases.rs"]
+mod cases;
+mod changes;
+mod check;
+mod checkpoint;
+mod clock;
+mod cluster;
+pub mod codec;
+mod commit;
+mod committer;
+pub mod copy;
+mod courier;
+mod damage;
+mod damages;
+mod disk;
+mod engine;
+mod error;
+mod expiry;
+mod frame;
+mod group;
+mod health;
+mod index;
+mod journal;
+#[cfg(test)]
+#[path = "../../tests/it/kit/line.rs"]
+mod line;
+mod lock;
+mod manifest;
+mod nodes;
+mod open;
+mod options;
+mod owner;
+mod passing;
+mod postgres;
+mod progress;
+mod queue;
+mod raw;
+mod record_file;
+mod records;
+mod recovery;
+pub mod registry;
+mod retention;
+pub mod salvage;
+mod scan;
+mod scrub;
+pub mod sealing;
+mod space;
+mod stall;
+mod tally;
+mod tap;
+#[cfg(any(test, feature = "test"))]
+pub mod testing;
+#[cfg(test)]
+mod tests;
+mod topics;
+mod trees;
+mod turns;
+mod user;
+mod volume_number;
+mod volumes;
+mod writer;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use std::{fmt, io, thread};
+
+use crossbeam_channel::Sender;
+use futures_util::future::join_all;
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+pub use self::arrival::FeedKey;
+pub use self::arrival_clock::{ClockLimits, ClockStanding};
+pub use self::broken::{BrokenRecord, ReadError};
+pub use self::check::CheckReport;
+pub use self::clock::Clock;
+pub use self::cluster::{DatabaseStanding, NodeFigures};
+pub use self::codec::CodecError;
+pub use self::commit::{Commit, CommitError};
+pub use self::courier::answer_commits_here;
+pub use self::damage::{Damage, DamageKind, Neighbour};
+#[doc(hidden)]
+pub use self::disk::SyncFault;
+pub use self::error::StoreError;
+pub use self::expiry::Expired;
+pub use self::frame::{Reason, VALUE_LIMIT};
+pub use self::health::Health;
+pub use self::manifest::FORMAT;
+pub use self::options::StoreOptions;
+pub use self::postgres::DatabaseFigures;
+pub use self::progress::Progress;
+pub use self::registry::{
+    audit, contacts, entities, identities, left_alone, partner_keys, pauses, suppressions, tokens, users,
+};
+pub use self::retention::{Dropped, RetentionError};
+pub use self::scan::Scan;
+pub use self::sealing::{MasterKey, MasterKeyError, SealingError};
+pub use self::space::{DISK_FULL, SpaceFault, unusable};
+pub use self::topics::Topic;
+pub use self::trees::{Kept, Seal, TREES, Tree, TreeRow};
+pub use self::turns::Turn;
+pub use self::user::User;
+pub use self::volumes::VolumeSpan;
+
+use self::arrival_clock::ArrivalClock;
+use self::backup::{Backup, BackupError};
+use self::cluster::Cluster;
+use self::disk::DiskResult;
+use self::engine::Engine;
+use self::error::io_error;
+use self::health::FailureLatch;
+use self::lock::Lock;
+use self::open::Opened;
+use self::postgres::Database;
+use self::queue::Queue;
+use self::raw::{Record, read_clear};
+use self::records::Records;
+use self::sealing::data_key;
+use self::space::Space;
+use self::stall::Stalls;
+use self::topics::Topics;
+use self::turns::Turns;
+use offerd_base::config::PostgresSettings;
+
+/// Until what was changed, and could not be taken in, is tried again.
+const TAKEN_IN_AGAIN: Duration = Duration::from_millis(250);
+
+/// Opens the volumes that are not, on a thread of its own, so that nobody waits for it later; the youngest first.
+fn open_volumes(shared: &Arc<Shared>) -> io::Result<()> {
+    let Some(files) = shared.files() else { return Ok(()) };
+    let (numbers, shared) = (files.records.volumes().numbers(), Arc::downgrade(shared));
+    let open = move || {
+        for number in numbers.into_iter().rev() {
+            let Some(shared) = shared.upgrade() else { return };
+            let Some(files) = shared.files() else { return };
+            if let Err(error) = files.records.volumes().volume(number) {
+                tracing::error!(volume = number, %error, "a volume of the store cannot be opened");
+            }
+        }
+    };
+    thread::Builder::new().name("store-volumes".to_owned()).spawn(open).map(drop)
+}
+
+/// A handle on the open store. Clones share it; when the last is dropped the store is closed. The lock goes a moment
+/// later, when sled's last background job is done; opening again waits for that ([`StoreOptions::lock_wait`]).
+#[derive(Clone)]
+pub struct Store {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    /// The directory of the store, of one in a database that of this process.
+    path: PathBuf,
+    // Declared before the records, so that the writer is gone before sled is closed.
+    queue: Queue,
+    backing: Backing,
+    engine: Arc<dyn Engine>,
+    latch: Arc<FailureLatch>,
+    stalls: Arc<Stalls>,
+    clock: Arc<ArrivalClock>,
+    turns: Arc<Turns>,
+    topics: Arc<Topics>,
+    cluster: Arc<Cluster>,
+}
+
+/// Where the records are, for what an engine does in its own way.
+enum Backing {
+    /// In files of this machine.
+    Files(Files),
+    /// In a database; and the directory of this process, which is locked.
+    Database(Arc<Database>, #[expect(dead_code, reason = "it is held by being there")] Option<Lock>),
+}
+
+struct Files {
+    records: Arc<Records>,
+    space: Space,
+    /// While there is one.
+    _scrubbing: Option<Sender<()>>,
+}
+
+impl Shared {
+    fn in_files(options: &StoreOptions, has_threads: bool) -> Result<Self, StoreError> {
+        copy::refuse_claimed(&options.path)?;
+        let Opened { records, mut committer, clock } = open::open(options)?;
+        copy::refuse_unfinished(&*records)?;
+        let io = |source| io_error(&options.path, source);
+        let space = Space::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
+        if has_threads {
+            committer.writer.checkpoints.begin_thread().map_err(io)?;
+        }
+        let scrubs = has_threads && !options.scrub_interval.is_zero();
+        let scrub = || scrub::begin(&records, options.scrub_interval, options.scrub_rate);
+        let scrubbing = scrubs.then(scrub).transpose().map_err(io)?;
+        let engine = Arc::<Records>::clone(&records);
+        let topics = Arc::clone(&records.topics);
+        let backing = Backing::Files(Files { records, space, _scrubbing: scrubbing });
+        let turns = Turns::new(options.changes_per_record, false);
+        let (latch, stalls) = (Arc::clone(&committer.latch), Arc::clone(&committer.stalls));
+        let queue = Queue::new(committer, options, has_threads).map_err(io)?;
+        let (path, cluster) = (options.path.clone(), Arc::new(Cluster::alone()));
+        Ok(Self { path, queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
+    }
+
+    fn in_database(
+        options: &StoreOptions,
+        database: &PostgresSettings,
+        has_threads: bool,
+    ) -> Result<Self, StoreError> {
+        let io = |source| io_error(&options.path, source);
+        let mut lock = None;
+        if has_threads {
+            disk::make_directory(&options.path).map_err(io)?;
+            lock = Some(Lock::take(&options.path, options.lock_wait)?);
+        }
+        let opened = postgres::open(options, database)?;
+        let postgres::Opened { database, committer, clock, topics, cluster } = opened;
+        copy::refuse_unfinished(&*database).or_else(|refused| postgres::leave(&database, refused))?;
+        let engine = Arc::<Database>::clone(&database);
+        let backing = Backing::Database(database, lock);
+        let turns = Turns::new(options.changes_per_record, true);
+        let (latch, stalls) = (Arc::clone(&committer.latch), Arc::clone(&committer.stalls));
+        let queue = Queue::new(committer, options, has_threads).map_err(io)?;
+        let path = options.path.clone();
+        Ok(Self { path, queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
+    }
+
+    fn files(&self) -> Option<&Files> {
+        match &self.backing {
+            Backing::Files(files) => Some(files),
+            Backing::Database(..) => None,
+        }
+    }
+}
+
+impl Store {
+    /// Opens the store, or makes it. Once this returns, everything acknowledged before is readable, and a store just
+    /// made survives a power cut as an empty one.
+    pub fn open(options: StoreOptions) -> Result<Self, StoreError> {
+        Self::open_as(&options, true)
+    }
+
+    /// The directory of the store, of one in a database that of this process.
+    pub(crate) fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    fn open_as(options: &StoreOptions, has_threads: bool) -> Result<Self, StoreError> {
+        let shared = Arc::new(match &options.database {
+            Some(database) => Shared::in_database(options, database, has_threads)?,
+            None => Shared::in_files(options, has_threads)?,
+        });
+        if has_threads {
+            let watched = stall::watch(&shared.stalls, &shared.latch);
+            let begun = watched.and_then(|()| open_volumes(&shared));
+            begun.map_err(|source| io_error(&options.path, source))?;
+        }
+        Ok(Self { shared })
+    }
+
+    /// How the database that these options name answers; nothing where it has no tables yet, or none is named. It is not changed.
+    ///
+    /// # Errors
+    /// That it cannot be asked, or has an unfinished copy.
+    pub fn database_figures(options: &StoreOptions) -> Result<Option<DatabaseFigures>, StoreError> {
+        let Some(database) = &options.database else { return Ok(None) };
+        let figures = postgres::figures(database)?;
+        if figures.as_ref().is_some_and(|figures| figures.version == figures.known) {
+            copy::refuse_unfinished_in(database)?;
+        }
+        Ok(figures)
+    }
+
+    /// What is wrong with how a database is named, before anything is asked of it: the key of the setting, and the fault.
+    pub fn database_fault(database: &PostgresSettings) -> Option<(&'static str, String)> {
+        postgres::fault(database)
+    }
+
+    /// Opens the store without a writer thread: [`commit`](Self::commit) does all its work before it returns, on the
+    /// same code. For tests under a paused clock, which would otherwise run ahead of the writer.
+    pub fn open_inline(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_inline_with(&StoreOptions::new(path.as_ref()))
+    }
+
+    /// Like [`open_inline`](Self::open_inline), with a clock or limits of one's own.
+    pub fn open_inline_with(options: &StoreOptions) -> Result<Self, StoreError> {
+        Self::open_as(options, false)
+    }
+
+    /// Queues a commit and returns a future of its outcome. The commit is queued when this returns: dropping the future
+    /// does not cancel it.
+    ///
+    /// Once the future gives `Ok`, all writes of the commit survive a kill and a power cut. Before, after a kill, either
+    /// all of them are there or none. A commit is written after all that were queued before it.
+    pub fn commit(&self, commit: Commit) -> impl Future<Output = Result<(), CommitError>> + Send + use<> {
+        self.shared.queue.submit(commit).outcome()
+    }
+
+    /// Like [`commit`](Self::commit), for who cannot wait: at once [`CommitError::Late`], with nothing queued, while the disk does not
+    /// answer, and the same when it has not taken the commit by then. It may still be written then, or not.
+    ///
+    /// # Errors
+    /// Why it is not acknowledged.
+    pub async fn commit_within(&self, longest: Duration, commit: Commit) -> Result<(), CommitError> {
+        if self.is_stalled() {
+            return Err(CommitError::Late);
+        }
+        let outcome = tokio::time::timeout(longest, self.commit(commit)).await;
+        outcome.unwrap_or(Err(CommitError::Late))
+    }
+
+    /// Waits, no longer than `longest`, for the turn to change a record by what it holds: to read it, and to commit what becomes of that.
+    /// Others who want to wait meanwhile, in the order in which they came.
+    ///
+    /// # Errors
+    /// [`CommitError::Crowded`] when as many wait as may, or it takes longer; [`CommitError::Late`] while the disk does not answer.
+    pub async fn turn(
+        &self,
+        longest: Duration,
+        tree: Tree,
+        key: impl AsRef<[u8]>,
+    ) -> Result<Turn, CommitError> {
+        if self.is_stalled() {
+            return Err(CommitError::Late);
+        }
+        self.shared.turns.take(longest, tree, key.as_ref()).await
+    }
+
+    /// Commits each of these on its own, and waits for all of them.
+    ///
+    /// # Errors
+    /// The first failure, in their order, but for those that `passes` lets pass.
+    pub async fn commit_all(
+        &self,
+        commits: Vec<Commit>,
+        passes: fn(&CommitError) -> bool,
+    ) -> Result<(), CommitError> {
+        let outcomes = join_all(commits.into_iter().map(|commit| self.commit(commit))).await;
+        let failed = outcomes.into_iter().filter_map(Result::err).find(|failure| !passes(failure));
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Removes records, in their order, as many in a commit as is good for the others that commit; those behind one that fails stay.
+    ///
+    /// # Errors
+    /// Why the store did not take it.
+    pub async fn remove_all(&self, tree: Tree, keys: &[Vec<u8>]) -> Result<(), CommitError> {
+        for some in keys.chunks(retention::AT_ONCE) {
+            let none = |commit: Commit, key: &Vec<u8>| commit.remove(tree, key);
+            self.commit(some.iter().fold(Commit::new(), none)).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether the disk does not answer, so that what is committed waits.
+    pub fn is_stalled(&self) -> bool {
+        self.shared.stalls.stall().is_some()
+    }
+
+    /// Waits until the disk does not answer.
+    pub async fn until_stalled(&self) {
+        self.shared.stalls.until_stalled().await;
+    }
+
+    /// Waits until the store has failed for good, and gives the reason: only another process can go on with it. One waits at a
+    /// time.
+    pub async fn until_lost(&self) -> String {
+        self.shared.latch.until_lost().await
+    }
+
+    /// Whether it has, for who may wait for nothing of the store's.
+    pub fn lost(&self) -> Arc<AtomicBool> {
+        self.shared.latch.lost()
+    }
+
+    /// How long a commit that was acknowledged just now may have waited for the disk: what it took for the last two groups,
+    /// that of the commit and the one before, which it may have waited for.
+    pub fn disk_wait(&self) -> Duration {
+        self.shared.queue.disk_wait()
+    }
+
+    /// The payload of one record. Survives a kill if its commit was acknowledged; a group just applied is visible a
+    /// moment before that.
+    pub fn get(&self, tree: Tree, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>, ReadError> {
+        self.shared.engine.get(tree, key.as_ref())
+    }
+
+    /// One record, which [`codec::encode`] wrote; what holds of [`get`](Self::get) holds of it.
+    pub fn read<T: DeserializeOwned>(
+        &self,
+        tree: Tree,
+        key: impl AsRef<[u8]>,
+    ) -> Result<Option<T>, ReadError> {
+        let payload = self.get(tree, key.as_ref())?;
+        payload.map(|payload| self.decode(tree, key.as_ref(), &payload)).transpose()
+    }
+
+    /// One record, which [`codec::encode_json`] wrote; what holds of [`get`](Self::get) holds of it.
+    pub fn read_json<T: DeserializeOwned>(
+        &self,
+        tree: Tree,
+        key: impl AsRef<[u8]>,
+    ) -> Result<Option<T>, ReadError> {
+        let payload = self.get(tree, key.as_ref())?;
+        payload.map(|payload| self.decode_json(tree, key.as_ref(), &payload)).transpose()
+    }
+
+    /// Decodes the payload of a record. One that does not decode exactly is counted and logged as a broken record, once.
+    ///
+    /// # Errors
+    /// [`ReadError::Broken`]
+    pub fn decode<T: DeserializeOwned>(
+        &self,
+        tree: Tree,
+        key: &[u8],
+        payload: &[u8],
+    ) -> Result<T, ReadError> {
+        codec::decode(payload).map_err(|error| self.undecoded(tree, key, error))
+    }
+
+    /// The same of a record that is JSON.
+    ///
+    /// # Errors
+    /// [`ReadError::Broken`]
+    pub fn decode_json<T: DeserializeOwned>(
+        &self,
+        tree: Tree,
+        key: &[u8],
+        payload: &[u8],
+    ) -> Result<T, ReadError> {
+        codec::decode_json(payload).map_err(|error| self.undecoded(tree, key, error))
+    }
+
+    /// Counts and logs, once, a record that its reader cannot decode.
+    pub fn undecoded(&self, tree: Tree, key: &[u8], error: CodecError) -> ReadError {
+        let broken = BrokenRecord::new(tree, key, Reason::Payload(error));
+        self.shared.engine.reported().note(&broken);
+        ReadError::Broken(broken)
+    }
+
+    /// Keys and payloads of the records whose key begins with `prefix`, in the order of their keys. What holds of
+    /// [`get`](Self::get) holds of each. The only error is [`ReadError::Disk`]: broken records are reported and left out.
+    pub fn scan(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> Scan {
+        self.scan_from(tree, prefix.as_ref(), prefix.as_ref())
+    }
+
+    /// Like [`scan`](Self::scan), from the key `start` on (included where it is there).
+    pub fn scan_from(&self, tree: Tree, start: impl AsRef<[u8]>, prefix: impl AsRef<[u8]>) -> Scan {
+        Scan::new(Arc::clone(&self.shared.engine), tree, start.as_ref(), prefix.as_ref())
+    }
+
+    /// The records of a company's feed from an arrival on, in microseconds, with what each lists. Nothing is listed by one that does not
+    /// decode, which is reported.
+    pub fn feed_from<T: DeserializeOwned>(
+        &self,
+        feed: Tree,
+        company: Uuid,
+        from_us: u64,
+    ) -> impl Iterator<Item = Result<(FeedKey, Vec<T>), ReadError>> + use<T> {
+        let start = FeedKey::first_at(company, from_us).to_bytes();
+        self.listed(feed, self.scan_from(feed, start, company))
+    }
+
+    /// The same of the records of a feed that a scan meets.
+    pub fn listed<T: DeserializeOwned>(
+        &self,
+        feed: Tree,
+        scan: Scan,
+    ) -> impl Iterator<Item = Result<(FeedKey, Vec<T>), ReadError>> + use<T> {
+        let store = self.clone();
+        scan.read_by(move |key, payload| {
+            Some((FeedKey::parse(&key)?, store.decode(feed, &key, &payload).unwrap_or_default()))
+        })
+    }
+
+    /// Like [`scan_from`](Self::scan_from), of a tree that is [sealed by lead](Seal::Lead): what is about other leads is
+    /// passed over without being opened.
+    pub fn scan_about(
+        &self,
+        lead: Uuid,
+        tree: Tree,
+        start: impl AsRef<[u8]>,
+        prefix: impl AsRef<[u8]>,
+    ) -> Scan {
+        self.scan_from(tree, start, prefix).about(lead)
+    }
+
+    /// Like [`scan`](Self::scan), with each broken record as an error.
+    pub fn scan_all(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> Scan {
+        self.scan(tree, prefix).naming_broken()
+    }
+
+    /// Whom the records of a tree that is [sealed by lead](Seal::Lead) are about, with their keys, from the key `start` on: none is
+    /// opened, those that nothing opens any more are among them, and broken ones are left out.
+    pub fn owners(
+        &self,
+        tree: Tree,
+        start: &[u8],
+        prefix: &[u8],
+    ) -> impl Iterator<Item = Result<(Uuid, Vec<u8>), ReadError>> + use<> {
+        scan::owners(Arc::clone(&self.shared.engine), tree, start, prefix)
+    }
+
+    /// Leads by the slots that their data keys are in: those of one can be [erased in one commit](Commit::erase_all).
+    pub fn by_slot(&self, leads: impl IntoIterator<Item = Uuid>) -> Vec<Vec<Uuid>> {
+        let slots = &self.shared.engine.sealing().slots;
+        let mut by_slot = BTreeMap::<u16, Vec<Uuid>>::new();
+        leads.into_iter().for_each(|lead| by_slot.entry(slots.slot_of(lead)).or_default().push(lead));
+        by_slot.into_values().collect()
+    }
+
+    /// Reads every record there is and reports what is broken. Takes as long as reading the whole store; changes nothing.
+    pub fn check(&self) -> Result<CheckReport, ReadError> {
+        match &self.shared.backing {
+            Backing::Files(files) => check::check(&files.records),
+            Backing::Database(database, _) => check::check_records_of(&**database),
+        }
+    }
+
+    /// Begins a [backup]. Everything that is acknowledged now will be in it.
+    ///
+    /// # Errors
+    /// That another one is being taken.
+    pub fn backup(&self) -> Result<Backup, BackupError> {
+        let files = self.shared.files().ok_or(BackupError::InDatabase)?;
+        Backup::begin(Arc::clone(&files.records))
+    }
+
+    /// Whether there is a store in a directory.
+    pub fn exists(path: &Path) -> bool {
+        open::exists(path)
+    }
+
+    /// The error for a store of another format in this directory, if there is one. Opens nothing.
+    pub fn format_fault(path: &Path) -> Option<StoreError> {
+        open::format_fault(path)
+    }
+
+    /// Waits until the store takes commits again after its disk failed. Who was not answered before was refused. One
+    /// waits at a time.
+    pub async fn until_mended(&self) {
+        self.shared.latch.until_mended().await;
+    }
+
+    /// How many bytes the files of the store have, the journal's and the keys' aside; 0 where a database has them.
+    pub fn bytes(&self) -> u64 {
+        self.shared.files().map_or(0, |files| files.records.volumes().bytes_on_disk())
+    }
+
+    /// What of the store's files was found damaged since it was opened.
+    pub fn damages(&self) -> Vec<Damage> {
+        self.shared.files().map_or_else(Vec::new, |files| files.records.volumes().damages.all())
+    }
+
+    /// A file of the base of which nothing is left. Who may come in and the keys of leads lay there, so what was acknowledged cannot be
+    /// read.
+    pub fn lost_base(&self) -> Option<Damage> {
+        let is_lost = |what: &DamageKind| match what {
+            DamageKind::Missing => true,
+            DamageKind::CutShort { bytes, .. } => *bytes <= record_file::HEADING,
+            _ => false,
+        };
+        let is_of_base = |damage: &Damage| damage.volume == Some(volume_number::BASE);
+        self.damages().into_iter().find(|damage| is_of_base(damage) && is_lost(&damage.what))
+    }
+
+    /// At how many places leads may lie that cannot be read, as far as it is known.
+    pub fn unreadable_places(&self) -> usize {
+        const OF_LEADS: [Tree; 4] = [Tree::Leads, Tree::LeadKeys, Tree::Identities, Tree::LeadEvents];
+        let damages = self.damages().iter().filter(|damage| damage.costs_records()).count();
+        let broken = self.broken();
+        let broken: u64 = OF_LEADS.iter().filter_map(|tree| broken.get(tree)).sum();
+        damages.max(usize::try_from(broken).unwrap_or(usize::MAX))
+    }
+
+    /// Whether a record of a tree of the base that is not found may be one that was there.
+    pub(crate) fn may_have_lost(&self, tree: Tree) -> bool {
+        self.broken().contains_key(&tree) || self.is_base_damaged()
+    }
+
+    /// Whether the base may lack records: the disk cannot read all of it, damage of the base or of the journal has cost some, or the list
+    /// of its files is lost.
+    pub fn is_base_damaged(&self) -> bool {
+        let is_distrusted = |files: &Files| files.records.volumes().base.is_distrusted();
+        // The journal had records of all volumes.
+        let is_of_base = |damage: &Damage| damage.volume.is_none_or(|volume| volume == volume_number::BASE);
+        self.shared.files().is_some_and(is_distrusted)
+            || self.damages().iter().any(|damage| damage.costs_records() && is_of_base(damage))
+    }
+
+    /// Grows with each change of a topic, before that is acknowledged, in other processes on the store within a quarter of a second:
+    /// what was read while it stays the same is still so.
+    pub fn changes_of(&self, topic: Topic) -> u64 {
+        self.shared.topics.count(topic)
+    }
+
+    /// Waits until that is another than was seen, and gives it.
+    pub async fn until_changed(&self, topic: Topic, seen: u64) -> u64 {
+        self.shared.topics.until_changed(topic, seen).await
+    }
+
+    /// Takes in what is changed of a topic after so many changes were seen, for ever. What cannot be taken in is tried again until it can.
+    pub async fn follow<F, E>(&self, topic: Topic, seen: u64, take_in: impl Fn() -> F)
+    where
+        F: Future<Output = Result<(), E>>,
+        E: fmt::Display,
+    {
+        let mut seen = seen;
+        loop {
+            seen = self.until_changed(topic, seen).await;
+            let mut is_told = false;
+            while let Err(failure) = take_in().await {
+                if !is_told {
+                    tracing::error!(?topic, %failure, "what was changed cannot be taken in; it is tried again until it can");
+                }
+                is_told = true;
+                tokio::time::sleep(TAKEN_IN_AGAIN).await;
+            }
+        }
+    }
+
+    /// The keys of a tree that begin with `prefix`, those included of which nothing can be read.
+    ///
+    /// # Errors
+    /// [`ReadError::Disk`]
+    pub fn keys(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> Result<Vec<Vec<u8>>, ReadError> {
+        self.shared.engine.keys(tree, prefix.as_ref()).collect()
+    }
+
+    /// How many records of a tree have a key that begins with `prefix`, those included of which nothing can be read. May wait for the
+    /// database.
+    ///
+    /// # Errors
+    /// [`ReadError::Disk`]
+    pub fn count(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> Result<u64, ReadError> {
+        self.shared.engine.count(tree, prefix.as_ref())
+    }
+
+    /// How many records were met that cannot be read, by tree, since it was opened.
+    pub fn broken(&self) -> BTreeMap<Tree, u64> {
+        self.shared.engine.reported().by_tree()
+    }
+
+    /// How many records were met that cannot be read, since it was opened.
+    pub fn broken_records(&self) -> usize {
+        usize::try_from(self.broken().into_values().sum::<u64>()).unwrap_or(usize::MAX)
+    }
+
+    /// The volumes by time, the oldest first. The last is the one that grows.
+    pub fn volumes(&self) -> Vec<VolumeSpan> {
+        self.shared.files().map_or_else(Vec::new, |files| files.records.volumes().spans())
+    }
+
+    /// Whether a lead was erased.
+    pub fn is_erased(&self, lead: Uuid) -> Result<bool, ReadError> {
+        Ok(matches!(self.kept_key(lead)?, Ok(Some(kept)) if data_key::is_destroyed(&kept)))
+    }
+
+    /// Whether there is a data key of a lead, which an erasure would destroy. One that cannot be read counts.
+    pub fn has_key(&self, lead: Uuid) -> Result<bool, ReadError> {
+        let kept = self.kept_key(lead)?;
+        Ok(kept.map_or(true, |kept| kept.is_some_and(|kept| !data_key::is_destroyed(&kept))))
+    }
+
+    /// The data key of a lead, as it is stored.
+    fn kept_key(&self, lead: Uuid) -> DiskResult<Record> {
+        let engine = &*self.shared.engine;
+        read_clear(engine, Tree::LeadKeys, &engine.sealing().slots.place(lead))
+    }
+
+    /// A keyed hash of a text, for looking it up without keeping it: the same for the same text and purpose, and not to be
+    /// guessed by who has the store alone.
+    pub fn blind(&self, purpose: &str, text: &[u8]) -> [u8; 32] {
+        self.shared.engine.sealing().blind(purpose, text)
+    }
+
+    /// Seals the keys of the store with another master key; what they seal stays as it is. Once this returns `Ok`, the
+    /// store opens with the new one only; after a crash before that, with one of the two.
+    pub fn exchange_master_key(&self, new: MasterKey) -> Result<(), SealingError> {
+        self.shared.engine.sealing().exchange_master_key(new)
+    }
+
+    /// The id of the master key, for messages.
+    pub fn master_key_id(&self) -> String {
+        self.shared.engine.sealing().master_key().id()
+    }
+
+    /// Whether commits are still taken, and new leads with them.
+    pub fn health(&self) -> Health {
+        let stall = self.shared.stalls.stall();
+        let short = || Some(&self.shared.files()?.space).filter(|space| space.is_short());
+        match (self.shared.latch.health(), stall) {
+            (Health::Sound, Some(stall)) => Health::Stalled(stall.told()),
+            (Health::Sound, None) => match self.shared.cluster.silence() {
+                Some(silence) => Health::Stalled(silence),
+                None => short().map_or(Health::Sound, |space| Health::Short(space.told())),
+            },
+            (health, _) => health,
+        }
+    }
+
+    /// The time for what is kept, counted or forgotten by its age: ahead neither of the machine's clock nor of the arrivals, so that
+    /// a clock of the future makes nothing old.
+    pub fn clock(&self) -> Clock {
+        let (clock, steady) = (Arc::clone(&self.shared.clock), Arc::clone(&self.shared.clock));
+        Clock::with_steady(move || clock.earlier_us(), move || steady.now_us())
+    }
+
+    /// What [`clock`](Self::clock) shows, in Unix milliseconds.
+    pub fn now_ms(&self) -> i64 {
+        i64::try_from(self.shared.clock.earlier_us() / 1000).unwrap_or(i64::MAX)
+    }
+
+    /// The time that arrivals are given now, in Unix milliseconds: for ids whose time decides in which volume they lie.
+    pub fn arrival_ms(&self) -> u64 {
+        self.shared.clock.now_us() / 1000
+    }
+
+    /// The arrival time of now, so long ago, in microseconds since 1970: what arrived before it did so at least that long ago.
+    pub fn aged_us(&self, age: Duration) -> u64 {
+        self.shared.clock.aged_us(age)
+    }
+
+    /// The time up to which nothing will arrive any more, whatever happens to the process, in microseconds since 1970.
+    ///
+    /// # Errors
+    /// That the disk cannot be read.
+    pub fn closed_us(&self) -> Result<u64, StoreError> {
+        match &self.shared.backing {
+            Backing::Files(files) => open::last_arrival_us(&files.records),
+            Backing::Database(database, _) => postgres::last_arrival_us(&**database),
+        }
+    }
+
+    /// How the machine's clock and arrivals stand to each other.
+    pub fn clock_standing(&self) -> ClockStanding {
+        self.shared.clock.standing()
+    }
+
+    /// Takes no more commits, writes those queued and stops the writer, within [`StoreOptions::close_bound`]. Blocks.
+    /// Once this returns `Ok`, every commit ever queued has its answer and survives a kill if that was `Ok`. Reads go on;
+    /// the lock is released once the last clone is dropped.
+    pub fn close(&self) -> Result<(), StoreError> {
+        self.shared.queue.close()
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("health", &self.health()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Err(error) = self.queue.close() {
+            tracing::error!(%error, "store closed with a failure");
+        }
+    }
+}

@@ -179,6 +179,13 @@ async fn assert_document_tells_what_a_company_may_know(daemon: &Daemon, lead: &s
     let text = String::from_utf8_lossy(&document.body).into_owned();
     assert!(!text.contains("status 503") && !text.contains("toml") && !text.contains("536-22"), "{text}");
     let document = document.json();
+    // A uuid or a time may hold it by chance.
+    let mut failing = result(&document, "failing").clone();
+    failing
+        .as_object_mut()
+        .unwrap()
+        .retain(|key, _| !["Uuid", "At", "Ms"].iter().any(|ending| key.ends_with(ending)));
+    assert!(!failing.to_string().contains("503"), "{failing}");
     for (partner, wanted) in [
         ("bank", "offers"),
         ("decliner", "declined"),

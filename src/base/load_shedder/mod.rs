@@ -1,5 +1,5 @@
-//! The load shedder: how much new work may be in flight, and who waits for it or is refused. A leaf, for `web`,
-//! which lets requests in, and `matching`, which tells when a lead's commit is acknowledged.
+//! The load shedder decides how much new work is in flight, which requests wait and which are refused. `web` asks it before it reads
+//! a request; `matching` returns the permit when the lead's commit is acknowledged.
 //!
 //! New work is in flight from when it is let in until what it wrote is acknowledged; waiting for partners, or for a body that is
 //! still on its way, is not. How much of it may be in flight is found by LEDBAT++ from how long it queues (`limit`). In front

@@ -21,16 +21,16 @@ use super::subject::{NotReady, Running, Started, Subject, scratch, write_partner
 use super::verdict::Verdict;
 use super::{at_once, cuts, seed};
 
-/// What a busy machine adds to how long something takes: little where a release build is given and runs alone, seconds where this
-/// build's sample runs among all other tests.
-fn busy() -> Duration {
+/// What a busy machine adds to how long something takes: little where a release build is given and runs alone, this many seconds
+/// where this build's sample runs among all other tests.
+fn busy(seconds: u64) -> Duration {
     let alone = std::env::var_os("OFFERD_BINARY").is_some();
-    Duration::from_millis(if alone { 500 } else { 5_000 })
+    if alone { Duration::from_millis(500) } else { Duration::from_secs(seconds) }
 }
 
 /// How long a daemon has to tell of a fault.
 fn told_within() -> Duration {
-    Duration::from_secs(1) + busy()
+    Duration::from_secs(1) + busy(5)
 }
 
 /// How long a daemon drains, as it is set.
@@ -38,7 +38,7 @@ const DRAIN: &str = "2s";
 
 /// How long SIGTERM may take: the drain, what it takes to close the store, and a last word.
 fn ends_within() -> Duration {
-    Duration::from_secs(2 + 3 + 1) + busy()
+    Duration::from_secs(2 + 3 + 1) + busy(20)
 }
 
 /// Longest wait for a fault: only one that lies behind all that a load does is not reached.

@@ -3,7 +3,6 @@
 use std::sync::OnceLock;
 
 use hyper::header::CONTENT_SECURITY_POLICY;
-use utoipa_swagger_ui::Config;
 
 use crate::prelude::*;
 use offerd_web::Compressed;
@@ -13,6 +12,11 @@ const PAGE: &str = include_str!("docs/page.html");
 
 /// Starts Swagger UI; a file of its own, because the page allows no script within.
 const START: &str = include_str!("docs/start.js");
+
+/// Swagger UI's own files, which `build.rs` unpacks.
+const BUNDLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui-bundle.js"));
+const BUNDLE_STYLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui.css"));
+const ICON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/favicon-32x32.png"));
 
 /// Makes it fit for phones; goes behind its own styles.
 const STYLES: &str = include_str!("docs/docs.css");
@@ -38,8 +42,8 @@ pub struct Addresses {
     pub integrations: String,
 }
 
-/// The documentation. Its documents are made, and the files of its page unpacked, when they are first asked for: most daemons are
-/// never asked.
+/// The documentation. Its documents are made, and the files of its page compressed, when they are first asked for: most daemons
+/// are never asked.
 #[derive(Debug)]
 pub struct Docs {
     addresses: Addresses,
@@ -112,27 +116,21 @@ pub async fn show(context: Context<App>) -> Result<Reply, Failure> {
 pub async fn file(context: Context<App>) -> Result<Reply, Failure> {
     let name = context.params.get("file").unwrap_or_default();
     let nth = FILES.iter().position(|file| *file == name).ok_or_else(Failure::not_found_path)?;
-    let file = context.app.docs.files[nth].get_or_init(|| unpacked(FILES[nth]));
+    let file = context.app.docs.files[nth].get_or_init(|| loaded(FILES[nth]));
     Ok(file.reply().kept_an_hour())
 }
 
-fn unpacked(name: &str) -> Unchanging {
-    let bytes = match name {
-        "start.js" => START.into(),
-        "swagger-ui.css" => [&swagger_ui(name)[..], STYLES.as_bytes()].concat().into(),
-        _ => swagger_ui(name),
-    };
-    let content_type = match name.rsplit('.').next() {
-        Some("js") => "text/javascript; charset=utf-8",
-        Some("css") => "text/css; charset=utf-8",
-        _ => "image/png",
-    };
-    Unchanging::new(content_type, bytes)
-}
-
-fn swagger_ui(name: &str) -> Bytes {
-    let found = utoipa_swagger_ui::serve(name, Arc::new(Config::default())).ok().flatten();
-    found.expect("Swagger UI has the files that the page loads").bytes.into_owned().into()
+fn loaded(name: &str) -> Unchanging {
+    match name.rsplit('.').next() {
+        Some("css") => {
+            Unchanging::new("text/css; charset=utf-8", [BUNDLE_STYLES, STYLES.as_bytes()].concat())
+        }
+        Some("png") => Unchanging::new("image/png", ICON),
+        _ => {
+            let script = if name == "start.js" { START.as_bytes() } else { BUNDLE };
+            Unchanging::new("text/javascript; charset=utf-8", script)
+        }
+    }
 }
 
 /// The page may load its own files, and try the two listeners; nothing else. Swagger UI sets styles on its elements. An

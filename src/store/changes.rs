@@ -1,30 +1,29 @@
-//! Changes: what a batch does to the records, and how that is written down, in the [journal](super::journal) and in
+//! Changes: the writes of a group, and their encoding in the [journal](super::journal) and in
 //! [backups](super::backup).
 //!
 //! ```text
 //! change   volume u32 BE  key length u16 BE  value length u32 BE  key  value
 //! ```
-//! A record that is removed has the length `FFFFFFFF` and no value.
+//! A removed record has the length `FFFFFFFF` and no value.
 
 use std::collections::BTreeMap;
 
 use super::volume_number::Number;
 
-/// What becomes of one record.
+/// The new state of one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Change {
-    /// Where it lies.
     pub(super) volume: Number,
     /// Its key in the index.
     pub(super) key: Vec<u8>,
-    /// Its raw value; nothing when there is to be no record any more.
+    /// Its raw value; `None` removes the record.
     pub(super) value: Option<Vec<u8>>,
 }
 
-/// The length that says that a record is removed.
+/// The value length that marks a removal.
 const REMOVED: u32 = u32::MAX;
 
-/// Adds a change to a body.
+/// Encodes a change at the end of a body.
 pub(super) fn push(body: &mut Vec<u8>, volume: Number, key: &[u8], value: Option<&[u8]>) {
     let key_length = u16::try_from(key.len()).expect("keys of trees are some dozens of bytes long");
     let length = |value: &[u8]| u32::try_from(value.len()).expect("a value is within its limit of 16 MiB");
@@ -35,14 +34,13 @@ pub(super) fn push(body: &mut Vec<u8>, volume: Number, key: &[u8], value: Option
     body.extend_from_slice(value.unwrap_or_default());
 }
 
-/// Changes by the volumes that they are of, in their order.
 pub(super) fn by_volume(changes: Vec<Change>) -> BTreeMap<Number, Vec<Change>> {
     let mut by_volume: BTreeMap<Number, Vec<Change>> = BTreeMap::new();
     changes.into_iter().for_each(|change| by_volume.entry(change.volume).or_default().push(change));
     by_volume
 }
 
-/// The changes of a body; `None` when it is not made of changes.
+/// The changes in a body; `None` if it is malformed.
 pub(super) fn read(mut body: &[u8]) -> Option<Vec<Change>> {
     let mut changes = Vec::new();
     while !body.is_empty() {

@@ -1,29 +1,32 @@
-//! From a type to the bytes of a payload and back: postcard where bytes count, JSON where people read.
+//! Encodes types as payload bytes and decodes them: postcard where size matters, JSON where people read.
 
 use serde::{Serialize, de::DeserializeOwned};
 
-/// Why a sound payload is not the type it was read as. Says where, never what: payloads hold personal data.
+/// Why a sound payload does not decode as a type. Names the place, never the content: payloads hold personal
+/// data.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("payload does not decode: {0}")]
 pub struct CodecError(String);
 
 impl CodecError {
-    /// Of a payload that is read without serde: where it does not fit.
+    /// For a payload that is decoded without serde: the place that does not fit.
     pub fn of(place: &str) -> Self {
         Self(place.to_owned())
     }
 }
 
-/// Writes a value as postcard. Fields are known by their place alone, so the type must serialise all of them always
-/// (no `skip_serializing_if`, no `untagged`, no `flatten`); for such types there is [`encode_json`].
+/// Encodes a value as postcard. Fields are identified by position alone, so the type must always serialise
+/// all of them (no `skip_serializing_if`, no `untagged`, no `flatten`); use [`encode_json`] for such types.
 ///
 /// # Panics
-/// When the type has a sequence of unknown length or its own `Serialize` fails: faults of the type, not of the value.
+/// When the type has a sequence of unknown length or its own `Serialize` fails: faults of the type, not of
+/// the value.
 pub fn encode<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     postcard::to_stdvec(value).expect("a stored type serialises as postcard")
 }
 
-/// Reads what [`encode`] wrote. Bytes that are left over behind the value are an error too, or a record could be read as another.
+/// Decodes the output of [`encode`]. Trailing bytes are an error too, since a record could otherwise pass as
+/// another type.
 ///
 /// # Errors
 /// [`CodecError`].
@@ -38,15 +41,16 @@ pub fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, CodecError> {
     }
 }
 
-/// Writes a value as JSON.
+/// Encodes a value as JSON.
 ///
 /// # Panics
-/// When the type has map keys that are not text or its own `Serialize` fails: faults of the type, not of the value.
+/// When the type has map keys that are not text or its own `Serialize` fails: faults of the type, not of the
+/// value.
 pub fn encode_json<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     serde_json::to_vec(value).expect("a stored type serialises as JSON")
 }
 
-/// Reads what [`encode_json`] wrote.
+/// Decodes the output of [`encode_json`].
 pub fn decode_json<T: DeserializeOwned>(payload: &[u8]) -> Result<T, CodecError> {
     serde_json::from_slice(payload).map_err(|error| {
         CodecError(format!("{:?} at line {} column {}", error.classify(), error.line(), error.column()))

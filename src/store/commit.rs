@@ -1,4 +1,4 @@
-//! What is to be written together: guards that must hold, then writes that happen all or not at all.
+//! Commits: guards that must hold, and writes that happen all or not at all.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -8,8 +8,8 @@ use super::{trees::Tree, volume_number::Number};
 
 /// Writes that become durable together, under guards. Built by chaining, given to [`Store::commit`].
 ///
-/// Guards are checked in the order given, against everything committed before, and before any write of this commit;
-/// the first that fails drops the commit whole. Of two writes to one key the later counts.
+/// Guards are checked in the order given, against all earlier commits and before any write of this one; the
+/// first that fails drops the whole commit. Of two writes to one key the later counts.
 ///
 /// [`Store::commit`]: super::Store::commit
 #[derive(Clone, Default)]
@@ -29,14 +29,12 @@ pub(super) enum Guard {
     Unknown { company: Uuid, identity: [u8; 32], since_ms: i64 },
 }
 
-/// What must hold of a record.
+/// A condition on a record.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Holds {
-    /// It is not there.
     Absent,
-    /// It begins with a time before this one, in ms, or is not there.
+    /// It does not exist, or begins with a time before this one, in ms.
     UnlessRecent(i64),
-    /// It has this payload.
     Unchanged(Vec<u8>),
 }
 
@@ -48,74 +46,75 @@ pub(super) enum Write {
     Identify { company: Uuid, identity: [u8; 32], at_ms: i64, look_back_ms: i64 },
 }
 
-/// The data keys of a slot are to be sealed anew, without some.
+/// Seals the data keys of a slot anew and destroys some of them.
 #[derive(Clone)]
 pub(super) struct Rewrap {
     pub(super) slot: Slot,
     pub(super) without: Without,
 }
 
-/// A slot.
+/// A slot of data keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slot {
-    /// That of a lead.
     Of(Uuid),
-    /// That of this number.
     Number(u16),
 }
 
-/// Which data keys are destroyed.
+/// The data keys to destroy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Without {
-    /// None that is not.
     Nothing,
-    /// Those of these leads, at this time in ms; that they were is kept.
+    /// Those of these leads, at this time in ms; tombstones remain.
     Leads(BTreeSet<Uuid>, i64),
-    /// Those of the leads of a volume, at this time in ms; that they were is kept until the next volume goes.
+    /// Those of the leads of a volume, at this time in ms; tombstones remain until the next volume is
+    /// dropped.
     Volume(Number, i64),
-    /// Those of the leads that came before.
+    /// Those of leads older than an age.
     Before(Expiry),
 }
 
-/// Data keys that go by the time at which their leads came, where that stands in the place of a volume.
+/// Expiry of data keys by the age of their leads, for a store that keeps the lead's time in place of a
+/// volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Expiry {
-    /// When they came before, in seconds since 1970.
+    /// Keys of leads that arrived before this expire, in seconds since 1970.
     pub(super) before: Number,
-    /// What was destroyed before, in ms, is forgotten.
+    /// Tombstones from before this time, in ms, are dropped.
     pub(super) forgotten_ms: i64,
-    /// When they are destroyed, in ms.
+    /// Time of destruction, in ms.
     pub(super) at_ms: i64,
 }
 
 impl Expiry {
-    /// When they are destroyed, in seconds since 1970.
     pub(super) fn at_s(self) -> Number {
         Number::try_from(self.at_ms / 1000).unwrap_or(Number::MAX)
     }
 }
 
 impl Commit {
-    /// A commit without guards or writes. Given to the store as it is, it is a barrier: answered when all before it are.
+    /// A commit without guards or writes. As it is, it serves as a barrier: it is answered after all commits
+    /// before it.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says which lead the commit is about: what it writes into trees that are [sealed by lead](super::Seal::Lead) is
-    /// sealed with the data key of that lead. The first commit makes one.
+    /// Names the lead this commit is about: its writes into trees [sealed by lead](super::Seal::Lead) are
+    /// sealed with that lead's data key. The first commit about a lead creates the key.
     pub fn about(mut self, lead: Uuid) -> Self {
         self.about = Some(lead);
         self
     }
 
-    /// Like [`about`](Self::about), of a lead whose uuid was made for it just now, so that it has no data key: none is looked for.
+    /// Like [`about`](Self::about), for a lead whose uuid was made just now: skips the look-up of an existing
+    /// data key.
     pub fn about_new(self, lead: Uuid) -> Self {
         Self { is_first_about: true, ..self.about(lead) }
     }
 
-    /// Destroys the data keys of leads: once this is acknowledged, nothing that was sealed with them can ever be read again from this
-    /// disk, and no commit about the leads is taken any more. `at_ms` is when, Unix milliseconds. The leads must be
-    /// [of one slot](super::Store::by_slot): the other keys of the slot are sealed anew once for all of them. Without any it does nothing.
+    /// Destroys the data keys of leads. Once this is acknowledged, no record sealed with them can ever be
+    /// read from this disk again, and commits about the leads are refused. `at_ms` is the time, in Unix
+    /// milliseconds. The leads must be [of one slot](super::Store::by_slot): its other keys are sealed anew
+    /// once for all of them. Does nothing without leads.
     pub fn erase_all(mut self, leads: impl IntoIterator<Item = Uuid>, at_ms: i64) -> Self {
         let leads: BTreeSet<Uuid> = leads.into_iter().collect();
         if let Some(first) = leads.first() {
@@ -125,29 +124,31 @@ impl Commit {
         self
     }
 
-    /// Seals the data keys of a slot anew, but for some, which are destroyed. Without any it finishes what a crash has left in the
-    /// middle of an erasure.
+    /// Seals the data keys of a slot anew and destroys some. With none to destroy it finishes an erasure that
+    /// a crash interrupted.
     pub(super) fn rewrap(slot: u16, without: Without) -> Self {
         Self { rewrap: Some(Box::new(Rewrap { slot: Slot::Number(slot), without })), ..Self::default() }
     }
 
-    /// The same for slots that a crash has left in the middle of it.
+    /// Finishes the erasures that a crash interrupted in these slots.
     pub(super) fn finish_rewraps(slots: Vec<u16>) -> Vec<Self> {
         slots.into_iter().map(|slot| Self::rewrap(slot, Without::Nothing)).collect()
     }
 
-    /// Guards that no record has this key. A broken record counts as one.
+    /// Guards that no record has this key. A broken record counts as a record.
     pub fn absent(self, tree: Tree, key: impl AsRef<[u8]>) -> Self {
         self.only_if(tree, key, Holds::Absent)
     }
 
-    /// Guards that no record has this key, or one whose payload begins with a time (i64 big-endian, milliseconds) before
-    /// `since_ms`. A broken record does not stand in the way: it is reported, and a `put` to the key replaces it.
+    /// Guards that no record has this key, or one whose payload begins with a time (i64 big-endian,
+    /// milliseconds) before `since_ms`. A broken record does not fail the guard: it is reported, and a `put`
+    /// to the key replaces it.
     pub fn unless_recent(self, tree: Tree, key: impl AsRef<[u8]>, since_ms: i64) -> Self {
         self.only_if(tree, key, Holds::UnlessRecent(since_ms))
     }
 
-    /// Guards that the record of this key still has this payload, so that a change made of it is lost to no other.
+    /// Guards that the record of this key still has this payload, so that a read-modify-write loses no
+    /// concurrent change.
     pub fn unchanged(self, tree: Tree, key: impl AsRef<[u8]>, payload: impl Into<Vec<u8>>) -> Self {
         self.only_if(tree, key, Holds::Unchanged(payload.into()))
     }
@@ -157,7 +158,7 @@ impl Commit {
         self
     }
 
-    /// Guards that the record of this key is as it was found: has this payload, or is still not there.
+    /// Guards that the record of this key is as the caller read it: has this payload, or is still absent.
     pub fn as_found(self, tree: Tree, key: impl AsRef<[u8]>, found: Option<impl Into<Vec<u8>>>) -> Self {
         match found {
             Some(payload) => self.unchanged(tree, key, payload),
@@ -165,50 +166,52 @@ impl Commit {
         }
     }
 
-    /// Guards that no lead of this identity was [identified](Self::identify) for the company at or after `since_ms`, Unix
-    /// milliseconds, and still is. What is found then is the time (i64 big-endian, milliseconds) and the uuid of that lead.
+    /// Guards that the company has no lead of this identity on record that was [identified](Self::identify)
+    /// at or after `since_ms`, Unix milliseconds. A failed guard returns the time (i64 big-endian,
+    /// milliseconds) and the uuid of that lead.
     pub fn unknown(mut self, company: Uuid, identity: [u8; 32], since_ms: i64) -> Self {
         self.guards.push(Guard::Unknown { company, identity, since_ms });
         self
     }
 
-    /// Keeps whom the lead is [about](Self::about) for a look-back of the company of so long: a hash of it under a key that is
-    /// destroyed after it, and sealed with the lead's data key. Both times are Unix milliseconds.
+    /// Records the identity of the lead this commit is [about](Self::about) for the company's look-back
+    /// period: its hash under a key that is destroyed after that period, sealed with the lead's data key.
+    /// Both times are Unix milliseconds.
     pub fn identify(mut self, company: Uuid, identity: [u8; 32], at_ms: i64, look_back_ms: i64) -> Self {
         self.writes.push(Write::Identify { company, identity, at_ms, look_back_ms });
         self
     }
 
-    /// Writes a record, in place of one with the same key.
+    /// Writes a record and replaces one with the same key.
     pub fn put(mut self, tree: Tree, key: impl AsRef<[u8]>, payload: impl Into<Vec<u8>>) -> Self {
         self.writes.push(Write::Put { tree, key: key.as_ref().to_vec(), payload: payload.into() });
         self
     }
 
-    /// Removes a record, if there is one.
+    /// Removes a record, if it exists.
     pub fn remove(mut self, tree: Tree, key: impl AsRef<[u8]>) -> Self {
         self.writes.push(Write::Remove { tree, key: key.as_ref().to_vec() });
         self
     }
 
-    /// Writes the next record of a feed of `company`, behind all that were appended before. `tree` is one of
-    /// [`Tree::FEEDS`]. The store gives the record its arrival time, and so its key ([`FeedKey`](super::FeedKey)).
+    /// Appends a record to a feed of `company`, behind all earlier ones. `tree` is one of [`Tree::FEEDS`].
+    /// The store assigns the arrival time, and so the key ([`FeedKey`](super::FeedKey)).
     pub fn append(mut self, tree: Tree, company: Uuid, payload: impl Into<Vec<u8>>) -> Self {
         self.writes.push(Write::Append { tree, company, payload: payload.into() });
         self
     }
 
-    /// Makes the time durable: what arrives after this is acknowledged arrives later than now, over restarts too.
+    /// Makes the current time durable: a record that arrives after this is acknowledged has a later arrival
+    /// time, across restarts too.
     pub fn mark_time(mut self) -> Self {
         self.marks_time = true;
         self
     }
 }
 
-/// What became of one commit.
 pub(super) type Outcome = Result<(), CommitError>;
 
-/// Shows how much there is, never what: payloads hold personal data.
+/// Shows counts, never content: payloads hold personal data.
 impl fmt::Debug for Commit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Commit")
@@ -224,22 +227,23 @@ pub enum CommitError {
     /// A guard did not hold; nothing was written.
     #[error("guard `{index}` did not hold")]
     Guard {
-        /// Which one, in the order they were given, from 0.
+        /// Index of the guard in the order given, from 0.
         index: usize,
-        /// The payload of the record in the way; empty where one was wanted and there is none.
+        /// The payload of the conflicting record; empty where the guard wanted a record that does not exist.
         found: Vec<u8>,
     },
     /// The writer's queue is full; nothing was written, try later.
     #[error("the store's queue is full")]
     Busy,
-    /// As many changes of the record wait as may, or this one has waited as long as it may; nothing was written, try later.
+    /// Too many changes of the record are waiting, or this one has waited too long; nothing was written, try
+    /// later.
     #[error("too many changes of the record wait for each other")]
     Crowded,
     /// The commit is about a lead that is erased; nothing was written.
     #[error("the lead is erased")]
     Erased,
-    /// The commit could not be written. After a disk failure the store is failed and refuses all further commits
-    /// ([`Health`](super::Health)); whether this one survives a restart is then not known.
+    /// The commit could not be written. After a disk failure the store is failed and refuses all further
+    /// commits ([`Health`](super::Health)); it is then unknown whether this commit survives a restart.
     #[error("the store could not write: {0}")]
     Failed(String),
     /// The disk did not take it in time. It may be written later.
@@ -250,7 +254,7 @@ pub enum CommitError {
     Closed,
 }
 
-/// Shows the size of the record found, not its payload.
+/// Shows the size of the conflicting record, not its payload.
 impl fmt::Debug for CommitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -17,7 +17,7 @@ pub enum StoreError {
     /// A file or directory of the store could not be made or read.
     #[error("{}", unusable(path, source))]
     Io {
-        /// Which one.
+        /// The path.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -25,7 +25,7 @@ pub enum StoreError {
     /// Another process has the store in this directory open.
     #[error("the store `{0}` is locked: another offerd is running on it")]
     Locked(PathBuf),
-    /// The store is another user's.
+    /// The store belongs to another user.
     #[error(
         "`{path}` belongs to {}, and this is {}, whose files in it the daemon could not read; nothing was changed: run `{}`",
         User(*.owner), User(*.user), User(*.owner).command(*.user)
@@ -33,12 +33,12 @@ pub enum StoreError {
     Owner {
         /// The store's directory.
         path: PathBuf,
-        /// Whose it is, by number.
+        /// The owner's user number.
         owner: u32,
-        /// Who would open it.
+        /// The user number of this process.
         user: u32,
     },
-    /// The store is of another format than this build's.
+    /// The store's format is not this build's.
     #[error(
         "the store in `{path}` has format `{found}`, this offerd reads `{}`, and nothing was changed: start the offerd that wrote it, or \
          name another directory as `store.path`",
@@ -55,7 +55,7 @@ pub enum StoreError {
         "`{0}` holds a database that is no store of offerd, or its manifest is none of offerd's; nothing was changed: name another directory as `store.path`"
     )]
     Foreign(PathBuf),
-    /// What is sealed in the store cannot be opened, or sealed.
+    /// Sealed data of the store cannot be opened, or data cannot be sealed.
     #[error("{0}")]
     Sealing(#[from] SealingError),
     /// A record needed for opening could not be read.
@@ -67,23 +67,23 @@ pub enum StoreError {
     /// The database cannot be used.
     #[error("the database of `store.postgres.url` cannot be used: {0}")]
     Database(String),
-    /// The tables in the database are of another version.
+    /// The tables in the database have another version.
     #[error(
         "the tables in the database of `store.postgres.url` have version `{found}`, this offerd wants `{known}`: run the offerd that made \
          them, or name an empty database"
     )]
     Tables {
-        /// Theirs.
+        /// The version found.
         found: i32,
-        /// The one that this build reads.
+        /// The version that this build reads.
         known: i32,
     },
-    /// It is a copy that was not finished.
+    /// The store is an unfinished copy.
     #[error(
         "it is an unfinished copy of a store, and opened by nobody: `offerd store copy`, given as before, goes on with it"
     )]
     Unfinished,
-    /// The writer did not finish within this time; commits that were not answered may be lost.
+    /// The writer did not finish within this time; unanswered commits may be lost.
     #[error("the store's writer did not finish within `{0:?}`")]
     CloseTimedOut(Duration),
 }
@@ -100,7 +100,7 @@ impl From<MasterKeyError> for StoreError {
     }
 }
 
-/// A file or directory of the store that could not be made or read.
+/// The error for a file or directory of the store that could not be made or read.
 pub(super) fn io_error(path: &Path, source: io::Error) -> StoreError {
     StoreError::Io { path: PathBuf::from(path), source }
 }

@@ -1,9 +1,9 @@
-//! The shape of a stored value: a version byte, a checksum, the payload.
+//! The frame of a stored value: a version byte, a checksum, the payload.
 //!
 //! ```text
 //! 01  crc32(payload) LE  payload
 //! ```
-//! The byte is the version of every record. One with another version is a broken record.
+//! All records have this version. One with another version is a broken record.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 
@@ -12,34 +12,34 @@ use super::codec::CodecError;
 /// The largest payload a commit may put.
 pub const VALUE_LIMIT: usize = 16 * 1024 * 1024;
 
-/// How many bytes longer a payload is when it is sealed: whose it is, a nonce and a tag.
+/// How much sealing adds to a payload, in bytes: its owner's id, a nonce and a tag.
 pub(super) const OVERHEAD: usize = 16 + 12 + 16;
 
 const VERSION: u8 = 1;
 const HEADER: usize = 5;
 
-/// Why a stored value is not what was written.
+/// Why a stored value is broken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    /// Nothing of it is left where it lay.
+    /// Nothing of it is left at its place.
     #[error("nothing of it is left where it lay")]
     Lost,
-    /// Fewer bytes than a frame has.
+    /// Shorter than a frame.
     #[error("the frame is cut short")]
     Short,
-    /// Another version than this build's.
+    /// Not the version of this build.
     #[error("its version is `{0}`, want `{VERSION}`", VERSION = VERSION)]
     Version(u8),
-    /// The bytes are not those that were written.
+    /// The bytes differ from those written.
     #[error("the checksum does not match")]
     Checksum,
     /// The payload does not begin with the time that a guard compares.
     #[error("the payload is too short to begin with a time")]
     NoTime,
-    /// The data key of the lead that it is about is missing, or cannot be read.
+    /// The data key of its lead is missing, or cannot be read.
     #[error("the data key of its lead is missing or broken")]
     DataKey,
-    /// It was not sealed with this key, or for this place, or was changed since.
+    /// It was not sealed with this key or for this place, or was changed since.
     #[error("it is not what was sealed here")]
     Seal,
     /// The payload is sound, but does not decode as a record of its tree.
@@ -47,7 +47,7 @@ pub enum Reason {
     Payload(CodecError),
 }
 
-/// The payload in a frame, or why that is broken.
+/// The payload of a frame, or the frame's fault.
 pub(super) fn unframed(raw: &[u8]) -> Result<&[u8], Reason> {
     if raw.is_empty() {
         return Err(Reason::Lost);
@@ -62,19 +62,17 @@ pub(super) fn unframed(raw: &[u8]) -> Result<&[u8], Reason> {
     Ok(payload)
 }
 
-/// The checksum of parts that follow each other.
 pub(super) fn checksum(parts: &[&[u8]]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     parts.iter().for_each(|part| hasher.update(part));
     hasher.finalize()
 }
 
-/// A hash for lookups in memory. Never stored: it may change with the Rust release.
+/// A hash for in-memory lookups. Never store it: it may change with the Rust release.
 pub(super) fn hash(of: impl Hash) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(of)
 }
 
-/// The frame that holds `payload`.
 pub(super) fn framed(payload: &[u8]) -> Vec<u8> {
     assert!(
         payload.len() <= VALUE_LIMIT + OVERHEAD,

@@ -1,4 +1,4 @@
-//! Whether the store can still keep its promise.
+//! The health of the store: whether it can still keep its durability promise.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::RwLock;
 use tokio::sync::Notify;
 
-/// What the store says of itself.
+/// The state of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
     /// Commits are taken.
     Sound,
-    /// The disk is nearly full: commits are taken, but new leads should not be.
+    /// The disk is nearly full: commits are taken, but new leads should be refused.
     Short(String),
-    /// The disk does not answer: what was taken in waits for it, and new leads should not be.
+    /// The disk does not answer: accepted commits wait for it, and new leads should be refused.
     Stalled(String),
     /// The disk failed; commits are refused, reads go on.
     Failed(String),
@@ -21,22 +21,22 @@ pub enum Health {
 
 /// The flag behind [`Health`].
 ///
-/// What failed is never tried again: after a failed sync the kernel may have dropped the pages, and would report as
-/// written what is not (promise L4). When the journal failed, the store goes on in a new file as soon as the disk takes
-/// one. When an index failed, or a record file could not be synced, only a restart shows what is there.
+/// A failed operation is never retried: after a failed sync the kernel may have dropped the pages, and would
+/// report unwritten data as written (promise L4). When the journal failed, the store continues in a new file
+/// as soon as the disk takes one. When an index failed, or a record file could not be synced, only a restart
+/// shows the true state.
 #[derive(Debug, Default)]
 pub(super) struct FailureLatch {
     failure: RwLock<Option<Arc<Failure>>>,
     mended: Notify,
-    /// Whether it failed for good, for who may take no lock.
+    /// Set after a failure for good; for callers that must not take a lock.
     lost: Arc<AtomicBool>,
     noted: Notify,
 }
 
-/// Why the store failed.
+/// A failure of the store.
 #[derive(Debug)]
 pub(super) struct Failure {
-    /// In words.
     pub(super) reason: String,
     /// Whether only a restart helps.
     pub(super) for_good: bool,
@@ -53,7 +53,7 @@ impl FailureLatch {
         self.set(reason, true);
     }
 
-    /// Marks the store as sound again, unless it failed for good meanwhile. Gives whether it is sound.
+    /// Marks the store as sound again, unless it failed for good meanwhile. Returns whether it is sound.
     pub(super) fn mended(&self) -> bool {
         {
             let mut failure = self.failure.write();
@@ -67,12 +67,12 @@ impl FailureLatch {
         true
     }
 
-    /// Waits until the store is sound again after a failure. One waits at a time.
+    /// Waits until the store is sound again after a failure. One caller waits at a time.
     pub(super) async fn until_mended(&self) {
         self.mended.notified().await;
     }
 
-    /// Waits until the store failed for good, and gives the reason. One waits at a time.
+    /// Waits until the store has failed for good, and returns the reason. One caller waits at a time.
     pub(super) async fn until_lost(&self) -> String {
         loop {
             if let Some(failure) = self.failure().filter(|failure| failure.for_good) {
@@ -82,12 +82,12 @@ impl FailureLatch {
         }
     }
 
-    /// Whether the store failed for good: nothing may be asked of its indexes any more.
+    /// Whether the store has failed for good, so that its indexes must not be queried any more.
     pub(super) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Acquire)
     }
 
-    /// That, for who shares nothing else.
+    /// The flag behind [`is_lost`](Self::is_lost).
     pub(super) fn lost(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.lost)
     }
@@ -109,17 +109,15 @@ impl FailureLatch {
         }
     }
 
-    /// Why the store failed, if it did.
     pub(super) fn failure(&self) -> Option<Arc<Failure>> {
         self.failure.read().clone()
     }
 
-    /// Whether it failed, and may be sound again without a restart.
+    /// Whether it has failed and may recover without a restart.
     pub(super) fn can_mend(&self) -> bool {
         self.failure().is_some_and(|failure| !failure.for_good)
     }
 
-    /// The flag as others see it.
     pub(super) fn health(&self) -> Health {
         self.failure().map_or(Health::Sound, |failure| Health::Failed(failure.reason.clone()))
     }

@@ -1,71 +1,85 @@
-//! The store: everything that must outlive the process, and the only module that knows sled.
+//! The store: everything that must outlive the process, and the only crate that knows sled.
 //!
 //! # Two engines
-//! What callers see is the same whatever keeps the records: guarded commits over trees, reads, walks, feeds in order of arrival,
-//! sealing. An `engine` keeps raw values under keys. The one of this chapter keeps them in files of this machine; `postgres` keeps them
-//! in a database, for [`StoreOptions::database`]. What a commit comes to is decided by `group` for both, and a read may wait in both.
+//! Callers see the same on both: guarded commits over trees, reads, scans, feeds in order of arrival,
+//! sealing. An `engine` keeps raw values under keys. The file engine, which this chapter describes, keeps
+//! them in files of this machine; `postgres` keeps them in a database, for [`StoreOptions::database`].
+//! `group` decides the outcome of each commit for both engines. A read may block on both.
 //!
 //! # How a commit becomes durable
-//! 1. A [`Commit`] says what must hold (guards) and what is to be written, over as many [trees](TREES) as it takes.
-//!    [`Store::commit`] puts it into a bounded queue before it returns; a full queue is [`CommitError::Busy`] at once.
-//! 2. The writer, one plain thread, wakes and takes what is queued, up to [`StoreOptions::group`]. It checks each guard
-//!    against what is stored under what the group has already taken in, so of two commits with one guard one wins (S5).
-//! 3. What is appended to a feed gets its arrival time, later than any before, also after a restart or when the clock steps back (S6).
-//! 4. The group is appended to the journal (`journal`) and synced: now it is durable, all of it or nothing.
-//! 5. It is appended to the record files (`record_file`) of each volume (`volumes`) that it concerns, and the volume's index
-//!    (`index`), which is sled's, finds it there; while no reader reads: who does sees all of it or nothing. Then every commit of
-//!    the group is answered, the refused ones too: what a guard found is durable by then (S1).
-//! 6. If any of this fails, no commit of the group is acknowledged and the store is [`Health::Failed`] (L4): until the disk
-//!    takes a new file of the journal, or, if an index failed, until a restart.
-//! 7. Aside, checkpoints (`checkpoint`) sync the record files, and the journal's full files are used again. What a crash has kept
-//!    from the record files is read from the journal at the next start (`recovery`).
+//! 1. A [`Commit`] holds guards, which must be true, and writes, over any number of [trees](TREES).
+//!    [`Store::commit`] puts it into a bounded queue before it returns; a full queue is [`CommitError::Busy`]
+//!    at once.
+//! 2. The writer, one plain thread, takes the queued commits, up to [`StoreOptions::group`]. It checks each
+//!    guard against the stored records overlaid with the writes already in the group, so of two commits with
+//!    the same guard one wins (S5).
+//! 3. A record appended to a feed gets an arrival time later than any earlier one, also after a restart or
+//!    when the clock steps back (S6).
+//! 4. The group is appended to the journal (`journal`) and synced. From here it is durable, all of it or
+//!    nothing.
+//! 5. The group is appended to the record files (`record_file`) of each volume (`volumes`) it concerns and
+//!    entered into the volume's index (`index`), which is sled's. Readers are locked out meanwhile, so they
+//!    see the whole group or nothing. Then every commit of the group is answered, the refused ones too: the
+//!    record that failed a guard is durable by then (S1).
+//! 6. If any of this fails, no commit of the group is acknowledged and the store is [`Health::Failed`] (L4):
+//!    until the disk takes a new journal file, or, if an index failed, until a restart.
+//! 7. In the background, checkpoints (`checkpoint`) sync the record files and recycle full journal segments.
+//!    The next start replays from the journal what a crash kept from the record files (`recovery`).
 //!
-//! # What is the truth
-//! The journal and the record files: only ever appended to, each entry with its checksum, synced before anything relies on it. The
-//! `manifest` says which there must be. Everything that sled writes can be thrown away, and is where it is not byte for byte what was
-//! left when it was closed.
+//! # The source of truth
+//! The journal and the record files. Both are append-only, each entry has a checksum, and each is synced
+//! before anything relies on it. The `manifest` lists the files that must exist. Everything sled writes can
+//! be rebuilt, and is discarded unless it is byte for byte what was left at the last close.
 //!
-//! A disk that does not answer is noticed within [`StoreOptions::stall_after`] (`stall`), whatever hangs. What has failed for
-//! good is asked nothing any more: its owner ends the process.
+//! A disk that stops answering is detected within [`StoreOptions::stall_after`] (`stall`), whatever call
+//! hangs. A store that has failed for good gets no further requests: its owner ends the process.
 //!
-//! How long commits wait for the disk is [`disk_wait`](Store::disk_wait), since that is no queue of work.
+//! [`disk_wait`](Store::disk_wait) measures how long commits wait for the disk; that wait is not queueing of
+//! work.
 //!
-//! # What reading relies on
-//! Each value carries a version and a checksum ([`Reason`] names what can be wrong). A broken record is counted, logged
-//! once without a byte of its value, and is an error of that one record: [`Store::get`] returns it, [`Store::scan`] leaves
-//! it out. [`Store::read`] and [`Store::decode`] do the same with a payload that does not decode exactly. Reads take no queue, and no lock of ours that is held over a write: they wait while indexes take a group in, and not
-//! for long.
+//! # What reads guarantee
+//! Each value carries a version and a checksum ([`Reason`] lists the faults). A broken record is counted,
+//! logged once without a byte of its value, and is an error of that one record: [`Store::get`] returns it,
+//! [`Store::scan`] skips it. [`Store::read`] and [`Store::decode`] treat a payload that does not decode
+//! exactly in the same way. Reads use no queue and take no lock that is held over a disk write; they wait
+//! briefly while indexes take in a group.
 //!
 //! # What a thief of the disk learns
-//! Nothing of a person: what may tell of one is [sealed](sealing) on its way to the disk and opened on its way back, by
-//! this module alone, under keys that the store does not hold.
+//! Nothing about a person. This crate [seals](sealing) personal data on its way to the disk and opens it on
+//! its way back, under keys that the store does not hold.
 //!
 //! # What else is here
-//! [`drop_before`](Store::drop_before) drops what is older than it is to be kept, volume by volume; in a database
-//! [`expire_before`](Store::expire_before) removes it, record by record. [`backup`] takes the whole
-//! store of one instant along while writes go on. [`salvage`] makes a good store of what is left of a damaged
-//! one. [`copy`] takes a store from files into a database, and back. A store of another [`FORMAT`] is refused before anything is written.
+//! [`drop_before`](Store::drop_before) drops data past its retention, volume by volume; in a database
+//! [`expire_before`](Store::expire_before) removes it record by record. [`backup`] copies the whole store as
+//! of one instant while writes go on. [`salvage`] makes a sound store from the readable parts of a damaged
+//! one. [`copy`] copies a store from files into a database, and back. A store of another [`FORMAT`] is
+//! refused before anything is written.
 //!
 //! # Layers
-//! A file names what stands below it, or left of it, and nothing above:
+//! A file uses only files in the rows below it or to its left:
 //!
 //! ```text
-//! registry   entities  tokens  partner_keys  pauses  suppressions  users  audit  identities  terms     kept for callers, through a Store as any caller has
-//! ────────── Store ──────────────────────────────────────────────── the engine, from here on down
-//! sharing    nodes                                                                             the processes that share a store, of either engine
+//! registry   entities  tokens  partner_keys  pauses  suppressions  users  audit  identities  terms
+//!            kept for callers, through a Store, as any caller would
+//! ────────── Store ─────────────────────── the engines, from here down
+//! sharing    nodes
+//!            the processes that share a store, on either engine
 //! care       expiry  retention  check  scrub  beside  backup  salvage  copy
-//! start      recovery  open                                                                     postgres, the other engine, beside all from volumes to start
+//! start      recovery  open
+//!            postgres, the other engine, stands beside the rows from start to volumes
 //! writing    checkpoint  writer
 //! reading    tap  records
 //! volumes    owner  lock  index  volumes
-//! surface    group  scan  courier  queue  committer  engine  cluster  topics                                                what both engines have in common, from here on down
+//! surface    group  scan  courier  queue  committer  engine  cluster  topics
+//!            shared by both engines, from here down
 //! files      record_file  tally  journal  manifest  raw  sealing  stall  user  error
-//! words      codec  disk  clock  arrival_clock  arrival  space  options  health  trees  volume_number  frame  changes  commit  damage  damages  broken  progress
+//! words      codec  disk  clock  arrival_clock  arrival  space  options  health  trees  volume_number
+//!            frame  changes  commit  damage  damages  broken  progress
 //! ```
 //!
-//! # What is deliberately absent
-//! No type of the model: payloads are bytes, [`codec`] turns values into them, and what they mean is the caller's. No
-//! retry of a failed sync. No method that takes or gives a type of sled.
+//! # Deliberately absent
+//! No type of the model: payloads are bytes, [`codec`] encodes values as bytes, and their meaning is the
+//! caller's. No retry of a failed sync. No method that takes or returns a type of sled.
 
 mod arrival;
 mod arrival_clock;
@@ -200,10 +214,10 @@ use self::topics::Topics;
 use self::turns::Turns;
 use offerd_base::config::PostgresSettings;
 
-/// Until what was changed, and could not be taken in, is tried again.
+/// Pause before a change that could not be taken in is retried.
 const TAKEN_IN_AGAIN: Duration = Duration::from_millis(250);
 
-/// Opens the volumes that are not, on a thread of its own, so that nobody waits for it later; the youngest first.
+/// Opens the closed volumes on a background thread, youngest first, so that no later reader waits for it.
 fn open_volumes(shared: &Arc<Shared>) -> io::Result<()> {
     let Some(files) = shared.files() else { return Ok(()) };
     let (numbers, shared) = (files.records.volumes().numbers(), Arc::downgrade(shared));
@@ -219,17 +233,18 @@ fn open_volumes(shared: &Arc<Shared>) -> io::Result<()> {
     thread::Builder::new().name("store-volumes".to_owned()).spawn(open).map(drop)
 }
 
-/// A handle on the open store. Clones share it; when the last is dropped the store is closed. The lock goes a moment
-/// later, when sled's last background job is done; opening again waits for that ([`StoreOptions::lock_wait`]).
+/// A handle on the open store. Clones share it; dropping the last one closes the store. The lock is released
+/// a moment later, when sled's last background job is done; a new open waits for that
+/// ([`StoreOptions::lock_wait`]).
 #[derive(Clone)]
 pub struct Store {
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    /// The directory of the store, of one in a database that of this process.
+    /// The directory of the store; with a database, this process's own directory.
     path: PathBuf,
-    // Declared before the records, so that the writer is gone before sled is closed.
+    // Declared before the records, so that the writer ends before sled is closed.
     queue: Queue,
     backing: Backing,
     engine: Arc<dyn Engine>,
@@ -241,18 +256,18 @@ struct Shared {
     cluster: Arc<Cluster>,
 }
 
-/// Where the records are, for what an engine does in its own way.
+/// Where the records are, for operations that each engine does its own way.
 enum Backing {
     /// In files of this machine.
     Files(Files),
-    /// In a database; and the directory of this process, which is locked.
+    /// In a database; with the lock on this process's directory.
     Database(Arc<Database>, #[expect(dead_code, reason = "it is held by being there")] Option<Lock>),
 }
 
 struct Files {
     records: Arc<Records>,
     space: Space,
-    /// While there is one.
+    /// Stops the scrubber when dropped, if there is one.
     _scrubbing: Option<Sender<()>>,
 }
 
@@ -311,13 +326,13 @@ impl Shared {
 }
 
 impl Store {
-    /// Opens the store, or makes it. Once this returns, everything acknowledged before is readable, and a store just
-    /// made survives a power cut as an empty one.
+    /// Opens the store, or creates it. Once this returns, everything acknowledged earlier is readable, and a
+    /// new store survives a power cut as an empty one.
     pub fn open(options: StoreOptions) -> Result<Self, StoreError> {
         Self::open_as(&options, true)
     }
 
-    /// The directory of the store, of one in a database that of this process.
+    /// The directory of the store; with a database, this process's own directory.
     pub(crate) fn path(&self) -> &Path {
         &self.shared.path
     }
@@ -335,10 +350,11 @@ impl Store {
         Ok(Self { shared })
     }
 
-    /// How the database that these options name answers; nothing where it has no tables yet, or none is named. It is not changed.
+    /// Figures of the database that these options name; `None` if it has no tables yet or none is named.
+    /// Changes nothing.
     ///
     /// # Errors
-    /// That it cannot be asked, or has an unfinished copy.
+    /// The database cannot be queried, or holds an unfinished copy.
     pub fn database_figures(options: &StoreOptions) -> Result<Option<DatabaseFigures>, StoreError> {
         let Some(database) = &options.database else { return Ok(None) };
         let figures = postgres::figures(database)?;
@@ -348,36 +364,39 @@ impl Store {
         Ok(figures)
     }
 
-    /// What is wrong with how a database is named, before anything is asked of it: the key of the setting, and the fault.
+    /// The fault in how a database is configured, found without connecting: the key of the setting, and the
+    /// message.
     pub fn database_fault(database: &PostgresSettings) -> Option<(&'static str, String)> {
         postgres::fault(database)
     }
 
-    /// Opens the store without a writer thread: [`commit`](Self::commit) does all its work before it returns, on the
-    /// same code. For tests under a paused clock, which would otherwise run ahead of the writer.
+    /// Opens the store without a writer thread: [`commit`](Self::commit) does all its work before it returns,
+    /// with the same code. For tests under a paused clock, which would otherwise run ahead of the writer.
     pub fn open_inline(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_inline_with(&StoreOptions::new(path.as_ref()))
     }
 
-    /// Like [`open_inline`](Self::open_inline), with a clock or limits of one's own.
+    /// Like [`open_inline`](Self::open_inline), with the caller's clock and limits.
     pub fn open_inline_with(options: &StoreOptions) -> Result<Self, StoreError> {
         Self::open_as(options, false)
     }
 
-    /// Queues a commit and returns a future of its outcome. The commit is queued when this returns: dropping the future
-    /// does not cancel it.
+    /// Queues a commit and returns a future of its outcome. The commit is queued when this returns: dropping
+    /// the future does not cancel it.
     ///
-    /// Once the future gives `Ok`, all writes of the commit survive a kill and a power cut. Before, after a kill, either
-    /// all of them are there or none. A commit is written after all that were queued before it.
+    /// Once the future resolves to `Ok`, all writes of the commit survive a kill and a power cut. After a
+    /// kill before that, either all of them exist or none. A commit is written after all that were queued
+    /// before it.
     pub fn commit(&self, commit: Commit) -> impl Future<Output = Result<(), CommitError>> + Send + use<> {
         self.shared.queue.submit(commit).outcome()
     }
 
-    /// Like [`commit`](Self::commit), for who cannot wait: at once [`CommitError::Late`], with nothing queued, while the disk does not
-    /// answer, and the same when it has not taken the commit by then. It may still be written then, or not.
+    /// Like [`commit`](Self::commit), with a bound on the wait. Fails with [`CommitError::Late`] at once,
+    /// with nothing queued, while the disk is stalled, and after `longest` if the disk has not taken the
+    /// commit; in that case it may still be written later.
     ///
     /// # Errors
-    /// Why it is not acknowledged.
+    /// Why the commit is not acknowledged.
     pub async fn commit_within(&self, longest: Duration, commit: Commit) -> Result<(), CommitError> {
         if self.is_stalled() {
             return Err(CommitError::Late);
@@ -386,11 +405,12 @@ impl Store {
         outcome.unwrap_or(Err(CommitError::Late))
     }
 
-    /// Waits, no longer than `longest`, for the turn to change a record by what it holds: to read it, and to commit what becomes of that.
-    /// Others who want to wait meanwhile, in the order in which they came.
+    /// Takes the record lock of a record, waiting at most `longest`: hold it to read the record, change it
+    /// and commit the result. Waiters are served in order of arrival.
     ///
     /// # Errors
-    /// [`CommitError::Crowded`] when as many wait as may, or it takes longer; [`CommitError::Late`] while the disk does not answer.
+    /// [`CommitError::Crowded`] when the line of waiters is full or the wait exceeds `longest`;
+    /// [`CommitError::Late`] while the disk is stalled.
     pub async fn turn(
         &self,
         longest: Duration,
@@ -406,7 +426,7 @@ impl Store {
     /// Commits each of these on its own, and waits for all of them.
     ///
     /// # Errors
-    /// The first failure, in their order, but for those that `passes` lets pass.
+    /// The first failure, in their order, that `passes` does not accept.
     pub async fn commit_all(
         &self,
         commits: Vec<Commit>,
@@ -417,10 +437,11 @@ impl Store {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Removes records, in their order, as many in a commit as is good for the others that commit; those behind one that fails stay.
+    /// Removes records in order, in commits small enough not to delay other commits. Stops at the first
+    /// commit that fails.
     ///
     /// # Errors
-    /// Why the store did not take it.
+    /// Why the store refused a commit.
     pub async fn remove_all(&self, tree: Tree, keys: &[Vec<u8>]) -> Result<(), CommitError> {
         for some in keys.chunks(retention::AT_ONCE) {
             let none = |commit: Commit, key: &Vec<u8>| commit.remove(tree, key);
@@ -429,40 +450,40 @@ impl Store {
         Ok(())
     }
 
-    /// Whether the disk does not answer, so that what is committed waits.
+    /// Whether the disk is stalled, so that commits wait.
     pub fn is_stalled(&self) -> bool {
         self.shared.stalls.stall().is_some()
     }
 
-    /// Waits until the disk does not answer.
+    /// Waits until the disk stalls.
     pub async fn until_stalled(&self) {
         self.shared.stalls.until_stalled().await;
     }
 
-    /// Waits until the store has failed for good, and gives the reason: only another process can go on with it. One waits at a
-    /// time.
+    /// Waits until the store has failed for good, and returns the reason: only a new process can continue.
+    /// One caller waits at a time.
     pub async fn until_lost(&self) -> String {
         self.shared.latch.until_lost().await
     }
 
-    /// Whether it has, for who may wait for nothing of the store's.
+    /// Set once the store has failed for good. For callers that must not block on the store.
     pub fn lost(&self) -> Arc<AtomicBool> {
         self.shared.latch.lost()
     }
 
-    /// How long a commit that was acknowledged just now may have waited for the disk: what it took for the last two groups,
-    /// that of the commit and the one before, which it may have waited for.
+    /// An upper bound on how long a commit acknowledged just now waited for the disk: the time of the last
+    /// two groups, its own and the one before it, which it may have waited for.
     pub fn disk_wait(&self) -> Duration {
         self.shared.queue.disk_wait()
     }
 
-    /// The payload of one record. Survives a kill if its commit was acknowledged; a group just applied is visible a
-    /// moment before that.
+    /// The payload of one record. It survives a kill once its commit is acknowledged; a group just applied is
+    /// visible a moment before that.
     pub fn get(&self, tree: Tree, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>, ReadError> {
         self.shared.engine.get(tree, key.as_ref())
     }
 
-    /// One record, which [`codec::encode`] wrote; what holds of [`get`](Self::get) holds of it.
+    /// One record written by [`codec::encode`], with the guarantees of [`get`](Self::get).
     pub fn read<T: DeserializeOwned>(
         &self,
         tree: Tree,
@@ -472,7 +493,7 @@ impl Store {
         payload.map(|payload| self.decode(tree, key.as_ref(), &payload)).transpose()
     }
 
-    /// One record, which [`codec::encode_json`] wrote; what holds of [`get`](Self::get) holds of it.
+    /// One record written by [`codec::encode_json`], with the guarantees of [`get`](Self::get).
     pub fn read_json<T: DeserializeOwned>(
         &self,
         tree: Tree,
@@ -482,7 +503,8 @@ impl Store {
         payload.map(|payload| self.decode_json(tree, key.as_ref(), &payload)).transpose()
     }
 
-    /// Decodes the payload of a record. One that does not decode exactly is counted and logged as a broken record, once.
+    /// Decodes the payload of a record. One that does not decode exactly is counted and logged as a broken
+    /// record, once.
     ///
     /// # Errors
     /// [`ReadError::Broken`]
@@ -495,7 +517,7 @@ impl Store {
         codec::decode(payload).map_err(|error| self.undecoded(tree, key, error))
     }
 
-    /// The same of a record that is JSON.
+    /// Like [`decode`](Self::decode), for a record that is JSON.
     ///
     /// # Errors
     /// [`ReadError::Broken`]
@@ -508,26 +530,26 @@ impl Store {
         codec::decode_json(payload).map_err(|error| self.undecoded(tree, key, error))
     }
 
-    /// Counts and logs, once, a record that its reader cannot decode.
+    /// Counts a record that its reader cannot decode, and logs it once.
     pub fn undecoded(&self, tree: Tree, key: &[u8], error: CodecError) -> ReadError {
         let broken = BrokenRecord::new(tree, key, Reason::Payload(error));
         self.shared.engine.reported().note(&broken);
         ReadError::Broken(broken)
     }
 
-    /// Keys and payloads of the records whose key begins with `prefix`, in the order of their keys. What holds of
-    /// [`get`](Self::get) holds of each. The only error is [`ReadError::Disk`]: broken records are reported and left out.
+    /// Keys and payloads of the records whose key begins with `prefix`, in key order, with the guarantees of
+    /// [`get`](Self::get). The only error is [`ReadError::Disk`]: broken records are reported and skipped.
     pub fn scan(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> Scan {
         self.scan_from(tree, prefix.as_ref(), prefix.as_ref())
     }
 
-    /// Like [`scan`](Self::scan), from the key `start` on (included where it is there).
+    /// Like [`scan`](Self::scan), from the key `start` on, inclusive.
     pub fn scan_from(&self, tree: Tree, start: impl AsRef<[u8]>, prefix: impl AsRef<[u8]>) -> Scan {
         Scan::new(Arc::clone(&self.shared.engine), tree, start.as_ref(), prefix.as_ref())
     }
 
-    /// The records of a company's feed from an arrival on, in microseconds, with what each lists. Nothing is listed by one that does not
-    /// decode, which is reported.
+    /// The records of a company's feed from an arrival on, in microseconds, with the list in each. A record
+    /// that does not decode is reported and yields an empty list.
     pub fn feed_from<T: DeserializeOwned>(
         &self,
         feed: Tree,
@@ -538,7 +560,7 @@ impl Store {
         self.listed(feed, self.scan_from(feed, start, company))
     }
 
-    /// The same of the records of a feed that a scan meets.
+    /// Like [`feed_from`](Self::feed_from), for the records of a feed that a scan yields.
     pub fn listed<T: DeserializeOwned>(
         &self,
         feed: Tree,
@@ -550,8 +572,8 @@ impl Store {
         })
     }
 
-    /// Like [`scan_from`](Self::scan_from), of a tree that is [sealed by lead](Seal::Lead): what is about other leads is
-    /// passed over without being opened.
+    /// Like [`scan_from`](Self::scan_from), for a tree that is [sealed by lead](Seal::Lead): records about
+    /// other leads are skipped without being opened.
     pub fn scan_about(
         &self,
         lead: Uuid,
@@ -562,13 +584,14 @@ impl Store {
         self.scan_from(tree, start, prefix).about(lead)
     }
 
-    /// Like [`scan`](Self::scan), with each broken record as an error.
+    /// Like [`scan`](Self::scan), but yields each broken record as an error.
     pub fn scan_all(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> Scan {
         self.scan(tree, prefix).naming_broken()
     }
 
-    /// Whom the records of a tree that is [sealed by lead](Seal::Lead) are about, with their keys, from the key `start` on: none is
-    /// opened, those that nothing opens any more are among them, and broken ones are left out.
+    /// The leads that the records of a tree [sealed by lead](Seal::Lead) are about, with the record keys,
+    /// from the key `start` on. Opens no record, so records whose data key is destroyed are included; broken
+    /// ones are skipped.
     pub fn owners(
         &self,
         tree: Tree,
@@ -578,7 +601,8 @@ impl Store {
         scan::owners(Arc::clone(&self.shared.engine), tree, start, prefix)
     }
 
-    /// Leads by the slots that their data keys are in: those of one can be [erased in one commit](Commit::erase_all).
+    /// Groups leads by the slot of their data key: the leads of one group can be [erased in one
+    /// commit](Commit::erase_all).
     pub fn by_slot(&self, leads: impl IntoIterator<Item = Uuid>) -> Vec<Vec<Uuid>> {
         let slots = &self.shared.engine.sealing().slots;
         let mut by_slot = BTreeMap::<u16, Vec<Uuid>>::new();
@@ -586,7 +610,8 @@ impl Store {
         by_slot.into_values().collect()
     }
 
-    /// Reads every record there is and reports what is broken. Takes as long as reading the whole store; changes nothing.
+    /// Reads every record and reports the broken ones. Takes as long as reading the whole store; changes
+    /// nothing.
     pub fn check(&self) -> Result<CheckReport, ReadError> {
         match &self.shared.backing {
             Backing::Files(files) => check::check(&files.records),
@@ -594,43 +619,43 @@ impl Store {
         }
     }
 
-    /// Begins a [backup]. Everything that is acknowledged now will be in it.
+    /// Begins a [backup], which contains everything acknowledged so far.
     ///
     /// # Errors
-    /// That another one is being taken.
+    /// Another backup is in progress, or the store is in a database.
     pub fn backup(&self) -> Result<Backup, BackupError> {
         let files = self.shared.files().ok_or(BackupError::InDatabase)?;
         Backup::begin(Arc::clone(&files.records))
     }
 
-    /// Whether there is a store in a directory.
+    /// Whether a directory holds a store.
     pub fn exists(path: &Path) -> bool {
         open::exists(path)
     }
 
-    /// The error for a store of another format in this directory, if there is one. Opens nothing.
+    /// The error for a store of another format in this directory, if it holds one. Opens nothing.
     pub fn format_fault(path: &Path) -> Option<StoreError> {
         open::format_fault(path)
     }
 
-    /// Waits until the store takes commits again after its disk failed. Who was not answered before was refused. One
-    /// waits at a time.
+    /// Waits until the store takes commits again after its disk failed. Commits unanswered at the failure
+    /// were refused. One caller waits at a time.
     pub async fn until_mended(&self) {
         self.shared.latch.until_mended().await;
     }
 
-    /// How many bytes the files of the store have, the journal's and the keys' aside; 0 where a database has them.
+    /// Total size of the store's files in bytes, without the journal and the keys; 0 with a database.
     pub fn bytes(&self) -> u64 {
         self.shared.files().map_or(0, |files| files.records.volumes().bytes_on_disk())
     }
 
-    /// What of the store's files was found damaged since it was opened.
+    /// The damage found in the store's files since it was opened.
     pub fn damages(&self) -> Vec<Damage> {
         self.shared.files().map_or_else(Vec::new, |files| files.records.volumes().damages.all())
     }
 
-    /// A file of the base of which nothing is left. Who may come in and the keys of leads lay there, so what was acknowledged cannot be
-    /// read.
+    /// A file of the base that is lost entirely. The base held access tokens and the keys of leads, so
+    /// acknowledged records cannot be read.
     pub fn lost_base(&self) -> Option<Damage> {
         let is_lost = |what: &DamageKind| match what {
             DamageKind::Missing => true,
@@ -641,7 +666,7 @@ impl Store {
         self.damages().into_iter().find(|damage| is_of_base(damage) && is_lost(&damage.what))
     }
 
-    /// At how many places leads may lie that cannot be read, as far as it is known.
+    /// The number of places where leads may be unreadable, so far known.
     pub fn unreadable_places(&self) -> usize {
         const OF_LEADS: [Tree; 4] = [Tree::Leads, Tree::LeadKeys, Tree::Identities, Tree::LeadEvents];
         let damages = self.damages().iter().filter(|damage| damage.costs_records()).count();
@@ -650,33 +675,35 @@ impl Store {
         damages.max(usize::try_from(broken).unwrap_or(usize::MAX))
     }
 
-    /// Whether a record of a tree of the base that is not found may be one that was there.
+    /// Whether a record missing from a tree of the base may have been lost to damage.
     pub(crate) fn may_have_lost(&self, tree: Tree) -> bool {
         self.broken().contains_key(&tree) || self.is_base_damaged()
     }
 
-    /// Whether the base may lack records: the disk cannot read all of it, damage of the base or of the journal has cost some, or the list
-    /// of its files is lost.
+    /// Whether the base may lack records: the disk cannot read all of it, damage to the base or the journal
+    /// has cost some, or the list of its files is lost.
     pub fn is_base_damaged(&self) -> bool {
         let is_distrusted = |files: &Files| files.records.volumes().base.is_distrusted();
-        // The journal had records of all volumes.
+        // The journal held records of all volumes.
         let is_of_base = |damage: &Damage| damage.volume.is_none_or(|volume| volume == volume_number::BASE);
         self.shared.files().is_some_and(is_distrusted)
             || self.damages().iter().any(|damage| damage.costs_records() && is_of_base(damage))
     }
 
-    /// Grows with each change of a topic, before that is acknowledged, in other processes on the store within a quarter of a second:
-    /// what was read while it stays the same is still so.
+    /// A counter that grows with each change of a topic, before that change is acknowledged; for changes by
+    /// other processes on the store, within a quarter of a second. A value read while the counter stays the
+    /// same is still current.
     pub fn changes_of(&self, topic: Topic) -> u64 {
         self.shared.topics.count(topic)
     }
 
-    /// Waits until that is another than was seen, and gives it.
+    /// Waits until the counter of a topic differs from `seen`, and returns it.
     pub async fn until_changed(&self, topic: Topic, seen: u64) -> u64 {
         self.shared.topics.until_changed(topic, seen).await
     }
 
-    /// Takes in what is changed of a topic after so many changes were seen, for ever. What cannot be taken in is tried again until it can.
+    /// Calls `take_in` after each change of a topic past the count `seen`, for ever. Retries a failed call
+    /// until it succeeds.
     pub async fn follow<F, E>(&self, topic: Topic, seen: u64, take_in: impl Fn() -> F)
     where
         F: Future<Output = Result<(), E>>,
@@ -696,7 +723,7 @@ impl Store {
         }
     }
 
-    /// The keys of a tree that begin with `prefix`, those included of which nothing can be read.
+    /// The keys of a tree that begin with `prefix`, including those of unreadable records.
     ///
     /// # Errors
     /// [`ReadError::Disk`]
@@ -704,8 +731,8 @@ impl Store {
         self.shared.engine.keys(tree, prefix.as_ref()).collect()
     }
 
-    /// How many records of a tree have a key that begins with `prefix`, those included of which nothing can be read. May wait for the
-    /// database.
+    /// The number of records of a tree whose key begins with `prefix`, unreadable ones included. May block on
+    /// the database.
     ///
     /// # Errors
     /// [`ReadError::Disk`]
@@ -713,12 +740,12 @@ impl Store {
         self.shared.engine.count(tree, prefix.as_ref())
     }
 
-    /// How many records were met that cannot be read, by tree, since it was opened.
+    /// The number of unreadable records met since the store was opened, by tree.
     pub fn broken(&self) -> BTreeMap<Tree, u64> {
         self.shared.engine.reported().by_tree()
     }
 
-    /// How many records were met that cannot be read, since it was opened.
+    /// The number of unreadable records met since the store was opened.
     pub fn broken_records(&self) -> usize {
         usize::try_from(self.broken().into_values().sum::<u64>()).unwrap_or(usize::MAX)
     }
@@ -733,26 +760,25 @@ impl Store {
         Ok(matches!(self.kept_key(lead)?, Ok(Some(kept)) if data_key::is_destroyed(&kept)))
     }
 
-    /// Whether there is a data key of a lead, which an erasure would destroy. One that cannot be read counts.
+    /// Whether a lead has a data key, which an erasure would destroy. An unreadable one counts.
     pub fn has_key(&self, lead: Uuid) -> Result<bool, ReadError> {
         let kept = self.kept_key(lead)?;
         Ok(kept.map_or(true, |kept| kept.is_some_and(|kept| !data_key::is_destroyed(&kept))))
     }
 
-    /// The data key of a lead, as it is stored.
     fn kept_key(&self, lead: Uuid) -> DiskResult<Record> {
         let engine = &*self.shared.engine;
         read_clear(engine, Tree::LeadKeys, &engine.sealing().slots.place(lead))
     }
 
-    /// A keyed hash of a text, for looking it up without keeping it: the same for the same text and purpose, and not to be
-    /// guessed by who has the store alone.
+    /// A keyed hash of a text, to look it up without storing it: deterministic for a text and purpose, and
+    /// not guessable from the store alone.
     pub fn blind(&self, purpose: &str, text: &[u8]) -> [u8; 32] {
         self.shared.engine.sealing().blind(purpose, text)
     }
 
-    /// Seals the keys of the store with another master key; what they seal stays as it is. Once this returns `Ok`, the
-    /// store opens with the new one only; after a crash before that, with one of the two.
+    /// Seals the keys of the store with another master key; the records they seal stay as they are. Once this
+    /// returns `Ok`, the store opens with the new key only; after a crash before that, with one of the two.
     pub fn exchange_master_key(&self, new: MasterKey) -> Result<(), SealingError> {
         self.shared.engine.sealing().exchange_master_key(new)
     }
@@ -762,7 +788,7 @@ impl Store {
         self.shared.engine.sealing().master_key().id()
     }
 
-    /// Whether commits are still taken, and new leads with them.
+    /// Whether the store takes commits, and with them new leads.
     pub fn health(&self) -> Health {
         let stall = self.shared.stalls.stall();
         let short = || Some(&self.shared.files()?.space).filter(|space| space.is_short());
@@ -776,32 +802,33 @@ impl Store {
         }
     }
 
-    /// The time for what is kept, counted or forgotten by its age: ahead neither of the machine's clock nor of the arrivals, so that
-    /// a clock of the future makes nothing old.
+    /// The clock for retention, counting and expiry by age. It runs ahead of neither the machine's clock nor
+    /// the arrivals, so a clock set into the future makes no record old.
     pub fn clock(&self) -> Clock {
         let (clock, steady) = (Arc::clone(&self.shared.clock), Arc::clone(&self.shared.clock));
         Clock::with_steady(move || clock.earlier_us(), move || steady.now_us())
     }
 
-    /// What [`clock`](Self::clock) shows, in Unix milliseconds.
+    /// The time of [`clock`](Self::clock), in Unix milliseconds.
     pub fn now_ms(&self) -> i64 {
         i64::try_from(self.shared.clock.earlier_us() / 1000).unwrap_or(i64::MAX)
     }
 
-    /// The time that arrivals are given now, in Unix milliseconds: for ids whose time decides in which volume they lie.
+    /// The current arrival time, in Unix milliseconds: for ids whose time selects their volume.
     pub fn arrival_ms(&self) -> u64 {
         self.shared.clock.now_us() / 1000
     }
 
-    /// The arrival time of now, so long ago, in microseconds since 1970: what arrived before it did so at least that long ago.
+    /// The arrival time `age` ago, in microseconds since 1970: a record with an earlier arrival is at least
+    /// that old.
     pub fn aged_us(&self, age: Duration) -> u64 {
         self.shared.clock.aged_us(age)
     }
 
-    /// The time up to which nothing will arrive any more, whatever happens to the process, in microseconds since 1970.
+    /// The time before which no record will arrive any more, even after a crash, in microseconds since 1970.
     ///
     /// # Errors
-    /// That the disk cannot be read.
+    /// The disk cannot be read.
     pub fn closed_us(&self) -> Result<u64, StoreError> {
         match &self.shared.backing {
             Backing::Files(files) => open::last_arrival_us(&files.records),
@@ -809,14 +836,15 @@ impl Store {
         }
     }
 
-    /// How the machine's clock and arrivals stand to each other.
+    /// The machine's clock compared with arrivals.
     pub fn clock_standing(&self) -> ClockStanding {
         self.shared.clock.standing()
     }
 
-    /// Takes no more commits, writes those queued and stops the writer, within [`StoreOptions::close_bound`]. Blocks.
-    /// Once this returns `Ok`, every commit ever queued has its answer and survives a kill if that was `Ok`. Reads go on;
-    /// the lock is released once the last clone is dropped.
+    /// Stops taking commits, writes the queued ones and stops the writer, within
+    /// [`StoreOptions::close_bound`]. Blocks. Once this returns `Ok`, every commit ever queued has its answer
+    /// and survives a kill if that was `Ok`. Reads still work; the lock is released once the last clone is
+    /// dropped.
     pub fn close(&self) -> Result<(), StoreError> {
         self.shared.queue.close()
     }

@@ -1,53 +1,54 @@
-//! How a store is opened.
+//! Options for opening a store.
 
 use std::{path::PathBuf, time::Duration};
 
 use super::{arrival_clock::ClockLimits, clock::Clock, disk::SyncFault, space::SpaceFault};
 use offerd_base::config::{PostgresSettings, StoreSettings};
 
-/// Where the store is and what it may use. Every limit of the store stands here.
+/// The place of the store and its resources. Every limit of the store is set here.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
-    /// The directory; made with mode 0700 when it is not there.
+    /// The directory; created with mode 0700 if missing.
     pub path: PathBuf,
-    /// The database that has the records instead; the directory then is only where a master key is looked for.
+    /// The database that holds the records instead; the directory then only serves to look for a master key.
     pub database: Option<PostgresSettings>,
-    /// The file with the master key. Without one it is looked for where [`MasterKey::find`](super::MasterKey::find) says.
+    /// The file with the master key. Without one, [`MasterKey::find`](super::MasterKey::find) searches for
+    /// it.
     pub master_key_file: Option<PathBuf>,
-    /// How many commits may wait for the writer; one more is `Busy`.
+    /// Commits that may wait for the writer; one more is `Busy`.
     pub queue: usize,
-    /// How many changes of one record may wait for each other; one more is `Crowded`.
+    /// Changes of one record that may wait for each other; one more is `Crowded`.
     pub changes_per_record: usize,
-    /// How many commits one sync makes durable at most.
+    /// Most commits that one sync makes durable.
     pub group: usize,
-    /// How much memory the indexes may use for pages.
+    /// Memory for the page caches of the indexes, in bytes.
     pub cache_bytes: u64,
-    /// How long the files of a volume become before the next is begun.
+    /// Size of a volume after which the next is begun.
     pub volume_bytes: u64,
-    /// How long a volume is written to before the next is begun.
+    /// Time a volume is written to before the next is begun.
     pub volume_age: Duration,
-    /// How much of the disk has to be free for new leads to be taken in.
+    /// Free disk space below which new leads are refused.
     pub reserve_bytes: u64,
-    /// How long to wait for a lock that another process, or a store just dropped, still holds.
+    /// How long to wait for a lock still held by another process, or by a store just dropped.
     pub lock_wait: Duration,
-    /// How long closing may take.
+    /// Time limit for closing.
     pub close_bound: Duration,
-    /// How long a failed disk is left alone before it is tried again.
+    /// Pause before a failed disk is tried again.
     pub mend_interval: Duration,
-    /// Time between two readings of all record files, for damage; zero for none.
+    /// Pause between two scrubs of all record files; zero disables them.
     pub scrub_interval: Duration,
-    /// How fast they are read, in bytes a second.
+    /// Read rate of the scrub, in bytes a second.
     pub scrub_rate: u64,
-    /// How long the writer may be at one step on the disk; from then on the store is [stalled](super::Health::Stalled).
+    /// Time limit of one disk step of the writer, after which the store is [stalled](super::Health::Stalled).
     pub stall_after: Duration,
-    /// Where arrival times come from.
+    /// The clock behind arrival times.
     pub clock: Clock,
-    /// What of that clock is believed.
+    /// Limits within which that clock is trusted.
     pub clock_limits: ClockLimits,
-    /// A way for tests to fail the disk.
+    /// Lets tests fail the disk.
     #[doc(hidden)]
     pub sync_fault: SyncFault,
-    /// A way for tests to fill the disk.
+    /// Lets tests fill the disk.
     #[doc(hidden)]
     pub space_fault: SpaceFault,
 }

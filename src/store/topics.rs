@@ -1,7 +1,7 @@
-//! What those who share a store tell each other: that something of a kind was changed, so that whoever has read it reads it again.
+//! Change notifications between the users of a store, by topic: a reader re-reads its data after a change.
 //!
-//! A count grows with each such change before that is acknowledged, here at once; where several processes share a database, in the others
-//! within a fifth of a second.
+//! A counter grows with each change before the change is acknowledged: at once in this process, and within a
+//! fifth of a second in other processes that share a database.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,20 +13,20 @@ use super::frame::unframed;
 use super::sealing::data_key;
 use super::trees::Tree;
 
-/// Of what kind a change is.
+/// A kind of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
     /// Companies and their tokens.
     Access,
-    /// What is paused.
+    /// Pauses.
     Pauses,
     /// Suppression lists.
     Suppressions,
     /// Users of the console.
     Users,
-    /// Leads that were erased.
+    /// Erased leads.
     Erasures,
-    /// Which processes share the store.
+    /// The processes that share the store.
     Nodes,
 }
 
@@ -34,7 +34,7 @@ pub enum Topic {
 pub(super) const TOPICS: [Topic; 6] =
     [Topic::Access, Topic::Pauses, Topic::Suppressions, Topic::Users, Topic::Erasures, Topic::Nodes];
 
-/// How often something of each topic was changed.
+/// The change counter of each topic.
 #[derive(Default)]
 pub(super) struct Topics {
     counts: [AtomicU64; TOPICS.len()],
@@ -42,23 +42,22 @@ pub(super) struct Topics {
 }
 
 impl Topics {
-    /// Notes that something was changed.
+    /// Counts a change.
     pub(super) fn note(&self, topic: Topic) {
         self.counts[topic as usize].fetch_add(1, Ordering::Release);
         self.moved.notify_waiters();
     }
 
-    /// Grows with each change.
     pub(super) fn count(&self, topic: Topic) -> u64 {
         self.counts[topic as usize].load(Ordering::Acquire)
     }
 
-    /// Waits until a count is another than the one that was seen, and gives it.
+    /// Waits until a counter differs from `seen`, and returns it.
     pub(super) async fn until_changed(&self, topic: Topic, seen: u64) -> u64 {
         loop {
             let moved = self.moved.notified();
             tokio::pin!(moved);
-            // From here on none is missed.
+            // From here on no change is missed.
             moved.as_mut().enable();
             let count = self.count(topic);
             if count != seen {
@@ -69,7 +68,6 @@ impl Topics {
     }
 }
 
-/// The topics of what is written.
 pub(super) fn topics_of(changes: &[Change]) -> BTreeSet<Topic> {
     changes.iter().filter_map(topic_of).collect()
 }
